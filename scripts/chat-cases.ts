@@ -17,7 +17,7 @@ import { type ChatCase, casesOf } from './chat-cases/cases.ts'
 const { values: options } = parseArgs({
   options: { out: { type: 'string' }, show: { type: 'boolean', default: false } },
 })
-const bounds = { limitMs: 10_000, longestText: 10_000_000, longestList: 1_000_000 }
+const bounds = { limitMs: 10_000, maxTextLength: 10_000_000, maxListLength: 1_000_000 }
 const bundle = fileURLToPath(
   new URL('../node_modules/node-llama-cpp/llama/gitRelease.bundle', import.meta.url),
 )

@@ -72,7 +72,7 @@ function bring(): string | undefined {
   }
 }
 
-const bounds = { limitMs: 60_000, longestText: 8_000_000, longestList: 1_000_000 }
+const bounds = { limitMs: 60_000, maxTextLength: 8_000_000, maxListLength: 1_000_000 }
 
 /** The format as a server would detect it, with the usual names of tokens. */
 export function formatOfTemplate({ name, text }: PublicTemplate): AnswerFormat {

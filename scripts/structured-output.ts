@@ -1,4 +1,4 @@
-import { formats, keywords, mostInAnyOrder, numberFormats } from '../packages/constraints/index.ts'
+import { formats, keywords, maxInAnyOrder, numberFormats } from '../packages/constraints/index.ts'
 import { cell, generated } from './pages.ts'
 
 const listed = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ')
@@ -58,7 +58,7 @@ enforced. Beam search accepts no constraint.
 
 | | |
 |---|---|
-| Members | in the order of \`properties\` (optional ones may be left out), then others. \`any_order: true\`: declared ones in any order, in objects of up to ${mostInAnyOrder}; larger are refused |
+| Members | in the order of \`properties\` (optional ones may be left out), then others. \`any_order: true\`: declared ones in any order, in objects of up to ${maxInAnyOrder}; larger are refused |
 | White space | nothing, one space, or a line break with up to 32 spaces or tabs between parts; nothing or one space after a colon; none around the value. \`disable_any_whitespace\` forbids it, \`whitespace_pattern\` replaces it |
 | Numbers | integers up to 19 digits, decimals up to 21 digits before the point and 22 after it, exponents up to 307 |
 | Strings | no raw control characters; with a \`pattern\`, a \`format\` or a forbidden value, escaped as by JSON.stringify |

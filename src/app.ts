@@ -135,16 +135,16 @@ const families = [
 ]
 
 /** Builds the whole app, ready for requests. It does not listen. */
-export async function buildApp(config: Config, parts: Parts): Promise<App> {
-  const { database } = parts
+export async function buildApp(config: Config, services: Parts): Promise<App> {
+  const { database } = services
   // Passed here and not set later, because otherwise Fastify loads JSON Schema compilers that are never used.
   const compilersFactory = {
     buildValidator: () => checkAgainstContract,
-    buildSerializer: () => writeAnswers(parts.checkAnswers ?? false),
+    buildSerializer: () => writeAnswers(services.checkAnswers ?? false),
   } as unknown as SchemaCompilers
   const trusts = createTrustCheck(config.trust_proxy)
   const app: App = Fastify({
-    ...(parts.logger && { loggerInstance: parts.logger }),
+    ...(services.logger && { loggerInstance: services.logger }),
     logController: createRequestLogController(logError),
     ...requestIds,
     trustProxy: trusts,
@@ -180,7 +180,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   queuePipelinedRequests(app)
   ignoreLaterRequests(app)
   limitPlainBodies(app)
-  disconnectStalledClients(app, setStreamTimes(app, parts.streams).stallTimeoutMs)
+  disconnectStalledClients(app, setStreamTimes(app, services.streams).stallTimeoutMs)
   const metrics = createHttpMetrics(app)
   logRequests(app)
   handleErrors(app)
@@ -205,13 +205,13 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   acceptJson(app, config.body_budget, bodies)
   const described = config.docs ? describeRoutes(app, version) : undefined
 
-  const models = parts.models ?? createModels([])
+  const models = services.models ?? createModels([])
   answerHealth(app, { database, models, metrics, version })
   if (config.page) {
     servePage(app)
     answerSessions(app, { db: database, sessions, version, signIn })
   }
-  const operations = openOperations(app, config, { ...parts, models, limits, usage }, metrics.registry)
+  const operations = openOperations(app, config, { ...services, models, limits, usage }, metrics.registry)
   for (const family of families) await app.register(family, operations)
   described?.serveReference()
   await app.ready()
@@ -222,10 +222,10 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
 function openOperations(
   app: App,
   config: Config,
-  parts: Parts & { models: Models; limits: Limits; usage: UsageMeter },
+  services: Parts & { models: Models; limits: Limits; usage: UsageMeter },
   registry: Registry,
 ): OperationParts {
-  const { database, models, limits, usage } = parts
+  const { database, models, limits, usage } = services
   const schemas = createSchemaChecks()
   const constraints = createCompiling({ unknownKeywords: config.unknown_keywords })
   const flushing = startFlushing(usage, logging(app, 'usage could not be stored; the next attempt adds it'))
@@ -277,7 +277,7 @@ function openOperations(
       usage.spent(caller.name, tokens)
     },
   }
-  const background = parts.sweep === false ? [] : startBackground(app, config, operations, limits)
+  const background = services.sweep === false ? [] : startBackground(app, config, operations, limits)
   return operations
 }
 

@@ -25,7 +25,7 @@ const chosen = (least: number, most: number) =>
   )
 
 /** A random key of this length cannot be guessed over a network; the ones that people make up are shorter. */
-const leastKeyLength = 20
+const minKeyLength = 20
 
 const users = z.string().transform((text, context): ConfiguredUser[] => {
   const found: ConfiguredUser[] = []
@@ -33,7 +33,7 @@ const users = z.string().transform((text, context): ConfiguredUser[] => {
     context.addIssue(message)
     return z.NEVER
   }
-  for (const entry of text.split(',').map((part) => part.trim())) {
+  for (const entry of text.split(',').map((item) => item.trim())) {
     if (entry === '') continue
     const [name = '', key = '', entities = '*', ...rest] = entry.split(':')
     if (
@@ -49,9 +49,9 @@ const users = z.string().transform((text, context): ConfiguredUser[] => {
         `entry ${found.length + 1}: expected name:key or name:key:entity+entity, the name not "api"`,
       )
     }
-    if (key.length < leastKeyLength) {
+    if (key.length < minKeyLength) {
       return refused(
-        `entry ${found.length + 1}: the key of ${name} has ${key.length} characters and could be guessed; expected at least ${leastKeyLength}, such as \`openssl rand -hex 24\` prints`,
+        `entry ${found.length + 1}: the key of ${name} has ${key.length} characters and could be guessed; expected at least ${minKeyLength}, such as \`openssl rand -hex 24\` prints`,
       )
     }
     const double = found.find((user) => user.name === name || user.key === key)
@@ -82,10 +82,10 @@ const networks: Record<string, string[]> = {
 
 const trustedProxies = z.string().transform((text, context): TrustedProxies => {
   if (/^[1-9]$/.test(text)) return Number(text)
-  const given = text.split(',').map((part) => part.trim())
-  const found = given.filter(Boolean).flatMap((part) => networks[part] ?? [part])
-  return found.map((part) => {
-    const [address = '', length, ...rest] = part.split('/')
+  const items = text.split(',').map((item) => item.trim())
+  const found = items.filter(Boolean).flatMap((item) => networks[item] ?? [item])
+  return found.map((network) => {
+    const [address = '', length, ...rest] = network.split('/')
     const bits = { 0: 0, 4: 32, 6: 128 }[isIP(address)] as number
     const prefix = length === undefined ? bits : /^\d{1,3}$/.test(length) ? Number(length) : bits + 1
     if (bits === 0 || prefix > bits || prefix === 0 || rest.length > 0) {
@@ -102,29 +102,29 @@ const onOff = z.enum(['on', 'off']).transform((value) => value === 'on')
 
 /** As browsers write them: a scheme, a host, and a port where it is not the usual one. */
 const corsOrigins = z.string().transform((text, context): string[] => {
-  const given = text
+  const origins = text
     .split(',')
-    .map((part) => part.trim())
+    .map((item) => item.trim())
     .filter(Boolean)
-  for (const one of given) {
-    if (one === '*' || URL.parse(one)?.origin === one) continue
+  for (const origin of origins) {
+    if (origin === '*' || URL.parse(origin)?.origin === origin) continue
     context.addIssue('expected origins such as https://app.example.com, without a path, or *')
     return z.NEVER
   }
-  return given
+  return origins
 })
 
 const shorterVectors = z.string().transform((text, context): 'any' | number[] => {
   if (text === '' || text === 'any') return text || []
-  const lengths = text.split(',').map((part) => Number(part.trim()))
+  const lengths = text.split(',').map((item) => Number(item.trim()))
   if (lengths.every((length) => Number.isInteger(length) && length >= 1)) return lengths
   context.addIssue('expected numbers such as 256,512, or any')
   return z.NEVER
 })
 
 /** The address of a server that speaks the wire of OpenAI. Its key is a setting of its own, as addresses end up in logs. */
-function isUpstream(given: string): boolean {
-  const url = /^https?:\/\//.test(given) ? URL.parse(given) : null
+function isUpstream(address: string): boolean {
+  const url = /^https?:\/\//.test(address) ? URL.parse(address) : null
   if (url === null || url.pathname.endsWith('.gguf')) return false
   return url.username === '' && url.password === '' && url.search === '' && url.hash === ''
 }
@@ -133,11 +133,11 @@ function isUpstream(given: string): boolean {
 const model = z
   .string()
   .refine(
-    (given) => !given.startsWith('hf:') || hubName.test(given),
+    (text) => !text.startsWith('hf:') || hubName.test(text),
     'expected hf:<org>/<repo>[:<quant or file>]',
   )
   .refine(
-    (given) => isUpstream(given) || !/^[a-z][a-z0-9+.-]*:\/\//i.test(given),
+    (text) => isUpstream(text) || !/^[a-z][a-z0-9+.-]*:\/\//i.test(text),
     'expected builtin, none, hf:<org>/<repo>[:<quant or file>], the path of a .gguf file or https://<host>/v1 of another server, without a user, a query or a fragment in it',
   )
 
@@ -163,9 +163,9 @@ const sizeBy = <Size>(read: (text: string) => Size | undefined, accepted: string
 const kvType = z.enum(kvChoices)
 
 const adapters = z.string().transform((text, context): { name: string; path: string }[] => {
-  const given = text.split(',').filter((part) => part.trim() !== '')
-  const found = given.map((part) => {
-    const [, name = '', path = ''] = /^\s*([^\s=\0]{1,256})=(.+?)\s*$/.exec(part) ?? []
+  const items = text.split(',').filter((item) => item.trim() !== '')
+  const found = items.map((item) => {
+    const [, name = '', path = ''] = /^\s*([^\s=\0]{1,256})=(.+?)\s*$/.exec(item) ?? []
     return { name, path }
   })
   const isGood = found.every(({ name, path }) => name !== '' && !path.includes('\0'))
@@ -386,7 +386,7 @@ export const settings = {
     z
       .string()
       .regex(/^(auto|all|[1-9]\d{0,4})$/, 'expected auto, all or a number of layers')
-      .transform((given) => (given === 'auto' || given === 'all' ? given : Number(given))),
+      .transform((text) => (text === 'auto' || text === 'all' ? text : Number(text))),
     'auto',
     'Layers of the model on the GPU, the output layer included: a number, `all`, or `auto` for those that fit into its memory.',
   ),
@@ -518,7 +518,7 @@ export function variableOf(name: string): string {
 /** The variable that sets it in this environment; where none does, the one that would. */
 export function variableInUse(name: string, environment: Environment): string {
   const links = serviceLinks(environment)
-  const isSet = (one: string | undefined) => one && environment[one] && !links.includes(one)
+  const isSet = (setting: string | undefined) => setting && environment[setting] && !links.includes(setting)
   return [variableOf(name), unprefixed[name]].find(isSet) ?? variableOf(name)
 }
 

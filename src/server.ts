@@ -94,7 +94,7 @@ const recordingSaid: Record<Config['record'], string> = {
 }
 
 /** The most requests at a time; these servers have queues of their own. */
-const mostToUpstream = 256
+const maxToUpstream = 256
 
 type ModelLog = ServedModelParts['log']
 
@@ -134,7 +134,7 @@ async function modelsOf(config: Config, logger: FastifyBaseLogger, log: ModelLog
         ...(kind !== 'auto' && { kind }),
         ...(context > 0 && { context }),
         source: source.url,
-        parallel: config.parallel || mostToUpstream,
+        parallel: config.parallel || maxToUpstream,
         queue: config.queue,
         silenceMs: config.upstream_timeout,
       },

@@ -46,9 +46,9 @@ export class CommandError extends Error {
 
 /** The only argument of a command that takes one. */
 export function onlyArgument(args: readonly string[], what: string): string {
-  const [given, ...rest] = args
-  if (given === undefined || rest.length > 0) throw new CommandError(`Give ${what}.`, exitCodes.usage)
-  return given
+  const [argument, ...rest] = args
+  if (argument === undefined || rest.length > 0) throw new CommandError(`Give ${what}.`, exitCodes.usage)
+  return argument
 }
 
 export function recordOptions(config: Config) {

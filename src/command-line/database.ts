@@ -8,7 +8,7 @@ import type { Database } from '../storage/database.ts'
 import { loadMigrations } from '../storage/engines/migrations.ts'
 import { backupSqlite, checkSqlite } from '../storage/engines/sqlite/maintenance.ts'
 import { isOlder } from '../storage/engines/sqlite/migrate.ts'
-import { checkEvaluation, findEvaluations, mostProblems } from '../storage/evaluations/check.ts'
+import { checkEvaluation, findEvaluations, maxProblems } from '../storage/evaluations/check.ts'
 import { openRecord, sqliteFile } from '../storage/open.ts'
 import { type Command, CommandError, exitCodes, onlyArgument, type Print, withRecord } from './command.ts'
 import { untilTheEnd } from './operator.ts'
@@ -117,13 +117,13 @@ async function backupPostgres(config: Config, copy: string): Promise<void> {
 async function copyTo(args: readonly string[], config: Config, print: Print): Promise<void> {
   const to = onlyArgument(args, 'the folder or the postgres:// address to copy to')
   const isUrl = /^postgres(ql)?:\/\//.test(to)
-  const place = { databaseUrl: isUrl ? to : '', folder: isUrl ? config.data : resolve(to) }
+  const location = { databaseUrl: isUrl ? to : '', folder: isUrl ? config.data : resolve(to) }
   const here = placeInWords(config.database_url, config.data)
-  const there = placeInWords(place.databaseUrl, place.folder)
+  const there = placeInWords(location.databaseUrl, location.folder)
   if (here === there) throw new CommandError(`The record is in ${here} already.`, exitCodes.usage)
   const { copyRecord } = await import('../storage/copying/copy.ts')
   await withRecord(config, async (source) => {
-    const target = await openRecord({ ...place, queryTimeoutMs: config.query_timeout, mayBePart: true })
+    const target = await openRecord({ ...location, queryTimeoutMs: config.query_timeout, mayBePart: true })
     try {
       const rows = await copyRecord(source, target, {
         from: here,
@@ -148,15 +148,15 @@ async function checkDerived(db: Database): Promise<void> {
   const problems: string[] = []
   for await (const { project_id, id, derived } of findWrongCalls(db, untilTheEnd)) {
     problems.push(`${derived.join(', ')} of call ${id} in ${project_id} does not match the call`)
-    if (problems.length >= mostProblems) break
+    if (problems.length >= maxProblems) break
   }
   for (const evaluation of await findEvaluations(db, untilTheEnd)) {
-    if (problems.length >= mostProblems) break
+    if (problems.length >= maxProblems) break
     problems.push(...(await checkEvaluation(db, evaluation, now(), untilTheEnd)))
   }
   if (problems.length === 0) return
   const advice = '`heddle db check --rebuild` derives them again.'
-  throw new CommandError([...problems.slice(0, mostProblems), advice].join('\n'))
+  throw new CommandError([...problems.slice(0, maxProblems), advice].join('\n'))
 }
 
 /** Derived in one transaction. */

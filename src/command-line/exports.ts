@@ -41,7 +41,7 @@ async function exportProject(...[args, config, print, { stdout }]: Parameters<Co
     throw wrongOption('kinds', values.kinds, `a list of ${exportKinds.join(', ')}`)
   }
   const { to, format = exportFormats[0] } = values
-  if (!exportFormats.some((one) => one === format)) {
+  if (!exportFormats.some((known) => known === format)) {
     throw wrongOption('format', format, exportFormats.join(' or '))
   }
   const isParquet = format === 'parquet'
@@ -58,33 +58,30 @@ async function exportProject(...[args, config, print, { stdout }]: Parameters<Co
       const pieces = isParquet && kind ? await parquet(db, asked, kind) : await lines(db, asked)
       return pipeline(pieces, stdout, { end: false })
     }
-    const part = `${to}.part`
+    const partial = `${to}.part`
     try {
       if (isParquet) {
         const { nameOf } = await import('../operations/exporting/sources.ts')
         // Left behind by an export that was killed.
-        await rm(part, { force: true, recursive: true })
-        await mkdir(part)
+        await rm(partial, { force: true, recursive: true })
+        await mkdir(partial)
         for (const kind of kinds) {
-          await writeTo(join(part, nameOf(kind)), await parquet(db, asked, kind))
+          await writeTo(join(partial, nameOf(kind)), await parquet(db, asked, kind))
         }
       } else {
-        await writeTo(part, await lines(db, asked))
+        await writeTo(partial, await lines(db, asked))
       }
-      await rename(part, to)
+      await rename(partial, to)
     } catch (error) {
-      await rm(part, { force: true, recursive: true })
+      await rm(partial, { force: true, recursive: true })
       throw error
     }
     print(to)
   })
 }
 
-function wrongOption(name: string, given: string, accepted: string): CommandError {
-  return new CommandError(
-    `--${name}: given ${JSON.stringify(given)}; accepted: ${accepted}.`,
-    exitCodes.usage,
-  )
+function wrongOption(name: string, text: string, accepted: string): CommandError {
+  return new CommandError(`--${name}: given ${JSON.stringify(text)}; accepted: ${accepted}.`, exitCodes.usage)
 }
 
 async function lines(db: Database, asked: Exported): Promise<AsyncIterable<string>> {

@@ -79,7 +79,7 @@ export const keyCommands: Record<string, Command> = {
   },
 }
 
-function recordGiven(given: string | undefined): 'off' | 'on' | undefined {
-  if (given === undefined || given === 'off' || given === 'on') return given
-  throw new CommandError(`--record: given ${given}; accepted: off, on.`, exitCodes.usage)
+function recordGiven(text: string | undefined): 'off' | 'on' | undefined {
+  if (text === undefined || text === 'off' || text === 'on') return text
+  throw new CommandError(`--record: given ${text}; accepted: off, on.`, exitCodes.usage)
 }

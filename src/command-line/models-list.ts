@@ -45,7 +45,7 @@ function lineOf(model: InspectedModel): object {
     case 'server': {
       const { upstream, model: there, kind, context, isListed } = model
       return {
-        state: upstream.addresses.some(({ trouble }) => trouble === undefined) ? 'answers' : 'failed',
+        state: upstream.addresses.some(({ fault: trouble }) => trouble === undefined) ? 'answers' : 'failed',
         upstream: upstream.name,
         model: there,
         listed: isListed,
@@ -55,11 +55,11 @@ function lineOf(model: InspectedModel): object {
       }
     }
     case 'nowhere':
-      return { state: 'failed', model: model.source, trouble: model.trouble }
+      return { state: 'failed', model: model.source, trouble: model.fault }
   }
 }
 
-function addressShown({ url, weight, trouble }: InspectedServer['addresses'][number]) {
+function addressShown({ url, weight, fault: trouble }: InspectedServer['addresses'][number]) {
   const state = trouble === undefined ? 'answers' : 'failed'
   return { address: url, weight, state, ...(trouble !== undefined && { trouble }) }
 }

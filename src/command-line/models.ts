@@ -14,11 +14,11 @@ export const modelCommands: Record<string, Command> = {
     summary: 'Download a model and print its path; an interrupted download is resumed',
     more: 'HF_TOKEN opens private and gated repositories, HF_ENDPOINT names a mirror. The server downloads its model too.',
     async run(args, config, print, { stderr }) {
-      const [given = '', ...rest] = args
-      const source = sourceOf(given)
-      if (source.kind !== 'hub' || rest.length > 0 || !settings.model.schema.safeParse(given).success) {
+      const [name = '', ...rest] = args
+      const source = sourceOf(name)
+      if (source.kind !== 'hub' || rest.length > 0 || !settings.model.schema.safeParse(name).success) {
         throw new CommandError(
-          `Give one model of the hub, hf:<org>/<repo>[:<quant or file>]${given && `; given ${args.join(' ')}`}.`,
+          `Give one model of the hub, hf:<org>/<repo>[:<quant or file>]${name && `; given ${args.join(' ')}`}.`,
           exitCodes.usage,
         )
       }

@@ -12,10 +12,10 @@ export function userNameArgument(words: readonly string[]): string {
   return name
 }
 
-export function projectArgument(what: string, given: string): string {
-  if (projectId.safeParse(given).success) return given
+export function projectArgument(what: string, text: string): string {
+  if (projectId.safeParse(text).success) return text
   throw new CommandError(
-    `${what}: given ${JSON.stringify(given)}; accepted: <entity>/<project>, with spaces only within the name of the project.`,
+    `${what}: given ${JSON.stringify(text)}; accepted: <entity>/<project>, with spaces only within the name of the project.`,
     exitCodes.usage,
   )
 }

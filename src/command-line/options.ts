@@ -2,9 +2,9 @@ import { intendedVariable, settings, variableOf } from '../config.ts'
 import { CommandError, exitCodes } from './command.ts'
 
 /** Options of other servers are settings here: the message names the variable. */
-export function unknownOption(given: string): CommandError {
-  const name = given.replace(/^-+/, '').replace(/=.*$/s, '').replaceAll('-', '_').toLowerCase()
-  const shown = given.replace(/=.*$/s, '')
+export function unknownOption(option: string): CommandError {
+  const name = option.replace(/^-+/, '').replace(/=.*$/s, '').replaceAll('-', '_').toLowerCase()
+  const shown = option.replace(/=.*$/s, '')
   if (Object.hasOwn(settings, name)) {
     const variable = variableOf(name)
     return wrong(

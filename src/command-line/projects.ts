@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
-import { mostRetentionDays } from '../domain/project-settings.ts'
+import { maxRetentionDays } from '../domain/project-settings.ts'
 import { deleteProject } from '../operations/projects/delete.ts'
 import type { Database } from '../storage/database.ts'
 import { type Counts, hasProject } from '../storage/projects/deletion.ts'
@@ -116,11 +116,11 @@ function onlyProject(words: readonly string[]): string {
   return projectArgument('PROJECT', onlyArgument(words, 'one project, such as acme/qa'))
 }
 
-function daysGiven(given: string): number | null {
-  if (given === 'none') return null
-  if (/^\d{1,5}$/.test(given) && Number(given) <= mostRetentionDays) return Number(given)
+function daysGiven(text: string): number | null {
+  if (text === 'none') return null
+  if (/^\d{1,5}$/.test(text) && Number(text) <= maxRetentionDays) return Number(text)
   throw new CommandError(
-    `--retention-days: given ${given}; accepted: 0 to ${mostRetentionDays}, or none.`,
+    `--retention-days: given ${text}; accepted: 0 to ${maxRetentionDays}, or none.`,
     exitCodes.usage,
   )
 }

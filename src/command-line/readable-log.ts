@@ -30,8 +30,8 @@ interface Line {
 }
 
 function textOf({ level = 0, msg = '', reqId, user, req, res, responseTime }: Line): string {
-  const said = req === undefined ? msg : `${req.method} ${req.url} ${res?.statusCode ?? `(${msg})`}`
+  const summary = req === undefined ? msg : `${req.method} ${req.url} ${res?.statusCode ?? `(${msg})`}`
   const time = responseTime === undefined ? '' : `, ${responseTime} ms`
-  const whose = [user, level >= warning ? reqId : undefined].filter((one) => one !== undefined).join(', ')
-  return `${said}${time}${whose && ` (${whose})`}`
+  const whose = [user, level >= warning ? reqId : undefined].filter((entry) => entry !== undefined).join(', ')
+  return `${summary}${time}${whose && ` (${whose})`}`
 }

@@ -53,12 +53,12 @@ function optionsOf(args: readonly string[], more: { user?: { type: 'string' } })
 }
 
 /** The first microsecond of the day. */
-function dayOf(option: string, given: string | undefined): number | undefined {
-  if (given === undefined) return undefined
-  const time = day.test(given) ? parseTime(given) : undefined
+function dayOf(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const time = day.test(text) ? parseTime(text) : undefined
   if (time !== undefined) return time
   throw new CommandError(
-    `--${option}: given ${given}; accepted: a UTC day such as 2026-11-22.`,
+    `--${option}: given ${text}; accepted: a UTC day such as 2026-11-22.`,
     exitCodes.usage,
   )
 }
@@ -66,10 +66,10 @@ function dayOf(option: string, given: string | undefined): number | undefined {
 /** Read in pages, because the days of many users add up. */
 async function* allUsage(
   config: Config,
-  given: { user?: string | undefined; from?: string | undefined; to?: string | undefined },
+  filter: { user?: string | undefined; from?: string | undefined; to?: string | undefined },
 ): AsyncGenerator<UsageDay> {
   for (let offset = 0; ; offset += usageAtOnce) {
-    const view = { ...given, limit: usageAtOnce, offset }
+    const view = { ...filter, limit: usageAtOnce, offset }
     const days = await withRecord(config, (db) => readUsage(db, view))
     yield* days
     if (days.length < usageAtOnce) return
@@ -94,5 +94,5 @@ const recordOf = ({ at, details, ...entry }: AuditEntry) => ({
 function lineOf({ at, via, actor, action, project_id, count, details }: AuditEntry): string {
   const who = `${actor ?? 'unknown'}${via === null || via === 'http' ? '' : ` (${via})`}`
   const what = [action, project_id, count === null ? null : `${count} ids`, details === '{}' ? null : details]
-  return `${formatTime(at).padEnd(24)}  ${who}  ${what.filter((part) => part !== null).join('  ')}`
+  return `${formatTime(at).padEnd(24)}  ${who}  ${what.filter((column) => column !== null).join('  ')}`
 }

@@ -66,12 +66,12 @@ function find(words: readonly string[]) {
   return undefined
 }
 
-function unknownCommand(given: string): CommandError {
+function unknownCommand(name: string): CommandError {
   const meant =
-    nearestName(given, Object.keys(commands)) ?? nearestName(given.split(' ', 1)[0] ?? '', ['serve'])
+    nearestName(name, Object.keys(commands)) ?? nearestName(name.split(' ', 1)[0] ?? '', ['serve'])
   const advice = meant === undefined ? '' : ` Did you mean ${meant}?`
   return new CommandError(
-    `There is no command ${given}.${advice} \`heddle --help\` lists them.`,
+    `There is no command ${name}.${advice} \`heddle --help\` lists them.`,
     exitCodes.usage,
   )
 }

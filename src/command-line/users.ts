@@ -3,7 +3,7 @@ import { entityName } from '../domain/fields.ts'
 import { newId } from '../domain/ids.ts'
 import { hashKey, newKey } from '../domain/keys.ts'
 import { formatTime, now } from '../domain/time.ts'
-import { modelName, mostModels, mostOfLimit } from '../domain/user-settings.ts'
+import { maxLimit, maxModels, modelName } from '../domain/user-settings.ts'
 import type { Database } from '../storage/database.ts'
 import type { SettingsChange } from '../storage/users/settings.ts'
 import { listUsers, type Role } from '../storage/users/users.ts'
@@ -79,8 +79,8 @@ export const userCommands: Record<string, Command> = {
       const name = userNameArgument(positionals)
       const change: SettingsChange = {}
       for (const [option, setting] of Object.entries(settingOfOption)) {
-        const given = values[option as keyof typeof settingOfOption]
-        if (given !== undefined) change[setting] = limitGiven(option, given)
+        const text = values[option as keyof typeof settingOfOption]
+        if (text !== undefined) change[setting] = limitGiven(option, text)
       }
       const project = values['default-project']
       if (project !== undefined) {
@@ -129,22 +129,19 @@ const settingOptions = {
   models: { type: 'string' },
 } as const
 
-function modelsGiven(given: string): string[] | null {
-  if (given === 'none') return null
-  const names = [...new Set(given.split(',').map((name) => name.trim()))]
-  const isGood = names.length <= mostModels && names.every((name) => modelName.safeParse(name).success)
+function modelsGiven(text: string): string[] | null {
+  if (text === 'none') return null
+  const names = [...new Set(text.split(',').map((name) => name.trim()))]
+  const isGood = names.length <= maxModels && names.every((name) => modelName.safeParse(name).success)
   if (isGood) return names
   throw new CommandError(
-    `--models: given ${JSON.stringify(given)}; accepted: at most ${mostModels} names of models, comma-separated and without spaces, or none.`,
+    `--models: given ${JSON.stringify(text)}; accepted: at most ${maxModels} names of models, comma-separated and without spaces, or none.`,
     exitCodes.usage,
   )
 }
 
-function limitGiven(option: string, given: string): number | null {
-  if (given === 'none') return null
-  if (/^\d{1,10}$/.test(given) && Number(given) >= 1 && Number(given) <= mostOfLimit) return Number(given)
-  throw new CommandError(
-    `--${option}: given ${given}; accepted: 1 to ${mostOfLimit}, or none.`,
-    exitCodes.usage,
-  )
+function limitGiven(option: string, text: string): number | null {
+  if (text === 'none') return null
+  if (/^\d{1,10}$/.test(text) && Number(text) >= 1 && Number(text) <= maxLimit) return Number(text)
+  throw new CommandError(`--${option}: given ${text}; accepted: 1 to ${maxLimit}, or none.`, exitCodes.usage)
 }

@@ -1,6 +1,6 @@
 import { JsonText } from './json/text.ts'
 
-const longestShown = 80
+const maxShownLength = 80
 
 /** A value as a message shows it; a long text is truncated. */
 export function described(value: unknown): string {
@@ -11,7 +11,7 @@ export function described(value: unknown): string {
   if (typeof value === 'object') return 'an object'
   // 1e400 is read as this. JSON cannot express it and would write null.
   if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) return 'a number beyond 1e308'
-  return shortened(JSON.stringify(typeof value === 'string' ? value.slice(0, longestShown + 1) : value))
+  return shortened(JSON.stringify(typeof value === 'string' ? value.slice(0, maxShownLength + 1) : value))
 }
 
 function describedJson(text: string): string {
@@ -19,6 +19,6 @@ function describedJson(text: string): string {
   return text.startsWith('{') ? 'an object' : shortened(text)
 }
 
-export function shortened(text: string, most = longestShown): string {
+export function shortened(text: string, most = maxShownLength): string {
   return text.length > most ? `${text.slice(0, most)}…` : text
 }

@@ -13,7 +13,7 @@ import { parseTime } from './time.ts'
  */
 export const traits = z.registry<{
   /** Its value reaches the rules as the text that was sent. */
-  kept?: true
+  verbatim?: true
   /** A list that may be the bulk of a body. */
   isLong?: true
   /** An object whose members are counted before they are read. */
@@ -27,23 +27,23 @@ export const traits = z.registry<{
 }>()
 
 /** Marks a schema whose value reaches the rules as the text that was sent. */
-function kept(accepts: (value: JsonText) => boolean, expected: string, json: Record<string, unknown>) {
+function verbatim(accepts: (value: JsonText) => boolean, expected: string, json: Record<string, unknown>) {
   const schema = z.custom<JsonText>((value) => value instanceof JsonText && accepts(value), {
     error: (issue) => `expected ${expected}, received ${described(issue.input)}`,
   })
-  traits.add(schema, { kept: true })
+  traits.add(schema, { verbatim: true })
   return schema.meta(json)
 }
 
 /** Any JSON object, with the digits of its numbers preserved. */
 export const jsonObject = () =>
-  kept((value) => value.text.startsWith('{'), 'an object', { type: 'object', additionalProperties: true })
+  verbatim((value) => value.text.startsWith('{'), 'an object', { type: 'object', additionalProperties: true })
 
 /** The same with its digest, which is computed where the body is read. */
 export const digestedObject = () => jsonObject().transform((val) => ({ digest: digestOfJson(val.text), val }))
 
 /** Any JSON value, with the digits of its numbers preserved. */
-export const jsonValue = () => kept(() => true, 'a JSON value', {})
+export const jsonValue = () => verbatim(() => true, 'a JSON value', {})
 
 const largest = 2n ** 63n - 1n
 const smallest = -(2n ** 63n)
@@ -81,7 +81,7 @@ function int64Of({ text }: JsonText): bigint | undefined {
 
 /** An integer of 64 bits with all its digits; the rules get a bigint. */
 export const int64 = () =>
-  kept(
+  verbatim(
     (value) => int64Of(value) !== undefined,
     'a whole number from -9223372036854776000 to 9223372036854776000',
     { type: 'integer', format: 'int64' },
@@ -104,16 +104,16 @@ export function shortRecord<Key extends z.ZodString, Value extends z.ZodType>(
   { most, things, name }: { most: number; things: string; name: string },
 ) {
   const schema = z.preprocess(
-    (given, context) => {
-      if (typeof given !== 'object' || given === null || Array.isArray(given)) return given
+    (value, context) => {
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
       const refused = (input: unknown, path: string[], message: string) =>
         context.issues.push({ code: 'custom', input, path, message })
-      const count = Object.keys(given).length
-      if (count === 0 || count > most) refused(given, [], `expected 1 to ${most} ${things}`)
+      const count = Object.keys(value).length
+      if (count === 0 || count > most) refused(value, [], `expected 1 to ${most} ${things}`)
       // zod's record silently drops this key.
-      else if (Object.hasOwn(given, '__proto__'))
+      else if (Object.hasOwn(value, '__proto__'))
         refused('__proto__', ['__proto__'], `expected another ${name}`)
-      return given
+      return value
     },
     z.record(key, value),
   )
@@ -269,21 +269,21 @@ export function withAliases<Shape extends z.ZodType>(aliases: Record<string, str
   const isStrict = schema instanceof z.ZodObject && schema.def.catchall instanceof z.ZodNever
   const aliased = z.preprocess((value, context) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-    const given = value as Record<string, unknown>
+    const members = value as Record<string, unknown>
     for (const [alias, name] of pairs) {
-      const other = given[alias]
+      const other = members[alias]
       // A schema that refuses unknown names does not know the alias.
-      if (isStrict) delete given[alias]
+      if (isStrict) delete members[alias]
       if (other == null) continue
-      if (given[name] == null) {
-        given[name] = other
-        rememberSpelling(given, name, alias)
-      } else if (!isSame(other, given[name])) {
+      if (members[name] == null) {
+        members[name] = other
+        rememberSpelling(members, name, alias)
+      } else if (!isSame(other, members[name])) {
         const message = `expected the same value as ${name}, which is another name of this field, or none`
         context.issues.push({ code: 'custom', input: other, path: [alias], message })
       }
     }
-    return given
+    return members
   }, schema)
   traits.add(aliased, { aliases })
   return aliased
@@ -316,7 +316,7 @@ function isSame(a: unknown, b: unknown): boolean {
 
 /** Whether an alias was used, for the rules: their refusals name the field as the client spelled it. */
 export function isSpelled() {
-  const schema = z.preprocess((given) => given !== null, z.boolean()).optional()
+  const schema = z.preprocess((value) => value !== null, z.boolean()).optional()
   traits.add(schema, { isHidden: true })
   return schema
 }

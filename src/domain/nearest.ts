@@ -1,40 +1,40 @@
 /** The known name that was probably meant: the given one is mistyped, or has one part too many or too few. */
-export function nearestName(given: string, known: readonly string[]): string | undefined {
-  const name = given.toLowerCase()
+export function nearestName(text: string, known: readonly string[]): string | undefined {
+  const name = text.toLowerCase()
   const byDistance = known
-    .map((one) => ({ one, distance: distanceOf(name, one) }))
-    .filter(({ one, distance }) => distance <= (Math.min(one.length, name.length) < 5 ? 1 : 2))
+    .map((candidate) => ({ candidate, distance: distanceOf(name, candidate) }))
+    .filter(({ candidate, distance }) => distance <= (Math.min(candidate.length, name.length) < 5 ? 1 : 2))
     .toSorted((a, b) => a.distance - b.distance)
-  if (byDistance[0] !== undefined) return byDistance[0].one
+  if (byDistance[0] !== undefined) return byDistance[0].candidate
   return known
-    .filter((one) => isPartOf(one, name) || isPartOf(name, one))
+    .filter((candidate) => isPartOf(candidate, name) || isPartOf(name, candidate))
     .toSorted((a, b) => Math.abs(a.length - name.length) - Math.abs(b.length - name.length))[0]
 }
 
 /** Whether the words of one are the first or the last words of the other. */
-function isPartOf(part: string, whole: string): boolean {
-  return part !== '' && (whole.startsWith(`${part}_`) || whole.endsWith(`_${part}`))
+function isPartOf(words: string, whole: string): boolean {
+  return words !== '' && (whole.startsWith(`${words}_`) || whole.endsWith(`_${words}`))
 }
 
 /** How many letters have to be added, removed, replaced or swapped with their neighbour (optimal string alignment). */
-function distanceOf(one: string, other: string): number {
-  const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, column) => column)]
-  for (let row = 1; row <= one.length; row++) {
+function distanceOf(left: string, right: string): number {
+  const rows: number[][] = [Array.from({ length: right.length + 1 }, (_, column) => column)]
+  for (let row = 1; row <= left.length; row++) {
     const last = rows[row - 1] as number[]
     const current = [row]
-    for (let column = 1; column <= other.length; column++) {
-      const isSame = one[row - 1] === other[column - 1]
+    for (let column = 1; column <= right.length; column++) {
+      const isSame = left[row - 1] === right[column - 1]
       let least = Math.min(
         (last[column] as number) + 1,
         (current[column - 1] as number) + 1,
         (last[column - 1] as number) + (isSame ? 0 : 1),
       )
-      if (one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]) {
+      if (left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1]) {
         least = Math.min(least, ((rows[row - 2] as number[])[column - 2] as number) + 1)
       }
       current.push(least)
     }
     rows.push(current)
   }
-  return (rows[one.length] as number[])[other.length] as number
+  return (rows[left.length] as number[])[right.length] as number
 }

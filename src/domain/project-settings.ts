@@ -1,13 +1,13 @@
 import { z } from 'zod'
 
-export const mostRetentionDays = 36_500
+export const maxRetentionDays = 36_500
 
 /**
  * What an operator sets for a project; absent settings follow the server's. Stored as JSON, so that more can be added
  * later.
  */
 export const ProjectSettings = z.object({
-  retention_days: z.int().min(0).max(mostRetentionDays).optional().meta({
+  retention_days: z.int().min(0).max(maxRetentionDays).optional().meta({
     description:
       'Days after its start when a call expires; 0 keeps calls for ever. Absent: HEDDLE_RETENTION_DAYS.',
   }),

@@ -31,15 +31,15 @@ export function parseRef(text: string): Ref | undefined {
   if (match === null) return undefined
   const [, scheme = '', project = '', kind = '', tail = ''] = match
   const base = { scheme, project }
-  const parts = tail.split('/')
+  const segments = tail.split('/')
   switch (kind) {
     case 'object':
     case 'op':
-      return named(parts, { ...base, kind })
+      return named(segments, { ...base, kind })
     case 'call':
       return callIdForm.test(tail) ? { ...base, kind, id: tail } : undefined
     case 'table':
-      return parts.length === 1 ? { ...base, kind, digest: tail } : undefined
+      return segments.length === 1 ? { ...base, kind, digest: tail } : undefined
     default:
       return { ...base, kind: 'other' }
   }

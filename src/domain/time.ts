@@ -17,7 +17,7 @@ export function parseTime(text: string): number | undefined {
     Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second)),
   )
   // Date.UTC normalises dates that do not exist, such as 30 February or 24:00, and reads the year 26 as 1926.
-  const given = [Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second)]
+  const written = [Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second)]
   const carried = [
     wall.getUTCFullYear(),
     wall.getUTCMonth(),
@@ -26,7 +26,7 @@ export function parseTime(text: string): number | undefined {
     wall.getUTCMinutes(),
     wall.getUTCSeconds(),
   ]
-  if (given.some((part, index) => part !== carried[index])) return undefined
+  if (written.some((value, index) => value !== carried[index])) return undefined
   const shift = offsetMinutes(offset)
   if (shift === undefined) return undefined
   const micros = (wall.getTime() - shift * 60_000) * 1000 + Number(fraction.padEnd(6, '0'))
@@ -77,13 +77,13 @@ export function now(): number {
 }
 
 /** How far the last time may be ahead of the clock. If the clock is set back further than that, it is followed. */
-const mostAhead = 1_000_000
+const maxAhead = 1_000_000
 
 let last = 0
 
 /** Always later than the previous time, so that events within one tick of the clock keep their order. */
 export function monotonicNow(): number {
   const time = now()
-  last = time > last || time < last - mostAhead ? time : last + 1
+  last = time > last || time < last - maxAhead ? time : last + 1
   return last
 }

@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import { projectId } from './fields.ts'
 
-export const mostOfLimit = 1_000_000_000
+export const maxLimit = 1_000_000_000
 
-export const mostOfName = 100
+export const maxNameLength = 100
 
 /** The longest list of models that a user may use. */
-export const mostModels = 256
+export const maxModels = 256
 
 export const modelName = z.string().regex(/^[^\s\0]{1,256}$/, 'expected a name without spaces')
 
-const count = z.int().min(1).max(mostOfLimit).optional()
+const count = z.int().min(1).max(maxLimit).optional()
 
 /** What an operator sets for a user; absent settings do not limit. Stored as JSON, so that more can be added later. */
 export const UserSettings = z.object({
@@ -20,7 +20,7 @@ export const UserSettings = z.object({
   /** Where answers of models are recorded if the request names no project. */
   default_project: projectId.optional(),
   /** The models that the user may use; others do not exist for that user. */
-  models: z.array(modelName).min(1).max(mostModels).optional(),
+  models: z.array(modelName).min(1).max(maxModels).optional(),
 })
 export type UserSettings = z.output<typeof UserSettings>
 
@@ -29,6 +29,6 @@ export const KeySettings = z.object({
   /** For a client that records calls itself, such as a wrapped one, so that its answers are recorded only once. */
   record: z.literal('off').optional(),
   /** A name by which the owner recognises the key. */
-  name: z.string().max(mostOfName).optional(),
+  name: z.string().max(maxNameLength).optional(),
 })
 export type KeySettings = z.output<typeof KeySettings>

@@ -60,8 +60,8 @@ export function acceptJson(app: FastifyInstance, budget: number, reader: BodyRea
     // A route without a contract for its body ignores it.
     if (contract === undefined) return undefined
     const read = await reader.read(request.caller.name, reader.nameOf(contract), body, keepsBody)
-    const { kept } = read
-    if (kept) request.keptBody = { bytes: kept.length, json: () => new JsonText(kept) }
+    const { shared } = read
+    if (shared) request.keptBody = { bytes: shared.length, json: () => new JsonText(shared) }
     return read.body
   })
 }
@@ -107,7 +107,7 @@ export function acceptBytes(
 }
 
 /** A longer body is read in a separate thread. */
-const longestSmall = 64 * 1024
+const maxInlineBytes = 64 * 1024
 
 /**
  * Large bodies are collected in shared memory, a segment at a time, so that nothing large is ever copied in this
@@ -117,12 +117,12 @@ const segmentBytes = 1024 * 1024
 
 /** The body after decompression: a buffer if it is small. */
 async function bodyOf(request: FastifyRequest, payload: Readable): Promise<Buffer | LargeBody> {
-  if (encodingOf(request) === undefined) return received(request, payload, longestSmall)
+  if (encodingOf(request) === undefined) return received(request, payload, maxInlineBytes)
   const body = await uncompressed(
     request,
     (await received(request, payload, Number.POSITIVE_INFINITY)) as Buffer,
   )
-  if (body.length <= longestSmall) return body
+  if (body.length <= maxInlineBytes) return body
   const large = createLargeBody()
   const offsets = Array.from({ length: Math.ceil(body.length / segmentBytes) }, (_, n) => n * segmentBytes)
   await inSteps(offsets, (from) => large.add(body.subarray(from, from + segmentBytes)))
@@ -148,7 +148,7 @@ function received(request: FastifyRequest, payload: Readable, longest: number): 
       }
       if (large === undefined && length > longest) {
         large = createLargeBody()
-        for (const one of chunks) large.add(one)
+        for (const earlier of chunks) large.add(earlier)
         chunks = []
       }
       if (large === undefined) chunks.push(chunk)

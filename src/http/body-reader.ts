@@ -21,7 +21,7 @@ export interface BodyReader {
 interface ReadBody {
   body: CheckedBody
   /** Its JSON, if that is to be kept. */
-  kept?: SharedText
+  shared?: SharedText
 }
 
 export interface LargeBody {
@@ -35,7 +35,7 @@ const middleBody = 2 * 1024 * 1024
 const options = {
   // Reading takes time proportional to the length: if it takes this long, the machine is in trouble.
   limitMs: 60_000,
-  longestMs: 120_000,
+  maxMs: 120_000,
   workers: 2,
   startMs: 30_000,
   // An idle thread uses 30 MB.
@@ -76,7 +76,7 @@ export function createBodyReader(
       const answer = await ask(tenant, { ...body, contract, ...(keeps && { keeps }) })
       if (answer.kind === 'refused') return { body: new CheckedBody({ error: passOnRefusal(answer) }) }
       const value = await unpack(answer.body, createYieldToLoop())
-      return { body: new CheckedBody({ value }), ...(answer.kept && { kept: answer.kept }) }
+      return { body: new CheckedBody({ value }), ...(answer.shared && { shared: answer.shared }) }
     },
     async close() {
       await Promise.all([middle.close(), long.close()])

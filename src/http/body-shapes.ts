@@ -18,23 +18,23 @@ export function shapeOf(schema: z.core.$ZodType): Shape {
 const scalar: Shape = {}
 
 /** Members whose names the client chooses are counted before they are read; no contract accepts this many. */
-const mostOthers = 10_000
+const maxOthers = 10_000
 
 const scalars = [z.ZodString, z.ZodNumber, z.ZodBoolean, z.ZodNull, z.ZodLiteral, z.ZodEnum]
 
 function foundShape(schema: z.core.$ZodType): Shape {
-  if (traits.get(schema)?.kept) return { kept: true }
+  if (traits.get(schema)?.verbatim) return { verbatim: true }
   if (schema instanceof z.ZodObject) {
     const members: [string, z.core.$ZodType][] = Object.entries(schema.shape)
     const fields = new Map(members.map(([name, member]) => [name, shapeOf(member)]))
     const isOpen = schema.def.catchall !== undefined
-    return { fields, ...(isOpen && { others: anyShape, most: mostOthers }) }
+    return { fields, ...(isOpen && { others: anyShape, most: maxOthers }) }
   }
   if (schema instanceof z.ZodArray) {
-    const most = mostItems(schema)
+    const most = maxItems(schema)
     return { items: shapeOf(schema.element), ...(most !== undefined && { most }) }
   }
-  if (schema instanceof z.ZodRecord) return { others: anyShape, most: mostOthers }
+  if (schema instanceof z.ZodRecord) return { others: anyShape, most: maxOthers }
   if (schema instanceof z.ZodUnion) return schema.options.map(shapeOf).reduce(either, scalar)
   if (schema instanceof z.ZodPipe) return pipedShape(schema)
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
@@ -56,11 +56,11 @@ function pipedShape(schema: z.ZodPipe): Shape {
     }
   }
   // Nothing is known about what a leading transform reads.
-  return isShort ? inner : { ...inner, others: anyShape, most: mostOthers }
+  return isShort ? inner : { ...inner, others: anyShape, most: maxOthers }
 }
 
-function mostItems(schema: z.ZodArray): number | undefined {
-  const check = schema.def.checks?.find((one) => one instanceof z.core.$ZodCheckMaxLength)
+function maxItems(schema: z.ZodArray): number | undefined {
+  const check = schema.def.checks?.find((candidate) => candidate instanceof z.core.$ZodCheckMaxLength)
   return check?._zod.def.maximum
 }
 
@@ -74,13 +74,13 @@ function either(a: Shape, b: Shape): Shape {
   const others = a.others ?? b.others
   const items = a.items && b.items ? either(a.items, b.items) : (a.items ?? b.items)
   const most = Math.max(a.most ?? 0, b.most ?? 0)
-  const isKept = a.kept || b.kept
-  const isRead = [a, b].some((shape) => !shape.kept && (shape.fields || shape.others || shape.items))
+  const isKept = a.verbatim || b.verbatim
+  const isRead = [a, b].some((shape) => !shape.verbatim && (shape.fields || shape.others || shape.items))
   if (isKept && isRead) {
     throw new Error('a contract keeps a value as text in one alternative and reads it in another')
   }
   return {
-    ...(isKept && { kept: true as const }),
+    ...(isKept && { verbatim: true as const }),
     ...((a.fields || b.fields) && { fields }),
     ...(others && { others }),
     ...(items && { items }),

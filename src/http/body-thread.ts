@@ -20,7 +20,7 @@ export interface BodyQuestion {
 }
 
 export type BodyAnswer =
-  | { kind: 'fits'; body: Handover; kept?: SharedText }
+  | { kind: 'fits'; body: Handover; shared?: SharedText }
   | { kind: 'refused'; code: RefusalCode; values: RefusalValues; detail: readonly SchemaIssue[] | undefined }
 
 /** What the thread runs: it reads one body at a time and checks it against its contract. */
@@ -29,7 +29,7 @@ export function serveBodies(contractOf: (name: string) => Promise<z.ZodType>): v
   flushCompileCache()
   const port = portToParent()
   port.on('message', async ({ segments, length, contract, keeps }: BodyQuestion) => {
-    const pieces = segments.map((one) => new Uint8Array(one))
+    const pieces = segments.map((segment) => new Uint8Array(segment))
     const bytes = Buffer.concat(pieces, length)
     const answer = answerTo(bytes, await contractOf(contract), keeps)
     port.postMessage(answer, answer.kind === 'fits' ? transferable(answer.body) : [])
@@ -39,10 +39,10 @@ export function serveBodies(contractOf: (name: string) => Promise<z.ZodType>): v
 
 function answerTo(bytes: Buffer, contract: z.ZodType, keeps: BodyQuestion['keeps']): BodyAnswer {
   try {
-    const given = traits.get(contract)?.isBytes ? bytes : readBody(bytes, contract)
-    const body = pack(parseOrRefuse(contract, given, 'body'))
+    const data = traits.get(contract)?.isBytes ? bytes : readBody(bytes, contract)
+    const body = pack(parseOrRefuse(contract, data, 'body'))
     if (keeps === undefined) return { kind: 'fits', body }
-    return { kind: 'fits', body, kept: sharedText(keptJson(bytes.toString(), keeps.without)) }
+    return { kind: 'fits', body, shared: sharedText(keptJson(bytes.toString(), keeps.without)) }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const { code, values, detail } = error

@@ -137,7 +137,7 @@ export async function authenticateCallers(
     }
     const scheme = request.headers.authorization?.split(' ', 1)[0]?.toLowerCase()
     const names = config.keyHeader === undefined ? keyHeaders : [...keyHeaders, config.keyHeader]
-    const key = names.map((name) => request.headers[name]).find((given) => given !== undefined)
+    const key = names.map((name) => request.headers[name]).find((value) => value !== undefined)
     if (scheme === 'basic') app.basicAuth(request, reply, settled)
     else if (scheme === 'bearer') app.verifyBearerAuth?.(request, reply, settled)
     else if (typeof key === 'string') known(callerOf(key, request), 'wrong_credentials')

@@ -46,15 +46,15 @@ export function apiOf(url: string): Api {
 }
 
 /** In the form that OpenAI's SDKs expect. */
-export function openAiError({ code, message, field, detail, status: given }: Refusal) {
-  const type = typeOf(modelStatus(code, given), errorTypes)
+export function openAiError({ code, message, field, detail, status: httpStatus }: Refusal) {
+  const type = typeOf(modelStatus(code, httpStatus), errorTypes)
   const param = field ?? (detail?.[0]?.loc.slice(1).join('.') || null)
   return { error: { message, type, param, code } }
 }
 
 /** In the form that Anthropic's SDKs expect; `errorCode` of their errors is our code. */
-export function anthropicError({ code, message, status: given }: Refusal, request: FastifyRequest) {
-  const type = typeOf(modelStatus(code, given), anthropicTypes)
+export function anthropicError({ code, message, status: httpStatus }: Refusal, request: FastifyRequest) {
+  const type = typeOf(modelStatus(code, httpStatus), anthropicTypes)
   const error = { type, message, details: { error_code: code } }
   return { type: 'error' as const, error, request_id: request.id }
 }

@@ -9,7 +9,7 @@ import { newRequestId } from './request-ids.ts'
 const { maxHeaderSize, STATUS_CODES } = process.getBuiltinModule('node:http')
 
 /** What a client may still send after a fault before its connection is cut. */
-const mostBehind = 1024 * 1024
+const maxBehind = 1024 * 1024
 
 /**
  * Input that is not a valid request, or does not arrive completely, is answered like a refused request, but reaches no
@@ -29,7 +29,7 @@ export function answerFaults(
     const id = newRequestId()
     const refusal = refusalOf(error)
     note(refusal, id, error)
-    answered.set(socket, readRestAfterFault(socket, mostBehind))
+    answered.set(socket, readRestAfterFault(socket, maxBehind))
     socket.end(answerOf(refusal, id))
   }
 }

@@ -31,16 +31,16 @@ export async function acceptForms(app: App): Promise<void> {
 /** The parts of a form as they arrive. The unread rest of a file is skipped. */
 export async function* readForm(request: FastifyRequest): AsyncGenerator<FormPart> {
   if (!request.isMultipart()) throw unsupported(request)
-  const parts = request.parts()[Symbol.asyncIterator]()
+  const entries = request.parts()[Symbol.asyncIterator]()
   for (;;) {
-    const next = await refuseFormErrors(parts.next())
+    const next = await refuseFormErrors(entries.next())
     if (next.done) return
-    const part = next.value as MultipartFile | MultipartValue
-    if (part.type === 'field') {
-      yield { name: part.fieldname, text: String(part.value) }
+    const entry = next.value as MultipartFile | MultipartValue
+    if (entry.type === 'field') {
+      yield { name: entry.fieldname, text: String(entry.value) }
     } else {
-      yield { name: part.fieldname, content: contentOf(request.raw, part.file) }
-      part.file.resume()
+      yield { name: entry.fieldname, content: contentOf(request.raw, entry.file) }
+      entry.file.resume()
     }
   }
 }

@@ -4,9 +4,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 /** How long a refused client may be silent before its connection is cut. */
 const silentMs = 5_000
 /** How long it may continue to send in total: the same as nginx allows (lingering_time). */
-const longestMs = 30_000
+const maxMs = 30_000
 /** How much it may send, as a multiple of the largest body the route accepts. */
-const mostOfLimit = 2
+const maxMultiple = 2
 
 /** If the body is no longer than this, its rest is read and the connection stays open. */
 const shortBody = 64 * 1024
@@ -44,7 +44,7 @@ export function readRestOf(request: FastifyRequest, reply: FastifyReply): void {
     leaving.add(socket)
   }
   const limit = Math.max(request.server.initialConfig.bodyLimit ?? 0, request.routeOptions.bodyLimit ?? 0)
-  const linger = cutAfter(socket, mostOfLimit * limit)
+  const linger = cutAfter(socket, maxMultiple * limit)
   const over = () => {
     linger.end()
     Reflect.deleteProperty(socket, 'destroySoon')
@@ -81,7 +81,7 @@ export function readRestAfterFault(socket: Socket, most: number): { arrived(): v
 
 function cutAfter(socket: Socket, most: number): { take(bytes: number): void; end(): void } {
   const cut = () => socket.destroy()
-  const last = performance.now() + longestMs
+  const last = performance.now() + maxMs
   const silence = setTimeout(cut, silentMs)
   const end = () => {
     clearTimeout(silence)

@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
 /** Requests that may wait on one connection before reading from it pauses. */
-const mostWaiting = 100
+const maxWaiting = 100
 
 /**
  * Requests that a client sends without waiting for answers (RFC 9112, section 9.3.2) are processed one after the other.
@@ -17,8 +17,8 @@ export function queuePipelinedRequests(app: FastifyInstance): void {
   function count(socket: Socket, change: 1 | -1): void {
     const now = (waiting.get(socket) ?? 0) + change
     waiting.set(socket, now)
-    if (change === 1 && now >= mostWaiting) socket.pause()
-    else if (change === -1 && now === mostWaiting - 1) socket.resume()
+    if (change === 1 && now >= maxWaiting) socket.pause()
+    else if (change === -1 && now === maxWaiting - 1) socket.resume()
   }
 
   app.addHook('onRequest', ({ raw }, reply, done) => {

@@ -8,8 +8,8 @@ import type { FastifyRequest, FastifyServerOptions } from 'fastify'
 export const requestIds = {
   requestIdHeader: false,
   genReqId: (request) => {
-    const given = request.headers['x-request-id']
-    return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : newRequestId()
+    const header = request.headers['x-request-id']
+    return typeof header === 'string' && /^[\w.:-]{1,128}$/.test(header) ? header : newRequestId()
   },
 } satisfies FastifyServerOptions
 

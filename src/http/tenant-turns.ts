@@ -12,7 +12,7 @@ const simultaneousMs = 250
  * thread would be idle while there is work.
  */
 const restFactor = 3
-const longestTurnMs = 1
+const maxTurnMs = 1
 const freeMs = 5
 
 /** A tenant that asked for little within this time makes the others rest. */
@@ -72,9 +72,9 @@ export function createTenantTurns(
   }
 
   function endTurn(): void {
-    const each = (restFactor * Math.min(now() - began, longestTurnMs)) / served.size
+    const each = (restFactor * Math.min(now() - began, maxTurnMs)) / served.size
     // A tenant that did not have to rest, because none asked for little, need not make up for all of it later.
-    const most = now() + freeMs + restFactor * longestTurnMs
+    const most = now() + freeMs + restFactor * maxTurnMs
     for (const tenant of served) {
       const before = taken.get(tenant)
       const until = Math.min(most, Math.max(before?.until ?? 0, began) + each)
@@ -82,23 +82,23 @@ export function createTenantTurns(
       taken.set(tenant, { until, aheadAt })
     }
     served.clear()
-    goOn()
+    startNext()
   }
 
   /** Begins a turn with the next tenant that is not resting, or tries again when the first has rested. */
-  function goOn(): void {
-    let leastMs = Number.POSITIVE_INFINITY
+  function startNext(): void {
+    let soonestMs = Number.POSITIVE_INFINITY
     const next = waiting.take((tenant) => {
       const ms = restMs(tenant)
-      if (ms > 0) leastMs = Math.min(leastMs, ms)
+      if (ms > 0) soonestMs = Math.min(soonestMs, ms)
       return ms <= 0
     })
     if (next !== undefined) begin(next.tenant, next.job)
     else if (waiting.size > 0 && !isPlanned) {
       isPlanned = true
-      after(leastMs, () => {
+      after(soonestMs, () => {
         isPlanned = false
-        if (served.size === 0) goOn()
+        if (served.size === 0) startNext()
       })
     }
   }
@@ -117,7 +117,7 @@ export function createTenantTurns(
     if (isAlone(tenant) && waiting.size === 0) step()
     else if (served.has(tenant) || waiting.has(tenant) || restMs(tenant) > 0) {
       waiting.add(tenant, step)
-      if (served.size === 0) goOn()
+      if (served.size === 0) startNext()
     } else begin(tenant, step)
   }
 }

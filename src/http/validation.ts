@@ -12,11 +12,11 @@ const nameOf: Readonly<Record<string, string>> = { params: 'path', querystring: 
 /** Validates bodies, paths and queries against their contract; the refusal names every path. */
 export const checkAgainstContract: FastifySchemaCompiler<unknown> = ({ schema, httpPart }) => {
   const contract = schema as z.ZodType
-  const part = nameOf[httpPart ?? 'body'] ?? 'body'
+  const section = nameOf[httpPart ?? 'body'] ?? 'body'
   return (data: unknown) => {
     if (data instanceof CheckedBody) return data.result
     try {
-      return { value: parseOrRefuse(contract, data, part) }
+      return { value: parseOrRefuse(contract, data, section) }
     } catch (error) {
       if (error instanceof Refusal) return { error }
       throw error
@@ -34,8 +34,8 @@ export class CheckedBody {
 }
 
 /** The data as the contract parses it. Throws a refusal if the data does not fit. */
-export function parseOrRefuse(contract: z.ZodType, data: unknown, part: string): unknown {
-  return fittedMembers(contract, data) ?? fittedWhole(contract, data, part)
+export function parseOrRefuse(contract: z.ZodType, data: unknown, section: string): unknown {
+  return fittedMembers(contract, data) ?? fittedWhole(contract, data, section)
 }
 
 /**
@@ -47,11 +47,11 @@ function fittedMembers(contract: z.ZodType, data: unknown): object | undefined {
   if (members === undefined || typeof data !== 'object' || data === null || Array.isArray(data))
     return undefined
   const { names, required, shape } = members
-  const given = data as Record<string, unknown>
-  if (required.some((name) => given[name] === undefined)) return undefined
+  const record = data as Record<string, unknown>
+  if (required.some((name) => record[name] === undefined)) return undefined
   const value: Record<string, unknown> = {}
   for (const name of names) {
-    const member = given[name]
+    const member = record[name]
     if (member === undefined) continue
     const result = (shape[name] as z.ZodType).safeParse(member, yesOrNo)
     if (!result.success) return undefined
@@ -94,21 +94,21 @@ function membersOf(contract: z.ZodType): Members | undefined {
   return found === 'whole' ? undefined : found
 }
 
-function fittedWhole(contract: z.ZodType, data: unknown, part: string): unknown {
+function fittedWhole(contract: z.ZodType, data: unknown, section: string): unknown {
   const result = contract.safeParse(data, zodOptionsFor(data))
   if (result.success) return result.data
-  throw schemaRefusal(result.error.issues, part, data)
+  throw schemaRefusal(result.error.issues, section, data)
 }
 
 /** If a body has more values than this, only the first path that is wrong is named, because all of them may be. */
-const mostValues = 2_000
+const maxValues = 2_000
 
 /**
  * `abortEarly` is what zod itself sets for a yes or no answer: checking stops at the first wrong item of a list or
  * member of an object.
  */
 function zodOptionsFor(data: unknown) {
-  return { reportInput: true, abortEarly: hasMoreValues(data, mostValues) }
+  return { reportInput: true, abortEarly: hasMoreValues(data, maxValues) }
 }
 
 function hasMoreValues(data: unknown, most: number): boolean {
@@ -119,20 +119,20 @@ function hasMoreValues(data: unknown, most: number): boolean {
     const inner: unknown[] = Array.isArray(value) ? value : Object.values(value)
     left -= inner.length
     if (left < 0) return true
-    for (const one of inner) waiting.push(one)
+    for (const item of inner) waiting.push(item)
   }
   return false
 }
 
-function schemaRefusal(issues: readonly z.core.$ZodIssue[], part: string, data: unknown) {
-  const places = withoutLengths(issues).filter(
+function schemaRefusal(issues: readonly z.core.$ZodIssue[], section: string, data: unknown) {
+  const reported = withoutLengths(issues).filter(
     (issue, index, all) => !isReportedDeeper(issue, all.slice(index + 1)),
   )
-  const detail = places.flatMap((issue) => placesOf(issue, [part], data)).slice(0, 100)
+  const detail = reported.flatMap((issue) => placesOf(issue, [section], data)).slice(0, 100)
   const first = detail[0] as SchemaIssue
-  const field = first.loc.slice(part === 'body' ? 1 : 0).join('.')
+  const field = first.loc.slice(section === 'body' ? 1 : 0).join('.')
   const what = `${field || 'the body'}: ${first.msg}`
-  return refuse('invalid_request', { part, what, ...(field && { field }) }, detail)
+  return refuse('invalid_request', { part: section, what, ...(field && { field }) }, detail)
 }
 
 /** That a whole number has to fit a double need not be reported if a narrower bound is reported as well. */
@@ -154,9 +154,9 @@ function withoutLengths(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue[]
 
 function placesOf(issue: z.core.$ZodIssue, base: (string | number)[], data: unknown): SchemaIssue[] {
   const path = [...base, ...issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key))]
-  const [part = '', ...steps] = path
+  const [section = '', ...steps] = path
   const spelled = spelledPath(data, steps)
-  const loc = [part, ...spelled]
+  const loc = [section, ...spelled]
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => ({ loc: [...loc, key], msg: 'unknown field', type: issue.code }))
   if (issue.code === 'invalid_union') {

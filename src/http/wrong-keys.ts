@@ -6,13 +6,13 @@ import { refuse } from '../domain/refusals.ts'
 import { disconnectSignal } from './disconnect.ts'
 
 /** Addresses that are remembered; an attacker with more of them gets enough guesses anyway. */
-const mostAddresses = 10_000
+const maxAddresses = 10_000
 
 /** Delayed answers at a time, so that guessing cannot tie up more than these. */
-const mostDelayed = 64
+const maxDelayed = 64
 
 const firstDelayMs = 100
-const longestDelayMs = 2_000
+const maxDelayMs = 2_000
 
 /** How to answer a wrong key. */
 type WrongKeyAnswer = { delayMs: number } | { retryAfterMs: number }
@@ -22,7 +22,7 @@ type WrongKeyAnswer = { delayMs: number } | { retryAfterMs: number }
  * with growing delays, and anything beyond the allowance is refused.
  */
 export function createWrongKeyThrottle(perMinute: number): (origin: string, now: number) => WrongKeyAnswer {
-  const tries = new LRUCache<string, Spending>({ max: mostAddresses })
+  const tries = new LRUCache<string, Spending>({ max: maxAddresses })
   const atOnce = Math.ceil(perMinute / 3)
   return (origin, now) => {
     const spending = tries.get(origin) ?? startSpending(now)
@@ -31,7 +31,7 @@ export function createWrongKeyThrottle(perMinute: number): (origin: string, now:
     if (before + 1 > perMinute) return { retryAfterMs: timeUntilBelow(before, perMinute - 1, perMinute) }
     spending.amount = before + 1
     const behind = Math.floor(spending.amount) - atOnce
-    return { delayMs: behind <= 0 ? 0 : Math.min(longestDelayMs, firstDelayMs * 2 ** (behind - 1)) }
+    return { delayMs: behind <= 0 ? 0 : Math.min(maxDelayMs, firstDelayMs * 2 ** (behind - 1)) }
   }
 }
 
@@ -46,8 +46,8 @@ export function limitWrongKeys(
   let delayed = 0
   return async (request, reply, origin) => {
     const verdict = judge(origin, performance.now())
-    if ('retryAfterMs' in verdict || (verdict.delayMs > 0 && delayed >= mostDelayed)) {
-      const ms = 'retryAfterMs' in verdict ? verdict.retryAfterMs : longestDelayMs
+    if ('retryAfterMs' in verdict || (verdict.delayMs > 0 && delayed >= maxDelayed)) {
+      const ms = 'retryAfterMs' in verdict ? verdict.retryAfterMs : maxDelayMs
       throw refuse('too_many_wrong_keys', { seconds: Math.max(1, Math.ceil(ms / 1000)) })
     }
     if (verdict.delayMs === 0) return

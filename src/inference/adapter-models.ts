@@ -34,9 +34,9 @@ function adapterModel(base: Model, name: string): Model {
     served,
     format: () => base.format(),
     answer: (request, signal) => base.answer({ ...request, adapter: name }, signal),
-    pool: (...given) => base.pool(...given),
-    tokenize: (...given) => base.tokenize(...given),
-    detokenize: (...given) => base.detokenize(...given),
+    pool: (...args) => base.pool(...args),
+    tokenize: (...args) => base.tokenize(...args),
+    detokenize: (...args) => base.detokenize(...args),
     ...(load && {
       async load(tenant: string, signal: AbortSignal) {
         const loaded = await load(tenant, signal)

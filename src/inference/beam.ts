@@ -28,7 +28,7 @@ interface Beam {
   score: number
   last: Step | undefined
   /** The state of its text in the automaton of banned texts. */
-  said: number
+  node: number
 }
 
 /** The tokens of an answer from the last to the first: beams share their common beginning. */
@@ -56,7 +56,7 @@ export function createBeams(plan: AnswerPlan) {
   const temperature = divisorOf(generation.sampling)
   const { minTokens, includeStop } = generation.ending
   const early = new Set(bannedEnds(generation.ending, vocabulary))
-  let beams: Beam[] = [{ slot: 0, score: 0, last: undefined, said: 0 }]
+  let beams: Beam[] = [{ slot: 0, score: 0, last: undefined, node: 0 }]
   let answers: Answer[] = []
   let length = 0
 
@@ -100,10 +100,10 @@ export function createBeams(plan: AnswerPlan) {
     /** The tokens that may follow the beam in this slot. */
     async continuations(slot: number, logits: Logits): Promise<Continuations> {
       const position = cachedLogits(logits)
-      const said = beams.find((beam) => beam.slot === slot)?.said ?? 0
+      const node = beams.find((beam) => beam.slot === slot)?.node ?? 0
       const banned = length < minTokens ? early : undefined
       const canFollow = (token: number) =>
-        !banned?.has(token) && (badWords === undefined || badWords.after(said, token) !== undefined)
+        !banned?.has(token) && (badWords === undefined || badWords.after(node, token) !== undefined)
       const { logprobs, logprobTokens: named } = generation
       const { top, indexes } = await likeliest(position, canFollow)
       const total = await position.logTotal(temperature)
@@ -138,13 +138,13 @@ export function createBeams(plan: AnswerPlan) {
           if (plan.ends.has(token)) {
             answers.push({ rank: rankOf(score, length), last, end: { reason: 'stop', stop: token } })
           } else {
-            going.push({ slot: beam.slot, score, last, token, said: badWords?.after(beam.said, token) ?? 0 })
+            going.push({ slot: beam.slot, score, last, token, node: badWords?.after(beam.node, token) ?? 0 })
           }
         })
       })
       going.sort((a, b) => b.score - a.score)
       const moves = placed(going.slice(0, width))
-      beams = moves.map(({ slot, beam: { score, last, said } }) => ({ slot, score, last, said }))
+      beams = moves.map(({ slot, beam: { score, last, node } }) => ({ slot, score, last, node }))
       length++
       keepBest()
       if (length === maxTokens) {
@@ -200,11 +200,11 @@ export function createBeams(plan: AnswerPlan) {
 /** The first continuation of a beam stays in its slot; the others take slots of beams that do not continue. */
 function placed<Going extends { slot: number }>(going: Going[]): { slot: number; beam: Going }[] {
   const taken = new Set(going.map(({ slot }) => slot))
-  const kept = new Set<number>()
+  const claimed = new Set<number>()
   let free = 0
   return going.map((beam) => {
-    if (!kept.has(beam.slot)) {
-      kept.add(beam.slot)
+    if (!claimed.has(beam.slot)) {
+      claimed.add(beam.slot)
       return { slot: beam.slot, beam }
     }
     while (taken.has(free)) free++

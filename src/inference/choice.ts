@@ -56,8 +56,8 @@ export interface AcceptedToken {
  * What all choices of a request share: computed once, before the first token. Every token named in the request must be
  * in the vocabulary.
  */
-export function planAnswer(parts: AnswerParts) {
-  const { generation, prompt, maxTokens, vocabulary, constraint, closing = [] } = parts
+export function planAnswer(options: AnswerParts) {
+  const { generation, prompt, maxTokens, vocabulary, constraint, closing = [] } = options
   const { sampling, ending, text, thinking } = generation
   const { skipSpecial, spaceSpecial } = text
   const allowed = sampling.allowed && new Set(sampling.allowed)
@@ -139,8 +139,8 @@ export function createChoice(plan: AnswerPlan, index: number) {
   const allowance = plan.constraint?.begin()
   const isPlain = allowed === undefined && adjustments === undefined
   const thinking = plan.thinking && createThinking(plan.thinking, vocabulary, plan.text)
-  let said = 0
-  const rule = ruleOf(allowance, badWords, () => said)
+  let node = 0
+  const rule = ruleOf(allowance, badWords, () => node)
   const sample: PositionSampler = rule
     ? createConstrainedSampler({ sampling, sample: free, rule, narrowed, isPlain })
     : (logits, answer) => free(narrowed(logits), answer)
@@ -183,7 +183,7 @@ export function createChoice(plan: AnswerPlan, index: number) {
     /** Adds a drawn token to the answer. This choice must not be used any more after `finished`. */
     accept({ token, logprob, isForced = false }: DrawnToken): AcceptedToken {
       tokens.push(token)
-      said = badWords?.after(said, token) ?? 0
+      node = badWords?.after(node, token) ?? 0
       adjustments?.accept(token)
       thinking?.accept(token, isForced)
       // A token that ends answers may also be a mark. While the grammar is incomplete it is a mark, and part of the

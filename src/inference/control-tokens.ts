@@ -24,7 +24,7 @@ export function withNames(text: string, markers: readonly string[] = []): string
 
 /** Matches each name in a text, the longest if several begin at the same position. As a separator it keeps them. */
 export function namesPattern(names: readonly string[]): RegExp {
-  const longestFirst = names.toSorted((one, other) => other.length - one.length)
-  const escaped = longestFirst.map((name) => name.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&'))
+  const byLength = names.toSorted((a, b) => b.length - a.length)
+  const escaped = byLength.map((name) => name.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&'))
   return new RegExp(`(${escaped.join('|')})`, 'g')
 }

@@ -65,7 +65,7 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
   /** The engine's request for one input, and how its answers are read. */
   async function prepared(
     input: Input,
-    { turn: asked, constraint: content, inputs: _, given: __, ...request }: AnswerRequest,
+    { turn: asked, constraint: content, inputs: _, body: __, ...request }: AnswerRequest,
     signal: AbortSignal,
   ) {
     const { tenant } = request
@@ -118,13 +118,13 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
           createParser ??= ready.createParser
           // The same for all of them: turns have only one input.
           compiled ??= constraint && (await compiling.compile(tenant, constraint, signal))
-          const kept = compiled &&
+          const form = compiled &&
             constraint && {
               grammar: compiled.grammar,
               field: constraint.field,
               ...(continued && { continued }),
             }
-          runs.push(await engine.generate({ ...request, prompt, ...(kept && { constraint: kept }) }, signal))
+          runs.push(await engine.generate({ ...request, prompt, ...(form && { constraint: form }) }, signal))
         }
       } catch (error) {
         cancelling.abort(error)
@@ -156,7 +156,7 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
       const { text, ...options } = prompt
       return engine.tokenize(text, options, signal)
     },
-    detokenize: (...given) => engine.detokenize(...given),
+    detokenize: (...args) => engine.detokenize(...args),
     async close() {
       await own.close()
       await engine.close()

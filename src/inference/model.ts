@@ -52,7 +52,7 @@ export interface UpstreamLoad {
     /** Without what may be a secret. */
     readonly shown: string
     /** Why it is not used; undefined while it works. */
-    readonly trouble: string | undefined
+    readonly fault: string | undefined
     readonly counts: Readonly<Record<string, number>>
   }[]
   /** How often a request was sent again, by the reason. */
@@ -79,7 +79,7 @@ export interface AnswerRequest extends Omit<Generation, 'prompt' | 'constraint' 
    * needs none of them: all that they mean is above. A server elsewhere has its own defaults for fields that are
    * absent.
    */
-  given?: Readonly<Record<string, unknown>>
+  body?: Readonly<Record<string, unknown>>
 }
 
 export interface TurnAsked {
@@ -159,7 +159,7 @@ export type AnswerEvent =
   | {
       kind: 'said'
       choice: number
-      parts: Part[]
+      deltas: Part[]
       tokens: number[]
       count: number
       logprobs?: TokenLogprob[]

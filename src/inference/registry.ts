@@ -38,7 +38,7 @@ export interface ModelList {
   file: string
   read_at: string
   /** Why its last change was not accepted; the previous content then stays in effect. */
-  trouble: string | null
+  fault: string | null
   /** Bytes that local models use together, as planned, and the most that they may use. */
   memory: { used: number; bound: number }
   /** How often each model was loaded, was unloaded, and could not be loaded. */
@@ -54,10 +54,10 @@ export function doesTask({ tasks = ['answers'] }: Pick<ServedModel, 'tasks'>, ta
 
 /** `close` also closes what the models share. The models of a server elsewhere may change between requests. */
 export function createModels(
-  given: readonly Model[] | (() => readonly Model[]),
+  source: readonly Model[] | (() => readonly Model[]),
   closeShared: () => Promise<void> = async () => {},
 ): Models {
-  const now = typeof given === 'function' ? given : () => given
+  const now = typeof source === 'function' ? source : () => source
 
   function seenBy({ settings }: ModelAsker): readonly Model[] {
     const allowed = settings?.models
@@ -120,7 +120,7 @@ export function createModels(
 }
 
 const namesOf = (found: readonly FoundModel[]) =>
-  found.flatMap(({ served }) => served.names.map((one) => JSON.stringify(one))).join(', ')
+  found.flatMap(({ served }) => served.names.map((name) => JSON.stringify(name))).join(', ')
 
 const taskSaid: Record<Task, string> = {
   any: 'does nothing',
@@ -135,6 +135,6 @@ function lacks({ served }: FoundModel, all: readonly FoundModel[], task: Task) {
     model: JSON.stringify(served.names[0]),
     why: taskSaid[task],
     accepted:
-      namesOf(all.filter((one) => doesTask(one.served, task))) || 'none, because no model here does that',
+      namesOf(all.filter((model) => doesTask(model.served, task))) || 'none, because no model here does that',
   })
 }

@@ -121,10 +121,10 @@ export function obtainModel(
 export function createServedModel(
   source: LocalSource,
   settings: ModelSettings & ModelLocations,
-  { startEngine, ...parts }: ServedModelParts,
+  { startEngine, ...services }: ServedModelParts,
 ): Backend {
   let engine: Backend | undefined
-  const bringing = obtainModel(source, settings, parts, (_, { plan }) => {
+  const bringing = obtainModel(source, settings, services, (_, { plan }) => {
     engine = startEngine(plan)
   })
 
@@ -136,10 +136,10 @@ export function createServedModel(
   return {
     status: () => engine?.status() ?? bringing.status(),
     model: () => engine?.model(),
-    tokenize: async (...given) => ready().tokenize(...given),
-    detokenize: async (...given) => ready().detokenize(...given),
-    generate: async (...given) => ready().generate(...given),
-    pool: async (...given) => ready().pool(...given),
+    tokenize: async (...args) => ready().tokenize(...args),
+    detokenize: async (...args) => ready().detokenize(...args),
+    generate: async (...args) => ready().generate(...args),
+    pool: async (...args) => ready().pool(...args),
     async close() {
       await bringing.close()
       await engine?.close()

@@ -42,15 +42,15 @@ interface TurnParts {
   isBeam: boolean
 }
 
-export function planTurn(parts: TurnParts): TurnPlan {
-  const { asked, served, conversation, prompt, content, isBeam } = parts
-  const said = isContentAsked(parts)
-    ? continuedTurn(conversation, parts.format.reasoning, served.controlTokens)
+export function planTurn(turn: TurnParts): TurnPlan {
+  const { asked, served, conversation, prompt, content, isBeam } = turn
+  const begun = isContentAsked(turn)
+    ? continuedTurn(conversation, turn.format.reasoning, served.controlTokens)
     : undefined
-  if (said?.isThought === false) return planContent(parts, said.content)
+  if (begun?.isThought === false) return planContent(turn, begun.content)
   // The end of the prompt is text: markers occur only in what the model writes.
-  const thought = said === undefined ? thoughtStartOf(parts.format.reasoning, prompt) : 'open'
-  const { format, markers } = resolved(parts.format, served.controlTokens)
+  const thought = begun === undefined ? thoughtStartOf(turn.format.reasoning, prompt) : 'open'
+  const { format, markers } = resolved(turn.format, served.controlTokens)
   const { reasoning } = format
   const tools = asked.calls?.tools.map(offered) ?? []
   const calls = asked.calls && {
@@ -69,7 +69,7 @@ export function planTurn(parts: TurnParts): TurnPlan {
     markers,
     constraint,
     continued: undefined,
-    thinking: thinkingOf(parts, format, thought),
+    thinking: thinkingOf(turn, format, thought),
     createParser: () => {
       if (isContent) return createAnswerReader({ thought: 'over' })
       return createAnswerReader({
@@ -78,7 +78,7 @@ export function planTurn(parts: TurnParts): TurnPlan {
         isThoughtCut: asked.thinkingBudget !== undefined,
         ...(format.closings && { closings: format.closings }),
         ...('own' in format.calls && { own: format.calls }),
-        ...(parts.isShown && { shown: markers }),
+        ...(turn.isShown && { shown: markers }),
         ...(calls && {
           calls: {
             ...calls,
@@ -118,8 +118,8 @@ function isContentAsked({ asked, content, isBeam }: TurnParts): boolean {
 }
 
 /** Content that has begun can only continue: thoughts and calls come before it. */
-function planContent(parts: TurnParts, text: string): TurnPlan {
-  const { conversation, content } = parts
+function planContent(turn: TurnParts, text: string): TurnPlan {
+  const { conversation, content } = turn
   const {
     constraint: { kind },
   } = content as CompileQuestion
@@ -131,7 +131,7 @@ function planContent(parts: TurnParts, text: string): TurnPlan {
       field: conversation.continuedField ?? 'messages',
       isJson: kind === 'json' || kind === 'json_object',
     },
-    thinking: thinkingOf(parts, parts.format, 'over'),
+    thinking: thinkingOf(turn, turn.format, 'over'),
     createParser: () => createAnswerReader({ thought: 'over' }),
   }
 }

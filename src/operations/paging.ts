@@ -7,9 +7,9 @@ export const query = jsonObject()
   .nullish()
   .meta({ description: 'An expression: {"$expr": …}; see docs/queries.md.' })
 
-export const sortBy = (longestField = 1024) =>
+export const sortBy = (maxLength = 1024) =>
   z
-    .array(z.strictObject({ field: z.string().min(1).max(longestField), direction: z.enum(['asc', 'desc']) }))
+    .array(z.strictObject({ field: z.string().min(1).max(maxLength), direction: z.enum(['asc', 'desc']) }))
     .max(16)
     .nullish()
 

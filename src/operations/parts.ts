@@ -67,7 +67,7 @@ interface Contract<Body extends z.ZodType, Params extends z.ZodType, Query exten
   role?: 'admin'
   /** Its result is the answer; without a result the answer is empty. */
   rule(
-    parts: RequestParts,
+    services: RequestParts,
     request: FastifyRequest & { body: z.output<Body>; params: z.output<Params>; query: z.output<Query> },
     reply: FastifyReply,
   ): unknown
@@ -83,20 +83,20 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
   const response = hasBody
     ? answers(answer, ...refusals)
     : { 200: answer, ...refusalContracts('entity_forbidden', 'invalid_request', ...refusals) }
-  const plugin: Operation = async (app, parts) => {
+  const plugin: Operation = async (app, services) => {
     app.route({
       method,
       url,
       schema: { ...taken, response: { ...response, ...others } },
       config: { ...(largeBodies && { largeBodies }), ...(role && { role }) },
       handler: async (request, reply) => {
-        const db = databaseOf(request.caller.name, parts.db)
-        const names = createCallNames({ db, settled: parts.recorder.settled }, (matches) =>
+        const db = databaseOf(request.caller.name, services.db)
+        const names = createCallNames({ db, settled: services.recorder.settled }, (matches) =>
           reply.header(matchesHeader, matches),
         )
         let signal: AbortSignal | undefined
         const own: RequestParts = {
-          ...parts,
+          ...services,
           db,
           names,
           get signal() {
@@ -104,9 +104,9 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
             return signal
           },
         }
-        const given = await rule(own, request as Parameters<typeof rule>[1], reply)
+        const result = await rule(own, request as Parameters<typeof rule>[1], reply)
         // A stream that began and was cut off returns nothing, and nothing else can be sent.
-        return given ?? (reply.raw.headersSent ? undefined : {})
+        return result ?? (reply.raw.headersSent ? undefined : {})
       },
     })
   }
@@ -116,7 +116,7 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
 
 /** One plugin for related operations. Each of them stays a plugin with a scope of its own. */
 export function family(...operations: Operation[]): Operation {
-  return async (app, parts) => {
-    for (const one of operations) await app.register(one, parts)
+  return async (app, services) => {
+    for (const plugin of operations) await app.register(plugin, services)
   }
 }

@@ -27,7 +27,7 @@ export interface ChecksOptions extends PoolOptions {
 
 const defaults: ChecksOptions = {
   limitMs: 1_000,
-  longestMs: 10_000,
+  maxMs: 10_000,
   workers: 4,
   startMs: 30_000,
   heapMb: 96,
@@ -38,8 +38,8 @@ const defaults: ChecksOptions = {
   idleMs: 60_000,
 }
 
-export function createSchemaChecks(given: Partial<ChecksOptions> = {}): SchemaChecks {
-  const options = { ...defaults, ...given }
+export function createSchemaChecks(custom: Partial<ChecksOptions> = {}): SchemaChecks {
+  const options = { ...defaults, ...custom }
   const pool = createWorkerPool<CheckQuestion, Validation>(inThread(options.thread, options.heapMb), options)
   return {
     async check(tenant, schema, value) {

@@ -37,20 +37,20 @@ export type Compiled = { validate: ValidateFunction } | { error: string }
  * Draft 2020-12 unless `$schema` names draft-07 or draft-06. Each schema has its own compiler, so that one schema's
  * `$id` is unknown to the next and nothing accumulates.
  */
-export function compileSchema(given: unknown): Compiled {
-  if (typeof given !== 'boolean' && (typeof given !== 'object' || given === null || Array.isArray(given))) {
+export function compileSchema(value: unknown): Compiled {
+  if (typeof value !== 'boolean' && (typeof value !== 'object' || value === null || Array.isArray(value))) {
     return { error: 'it is neither an object nor a boolean' }
   }
-  const draft = isDraft7(given) ? Ajv : Ajv2020
+  const draft = isDraft7(value) ? Ajv : Ajv2020
   const metaValidator = metaValidators.get(draft) ?? new draft(options)
   metaValidators.set(draft, metaValidator)
   try {
-    if (typeof given === 'object' && metaValidator.validateSchema(withoutDraft(given)) === false) {
+    if (typeof value === 'object' && metaValidator.validateSchema(withoutDraft(value)) === false) {
       return { error: metaValidator.errorsText(metaValidator.errors, { dataVar: 'schema' }) }
     }
     const compiler = new draft({ ...options, meta: false, validateSchema: false })
     compiler.removeKeyword('id')
-    const validate = compiler.compile(withStandardKeywords(given) as boolean | object)
+    const validate = compiler.compile(withStandardKeywords(value) as boolean | object)
     return '$async' in validate ? { error: '"$async" is not accepted' } : { validate }
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) }
@@ -70,7 +70,7 @@ function withoutDraft(schema: object): object {
 
 /** The keywords whose value is a schema, a list of schemas, or schemas by name. */
 const schemaKeywords = {
-  one: [
+  single: [
     'additionalItems',
     'additionalProperties',
     'contains',
@@ -93,21 +93,21 @@ const schemaKeywords = {
  * `nullable` is only an annotation here. Throws on `$async`, which would make a validation asynchronous and always
  * successful.
  */
-function withStandardKeywords(given: unknown): unknown {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return given
-  const { nullable: _, ...schema } = given as Record<string, unknown>
+function withStandardKeywords(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const { nullable: _, ...schema } = value as Record<string, unknown>
   if (Object.hasOwn(schema, '$async')) throw new Error('"$async" is not accepted')
   for (const name of schemaKeywords.list) {
     if (Array.isArray(schema[name])) schema[name] = schema[name].map(withStandardKeywords)
   }
-  for (const name of schemaKeywords.one) {
+  for (const name of schemaKeywords.single) {
     if (Object.hasOwn(schema, name)) schema[name] = withStandardKeywords(schema[name])
   }
   for (const name of schemaKeywords.named) {
     const inner = schema[name]
     if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) continue
     schema[name] = Object.fromEntries(
-      Object.entries(inner).map(([key, one]) => [key, withStandardKeywords(one)]),
+      Object.entries(inner).map(([key, member]) => [key, withStandardKeywords(member)]),
     )
   }
   return schema

@@ -5,7 +5,7 @@ import { createCompiledSchemas } from './compiled.ts'
 /** The result of validating a value; `schema_error` when the schema itself is wrong. */
 export type Validation =
   | { kind: 'valid' }
-  | { kind: 'invalid'; path: string[]; given: string; why: string }
+  | { kind: 'invalid'; path: string[]; received: string; why: string }
   | { kind: 'schema_error'; why: string }
 
 /** Both are JSON texts. Without a value only the schema is checked. */
@@ -18,9 +18,9 @@ export function createValidator(): Validator {
       const compiled = schemas(schema)
       if ('error' in compiled) return { kind: 'schema_error', why: compiled.error }
       if (value === undefined) return { kind: 'valid' }
-      const given: unknown = JSON.parse(value)
-      if (compiled.validate(given)) return { kind: 'valid' }
-      return invalid(compiled.validate.errors ?? [], given)
+      const data: unknown = JSON.parse(value)
+      if (compiled.validate(data)) return { kind: 'valid' }
+      return invalid(compiled.validate.errors ?? [], data)
     } catch (error) {
       // No value is nested deeply enough to cause this, so the schema is the reason.
       if (error instanceof RangeError) {
@@ -33,7 +33,7 @@ export function createValidator(): Validator {
 }
 
 /** When several branches fail, this many of their reasons are named. */
-const mostReasons = 4
+const maxReasons = 4
 
 function invalid(errors: readonly ErrorObject[], value: unknown): Validation {
   const [first] = errors
@@ -42,8 +42,8 @@ function invalid(errors: readonly ErrorObject[], value: unknown): Validation {
   return {
     kind: 'invalid',
     path,
-    given: described(valueAt(value, path)),
-    why: [...reasons].slice(0, mostReasons).join('; '),
+    received: described(valueAt(value, path)),
+    why: [...reasons].slice(0, maxReasons).join('; '),
   }
 }
 

@@ -31,8 +31,8 @@ const ofUser = (action: string, user: string, details: object = {}) => ({
 /** The writes that are recorded in the audit log. */
 export const auditedCommands = {
   noteDeed,
-  deleteCalls: audited(callWrites.deleteCalls, (given, { descendants }) => ({
-    ...removal('calls.delete')(given),
+  deleteCalls: audited(callWrites.deleteCalls, (input, { descendants }) => ({
+    ...removal('calls.delete')(input),
     details: { descendants },
   })),
   deleteEvaluationRuns: audited(runs.deleteEvaluationRuns, removal('evaluation_runs.delete')),

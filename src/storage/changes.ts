@@ -33,8 +33,8 @@ export function createWatchers(onWatched: (isWatched: boolean) => void = () => {
   }
 }
 
-const mostIds = 500
-const mostGroups = 1_000
+const maxIds = 500
+const maxGroups = 1_000
 
 /**
  * Collects changes to report together, merged by project, kind and queue. Its size is bounded, however much is written.
@@ -48,14 +48,14 @@ export function createChangeCollector() {
     const key = `${kind} ${queue ?? ''} ${project}`
     let group = groups.get(key)
     if (group === undefined) {
-      if (groups.size === mostGroups) {
+      if (groups.size === maxGroups) {
         isUnknown = true
         return
       }
       group = { project, kind, ...(queue !== undefined && { queue }), ids: new Set() }
       groups.set(key, group)
     }
-    if (ids === null || (group.ids?.size ?? mostIds) + ids.length > mostIds) group.ids = null
+    if (ids === null || (group.ids?.size ?? maxIds) + ids.length > maxIds) group.ids = null
     else for (const id of ids) group.ids?.add(id)
   }
 

@@ -27,8 +27,8 @@ export function sqliteFile(folder: string): string {
 }
 
 /** Opens the record that the settings name and brings it to the schema of this version. */
-export async function openRecord({ mayBePart = false, ...place }: RecordPlace): Promise<Database> {
-  const db = await openEngine(place)
+export async function openRecord({ mayBePart = false, ...settings }: RecordPlace): Promise<Database> {
+  const db = await openEngine(settings)
   if (mayBePart) return db
   const from = await unfinishedCopy(db).catch(async (error) => {
     await db.close()

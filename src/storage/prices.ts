@@ -50,13 +50,13 @@ export function readPrices(db: Reader, view: View): Promise<Price[]> {
   )
 }
 
-/** `place` is how a refusal names where the field was given. */
-function fieldsAt(place: string) {
+/** `path` is how a refusal names where the field was given. */
+function fieldsAt(path: string) {
   return (field: string): FieldReading => {
     const kind = Object.hasOwn(kinds, field) ? kinds[field as keyof Price] : undefined
     if (kind !== undefined) return { kind, sql: rawSql(field) }
     const accepted = priceFields.join(', ')
-    throw refuse('unknown_field', { field: place, given: JSON.stringify(field), accepted })
+    throw refuse('unknown_field', { field: path, given: JSON.stringify(field), accepted })
   }
 }
 

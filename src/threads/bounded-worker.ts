@@ -15,7 +15,7 @@ export interface WorkerBounds {
   /** Processor time for one question, so that a busy machine does not cause refusals. */
   limitMs: number
   /** Elapsed time after which a question is stopped, whatever it has used. */
-  longestMs: number
+  maxMs: number
   /** The limit for a worker to become ready. */
   startMs: number
   /** An unused worker ends after this time and frees its memory; the next question starts another. */
@@ -60,7 +60,7 @@ export interface BoundedWorker<Question, Answer> {
 
 /** Before this the processor time of a question is not measured: nearly all are answered by then. */
 const unmeasuredMs = 50
-const leastPauseMs = 20
+const minPauseMs = 20
 
 interface Asked<Question, Answer> {
   question: Question
@@ -108,8 +108,8 @@ export function createBoundedWorker<Question, Answer>(
       const counted = used === undefined || before === undefined ? wall : used - before
       // If this thread is late, the answer may already be waiting in its event loop.
       if (counted >= bounds.limitMs) setImmediate(stop, asked, `${bounds.limitMs} ms`)
-      else if (wall >= bounds.longestMs) setImmediate(stop, asked, `${bounds.longestMs} ms`)
-      else setTimer(look, Math.max(leastPauseMs, Math.min(bounds.limitMs - counted, bounds.longestMs - wall)))
+      else if (wall >= bounds.maxMs) setImmediate(stop, asked, `${bounds.maxMs} ms`)
+      else setTimer(look, Math.max(minPauseMs, Math.min(bounds.limitMs - counted, bounds.maxMs - wall)))
     }
     setTimer(look, Math.min(unmeasuredMs, bounds.limitMs))
   }
@@ -143,9 +143,9 @@ export function createBoundedWorker<Question, Answer>(
 
   function begin(): StartedWorker<Question> {
     const ifCurrent =
-      <Given extends unknown[]>(call: (...given: Given) => void) =>
-      (...given: Given) => {
-        if (worker === started) call(...given)
+      <Given extends unknown[]>(call: (...args: Given) => void) =>
+      (...args: Given) => {
+        if (worker === started) call(...args)
       }
     const failed = ifCurrent((error: Error) => {
       const isFirstQuestion = answered === 0

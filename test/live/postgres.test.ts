@@ -509,7 +509,7 @@ describe('writes', () => {
   })
 
   test('a request that finds the queue full is told to try again', async () => {
-    await withStore({ connections: 1, mostWaiting: 1 }, async (store) => {
+    await withStore({ connections: 1, maxWaiting: 1 }, async (store) => {
       const gate = Promise.withResolvers<void>()
       const first = store.write('act', () => gate.promise)
       const second = store.all(sql`SELECT 1 AS one`)
@@ -772,7 +772,7 @@ describe('streams', () => {
   })
 
   test('only a limited number runs at once; others wait, and can leave the queue', async () => {
-    await withStore({ connections: 4, streams: 2, mostStreamsWaiting: 2 }, async (store) => {
+    await withStore({ connections: 4, streams: 2, maxStreamsWaiting: 2 }, async (store) => {
       const start = (signal: AbortSignal) =>
         store.stream<{ n: number }>(oneTo(1_000), { signal })[Symbol.asyncIterator]()
       const running = [start(never), start(never)]
@@ -879,7 +879,7 @@ describe('limits and failures', () => {
   })
 
   test('the probe does not wait for other work', async () => {
-    await withStore({ connections: 1, mostWaiting: 0 }, async (store) => {
+    await withStore({ connections: 1, maxWaiting: 0 }, async (store) => {
       const gate = Promise.withResolvers<void>()
       const busy = store.write('act', () => gate.promise)
       await store.probe()

@@ -59,7 +59,7 @@ test('one process renders until it has been idle', async (t) => {
 })
 
 test('a hanging render ends with its process, and the next one gets a new process', async (t) => {
-  const { render } = open(t, { entry, longestMs: 300 })
+  const { render } = open(t, { entry, maxMs: 300 })
   const pid = await pidOf(render('a'))
   const [hung, next] = await Promise.all([codeOf(render('hang')), pidOf(render('b'))])
   assert.equal(hung, 'template_too_costly')
@@ -153,7 +153,7 @@ test('waiting requests are refused on close, and no process is left', async (t) 
 })
 
 test('a conversation that is too long does not reach the process', async (t) => {
-  const { prompts, render } = open(t, { entry, longestText: 10 })
+  const { prompts, render } = open(t, { entry, maxTextLength: 10 })
   const pid = await pidOf(render('a'))
   for (const content of ['x'.repeat(11), ['x'.repeat(6), 'x'.repeat(5)]]) {
     const messages = [{ role: 'user', content }]

@@ -53,7 +53,7 @@ test('the event loop is free during an endless check', async (t) => {
 })
 
 test('a check that needs too much memory is stopped, and the next one runs', async (t) => {
-  const checks = open(t, { heapMb: 48, limitMs: 60_000, longestMs: 60_000 })
+  const checks = open(t, { heapMb: 48, limitMs: 60_000, maxMs: 60_000 })
   const value = `[${'{},'.repeat(3_000_000)}{}]`
   assert.deepEqual(await checks.check('a', '{"type":"array"}', value), {
     kind: 'over_budget',
@@ -109,7 +109,7 @@ test('a check is stopped by its own processor time, not by that of others', asyn
   assert.deepEqual(await checks.check('a', '{}', '1500'), valid)
   const short = open(t, {
     limitMs: 300,
-    longestMs: 500,
+    maxMs: 500,
     thread: new URL('../support/sleeping-checks-thread.ts', import.meta.url).href,
   })
   assert.deepEqual(await short.check('a', '{}', '60000'), { kind: 'over_budget', limit: '500 ms' })

@@ -112,7 +112,7 @@ export async function modelsOfUpstream(
       parallel: 16,
       queue: 16,
       silenceMs: 5_000,
-      times: { wellMs: 60_000, leastMs: 10, mostMs: 1_000 },
+      times: { wellMs: 60_000, minMs: 10, maxMs: 1_000 },
       ...settings,
     },
     { info() {}, warn() {} },

@@ -13,7 +13,7 @@ export function equals(field: string, value: string): Expression {
     by: 'eq',
     left: { op: 'field', field },
     right: { op: 'literal', literal },
-    place: 'query',
+    path: 'query',
   }
 }
 

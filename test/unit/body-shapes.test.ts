@@ -13,7 +13,7 @@ import {
 import { anyShape, readJson, type Shape } from '../../src/domain/json/read.ts'
 import { shapeOf } from '../../src/http/body-shapes.ts'
 
-const kept = { kept: true }
+const kept = { verbatim: true }
 const fields = (members: Record<string, unknown>) => ({ fields: new Map(Object.entries(members)) })
 
 for (const [name, schema, expected] of [
@@ -110,7 +110,7 @@ const fitting = fc.tuple(body, body).map(([inputs, unknown]) =>
 
 /** The same shape without bounds, and with all unknown members included. */
 function unbounded(shape: Shape, seen = new Map<Shape, Shape>()): Shape {
-  if (shape.kept) return shape
+  if (shape.verbatim) return shape
   const known = seen.get(shape)
   if (known !== undefined) return known
   const whole: Shape = {}

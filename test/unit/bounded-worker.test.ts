@@ -11,7 +11,7 @@ test('a worker that does not start in time is ended, and the request is refused 
     hold: () => {},
     end: async () => ended++,
   })
-  const bounds = { limitMs: 60_000, longestMs: 60_000, startMs: 1, idleMs: 1 }
+  const bounds = { limitMs: 60_000, maxMs: 60_000, startMs: 1, idleMs: 1 }
   const worker = createBoundedWorker<string, string>(neverReady, bounds)
   for (const started of [1, 2]) {
     await assert.rejects(worker.ask('a'), (error) => {

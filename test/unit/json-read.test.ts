@@ -5,7 +5,7 @@ import { digitsAt } from '../../src/domain/json/digits.ts'
 import { anyShape, DepthError, readJson, type Shape } from '../../src/domain/json/read.ts'
 import { JsonText } from '../../src/domain/json/text.ts'
 
-const kept: Shape = { kept: true }
+const kept: Shape = { verbatim: true }
 const fields = (members: Record<string, Shape>): Shape => ({ fields: new Map(Object.entries(members)) })
 const open = (shape: Shape): Shape => ({ ...shape, others: anyShape })
 

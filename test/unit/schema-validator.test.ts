@@ -34,7 +34,7 @@ for (const [schema, value] of [
   })
 }
 
-for (const [schema, value, path, given, why] of [
+for (const [schema, value, path, received, why] of [
   [false, 1, [], '1', 'boolean schema is false'],
   [{ type: 'string' }, 5, [], '5', 'must be string'],
   [{ const: { a: 1 } }, {}, [], 'an object', 'must be equal to constant: {"a":1}'],
@@ -56,7 +56,7 @@ for (const [schema, value, path, given, why] of [
   [{ maxLength: 1 }, 'x'.repeat(200), [], `"${'x'.repeat(79)}…`, 'must NOT have more than 1 characters'],
 ] as const) {
   test(`${JSON.stringify(value).slice(0, 40)} differs from ${JSON.stringify(schema)}`, () => {
-    assert.deepEqual(check(schema, value), { kind: 'invalid', path: [...path], given, why })
+    assert.deepEqual(check(schema, value), { kind: 'invalid', path: [...path], received, why })
   })
 }
 

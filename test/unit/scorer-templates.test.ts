@@ -7,7 +7,7 @@ import { fieldsOfTemplate, parseTemplate } from '../../src/operations/scorers/te
 
 const partsOf = (template: string) => {
   const parsed = parseTemplate(template)
-  return 'parts' in parsed ? parsed.parts : parsed.why
+  return 'segments' in parsed ? parsed.segments : parsed.why
 }
 
 test('fields are in braces, and a doubled brace is a single one', () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { readSearch } from '../../src/domain/search/search-text.ts'
 import { snippetsOf } from '../../src/domain/search/snippets.ts'
-import { mostOfTexts, textsIn } from '../../src/domain/search/texts.ts'
+import { maxTextsLength, textsIn } from '../../src/domain/search/texts.ts'
 import { wordsOf } from '../../src/domain/search/words.ts'
 
 test('words are in lower case, without accents and punctuation, and separated by spaces', () => {
@@ -49,7 +49,7 @@ test('images, log-probabilities and embeddings are not searched, and long texts 
   }
   assert.deepEqual(textsIn(JSON.stringify(given)), ['shown'])
   const long = textsIn(JSON.stringify(['word '.repeat(10_000), 'never']))
-  assert.equal(long.join('').length, mostOfTexts)
+  assert.equal(long.join('').length, maxTextsLength)
 })
 
 test('a search consists of words, phrases and excluded words', () => {

@@ -25,7 +25,7 @@ const copiesOfStep = 8
 export function alphabetOf(expr: Expr, budget: Budget): Alphabet | undefined {
   const classes = new Map<string, readonly Range[]>()
   collect(expr, classes)
-  const ranges = [...classes.values()].reduce((sum, one) => sum + one.length, 0)
+  const ranges = [...classes.values()].reduce((sum, own) => sum + own.length, 0)
   if (ranges <= manyRanges || classes.size > maxClasses) return undefined
   budget.spend(ranges)
   const { segments, numbers } = told(classes)
@@ -61,7 +61,7 @@ function collect(expr: Expr, classes: Map<string, readonly Range[]>): void {
     case 'rule':
       return
     default:
-      for (const part of expr.of) collect(part, classes)
+      for (const inner of expr.of) collect(inner, classes)
   }
 }
 
@@ -73,7 +73,7 @@ function told(classes: ReadonlyMap<string, readonly Range[]>) {
       { at: last + 1, name, opens: false },
     ]),
   )
-  cuts.sort((one, other) => one.at - other.at)
+  cuts.sort((a, b) => a.at - b.at)
   const open = new Set<string>()
   const order = new Map([...classes.keys()].map((name, at) => [name, at]))
   const known = new Map<string, number>()
@@ -89,7 +89,7 @@ function told(classes: ReadonlyMap<string, readonly Range[]>) {
     const next = cuts[i]?.at
     if (open.size === 0 || next === undefined) continue
     const key = Array.from(open, (name) => order.get(name) ?? -1)
-      .sort((one, other) => one - other)
+      .sort((a, b) => a - b)
       .join()
     const number = known.get(key) ?? segments.push([]) - 1
     known.set(key, number)
@@ -97,7 +97,7 @@ function told(classes: ReadonlyMap<string, readonly Range[]>) {
     for (const name of open) found.get(name)?.add(number)
   }
   const numbers = new Map(
-    Array.from(found, ([name, own]) => [name, united(Array.from(own, (one): Range => [one, one]))]),
+    Array.from(found, ([name, own]) => [name, united(Array.from(own, (number): Range => [number, number]))]),
   )
   return { segments, numbers }
 }
@@ -110,7 +110,7 @@ function spelledEdges(out: readonly Edge[], segments: readonly (readonly Range[]
     }
   }
   budget.spend(Math.ceil(pieces.length / copiesOfStep))
-  pieces.sort((one, other) => one.from - other.from)
+  pieces.sort((a, b) => a.from - b.from)
   const edges: { from: number; to: number; target: number }[] = []
   for (const piece of pieces) {
     const last = edges.at(-1)

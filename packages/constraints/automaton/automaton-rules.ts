@@ -38,7 +38,7 @@ export function rulesOf(
   }
 
   const body = (first: number, depth: number): Expr => {
-    const parts: Expr[] = []
+    const exprs: Expr[] = []
     for (let state = first; ; ) {
       const byTarget = new Map<number, [number, number][]>()
       for (const { from, to, target } of edges[state] ?? []) {
@@ -47,14 +47,14 @@ export function rulesOf(
         else ranges.push([from, to])
       }
       const loop = byTarget.get(state)
-      if (loop !== undefined) parts.push(repetition(encode(loop), 0))
+      if (loop !== undefined) exprs.push(repetition(encode(loop), 0))
       byTarget.delete(state)
       const [only] = byTarget
-      if (only === undefined) return sequence(...parts)
+      if (only === undefined) return sequence(...exprs)
       const [target, ranges] = only
       if (byTarget.size === 1 && accepting[state] !== true) {
-        parts.push(encode(ranges))
-        if ((entries[target] ?? 0) > 1 || target === 0) return sequence(...parts, named(target))
+        exprs.push(encode(ranges))
+        if ((entries[target] ?? 0) > 1 || target === 0) return sequence(...exprs, named(target))
         state = target
         continue
       }
@@ -65,7 +65,7 @@ export function rulesOf(
         ),
       )
       if (accepting[state] === true) ways.push(sequence())
-      return sequence(...parts, alternatives(...ways))
+      return sequence(...exprs, alternatives(...ways))
     }
   }
 

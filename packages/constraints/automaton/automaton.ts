@@ -178,7 +178,7 @@ function product(
   }
   const made = trimmed(edges, accepting)
   // The complement of an automaton needs the same states as the automaton itself, so it is minimal too.
-  return rightMayFail && isAll(left) && leastStates.has(right) ? least(made) : smallest(made, budget)
+  return rightMayFail && isAll(left) && minimal.has(right) ? least(made) : smallest(made, budget)
 }
 
 function isAll({ edges: [out = [], ...others], accepting }: Automaton): boolean {
@@ -191,10 +191,10 @@ function isAll({ edges: [out = [], ...others], accepting }: Automaton): boolean 
 }
 
 /** Automata that are known to have as few states as possible. */
-const leastStates = new WeakSet<Automaton>()
+const minimal = new WeakSet<Automaton>()
 
 function least(automaton: Automaton): Automaton {
-  leastStates.add(automaton)
+  minimal.add(automaton)
   return automaton
 }
 
@@ -254,7 +254,7 @@ function sourcesOf(edges: readonly (readonly Edge[])[]): number[][] {
 
 /** The lengths of the shortest and the longest accepted text. */
 export function extent(automaton: Automaton): { shortest: number; longest: number } {
-  const longest = longestRests(automaton)[0] ?? -1
+  const longest = restLengths(automaton)[0] ?? -1
   return { shortest: distances(automaton)[0] ?? 0, longest: longest === -1 ? Infinity : longest }
 }
 
@@ -264,17 +264,17 @@ export function extent(automaton: Automaton): { shortest: number; longest: numbe
  */
 export function smallest(automaton: Automaton, budget: Budget): Automaton {
   const { edges, accepting } = automaton
-  if (leastStates.has(automaton)) return automaton
+  if (minimal.has(automaton)) return automaton
   budget.spend(2 * edges.length)
   const shortest = distances(automaton)
-  const longest = longestRests(automaton)
+  const longest = restLengths(automaton)
   const classes = numbered(accepting.map((yes, state) => `${yes},${shortest[state]},${longest[state]}`))
   refine(classes, edges, budget)
   if (sizeOf(classes) === edges.length) return least(automaton)
-  const kept = new Map<number, number>()
-  for (const [state, own] of classes.entries()) if (!kept.has(own)) kept.set(own, state)
-  const states = [...kept.values()]
-  const order = new Map([...kept.keys()].map((own, number) => [own, number]))
+  const stateOf = new Map<number, number>()
+  for (const [state, own] of classes.entries()) if (!stateOf.has(own)) stateOf.set(own, state)
+  const states = [...stateOf.values()]
+  const order = new Map([...stateOf.keys()].map((own, number) => [own, number]))
   const numbers = classes.map((own) => order.get(own) ?? -1)
   return least({
     edges: states.map((state) => renumbered(edges[state] ?? [], numbers)),
@@ -301,7 +301,7 @@ function refine(classes: number[], edges: readonly (readonly Edge[])[], budget: 
       const size = sizes[own] ?? 0
       if (size === 1) continue
       const groups = Map.groupBy(states, (state) => leadsOf(edges[state] ?? [], classes))
-      const parts = [...groups.values()].sort((one, other) => other.length - one.length)
+      const bySize = [...groups.values()].sort((a, b) => b.length - a.length)
       // The states of the class that are not open all lead to the same classes. They keep their class, as do the open
       // states that lead there.
       const isOpen = new Set(states.length < size ? states : [])
@@ -309,15 +309,15 @@ function refine(classes: number[], edges: readonly (readonly Edge[])[], budget: 
       const staying =
         states.length < size && other !== undefined
           ? groups.get(leadsOf(edges[other] ?? [], classes))
-          : parts[0]
-      for (const part of parts) if (part !== staying) split.push(part)
+          : bySize[0]
+      for (const group of bySize) if (group !== staying) split.push(group)
     }
     const next = new Set<number>()
-    for (const part of split) {
+    for (const group of split) {
       const fresh = sizes.length
-      sizes.push(part.length)
-      members.push(part)
-      for (const state of part) {
+      sizes.push(group.length)
+      members.push(group)
+      for (const state of group) {
         const before = classes[state] ?? 0
         sizes[before] = (sizes[before] ?? 0) - 1
         classes[state] = fresh
@@ -380,7 +380,7 @@ function distances({ edges, accepting }: Automaton): number[] {
 }
 
 /** By state, the length of the longest accepted rest; -1 if it is unbounded. */
-function longestRests({ edges }: Automaton): number[] {
+function restLengths({ edges }: Automaton): number[] {
   const sources: number[][] = edges.map(() => [])
   const open = edges.map((out) => out.length)
   for (const [state, out] of edges.entries()) for (const { target } of out) sources[target]?.push(state)

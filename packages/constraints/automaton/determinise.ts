@@ -80,15 +80,15 @@ function lay(expr: Expr, from: number, loose: Loose, budget: Budget): number {
       return layReading(expr.ranges, from, loose, budget)
     case 'sequence': {
       let at = from
-      for (const part of expr.of) at = lay(part, at, loose, budget)
+      for (const inner of expr.of) at = lay(inner, at, loose, budget)
       return at
     }
     case 'alternatives': {
       const end = addState(loose, budget)
-      for (const part of expr.of) {
+      for (const inner of expr.of) {
         const begin = addState(loose, budget)
         loose.silent[from]?.push(begin)
-        loose.silent[lay(part, begin, loose, budget)]?.push(end)
+        loose.silent[lay(inner, begin, loose, budget)]?.push(end)
       }
       return end
     }
@@ -164,7 +164,7 @@ function subsets(loose: Loose, start: number, end: number, budget: Budget): Auto
   numberOf([start])
   const edges: Edge[][] = []
   for (let state = 0; state < sets.length; state++) {
-    const reading = (sets[state] ?? []).flatMap((one) => loose.reading[one] ?? [])
+    const reading = (sets[state] ?? []).flatMap((member) => loose.reading[member] ?? [])
     budget.spend(1 + reading.length)
     edges.push(separated(reading, numberOf))
   }

@@ -22,7 +22,7 @@ import {
 import { createMemberOrders } from './member-orders.ts'
 import { startRival } from './xgrammar-rival.ts'
 
-const { values: given } = parseArgs({
+const { values: flags } = parseArgs({
   options: {
     folder: { type: 'string' },
     sample: { type: 'string', default: '800' },
@@ -36,8 +36,8 @@ const { values: given } = parseArgs({
     list: { type: 'boolean', default: false },
   },
 })
-if (given.folder === undefined) throw new Error('--folder: where the files of MaskBench are')
-const folder = given.folder
+if (flags.folder === undefined) throw new Error('--folder: where the files of MaskBench are')
+const folder = flags.folder
 
 const modes: Readonly<Record<string, ConstraintOptions>> = {
   'as sent': { whitespace: 'bounded' },
@@ -87,17 +87,17 @@ function quantile(times: readonly number[], share: number): string {
 }
 
 async function cases(): Promise<Case[]> {
-  const random = seededRandom(Number(given.seed))
+  const random = seededRandom(Number(flags.seed))
   const names = (await readdir(folder)).filter((name) => name.endsWith('.json')).sort()
   for (let at = names.length - 1; at > 0; at--) {
     const other = Math.floor(random() * (at + 1))
-    const [one = '', two = ''] = [names[at], names[other]]
-    names[at] = two
-    names[other] = one
+    const [left = '', right = ''] = [names[at], names[other]]
+    names[at] = right
+    names[other] = left
   }
   const found: Case[] = []
-  for (const name of names.slice(Number(given.skip))) {
-    if (found.length === Number(given.sample)) break
+  for (const name of names.slice(Number(flags.skip))) {
+    if (found.length === Number(flags.sample)) break
     try {
       const { schema, tests } = parseExact(await readFile(join(folder, name), 'utf8')) as Case
       found.push({ name, schema, tests })
@@ -126,9 +126,9 @@ function compiled(schema: unknown, options: ConstraintOptions): Compiled {
   }
 }
 
-function judge(tally: Tally, one: Case, accepts: (data: unknown) => boolean): void {
+function judge(tally: Tally, entry: Case, accepts: (data: unknown) => boolean): void {
   let isRight = true
-  for (const [at, { valid, data }] of one.tests.entries()) {
+  for (const [at, { valid, data }] of entry.tests.entries()) {
     const accepted = accepts(data)
     if (valid) tally.valid++
     else tally.invalid++
@@ -136,14 +136,14 @@ function judge(tally: Tally, one: Case, accepts: (data: unknown) => boolean): vo
     if (!valid && !accepted) tally.refused++
     if (valid === accepted) continue
     isRight = false
-    tally.wrong.push(`${accepted ? 'INVALID ACCEPTED' : 'valid refused'} ${one.name} test ${at}`)
+    tally.wrong.push(`${accepted ? 'INVALID ACCEPTED' : 'valid refused'} ${entry.name} test ${at}`)
   }
   if (isRight) tally.right++
 }
 
 function row(name: string, tally: Tally, of: number): string {
-  const share = (part: number, whole: number) =>
-    `${((100 * part) / Math.max(whole, 1)).toFixed(2)} % of ${whole}`
+  const share = (count: number, whole: number) =>
+    `${((100 * count) / Math.max(whole, 1)).toFixed(2)} % of ${whole}`
   return `| ${[
     name,
     share(tally.compiled, of),
@@ -151,70 +151,70 @@ function row(name: string, tally: Tally, of: number): string {
     share(tally.accepted, tally.valid),
     tally.invalid - tally.refused,
     `${tally.invalid}`,
-    [0.5, 0.99, 1].map((part) => quantile(tally.times, part)).join(', '),
+    [0.5, 0.99, 1].map((level) => quantile(tally.times, level)).join(', '),
   ].join(' | ')} |`
 }
 
 const sample = await cases()
-console.log(`${sample.length} schemas, seed ${given.seed}\n`)
+console.log(`${sample.length} schemas, seed ${flags.seed}\n`)
 const rows: string[] = []
 const grammars: { name: string; grammar: CompiledGrammar; data: unknown }[] = []
 for (const [mode, options] of Object.entries(modes)) {
-  if (given.mode !== undefined && !given.mode.includes(mode)) continue
+  if (flags.mode !== undefined && !flags.mode.includes(mode)) continue
   const tally = emptyTally()
   const reasons = new Map<string, string[]>()
   // Code that has not run yet is slower, so warming up is excluded from the figures.
   for (const { schema } of sample.slice(0, 40)) compiled(schema, options)
-  for (const one of sample) {
+  for (const entry of sample) {
     let outcome: Compiled | undefined
     const time = spent(() => {
-      outcome = compiled(one.schema, options)
+      outcome = compiled(entry.schema, options)
     })
     tally.times.push(time)
     if (outcome === undefined) continue
     if ('why' in outcome) {
-      reasons.set(outcome.why, [...(reasons.get(outcome.why) ?? []), one.name])
+      reasons.set(outcome.why, [...(reasons.get(outcome.why) ?? []), entry.name])
       continue
     }
     tally.compiled++
     const following = createUniqueItemMatcher(outcome.grammar)
-    const orders = createMemberOrders(following, one.schema)
-    judge(tally, one, orders.accepts)
-    const { data } = one.tests.find(({ valid }) => valid) ?? {}
+    const orders = createMemberOrders(following, entry.schema)
+    judge(tally, entry, orders.accepts)
+    const { data } = entry.tests.find(({ valid }) => valid) ?? {}
     // No more are kept than are needed: they make the garbage collector slower, and a server keeps few.
-    if (mode === 'as sent' && data !== undefined && grammars.length < Number(given.masks))
-      grammars.push({ name: one.name, grammar: outcome.grammar, data })
+    if (mode === 'as sent' && data !== undefined && grammars.length < Number(flags.masks))
+      grammars.push({ name: entry.name, grammar: outcome.grammar, data })
   }
   rows.push(row(`Heddle, ${mode}`, tally, sample.length))
   console.log(`${mode}: refused for`)
   for (const [why, names] of [...reasons].sort(([, a], [, b]) => b.length - a.length)) {
     console.log(
-      `${String(names.length).padStart(5)}  ${why}  [${names.slice(0, given.list ? 99 : 2).join(' ')}]`,
+      `${String(names.length).padStart(5)}  ${why}  [${names.slice(0, flags.list ? 99 : 2).join(' ')}]`,
     )
   }
-  for (const line of tally.wrong) if (given.list || line.startsWith('INVALID')) console.log(line)
+  for (const line of tally.wrong) if (flags.list || line.startsWith('INVALID')) console.log(line)
   console.log()
 }
 
-if (given.rival) {
+if (flags.rival) {
   const tally = emptyTally()
   const rival = startRival()
-  for (const one of sample) {
+  for (const entry of sample) {
     const answer = await rival.ask(
-      one.schema,
-      one.tests.map(({ data }) => data),
+      entry.schema,
+      entry.tests.map(({ data }) => data),
     )
     tally.times.push(answer.micros)
     if (answer.accepted === undefined) continue
     tally.compiled++
-    const found = new Map(one.tests.map(({ data }, at) => [data, answer.accepted?.[at] === true]))
-    judge(tally, one, (data) => found.get(data) === true)
+    const found = new Map(entry.tests.map(({ data }, at) => [data, answer.accepted?.[at] === true]))
+    judge(tally, entry, (data) => found.get(data) === true)
   }
   rival.close()
   rows.push(row('XGrammar (web)', tally, sample.length))
 }
 
-if (Number(given.masks) > 0) masks()
+if (Number(flags.masks) > 0) masks()
 
 console.log(
   '| engine | compiled | every test right | valid accepted | invalid accepted | of | compile, ms: median, 99 %, most |',
@@ -228,7 +228,7 @@ for (const line of rows) console.log(line)
  */
 function masks(): void {
   const random = seededRandom(2)
-  const size = Number(given.vocabulary)
+  const size = Number(flags.vocabulary)
   const tokens = new Set<string>(Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)))
   for (const text of ['":', '": "', '", "', '"}', '{"', '},', ': ', ', ', '\n  ', '\n    ', '["', '"]'])
     tokens.add(text)
@@ -237,8 +237,8 @@ function masks(): void {
   while (tokens.size < size - 257) {
     const length = 2 + Math.floor(random() * 9)
     const word = Array.from({ length }, () => letters[Math.floor(26 * random() ** 2)]).join('')
-    const place = random()
-    tokens.add(place < 0.5 ? ` ${word}` : place < 0.6 ? `${word[0]?.toUpperCase()}${word.slice(1)}` : word)
+    const chance = random()
+    tokens.add(chance < 0.5 ? ` ${word}` : chance < 0.6 ? `${word[0]?.toUpperCase()}${word.slice(1)}` : word)
   }
   const listed = [...tokens]
   const vocabulary = listedVocabulary({
@@ -251,9 +251,9 @@ function masks(): void {
    * other processes.
    */
   const least: { time: number; isFirst: boolean }[] = []
-  for (let round = 0; round < Number(given.rounds); round++) {
+  for (let round = 0; round < Number(flags.rounds); round++) {
     const held = createConstraints(vocabulary)
-    let place = 0
+    let index = 0
     for (const { grammar, data } of grammars) {
       const answer = held.of(grammar).begin()
       const text = createMemberOrders(createUniqueItemMatcher(grammar), undefined).textOf(data)
@@ -269,17 +269,18 @@ function masks(): void {
           const since = performance.now()
           answer.mask()
           const time = 1000 * (performance.now() - since)
-          least[place] = { time: Math.min(time, least[place]?.time ?? time), isFirst: at === 0 }
-          place++
+          least[index] = { time: Math.min(time, least[index]?.time ?? time), isFirst: at === 0 }
+          index++
           answer.accept(token)
         }
         at += length
       }
     }
   }
-  const timesOf = (isFirst: boolean) => least.filter((one) => one.isFirst === isFirst).map(({ time }) => time)
+  const timesOf = (isFirst: boolean) =>
+    least.filter((mask) => mask.isFirst === isFirst).map(({ time }) => time)
   const [firsts, steps] = [timesOf(true), timesOf(false)]
-  const told = (times: number[]) => [0.5, 0.9, 0.99, 1].map((part) => quantile(times, part)).join(', ')
+  const told = (times: number[]) => [0.5, 0.9, 0.99, 1].map((level) => quantile(times, level)).join(', ')
   console.log(
     `masks over ${size} tokens, ms at 50 %, 90 %, 99 %, most: ${told(steps)} (of ${steps.length}); the first ${told(firsts)}\n`,
   )

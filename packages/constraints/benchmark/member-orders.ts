@@ -23,9 +23,9 @@ export function createMemberOrders(following: UniqueItemMatcher, schema: unknown
   let found: string | undefined
 
   /** The names of members come in the order in which schemas list them. */
-  function rank(part: unknown, isOfMembers = false): void {
-    if (typeof part !== 'object' || part === null) return
-    for (const [name, inner] of Object.entries(part)) {
+  function rank(node: unknown, isOfMembers = false): void {
+    if (typeof node !== 'object' || node === null) return
+    for (const [name, inner] of Object.entries(node)) {
       if (isOfMembers && !ranks.has(name)) ranks.set(name, ranks.size)
       rank(inner, !isOfMembers && name === 'properties')
     }
@@ -49,7 +49,7 @@ export function createMemberOrders(following: UniqueItemMatcher, schema: unknown
     if (Array.isArray(value)) return put('[', (at, text) => items(at, text, value, 0, further))
     if (typeof value === 'object' && value !== null && !isExactNumber(value)) {
       const all = Object.entries(value)
-      all.sort(([one], [other]) => (ranks.get(one) ?? Infinity) - (ranks.get(other) ?? Infinity) || 0)
+      all.sort(([a], [b]) => (ranks.get(a) ?? Infinity) - (ranks.get(b) ?? Infinity) || 0)
       const failed = new Map<UniqueItemPosition, Set<string>>()
       return put('{', (at, text) => members(at, text, all, true, further, failed))
     }

@@ -15,7 +15,7 @@ interface RivalAnswer {
   micros: number
 }
 
-const longestMs = 20_000
+const maxMs = 20_000
 
 export function startRival(): Rival {
   let child: ChildProcess | undefined
@@ -35,7 +35,7 @@ export function startRival(): Rival {
           }
           resolve(answer ?? { accepted: undefined, micros: Number.NaN })
         }
-        const timer = setTimeout(() => settle(undefined), longestMs)
+        const timer = setTimeout(() => settle(undefined), maxMs)
         asked.once('message', (answer: RivalAnswer) => settle(answer))
         asked.once('exit', () => settle(undefined))
         asked.send({ schema, values })

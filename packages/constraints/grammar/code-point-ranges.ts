@@ -83,7 +83,7 @@ export function united(all: readonly (readonly number[])[]): [first: number, las
     Array.from({ length: each.length / 2 }, (_, at) => [each[2 * at], each[2 * at + 1]] as [number, number]),
   )
   const found: [first: number, last: number][] = []
-  for (const [first, last] of ranges.sort(([one], [other]) => one - other)) {
+  for (const [first, last] of ranges.sort(([a], [b]) => a - b)) {
     if (first > lastPoint) break
     const before = found.at(-1)
     if (before !== undefined && first <= before[1]) before[1] = Math.max(before[1], last)

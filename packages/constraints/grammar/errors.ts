@@ -70,6 +70,6 @@ export class ContinuedTextError extends Error {
   }
 }
 
-export function grammarTooLarge(measure: string, given: number, most: number): ConstraintError {
-  return new ConstraintError('too_large', `its grammar has ${given} ${measure}, at most ${most} are accepted`)
+export function grammarTooLarge(measure: string, count: number, most: number): ConstraintError {
+  return new ConstraintError('too_large', `its grammar has ${count} ${measure}, at most ${most} are accepted`)
 }

@@ -44,11 +44,11 @@ export function sequence(...exprs: readonly Expr[]): Expr {
   const of: Expr[] = []
   for (const expr of exprs) {
     if (isNever(expr)) return never
-    for (const part of expr.kind === 'sequence' ? expr.of : [expr]) {
+    for (const inner of expr.kind === 'sequence' ? expr.of : [expr]) {
       const last = of.at(-1)
-      if (part.kind === 'literal' && last?.kind === 'literal')
-        of[of.length - 1] = literal(last.text + part.text)
-      else of.push(part)
+      if (inner.kind === 'literal' && last?.kind === 'literal')
+        of[of.length - 1] = literal(last.text + inner.text)
+      else of.push(inner)
     }
   }
   return single(of) ?? { kind: 'sequence', of }
@@ -58,12 +58,12 @@ export function sequence(...exprs: readonly Expr[]): Expr {
 export function alternatives(...exprs: readonly Expr[]): Expr {
   const of: Expr[] = []
   const ranges: Range[] = []
-  let place = -1
+  let classAt = -1
   let empty = false
-  for (const expr of exprs.flatMap((one) => (one.kind === 'alternatives' ? one.of : [one]))) {
+  for (const expr of exprs.flatMap((inner) => (inner.kind === 'alternatives' ? inner.of : [inner]))) {
     const points = pointsOf(expr)
     if (points !== undefined) {
-      if (place < 0) place = of.push(expr) - 1
+      if (classAt < 0) classAt = of.push(expr) - 1
       ranges.push(...points)
     } else if (!isEmptyText(expr)) {
       of.push(expr)
@@ -72,7 +72,7 @@ export function alternatives(...exprs: readonly Expr[]): Expr {
       of.push(expr)
     }
   }
-  if (ranges.length > 1) of[place] = charClass(...ranges)
+  if (ranges.length > 1) of[classAt] = charClass(...ranges)
   return single(of) ?? { kind: 'alternatives', of }
 }
 

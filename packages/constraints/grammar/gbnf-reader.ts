@@ -57,8 +57,8 @@ function readRules(text: string, prefix: string): { rules: Map<string, Expr>; st
   const reader = createReader(text, createNames(prefix))
   const rules = new Map<string, Expr>()
   while (!reader.atEnd()) {
-    const { name, given, expr } = reader.rule()
-    if (rules.has(name)) throw new ConstraintError('invalid', `the rule ${given} is defined twice`)
+    const { name, written, expr } = reader.rule()
+    if (rules.has(name)) throw new ConstraintError('invalid', `the rule ${written} is defined twice`)
     rules.set(name, expr)
     if (rules.size > maxRules) {
       throw new ConstraintError('unsupported', `it has more than ${maxRules} rules`)
@@ -72,16 +72,16 @@ function readRules(text: string, prefix: string): { rules: Map<string, Expr>; st
 }
 
 /** Maps names to the letters, digits and hyphens that the engine accepts; different names stay different. */
-function createNames(prefix: string): (given: string) => string {
+function createNames(prefix: string): (written: string) => string {
   const names = new Map<string, string>()
   const taken = new Set<string>()
-  return (given) => {
-    const known = names.get(given)
+  return (written) => {
+    const known = names.get(written)
     if (known !== undefined) return known
-    const plain = `${prefix}${given.replaceAll('_', '-')}`
+    const plain = `${prefix}${written.replaceAll('_', '-')}`
     let name = plain
     for (let number = 2; taken.has(name); number++) name = `${plain}-${number}`
-    names.set(given, name)
+    names.set(written, name)
     taken.add(name)
     return name
   }
@@ -99,7 +99,7 @@ const hexDigits = new Map([
   ['U', 8],
 ])
 
-function createReader(text: string, nameOf: (given: string) => string) {
+function createReader(text: string, nameOf: (written: string) => string) {
   const asked = new Map<string, string>()
   let at = 0
   let depth = 0
@@ -128,10 +128,10 @@ function createReader(text: string, nameOf: (given: string) => string) {
   }
 
   const alternates = (): Expr => {
-    const ways = [parts()]
+    const ways = [elements()]
     while (take(/\|/y) !== undefined) {
       skip()
-      ways.push(parts())
+      ways.push(elements())
       if (ways.length > maxParts) {
         throw new ConstraintError('unsupported', flawed(`there are more than ${maxParts} alternatives`).why)
       }
@@ -139,15 +139,15 @@ function createReader(text: string, nameOf: (given: string) => string) {
     return alternatives(...ways)
   }
 
-  const parts = (): Expr => {
+  const elements = (): Expr => {
     const found: Expr[] = []
-    for (let part = item(); part !== undefined; part = item()) {
+    for (let element = item(); element !== undefined; element = item()) {
       skip()
-      for (let counted = count(part); counted !== undefined; counted = count(part)) {
-        part = counted
+      for (let counted = count(element); counted !== undefined; counted = count(element)) {
+        element = counted
         skip()
       }
-      found.push(part)
+      found.push(element)
       if (found.length > maxParts) {
         throw new ConstraintError('unsupported', flawed(`more than ${maxParts} parts follow one another`).why)
       }
@@ -169,10 +169,10 @@ function createReader(text: string, nameOf: (given: string) => string) {
       throw new ConstraintError('unsupported', flawed('tokens in a grammar are not supported').why)
     }
     if (isHead()) return undefined
-    const given = name()
-    if (given === undefined) throw flawed(`${JSON.stringify(character)} is not expected here`)
-    asked.set(nameOf(given), given)
-    return rule(nameOf(given))
+    const written = name()
+    if (written === undefined) throw flawed(`${JSON.stringify(character)} is not expected here`)
+    asked.set(nameOf(written), written)
+    return rule(nameOf(written))
   }
 
   const group = (): Expr => {
@@ -210,12 +210,12 @@ function createReader(text: string, nameOf: (given: string) => string) {
     at++
     while (text[at] !== '"') {
       if (at >= text.length) throw flawed('a closing quote is missing')
-      const one = point()
-      if (one === 0) throw flawed('NUL is not a valid character')
-      points.push(one)
+      const codePoint = point()
+      if (codePoint === 0) throw flawed('NUL is not a valid character')
+      points.push(codePoint)
     }
     at++
-    return literal(points.map((one) => String.fromCodePoint(one)).join(''))
+    return literal(points.map((codePoint) => String.fromCodePoint(codePoint)).join(''))
   }
 
   const characters = (): Expr => {
@@ -259,16 +259,16 @@ function createReader(text: string, nameOf: (given: string) => string) {
   return {
     nameOf,
     atEnd: () => at >= text.length,
-    references: () => Array.from(asked, ([name, given]) => ({ name, given })),
-    rule(): { name: string; given: string; expr: Expr } {
-      const given = name()
-      if (given === undefined) throw flawed('the name of a rule is expected')
+    references: () => Array.from(asked, ([name, written]) => ({ name, given: written })),
+    rule(): { name: string; written: string; expr: Expr } {
+      const written = name()
+      if (written === undefined) throw flawed('the name of a rule is expected')
       skip()
-      if (take(/::=/y) === undefined) throw flawed(`::= is expected after ${given}`)
+      if (take(/::=/y) === undefined) throw flawed(`::= is expected after ${written}`)
       skip()
       const expr = alternates()
       if (at < text.length && !isHead()) throw flawed(`${JSON.stringify(text[at])} is not expected here`)
-      return { name: nameOf(given), given, expr }
+      return { name: nameOf(written), written, expr }
     },
   }
 }

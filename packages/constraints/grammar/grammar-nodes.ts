@@ -53,26 +53,26 @@ export function readNode(
 ): Node {
   const { nodes, lists, text } = grammar
   const at = numbersOfNode * number
-  const [kind, one = 0, two = 0] = nodes.subarray(at, at + numbersOfNode)
+  const [kind, first = 0, second = 0] = nodes.subarray(at, at + numbersOfNode)
   switch (kind) {
     case nodeKinds.empty:
       return { kind: 'empty' }
     case nodeKinds.point:
-      if (withoutMarks && isMark(lists[one] ?? 0)) return { kind: 'empty' }
-      return { kind: 'point', ranges: Array.from(lists.subarray(one, one + 2 * two)) }
+      if (withoutMarks && isMark(lists[first] ?? 0)) return { kind: 'empty' }
+      return { kind: 'point', ranges: Array.from(lists.subarray(first, first + 2 * second)) }
     case nodeKinds.literal:
-      return { kind: 'literal', text: text.slice(one, one + two), at: 0, further: undefined }
+      return { kind: 'literal', text: text.slice(first, first + second), at: 0, further: undefined }
     case nodeKinds.pair:
-      return { kind: 'pair', first: one, second: two }
+      return { kind: 'pair', first, second }
     case nodeKinds.any:
-      return { kind: 'any', of: Array.from(lists.subarray(one, one + two)) }
+      return { kind: 'any', of: Array.from(lists.subarray(first, first + second)) }
     case nodeKinds.repetition: {
-      const [min = 0, max = 0] = lists.subarray(two, two + 2)
+      const [min = 0, max = 0] = lists.subarray(second, second + 2)
       const most = max < 0 ? Number.POSITIVE_INFINITY : max
-      return { kind: 'repetition', of: nodeAt(one), min, max: most, fewer: undefined }
+      return { kind: 'repetition', of: nodeAt(first), min, max: most, fewer: undefined }
     }
     case nodeKinds.rule:
-      return { kind: 'rule', body: one, rank: two >> 1, canBeEmpty: two % 2 === 1 }
+      return { kind: 'rule', body: first, rank: second >> 1, canBeEmpty: second % 2 === 1 }
     default:
       throw new Error(`there is no node ${number} in the grammar`)
   }

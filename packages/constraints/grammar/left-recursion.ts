@@ -21,7 +21,7 @@ export function rankRules(
   let together = 0
 
   /** How many nodes it may begin with. */
-  const parts = (node: number): number => {
+  const beginnings = (node: number): number => {
     const at = numbersOfNode * node
     switch (nodes[at]) {
       case nodeKinds.pair:
@@ -35,10 +35,10 @@ export function rankRules(
         return 0
     }
   }
-  const part = (node: number, index: number): number => {
+  const beginning = (node: number, index: number): number => {
     const at = numbersOfNode * node
-    const one = nodes[at + 1] ?? 0
-    return (nodes[at] === nodeKinds.any ? lists[one + index] : index === 0 ? one : nodes[at + 2]) ?? 0
+    const first = nodes[at + 1] ?? 0
+    return (nodes[at] === nodeKinds.any ? lists[first + index] : index === 0 ? first : nodes[at + 2]) ?? 0
   }
 
   for (let start = 0; start < count; start++) {
@@ -49,8 +49,8 @@ export function rankRules(
       if (state[node] === unseen) {
         state[node] = entered
         if (isRule) open.push(node)
-        for (let index = 0, many = parts(node); index < many; index++) {
-          const next = part(node, index)
+        for (let index = 0, many = beginnings(node); index < many; index++) {
+          const next = beginning(node, index)
           if (state[next] === entered)
             throw new ConstraintError(
               'unsupported',
@@ -63,9 +63,9 @@ export function rankRules(
       stack.pop()
       if (state[node] === left) continue
       state[node] = left
-      const many = parts(node)
+      const many = beginnings(node)
       let own = many === 0 || nodes[numbersOfNode * node] === nodeKinds.repetition ? 1 : 0
-      for (let index = 0; index < many; index++) own += ways[part(node, index)] ?? 0
+      for (let index = 0; index < many; index++) own += ways[beginning(node, index)] ?? 0
       ways[node] = own
       if (!isRule) continue
       open.pop()

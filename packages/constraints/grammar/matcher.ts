@@ -18,7 +18,7 @@ export interface GrammarMatcher {
   /** The position without the ways that continue with one of these ranges; undefined if nothing is left. */
   without(position: Position, ranges: readonly number[]): Position | undefined
   /** The position of everything that may come next at either of the two. */
-  either(one: Position, other: Position): Position
+  either(left: Position, right: Position): Position
   /** How many steps it took to find everything that may come next. */
   stepsTo(position: Position): number
   /** Some code points that may come next. */
@@ -72,14 +72,14 @@ type PointRest = Rest & { readonly node: Extract<Node, { kind: 'point' }>; reado
  * for the same rule waits together. If a caller's grammar is so ambiguous that a long text exceeds it, the remaining ways
  * are not followed: fewer texts are possible, but each still fits.
  */
-const mostSteps = 50_000
+const maxSteps = 50_000
 /** If more than this is cached, the cache is cleared and starts again. */
 const maxCachedPositions = 100_000
 /** How many rests can be told apart by the bits of a number. */
 const maxBits = 31
 
 interface MatcherOptions {
-  mostSteps?: number
+  maxSteps?: number
   /** Marks are treated as the empty text. */
   withoutMarks?: boolean
   /** Is called with the number of steps that each position takes. */
@@ -88,7 +88,7 @@ interface MatcherOptions {
 
 export function createMatcher(
   grammar: CompiledGrammar,
-  { mostSteps: most = mostSteps, withoutMarks = false, spend }: MatcherOptions = {},
+  { maxSteps: most = maxSteps, withoutMarks = false, spend }: MatcherOptions = {},
 ): GrammarMatcher {
   const nodes: (Node | undefined)[] = []
   const points = new Map<number, Node>()
@@ -117,7 +117,7 @@ export function createMatcher(
     const all = new Set(rests)
     // Rests that are part of another one are already covered.
     for (const rest of rests) for (const inner of rest.either ?? []) all.delete(inner)
-    const sorted = [...all].sort((one, other) => one.id - other.id)
+    const sorted = [...all].sort((a, b) => a.id - b.id)
     if (sorted.length === 1) return sorted[0] as Rest
     const key = sorted.map(({ id }) => id).join()
     const known = unions.get(key)
@@ -169,7 +169,7 @@ export function createMatcher(
       } else open(rest.node, rest.next, pending)
     }
     spend?.(steps)
-    found.sort((one, other) => one.id - other.id)
+    found.sort((a, b) => a.id - b.id)
     const key = `${isComplete}${found.map(({ id }) => id).join(',')}`
     const known = positions.get(key)
     if (known !== undefined) return known
@@ -194,7 +194,7 @@ export function createMatcher(
         pending.push(next)
         return
       case 'any':
-        for (const one of node.of) pending.push(before(nodeAt(one), next))
+        for (const inner of node.of) pending.push(before(nodeAt(inner), next))
         return
       case 'pair':
         pending.push(before(nodeAt(node.first), before(nodeAt(node.second), next)))
@@ -286,9 +286,9 @@ export function createMatcher(
       if (left.length === rests.length) return position
       return left.length === 0 && !isComplete ? undefined : positionOf(isComplete ? [...left, end] : left)
     },
-    either(one, other) {
-      if (one === other) return one
-      const both = [one as OpenPosition, other as OpenPosition]
+    either(left, right) {
+      if (left === right) return left
+      const both = [left as OpenPosition, right as OpenPosition]
       const isComplete = both.some((position) => position.isComplete)
       const rests = both.flatMap((position): readonly Rest[] => position.rests)
       return positionOf(isComplete ? [...rests, end] : rests)

@@ -19,8 +19,8 @@ export function createNodeTable() {
   const texts = new Map<string, number>()
   let text = ''
 
-  const node = (kind: number, one: number, two: number, canBeEmpty: boolean): number => {
-    const made = nodes.add([kind, one, two]) / numbersOfNode
+  const node = (kind: number, first: number, second: number, canBeEmpty: boolean): number => {
+    const made = nodes.add([kind, first, second]) / numbersOfNode
     if (made < isEmpty.length) return made
     if (4 * (nodes.length + lists.length) + 2 * text.length > maxBytes) {
       throw grammarTooLarge('bytes', maxBytes + 1, maxBytes)
@@ -44,19 +44,19 @@ export function createNodeTable() {
       }
       return node(nodeKinds.literal, at, of.length, false)
     },
-    pair(one: number, two: number) {
-      if (one === never || two === never) return never
-      if (one === empty || two === empty) return one === empty ? two : one
-      return node(nodeKinds.pair, one, two, isEmpty[one] === true && isEmpty[two] === true)
+    pair(first: number, second: number) {
+      if (first === never || second === never) return never
+      if (first === empty || second === empty) return first === empty ? second : first
+      return node(nodeKinds.pair, first, second, isEmpty[first] === true && isEmpty[second] === true)
     },
     any(ways: readonly number[]) {
-      const of = [...new Set(ways)].filter((one) => one !== never)
+      const of = [...new Set(ways)].filter((way) => way !== never)
       if (of.length <= 1) return of[0] ?? never
       return node(
         nodeKinds.any,
         lists.add(of),
         of.length,
-        of.some((one) => isEmpty[one]),
+        of.some((way) => isEmpty[way]),
       )
     },
     repetition(of: number, min: number, max: number) {

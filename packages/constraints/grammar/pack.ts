@@ -21,9 +21,9 @@ export function packGrammar(all: ReadonlyMap<string, Expr>): CompiledGrammar {
   const bodies: { expr: Expr; full: boolean; node: number }[] = []
   const known = [new Map<string, number>(), new Map<string, number>()] as const
 
-  const ruleNode = (given: string, full: boolean): number => {
+  const ruleNode = (original: string, full: boolean): number => {
     // A rule that only names another one is replaced by it. None leads back to itself: it would have no finite text.
-    let name = given
+    let name = original
     for (let expr = rules.get(name); expr?.kind === 'rule'; expr = rules.get(name)) name = expr.name
     const before = known[full ? 1 : 0].get(name)
     if (before !== undefined) return before
@@ -61,17 +61,17 @@ export function packGrammar(all: ReadonlyMap<string, Expr>): CompiledGrammar {
       case 'sequence': {
         let rest = table.empty
         let fullRest = never
-        for (const part of expr.of.toReversed()) {
+        for (const inner of expr.of.toReversed()) {
           if (full) {
-            const ways = [table.pair(write(part, true), rest)]
-            fullRest = table.any(mayBeEmpty(part, nullable) ? [...ways, fullRest] : ways)
+            const ways = [table.pair(write(inner, true), rest)]
+            fullRest = table.any(mayBeEmpty(inner, nullable) ? [...ways, fullRest] : ways)
           }
-          rest = table.pair(write(part, false), rest)
+          rest = table.pair(write(inner, false), rest)
         }
         return full ? fullRest : rest
       }
       case 'alternatives':
-        return table.any(expr.of.map((part) => write(part, full)))
+        return table.any(expr.of.map((inner) => write(inner, full)))
       case 'repetition': {
         const skips = mayBeEmpty(expr.of, nullable)
         const least = skips ? 0 : expr.min

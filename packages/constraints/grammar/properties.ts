@@ -2,7 +2,7 @@ import { grammarTooLarge } from './errors.ts'
 import type { Expr } from './expressions.ts'
 
 /** Only grammars made to be slow need more than a few passes over all rules. */
-const mostVisits = 2_000_000
+const maxVisits = 2_000_000
 
 type RuleSet = ReadonlySet<string>
 
@@ -16,7 +16,7 @@ export function rulesThat(property: Property, rules: ReadonlyMap<string, Expr>):
   for (let visits = 0, before = -1; before !== known.size; ) {
     before = known.size
     visits += open.length
-    if (visits > mostVisits) throw grammarTooLarge('steps of a check', visits, mostVisits)
+    if (visits > maxVisits) throw grammarTooLarge('steps of a check', visits, maxVisits)
     // Rules that are reached last are mostly needed first; where they are not, the other direction is the short one.
     open = open.reverse().filter(([name, expr]) => {
       if (!property(expr, known)) return true
@@ -47,9 +47,9 @@ function holds(expr: Expr, known: RuleSet, ofCharacters: boolean): boolean {
     case 'repetition':
       return expr.min === 0 || holds(expr.of, known, ofCharacters)
     case 'sequence':
-      return expr.of.every((part) => holds(part, known, ofCharacters))
+      return expr.of.every((inner) => holds(inner, known, ofCharacters))
     case 'alternatives':
-      return expr.of.some((part) => holds(part, known, ofCharacters))
+      return expr.of.some((inner) => holds(inner, known, ofCharacters))
   }
 }
 
@@ -64,8 +64,8 @@ export function mayBeMore(expr: Expr, known: RuleSet, finite: RuleSet): boolean 
     case 'repetition':
       return mayBeMore(expr.of, known, finite)
     case 'sequence':
-      return mayEnd(expr, finite) && expr.of.some((part) => mayBeMore(part, known, finite))
+      return mayEnd(expr, finite) && expr.of.some((inner) => mayBeMore(inner, known, finite))
     case 'alternatives':
-      return expr.of.some((part) => mayBeMore(part, known, finite))
+      return expr.of.some((inner) => mayBeMore(inner, known, finite))
   }
 }

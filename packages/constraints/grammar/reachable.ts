@@ -9,7 +9,7 @@ const maxPieces = 200_000
  * The rules that are reached from `root`, without what no output can have: NUL, and halves of surrogate pairs. The
  * symbols of control tokens, beyond the code points, are kept.
  */
-export function reachableRules(given: ReadonlyMap<string, Expr>): Map<string, Expr> {
+export function reachableRules(all: ReadonlyMap<string, Expr>): Map<string, Expr> {
   const rules = new Map<string, Expr>()
   const pending: { name: string; expr: Expr }[] = []
   const asked = new Set<string>()
@@ -36,14 +36,14 @@ export function reachableRules(given: ReadonlyMap<string, Expr>): Map<string, Ex
       const of = cut(expr.of, depth + 1, owner)
       return of === expr.of ? expr : repetition(of, expr.min, expr.max)
     }
-    const of = expr.of.map((part) => cut(part, depth + 1, owner))
-    if (of.every((part, at) => part === expr.of[at])) return expr
+    const of = expr.of.map((inner) => cut(inner, depth + 1, owner))
+    if (of.every((inner, at) => inner === expr.of[at])) return expr
     return expr.kind === 'sequence' ? sequence(...of) : alternatives(...of)
   }
   const ask = (name: string) => {
     if (asked.has(name)) return
     asked.add(name)
-    const expr = given.get(name)
+    const expr = all.get(name)
     if (expr === undefined) throw new Error(`the grammar has no rule ${name}`)
     pending.push({ name, expr })
   }
@@ -58,9 +58,9 @@ function isEncodable([first, last]: readonly [number, number]): boolean {
 }
 
 function encodableRanges([first, last]: readonly [number, number]): [number, number][] {
-  const parts: [number, number][] = [
+  const halves: [number, number][] = [
     [Math.max(first, 1), Math.min(last, 0xd7ff)],
     [Math.max(first, 0xe000), last],
   ]
-  return parts.filter(([from, to]) => from <= to)
+  return halves.filter(([from, to]) => from <= to)
 }

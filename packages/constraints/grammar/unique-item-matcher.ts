@@ -18,7 +18,7 @@ export interface UniqueItemMatcher {
   /** The same position without the ways that continue with one of these ranges; undefined if nothing is left. */
   without(from: UniqueItemPosition, ranges: readonly number[]): UniqueItemPosition | undefined
   /** The position of everything that may come next at either of the two. */
-  either(one: UniqueItemPosition, other: UniqueItemPosition): UniqueItemPosition
+  either(left: UniqueItemPosition, right: UniqueItemPosition): UniqueItemPosition
   /** The ranges of code points that may come next, and some of those that would repeat something. */
   rangesOf(from: UniqueItemPosition): readonly (readonly number[])[]
 }
@@ -48,7 +48,7 @@ interface Item {
   readonly text: string
   /** Earlier items that begin as this one does. */
   readonly alike: readonly string[]
-  readonly place: Place
+  readonly quoting: Place
   /** What was written of an object whose members come in any order. */
   readonly loose: string | undefined
 }
@@ -161,11 +161,11 @@ export function createUniqueItemMatcher(
         if (mark === 'done' && !alike.includes(text)) return true
       }
       const further = new Set<number>()
-      for (const one of alike) {
-        const point = one.codePointAt(text.length)
+      for (const earlier of alike) {
+        const point = earlier.codePointAt(text.length)
         if (point !== undefined) further.add(point)
       }
-      const isSpace = (point: number) => item.place === 'outside' && spaces.includes(point)
+      const isSpace = (point: number) => item.quoting === 'outside' && spaces.includes(point)
       const isTaken = (point: number) => further.has(point) || isSpace(point)
       if (matcher.canBegin(at, 0, lastText, isTaken)) return true
       steps += further.size
@@ -173,7 +173,7 @@ export function createUniqueItemMatcher(
         const next = matcher.after(at, point)
         if (next !== undefined) pending.push({ at: next, item: written(item, point) })
       }
-      if (item.place !== 'outside') continue
+      if (item.quoting !== 'outside') continue
       const before = spaced.get(alike) ?? new Set<Position>()
       spaced.set(alike, before)
       for (const point of spaces) {
@@ -218,10 +218,10 @@ export function createUniqueItemMatcher(
       const ways = from.ways.flatMap(({ at, set }) => left(at).map((to) => ({ at: to, set }))).filter(canGoOn)
       return ways.length === 0 ? undefined : settled(ways, new Set(from.lost.flatMap(left)))
     },
-    either(one, other) {
-      const isNew = ({ at, set }: Way) => !one.ways.some((way) => way.at === at && way.set === set)
-      const ways = [...one.ways, ...other.ways.filter(isNew)].slice(0, maxWays)
-      return settled(ways, new Set([...one.lost, ...other.lost].slice(0, maxWays)))
+    either(left, right) {
+      const isNew = ({ at, set }: Way) => !left.ways.some((way) => way.at === at && way.set === set)
+      const ways = [...left.ways, ...right.ways.filter(isNew)].slice(0, maxWays)
+      return settled(ways, new Set([...left.lost, ...right.lost].slice(0, maxWays)))
     },
   }
 }
@@ -233,7 +233,7 @@ function passed(set: OpenSet | undefined, mark: Mark): OpenSet | undefined | 're
   const { seen, item, outer } = set
   if (mark === 'close') return outer
   if (mark === 'item') {
-    return { seen, item: { text: '', alike: seen, place: 'outside', loose: undefined }, outer }
+    return { seen, item: { text: '', alike: seen, quoting: 'outside', loose: undefined }, outer }
   }
   if (item === undefined) throw new Error(`the mark ${mark} is in no item`)
   switch (mark) {
@@ -245,8 +245,8 @@ function passed(set: OpenSet | undefined, mark: Mark): OpenSet | undefined | 're
       return { ...set, item: { ...item, loose: '' } }
     case 'tight': {
       const text = item.text + canonicalOf(parseExact(item.loose ?? ''))
-      const alike = item.alike.filter((one) => one.startsWith(text))
-      return { ...set, item: { text, alike, place: 'outside', loose: undefined } }
+      const alike = item.alike.filter((earlier) => earlier.startsWith(text))
+      return { ...set, item: { text, alike, quoting: 'outside', loose: undefined } }
     }
   }
 }
@@ -262,20 +262,20 @@ function withPoint(set: OpenSet | undefined, point: number): OpenSet | undefined
 function written(item: Item, point: number): Item {
   const character = String.fromCodePoint(point)
   if (item.loose !== undefined) return { ...item, loose: item.loose + character }
-  if (item.place === 'outside' && spaces.includes(point)) return item
+  if (item.quoting === 'outside' && spaces.includes(point)) return item
   const { text, alike } = item
   return {
     text: text + character,
-    alike: alike.length === 0 ? none : alike.filter((one) => one.startsWith(character, text.length)),
-    place: placeAfter(item.place, character),
+    alike: alike.length === 0 ? none : alike.filter((earlier) => earlier.startsWith(character, text.length)),
+    quoting: placeAfter(item.quoting, character),
     loose: undefined,
   }
 }
 
-export function placeAfter(place: Place, character: string): Place {
-  if (place === 'escape') return 'string'
-  if (character === '"') return place === 'string' ? 'outside' : 'string'
-  return place === 'string' && character === '\\' ? 'escape' : place
+export function placeAfter(quoting: Place, character: string): Place {
+  if (quoting === 'escape') return 'string'
+  if (character === '"') return quoting === 'string' ? 'outside' : 'string'
+  return quoting === 'string' && character === '\\' ? 'escape' : quoting
 }
 
 /** It may still become equal to an earlier item. */

@@ -5,7 +5,7 @@ import { createMatcher } from './matcher.ts'
 import { packGrammar } from './pack.ts'
 
 /** For one character; every open way is examined for every token. */
-const mostSteps = 2000
+const maxSteps = 2000
 const characters = 48
 /** Of these, the one that leaves most ways open is read. */
 const candidates = 6
@@ -16,17 +16,17 @@ const candidates = 6
  */
 export function checkWidth(rules: ReadonlyMap<string, Expr>, budget: Budget): void {
   const matcher = createMatcher(packGrammar(rules), {
-    mostSteps: mostSteps + 1,
+    maxSteps: maxSteps + 1,
     spend: (steps) => budget.spend(steps),
   })
   let position = matcher.start
   for (let read = 0; read < characters; read++) {
     const steps = matcher.stepsTo(position)
-    if (steps > mostSteps) throw grammarTooLarge('steps to follow in one position', steps, mostSteps)
+    if (steps > maxSteps) throw grammarTooLarge('steps to follow in one position', steps, maxSteps)
     const next = matcher
       .pointsOf(position, candidates)
       .flatMap((point) => matcher.after(position, point) ?? [])
-      .toSorted((one, other) => matcher.stepsTo(other) - matcher.stepsTo(one))[0]
+      .toSorted((a, b) => matcher.stepsTo(b) - matcher.stepsTo(a))[0]
     if (next === undefined) return
     position = next
   }

@@ -109,24 +109,24 @@ export function walk<At>(
     const position = positions[depth] as At
     const open = begun[depth]
     let next: At | undefined
-    let part: BytePosition['begun']
+    let unfinished: BytePosition['begun']
     if (open === undefined && byte < 0x80) next = matcher.after(position, byte)
     else {
-      part = withByte(open, byte)
-      if (part?.left === 0) {
-        next = matcher.after(position, part.value)
-        part = undefined
-      } else if (part !== undefined && canBeCompleted(matcher, position, part)) next = position
+      unfinished = withByte(open, byte)
+      if (unfinished?.left === 0) {
+        next = matcher.after(position, unfinished.value)
+        unfinished = undefined
+      } else if (unfinished !== undefined && canBeCompleted(matcher, position, unfinished)) next = position
     }
     if (next === undefined) {
       node = end
       continue
     }
     positions[depth + 1] = next
-    begun[depth + 1] = part
+    begun[depth + 1] = unfinished
     const isWhole =
       areAll !== undefined &&
-      part === undefined &&
+      unfinished === undefined &&
       end - node > fewNodes &&
       areAll(next, rests[node] as number)
     const behind = isWhole ? end : node + 1

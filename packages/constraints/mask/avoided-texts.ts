@@ -2,7 +2,7 @@ import { placeOf, united, withoutPoints } from '../grammar/code-point-ranges.ts'
 import type { GrammarMatcher, Position } from '../grammar/matcher.ts'
 import { isSymbol, symbolOfMarker } from '../grammar/symbols.ts'
 import type { MatcherOf } from './byte-positions.ts'
-import { longestPlain } from './vocabulary-slices.ts'
+import { maxPlainLength } from './vocabulary-slices.ts'
 
 /** Texts that an answer must not contain, followed by states: 0 at its beginning. */
 export interface AvoidedTexts {
@@ -74,7 +74,7 @@ const firstSymbol = symbolOfMarker(0)
  */
 export function createAvoidingMatcher(matcher: GrammarMatcher, texts: AvoidedTexts): AvoidingMatcher {
   const points = new Set(texts.points)
-  const sorted = [...points].sort((one, other) => one - other)
+  const sorted = [...points].sort((a, b) => a - b)
   const positions = new WeakMap<Position, Map<number, AvoidingPosition>>()
   const filled: AvoidingPosition[] = []
   let known = 0
@@ -165,12 +165,12 @@ export function createAvoidingMatcher(matcher: GrammarMatcher, texts: AvoidedTex
     const upTo = (whole: number): Safety => ({ whole, any: any ?? whole })
     const seen = new Set([start])
     let level = [start]
-    for (let length = 0; length < longestPlain; length++) {
+    for (let length = 0; length < maxPlainLength; length++) {
       const further: AvoidingPosition[] = []
-      for (const one of level) {
-        const successors = successorsOf(one)
+      for (const position of level) {
+        const successors = successorsOf(position)
         if (successors === null || seen.size > maxPositions || left <= 0) return upTo(length)
-        if (one.hasHalves) any ??= length
+        if (position.hasHalves) any ??= length
         left -= 1 + successors.length / knownInStep
         for (const successor of successors) {
           if (!isLive(successor)) return upTo(length)
@@ -182,12 +182,12 @@ export function createAvoidingMatcher(matcher: GrammarMatcher, texts: AvoidedTex
       if (further.length === 0) {
         const safe = upTo(Number.POSITIVE_INFINITY)
         // Whatever leads on from any of them leads to another of them.
-        if (any === undefined) for (const one of seen) one.safe = safe
+        if (any === undefined) for (const position of seen) position.safe = safe
         return safe
       }
       level = further
     }
-    return upTo(longestPlain)
+    return upTo(maxPlainLength)
   }
 
   const live = (to: AvoidingPosition | undefined) => (to !== undefined && isLive(to) ? to : undefined)

@@ -5,7 +5,7 @@ import { unite, walk } from './allowed-tokens.ts'
 import { type AvoidedTexts, type AvoidingPosition, createAvoidingMatcher } from './avoided-texts.ts'
 import { afterBytes, type BytePosition } from './byte-positions.ts'
 import type { Masks } from './token-masks.ts'
-import { longestPlain, type VocabularySlices } from './vocabulary-slices.ts'
+import { maxPlainLength, type VocabularySlices } from './vocabulary-slices.ts'
 
 interface AvoidingParts {
   matcher: GrammarMatcher
@@ -29,15 +29,15 @@ export interface AvoidingTokens {
   readonly isOver: boolean
 }
 
-const longestToken = 255
+const maxTokenLength = 255
 /** Positions of an answer whose masks are known. */
 const maxMasks = 1024
 
-export function createAvoidingTokens(parts: AvoidingParts) {
-  const { vocabulary, masks, symbolOfToken, ends } = parts
-  const { slices, broken, rest } = parts.slices
+export function createAvoidingTokens(sources: AvoidingParts) {
+  const { vocabulary, masks, symbolOfToken, ends } = sources
+  const { slices, broken, rest } = sources.slices
   const others = [...broken.map(({ trie }) => trie), rest]
-  const matcher = createAvoidingMatcher(parts.matcher, parts.texts)
+  const matcher = createAvoidingMatcher(sources.matcher, sources.texts)
   const maskOf = new Map<AvoidingPosition, readonly [mask: number, narrowed: number]>()
 
   function after(from: BytePosition<AvoidingPosition>, token: number): typeof from | undefined {
@@ -53,19 +53,19 @@ export function createAvoidingTokens(parts: AvoidingParts) {
       for (const token of ends) if (isThere(token)) put(token)
       if (at === undefined) return
       const take = (tokens: Uint32Array, first: number, end: number) => {
-        for (let place = first; place < end; place++) put(tokens[place] as number)
+        for (let index = first; index < end; index++) put(tokens[index] as number)
         return true
       }
       const whole = at.begun === undefined ? matcher.safe(at.position).whole : 0
       for (const slice of slices) {
-        if (whole >= longestPlain) unite(bits, slice.upTo(longestPlain))
-        else walk(matcher, at, slice.trie, take, (one, missing) => missing <= matcher.safe(one).whole)
+        if (whole >= maxPlainLength) unite(bits, slice.upTo(maxPlainLength))
+        else walk(matcher, at, slice.trie, take, (state, missing) => missing <= matcher.safe(state).whole)
       }
       for (const trie of others)
-        walk(matcher, at, trie, take, (one, missing) => missing <= matcher.safe(one).any)
+        walk(matcher, at, trie, take, (state, missing) => missing <= matcher.safe(state).any)
       for (let word = 0; word < bits.length; word++)
         bits[word] = (bits[word] as number) & (mask.bits[word] as number)
-      for (const token of parts.controls) if (isThere(token) && after(at, token) !== undefined) put(token)
+      for (const token of sources.controls) if (isThere(token) && after(at, token) !== undefined) put(token)
     })
   }
 
@@ -83,7 +83,7 @@ export function createAvoidingTokens(parts: AvoidingParts) {
           if (isUnknown()) return mask
           if (at?.begun !== undefined || at === undefined) return narrowedAt(at, mask)
           const { position } = at
-          if (matcher.safe(position).any >= longestToken) return mask
+          if (matcher.safe(position).any >= maxTokenLength) return mask
           const [of, id] = maskOf.get(position) ?? []
           const known = of === mask.id && id !== undefined ? masks.get(id) : undefined
           if (known !== undefined) return known

@@ -15,14 +15,14 @@ interface Reader<At> {
   /** The same position without the ways that continue with one of these ranges. */
   without(from: At, ranges: readonly number[]): At | undefined
   /** The position of everything that may follow at either of the two. */
-  either(one: At, other: At): At
+  either(left: At, right: At): At
   rangesOf(from: At): readonly (readonly number[])[]
 }
 
 /** Some tens of milliseconds, during which nobody else is served. A character of a long text takes one step, or a few. */
 const maxSteps = 200_000
 /** How many ranges a refusal names. */
-const mostNamed = 8
+const maxNamed = 8
 const lastCharacter = 0x10ffff
 const spaces = [0x09, 0x0a, 0x0d, 0x20]
 /** The characters of numbers and names in JSON, as ranges. Two of these tokens never follow each other directly. */
@@ -40,7 +40,7 @@ export function readContinued<At>(
 ): At {
   let at = reader.start
   let count = 0
-  let place: Place = 'outside'
+  let quoting: Place = 'outside'
   let isInWord = false
   for (const character of text) {
     const point = character.codePointAt(0) as number
@@ -52,7 +52,7 @@ export function readContinued<At>(
       )
     }
     let next = reader.after(at, point)
-    const isSpace = isJson && place === 'outside' && spaces.includes(point)
+    const isSpace = isJson && quoting === 'outside' && spaces.includes(point)
     if (isSpace) {
       const over = isInWord ? reader.without(at, words) : at
       next = next && over ? reader.either(next, over) : (next ?? over)
@@ -60,8 +60,8 @@ export function readContinued<At>(
     if (next === undefined) throw new ContinuedTextError(character, count, namesOf(reader.rangesOf(at)))
     at = next
     if (!isJson) continue
-    isInWord = place === 'outside' && isWord(point)
-    place = placeAfter(place, character)
+    isInWord = quoting === 'outside' && isWord(point)
+    quoting = placeAfter(quoting, character)
   }
   return at
 }
@@ -80,8 +80,8 @@ function namesOf(all: readonly (readonly number[])[]): string {
     }
   }
   if (named.size === 0) return 'nothing more'
-  const some = [...named].slice(0, mostNamed).join(', ')
-  return named.size > mostNamed ? `${some} and others` : some
+  const some = [...named].slice(0, maxNamed).join(', ')
+  return named.size > maxNamed ? `${some} and others` : some
 }
 
 function nameOf(first: number, last: number): string {

@@ -67,13 +67,13 @@ export interface Constraints {
 }
 
 /** Longer lists are not made: among so many tokens some are likely ones. */
-const mostListed = 256
+const maxListed = 256
 /** Lists that are cached for one grammar. */
 const maxLists = 512
 /** Positions of one grammar whose masks are known. */
 const maxMaskedPositions = 8192
 /** Characters of the text that is left alone. */
-const longestAhead = 64
+const maxAheadLength = 64
 const space = 0x20
 const spacedBehind = /[:,]$/
 /** Several for each of the users who answer at a time. */
@@ -197,7 +197,7 @@ function createConstraint(
         at = spaced
       }
       const point = matcher.onlyPoint(at) ?? matcher.onlyPoint(at, 'orSpace')
-      if (point === undefined || isSymbol(point) || text.length >= longestAhead) break
+      if (point === undefined || isSymbol(point) || text.length >= maxAheadLength) break
       text += String.fromCodePoint(point)
       at = matcher.after(at, point)
     }
@@ -304,7 +304,7 @@ function createConstraint(
         if (ends.has(token) && isDone()) return true
         return afterToken(at, token) !== undefined && isNew(token)
       },
-      few(most = mostListed) {
+      few(most = maxListed) {
         const list = fewOf(at, most)
         if (list === undefined || (past === undefined && avoiding === undefined)) return list
         return list.filter((token) => (ends.has(token) ? isDone() : isNew(token)))

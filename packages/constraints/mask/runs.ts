@@ -1,5 +1,5 @@
 import type { GrammarMatcher, Position } from '../grammar/matcher.ts'
-import { type CharacterSet, longestPlain } from './vocabulary-slices.ts'
+import { type CharacterSet, maxPlainLength } from './vocabulary-slices.ts'
 
 /** The texts that may follow a position and consist only of characters of one set. */
 export interface Run {
@@ -36,7 +36,7 @@ export function createRuns(matcher: GrammarMatcher): Runs {
       if (before !== undefined && (before.isAll || most <= before.most)) return before
       const { run, isClosed } = found(matcher, position, ranges, most)
       // Positions that lead only to one another all have the same run.
-      if (isClosed) for (const one of run.positions) learnt(one)[id] = run
+      if (isClosed) for (const member of run.positions) learnt(member)[id] = run
       learnt(position)[id] = run
       return run
     },
@@ -53,7 +53,7 @@ function found(
   let level = [from]
   let isNew = true
   let isClosed = false
-  for (let length = 0; length < longestPlain && !isClosed; length++) {
+  for (let length = 0; length < maxPlainLength && !isClosed; length++) {
     const next = new Set<Position>()
     let isEnd = isNew
     let isTotal = true
@@ -61,7 +61,7 @@ function found(
       const spread = matcher.spread(position, ranges)
       if (spread === undefined || spread.to.length > 0) isEnd = false
       if (spread?.isTotal !== true) isTotal = false
-      else for (const one of spread.to) next.add(one)
+      else for (const target of spread.to) next.add(target)
     }
     if (!isTotal) return { run: { length, isAll: isEnd, positions: [...positions], most }, isClosed }
     isNew = !next.values().some((position) => positions.has(position))
@@ -71,5 +71,5 @@ function found(
       return { run: { length: length + 1, isAll: false, positions: [], most }, isClosed }
     isClosed = level.length === 0
   }
-  return { run: { length: longestPlain, isAll: true, positions: [...positions], most }, isClosed }
+  return { run: { length: maxPlainLength, isAll: true, positions: [...positions], most }, isClosed }
 }

@@ -15,10 +15,10 @@ interface SureTokensParts {
 }
 
 /** How many characters of the text are split at once; a longer one is continued later. */
-const longestText = 256
+const maxTextLength = 256
 /** Where a text continues, its last bytes may be split differently. */
 const uncertainBytes = 64
-const longestRun = 64
+const maxRunLength = 64
 /** Ways to begin one text; no vocabulary has this many words that begin with one another. */
 const maxWays = 48
 /** Of the positions of one grammar. */
@@ -36,7 +36,7 @@ export function createSureTokens({ vocabulary, matcher, spell, few, after }: Sur
   function runFrom(start: Position): readonly number[] {
     const run: number[] = []
     let at: BytePosition = { position: start, begun: undefined }
-    while (run.length < longestRun && at.begun === undefined) {
+    while (run.length < maxRunLength && at.begun === undefined) {
       const before = run.length
       const text = onlyText(at.position)
       for (const token of text === '' ? onlyToken(at) : cut(text, at)) {
@@ -45,7 +45,7 @@ export function createSureTokens({ vocabulary, matcher, spell, few, after }: Sur
         run.push(token)
         at = next
       }
-      if (run.length === before || text.length >= longestText) break
+      if (run.length === before || text.length >= maxTextLength) break
     }
     return run.length === 0 ? none : run
   }
@@ -54,7 +54,7 @@ export function createSureTokens({ vocabulary, matcher, spell, few, after }: Sur
     let text = ''
     for (let at: Position | undefined = from; at !== undefined && !at.isComplete; ) {
       const point = matcher.onlyPoint(at)
-      if (point === undefined || isSymbol(point) || text.length >= longestText) break
+      if (point === undefined || isSymbol(point) || text.length >= maxTextLength) break
       text += String.fromCodePoint(point)
       at = matcher.after(at, point)
     }
@@ -69,7 +69,7 @@ export function createSureTokens({ vocabulary, matcher, spell, few, after }: Sur
 
   function* cut(text: string, from: BytePosition): Generator<number> {
     const bytes = Buffer.from(text)
-    const end = text.length < longestText ? bytes.length : bytes.length - uncertainBytes
+    const end = text.length < maxTextLength ? bytes.length : bytes.length - uncertainBytes
     let at: BytePosition | undefined = from
     let done = 0
     for (const token of spell(text)) {

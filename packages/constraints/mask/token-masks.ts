@@ -22,7 +22,7 @@ let ids = 0
 export function createMasks(vocabulary: number): Masks {
   const words = Math.ceil(vocabulary / 32)
   const byHash = new Map<number, number>()
-  const kept = new LRUCache<number, TokenMask>({
+  const cached = new LRUCache<number, TokenMask>({
     max: Math.max(fewest, Math.min(most, Math.floor(maxBytes / (4 * words)))),
     dispose({ id, bits }) {
       const hash = hashOf(bits)
@@ -38,19 +38,19 @@ export function createMasks(vocabulary: number): Masks {
         draft[token >>> 5] = (draft[token >>> 5] as number) | (1 << (token & 31))
       }, draft)
       const hash = hashOf(draft)
-      const before = kept.get(byHash.get(hash) ?? -1)
+      const before = cached.get(byHash.get(hash) ?? -1)
       if (before !== undefined && areEqual(before.bits, draft)) return before
       const mask: TokenMask = { id: ids++, bits: draft.slice(), count: countOf(draft) }
-      kept.set(mask.id, mask)
+      cached.set(mask.id, mask)
       byHash.set(hash, mask.id)
       return mask
     },
-    get: (id) => kept.get(id),
+    get: (id) => cached.get(id),
   }
 }
 
-function areEqual(one: Uint32Array, other: Uint32Array): boolean {
-  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false
+function areEqual(a: Uint32Array, b: Uint32Array): boolean {
+  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false
   return true
 }
 

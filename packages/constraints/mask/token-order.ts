@@ -35,7 +35,7 @@ function ordered(vocabulary: Vocabulary): TokenOrder {
     }
   }
   // Strings with one byte per character compare as the bytes do, and several times as fast.
-  all.sort((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : one.token - other.token))
+  all.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.token - b.token))
   const shared = new Uint16Array(all.length)
   for (let at = 1; at < all.length; at++) {
     shared[at] = commonLength(all[at - 1]?.bytes ?? none, all[at]?.bytes ?? none)
@@ -53,9 +53,9 @@ function ordered(vocabulary: Vocabulary): TokenOrder {
 
 const none = new Uint8Array(0)
 
-function commonLength(one: Uint8Array, other: Uint8Array): number {
-  const most = Math.min(one.length, other.length)
+function commonLength(a: Uint8Array, b: Uint8Array): number {
+  const most = Math.min(a.length, b.length)
   let length = 0
-  while (length < most && one[length] === other[length]) length++
+  while (length < most && a[length] === b[length]) length++
   return length
 }

@@ -52,7 +52,7 @@ interface BrokenGroup {
 }
 
 /** The longest token of a slice, in characters. */
-export const longestPlain = 32
+export const maxPlainLength = 32
 
 const upper = [0x41, 0x5a]
 const lower = [0x61, 0x7a]
@@ -91,7 +91,7 @@ function sliced(vocabulary: Vocabulary): VocabularySlices {
     const bytes = vocabulary.bytes(token)
     const { length, slice, end } = plainStart(bytes)
     const list =
-      length > longestPlain
+      length > maxPlainLength
         ? rest
         : end === bytes.length
           ? plain[slice]
@@ -166,7 +166,7 @@ function endingsOf(
   const groups = endings.map((ending) => {
     const tokens = (byEnding.get(ending) ?? [])
       .map((token) => ({ token, length: plainStart(vocabulary.bytes(token)).length }))
-      .sort((one, other) => one.length - other.length)
+      .sort((a, b) => a.length - b.length)
     return { tokens: tokens.map(({ token }) => token), lengths: tokens.map(({ length }) => length) }
   })
   return {
@@ -179,7 +179,7 @@ function endingsOf(
 }
 
 function masksByLength(list: readonly number[], vocabulary: Vocabulary): (characters: number) => Uint32Array {
-  const byLength = Array.from({ length: longestPlain + 1 }, (): number[] => [])
+  const byLength = Array.from({ length: maxPlainLength + 1 }, (): number[] => [])
   for (const token of list) byLength[countOf(vocabulary.bytes(token))]?.push(token)
   const longest = byLength.findLastIndex((tokens) => tokens.length > 0)
   const masks = [new Uint32Array(Math.ceil(vocabulary.size / 32))]

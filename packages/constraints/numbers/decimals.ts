@@ -14,9 +14,9 @@ const maxPlaces = 400
 /** Undefined for what is not a number, or has an exponent that no double has. */
 export function decimalOf(value: unknown): Decimal | undefined {
   const text = typeof value === 'number' ? String(value) : isExactNumber(value) ? value.token : undefined
-  const parts = text === undefined ? null : /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text)
-  if (parts === null) return undefined
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] = parts
+  const match = text === undefined ? null : /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text)
+  if (match === null) return undefined
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match
   const scale = fraction.length - Number(exponent)
   if (Math.abs(scale) > maxPlaces || whole.length > maxPlaces) return undefined
   const units = BigInt(`${sign}${whole}${fraction}`)
@@ -42,10 +42,10 @@ export function floor({ units, scale }: Decimal): bigint {
 }
 
 /** The smallest value with this many decimal places that is not below it. */
-export function roundedUp({ units, scale }: Decimal, places: number): Decimal {
-  if (scale <= places) return { units, scale }
-  const raised = -floor({ units: -units, scale: scale - places })
-  return reduced(raised, places)
+export function roundedUp({ units, scale }: Decimal, decimals: number): Decimal {
+  if (scale <= decimals) return { units, scale }
+  const raised = -floor({ units: -units, scale: scale - decimals })
+  return reduced(raised, decimals)
 }
 
 export function isInteger({ scale }: Decimal): boolean {
@@ -94,10 +94,10 @@ function unitsAt({ units, scale }: Decimal, at: number): bigint {
 }
 
 function reduced(units: bigint, scale: number): Decimal {
-  let [rest, places] = [units, scale]
-  while (places > 0 && rest % 10n === 0n) {
+  let [rest, decimals] = [units, scale]
+  while (decimals > 0 && rest % 10n === 0n) {
     rest /= 10n
-    places--
+    decimals--
   }
-  return { units: rest, scale: places }
+  return { units: rest, scale: decimals }
 }

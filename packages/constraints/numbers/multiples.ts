@@ -28,15 +28,15 @@ export function multiples(demands: NumberDemands, bounded: boolean, budget: Budg
   const { integer, steps, avoided } = demands
   // If steps are avoided, numbers get no more decimal places than these steps have.
   const most = Math.max(...steps.map(({ scale }) => scale), 0)
-  const places = integer
+  const decimals = integer
     ? 0
     : avoided.reduce((least, { scale }) => Math.min(least, scale), steps.length > 0 ? most : Infinity)
   const text = bounded
-    ? alternatives(...ranges(demands).map((range) => clippedText(range, integer, places)))
+    ? alternatives(...ranges(demands).map((range) => clippedText(range, integer, decimals)))
     : sequence(
         perhaps(literal('-')),
         integerBetween(0n, 10n ** BigInt(multipleDigits) - 1n),
-        places === 0 ? sequence() : perhaps(sequence(literal('.'), digits(1, places))),
+        decimals === 0 ? sequence() : perhaps(sequence(literal('.'), digits(1, decimals))),
       )
   let automaton = automatonOf(text, budget)
   for (const step of steps) automaton = intersection(automaton, multiplesOf(step, budget), budget)
@@ -47,21 +47,21 @@ export function multiples(demands: NumberDemands, bounded: boolean, budget: Budg
   return automaton
 }
 
-function clippedText({ least, most }: Range, integer: boolean, places: number): Expr {
+function clippedText({ least, most }: Range, integer: boolean, decimals: number): Expr {
   const far: Decimal = { units: 10n ** BigInt(multipleDigits) - 1n, scale: 0 }
   const clipped = {
-    least: roundedUp(least ?? smaller(negated(far), most), places),
-    most: negated(roundedUp(negated(most ?? larger(far, least)), places)),
+    least: roundedUp(least ?? smaller(negated(far), most), decimals),
+    most: negated(roundedUp(negated(most ?? larger(far, least)), decimals)),
   }
   if (compareDecimals(clipped.least, clipped.most) > 0) return alternatives()
   if (integer) return rangeText(clipped, true, 0)
   const from = compareDecimals(clipped.least, zero)
   const to = compareDecimals(clipped.most, zero)
   const ways: Expr[] = []
-  if (to >= 0) ways.push(plainBetween(from > 0 ? clipped.least : zero, clipped.most, places))
+  if (to >= 0) ways.push(plainBetween(from > 0 ? clipped.least : zero, clipped.most, decimals))
   if (from < 0) {
     const end = to < 0 ? negated(clipped.most) : zero
-    ways.push(sequence(literal('-'), plainBetween(end, negated(clipped.least), places)))
+    ways.push(sequence(literal('-'), plainBetween(end, negated(clipped.least), decimals)))
   }
   return alternatives(...ways)
 }
@@ -105,14 +105,14 @@ function multiplesOf({ units, scale }: Decimal, budget: Budget): Automaton {
   const step = Number(units)
   // State 0 is the start, state 1 is after the minus. Then come the remainders for each decimal place; each place but the
   // first has a point before it.
-  const state = (place: number, rest: number) => 2 + place * step + rest
+  const state = (digit: number, rest: number) => 2 + digit * step + rest
   const edges: Edge[][] = []
   const accepting: boolean[] = []
-  const reading = (place: number, rest: number): Edge[] =>
+  const reading = (digit: number, rest: number): Edge[] =>
     Array.from({ length: 10 }, (_, value) => ({
       from: 0x30 + value,
       to: 0x30 + value,
-      target: state(place, (rest * 10 + value) % step),
+      target: state(digit, (rest * 10 + value) % step),
     }))
   const put = (number: number, out: Edge[], accepted: boolean): void => {
     budget.spend(1 + out.length)
@@ -123,12 +123,12 @@ function multiplesOf({ units, scale }: Decimal, budget: Budget): Automaton {
   put(1, reading(0, 0), false)
   // The states after the point come last and are not accepting, so that a text cannot end with a point.
   const point = (rest: number) => 2 + (scale + 1) * step + rest
-  for (let place = 0; place <= scale; place++) {
+  for (let digit = 0; digit <= scale; digit++) {
     for (let rest = 0; rest < step; rest++) {
-      const missing = Array.from({ length: scale - place }).reduce<number>((at) => (at * 10) % step, rest)
-      const further = place === 0 ? reading(0, rest) : place < scale ? reading(place + 1, rest) : []
-      const fraction = place === 0 && scale > 0 ? [{ from: 0x2e, to: 0x2e, target: point(rest) }] : []
-      put(state(place, rest), [...fraction, ...further], missing === 0)
+      const missing = Array.from({ length: scale - digit }).reduce<number>((at) => (at * 10) % step, rest)
+      const further = digit === 0 ? reading(0, rest) : digit < scale ? reading(digit + 1, rest) : []
+      const fraction = digit === 0 && scale > 0 ? [{ from: 0x2e, to: 0x2e, target: point(rest) }] : []
+      put(state(digit, rest), [...fraction, ...further], missing === 0)
     }
   }
   if (scale > 0) for (let rest = 0; rest < step; rest++) put(point(rest), reading(1, rest), false)

@@ -74,12 +74,12 @@ function lastDecimal(bound: Bound | undefined): Decimal | undefined {
   return first === undefined ? undefined : negated(first)
 }
 
-export function rangeText({ least, most }: Range, integer: boolean, places: number): Expr {
+export function rangeText({ least, most }: Range, integer: boolean, scale: number): Expr {
   const below = most === undefined ? undefined : negated(most)
   const above = least === undefined ? undefined : negated(least)
   return alternatives(
-    magnitudes(least, most, false, integer, places),
-    sequence(literal('-'), magnitudes(below, above, true, integer, places)),
+    magnitudes(least, most, false, integer, scale),
+    sequence(literal('-'), magnitudes(below, above, true, integer, scale)),
   )
 }
 
@@ -89,13 +89,13 @@ function magnitudes(
   most: Decimal | undefined,
   nonzero: boolean,
   integer: boolean,
-  places: number,
+  scale: number,
 ): Expr {
   if (most !== undefined && compareDecimals(most, zero) < 0) return alternatives()
-  const lowest = integer ? { units: 1n, scale: 0 } : { units: 1n, scale: places }
+  const lowest = integer ? { units: 1n, scale: 0 } : { units: 1n, scale: scale }
   const floorOf = nonzero ? lowest : zero
   const from = least === undefined || compareDecimals(least, floorOf) < 0 ? floorOf : least
   if (most !== undefined && compareDecimals(from, most) > 0) return alternatives()
   if (integer) return integerBetween(from.units, most?.units)
-  return alternatives(plainBetween(from, most, places), ...exponentsBetween(least, most))
+  return alternatives(plainBetween(from, most, scale), ...exponentsBetween(least, most))
 }

@@ -73,39 +73,39 @@ function oneOf(low: number, high: number): Expr {
 }
 
 /** Plain decimals of values that are not negative. */
-export function plainBetween(from: Decimal, to: Decimal | undefined, places: number): Expr {
+export function plainBetween(from: Decimal, to: Decimal | undefined, scale: number): Expr {
   const low = digitsOf(from)
-  const optional = places === 0 ? sequence() : perhaps(sequence(literal('.'), digits(1, places)))
+  const optional = scale === 0 ? sequence() : perhaps(sequence(literal('.'), digits(1, scale)))
   if (to === undefined) {
     const longest = 10n ** BigInt(wholeDigits) - 1n
     return alternatives(
-      sequence(literal(String(low.whole)), fractionFrom(low.fraction, places)),
+      sequence(literal(String(low.whole)), fractionFrom(low.fraction, scale)),
       sequence(integerBetween(low.whole + 1n, longest), optional),
     )
   }
   const high = digitsOf(to)
   if (low.whole === high.whole) {
-    return sequence(literal(String(low.whole)), fractionBetween(low.fraction, high.fraction, places))
+    return sequence(literal(String(low.whole)), fractionBetween(low.fraction, high.fraction, scale))
   }
   return alternatives(
-    sequence(literal(String(low.whole)), fractionFrom(low.fraction, places)),
+    sequence(literal(String(low.whole)), fractionFrom(low.fraction, scale)),
     sequence(integerBetween(low.whole + 1n, high.whole - 1n), optional),
-    sequence(literal(String(high.whole)), fractionTo(high.fraction, places)),
+    sequence(literal(String(high.whole)), fractionTo(high.fraction, scale)),
   )
 }
 
-function fractionFrom(least: string, places: number): Expr {
-  if (least !== '') return sequence(literal('.'), digitsFrom(least, places))
-  return places === 0 ? sequence() : perhaps(sequence(literal('.'), digits(1, places)))
+function fractionFrom(least: string, scale: number): Expr {
+  if (least !== '') return sequence(literal('.'), digitsFrom(least, scale))
+  return scale === 0 ? sequence() : perhaps(sequence(literal('.'), digits(1, scale)))
 }
 
-function fractionTo(most: string, places: number): Expr {
-  if (places === 0) return sequence()
-  return perhaps(sequence(literal('.'), most === '' ? literal('0') : digitsTo(most, places)))
+function fractionTo(most: string, scale: number): Expr {
+  if (scale === 0) return sequence()
+  return perhaps(sequence(literal('.'), most === '' ? literal('0') : digitsTo(most, scale)))
 }
 
-function fractionBetween(least: string, most: string, places: number): Expr {
-  return least === '' ? fractionTo(most, places) : sequence(literal('.'), digitsBetween(least, most, places))
+function fractionBetween(least: string, most: string, scale: number): Expr {
+  return least === '' ? fractionTo(most, scale) : sequence(literal('.'), digitsBetween(least, most, scale))
 }
 
 /** Digits after the point, at most `room` of them, whose value is not below `least`. */

@@ -42,13 +42,13 @@ export function assertionsAutomaton(pattern: AST.Pattern, search: boolean, budge
   let count = 0
 
   const marked = (
-    parts: readonly AST.Alternative[],
+    branches: readonly AST.Alternative[],
     flags: Flags,
     repeats: boolean,
     found: Assertion[],
   ): Expr =>
     alternatives(
-      ...parts.map(({ elements }) =>
+      ...branches.map(({ elements }) =>
         sequence(...elements.map((element) => piece(element, flags, repeats, found))),
       ),
     )
@@ -88,15 +88,15 @@ export function assertionsAutomaton(pattern: AST.Pattern, search: boolean, budge
     let automaton = automatonOf(expr, budget)
     // Assertions about the start and the end of the text leave the least work for the others.
     const isAnchor = ({ element }: Assertion) => element.kind === 'start' || element.kind === 'end'
-    for (const one of [...found.filter(isAnchor), ...found.filter((other) => !isAnchor(other))]) {
-      const others: Range[] = one.repeats
+    for (const assertion of [...found.filter(isAnchor), ...found.filter((other) => !isAnchor(other))]) {
+      const others: Range[] = assertion.repeats
         ? [marks]
         : [
-            [marks[0], one.mark - 1],
-            [one.mark + 1, marks[1]],
+            [marks[0], assertion.mark - 1],
+            [assertion.mark + 1, marks[1]],
           ]
       const loops = others.filter(([first, last]) => first <= last)
-      automaton = difference(automaton, withLoops(failing(one), loops, budget), budget)
+      automaton = difference(automaton, withLoops(failing(assertion), loops, budget), budget)
     }
     return without(
       automaton,

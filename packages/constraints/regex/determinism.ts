@@ -19,16 +19,16 @@ function leadsOn(expr: Expr, follow: readonly Range[]): boolean {
       return false
     case 'alternatives':
       return (
-        areDisjoint(expr.of.map((part) => opening(part).ranges)) &&
-        expr.of.filter((part) => opening(part).empty).length <= 1 &&
-        expr.of.every((part) => leadsOn(part, follow))
+        areDisjoint(expr.of.map((inner) => opening(inner).ranges)) &&
+        expr.of.filter((inner) => opening(inner).empty).length <= 1 &&
+        expr.of.every((inner) => leadsOn(inner, follow))
       )
     case 'sequence': {
       let after = follow
-      for (const part of expr.of.toReversed()) {
-        const { ranges, empty } = opening(part)
+      for (const inner of expr.of.toReversed()) {
+        const { ranges, empty } = opening(inner)
         if (empty && !areDisjoint([ranges, after])) return false
-        if (!leadsOn(part, after)) return false
+        if (!leadsOn(inner, after)) return false
         after = empty ? united([...ranges, ...after]) : ranges
       }
       return true
@@ -52,16 +52,16 @@ function opening(expr: Expr): { ranges: readonly Range[]; empty: boolean } {
     case 'rule':
       return { ranges: [], empty: false }
     case 'alternatives': {
-      const parts = expr.of.map(opening)
+      const openings = expr.of.map(opening)
       return {
-        ranges: united(parts.flatMap(({ ranges }) => ranges)),
-        empty: parts.some(({ empty }) => empty),
+        ranges: united(openings.flatMap(({ ranges }) => ranges)),
+        empty: openings.some(({ empty }) => empty),
       }
     }
     case 'sequence': {
       const ranges: Range[] = []
-      for (const part of expr.of) {
-        const next = opening(part)
+      for (const inner of expr.of) {
+        const next = opening(inner)
         ranges.push(...next.ranges)
         if (!next.empty) return { ranges: united(ranges), empty: false }
       }

@@ -24,8 +24,8 @@ const maxWays = 8
  * `^(?=.*\d)(?!.*\s).{8,64}$`. Each look-ahead applies to the whole text, so each is a language of its own. Combining
  * them leaves few states before the counts are added. Undefined for any other expression.
  */
-export function leadingLookaheadAutomaton(pattern: AST.Pattern, parts: LeadingParts): Automaton | undefined {
-  const { search, budget, compiled, looksAround } = parts
+export function leadingLookaheadAutomaton(pattern: AST.Pattern, setup: LeadingParts): Automaton | undefined {
+  const { search, budget, compiled, looksAround } = setup
   let looks = 0
 
   /** The texts that begin with one of the alternatives; `isOpen`: anything may follow. */
@@ -33,9 +33,9 @@ export function leadingLookaheadAutomaton(pattern: AST.Pattern, parts: LeadingPa
     if (all.length > maxWays) return undefined
     let whole: Automaton | undefined
     for (const { elements } of all) {
-      const one = allOf(elements, isFixed, isOpen)
-      if (one === undefined) return undefined
-      whole = whole === undefined ? one : union(whole, one, budget)
+      const next = allOf(elements, isFixed, isOpen)
+      if (next === undefined) return undefined
+      whole = whole === undefined ? next : union(whole, next, budget)
     }
     return whole
   }

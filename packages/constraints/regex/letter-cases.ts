@@ -29,16 +29,16 @@ function readCases(): Map<number, readonly number[]> {
       .map((other) => other.codePointAt(0) ?? 0)
     for (const other of candidates) {
       const group = groups.get(point) ?? groups.get(other) ?? new Set()
-      for (const one of [point, other, ...(groups.get(point) ?? []), ...(groups.get(other) ?? [])]) {
-        group.add(one)
-        groups.set(one, group)
+      for (const letter of [point, other, ...(groups.get(point) ?? []), ...(groups.get(other) ?? [])]) {
+        group.add(letter)
+        groups.set(letter, group)
       }
     }
   }
   const cases = new Map<number, readonly number[]>()
   for (const [point, group] of groups) {
-    const one = new RegExp(`^\\u{${point.toString(16)}}$`, 'iu')
-    const same = [...group].filter((other) => other !== point && one.test(String.fromCodePoint(other)))
+    const pattern = new RegExp(`^\\u{${point.toString(16)}}$`, 'iu')
+    const same = [...group].filter((other) => other !== point && pattern.test(String.fromCodePoint(other)))
     if (same.length > 0) cases.set(point, same)
   }
   return cases

@@ -38,23 +38,23 @@ export function wholeMatch(source: string, prefix: string, rules: Map<string, Ex
   try {
     return written(automatonOf(expr, partOf(budget, stepsOfAutomaton)))
   } catch (error) {
-    if (error instanceof BudgetExceededError && places(expr) <= fewPlaces) return expr
+    if (error instanceof BudgetExceededError && charactersIn(expr) <= fewPlaces) return expr
     throw error
   }
 }
 
 function partOf(budget: Budget, most: number): Budget {
-  const part = createBudget(most)
+  const share = createBudget(most)
   return {
     spend(count) {
       budget.spend(count)
-      part.spend(count)
+      share.spend(count)
     },
   }
 }
 
 /** How many characters the expression has with its counts written out. */
-function places(expr: Expr): number {
+function charactersIn(expr: Expr): number {
   switch (expr.kind) {
     case 'literal':
       return expr.text.length
@@ -62,8 +62,8 @@ function places(expr: Expr): number {
     case 'rule':
       return 1
     case 'repetition':
-      return places(expr.of) * Math.max(1, Number.isFinite(expr.max) ? expr.max : expr.min)
+      return charactersIn(expr.of) * Math.max(1, Number.isFinite(expr.max) ? expr.max : expr.min)
     default:
-      return expr.of.reduce((sum, part) => sum + places(part), 0)
+      return expr.of.reduce((sum, inner) => sum + charactersIn(inner), 0)
   }
 }

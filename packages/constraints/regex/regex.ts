@@ -38,7 +38,7 @@ interface RegexOptions {
  * lazy repetitions are treated as repetitions.
  */
 export function compileRegex(source: string, { search, budget }: RegexOptions): Expr {
-  const anchored = either(parse(source, budget).alternatives.map((one) => compileAlternative(one, noFlags)))
+  const anchored = either(parse(source, budget).alternatives.map((way) => compileAlternative(way, noFlags)))
   return search ? somewhere(anchored) : wholeText(anchored)
 }
 
@@ -72,7 +72,7 @@ function looksAround(element: AST.Element, repeats: boolean): boolean {
     case 'CapturingGroup': {
       const isMultiline = element.type === 'Group' && element.modifiers?.add.multiline === true
       return element.alternatives.some(({ elements }) =>
-        elements.some((one) => looksAround(one, repeats || isMultiline)),
+        elements.some((inner) => looksAround(inner, repeats || isMultiline)),
       )
     }
     default:
@@ -144,7 +144,7 @@ function compileElement(element: AST.Element, flags: Flags): Anchored {
     case 'Group':
     case 'CapturingGroup': {
       const own = element.type === 'Group' ? flagsWithin(flags, element.modifiers) : flags
-      return either(element.alternatives.map((one) => compileAlternative(one, own)))
+      return either(element.alternatives.map((branch) => compileAlternative(branch, own)))
     }
     case 'Character':
       if (!flags.ignoreCase) return free(literal(String.fromCodePoint(element.value)))

@@ -23,13 +23,13 @@ function* scanned(property: string): Generator<Range> {
   const runs = new RegExp(`${property}+`, 'gu')
   for (let from = 0; from <= lastMixed; from += step) yield* runsIn(from, from + step - 1, runs)
   yield* runsIn(...tags, runs)
-  const one = new RegExp(`^${property}$`, 'u')
+  const pattern = new RegExp(`^${property}$`, 'u')
   for (let from = lastMixed + 1; from <= lastCodePoint; from = (from | 0xffff) + 1) {
-    const parts: Range[] = [
+    const spans: Range[] = [
       [from === tags[0] ? tags[1] + 1 : from, (from | 0xffff) - 2],
       [(from | 0xffff) - 1, from | 0xffff],
     ]
-    for (const part of parts) if (one.test(String.fromCodePoint(part[0]))) yield part
+    for (const span of spans) if (pattern.test(String.fromCodePoint(span[0]))) yield span
   }
 }
 

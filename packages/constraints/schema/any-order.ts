@@ -4,7 +4,7 @@ import type { Emission } from './emission.ts'
 import type { Member } from './member.ts'
 
 /** There is a rule for each set of members that have been written. */
-export const mostInAnyOrder = 10
+export const maxInAnyOrder = 10
 
 interface OrderedParts {
   members: readonly Member[]
@@ -17,17 +17,17 @@ interface OrderedParts {
 }
 
 /** The members of an object in any order, each at most once, and its closing brace. */
-export function anyOrderExpr(parts: OrderedParts, emission: Emission): Expr {
-  const { members, further, max, path } = parts
-  if (members.length > mostInAnyOrder) {
+export function anyOrderExpr(ordered: OrderedParts, emission: Emission): Expr {
+  const { members, further, max, path } = ordered
+  if (members.length > maxInAnyOrder) {
     throw new SchemaError(
       'properties',
       path,
-      `any_order is supported for objects of up to ${mostInAnyOrder} declared members`,
+      `any_order is supported for objects of up to ${maxInAnyOrder} declared members`,
     )
   }
   const comma = sequence(literal(','), emission.space)
-  const entries = parts.entries.map((entry) => emission.named('entry', entry))
+  const entries = ordered.entries.map((entry) => emission.named('entry', entry))
   const states: Expr[] = []
   for (let used = 2 ** members.length - 1; used >= 0; used--) {
     const count = used.toString(2).replaceAll('0', '').length

@@ -36,8 +36,8 @@ interface Contained {
 /** Items nested inside one another before they get rules of their own. */
 const deepest = 6
 const maxUnique = 8
-const mostCounted = 2000
-const mostContained = 4
+const maxCounted = 2000
+const maxContained = 4
 
 export function arrayDemands(bases: readonly SchemaNode[], { document }: Emission): ArrayDemands {
   const demands: ArrayDemands = {
@@ -48,8 +48,8 @@ export function arrayDemands(bases: readonly SchemaNode[], { document }: Emissio
     unique: undefined,
   }
   const lists = bases.map((base) => ({ base, ...itemSchemas(evaluated(base, bases)) }))
-  const places = Math.max(0, ...lists.map(({ prefix }) => prefix.length))
-  for (let i = 0; i < places; i++) {
+  const prefixed = Math.max(0, ...lists.map(({ prefix }) => prefix.length))
+  for (let i = 0; i < prefixed; i++) {
     demands.prefix.push(
       lists.flatMap(({ base, prefix, rest }) => {
         const schema = i < prefix.length ? prefix[i] : rest
@@ -70,8 +70,8 @@ export function arrayDemands(bases: readonly SchemaNode[], { document }: Emissio
     if (schema.contains === undefined) continue
     if (contained.min === 0 && contained.max === Number.POSITIVE_INFINITY) continue
     demands.contains.push(contained)
-    if (demands.contains.length > mostContained) {
-      throw new SchemaError('contains', path, `more than ${mostContained} of them apply to the same array`)
+    if (demands.contains.length > maxContained) {
+      throw new SchemaError('contains', path, `more than ${maxContained} of them apply to the same array`)
     }
   }
   for (const base of bases) {
@@ -91,12 +91,12 @@ function evaluated(base: SchemaNode, bases: readonly SchemaNode[]): SchemaNode['
   const { schema, path } = base
   const { unevaluatedItems: rest } = schema
   if (rest === undefined || rest === true) return schema
-  const others = bases.filter((one) => one !== base)
+  const others = bases.filter((other) => other !== base)
   // What an 'if' evaluates counts where it holds, with and without a 'then'.
   if (
     schema.contains !== undefined ||
     schema.if !== undefined ||
-    others.some((one) => evaluating.some((name) => name in one.schema))
+    others.some((other) => evaluating.some((name) => name in other.schema))
   ) {
     throw new SchemaError(
       'unevaluatedItems',
@@ -136,19 +136,19 @@ function listExpr(
   const { space } = emission
   const rest = write(further)
   const comma = sequence(literal(','), space)
-  const places = Math.min(prefix.length, max)
+  const prefixed = Math.min(prefix.length, max)
   const begin = sequence(literal('['), space)
-  if (places === 0) {
+  if (prefixed === 0) {
     const more = repetition(sequence(comma, rest), Math.max(min - 1, 0), max - 1)
     const some = sequence(open, rest, more, close)
     return sequence(begin, min === 0 ? alternatives(some, literal(']')) : some)
   }
   // Built from the end: what follows the last index, then each index before it.
   let tail =
-    places < prefix.length
+    prefixed < prefix.length
       ? close
-      : sequence(repetition(sequence(comma, rest), Math.max(min - places, 0), max - places), close)
-  for (let i = places - 1; i >= 0; i--) {
+      : sequence(repetition(sequence(comma, rest), Math.max(min - prefixed, 0), max - prefixed), close)
+  for (let i = prefixed - 1; i >= 0; i--) {
     const item = sequence(i === 0 ? open : comma, write(prefix[i] ?? []), tail)
     tail = i < min ? item : alternatives(item, i === 0 ? literal(']') : close)
     if (i > 0 && i % deepest === 0) tail = emission.named('items', tail)
@@ -168,22 +168,22 @@ export function someArray(bases: readonly SchemaNode[], emission: Emission, dept
 /** A rule for each combination of the number of items and the numbers of matches of each `contains`, as far as these matter. */
 function containingExpr({ prefix, rest, min, max, contains }: ArrayDemands, emission: Emission): Expr {
   const { document } = emission
-  const asked = contains.map((one) => {
-    const path = stepped(one.node.path, 'contains')
-    const isBounded = Number.isFinite(one.max)
+  const asked = contains.map((demand) => {
+    const path = stepped(demand.node.path, 'contains')
+    const isBounded = Number.isFinite(demand.max)
     return {
-      ...one,
+      ...demand,
       isBounded,
       // Without a maximum, the last count stands for itself and all higher ones.
-      last: isBounded ? one.max : one.min,
-      inside: document.node(one.schema, path),
-      outside: isBounded ? [document.derive({ not: one.schema }, path)] : [],
+      last: isBounded ? demand.max : demand.min,
+      inside: document.node(demand.schema, path),
+      outside: isBounded ? [document.derive({ not: demand.schema }, path)] : [],
     }
   })
   const ways = asked.reduce((product, { last }) => product * (last + 1), 1)
   const longest = Math.max(min, prefix.length, ...asked.map(({ last }) => last), 1)
   const lengths = Number.isFinite(max) ? max : longest
-  if ((lengths + 1) * ways * 2 ** (asked.length - 1) > mostCounted) {
+  if ((lengths + 1) * ways * 2 ** (asked.length - 1) > maxCounted) {
     throw new BudgetExceededError(`contains at ${asked[0]?.node.path} has too many combinations of counts`)
   }
   const comma = sequence(literal(','), emission.space)
@@ -215,7 +215,7 @@ function containingExpr({ prefix, rest, min, max, contains }: ArrayDemands, emis
         if (further === length && item.to.join() === counts.join()) loops.push(entry)
         else next.push(sequence(entry, states.get(`${further}:${item.to.join()}`) ?? never))
       }
-      if (length >= min && asked.every((one, i) => (counts[i] ?? 0) >= one.min)) {
+      if (length >= min && asked.every((demand, i) => (counts[i] ?? 0) >= demand.min)) {
         next.push(length === 0 ? literal(']') : sequence(emission.space, literal(']')))
       }
       const expr = sequence(repetition(alternatives(...loops), 0), alternatives(...next))
@@ -242,8 +242,8 @@ function uniqueExpr(
 ): Expr | undefined {
   if (prefix.length > 0 || contains.length > 0) return undefined
   const values = new Map<string, unknown>()
-  for (const one of emission.cases.of(rest)) {
-    const listed = valuesOf(one)
+  for (const option of emission.cases.of(rest)) {
+    const listed = valuesOf(option)
     if (listed === undefined) return undefined
     for (const value of listed) values.set(canonicalOf(value), value)
   }
@@ -274,9 +274,9 @@ function rememberedExpr(demands: ArrayDemands, unique: SchemaNode, emission: Emi
   const refused = (why: string) => new SchemaError('uniqueItems', path, why)
   if (contains.length > 0) throw refused('it is not supported together with contains')
   const inside = emission.remembering({ keyword: 'uniqueItems', path })
-  for (let place = 1; place < Math.min(min, max + 1); place++) {
-    if (place >= prefix.length && place < min - 1) continue
-    if (!emission.hasAtLeast(prefix[place] ?? rest, place + 1)) {
+  for (let index = 1; index < Math.min(min, max + 1); index++) {
+    if (index >= prefix.length && index < min - 1) continue
+    if (!emission.hasAtLeast(prefix[index] ?? rest, index + 1)) {
       throw refused('it is not certain that there are as many different items as it needs')
     }
   }

@@ -16,7 +16,7 @@ export interface Cases {
 }
 
 /** Branches of an `anyOf` that are tried in every combination. */
-const mostTogether = 4
+const maxCombined = 4
 /** More than a document has, so each pair of node ids fits in one exact number. */
 const maxNodes = 2 ** 26
 /** References followed in a row; a cycle is reported by the code that resolves them. */
@@ -60,8 +60,8 @@ export function createCases(
     return target
   }
 
-  const overlapping = (one: SchemaNode, other: SchemaNode): boolean => {
-    const [left, right] = [named(one), named(other)]
+  const overlapping = (first: SchemaNode, second: SchemaNode): boolean => {
+    const [left, right] = [named(first), named(second)]
     const key = left.id * maxNodes + right.id
     const before = overlaps.get(key)
     if (before !== undefined) return before
@@ -83,16 +83,16 @@ export function createCases(
   }
 
   const branches = (node: SchemaNode, keyword: string): SchemaNode[] =>
-    (node.schema[keyword] as unknown[]).map((part, i) => document.node(part, stepped(node.path, keyword, i)))
+    (node.schema[keyword] as unknown[]).map((raw, i) => document.node(raw, stepped(node.path, keyword, i)))
 
   /** Several branches together can evaluate more than each does alone. */
   const anyOf = (node: SchemaNode): readonly (readonly SchemaNode[])[] => {
-    const parts = branches(node, 'anyOf')
-    if (node.schema.unevaluatedProperties === undefined || parts.length > mostTogether) {
-      return parts.map((part) => [part])
+    const all = branches(node, 'anyOf')
+    if (node.schema.unevaluatedProperties === undefined || all.length > maxCombined) {
+      return all.map((branch) => [branch])
     }
     let sets: SchemaNode[][] = [[]]
-    for (const part of parts) sets = sets.flatMap((set) => [set, [...set, part]])
+    for (const branch of all) sets = sets.flatMap((set) => [set, [...set, branch]])
     return sets.filter((set) => set.length > 0)
   }
 
@@ -100,22 +100,22 @@ export function createCases(
   const oneOf = (node: SchemaNode): readonly (readonly SchemaNode[])[] => {
     const before = exclusive.get(node.id)
     if (before !== undefined) return before
-    const parts = branches(node, 'oneOf')
-    const beside = parts.map((): number[] => [])
-    for (const [i, left] of parts.entries()) {
-      for (const [j, right] of parts.entries().drop(i + 1)) {
+    const all = branches(node, 'oneOf')
+    const beside = all.map((): number[] => [])
+    for (const [i, left] of all.entries()) {
+      for (const [j, right] of all.entries().drop(i + 1)) {
         budget.spend(1)
         if (!overlapping(left, right)) continue
         beside[i]?.push(j)
         beside[j]?.push(i)
       }
     }
-    const ways = parts.flatMap((part, i) => {
-      let options: SchemaNode[][] = [[part]]
+    const ways = all.flatMap((branch, i) => {
+      let options: SchemaNode[][] = [[branch]]
       for (const j of beside[i] ?? []) {
         let without: SchemaNode[]
         try {
-          without = notOf(parts[j] ?? part)
+          without = notOf(all[j] ?? branch)
         } catch (error) {
           if (!(error instanceof SchemaError)) throw error
           const [first, second] = [Math.min(i, j), Math.max(i, j)]
@@ -125,7 +125,7 @@ export function createCases(
             `its branches ${first} and ${second} can both hold, and to separate them ${error.keyword} at ${error.path} would have to be negated: ${error.why}`,
           )
         }
-        options = options.flatMap((option) => without.map((one) => [...option, one]))
+        options = options.flatMap((option) => without.map((way) => [...option, way]))
         if (options.length > maxCases)
           throw new BudgetExceededError('a oneOf has too many branches that can hold at the same time')
       }
@@ -162,27 +162,27 @@ export function createCases(
       pending.push(...next.map((each) => ({ node: each, ancestry: own })).reverse())
       const choose = (options: () => readonly (readonly SchemaNode[])[]) =>
         open.choices.push(() => options().map((option) => ({ nodes: option, ancestry: own })))
-      const part = (keyword: string) => document.node(schema[keyword], stepped(path, keyword))
+      const inner = (keyword: string) => document.node(schema[keyword], stepped(path, keyword))
       if (schema.anyOf !== undefined) choose(() => anyOf(node))
       if (schema.oneOf !== undefined) choose(() => oneOf(node))
-      if (schema.not !== undefined) choose(() => notOf(part('not')).map((way) => [way]))
+      if (schema.not !== undefined) choose(() => notOf(inner('not')).map((way) => [way]))
       if (schema.if !== undefined && (schema.then !== undefined || schema.else !== undefined)) {
         choose(() => [
-          [part('if'), ...(schema.then === undefined ? [] : [part('then')])],
-          ...notOf(part('if')).map((way) => [way, ...(schema.else === undefined ? [] : [part('else')])]),
+          [inner('if'), ...(schema.then === undefined ? [] : [inner('then')])],
+          ...notOf(inner('if')).map((way) => [way, ...(schema.else === undefined ? [] : [inner('else')])]),
         ])
       }
       for (const keyword of ['dependentRequired', 'dependentSchemas', 'dependencies']) {
         for (const [name, then] of Object.entries(schema[keyword] ?? {})) {
           choose(() => {
-            const place = stepped(path, keyword, name)
+            const thenPath = stepped(path, keyword, name)
             const present = document.derive(
               { type: 'object', required: [name, ...(Array.isArray(then) ? then : [])] },
-              place,
+              thenPath,
             )
             return [
-              [document.derive({ properties: Object.fromEntries([[name, false]]) }, place)],
-              [present, ...(Array.isArray(then) ? [] : [document.node(then, place)])],
+              [document.derive({ properties: Object.fromEntries([[name, false]]) }, thenPath)],
+              [present, ...(Array.isArray(then) ? [] : [document.node(then, thenPath)])],
             ]
           })
         }

@@ -26,7 +26,7 @@ export function hasNoOthers(bases: readonly SchemaNode[], least: number, emissio
       return (
         written.some(({ schema }) => Object.keys(schema.properties ?? {}).length > 0) &&
         !ofOthers.some(says) &&
-        someMembers(bases, emission).every((one) => declaredAmong(one, bases, emission).length > 0) &&
+        someMembers(bases, emission).every((member) => declaredAmong(member, bases, emission).length > 0) &&
         hasRoom(bases, least, emission)
       )
   }

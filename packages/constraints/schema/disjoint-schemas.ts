@@ -30,10 +30,10 @@ export function createDisjointCheck(
   }
 
   return (left, right) => {
-    const [one, other] = [tagsOf(left), tagsOf(right)]
-    if (!one.isObject && !other.isObject) return false
-    for (const [name, texts] of one.texts) {
-      const others = other.texts.get(name)
+    const [leftTags, rightTags] = [tagsOf(left), tagsOf(right)]
+    if (!leftTags.isObject && !rightTags.isObject) return false
+    for (const [name, texts] of leftTags.texts) {
+      const others = rightTags.texts.get(name)
       if (others !== undefined && !texts.values().some((text) => others.has(text))) return true
     }
     return false
@@ -41,21 +41,21 @@ export function createDisjointCheck(
 }
 
 function partsOf(node: SchemaNode, document: SchemaDocument): SchemaNode[] {
-  const parts = [node]
-  for (const part of parts) {
-    if (parts.length >= maxParts) break
-    const { schema, path } = part
+  const found = [node]
+  for (const inner of found) {
+    if (found.length >= maxParts) break
+    const { schema, path } = inner
     const all = (schema.allOf ?? []) as readonly unknown[]
-    for (const [at, one] of all.entries()) parts.push(document.node(one, stepped(path, 'allOf', at)))
-    if (schema.$ref !== undefined) parts.push(document.resolve(part))
+    for (const [at, branch] of all.entries()) found.push(document.node(branch, stepped(path, 'allOf', at)))
+    if (schema.$ref !== undefined) found.push(document.resolve(inner))
   }
-  return parts
+  return found
 }
 
-function tagsIn(parts: readonly SchemaNode[]): Tags {
+function tagsIn(nodes: readonly SchemaNode[]): Tags {
   const texts = new Map<string, ReadonlySet<string>>()
-  const required = new Set(parts.flatMap(({ schema }) => (schema.required ?? []) as string[]))
-  for (const { schema } of parts) {
+  const required = new Set(nodes.flatMap(({ schema }) => (schema.required ?? []) as string[]))
+  for (const { schema } of nodes) {
     const { properties } = schema
     if (!isRecord(properties)) continue
     for (const name of required) {
@@ -65,7 +65,7 @@ function tagsIn(parts: readonly SchemaNode[]): Tags {
       texts.set(name, new Set(listed.values().filter((text) => before === undefined || before.has(text))))
     }
   }
-  const isObject = parts.some(
+  const isObject = nodes.some(
     ({ schema }) => schema.type !== undefined && typeList(schema).every((type) => type === 'object'),
   )
   return { isObject, texts }

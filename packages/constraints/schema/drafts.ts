@@ -48,76 +48,76 @@ interface Translation {
  * earlier ones, unless they could mean something else there.
  */
 export function translateSchema(schema: Schema, draft: Draft): Translation {
-  const given: Record<string, unknown> = { ...schema }
+  const copy: Record<string, unknown> = { ...schema }
   const all: unknown[] = []
   const moved: { schema: unknown; steps: readonly (string | number)[] }[] = []
-  bounds(given, 'minimum', 'exclusiveMinimum')
-  bounds(given, 'maximum', 'exclusiveMaximum')
-  required(given)
-  for (const keyword of counts) if (isExactNumber(given[keyword])) given[keyword] = countOf(given[keyword])
-  if (isRecord(given.dependencies)) {
-    given.dependencies = mapped(given.dependencies, (then) => (typeof then === 'string' ? [then] : then))
+  bounds(copy, 'minimum', 'exclusiveMinimum')
+  bounds(copy, 'maximum', 'exclusiveMaximum')
+  required(copy)
+  for (const keyword of counts) if (isExactNumber(copy[keyword])) copy[keyword] = countOf(copy[keyword])
+  if (isRecord(copy.dependencies)) {
+    copy.dependencies = mapped(copy.dependencies, (then) => (typeof then === 'string' ? [then] : then))
   }
   if (draft === 3) {
-    if ('divisibleBy' in given) given.multipleOf ??= given.divisibleBy
-    delete given.divisibleBy
-    for (const [i, part] of [given.extends ?? []].flat().entries()) {
-      all.push(part)
-      moved.push({ schema: part, steps: Array.isArray(given.extends) ? ['extends', i] : ['extends'] })
+    if ('divisibleBy' in copy) copy.multipleOf ??= copy.divisibleBy
+    delete copy.divisibleBy
+    for (const [i, inner] of [copy.extends ?? []].flat().entries()) {
+      all.push(inner)
+      moved.push({ schema: inner, steps: Array.isArray(copy.extends) ? ['extends', i] : ['extends'] })
     }
-    delete given.extends
-    if ('disallow' in given) all.push({ not: { type: given.disallow } })
-    delete given.disallow
-    const types = [given.type ?? []].flat()
-    if (types.includes('any')) delete given.type
+    delete copy.extends
+    if ('disallow' in copy) all.push({ not: { type: copy.disallow } })
+    delete copy.disallow
+    const types = [copy.type ?? []].flat()
+    if (types.includes('any')) delete copy.type
     else if (types.some(isRecord)) {
       all.push({ anyOf: types.map((type) => (isRecord(type) ? type : { type })) })
       for (const [i, type] of types.entries()) moved.push({ schema: type, steps: ['type', i] })
-      delete given.type
+      delete copy.type
     }
   }
-  if (draft < 2020 && 'prefixItems' in given && isRecord(given.items)) {
+  if (draft < 2020 && 'prefixItems' in copy && isRecord(copy.items)) {
     // In these drafts `items` applies to all items.
-    all.push({ items: given.items })
-    moved.push({ schema: given.items, steps: ['items'] })
-    delete given.items
+    all.push({ items: copy.items })
+    moved.push({ schema: copy.items, steps: ['items'] })
+    delete copy.items
   }
   for (const keyword of ['$dynamicRef', '$recursiveRef']) {
-    if (!(keyword in given)) continue
-    if ('$ref' in given) all.push({ $ref: given[keyword] })
-    else given.$ref = given[keyword]
-    delete given[keyword]
+    if (!(keyword in copy)) continue
+    if ('$ref' in copy) all.push({ $ref: copy[keyword] })
+    else copy.$ref = copy[keyword]
+    delete copy[keyword]
   }
   if (all.length > 0) {
-    given.allOf = [...(Array.isArray(given.allOf) ? given.allOf : []), ...all]
+    copy.allOf = [...(Array.isArray(copy.allOf) ? copy.allOf : []), ...all]
   }
-  return { schema: given, moved }
+  return { schema: copy, moved }
 }
 
 /** Until draft 4 a boolean specified whether the bound is exclusive. */
-function bounds(given: Record<string, unknown>, bound: string, exclusive: string): void {
-  if (!isBoolean(given[exclusive])) return
-  if (given[exclusive] === true && bound in given) {
-    given[exclusive] = given[bound]
-    delete given[bound]
-  } else delete given[exclusive]
+function bounds(schema: Record<string, unknown>, bound: string, exclusive: string): void {
+  if (!isBoolean(schema[exclusive])) return
+  if (schema[exclusive] === true && bound in schema) {
+    schema[exclusive] = schema[bound]
+    delete schema[bound]
+  } else delete schema[exclusive]
 }
 
 /** In draft 3 a member itself specifies that it is required. */
-function required(given: Record<string, unknown>): void {
-  if (isBoolean(given.required)) delete given.required
-  if (!isRecord(given.properties)) return
-  const names = Object.entries(given.properties)
-    .filter(([, part]) => isRecord(part) && part.required === true)
+function required(schema: Record<string, unknown>): void {
+  if (isBoolean(schema.required)) delete schema.required
+  if (!isRecord(schema.properties)) return
+  const names = Object.entries(schema.properties)
+    .filter(([, member]) => isRecord(member) && member.required === true)
     .map(([name]) => name)
   if (names.length > 0) {
-    given.required = [...new Set([...(Array.isArray(given.required) ? given.required : []), ...names])]
+    schema.required = [...new Set([...(Array.isArray(schema.required) ? schema.required : []), ...names])]
   }
 }
 
 /** An own member even if the name is `__proto__`. */
-function mapped(schemas: Schema, change: (part: unknown) => unknown): Schema {
-  return Object.fromEntries(Object.entries(schemas).map(([name, part]) => [name, change(part)]))
+function mapped(schemas: Schema, change: (member: unknown) => unknown): Schema {
+  return Object.fromEntries(Object.entries(schemas).map(([name, member]) => [name, change(member)]))
 }
 
 function isBoolean(value: unknown): value is boolean {

@@ -13,7 +13,7 @@ export function failingMembers(schema: Raw, keyword: string): Raw[] {
     case 'propertyNames':
       return [some({ not: value }, true)]
     case 'patternProperties':
-      return Object.entries(value as Raw).map(([pattern, part]) => some({ pattern }, { not: part }))
+      return Object.entries(value as Raw).map(([pattern, inner]) => some({ pattern }, { not: inner }))
     default: {
       const declared = Object.keys(schema.properties ?? {})
       const others = [

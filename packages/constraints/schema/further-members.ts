@@ -41,7 +41,7 @@ export function furtherMembers(further: Further, emission: Emission): (written: 
     }
     return askedMembers(further, emission)
   }
-  const other = alternatives(...others.map((one) => entryOf(one, emission, names)))
+  const other = alternatives(...others.map((group) => entryOf(group, emission, names)))
   const { comma, close } = ends(emission)
   if (names !== undefined) return rememberedMembers(other, further, emission)
   return (written) =>
@@ -80,10 +80,10 @@ function rememberedMembers(
  */
 function askedMembers({ others, asked, min, max }: Further, emission: Emission): (written: number) => Expr {
   const all = 2 ** asked.length - 1
-  const values = asked.map((one) => memberValue(one, emission))
+  const values = asked.map((member) => memberValue(member, emission))
   /** Those that any value satisfies. */
   const certain = asked.reduce((bits, { value }, i) => (value === true ? bits | (1 << i) : bits), 0)
-  const parts = partsOf(others, asked, emission)
+  const groups = partsOf(others, asked, emission)
   const { comma, close } = ends(emission)
   const last = Number.isFinite(max) ? max : min
   if ((last + 1) * (all + 1) > maxStates) {
@@ -95,7 +95,7 @@ function askedMembers({ others, asked, min, max }: Further, emission: Emission):
     const next: Expr[] = []
     const loops: Expr[] = []
     const count = written < last ? written + 1 : Number.isFinite(max) ? undefined : written
-    for (const { names, nodes, within } of count === undefined ? [] : parts) {
+    for (const { names, nodes, within } of count === undefined ? [] : groups) {
       for (let more = 0; more <= all; more++) {
         // What the entry counts for: at least everything that includes its name and was found before.
         if ((more & ~within) !== 0 || (within & (found | certain) & ~more) !== 0) continue
@@ -136,7 +136,7 @@ function partsOf(
 ): (Others & { within: number })[] {
   const { texts } = emission
   const languages = asked.map(({ names }) => namesThat([names], emission))
-  const parts: (Others & { within: number })[] = []
+  const groups: (Others & { within: number })[] = []
   for (const { names, nodes } of others) {
     const every = names ?? texts.lengths(0, Number.POSITIVE_INFINITY)
     for (let within = 0; within < 2 ** asked.length; within++) {
@@ -144,10 +144,10 @@ function partsOf(
       for (const [i, language] of languages.entries()) {
         own = (within & (1 << i)) === 0 ? texts.without(own, language) : texts.both(own, language)
       }
-      if (!isEmpty(own)) parts.push({ names: own, nodes, within })
+      if (!isEmpty(own)) groups.push({ names: own, nodes, within })
     }
   }
-  return parts
+  return groups
 }
 
 /** `alike` is given if the names are remembered. */

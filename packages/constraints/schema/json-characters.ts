@@ -31,7 +31,7 @@ export const anyCharacter: Expr = alternatives(
   sequence(
     literal('\\'),
     alternatives(
-      charClass(...[...'"/\\bfnrt'].map((letter) => one(letter)).sort(([a], [b]) => a - b)),
+      charClass(...[...'"/\\bfnrt'].map((letter) => only(letter)).sort(([a], [b]) => a - b)),
       sequence(
         literal('u'),
         alternatives(
@@ -84,19 +84,19 @@ function encodedRanges(ranges: readonly Range[]): Expr {
   const [[first, last] = [0, 0]] = unescaped
   if (unescaped.length === 1 && first === last) ways.push(literal(String.fromCodePoint(first)))
   else if (unescaped.length > 0) ways.push(charClass(...unescaped))
-  const short = [...shortEscapes].filter(([point]) => has(ranges, point)).map(([, letter]) => one(letter))
+  const short = [...shortEscapes].filter(([point]) => has(ranges, point)).map(([, letter]) => only(letter))
   if (short.length > 0) ways.push(sequence(literal('\\'), charClass(...short.sort(([a], [b]) => a - b))))
   for (const row of [0, 1]) {
     const points = Array.from({ length: 16 }, (_, column) => row * 16 + column)
     const column = points
       .filter((point) => has(ranges, point) && !shortEscapes.has(point))
-      .map((point) => one((point % 16).toString(16)))
+      .map((point) => only((point % 16).toString(16)))
     if (column.length > 0) ways.push(sequence(literal(`\\u00${row}`), charClass(...column)))
   }
   return alternatives(...ways)
 }
 
-function one(letter: string): [number, number] {
+function only(letter: string): [number, number] {
   const point = letter.codePointAt(0) ?? 0
   return [point, point]
 }

@@ -13,12 +13,12 @@ function isMisspelling(name: string, other: string): boolean {
   if (Math.abs(name.length - other.length) > 1) return false
   let front = 0
   while (front < name.length && name[front] === other[front]) front++
-  const [one, two] = [name.slice(front), other.slice(front)]
-  const swapped = `${one[1] ?? ''}${one[0] ?? ''}${one.slice(2)}`
+  const [left, right] = [name.slice(front), other.slice(front)]
+  const swapped = `${left[1] ?? ''}${left[0] ?? ''}${left.slice(2)}`
   return (
-    one.slice(1) === two ||
-    one === two.slice(1) ||
-    one.slice(1) === two.slice(1) ||
-    (one.length > 1 && swapped === two)
+    left.slice(1) === right ||
+    left === right.slice(1) ||
+    left.slice(1) === right.slice(1) ||
+    (left.length > 1 && swapped === right)
   )
 }

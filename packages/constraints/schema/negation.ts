@@ -69,16 +69,16 @@ export function negations(
         ways.push(...negations(document.resolve(node), document, overlapping))
         break
       case 'allOf':
-        for (const part of value as unknown[]) way({ not: part })
+        for (const branch of value as unknown[]) way({ not: branch })
         break
       case 'anyOf':
-        way({ allOf: (value as unknown[]).map((part) => ({ not: part })) })
+        way({ allOf: (value as unknown[]).map((branch) => ({ not: branch })) })
         break
       case 'oneOf': {
-        const parts = value as unknown[]
-        way({ allOf: parts.map((part) => ({ not: part })) })
-        for (const [i, left] of parts.entries()) {
-          for (const right of parts.slice(i + 1)) {
+        const branches = value as unknown[]
+        way({ allOf: branches.map((branch) => ({ not: branch })) })
+        for (const [i, left] of branches.entries()) {
+          for (const right of branches.slice(i + 1)) {
             if (overlapping(left, right)) way({ allOf: [left, right] })
           }
         }
@@ -89,8 +89,8 @@ export function negations(
         if (schema.else !== undefined) way({ allOf: [{ not: value }, { not: schema.else }] })
         break
       case 'properties':
-        for (const [name, part] of Object.entries(value as Raw)) {
-          way({ type: 'object', required: [name], properties: single(name, { not: part }) })
+        for (const [name, inner] of Object.entries(value as Raw)) {
+          way({ type: 'object', required: [name], properties: single(name, { not: inner }) })
         }
         break
       case 'required':
@@ -116,13 +116,13 @@ export function negations(
       case 'items':
         if (Array.isArray(value) || schema.prefixItems !== undefined) {
           if (!Array.isArray(value)) throw refused('it cannot be negated after prefixItems')
-          for (const [i, part] of value.entries()) way(itemFailing(i, part))
+          for (const [i, item] of value.entries()) way(itemFailing(i, item))
         } else {
           way({ type: 'array', contains: { not: value } })
         }
         break
       case 'prefixItems':
-        for (const [i, part] of (value as unknown[]).entries()) way(itemFailing(i, part))
+        for (const [i, item] of (value as unknown[]).entries()) way(itemFailing(i, item))
         break
       case 'contains':
         if (schema.minContains !== undefined || schema.maxContains !== undefined) {
@@ -139,7 +139,7 @@ export function negations(
         break
       case 'unevaluatedProperties':
         if (alwaysHolds(value)) break
-        if (applicators.some((one) => schema[one] !== undefined)) {
+        if (applicators.some((other) => schema[other] !== undefined)) {
           throw refused('it cannot be negated together with other schemas')
         }
         if (schema.additionalProperties === undefined) {

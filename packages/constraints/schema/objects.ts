@@ -47,17 +47,17 @@ interface Counts {
 const maxPatterns = 6
 const maxStates = 20_000
 /** The engine follows each of them at once. */
-const mostFirst = 900
+const maxFirst = 900
 
 /** The JSON objects for which all of these schemas hold: declared members in their order, then the others. */
 export function objectExpr(bases: readonly SchemaNode[], asked: number, emission: Emission): Expr {
   const { alike } = emission
   const found = waysToHave(bases, emission).flatMap((way) => {
-    const parts = objectParts(way.bases, asked, emission)
-    return parts === undefined ? [] : [{ way, parts }]
+    const object = objectParts(way.bases, asked, emission)
+    return object === undefined ? [] : [{ way, object }]
   })
-  if (alike !== undefined && found.some(({ parts }) => parts.others.length > 0)) {
-    if (!found.every(({ way, parts }) => way.open.length === 0 && canAlwaysGrow(parts, emission))) {
+  if (alike !== undefined && found.some(({ object }) => object.others.length > 0)) {
+    if (!found.every(({ way, object }) => way.open.length === 0 && canAlwaysGrow(object, emission))) {
       const why =
         'the order of members that are not declared is open, and it is not certain that there can be one more'
       throw new SchemaError('uniqueItems', bases[0]?.path ?? '#', why)
@@ -66,7 +66,7 @@ export function objectExpr(bases: readonly SchemaNode[], asked: number, emission
     return sequence(mark('loose'), objectExpr(bases, asked, alike.plain), mark('tight'))
   }
   if (alike !== undefined && found.length > 1) alike.forks = true
-  const ways = found.map(({ way, parts }) => membersExpr(parts, way.open, bases, emission))
+  const ways = found.map(({ way, object }) => membersExpr(object, way.open, bases, emission))
   return sequence(literal('{'), emission.space, alternatives(...ways))
 }
 
@@ -94,13 +94,13 @@ export function objectParts(
   const members = membersOf(whole, allowed, emission)
   if (members === undefined || counts.max < counts.min) return undefined
   const first = members.findIndex(({ required }) => required)
-  if ((first < 0 ? members.length : first) > mostFirst) {
-    throw new BudgetExceededError(`more than ${mostFirst} optional members may come first`)
+  if ((first < 0 ? members.length : first) > maxFirst) {
+    throw new BudgetExceededError(`more than ${maxFirst} optional members may come first`)
   }
   const others = othersOf(whole, members, allowed, emission)
   const { alike } = emission
   const possible = members.filter(isPossible)
-  if (alike !== undefined) possible.sort((one, other) => byRank(alike.rankOf, one.name, other.name))
+  if (alike !== undefined) possible.sort((a, b) => byRank(alike.rankOf, a.name, b.name))
   return { members: possible, others, counts }
 }
 

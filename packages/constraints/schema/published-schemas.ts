@@ -9,11 +9,11 @@ export function publishedSchema(uri: string): unknown {
   if (old === '3') return draft3
   if (old === '4') return draft4
   if (old !== undefined) return read(`ajv/dist/refs/json-schema-draft-0${old}.json`)
-  const [whole, year, part] =
+  const [whole, year, file] =
     /^https:\/\/json-schema\.org\/draft\/(2019-09|2020-12)\/(schema|meta\/[a-z-]+)$/.exec(uri) ?? []
-  if (whole === undefined || !vocabularies.has(`${part}`)) return undefined
+  if (whole === undefined || !vocabularies.has(`${file}`)) return undefined
   return settled(
-    read(`ajv/dist/refs/json-schema-${year}/${part}.json`),
+    read(`ajv/dist/refs/json-schema-${year}/${file}.json`),
     `https://json-schema.org/draft/${year}/schema`,
   )
 }
@@ -31,13 +31,13 @@ const vocabularies = new Set([
 ])
 
 /** Nothing extends these schemas, so where they allow for extensions, the schema itself is meant. */
-function settled(part: unknown, whole: string): unknown {
-  if (Array.isArray(part)) return part.map((item) => settled(item, whole))
-  if (!isRecord(part)) return part
-  const dynamic = part.$dynamicRef === '#meta' || part.$recursiveRef === '#'
+function settled(schema: unknown, whole: string): unknown {
+  if (Array.isArray(schema)) return schema.map((item) => settled(item, whole))
+  if (!isRecord(schema)) return schema
+  const dynamic = schema.$dynamicRef === '#meta' || schema.$recursiveRef === '#'
   if (dynamic) return { $ref: whole }
   return Object.fromEntries(
-    Object.entries(part)
+    Object.entries(schema)
       .filter(([name]) => name !== '$dynamicAnchor' && name !== '$recursiveAnchor')
       .map(([name, value]) => [name, settled(value, whole)]),
   )

@@ -22,7 +22,7 @@ interface Resources {
   /** The resource that contains a schema. */
   of(schema: object): Resource
   /** What a reference in a resource refers to. */
-  find(reference: string, from: Resource, place: { keyword: string; path: string }): Place
+  find(reference: string, from: Resource, origin: { keyword: string; path: string }): Place
 }
 
 /** The base of schemas without an identifier. */
@@ -119,10 +119,10 @@ export function createResources(root: unknown): Resources {
       if (keyword !== '$ref' && (dynamic.get(fragment) ?? 0) > 1) {
         throw refused(`the meaning of ${shown(reference)} depends on where it is reached from`)
       }
-      const within = (one: Resource) =>
+      const within = (resource: Resource) =>
         fragment === '' || fragment.startsWith('/')
-          ? pointed(one, fragment)
-          : anchors.get(`${one.uri}#${fragment}`)
+          ? pointed(resource, fragment)
+          : anchors.get(`${resource.uri}#${fragment}`)
       // What looked like an identifier may be a label.
       const target =
         within(resource) ?? (from.isGuess && reference.startsWith('#') ? within(main) : undefined)
@@ -183,10 +183,10 @@ function hinted(root: unknown): Draft {
 
 function pointed(resource: Resource, pointer: string): Place | undefined {
   let at = resource.schema
-  for (const part of pointer.split('/').slice(1)) {
+  for (const step of pointer.split('/').slice(1)) {
     let key: string
     try {
-      key = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
+      key = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')
     } catch {
       return undefined
     }

@@ -87,7 +87,7 @@ export function createSchemaDocument(
     const fresh = make(path, keywordsOf, false)
     nodes.set(value, fresh)
     written.set(fresh, value)
-    for (const { schema: part, steps } of moved) if (isRecord(part)) node(part, stepped(path, ...steps))
+    for (const { schema: inner, steps } of moved) if (isRecord(inner)) node(inner, stepped(path, ...steps))
     return fresh
   }
 

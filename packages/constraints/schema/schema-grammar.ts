@@ -101,7 +101,7 @@ export function addWritten(
   }
 
   const possible = (nodes: readonly SchemaNode[], depth: number): boolean =>
-    depth <= 0 || cases.of(nodes).some((one) => possibleCase(one, nodes.length, depth))
+    depth <= 0 || cases.of(nodes).some((option) => possibleCase(option, nodes.length, depth))
 
   const possibleCase = ({ bases, values }: Case, asked: number, depth: number): boolean =>
     values !== undefined ||
@@ -123,8 +123,8 @@ export function addWritten(
 
   const cases = createCases(document, budget, holds, (nodes) => possible(nodes, lookahead))
 
-  const valueIn: Emission['valueIn'] = (notation, given, write) => {
-    const nodes = plain(given, document.resolve)
+  const valueIn: Emission['valueIn'] = (notation, unresolved, write) => {
+    const nodes = plain(unresolved, document.resolve)
     const ids = nodes.map(({ id }) => id).sort((a, b) => a - b)
     const key = `${ids.join()} ${notation}`
     let name = names.get(key)
@@ -135,8 +135,8 @@ export function addWritten(
     }
     return rule(name)
   }
-  const value = (given: readonly SchemaNode[], of: Emission): Expr =>
-    valueIn(of.alike === undefined ? '' : 'alike', given, (nodes) =>
+  const value = (unresolved: readonly SchemaNode[], of: Emission): Expr =>
+    valueIn(of.alike === undefined ? '' : 'alike', unresolved, (nodes) =>
       casesExpr(cases.of(nodes), nodes.length, of),
     )
 
@@ -218,8 +218,8 @@ function plain(
   resolve: (node: SchemaNode) => SchemaNode,
 ): readonly SchemaNode[] {
   const found = new Map<number, SchemaNode>()
-  for (const given of nodes) {
-    let node = given
+  for (const start of nodes) {
+    let node = start
     // A cycle of references is reported by the code that follows them.
     for (let steps = 0; steps < 16 && isReference(node); steps++) node = resolve(node)
     if (node.never || Object.keys(node.schema).length > 0) found.set(node.id, node)
@@ -228,7 +228,7 @@ function plain(
 }
 
 function hintOf(path: string): string {
-  const last = path.split('/').findLast((part) => /^[A-Za-z][A-Za-z0-9_-]{0,30}$/.test(part))
+  const last = path.split('/').findLast((step) => /^[A-Za-z][A-Za-z0-9_-]{0,30}$/.test(step))
   return last?.replaceAll('_', '-').toLowerCase() ?? 'schema'
 }
 

@@ -18,7 +18,7 @@ interface Way {
   open: readonly SomeMember[]
 }
 
-const mostAsked = 5
+const maxAsked = 5
 const maxWays = 64
 
 export function someMembers(
@@ -27,14 +27,14 @@ export function someMembers(
 ): SomeMember[] {
   const known = new Map<string, SomeMember>()
   for (const { schema, path } of bases) {
-    const one = schema[derived.someMember]
-    if (!isRecord(one)) continue
-    const asked = { names: document.node(one.names, path), value: one.value, path }
-    known.set(JSON.stringify([one.names, one.value]), asked)
+    const raw = schema[derived.someMember]
+    if (!isRecord(raw)) continue
+    const asked = { names: document.node(raw.names, path), value: raw.value, path }
+    known.set(JSON.stringify([raw.names, raw.value]), asked)
   }
   const asked = [...known.values()]
-  if (asked.length > mostAsked) {
-    const why = `more than ${mostAsked} keywords about members that are not named are negated together`
+  if (asked.length > maxAsked) {
+    const why = `more than ${maxAsked} keywords about members that are not named are negated together`
     throw new SchemaError('not', asked[0]?.path ?? '#', why)
   }
   return asked
@@ -44,21 +44,21 @@ export function someMembers(
 export function waysToHave(bases: readonly SchemaNode[], emission: Emission): Way[] {
   const asked = someMembers(bases, emission)
   let ways: Way[] = [{ bases, open: [] }]
-  for (const one of asked) {
-    const declared = declaredAmong(one, bases, emission).map((name) =>
+  for (const member of asked) {
+    const declared = declaredAmong(member, bases, emission).map((name) =>
       emission.document.derive(
-        { type: 'object', required: [name], properties: Object.fromEntries([[name, one.value]]) },
-        one.path,
+        { type: 'object', required: [name], properties: Object.fromEntries([[name, member.value]]) },
+        member.path,
       ),
     )
     emission.budget.spend(ways.length * (1 + declared.length))
     ways = ways.flatMap((way) => [
       ...declared.map((base) => ({ ...way, bases: [...way.bases, base] })),
-      { ...way, open: [...way.open, one] },
+      { ...way, open: [...way.open, member] },
     ])
     if (ways.length > maxWays) {
       const why = 'what is negated can be any of too many members'
-      throw new SchemaError('not', one.path, why)
+      throw new SchemaError('not', member.path, why)
     }
   }
   return ways

@@ -17,7 +17,7 @@ import type { TextLanguages } from './text-languages.ts'
 import { canonicalOf } from './values.ts'
 
 /** Schemas that apply to the same value in a row before a cycle is assumed. */
-const longestChain = 100
+const maxChain = 100
 
 /**
  * Whether a value that the schema itself lists fits a schema. With it, `enum` and `const` keep only the values that the
@@ -41,7 +41,7 @@ export function createValueCheck(document: SchemaDocument, texts: TextLanguages,
 
   const holds = (value: unknown, node: SchemaNode, chain = 0): boolean => {
     budget.spend(1)
-    if (chain > longestChain) {
+    if (chain > maxChain) {
       throw new SchemaError(
         '$ref',
         node.path,
@@ -51,8 +51,8 @@ export function createValueCheck(document: SchemaDocument, texts: TextLanguages,
     }
     if (node.never) return false
     const { schema } = node
-    const same = (part: unknown, ...keys: (string | number)[]) =>
-      holds(value, child(part, node, ...keys), chain + 1)
+    const same = (inner: unknown, ...keys: (string | number)[]) =>
+      holds(value, child(inner, node, ...keys), chain + 1)
     const list = (keyword: string) => (schema[keyword] as unknown[] | undefined) ?? []
 
     if (schema.$ref !== undefined && !holds(value, document.resolve(node), chain + 1)) return false
@@ -60,11 +60,11 @@ export function createValueCheck(document: SchemaDocument, texts: TextLanguages,
     if (Object.hasOwn(schema, 'const') && canonicalOf(schema.const) !== canonicalOf(value)) return false
     if (schema.enum !== undefined && !among(list('enum'), value)) return false
     if (schema[derived.notEnum] !== undefined && among(list(derived.notEnum), value)) return false
-    if (!list('allOf').every((part, i) => same(part, 'allOf', i))) return false
-    if (schema.anyOf !== undefined && !list('anyOf').some((part, i) => same(part, 'anyOf', i))) return false
+    if (!list('allOf').every((inner, i) => same(inner, 'allOf', i))) return false
+    if (schema.anyOf !== undefined && !list('anyOf').some((inner, i) => same(inner, 'anyOf', i))) return false
     if (
       schema.oneOf !== undefined &&
-      list('oneOf').filter((part, i) => same(part, 'oneOf', i)).length !== 1
+      list('oneOf').filter((inner, i) => same(inner, 'oneOf', i)).length !== 1
     ) {
       return false
     }
@@ -130,8 +130,8 @@ export function createValueCheck(document: SchemaDocument, texts: TextLanguages,
     }
     const { prefix, rest } = itemSchemas(schema)
     for (const [i, item] of items.entries()) {
-      const part = i < prefix.length ? prefix[i] : rest
-      if (part !== undefined && !holds(item, child(part, node, 'items', i))) return false
+      const inner = i < prefix.length ? prefix[i] : rest
+      if (inner !== undefined && !holds(item, child(inner, node, 'items', i))) return false
     }
     if (schema.contains !== undefined) {
       const found = items.filter((item) => holds(item, child(schema.contains, node, 'contains'))).length
@@ -160,25 +160,25 @@ export function createValueCheck(document: SchemaDocument, texts: TextLanguages,
     for (const keyword of ['dependentRequired', 'dependentSchemas', 'dependencies']) {
       for (const [name, then] of Object.entries(schema[keyword] ?? {})) {
         if (!Object.hasOwn(record, name)) continue
-        const kept = Array.isArray(then)
+        const isMet = Array.isArray(then)
           ? then.every((other) => Object.hasOwn(record, String(other)))
           : holds(record, child(then, node, keyword, name), chain + 1)
-        if (!kept) return false
+        if (!isMet) return false
       }
     }
     const asked = schema[derived.someMember]
     if (isRecord(asked)) {
       const names = child(asked.names, node, 'not')
-      const part = child(asked.value, node, 'not')
-      if (!Object.entries(record).some(([name, value]) => holds(name, names) && holds(value, part)))
+      const values = child(asked.value, node, 'not')
+      if (!Object.entries(record).some(([name, value]) => holds(name, names) && holds(value, values)))
         return false
     }
     const propertyNames = schema.propertyNames
     for (const [name, value] of Object.entries(record)) {
       if (propertyNames !== undefined && !holds(name, child(propertyNames, node, 'propertyNames')))
         return false
-      for (const part of memberSchemas(node, name, texts)) {
-        if (!holds(value, child(part.schema, node, ...part.keys))) return false
+      for (const member of memberSchemas(node, name, texts)) {
+        if (!holds(value, child(member.schema, node, ...member.keys))) return false
       }
     }
     return true
@@ -208,9 +208,9 @@ export function memberSchemas(
     typeof name === 'string'
       ? accepts(texts.pattern(pattern, stepped(path, 'patternProperties')), name)
       : name.has(pattern)
-  for (const [pattern, part] of Object.entries(schema.patternProperties ?? {})) {
+  for (const [pattern, inner] of Object.entries(schema.patternProperties ?? {})) {
     if (matches(pattern)) {
-      found.push({ schema: part, keys: ['patternProperties', pattern] })
+      found.push({ schema: inner, keys: ['patternProperties', pattern] })
     }
   }
   if (found.length > 0) return found

@@ -21,14 +21,14 @@ export function hasAtLeast(
   emission.budget.spend(1)
   if (depth === 0) return false
   const listed = new Set<string>()
-  for (const one of emission.cases.of(nodes)) {
-    const { bases, values } = one
+  for (const option of emission.cases.of(nodes)) {
+    const { bases, values } = option
     for (const value of values ?? []) listed.add(canonicalOf(value))
     if (listed.size >= count) return true
     if (values !== undefined) continue
     for (const type of typesOf(bases)) {
       for (const value of constants(bases, type)) listed.add(canonicalOf(value))
-      if (listed.size >= count || has(type, one, nodes.length, count, emission, depth)) return true
+      if (listed.size >= count || has(type, option, nodes.length, count, emission, depth)) return true
     }
   }
   return false
@@ -57,8 +57,8 @@ function has(
       if (unique !== undefined) {
         return prefix.length === 0 && hasAtLeast(rest, Math.max(count, min), emission, depth - 1)
       }
-      for (let place = 0; place < Math.min(min, prefix.length + 1); place++) {
-        if (!hasAtLeast(prefix[place] ?? rest, 1, emission, depth - 1)) return false
+      for (let index = 0; index < Math.min(min, prefix.length + 1); index++) {
+        if (!hasAtLeast(prefix[index] ?? rest, 1, emission, depth - 1)) return false
       }
       if (max === Number.POSITIVE_INFINITY && prefix.length === 0) {
         return hasAtLeast(rest, 1, emission, depth - 1)
@@ -66,9 +66,9 @@ function has(
       return hasAtLeast(prefix[0] ?? rest, count, emission, depth - 1)
     }
     case 'object': {
-      const parts = objectParts(bases, asked, emission)
-      if (parts === undefined) return false
-      const { members, others, counts } = parts
+      const object = objectParts(bases, asked, emission)
+      if (object === undefined) return false
+      const { members, others, counts } = object
       const required = members.filter((member) => member.required)
       if (!required.every(({ nodes }) => hasAtLeast(nodes, 1, emission, depth - 1))) return false
       if (required.some(({ nodes }) => hasAtLeast(nodes, count, emission, depth - 1))) return true

@@ -5,15 +5,15 @@ import { decimalOf, textOf } from '../numbers/decimals.ts'
 import type { Emission } from './emission.ts'
 import { isRecord } from './keywords.ts'
 
-const longestPlain = 40
+const maxPlainLength = 40
 
 /** Exactly these values, as JSON.stringify writes them, apart from the white space between their parts. */
 export function valuesExpr(
-  given: readonly unknown[],
+  all: readonly unknown[],
   emission: Pick<Emission, 'space' | 'gap' | 'alike'>,
 ): Expr {
   const { alike } = emission
-  const values = alike === undefined ? given : given.map((value) => alikeValue(value, alike.rankOf))
+  const values = alike === undefined ? all : all.map((value) => alikeValue(value, alike.rankOf))
   const simple = values.filter((value) => !hasParts(value))
   const composed = values.filter(hasParts)
   return alternatives(
@@ -35,8 +35,8 @@ function hasParts(value: unknown): boolean {
 
 function partsExpr(value: unknown, emission: Pick<Emission, 'space' | 'gap' | 'alike'>): Expr {
   const { space, gap } = emission
-  const spaced = (parts: Expr[]) =>
-    parts.flatMap((part, i) => (i === 0 ? [space, part] : [literal(','), space, part]))
+  const spaced = (exprs: Expr[]) =>
+    exprs.flatMap((expr, i) => (i === 0 ? [space, expr] : [literal(','), space, expr]))
   if (Array.isArray(value) && value.length > 0) {
     return sequence(
       literal('['),
@@ -56,17 +56,17 @@ function partsExpr(value: unknown, emission: Pick<Emission, 'space' | 'gap' | 'a
 
 /** The text as it was given; for a number also the one without an exponent or trailing zeros of a fraction. */
 function spellings(value: unknown): string[] {
-  const given = JSON.stringify(value)
+  const text = JSON.stringify(value)
   const decimal = isExactNumber(value) ? decimalOf(value) : undefined
-  const plain = decimal === undefined ? given : textOf(decimal)
-  return plain.length <= longestPlain ? [given, plain] : [given]
+  const plain = decimal === undefined ? text : textOf(decimal)
+  return plain.length <= maxPlainLength ? [text, plain] : [text]
 }
 
 /** In the form in which all equal values are written. */
 function alikeValue(value: unknown, rankOf: (name: string) => number): unknown {
   if (Array.isArray(value)) return value.map((item) => alikeValue(item, rankOf))
   if (isRecord(value)) {
-    const members = Object.entries(value).sort(([one], [other]) => byRank(rankOf, one, other))
+    const members = Object.entries(value).sort(([a], [b]) => byRank(rankOf, a, b))
     return Object.fromEntries(members.map(([name, member]) => [name, alikeValue(member, rankOf)]))
   }
   const decimal = decimalOf(value)
@@ -76,15 +76,15 @@ function alikeValue(value: unknown, rankOf: (name: string) => number): unknown {
 /** One order for the members of all objects: that in which a schema first lists their names. */
 export function createRanks(schema: unknown, budget: Budget): (name: string) => number {
   const ranks = new Map<string, number>()
-  const pending: { part: unknown; isOfMembers: boolean }[] = [{ part: schema, isOfMembers: false }]
+  const pending: { node: unknown; isOfMembers: boolean }[] = [{ node: schema, isOfMembers: false }]
   for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
-    const { part, isOfMembers } = at
-    if (typeof part !== 'object' || part === null) continue
-    const entries = Object.entries(part)
+    const { node, isOfMembers } = at
+    if (typeof node !== 'object' || node === null) continue
+    const entries = Object.entries(node)
     budget.spend(1 + entries.length)
     for (const [name] of isOfMembers ? entries : []) if (!ranks.has(name)) ranks.set(name, ranks.size)
     const inner = entries.map(([name, value]) => ({
-      part: value,
+      node: value,
       isOfMembers: !isOfMembers && name === 'properties',
     }))
     pending.push(...inner.reverse())
@@ -92,8 +92,8 @@ export function createRanks(schema: unknown, budget: Budget): (name: string) => 
   return (name) => ranks.get(name) ?? ranks.size
 }
 
-export function byRank(rankOf: (name: string) => number, one: string, other: string): number {
-  return rankOf(one) - rankOf(other) || (one < other ? -1 : one > other ? 1 : 0)
+export function byRank(rankOf: (name: string) => number, a: string, b: string): number {
+  return rankOf(a) - rankOf(b) || (a < b ? -1 : a > b ? 1 : 0)
 }
 
 /** A text that two JSON values share exactly if JSON Schema calls them equal: 1 and 1.0, or members in another order. */

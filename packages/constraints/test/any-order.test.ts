@@ -16,15 +16,15 @@ const schema = {
 }
 const whole = { a: 1, b: '', c: { x: 1, y: 2 }, d: null }
 
-function matcherOf(given: object, anyOrder = true) {
+function matcherOf(schema: object, anyOrder = true) {
   const options = { whitespace: 'bounded', anyOrder } as const
-  return createGbnfMatcher(gbnfOf(compile({ kind: 'json', schema: given }, options).grammar))
+  return createGbnfMatcher(gbnfOf(compile({ kind: 'json', schema }, options).grammar))
 }
 
 function orders<T>(all: readonly T[]): T[][] {
   return all.length === 0
     ? [[]]
-    : all.flatMap((one, i) => orders(all.toSpliced(i, 1)).map((rest) => [one, ...rest]))
+    : all.flatMap((head, i) => orders(all.toSpliced(i, 1)).map((rest) => [head, ...rest]))
 }
 
 const textOf = (entries: [string, unknown][]) =>

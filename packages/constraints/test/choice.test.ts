@@ -58,19 +58,19 @@ describe('a choice as a grammar', () => {
     assert.equal(matcher.accepts('a'.repeat(1400)), false)
   })
 
-  const refused: [choices: string[], place: string, why: RegExp][] = [
+  const refused: [choices: string[], path: string, why: RegExp][] = [
     [[], '', /nothing to choose from/],
     [['a', 'b\0'], '/1', /NUL/],
     [['\ud800'], '/0', /surrogate/],
     [['a'.repeat(2 ** 20), 'b'], '', /1048577 characters, at most 1048576/],
   ]
-  for (const [choices, place, why] of refused) {
+  for (const [choices, path, why] of refused) {
     it(`refuses ${JSON.stringify(choices).slice(0, 30)}`, () => {
       assert.throws(
         () => choiceGrammar(choices),
         (error) => {
           assert.ok(error instanceof ConstraintError, String(error))
-          assert.equal(error.path, place)
+          assert.equal(error.path, path)
           assert.match(error.why, why)
           return true
         },

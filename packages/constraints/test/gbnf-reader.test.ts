@@ -91,8 +91,8 @@ describe('a grammar of a request', () => {
   for (const { text, yes, no } of accepted) {
     it(`accepts the texts of ${text.trim().slice(0, 60).replaceAll('\n', '↵')}`, () => {
       const matcher = createGbnfMatcher(writeGbnf(givenGrammar(text)))
-      for (const one of yes) assert.equal(matcher.accepts(one), true, one)
-      for (const one of no) assert.equal(matcher.accepts(one), false, one)
+      for (const input of yes) assert.equal(matcher.accepts(input), true, input)
+      for (const input of no) assert.equal(matcher.accepts(input), false, input)
     })
   }
 

@@ -6,20 +6,20 @@ import { createInternedRows } from '../grammar/interned-rows.ts'
 test('equal rows share one position and different rows have their own, also after the store has grown', () => {
   const random = seededRandom(7)
   const rows = createInternedRows()
-  const places = new Map<string, number>()
+  const positions = new Map<string, number>()
   for (let i = 0; i < 30_000; i++) {
     const row = Array.from({ length: Math.floor(random() * 5) }, () => Math.floor(random() * 12) - 2)
     const at = rows.add(row)
-    assert.equal(at, places.get(row.join()) ?? at)
-    places.set(row.join(), at)
+    assert.equal(at, positions.get(row.join()) ?? at)
+    positions.set(row.join(), at)
   }
   const taken = rows.taken()
   assert.equal(taken.length, rows.length)
-  for (const [key, at] of places) {
+  for (const [key, at] of positions) {
     const row = key === '' ? [] : key.split(',').map(Number)
     assert.deepEqual([...taken.subarray(at, at + row.length)], row)
   }
-  const most = [...places.keys()].reduce((sum, key) => sum + (key === '' ? 0 : key.split(',').length), 0)
+  const most = [...positions.keys()].reduce((sum, key) => sum + (key === '' ? 0 : key.split(',').length), 0)
   assert.equal(rows.length, most)
 })
 

@@ -42,21 +42,21 @@ const { source: sources } = fc.letrec<{ source: string }>((tie) => ({
       '\\b',
       '\\B',
     ),
-    fc.array(tie('source'), { minLength: 2, maxLength: 4 }).map((parts) => parts.join('')),
-    fc.array(tie('source'), { minLength: 2, maxLength: 3 }).map((parts) => `(${parts.join('|')})`),
+    fc.array(tie('source'), { minLength: 2, maxLength: 4 }).map((pieces) => pieces.join('')),
+    fc.array(tie('source'), { minLength: 2, maxLength: 3 }).map((pieces) => `(${pieces.join('|')})`),
     fc
       .tuple(tie('source'), fc.constantFrom('*', '+', '?', '{2}', '{0,2}', '*?'))
-      .map(([part, count]) => `(?:${part})${count}`),
+      .map(([inner, count]) => `(?:${inner})${count}`),
     fc
       .tuple(fc.constantFrom('?=', '?!', '?<=', '?<!', '?i:', '?s:', '?m:', '?-i:', '?i:'), tie('source'))
-      .map(([kind, part]) => `(${kind}${part})`),
+      .map(([kind, inner]) => `(${kind}${inner})`),
   ),
 }))
 // Without ſ: once a group ignores case, the standard library takes ſ for a letter outside of that group, too.
 const characters = ['a', 'b', 'A', '-', ' ', '\n', 'Ä', '😀']
 /** `(?i:.(|[^a]|a)a)` does not match 😀A in V8, where `.(|[^a]|a)a` with the flag i does: it loses the middle of a pair. */
 const misreads = (source: string) => source.includes('?i:') && /\[\^a\]|\\W/.test(source)
-const usual = characters.flatMap((one) => ['', one, ...characters.map((other) => one + other)])
+const usual = characters.flatMap((first) => ['', first, ...characters.map((second) => first + second)])
 const texts = fc.string({ unit: fc.constantFrom(...characters), minLength: 3, maxLength: 7 })
 
 /** Asserts that both agree on each text, and returns how many texts match. */
@@ -74,7 +74,7 @@ test('look-around, word boundaries, anchors and group flags mean the same as in 
   const amount = tried({ share: 100, whole: 400 })
   let compared = 0
   let matched = 0
-  let given = 0
+  let cases = 0
   fc.assert(
     fc.property(
       sources,
@@ -85,7 +85,7 @@ test('look-around, word boundaries, anchors and group flags mean the same as in 
         const expected = new RegExp(search ? `^[^]*?(?:${source})` : `^(?:${source})$`, 'u')
         const known = misreads(source) ? (text: string) => !text.includes('😀') : () => true
         let language: Automaton
-        given++
+        cases++
         try {
           language = languageOf(source, search)
         } catch (error) {
@@ -100,7 +100,7 @@ test('look-around, word boundaries, anchors and group flags mean the same as in 
     amount,
   )
   const { numRuns } = amount
-  assert.ok(compared > 70 * numRuns && given === numRuns, `${compared} texts compared`)
+  assert.ok(compared > 70 * numRuns && cases === numRuns, `${compared} texts compared`)
   assert.ok(matched > compared / 20, `${matched} matched`)
 })
 
@@ -128,9 +128,9 @@ test('look-ahead from the start means the same as in the standard library', () =
   const amount = tried({ share: 75, whole: 300 }, 17)
   let compared = 0
   let matched = 0
-  const given = [rules, fc.boolean(), fc.array(texts, { minLength: 12, maxLength: 12 })] as const
+  const arbitraries = [rules, fc.boolean(), fc.array(texts, { minLength: 12, maxLength: 12 })] as const
   fc.assert(
-    fc.property(...given, (source, search, others) => {
+    fc.property(...arbitraries, (source, search, others) => {
       const expected = new RegExp(search ? source : `^(?:${source})$`, 'u')
       let language: Automaton
       try {

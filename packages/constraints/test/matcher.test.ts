@@ -34,10 +34,14 @@ test('the automata of the corpus agree with an independent matcher', () => {
     const spoilt = sampled.map((text) => `${text.slice(0, -2)}${text.slice(-1)}x`)
     for (const text of [...sampled, ...written, ...spoilt]) {
       const half = text.slice(0, text.length >> 1).toWellFormed()
-      for (const one of [text.toWellFormed(), half]) {
-        const position = placeAfter(following, one)
+      for (const input of [text.toWellFormed(), half]) {
+        const position = placeAfter(following, input)
         const told = [position !== undefined, position?.isComplete ?? false]
-        assert.deepEqual(told, [matcher.begins(one), matcher.accepts(one)], `${name}: ${JSON.stringify(one)}`)
+        assert.deepEqual(
+          told,
+          [matcher.begins(input), matcher.accepts(input)],
+          `${name}: ${JSON.stringify(input)}`,
+        )
         followed++
       }
     }

@@ -10,15 +10,15 @@ import { orderings } from '../../../test/support/schemas/orderings.ts'
 import { seededRandom } from '../../../test/support/seeded-random.ts'
 import { type ConstraintOptions, compile, faultOf } from '../index.ts'
 
-function matcherOf(schema: unknown, given: Partial<ConstraintOptions> = { additionalProperties: true }) {
-  const { grammar } = compile({ kind: 'json', schema }, { whitespace: 'none', ...given })
+function matcherOf(schema: unknown, options: Partial<ConstraintOptions> = { additionalProperties: true }) {
+  const { grammar } = compile({ kind: 'json', schema }, { whitespace: 'none', ...options })
   return {
     accepts: createRememberingMatcher(grammar).accepts,
     sample: createGrammarMatcher(grammar).sample,
   }
 }
 
-const part = fc.constantFrom<unknown>(
+const schemas = fc.constantFrom<unknown>(
   false,
   true,
   { type: 'string' },
@@ -29,13 +29,13 @@ const part = fc.constantFrom<unknown>(
 )
 const some = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 2 })
 const byName = (names: readonly string[]) =>
-  fc.dictionary(fc.constantFrom(...names), part, { minKeys: 1, maxKeys: 2 })
+  fc.dictionary(fc.constantFrom(...names), schemas, { minKeys: 1, maxKeys: 2 })
 const objects = fc
   .record({
     type: some(fc.constant('object')),
     properties: some(byName(['a', 'b'])),
     required: some(fc.subarray(['a', 'x1'])),
-    additionalProperties: some(part),
+    additionalProperties: some(schemas),
     patternProperties: some(byName(['^x', '1$'])),
     propertyNames: some(
       fc.constantFrom<unknown>(
@@ -51,18 +51,21 @@ const objects = fc
   .map((schema) => Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== undefined)))
 
 const negating = fc.oneof(
-  fc.tuple(objects, objects).map(([one, other]) => ({ ...one, not: other })),
-  fc.tuple(objects, objects).map(([one, other]) => ({ oneOf: [one, other] })),
-  fc.tuple(objects, objects, objects).map(([one, other, last]) => ({ if: one, then: other, else: last })),
+  fc.tuple(objects, objects).map(([first, second]) => ({ ...first, not: second })),
+  fc.tuple(objects, objects).map(([first, second]) => ({ oneOf: [first, second] })),
+  fc
+    .tuple(objects, objects, objects)
+    .map(([first, second, last]) => ({ if: first, then: second, else: last })),
   fc
     .tuple(objects, objects)
-    .map(([one, other]) => ({ allOf: [{ not: one }, { not: other }], type: 'object' })),
+    .map(([first, second]) => ({ allOf: [{ not: first }, { not: second }], type: 'object' })),
 )
 
 const values = [1, 2, 'a', 'b', null]
 const objectsOf = (names: readonly string[]): Record<string, unknown>[] =>
   names.reduce<Record<string, unknown>[]>(
-    (found, name) => found.flatMap((one) => [one, ...values.map((value) => ({ ...one, [name]: value }))]),
+    (found, name) =>
+      found.flatMap((object) => [object, ...values.map((value) => ({ ...object, [name]: value }))]),
     [{}],
   )
 const instances = [...objectsOf(['a', 'x1', 'z']), ...objectsOf(['b', 'x1']), 1, 'a', null, []]

@@ -202,8 +202,8 @@ const grammars = fc.record({ root: expr, x: expr, y: expr })
 function derives(rules: Readonly<Record<string, Expr>>, text: string): boolean {
   const known = new Map<string, Set<number>>()
   const endsOf = (name: string, from: number) => known.get(`${name} ${from}`) ?? new Set<number>()
-  const after = (of: Expr, places: ReadonlySet<number>): Set<number> =>
-    new Set([...places].flatMap((place) => [...ends(of, place)]))
+  const after = (of: Expr, positions: ReadonlySet<number>): Set<number> =>
+    new Set([...positions].flatMap((position) => [...ends(of, position)]))
   const ends = (of: Expr, from: number): Set<number> => {
     switch (of.kind) {
       case 'literal':
@@ -215,15 +215,15 @@ function derives(rules: Readonly<Record<string, Expr>>, text: string): boolean {
       case 'rule':
         return endsOf(of.name, from)
       case 'alternatives':
-        return new Set(of.of.flatMap((one) => [...ends(one, from)]))
+        return new Set(of.of.flatMap((inner) => [...ends(inner, from)]))
       case 'sequence':
-        return of.of.reduce((places, one) => after(one, places), new Set([from]))
+        return of.of.reduce((positions, inner) => after(inner, positions), new Set([from]))
       case 'repetition': {
-        let places = new Set([from])
+        let positions = new Set([from])
         const found = new Set(of.min === 0 ? [from] : [])
         for (let time = 1; time <= Math.min(of.max, of.min + text.length + 1); time++) {
-          places = after(of.of, places)
-          if (time >= of.min) for (const place of places) found.add(place)
+          positions = after(of.of, positions)
+          if (time >= of.min) for (const position of positions) found.add(position)
         }
         return found
       }

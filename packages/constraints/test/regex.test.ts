@@ -93,14 +93,14 @@ describe('a regular expression as a grammar', () => {
       '\\p{Noncharacter_Code_Point}',
       '\\p{Any}',
     ]) {
-      const one = new RegExp(`^${property}$`, 'u')
+      const pattern = new RegExp(`^${property}$`, 'u')
       const ranges = propertyRanges(property)
       let at = 0
       for (let point = 0; point <= 0x10ffff; point += point % 0x10000 > 0xff00 || point < 0x3400 ? 1 : 13) {
         if (point >= 0xd800 && point <= 0xdfff) continue
         while (at < ranges.length && (ranges[at]?.[1] ?? 0) < point) at++
         const held = (ranges[at]?.[0] ?? Infinity) <= point
-        if (held !== one.test(String.fromCodePoint(point)))
+        if (held !== pattern.test(String.fromCodePoint(point)))
           assert.fail(`${property}: U+${point.toString(16)}`)
       }
     }
@@ -161,7 +161,7 @@ describe('a regular expression as a grammar', () => {
   it('means the same as in the standard library', () => {
     let compared = 0
     fc.assert(
-      fc.property(sources, fc.array(texts, { maxLength: 4 }), fc.nat(), (source, given, seed) => {
+      fc.property(sources, fc.array(texts, { maxLength: 4 }), fc.nat(), (source, inputs, seed) => {
         for (const search of [false, true]) {
           const expected = new RegExp(search ? source : `^(?:${source})$`, 'u')
           let matcher: GbnfMatcher
@@ -169,7 +169,7 @@ describe('a regular expression as a grammar', () => {
             matcher = search ? searching(source) : matcherOf(source)
           } catch (error) {
             if (error instanceof ConstraintError && error.fault === 'impossible') {
-              for (const text of [...usual, ...given])
+              for (const text of [...usual, ...inputs])
                 assert.equal(expected.test(text), false, `${source} in ${text}`)
             } else {
               assert.ok(
@@ -181,7 +181,7 @@ describe('a regular expression as a grammar', () => {
           }
           const random = seededRandom(seed)
           const sampled = Array.from({ length: 3 }, () => matcher.sample(random, 10))
-          for (const text of [...usual, ...given, ...sampled]) {
+          for (const text of [...usual, ...inputs, ...sampled]) {
             compared++
             assert.equal(
               matcher.accepts(text),
@@ -203,10 +203,10 @@ const { source: sources } = fc.letrec<{ source: string }>((tie) => ({
   source: fc.oneof(
     { maxDepth: 4, depthIdentifier: 'regex' },
     fc.constantFrom('a', 'b', '[ab]', '[^a]', '.', '\\w', '\\W', '😀', 'ab', '', '^', '$'),
-    fc.array(tie('source'), { minLength: 1, maxLength: 3 }).map((parts) => parts.join('')),
-    fc.array(tie('source'), { minLength: 1, maxLength: 3 }).map((parts) => `(${parts.join('|')})`),
+    fc.array(tie('source'), { minLength: 1, maxLength: 3 }).map((pieces) => pieces.join('')),
+    fc.array(tie('source'), { minLength: 1, maxLength: 3 }).map((pieces) => `(${pieces.join('|')})`),
     fc
       .tuple(tie('source'), fc.constantFrom('*', '+', '?', '{2}', '{0,2}', '{1,3}', '*?', '{2,}'))
-      .map(([part, count]) => `(?:${part})${count}`),
+      .map(([inner, count]) => `(?:${inner})${count}`),
   ),
 }))

@@ -105,12 +105,12 @@ describe('keywords that depend on what was written before are enforced', () => {
   for (const [schema, accepted, refused] of cases) {
     it(JSON.stringify(schema), () => {
       const matcher = createRememberingMatcher(compiled(schema))
-      for (const one of accepted) assert.ok(matcher.accepts(one), one)
-      for (const one of refused) assert.ok(!matcher.accepts(one), one)
+      for (const text of accepted) assert.ok(matcher.accepts(text), text)
+      for (const text of refused) assert.ok(!matcher.accepts(text), text)
       const judge = createAjvValidator(schema)
       for (let seed = 0; seed < 20; seed++) {
-        const one = matcher.sample(seededRandom(seed))
-        assert.equal(judge(JSON.parse(one)), true, one)
+        const text = matcher.sample(seededRandom(seed))
+        assert.equal(judge(JSON.parse(text)), true, text)
       }
     })
   }
@@ -165,8 +165,8 @@ const items = fc.letrec<{ item: unknown }>((tie) => ({
 })).item
 const remembered = fc.oneof(
   fc.tuple(items, fc.nat({ max: 3 }), fc.boolean()).map(([item, minItems, isWrapped]) => {
-    const one = set(item, { minItems })
-    return isWrapped ? { anyOf: [closed({ a: one }), one] } : one
+    const unique = set(item, { minItems })
+    return isWrapped ? { anyOf: [closed({ a: unique }), unique] } : unique
   }),
   fc.tuple(items, fc.integer({ min: 2, max: 4 }), fc.boolean()).map(([item, minProperties, isNamed]) => ({
     type: 'object',
@@ -191,7 +191,7 @@ test('generated sets: written values fit, fitting values are accepted, and no te
       remembered,
       fc.array(few, { minLength: 8, maxLength: 8 }),
       fc.integer(),
-      (schema, given, seed) => {
+      (schema, values, seed) => {
         let grammar: CompiledGrammar
         try {
           grammar = compiled(schema, true)
@@ -205,10 +205,10 @@ test('generated sets: written values fit, fitting values are accepted, and no te
         const matcher = createRememberingMatcher(grammar)
         const random = seededRandom(seed)
         for (let draw = 0; draw < 4; draw++) {
-          const one = matcher.sample(random)
-          assert.equal(judge(JSON.parse(one)), true, one)
+          const text = matcher.sample(random)
+          assert.equal(judge(JSON.parse(text)), true, text)
         }
-        for (const value of given) {
+        for (const value of values) {
           assert.equal(orderings(value).some(matcher.accepts), judge(value), JSON.stringify(value))
         }
       },
@@ -219,7 +219,7 @@ test('generated sets: written values fit, fitting values are accepted, and no te
 })
 
 const words = ['a', 'b', 'ab', 'é', '1', '12', 'name']
-const parts = [
+const punctuation = [
   '"',
   '",',
   '","',
@@ -243,8 +243,8 @@ const parts = [
 const tokens = [
   ...Array.from({ length: 256 }, (_, byte) => [byte]),
   ...words,
-  ...parts,
-  ...words.flatMap((word) => parts.flatMap((part) => [word + part, part + word])),
+  ...punctuation,
+  ...words.flatMap((word) => punctuation.flatMap((mark) => [word + mark, mark + word])),
   '["a","a"]',
   '"a","b"',
   '1,1',
@@ -260,12 +260,12 @@ test('masks and short lists contain exactly the allowed tokens, and there is alw
     const constraints = createConstraints(vocabulary)
     const check = (draws: readonly number[]) => {
       const allowance = constraints.of(grammar).begin()
-      let said = ''
+      let written = ''
       for (const draw of draws) {
         const expected = everyToken.filter((token) => allowance.allows(token))
         const { bits, count } = allowance.mask()
         const found = everyToken.filter((token) => ((bits[token >>> 5] ?? 0) >>> (token & 31)) & 1)
-        assert.deepEqual(found, expected, `${JSON.stringify(schema)} after ${said}`)
+        assert.deepEqual(found, expected, `${JSON.stringify(schema)} after ${written}`)
         assert.equal(count, found.length)
         const listed = allowance.few()
         if (listed !== undefined) {
@@ -275,12 +275,12 @@ test('masks and short lists contain exactly the allowed tokens, and there is alw
           )
           shortened++
         }
-        assert.ok(expected.length > 0, `stuck after ${said}`)
+        assert.ok(expected.length > 0, `stuck after ${written}`)
         const further = expected.filter((token) => token !== vocabulary.eos)
         const token = further[Math.floor(draw * further.length)]
         if (token === undefined) break
         allowance.accept(token)
-        said += Buffer.from(vocabulary.bytes(token)).toString('latin1')
+        written += Buffer.from(vocabulary.bytes(token)).toString('latin1')
       }
     }
     const draw = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })

@@ -37,14 +37,14 @@ function isShared(schema: unknown): boolean {
   if (('enum' in schema || 'const' in schema) && keys.length > 1) return false
   if ((properties !== undefined || required !== undefined) && additionalProperties !== false) return false
   if (typeof $ref === 'string' && !/^#(?:\/\$defs\/\w+)?$/.test($ref)) return false
-  const parts = [
+  const children = [
     ...Object.values(properties ?? {}),
     ...Object.values($defs ?? {}),
     ...(Array.isArray(anyOf) ? anyOf : []),
     ...(items === undefined ? [] : [items]),
     ...(typeof additionalProperties === 'object' ? [additionalProperties] : []),
   ]
-  return parts.every(isShared)
+  return children.every(isShared)
 }
 
 it('agrees with another grammar engine on the schemas that both enforce', async () => {

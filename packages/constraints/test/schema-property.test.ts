@@ -17,7 +17,7 @@ it('generated schemas: texts of the grammar fit, fitting values are accepted, ot
       schemas,
       fc.array(values, { minLength: 6, maxLength: 6 }),
       fc.integer(),
-      (schema, given, seed) => {
+      (schema, examples, seed) => {
         const judge = createAjvValidator(schema)
         let matcher: ReturnType<typeof createGrammarMatcher>
         try {
@@ -28,7 +28,7 @@ it('generated schemas: texts of the grammar fit, fitting values are accepted, ot
           assert.ok(faultOf(error), String(error))
           assert.notEqual(faultOf(error), 'invalid', String(error))
           if (faultOf(error) === 'impossible') {
-            for (const value of given) assert.notEqual(judge(value), true, JSON.stringify(value))
+            for (const value of examples) assert.notEqual(judge(value), true, JSON.stringify(value))
           }
           return
         }
@@ -38,7 +38,7 @@ it('generated schemas: texts of the grammar fit, fitting values are accepted, ot
           const text = matcher.sample(random, 40)
           assert.notEqual(judge(JSON.parse(text)), false, text)
         }
-        for (const value of given) {
+        for (const value of examples) {
           const fits = judge(value)
           if (fits === undefined) continue
           assert.equal(orderings(value).some(matcher.accepts), fits, JSON.stringify(value))

@@ -6,7 +6,7 @@ import { changed, worldSchemas } from '../../../test/support/schemas/world-schem
 import { compile, createMatcher } from '../index.ts'
 
 /** The most changes tried for one value, spread over all of its parts. */
-const mostChanged = 60
+const maxChanged = 60
 
 const count = isWhole ? 300 : 60
 
@@ -17,19 +17,19 @@ test(`${count} schemas in the styles of known programs compile and accept exactl
     const judge = createAjvValidator(twin)
     const { grammar } = compile({ kind: 'json', schema }, { whitespace: 'none', additionalProperties: true })
     const following = createMatcher(grammar)
-    const accepts = (given: unknown) => {
+    const accepts = (candidate: unknown) => {
       let at: ReturnType<typeof following.after> = following.start
-      for (const character of JSON.stringify(given)) {
+      for (const character of JSON.stringify(candidate)) {
         at = following.after(at, character.codePointAt(0) ?? 0)
         if (at === undefined) return false
       }
       return at.isComplete
     }
-    const shown = (given: unknown) => `${name} ${JSON.stringify(schema)}: ${JSON.stringify(given)}`
+    const shown = (candidate: unknown) => `${name} ${JSON.stringify(schema)}: ${JSON.stringify(candidate)}`
     assert.equal(judge(value), true, shown(value))
     assert.ok(accepts(value), shown(value))
     const others = changed(value)
-    const step = Math.ceil(others.length / mostChanged)
+    const step = Math.ceil(others.length / maxChanged)
     for (const other of others.filter((_, i) => i % step === 0)) {
       const isValid = judge(other)
       assert.equal(accepts(other), isValid, shown(other))

@@ -1,18 +1,18 @@
 import { stringEnd } from '../json/scan.ts'
 
 /** The most characters read of one string. */
-export const mostRead = 480
+export const maxReadLength = 480
 /** A text up to this size is read as it is. */
 const small = 16 << 10
 /** A text that is still longer than this without its long strings is not read; few values are. */
-const mostParsed = 256 << 10
+const maxParsedLength = 256 << 10
 
 const backslash = 0x5c
 
 /** A JSON value with its long strings truncated; undefined if it is still too large. */
 export function briefly(json: string): unknown {
   const text = json.length <= small ? json : shortened(json)
-  return text.length <= mostParsed ? JSON.parse(text) : undefined
+  return text.length <= maxParsedLength ? JSON.parse(text) : undefined
 }
 
 function shortened(json: string): string {
@@ -21,10 +21,10 @@ function shortened(json: string): string {
   let end = 0
   for (let at = json.indexOf('"'); at !== -1; at = json.indexOf('"', end)) {
     end = stringEnd(json, at)
-    if (end - at <= mostRead) continue
-    short += `${json.slice(from, cutWithin(json, at + mostRead))}"`
+    if (end - at <= maxReadLength) continue
+    short += `${json.slice(from, cutWithin(json, at + maxReadLength))}"`
     from = end
-    if (short.length > mostParsed) return short
+    if (short.length > maxParsedLength) return short
   }
   return short + json.slice(from)
 }

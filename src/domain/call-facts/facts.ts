@@ -5,7 +5,7 @@ import { briefly, isObject, type Members } from './brief.ts'
 import { answerPreview, isPreviewStored, modelIn, requestPreview } from './preview.ts'
 
 /** The longest name in bytes that lists and charts group by, because it must fit into an index. */
-const longestName = 400
+const maxNameBytes = 400
 
 /** What lists and charts show of the start of a call; the preview is stored only if the inputs are long. */
 export interface StartFacts {
@@ -65,16 +65,16 @@ export function opOf(name: string): string | null {
 }
 
 function shortName(name: string): string | null {
-  if (name === '' || (name.length > longestName / 4 && Buffer.byteLength(name) > longestName)) return null
+  if (name === '' || (name.length > maxNameBytes / 4 && Buffer.byteLength(name) > maxNameBytes)) return null
   return storableText(name)
 }
 
 /** The largest summary that is parsed as a whole. */
-const mostWhole = 64 << 10
+const maxSummaryLength = 64 << 10
 const needed = ['status_counts', 'usage', 'heddle'] as const
 
 function membersNeeded(summary: string): Members {
-  if (summary.length <= mostWhole) {
+  if (summary.length <= maxSummaryLength) {
     const value: unknown = JSON.parse(summary)
     return isObject(value) ? value : {}
   }
@@ -90,7 +90,7 @@ function hasErrors(counts: unknown): boolean {
 }
 
 /** No model counts as many, and sums of such numbers stay exact. */
-const mostTokens = 1e12
+const maxTokens = 1e12
 
 /** Under the names that prices use. */
 function usageIn(usage: Members): Usage {
@@ -116,9 +116,9 @@ function usageIn(usage: Members): Usage {
 
 function plus(sum: number | null, value: unknown): number | null {
   const count = countIn(value)
-  return count === undefined ? sum : Math.min(mostTokens, (sum ?? 0) + Math.round(count))
+  return count === undefined ? sum : Math.min(maxTokens, (sum ?? 0) + Math.round(count))
 }
 
 function countIn(value: unknown): number | undefined {
-  return typeof value === 'number' && value >= 0 ? Math.min(mostTokens, value) : undefined
+  return typeof value === 'number' && value >= 0 ? Math.min(maxTokens, value) : undefined
 }

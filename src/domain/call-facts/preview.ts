@@ -1,5 +1,5 @@
 import { Scan } from '../json/scan.ts'
-import { briefly, isObject, type Members, mostRead } from './brief.ts'
+import { briefly, isObject, type Members, maxReadLength } from './brief.ts'
 
 /** Characters of a preview. */
 const longest = 160
@@ -8,12 +8,12 @@ const longest = 160
  * Inputs or an output up to this many characters are read when a list shows them, and no preview is stored: making one
  * for each call that is written would cost more.
  */
-const longestWithoutPreview = 4096
+const maxCharactersWithoutPreview = 4096
 
 /** The most bytes that such a text can have. */
-export const maxBytesWithoutPreview = longestWithoutPreview * 3
+export const maxBytesWithoutPreview = maxCharactersWithoutPreview * 3
 
-export const isPreviewStored = (json: string): boolean => json.length > longestWithoutPreview
+export const isPreviewStored = (json: string): boolean => json.length > maxCharactersWithoutPreview
 
 interface RequestPreview {
   preview: string | null
@@ -26,10 +26,10 @@ export function requestPreview(json: string): RequestPreview {
   const inputs = briefly(json)
   if (!isObject(inputs)) return { preview: lineOf(json), model: null }
   const { messages, input, prompt, model } = inputs
-  const said = messages ?? input
-  const found = Array.isArray(said)
-    ? (lastOf(said, isUser) ?? lastOf(said))
-    : [said, prompt].find((one) => typeof one === 'string')
+  const sent = messages ?? input
+  const found = Array.isArray(sent)
+    ? (lastOf(sent, isUser) ?? lastOf(sent))
+    : [sent, prompt].find((text) => typeof text === 'string')
   return {
     preview: lineOf(found ?? onlyText(inputs) ?? json),
     model: typeof model === 'string' ? model : null,
@@ -82,7 +82,7 @@ function lineOf(text: string): string | null {
   if (plainLine.test(start) && start.isWellFormed()) return start
   let line = ''
   let from = 0
-  const end = Math.min(text.length, mostRead)
+  const end = Math.min(text.length, maxReadLength)
   for (let at = 0; at <= end && line.length <= longest; at++) {
     const code = at < end ? text.charCodeAt(at) : 0
     if (code > 0x20 && (code < 0x7f || code > 0xa0)) continue
@@ -115,15 +115,15 @@ function lastOf(
     if (!isObject(item)) continue
     // OpenInference wraps each message in an object.
     const message = isObject(item.message) ? item.message : item
-    const said = fits(message) ? messagePreview(message) : undefined
-    if (said) return said
+    const preview = fits(message) ? messagePreview(message) : undefined
+    if (preview) return preview
   }
   return undefined
 }
 
 function messagePreview(message: Members): string | undefined {
-  const said = contentOf(message.content ?? message.parts) || textOf(message.text)
-  if (said) return said
+  const text = contentOf(message.content ?? message.parts) || textOf(message.text)
+  if (text) return text
   if (Array.isArray(message.tool_calls)) return calledIn(message.tool_calls[0])
   return message.type === 'function_call' ? calledIn(message) : undefined
 }
@@ -133,12 +133,12 @@ function contentOf(content: unknown): string | undefined {
   if (!Array.isArray(content)) return textOf(content)
   const texts: string[] = []
   let called: string | undefined
-  for (const part of content) {
-    const said = isObject(part)
-      ? (textOf(part.text) ?? (part.type === 'text' ? textOf(part.content) : undefined))
-      : textOf(part)
-    if (said) texts.push(said)
-    else if (isObject(part) && /^tool_(use|call)$/.test(String(part.type))) called ??= calledIn(part)
+  for (const block of content) {
+    const text = isObject(block)
+      ? (textOf(block.text) ?? (block.type === 'text' ? textOf(block.content) : undefined))
+      : textOf(block)
+    if (text) texts.push(text)
+    else if (isObject(block) && /^tool_(use|call)$/.test(String(block.type))) called ??= calledIn(block)
   }
   return texts.length > 0 ? texts.join(' ') : called
 }
@@ -147,7 +147,7 @@ function contentOf(content: unknown): string | undefined {
 function calledIn(call: unknown): string | undefined {
   if (!isObject(call)) return undefined
   const called = isObject(call.function) ? call.function : call
-  const given = called.arguments ?? called.input
-  const written = typeof given === 'string' || given === undefined ? (given ?? '') : JSON.stringify(given)
+  const args = called.arguments ?? called.input
+  const written = typeof args === 'string' || args === undefined ? (args ?? '') : JSON.stringify(args)
   return typeof called.name === 'string' ? `${called.name}(${written})` : undefined
 }

@@ -18,12 +18,12 @@ export interface Example {
 const rowRef = /^.+\/attr\/rows\/id\/([^/]+)$/s
 
 /** A longer last segment is not one of our digests and would not fit into an index. */
-const longestTail = 200
+const maxTailLength = 200
 
 /** The digest at the end of a ref to a dataset row; undefined if the text is not such a ref. */
 export function rowDigestOfRef(text: string): string | undefined {
   const tail = rowRef.exec(text)?.[1]
-  return tail !== undefined && tail.length <= longestTail ? storableText(tail) : undefined
+  return tail !== undefined && tail.length <= maxTailLength ? storableText(tail) : undefined
 }
 
 /** `json` is the stored text of `inputs.example`, if there is one. */
@@ -40,22 +40,22 @@ export function exampleOf(json: string | undefined): Example {
 }
 
 /** The brief of a row is stored with each trial, so that rows can be sorted and filtered without reading the calls. */
-const mostBrief = 200
-const longestMember = 64
+const maxBriefLength = 200
+const maxMemberLength = 64
 
 /** The short members of a row, after a digit that tells whether they are the whole row. */
 export function briefOf(row: string): string {
   // No text has more characters than bytes.
-  if (row.length <= mostBrief && Buffer.byteLength(row) <= mostBrief) return `1${row}`
+  if (row.length <= maxBriefLength && Buffer.byteLength(row) <= maxBriefLength) return `1${row}`
   if (row[0] !== '{') return '0{}'
-  const kept: string[] = []
+  const members: string[] = []
   let size = 0
   for (const { key, value } of membersOf(row)) {
-    if (key.length > longestMember || value.length > longestMember) continue
+    if (key.length > maxMemberLength || value.length > maxMemberLength) continue
     const member = `${key}:${value}`
     size += Buffer.byteLength(member) + 1
-    if (size > mostBrief) break
-    kept.push(member)
+    if (size > maxBriefLength) break
+    members.push(member)
   }
-  return `0{${kept.join(',')}}`
+  return `0{${members.join(',')}}`
 }

@@ -17,8 +17,8 @@ interface ScoreLeaf {
 }
 
 /** What one trial may add to the summary: names that fit into an index, and a bounded number of them. */
-const longestName = 1000
-const mostLeaves = 1000
+const maxNameBytes = 1000
+const maxLeaves = 1000
 
 export type Scalar = boolean | number | string | JsonNumber
 
@@ -39,9 +39,9 @@ export function leavesOf(json: string): ScoreLeaf[] {
   function add(keys: readonly string[], value: Scalar): void {
     const number =
       typeof value === 'string' ? null : Number(value instanceof JsonNumber ? value.token : value)
-    if (leaves.length >= mostLeaves || (number !== null && !Number.isFinite(number))) return
+    if (leaves.length >= maxLeaves || (number !== null && !Number.isFinite(number))) return
     const name = nameOf(keys)
-    if (Buffer.byteLength(name.scorer) + Buffer.byteLength(name.path ?? '') > longestName) return
+    if (Buffer.byteLength(name.scorer) + Buffer.byteLength(name.path ?? '') > maxNameBytes) return
     leaves.push({ ...name, position: leaves.length, kind: kindOf(value), number })
   }
 

@@ -22,7 +22,7 @@ export function scoringOf(
     const byName = Map.groupBy(left, (child) => nameOf(child))
     for (const key of keys) {
       const name = scorers.has(key) ? undefined : read(key)
-      const child = name === undefined ? undefined : byName.get(name)?.find((one) => left.has(one))
+      const child = name === undefined ? undefined : byName.get(name)?.find((call) => left.has(call))
       if (child === undefined) continue
       left.delete(child)
       scorers.set(key, child.id)

@@ -40,7 +40,7 @@ export function shapeOf(scores: string): Shaped | undefined {
     }
     const scalar = value as Scalar
     const number = plainNumber(scalar)
-    if (number === undefined || leaves.length === slotCount || keys.length > longestKeys) return false
+    if (number === undefined || leaves.length === slotCount || keys.length > maxKeysLength) return false
     leaves.push(`[${kindOf(scalar)}${keys}]`)
     numbers.push(number)
     return true
@@ -51,7 +51,7 @@ export function shapeOf(scores: string): Shaped | undefined {
 }
 
 /** Shorter than what a summary would leave out. */
-const longestKeys = 300
+const maxKeysLength = 300
 
 /** Null for a text that is not a number; undefined if a query could tell the number from what was sent. */
 function plainNumber(value: Scalar): number | null | undefined {

@@ -34,8 +34,8 @@ export interface Trial {
 /** `children` are in the order in which they started. */
 export function trialOf(call: EvaluationCall, children: readonly EvaluationCall[]): Trial {
   const output = outputMembers(call.output)
-  const given = output.get('scores')
-  const ownScores = given?.startsWith('{') ? given : '{}'
+  const scores = output.get('scores')
+  const ownScores = scores?.startsWith('{') ? scores : '{}'
   const predict = predictOf(call, children)
   const others = children.filter((child) => child !== predict)
   const { scorers, late } = scoringOf(others, keysOf(ownScores), call.ended_at !== null)
@@ -90,8 +90,8 @@ function earliest(calls: readonly EvaluationCall[]): number | null {
   return times.length > 0 ? Math.min(...times) : null
 }
 
-function modelLatency(given: string | undefined): number | null {
-  return numberOf(given) ?? (given === undefined ? null : numberOf(valueAt(given, ['mean'])))
+function modelLatency(latency: string | undefined): number | null {
+  return numberOf(latency) ?? (latency === undefined ? null : numberOf(valueAt(latency, ['mean'])))
 }
 
 function numberOf(json: string | undefined): number | null {

@@ -56,15 +56,15 @@ function holds(operation: Operation, read: FieldReader): boolean | null {
     case 'compare':
       return compare(operation, resolve(operation.left, read), read)
     case 'in': {
-      const { operand, list, place } = operation
+      const { operand, list, path } = operation
       const sought = resolve(operand, read)
-      return some(list.map((right) => compare({ by: 'eq', left: operand, right, place }, sought, read)))
+      return some(list.map((right) => compare({ by: 'eq', left: operand, right, path }, sought, read)))
     }
     case 'contains': {
       const { ignoreCase } = operation
       const input = textOf(resolve(operation.input, read), ignoreCase)
-      const part = textOf(resolve(operation.part, read), ignoreCase)
-      return input === null || part === null ? null : input.includes(part)
+      const substring = textOf(resolve(operation.substring, read), ignoreCase)
+      return input === null || substring === null ? null : input.includes(substring)
     }
   }
 }
@@ -83,15 +83,15 @@ interface Comparison {
   by: Comparator
   left: Expression
   right: Expression
-  place: string
+  path: string
 }
 
-function compare({ by, left, right, place }: Comparison, a: Value, read: FieldReader): boolean | null {
+function compare({ by, left, right, path }: Comparison, a: Value, read: FieldReader): boolean | null {
   const kindOfField = (field: string) => read(field).kind
   const kind = comparisonKind(operandOf(left, kindOfField), operandOf(right, kindOfField))
   const b = resolve(right, read)
   if (kind === 'null') return by === 'eq' ? isNull(a) && isNull(b) : null
-  const order = orderOf(kind, a, b, place)
+  const order = orderOf(kind, a, b, path)
   if (order === null) return null
   switch (by) {
     case 'eq':
@@ -107,7 +107,7 @@ function compare({ by, left, right, place }: Comparison, a: Value, read: FieldRe
   }
 }
 
-function orderOf(kind: Exclude<ComparisonKind, 'null'>, a: Value, b: Value, place: string): number | null {
+function orderOf(kind: Exclude<ComparisonKind, 'null'>, a: Value, b: Value, path: string): number | null {
   switch (kind) {
     case 'text':
       return both(textOf(a), textOf(b), compareText)
@@ -116,7 +116,7 @@ function orderOf(kind: Exclude<ComparisonKind, 'null'>, a: Value, b: Value, plac
     case 'boolean':
       return both(booleanOf(a), booleanOf(b), (x, y) => Number(x) - Number(y))
     case 'time':
-      return both(timeOf(a, place), timeOf(b, place), (x, y) => x - y)
+      return both(timeOf(a, path), timeOf(b, path), (x, y) => x - y)
   }
 }
 
@@ -171,9 +171,9 @@ function booleanOf(value: Value): boolean | null {
   return parseBoolean(textOf(value) ?? '')
 }
 
-function timeOf(value: Value, place: string): number | null {
+function timeOf(value: Value, path: string): number | null {
   if (value.kind === 'time') return value.value
-  if (value.kind === 'literal') return timeOfLiteral(value.literal, place)
+  if (value.kind === 'literal') return timeOfLiteral(value.literal, path)
   throw new TypeError(`a ${value.kind} is never compared as a time`)
 }
 

@@ -12,13 +12,13 @@ export type Literal = { text: string } & (
   | { kind: 'null'; value: null }
 )
 
-/** A validated query expression. `place` is its path in the request, for refusals that depend on the fields. */
+/** A validated query expression. `path` is its path in the request, for refusals that depend on the fields. */
 export type Expression =
   | { op: 'and' | 'or'; operands: Expression[] }
   | { op: 'not'; operand: Expression }
-  | { op: 'compare'; by: Comparator; left: Expression; right: Expression; place: string }
-  | { op: 'in'; operand: Expression; list: Expression[]; place: string }
-  | { op: 'contains'; input: Expression; part: Expression; ignoreCase: boolean }
+  | { op: 'compare'; by: Comparator; left: Expression; right: Expression; path: string }
+  | { op: 'in'; operand: Expression; list: Expression[]; path: string }
+  | { op: 'contains'; input: Expression; substring: Expression; ignoreCase: boolean }
   | { op: 'convert'; input: Expression; to: ConversionTarget }
   | { op: 'field'; field: string }
   | { op: 'literal'; literal: Literal }
@@ -35,7 +35,7 @@ function childrenOf(expression: Expression): Expression[] {
     case 'in':
       return [expression.operand, ...expression.list]
     case 'contains':
-      return [expression.input, expression.part]
+      return [expression.input, expression.substring]
     case 'convert':
       return [expression.input]
     case 'field':

@@ -23,7 +23,7 @@ export function jsonField(
   path: readonly string[],
   room: CacheSpace = { left: Number.POSITIVE_INFINITY },
 ): JsonField {
-  const kept = (work: () => string) => {
+  const cached = (work: () => string) => {
     let known: string | undefined
     return () => {
       if (known !== undefined) return known
@@ -41,6 +41,6 @@ export function jsonField(
     token ??= { value: json === null ? undefined : valueAt(json, path) }
     return token.value
   }
-  const text = kept(() => textOfJson(tokenOnce()))
-  return { kind: 'json', token: tokenOnce, text, folded: kept(() => foldCase(text())) }
+  const text = cached(() => textOfJson(tokenOnce()))
+  return { kind: 'json', token: tokenOnce, text, folded: cached(() => foldCase(text())) }
 }

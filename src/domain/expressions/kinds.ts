@@ -54,7 +54,7 @@ function strongest(kinds: readonly Operand['kind'][]): 'boolean' | 'number' | 't
 }
 
 /** A literal compared with a time column: Unix seconds or ISO 8601, as microseconds. */
-export function timeOfLiteral({ kind, value }: Literal, place: string): number {
+export function timeOfLiteral({ kind, value }: Literal, path: string): number {
   if (kind === 'number') {
     const micros = Math.round(Number(value) * 1_000_000)
     // No stored time is outside this range, so clamping does not change a comparison.
@@ -63,7 +63,7 @@ export function timeOfLiteral({ kind, value }: Literal, place: string): number {
   const micros = kind === 'text' ? parseTime(value) : undefined
   if (micros !== undefined) return micros
   throw refuse('invalid_expression', {
-    field: place,
+    field: path,
     why: `compares a time with ${JSON.stringify(value).slice(0, 60)}`,
     accepted: 'Unix seconds, or ISO 8601 such as "2026-01-31T12:00:00Z"',
   })

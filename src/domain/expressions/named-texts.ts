@@ -32,14 +32,14 @@ function changed(
     case 'not':
       return { ...node, operand: changed(node.operand, fields, namesOf) }
     case 'compare': {
-      const { by, left, right, place } = node
+      const { by, left, right, path } = node
       if (by !== 'eq' || !isNamed(left)) return node
       const list = literalsOf(right, namesOf)
-      return list.length === 1 ? node : { op: 'in', operand: left, list, place }
+      return list.length === 1 ? node : { op: 'in', operand: left, list, path }
     }
     case 'in':
       if (!isNamed(node.operand)) return node
-      return { ...node, list: node.list.flatMap((one) => literalsOf(one, namesOf)) }
+      return { ...node, list: node.list.flatMap((item) => literalsOf(item, namesOf)) }
     default:
       return node
   }

@@ -9,24 +9,24 @@ import { invalidPathReason } from './path.ts'
 
 /** Bounds that keep the statement, and everything that walks the tree, small. */
 const deepest = 100
-const mostNodes = 1_000
-const longestList = 1_000
+const maxNodes = 1_000
+const maxListLength = 1_000
 
 const conversions: readonly ConversionTarget[] = ['double', 'string', 'int', 'bool', 'exists']
 
-type Read = (input: unknown, place: string, depth: number) => Expression
+type Read = (input: unknown, path: string, depth: number) => Expression
 
 /**
- * Reads `{"$expr": …}` from the JSON text of a query, whose numbers keep their digits; `place` is its path in the
+ * Reads `{"$expr": …}` from the JSON text of a query, whose numbers keep their digits; `path` is its path in the
  * request.
  */
-export function parseExpressionText(text: string, place = 'query'): Expression {
-  return parseExpression(parseLossless(text), place)
+export function parseExpressionText(text: string, path = 'query'): Expression {
+  return parseExpression(parseLossless(text), path)
 }
 
 /** The same for a value that is already parsed. */
-export function parseExpression(value: unknown, place = 'query'): Expression {
-  const operation = onlyMember(value, place, ['$expr'])
+export function parseExpression(value: unknown, path = 'query'): Expression {
+  const operation = onlyMember(value, path, ['$expr'])
   let nodes = 0
 
   const operators: Record<string, Read> = {
@@ -56,16 +56,16 @@ export function parseExpression(value: unknown, place = 'query'): Expression {
   function operand(input: unknown, at: string, depth: number, accepted = operands): Expression {
     if (depth > deepest) {
       throw refuse('invalid_expression', {
-        field: place,
+        field: path,
         why: `is nested deeper than ${deepest} operators`,
         accepted: `at most ${deepest}`,
       })
     }
-    if (++nodes > mostNodes) {
+    if (++nodes > maxNodes) {
       throw refuse('invalid_expression', {
-        field: place,
-        why: `has more than ${mostNodes} operators and operands`,
-        accepted: `at most ${mostNodes}; many values fit into one $in`,
+        field: path,
+        why: `has more than ${maxNodes} operators and operands`,
+        accepted: `at most ${maxNodes}; many values fit into one $in`,
       })
     }
     const [name, content] = Object.entries(onlyMember(input, at, Object.keys(accepted)))[0] as [
@@ -92,7 +92,7 @@ export function parseExpression(value: unknown, place = 'query'): Expression {
         by,
         left: operand(left, `${at}[0]`, depth),
         right: operand(right, `${at}[1]`, depth),
-        place: at,
+        path: at,
       }
     }
   }
@@ -100,14 +100,14 @@ export function parseExpression(value: unknown, place = 'query'): Expression {
   function membership(input: unknown, at: string, depth: number): Expression {
     const [sought, among] = items(input, at, 2)
     const list = items(among, `${at}[1]`)
-    if (list.length > longestList) {
-      throw refused(`${at}[1]`, `has ${list.length} values`, `at most ${longestList} values`)
+    if (list.length > maxListLength) {
+      throw refused(`${at}[1]`, `has ${list.length} values`, `at most ${maxListLength} values`)
     }
     return {
       op: 'in',
       operand: operand(sought, `${at}[0]`, depth),
       list: list.map((item, index) => listed(item, `${at}[1][${index}]`, depth)),
-      place: at,
+      path: at,
     }
   }
 
@@ -130,11 +130,11 @@ export function parseExpression(value: unknown, place = 'query'): Expression {
     if (typeof ignoreCase !== 'boolean') {
       throw refused(`${at}.case_insensitive`, `is ${described(ignoreCase)}`, 'true or false')
     }
-    const part = operand(substr, `${at}.substr`, depth)
-    if (part.op === 'literal' && part.literal.kind !== 'text') {
-      throw refused(`${at}.substr.$literal`, `is ${part.literal.text || 'null'}`, 'a string')
+    const substring = operand(substr, `${at}.substr`, depth)
+    if (substring.op === 'literal' && substring.literal.kind !== 'text') {
+      throw refused(`${at}.substr.$literal`, `is ${substring.literal.text || 'null'}`, 'a string')
     }
-    return { op: 'contains', input: operand(text, `${at}.input`, depth), part, ignoreCase }
+    return { op: 'contains', input: operand(text, `${at}.input`, depth), substring, ignoreCase }
   }
 
   function conversion(targets: readonly ConversionTarget[]): Read {
@@ -148,7 +148,7 @@ export function parseExpression(value: unknown, place = 'query'): Expression {
     }
   }
 
-  return operand(operation.$expr, `${place}.$expr`, 1, conditions)
+  return operand(operation.$expr, `${path}.$expr`, 1, conditions)
 }
 
 function refused(field: string, why: string, accepted: string) {
@@ -214,20 +214,20 @@ function items(value: unknown, at: string, count?: number): unknown[] {
   return value
 }
 
-function literalOf(given: unknown, at: string): Literal {
-  if (given === null) return { kind: 'null', value: null, text: '' }
-  if (typeof given === 'boolean') return { kind: 'boolean', value: given, text: String(given) }
-  if (typeof given === 'string') {
-    const text = storableText(given)
+function literalOf(input: unknown, at: string): Literal {
+  if (input === null) return { kind: 'null', value: null, text: '' }
+  if (typeof input === 'boolean') return { kind: 'boolean', value: input, text: String(input) }
+  if (typeof input === 'string') {
+    const text = storableText(input)
     return { kind: 'text', value: text, text }
   }
-  if (typeof given === 'number' || given instanceof JsonNumber) {
-    const text = textOfNumber(given instanceof JsonNumber ? given.token : String(given))
+  if (typeof input === 'number' || input instanceof JsonNumber) {
+    const text = textOfNumber(input instanceof JsonNumber ? input.token : String(input))
     const value = parseNumber(text)
     if (value === null) throw refused(at, `is ${short(text)}`, 'a number in the range of a double')
     return { kind: 'number', value, text }
   }
-  throw refused(at, `is ${described(given)}`, 'a string, a number, a boolean or null')
+  throw refused(at, `is ${described(input)}`, 'a string, a number, a boolean or null')
 }
 
 function fieldOf(value: unknown, at: string): string {

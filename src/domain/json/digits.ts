@@ -1,7 +1,7 @@
 import { shortened } from '../described.ts'
 
 /** A refusal names no more paths than this. */
-const mostRemembered = 100
+const maxRemembered = 100
 
 const written = new WeakMap<object, Map<string | number, string>>()
 
@@ -9,7 +9,7 @@ const written = new WeakMap<object, Map<string | number, string>>()
 export function rememberDigits(holder: object, key: string | number, token: string): void {
   const known = written.get(holder)
   if (known === undefined) written.set(holder, new Map([[key, shortened(token)]]))
-  else if (known.size < mostRemembered || known.has(key)) known.set(key, shortened(token))
+  else if (known.size < maxRemembered || known.has(key)) known.set(key, shortened(token))
 }
 
 /** The number at this path of a JSON text as it was written; undefined if it was not remembered. */

@@ -8,7 +8,7 @@ import { JsonText } from './text.ts'
  */
 export interface Shape {
   /** The value is kept as text unless it is null, which means "not given" in every contract. */
-  kept?: true
+  verbatim?: true
   /** The members that an object may have. */
   fields?: ReadonlyMap<string, Shape>
   /** For all other members; without it they are dropped. */
@@ -50,7 +50,7 @@ const closeBrace = 0x7d
  * Names that no contract knows are added with null, up to this many, so that the code that ignores them can report
  * them.
  */
-const mostUnknown = 20
+const maxUnknown = 20
 
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const literals: readonly [text: string, value: boolean | null][] = [
@@ -77,7 +77,7 @@ class Reader {
 
   value(shape: Shape, depth: number): unknown {
     const code = this.#next()
-    if (shape.kept && this.#text[this.#at] !== 'n') return this.#kept(depth)
+    if (shape.verbatim && this.#text[this.#at] !== 'n') return this.#kept(depth)
     if (code === openBrace) return this.#object(shape, depth)
     if (code === openBracket) return this.#list(shape, depth)
     return code === quote ? this.#string() : this.#scalar()
@@ -101,8 +101,8 @@ class Reader {
 
   #expected(what: string): SyntaxError {
     const found = this.#text[this.#at]
-    const given = found === undefined ? 'the end of the text' : JSON.stringify(found)
-    return new SyntaxError(`expected ${what} at position ${this.#at}, found ${given}`)
+    const shown = found === undefined ? 'the end of the text' : JSON.stringify(found)
+    return new SyntaxError(`expected ${what} at position ${this.#at}, found ${shown}`)
   }
 
   #kept(depth: number): JsonText {
@@ -132,7 +132,7 @@ class Reader {
         if (isInexact(value)) rememberDigits(members, name, this.#token)
       } else {
         this.#check(depth + 1)
-        if (fields !== undefined && others === undefined && unknown++ < mostUnknown) put(members, name, null)
+        if (fields !== undefined && others === undefined && unknown++ < maxUnknown) put(members, name, null)
       }
     }
     return members

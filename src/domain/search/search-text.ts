@@ -8,11 +8,11 @@ export interface Term {
   isExcluded: boolean
 }
 
-export const mostTerms = 32
+export const maxTerms = 32
 /** A shorter word matches only itself, because too many words begin with it. */
 const shortestOpen = 3
 
-const parts = /(-?)(?:"([^"]*)"?|([^\s"]+))/g
+const termPattern = /(-?)(?:"([^"]*)"?|([^\s"]+))/g
 
 /**
  * Parses a search. All terms must match: words, and longer words that begin with them; text in quotation marks exactly;
@@ -20,7 +20,7 @@ const parts = /(-?)(?:"([^"]*)"?|([^\s"]+))/g
  */
 export function readSearch(text: string): Term[] {
   const terms: Term[] = []
-  for (const [, minus, quoted, bare] of text.matchAll(parts)) {
+  for (const [, minus, quoted, bare] of text.matchAll(termPattern)) {
     const words = wordsOf(quoted ?? bare ?? '')
       .split(' ')
       .filter(Boolean)

@@ -27,22 +27,22 @@ export function snippetsOf(texts: readonly string[], terms: readonly Term[], mos
   const snippets: Snippet[] = []
   for (const text of texts) {
     if (missing.size === 0 || snippets.length === most) break
-    const places = placesIn(text, wanted)
-    for (let first = places.find(({ term }) => missing.has(term)); first; ) {
+    const matches = placesIn(text, wanted)
+    for (let first = matches.find(({ term }) => missing.has(term)); first; ) {
       const [start, end] = [startOf(text, first.from), endOf(text, first.from)]
-      const near = places.filter(({ from, to }) => from >= start && to <= end)
+      const near = matches.filter(({ from, to }) => from >= start && to <= end)
       for (const { term } of near) missing.delete(term)
       missing.delete(first.term)
       snippets.push(cut(text, start, end, near))
       if (snippets.length === most) break
-      first = places.find(({ from, term }) => from >= end && missing.has(term))
+      first = matches.find(({ from, term }) => from >= end && missing.has(term))
     }
   }
   return snippets
 }
 
 function placesIn(text: string, terms: readonly Term[]): Place[] {
-  const places: Place[] = []
+  const matches: Place[] = []
   const begun = terms.map(() => ({ at: 0, from: 0 }))
   for (const match of text.matchAll(wordPattern)) {
     const end = match.index + match[0].length
@@ -56,12 +56,12 @@ function placesIn(text: string, terms: readonly Term[]): Place[] {
         if (state.at === 0) state.from = match.index
         state.at++
         if (state.at < words.length) continue
-        places.push({ from: state.from, to: end, term })
+        matches.push({ from: state.from, to: end, term })
         state.at = 0
       }
     }
   }
-  return places.sort((one, other) => one.from - other.from)
+  return matches.sort((a, b) => a.from - b.from)
 }
 
 /** At a space, if there is one nearby. */
@@ -83,11 +83,11 @@ function wholeAt(text: string, at: number): number {
   return code >= 0xdc00 && code < 0xe000 ? at + 1 : at
 }
 
-function cut(text: string, start: number, end: number, places: readonly Place[]): Snippet {
+function cut(text: string, start: number, end: number, matches: readonly Place[]): Snippet {
   const head = start > 0 ? '…' : ''
   const shift = head.length - start
   const marks: Snippet['marks'] = []
-  for (const { from, to } of places) {
+  for (const { from, to } of matches) {
     const last = marks.at(-1)
     if (last && from + shift < last[1]) last[1] = Math.max(last[1], to + shift)
     else marks.push([from + shift, to + shift])

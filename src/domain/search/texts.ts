@@ -1,25 +1,25 @@
 import { stringEnd } from '../json/scan.ts'
 
 /** The most characters read of a document, and the most of its texts that are indexed. */
-export const mostOfDocument = 128 << 10
-export const mostOfTexts = 32 << 10
+export const maxDocumentLength = 128 << 10
+export const maxTextsLength = 32 << 10
 
 /** Members that contain tokens or bytes, not text. */
 const withoutTexts = new Set(['logprobs', 'prompt_logprobs', 'embedding', 'b64_json', 'encrypted_content'])
 
 /** A string with this many characters and no space is a picture, a key or an address. */
-const mostWithoutSpace = 512
+const maxWithoutSpace = 512
 
 const colon = 0x3a
 
 /**
- * The strings among the values of a JSON text without spaces, in order, up to `mostOfTexts`. The text may be cut off
+ * The strings among the values of a JSON text without spaces, in order, up to `maxTextsLength`. The text may be cut off
  * anywhere: large documents are truncated before they get here.
  */
 export function textsIn(json: string): string[] {
   const texts: string[] = []
-  let kept = 0
-  for (let at = json.indexOf('"'); at !== -1 && kept < mostOfTexts; ) {
+  let total = 0
+  for (let at = json.indexOf('"'); at !== -1 && total < maxTextsLength; ) {
     const end = endOf(json, at)
     const raw = json.slice(at + 1, end - 1)
     if (json.charCodeAt(end) === colon) {
@@ -28,9 +28,9 @@ export function textsIn(json: string): string[] {
     }
     const text = raw.includes('\\') ? unescaped(raw) : raw
     if (text !== '' && !isBlob(text)) {
-      const part = text.length > mostOfTexts - kept ? text.slice(0, mostOfTexts - kept) : text
-      texts.push(part)
-      kept += part.length
+      const clipped = text.length > maxTextsLength - total ? text.slice(0, maxTextsLength - total) : text
+      texts.push(clipped)
+      total += clipped.length
     }
     at = json.indexOf('"', end)
   }
@@ -60,7 +60,7 @@ function parsed(raw: string): string | undefined {
 }
 
 const isBlob = (text: string) =>
-  text.length > mostWithoutSpace && !/[\s\u0080-\uffff]/.test(text.slice(0, mostWithoutSpace))
+  text.length > maxWithoutSpace && !/[\s\u0080-\uffff]/.test(text.slice(0, maxWithoutSpace))
 
 /** The end of the value that begins here. */
 function behind(json: string, from: number): number {

@@ -11,8 +11,8 @@ const eachUnspaced = new RegExp(`[${unspaced}]`, 'gu')
 const beyondPlain = /[\u0080-\u1fff\u2070-\u218f\u2460-\u24ff\u2c00-\ud83c\ud83f-\udbff\ue000-\uffff]/
 
 /** Longer runs are not words but keys, digests, or pictures as text. */
-const longestWord = 64
-const tooLong = new RegExp(`[^ ]{${longestWord + 1},}`, 'g')
+const maxWordLength = 64
+const tooLong = new RegExp(`[^ ]{${maxWordLength + 1},}`, 'g')
 
 /**
  * The words of a text as they are searched: lower case, without accents, separated by single spaces. Both storage
@@ -25,10 +25,10 @@ export function wordsOf(text: string): string {
 
 /** Jumps from space to space; the pattern would read each character many times. */
 function hasTooLong(words: string): boolean {
-  for (let at = longestWord; at < words.length; ) {
+  for (let at = maxWordLength; at < words.length; ) {
     const space = words.lastIndexOf(' ', at)
-    if (space < at - longestWord) return true
-    at = space + longestWord + 1
+    if (space < at - maxWordLength) return true
+    at = space + maxWordLength + 1
   }
   return false
 }

@@ -82,15 +82,15 @@ function send(request: FastifyRequest, reply: FastifyReply, { type, forms, etag 
   reply.headers({ ...pageHeaders, 'cache-control': caching, etag, vary: 'accept-encoding' }).type(type)
   if (request.headers['if-none-match']?.includes(etag)) return reply.code(304).send()
   const accepted = request.headers['accept-encoding'] ?? ''
-  const coding = Object.keys(codings).find((one) => forms.has(one) && accepts(accepted, one))
+  const coding = Object.keys(codings).find((name) => forms.has(name) && accepts(accepted, name))
   if (coding !== undefined) reply.header('content-encoding', coding)
   return reply.send(forms.get(coding ?? 'identity'))
 }
 
 /** Browsers send plain names; a coding with a quality of zero is not wanted. */
 function accepts(header: string, coding: string): boolean {
-  return header.split(',').some((one) => {
-    const [name, quality] = one.trim().split(/\s*;\s*q=/)
+  return header.split(',').some((entry) => {
+    const [name, quality] = entry.trim().split(/\s*;\s*q=/)
     return name === coding && (quality === undefined || Number(quality) > 0)
   })
 }

@@ -79,7 +79,7 @@ export async function createReferenceApp(routes: RouteOptions[], version: string
       },
       security: [{ basic: [] }, { bearer: [] }, { key: [] }],
     },
-    transform: ({ schema, url, route, ...given }) => {
+    transform: ({ schema, url, route, ...rest }) => {
       const { form } = route.config ?? {}
       const shown = {
         ...schema,
@@ -87,7 +87,7 @@ export async function createReferenceApp(routes: RouteOptions[], version: string
         ...(form && { consumes: ['multipart/form-data'], body: form }),
         response: describedRefusals((schema?.response ?? {}) as Record<string, unknown>),
       }
-      return transform({ ...given, url, route, schema: shown })
+      return transform({ ...rest, url, route, schema: shown })
     },
   })
   await app.register(async (described) => {

@@ -20,8 +20,8 @@ export interface StreamTimes {
 }
 
 /** The default times of event streams; tests pass shorter ones. */
-export function setStreamTimes(app: FastifyInstance, given: Partial<StreamTimes> = {}): StreamTimes {
-  const times = { keepAliveMs: 15_000, stallTimeoutMs: defaultStallTimeoutMs, ...given }
+export function setStreamTimes(app: FastifyInstance, custom: Partial<StreamTimes> = {}): StreamTimes {
+  const times = { keepAliveMs: 15_000, stallTimeoutMs: defaultStallTimeoutMs, ...custom }
   app.decorate('streamTimes', times)
   return times
 }

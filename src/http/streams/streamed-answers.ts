@@ -57,9 +57,9 @@ async function* collected(
 export async function sendChunks(
   reply: FastifyReply,
   type: string,
-  given: AsyncIterable<string | Uint8Array>,
+  source: AsyncIterable<string | Uint8Array>,
 ): Promise<FastifyReply> {
-  const chunks = given[Symbol.asyncIterator]()
+  const chunks = source[Symbol.asyncIterator]()
   const first = await chunks.next()
   async function* all() {
     try {

@@ -109,11 +109,11 @@ function compiledTurn(
   const widened = new Set<string>()
   const allowance = { steps: stepsOfTools }
   const argumentsOf = (tool: OfferedTool, format: Pick<CallFormat, 'arguments' | 'close'>): Expr => {
-    const one = inTool(tool, () => toolArguments.of(tool, format, settings, allowance))
-    for (const [name, expr] of one.rules) grammar.rules.set(name, expr)
-    for (const what of one.widened) widened.add(`${tool.name}${what}`)
-    for (const note of one.notes) notes.add(`${tool.name}${note}`)
-    return one.start
+    const toolGrammar = inTool(tool, () => toolArguments.of(tool, format, settings, allowance))
+    for (const [name, expr] of toolGrammar.rules) grammar.rules.set(name, expr)
+    for (const what of toolGrammar.widened) widened.add(`${tool.name}${what}`)
+    for (const note of toolGrammar.notes) notes.add(`${tool.name}${note}`)
+    return toolGrammar.start
   }
   const tools =
     calls === undefined
@@ -181,19 +181,19 @@ function grammarWithTags(
   if (constraint.kind !== 'structural_tag') return grammarOf(constraint, options, notes)
   const budget = createConstraintBudget()
   const settings = schemaSettings(options, budget, notes)
-  const compileSchema: CompileSchema = (schema, grammar, prefix, place) =>
-    placed(place, () => addSchema(schema, grammar, `${prefix}-`, settings, budget))
+  const compileSchema: CompileSchema = (schema, grammar, prefix, path) =>
+    placed(path, () => addSchema(schema, grammar, `${prefix}-`, settings, budget))
   return structuralTagGrammar(constraint.tag, compileSchema, budget)
 }
 
 /** Reports errors of an embedded schema by its path in the whole constraint. */
-function placed(place: string, compile: () => Expr): Expr {
+function placed(parent: string, compile: () => Expr): Expr {
   try {
     return compile()
   } catch (error) {
     if (!(error instanceof SchemaError)) throw error
     const { keyword, path, why, fault } = error
-    throw new SchemaError(keyword, `#${place}${path.replace(/^#/, '')}`, why, fault)
+    throw new SchemaError(keyword, `#${parent}${path.replace(/^#/, '')}`, why, fault)
   }
 }
 

@@ -26,16 +26,16 @@ export function createCompiledCache() {
       isSmall(constraint) ? JSON.stringify([constraint, options]) : undefined,
     get: (tenant: string, key: string): Compiled | undefined => tenants.get(tenant)?.get(key),
     set(tenant: string, key: string, compiled: Compiled): void {
-      const kept: TenantCache = tenants.get(tenant) ?? new LRUCache({ max: maxKept, maxSize: maxBytes })
-      kept.set(key, compiled, { size: 2 * key.length + compiled.bytes })
-      tenants.set(tenant, kept)
+      const cache: TenantCache = tenants.get(tenant) ?? new LRUCache({ max: maxKept, maxSize: maxBytes })
+      cache.set(key, compiled, { size: 2 * key.length + compiled.bytes })
+      tenants.set(tenant, cache)
     },
   }
 }
 
-function isSmall(given: unknown): boolean {
+function isSmall(root: unknown): boolean {
   let weight = 0
-  let level: unknown[] = [given]
+  let level: unknown[] = [root]
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > deepest) return false
     const next: unknown[] = []

@@ -29,7 +29,7 @@ export interface CompilingOptions extends PoolOptions {
 
 const defaults: CompilingOptions = {
   limitMs: 20_000,
-  longestMs: 300_000,
+  maxMs: 300_000,
   workers: 2,
   startMs: 60_000,
   heapMb: 512,
@@ -42,8 +42,8 @@ const defaults: CompilingOptions = {
   idleMs: 600_000,
 }
 
-export function createCompiling(given: Partial<CompilingOptions> = {}): Compiling {
-  const options = { ...defaults, ...given }
+export function createCompiling(overrides: Partial<CompilingOptions> = {}): Compiling {
+  const options = { ...defaults, ...overrides }
   const { entry, heapMb } = options
   const start = inProcess<AskedBy<CompileQuestion>, CompileAnswer>({ entry, heapMb, purpose: 'constraints' })
   const pool = createWorkerPool(start, options)

@@ -44,7 +44,7 @@ export function createAdmission({ open, sequences, memory, cache, tenants }: Adm
   /** Takes sequences from background work until `count` are free: first those that are quickest to read again. */
   function makeRoom(count: number): void {
     const shortest = runningOf(true).sort(
-      (one, other) => (one.sequence?.tokens.length ?? 0) - (other.sequence?.tokens.length ?? 0),
+      (a, b) => (a.sequence?.tokens.length ?? 0) - (b.sequence?.tokens.length ?? 0),
     )
     for (const answering of shortest) {
       if (sequences.free() >= count) return
@@ -59,7 +59,7 @@ export function createAdmission({ open, sequences, memory, cache, tenants }: Adm
    * nothing: otherwise the long answers of one tenant would shut out the others until they end.
    */
   function roomFor(tenant: string): number {
-    const runs = runningOf(false).some((one) => one.tenant === tenant)
+    const runs = runningOf(false).some((answering) => answering.tenant === tenant)
     return room() - (runs && tenants.hasOthers(tenant) ? 1 : 0)
   }
 

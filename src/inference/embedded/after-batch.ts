@@ -60,9 +60,9 @@ export function createAfterBatch(options: AfterBatchOptions) {
         noteRead(answering)
       }
       const row = rows[at - sure]
-      const takeUp = known[at] ?? (row !== undefined && (await answering.ask(context.logits(row))))
-      if (!takeUp) return
-      await takeUp()
+      const accept = known[at] ?? (row !== undefined && (await answering.ask(context.logits(row))))
+      if (!accept) return
+      await accept()
       if (row !== undefined) item.drawn++
     }
   }
@@ -129,7 +129,7 @@ export function createAfterBatch(options: AfterBatchOptions) {
         const [drawn] = told(known)
         const logits = context.logits(rows.at(-1) ?? Number.NaN)
         const others = request.isRead ? [] : await promptIsRead(answering)
-        const draw = async (one: Answering) => (await one.ask(logits))()
+        const draw = async (target: Answering) => (await target.ask(logits))()
         await Promise.all([drawn === undefined ? draw(answering) : drawn(), ...others.map(draw)])
       } catch (error) {
         if (open.isGone(answering)) return

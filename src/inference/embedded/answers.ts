@@ -15,8 +15,8 @@ interface AnswersParts extends BeamParts {
 }
 
 /** The answers of a request in the form that runs on sequences: independent choices, or the beams of one search. */
-export function createAnswers({ model, isDrafting, ...parts }: AnswersParts) {
-  const { open, outbox, finish } = parts
+export function createAnswers({ model, isDrafting, ...services }: AnswersParts) {
+  const { open, outbox, finish } = services
   const guessChances = initialChances()
   /** Tokens of the texts that constraints leave as the only possibility, for each group of users. */
   const spelled = new LRUCache<string, number[], string>({
@@ -81,7 +81,7 @@ export function createAnswers({ model, isDrafting, ...parts }: AnswersParts) {
 
   return (request: Request, plan: AnswerPlan, prediction: readonly number[] | undefined): Answering[] => {
     const { generation, priority } = request
-    const askBeam = generation.beam === undefined ? undefined : beamSearch(parts, request, plan)
+    const askBeam = generation.beam === undefined ? undefined : beamSearch(services, request, plan)
     return Array.from({ length: generation.choices }, (_, index) => {
       const answering: Answering = {
         request,

@@ -68,9 +68,9 @@ export interface AddonContext {
   /** `wanted` are the positions in `tokens` whose logits are wanted; returns the rows where these will be. */
   addToBatch(sequence: number, position: number, tokens: Uint32Array, wanted: Uint32Array): Uint32Array
   decodeBatch(): Promise<void>
-  sampleToken(place: number, sampler: AddonSampler): Promise<number>
+  sampleToken(row: number, sampler: AddonSampler): Promise<number>
   sampleToken(
-    place: number,
+    row: number,
     sampler: AddonSampler,
     probabilities: false,
     confidence: false,
@@ -85,7 +85,7 @@ export interface AddonContext {
   /** Returns the bytes of the file. */
   saveSequenceStateToFile(path: string, sequence: number, tokens: Uint32Array): Promise<number>
   /** Returns the tokens; rejects when the file is not what was saved, or is longer than the context. */
-  loadSequenceStateFromFile(path: string, sequence: number, mostTokens: number): Promise<Uint32Array>
+  loadSequenceStateFromFile(path: string, sequence: number, maxTokens: number): Promise<Uint32Array>
   /** False when the sequence's present state does not match the checkpoint up to that position. */
   restoreCheckpoint(checkpoint: AddonCheckpoint, lastPosition: number, sequence: number): Promise<boolean>
   /** The vector of sequence 0 from the last batch, in a context of embeddings. */

@@ -48,12 +48,12 @@ export function checkGeneration(
   checkTokens('stop_token_ids', ending.stopTokens, size)
   checkTokens('logprob_token_ids', generation.logprobTokens ?? [], size)
   if ('tokens' in prompt) checkTokens('prompt', prompt.tokens, size)
-  const kept = keptTokens(generation, context)
-  const whole = 'tokens' in prompt ? prompt.tokens : model.tokenize(prompt.text, prompt, kept)
-  const tokens = kept === undefined ? whole : truncated(whole, kept)
+  const truncation = keptTokens(generation, context)
+  const whole = 'tokens' in prompt ? prompt.tokens : model.tokenize(prompt.text, prompt, truncation)
+  const tokens = truncation === undefined ? whole : truncated(whole, truncation)
   if (tokens.length === 0) throw refuse('prompt_empty', { field: 'prompt' })
   const room = context - tokens.length
-  if (room < leastOf(ending)) throw tooLong(context, String(tokens.length), ending)
+  if (room < minTokensOf(ending)) throw tooLong(context, String(tokens.length), ending)
   if (ending.minTokens > room) throw tooFewLeft(ending.minTokens, room)
   const closing =
     thinking &&
@@ -106,7 +106,7 @@ function tooFewLeft(minTokens: number, room: number): Error {
 }
 
 /** Fewest tokens that must be left for the answer. */
-const leastOf = ({ maxTokens = 1, isClipped }: Ending) => (isClipped ? 1 : maxTokens)
+const minTokensOf = ({ maxTokens = 1, isClipped }: Ending) => (isClipped ? 1 : maxTokens)
 
 function tooLong(context: number, prompt: string, ending: Ending): Error {
   const { maxTokens, isClipped } = ending
@@ -121,21 +121,21 @@ function tooLong(context: number, prompt: string, ending: Ending): Error {
  */
 export function checkTextLength(
   { prompt, truncate, ending }: Generation,
-  longestToken: number,
+  maxTokenSize: number,
   context: number,
 ): void {
   if (!('text' in prompt) || truncate !== undefined) return
-  const fewest = Math.ceil(prompt.text.length / longestToken)
+  const fewest = Math.ceil(prompt.text.length / maxTokenSize)
   if (fewest > context) throw tooLong(context, `at least ${fewest}`, ending)
 }
 
 /** The same for the predicted answer. */
 export function checkPredictionLength(
   { prediction = '' }: Generation,
-  longestToken: number,
+  maxTokenSize: number,
   context: number,
 ): void {
-  const fewest = Math.ceil(prediction.length / longestToken)
+  const fewest = Math.ceil(prediction.length / maxTokenSize)
   if (fewest > context) throw predictionTooLong(`at least ${fewest}`, context)
 }
 
@@ -163,7 +163,7 @@ export function checkQueueRoom(
   const free = parallel + queue - admitted.length
   if (free <= 0) throw refuse('engine_queue_full', { limit: queue })
   if (tenant === undefined) return
-  const own = admitted.filter((one) => one.tenant === tenant).length
+  const own = admitted.filter((generation) => generation.tenant === tenant).length
   if (own >= parallel + share * free) throw refuse('engine_share_full', { own })
 }
 

@@ -17,7 +17,7 @@ export interface Device {
   unified: boolean
 }
 
-const longestProbeMs = 60_000
+const maxProbeMs = 60_000
 
 const systems: Partial<Record<NodeJS.Platform, string>> = { linux: 'linux', win32: 'win', darwin: 'mac' }
 
@@ -45,7 +45,7 @@ export async function findDevice(
     env: engineEnvironment(),
     execArgv: ['--disable-warning=ExperimentalWarning'],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    timeout: longestProbeMs,
+    timeout: maxProbeMs,
     killSignal: 'SIGKILL',
     ...(signal && { signal }),
   })

@@ -55,7 +55,7 @@ export async function loadModel(
     onLoadProgress: onProgress,
   })
   if (!(await addon.init())) throw new Error(complaint || 'llama.cpp cannot load it')
-  const { vocabulary, longestToken } = readVocabulary(addon, metadata.tokenizer.ggml.tokens.length)
+  const { vocabulary, maxTokenSize } = readVocabulary(addon, metadata.tokenizer.ggml.tokens.length)
   const names = Array.from(controlTokensOf(vocabulary).keys())
   const findNames = namesPattern(names)
   const nameOf = (token: number) => (token < 0 ? '' : (addon.getTokenString(token) ?? ''))
@@ -89,7 +89,7 @@ export async function loadModel(
     engine,
     vocabulary,
     /** The most bytes that one token stands for. */
-    longestToken,
+    maxTokenSize,
     template: metadata.tokenizer.chat_template,
     tokens: { bos: nameOf(bos), eos: nameOf(eos) },
     controlTokens: names.slice(0, maxControlTokens),
@@ -104,14 +104,14 @@ export async function loadModel(
     bytes: addon.getTotalSize(),
     /**
      * Text to tokens. `special` also reads the names of special tokens; `add` puts the tokens that the model wants
-     * around the text. What is beyond the tokens that are `kept` may not be read. No name is read across `mark`.
+     * around the text. What is beyond `truncation` may not be read. No name is read across `mark`.
      */
-    tokenize(text: string, { special, add, mark }: TextOptions, kept = everything): number[] {
-      for (let size = lettersOfToken * Math.max(1, kept.tokens); ; size *= 2) {
-        const read = kept.side === 'left' ? endOfText(text, size) : startOfText(text, size)
+    tokenize(text: string, { special, add, mark }: TextOptions, truncation = everything): number[] {
+      for (let size = lettersOfToken * Math.max(1, truncation.tokens); ; size *= 2) {
+        const read = truncation.side === 'left' ? endOfText(text, size) : startOfText(text, size)
         const tokens = Array.from(tokenPieces(addon, partsOf(read, special, mark))).flat()
         // If a text without words was cut, a few tokens may differ from those of the whole.
-        if (read.length < text.length && tokens.length < kept.tokens + uncertainTokens) continue
+        if (read.length < text.length && tokens.length < truncation.tokens + uncertainTokens) continue
         return add ? whole(tokens) : tokens
       }
     },
@@ -130,7 +130,7 @@ export async function loadModel(
       addon.detokenize(Uint32Array.from(tokens), special),
     async openPooling(options: Omit<PoolingOptions, 'flashAttention'>) {
       const { context, batch } = options
-      const flashAttention = isCostly(mostHeads(metadata), context, batch) && 'auto'
+      const flashAttention = isCostly(headCount(metadata), context, batch) && 'auto'
       const opened = await openPoolingContext(binding, addon, { ...options, flashAttention })
       if (opened !== undefined) return opened
       throw new Error(
@@ -138,7 +138,7 @@ export async function loadModel(
       )
     },
     async openContext(options: ContextOptions) {
-      const context = await openContext(binding, addon, vocabulary.size, mostHeads(metadata), options)
+      const context = await openContext(binding, addon, vocabulary.size, headCount(metadata), options)
       if (context !== undefined) return context
       const { sequences, context: length } = options
       throw new Error(
@@ -163,33 +163,33 @@ const uncertainTokens = 64
 const everything: Truncation = { tokens: Number.POSITIVE_INFINITY, side: 'left' }
 
 /** Only vocabularies of byte pairs and of word pieces are tokenized word by word; others may depend on the whole text. */
-function* tokenPieces(addon: AddonModel, parts: Iterable<TextPart>): Generator<number[]> {
-  for (const { text, special } of parts) {
+function* tokenPieces(addon: AddonModel, texts: Iterable<TextPart>): Generator<number[]> {
+  for (const { text, special } of texts) {
     const isByWords = [BYTE_PAIRS, WORD_PIECES].includes(addon.getVocabularyType())
     const pieces = isByWords ? textPieces(text) : [text]
     for (const piece of pieces) yield Array.from(addon.tokenize(piece, special))
   }
 }
 
-function readVocabulary(addon: AddonModel, size: number): { vocabulary: Vocabulary; longestToken: number } {
+function readVocabulary(addon: AddonModel, size: number): { vocabulary: Vocabulary; maxTokenSize: number } {
   const kind = addon.getVocabularyType()
   const texts: Uint8Array[] = []
   const specials = new Set<number>()
   const ends: number[] = []
-  let longestToken = 1
+  let maxTokenSize = 1
   for (let token = 0; token < size; token++) {
     const attributes = addon.getTokenAttributes(token)
     const bytes =
       tokenBytes(addon.getTokenString(token) ?? '', attributes, kind) ??
       Buffer.from(addon.detokenize(Uint32Array.of(token), true))
     texts.push(bytes)
-    longestToken = Math.max(longestToken, bytes.length)
+    maxTokenSize = Math.max(maxTokenSize, bytes.length)
     if (isSpecial(attributes)) specials.add(token)
     if (addon.isEogToken(token)) ends.push(token)
   }
   const eos = addon.tokenEos()
   return {
-    longestToken,
+    maxTokenSize,
     vocabulary: {
       size,
       eos: eos < 0 ? undefined : eos,
@@ -204,7 +204,7 @@ function readVocabulary(addon: AddonModel, size: number): { vocabulary: Vocabula
   }
 }
 
-function mostHeads({ general, ...others }: GgufMetadata): number {
+function headCount({ general, ...others }: GgufMetadata): number {
   const attention = others[general.architecture]?.attention
   const heads = attention !== undefined && 'head_count' in attention ? attention.head_count : undefined
   return Array.isArray(heads) ? Math.max(...heads) : (heads ?? 1)

@@ -30,7 +30,7 @@ export function createOpenRequests() {
     },
     isGone: ({ request }: Pick<Answering, 'request'>) => !requests.has(request.id),
     runningOf: (isBackground: boolean): Answering[] =>
-      Array.from(running).filter((one) => one.isBackground === isBackground),
+      Array.from(running).filter((answering) => answering.isBackground === isBackground),
     finished(answering: Answering): void {
       const { unfinished, id } = answering.request
       unfinished.delete(answering)
@@ -53,8 +53,8 @@ export function createSlotQueue<Item extends { priority: number; tenant: string 
   const items: Item[] = []
   const rounds = new Map<Item, number>()
   const roundOf = (item: Item) => rounds.get(item) ?? 0
-  const isBefore = (one: Item, other: Item) =>
-    one.priority === other.priority ? roundOf(one) <= roundOf(other) : one.priority < other.priority
+  const isBefore = (a: Item, b: Item) =>
+    a.priority === b.priority ? roundOf(a) <= roundOf(b) : a.priority < b.priority
 
   /**
    * The round after the tenant's own last item; a tenant without items in the queue joins the round that is being

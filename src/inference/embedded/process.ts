@@ -76,24 +76,24 @@ function diskOf(
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
 
-const loadOf = (one: Engine | undefined) => one?.work.load() ?? { running: 0, waiting: 0, batchMs: 0 }
+const loadOf = (engine: Engine | undefined) => engine?.work.load() ?? { running: 0, waiting: 0, batchMs: 0 }
 
 async function load(options: EngineOptions): Promise<void> {
-  let said = 0
+  let reported = 0
   try {
     const loading = (share: number) => {
-      if (share - said < 0.01) return
-      said = share
+      if (share - reported < 0.01) return
+      reported = share
       say({ kind: 'loading', share })
     }
     const model = await loadModel(options.file, loading, options)
     engine = await openEngine(model, options)
-    const { vocabulary, controlTokens, parameters, bytes, dimensions, template, tokens, longestToken } = model
+    const { vocabulary, controlTokens, parameters, bytes, dimensions, template, tokens, maxTokenSize } = model
     const facts = { vocabulary: vocabulary.size, controlTokens, parameters, bytes, template, tokens }
     say({
       kind: 'loaded',
       model: { ...facts, ...(options.task === 'embeddings' && { dimensions }) },
-      longestToken,
+      maxTokenSize,
     })
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)

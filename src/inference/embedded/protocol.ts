@@ -70,8 +70,8 @@ export type Question =
 /** From the engine to the server. */
 export type Answer =
   | { kind: 'loading'; share: number }
-  /** `longestToken` is the most bytes that one token stands for. */
-  | { kind: 'loaded'; model: LoadedModel; longestToken: number }
+  /** `maxTokenSize` is the most bytes that one token stands for. */
+  | { kind: 'loaded'; model: LoadedModel; maxTokenSize: number }
   /** The process exits after it. */
   | { kind: 'unloadable'; reason: string }
   | {

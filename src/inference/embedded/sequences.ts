@@ -59,12 +59,12 @@ export function createSequences(count: number, copyFrom: number, { isLostKept = 
    * llama.cpp computes neighbours together and all others one after the other (`split_equal`), so while several are
    * busy, one adjacent to them comes before the least recently used.
    */
-  function isPoorer(one: Sequence, other: Sequence): boolean {
-    if ((one.tokens.length === 0) !== (other.tokens.length === 0)) return one.tokens.length === 0
-    if (one.isBackground !== other.isBackground) return one.isBackground
-    const beside = busyBeside(one) - busyBeside(other)
+  function isPoorer(a: Sequence, b: Sequence): boolean {
+    if ((a.tokens.length === 0) !== (b.tokens.length === 0)) return a.tokens.length === 0
+    if (a.isBackground !== b.isBackground) return a.isBackground
+    const beside = busyBeside(a) - busyBeside(b)
     const isCrowd = isLostKept && beside !== 0 && all.filter(({ busy }) => busy).length >= fewestBeside
-    return isCrowd ? beside > 0 : one.used < other.used
+    return isCrowd ? beside > 0 : a.used < b.used
   }
 
   function closer(best: Shared, other: Shared): Shared {
@@ -151,9 +151,9 @@ interface Taken {
 
 type Shared = { sequence: Sequence; shared: number }
 
-export function commonLength(one: ArrayLike<number>, other: ArrayLike<number>): number {
-  const most = Math.min(one.length, other.length)
+export function commonLength(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  const most = Math.min(a.length, b.length)
   let length = 0
-  while (length < most && one[length] === other[length]) length++
+  while (length < most && a[length] === b[length]) length++
   return length
 }

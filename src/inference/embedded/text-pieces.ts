@@ -8,7 +8,7 @@ const longest = 4096
 const wordEnd = /\p{L}(?=[\s.,!?…。，、])/gu
 
 /** How far back the name of a special token may begin. */
-const longestName = 64
+const maxNameLength = 64
 
 /**
  * Splits a text into pieces that can be tokenized one by one. They end at the ends of words, so that the tokens are
@@ -32,7 +32,7 @@ function cutPosition(window: string): number {
     position = half + index + letter.length
   if (position > 0) return position
   const name = Math.max(window.lastIndexOf('<'), window.lastIndexOf('['))
-  if (name >= longest - longestName) return name
+  if (name >= longest - maxNameLength) return name
   // Both halves of a surrogate pair stay together.
   return /[\ud800-\udbff]/.test(window.charAt(longest - 1)) ? longest - 1 : longest
 }

@@ -42,7 +42,7 @@ export function settingsOf<Settings extends Pick<ManySettings, 'model' | 'model_
 /** Messages name the field of the file if it was given, and the setting otherwise. */
 export function inWordsOf(entry: ModelEntry, error: ModelError): ModelError {
   const message = error.message.replace(/HEDDLE_([A-Z_]+)\b/g, (setting, of: string) => {
-    const field = named.find((one) => one === of.toLowerCase())
+    const field = named.find((name) => name === of.toLowerCase())
     return field === undefined || entry[field] === undefined ? setting : field
   })
   return new ModelError(message, { isTemporary: error.isTemporary, cause: error })

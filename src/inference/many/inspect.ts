@@ -25,12 +25,12 @@ export type InspectedModel = { name: string; aliases?: string[]; fallbacks?: str
       context: number
       isListed: boolean
     }
-  | { at: 'nowhere'; source: string; trouble: string }
+  | { at: 'nowhere'; source: string; fault: string }
 )
 
 export interface InspectedServer {
   name: string
-  addresses: { url: string; weight: number; trouble: string | undefined }[]
+  addresses: { url: string; weight: number; fault: string | undefined }[]
 }
 
 /**
@@ -52,8 +52,8 @@ export async function inspectModels(spec: ModelsSpec, settings: InspectSettings)
       const { machine, device } = memoryNeed(header, plan)
       return { ...named, at: 'here', file, plan, header, memory: totalOf(machine) + totalOf(device), bound }
     } catch (error) {
-      const trouble = error instanceof ModelError ? inWordsOf(entry, error).message : reasonOf(error)
-      return { ...named, at: 'nowhere', source: entry.file, trouble }
+      const fault = error instanceof ModelError ? inWordsOf(entry, error).message : reasonOf(error)
+      return { ...named, at: 'nowhere', source: entry.file, fault }
     }
   }
 
@@ -85,10 +85,10 @@ async function inspectServer(spec: UpstreamSpec, settings: InspectSettings) {
   const listed = server.listed() ?? []
   const seen: InspectedServer = {
     name: spec.name,
-    addresses: server.addresses.all.map(({ url, weight, trouble }) => ({
+    addresses: server.addresses.all.map(({ url, weight, fault }) => ({
       url: shownAddress(url),
       weight,
-      trouble,
+      fault,
     })),
   }
   await retire()

@@ -3,7 +3,7 @@ import { acceptedCacheSize, acceptedDiskSize, cacheSizeOf, diskSizeOf } from '..
 import { described } from '../../domain/described.ts'
 import { kvChoices } from '../../domain/kv-types.ts'
 import { nearestName } from '../../domain/nearest.ts'
-import { mostModels } from '../../domain/user-settings.ts'
+import { maxModels } from '../../domain/user-settings.ts'
 
 /**
  * The file of HEDDLE_MODELS: the models of a server, and the servers behind it. Each message says what would be
@@ -115,7 +115,7 @@ const Upstream = z.strictObject({
 })
 
 const size = (read: (text: string) => unknown, error: string) =>
-  z.string({ error }).refine((given) => read(given) !== undefined, { error })
+  z.string({ error }).refine((text) => read(text) !== undefined, { error })
 
 const flashAttention = ['auto', 'on', 'off'] as const
 
@@ -136,7 +136,7 @@ const Model = z.strictObject({
     }),
   file: z
     .string({ error: modelFiles() })
-    .refine((given) => isFile(given), { error: modelFiles() })
+    .refine((text) => isFile(text), { error: modelFiles() })
     .optional()
     .meta({
       description:
@@ -193,8 +193,8 @@ const ModelsFile = z.strictObject({
     description: 'The model of requests that name none; the first of `models` by default.',
   }),
   models: z
-    .array(Model, { error: `a list of at most ${mostModels} models` })
-    .max(mostModels, { error: `a list of at most ${mostModels} models` })
+    .array(Model, { error: `a list of at most ${maxModels} models` })
+    .max(maxModels, { error: `a list of at most ${maxModels} models` })
     .optional(),
   upstreams: z
     .array(Upstream, { error: 'a list of at most 64 servers' })
@@ -213,8 +213,8 @@ export function checkModels(value: unknown): { file: ModelsFile } | { wrong: str
   const result = ModelsFile.safeParse(value)
   if (!result.success) {
     const { issues } = result.error
-    const wrong = issues.slice(0, mostTold).map((issue) => lineOf(issue, value))
-    const more = issues.length - mostTold
+    const wrong = issues.slice(0, maxListed).map((issue) => lineOf(issue, value))
+    const more = issues.length - maxListed
     return { wrong: more > 0 ? [...wrong, `and ${more} more errors.`] : wrong }
   }
   const wrong = checkTogether(result.data)
@@ -222,7 +222,7 @@ export function checkModels(value: unknown): { file: ModelsFile } | { wrong: str
 }
 
 /** Correcting these shows the next ones. */
-const mostTold = 50
+const maxListed = 50
 
 /** No entry of the file has more fields, and no known field is nested deeper. */
 const maxFields = 32
@@ -235,7 +235,7 @@ const deepest = 6
 function tooMany(value: unknown, path = '', depth = 0): string | undefined {
   if (typeof value !== 'object' || value === null || depth > deepest) return undefined
   const isList = Array.isArray(value)
-  const [count, most] = isList ? [value.length, mostModels] : [Object.keys(value).length, maxFields]
+  const [count, most] = isList ? [value.length, maxModels] : [Object.keys(value).length, maxFields]
   if (count > most) return wrongLine(path, `${count} ${isList ? 'entries' : 'fields'}`, `at most ${most}`)
   for (const [name, member] of Object.entries(value)) {
     const inner = isList ? `[${name}]` : `${path && '.'}${name.slice(0, 100)}`
@@ -251,8 +251,8 @@ export function modelsFileSchema(): string {
   return `${JSON.stringify({ title: 'The models of a Heddle server', ...schema }, undefined, 2)}\n`
 }
 
-const wrongLine = (path: string, given: string, accepted: string) =>
-  `${path || 'the file'}: given ${given}; accepted: ${accepted}.`
+const wrongLine = (path: string, shown: string, accepted: string) =>
+  `${path || 'the file'}: given ${shown}; accepted: ${accepted}.`
 
 /** A path in the file, such as `models[1].context`. */
 function pathText(path: readonly PropertyKey[]): string {
@@ -264,7 +264,7 @@ function pathText(path: readonly PropertyKey[]): string {
 
 function lineOf(issue: z.core.$ZodIssue, value: unknown): string {
   const path = pathText(issue.path)
-  const given = issue.path.reduce<unknown>(
+  const found = issue.path.reduce<unknown>(
     (at, step) => (typeof at === 'object' && at !== null ? Reflect.get(at, step) : undefined),
     value,
   )
@@ -280,7 +280,7 @@ function lineOf(issue: z.core.$ZodIssue, value: unknown): string {
   }
   // A value given for a key may be a secret.
   const isSecret = issue.path.includes('key')
-  const shown = isSecret ? (given === undefined ? 'nothing' : 'something else') : described(given)
+  const shown = isSecret ? (found === undefined ? 'nothing' : 'something else') : described(found)
   return wrongLine(path, shown, issue.message)
 }
 
@@ -309,7 +309,7 @@ const ofFile = [
 /** Checks that involve several fields. */
 function checkTogether({ models = [], upstreams = [], default: usual }: ModelsFile): string[] {
   const wrong: string[] = []
-  const say = (path: string, given: string, accepted: string) => wrong.push(wrongLine(path, given, accepted))
+  const say = (path: string, shown: string, accepted: string) => wrong.push(wrongLine(path, shown, accepted))
   if (models.length === 0 && !upstreams.some(({ serves }) => serves === 'all')) {
     say('models', 'none', 'at least one model, or an upstream with "serves": "all"')
   }
@@ -328,10 +328,10 @@ function checkTogether({ models = [], upstreams = [], default: usual }: ModelsFi
       ...(model.aliases ?? []).map((alias, at): [string, string] => [alias, `${path}.aliases[${at}]`]),
       ...Object.keys(model.lora ?? {}).map((adapter): [string, string] => [adapter, `${path}.lora`]),
     ]
-    for (const [one, where] of own) {
-      const other = names.get(one)
-      if (other !== undefined) say(where, JSON.stringify(one), `another name: it is that of ${other}`)
-      names.set(one, where)
+    for (const [name, where] of own) {
+      const other = names.get(name)
+      if (other !== undefined) say(where, JSON.stringify(name), `another name: it is that of ${other}`)
+      names.set(name, where)
     }
     if ((model.file === undefined) === (model.upstream === undefined)) {
       say(path, model.file === undefined ? 'neither file nor upstream' : 'file and upstream', 'one of both')
@@ -346,13 +346,13 @@ function checkTogether({ models = [], upstreams = [], default: usual }: ModelsFi
         say(`${path}.${field}`, described(model[field]), 'nothing together with upstream')
     }
     if (!servers.has(model.upstream)) {
-      const known = [...servers.keys()].map((one) => JSON.stringify(one)).join(', ') || 'this file has none'
+      const known = [...servers.keys()].map((name) => JSON.stringify(name)).join(', ') || 'this file has none'
       say(`${path}.upstream`, JSON.stringify(model.upstream), `a name of upstreams: ${known}`)
     }
   }
   // The models that an upstream lists are not known yet.
   if (upstreams.some(({ serves }) => serves === 'all')) return wrong
-  const accepted = [...names.keys()].map((one) => JSON.stringify(one)).join(', ')
+  const accepted = [...names.keys()].map((name) => JSON.stringify(name)).join(', ')
   if (usual !== undefined && !names.has(usual)) say('default', JSON.stringify(usual), accepted)
   for (const [index, { fallbacks = [], ...model }] of models.entries()) {
     const own = new Set([model.name, ...(model.aliases ?? [])])
@@ -365,8 +365,8 @@ function checkTogether({ models = [], upstreams = [], default: usual }: ModelsFi
   return wrong
 }
 
-function isAddress(given: string): boolean {
-  const parsed = /^https?:\/\//.test(given) ? URL.parse(given) : null
+function isAddress(text: string): boolean {
+  const parsed = /^https?:\/\//.test(text) ? URL.parse(text) : null
   return parsed !== null && !parsed.username && !parsed.password && !parsed.search && !parsed.hash
 }
 
@@ -374,7 +374,7 @@ function modelFiles(): string {
   return 'builtin, hf:<org>/<repo>[:<quant or file>] or the path of a .gguf file'
 }
 
-function isFile(given: string): boolean {
-  if (given.startsWith('hf:')) return /^hf:[\w-][\w.-]*\/[\w-][\w.-]*(:[^:\s][^:]*)?$/.test(given)
-  return given !== '' && given !== 'none' && !given.includes('\0') && !/^[a-z][a-z0-9+.-]*:\/\//i.test(given)
+function isFile(text: string): boolean {
+  if (text.startsWith('hf:')) return /^hf:[\w-][\w.-]*\/[\w-][\w.-]*(:[^:\s][^:]*)?$/.test(text)
+  return text !== '' && text !== 'none' && !text.includes('\0') && !/^[a-z][a-z0-9+.-]*:\/\//i.test(text)
 }

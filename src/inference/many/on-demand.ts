@@ -31,10 +31,10 @@ interface OnDemandParts extends LocalModelParts {
 export type LoadedModel = Model
 
 /** A model of this machine that is loaded by the first request for it, and unloaded when others need its memory. */
-export function createOnDemandModel(entry: LocalEntry, parts: OnDemandParts): ListedModel {
-  const { room, bringing: bringParts, engineLog, supervision = usualSupervision, search, prompts } = parts
+export function createOnDemandModel(entry: LocalEntry, services: OnDemandParts): ListedModel {
+  const { room, bringing: bringParts, engineLog, supervision = usualSupervision, search, prompts } = services
   const { log } = bringParts
-  const settings = settingsOf(entry, parts.settings)
+  const settings = settingsOf(entry, services.settings)
   const names = [entry.name, ...(entry.aliases ?? [])]
   const created = Math.floor(Date.now() / 1000)
   const closing = new AbortController()
@@ -74,7 +74,7 @@ export function createOnDemandModel(entry: LocalEntry, parts: OnDemandParts): Li
     const { plan: options, header } = prepared
     const { machine, device } = memoryNeed(header, options)
     return {
-      need: parts.needOf({ machine: totalOf(machine), device: totalOf(device) }),
+      need: services.needOf({ machine: totalOf(machine), device: totalOf(device) }),
       open: (signal) => open(options, signal),
     }
   }
@@ -102,8 +102,8 @@ export function createOnDemandModel(entry: LocalEntry, parts: OnDemandParts): Li
       loading = undefined
       stay()
     }
-    const { log: _, ...quietly } = parts
-    const model = createLocalModel(engine, hasLoaded ? quietly : parts)
+    const { log: _, ...quietly } = services
+    const model = createLocalModel(engine, hasLoaded ? quietly : services)
     served = engine.model() ?? served
     hasLoaded = true
     return { thing: model, lost: lost.promise, close: () => model.close() }

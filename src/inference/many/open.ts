@@ -39,8 +39,8 @@ interface Entry {
 }
 
 /** The models of the file of HEDDLE_MODELS, which is read again when it changes. Rejects when the file cannot be used. */
-export async function openModels(settings: ManySettings, parts: ManyParts): Promise<Models> {
-  const { log, engineLog, environment, supervision, watchMs = 1_000 } = parts
+export async function openModels(settings: ManySettings, services: ManyParts): Promise<Models> {
+  const { log, engineLog, environment, supervision, watchMs = 1_000 } = services
   const path = settings.models
   const first = await readModels(path, environment)
   const { bound, look } = await memoryOfModels(settings)
@@ -49,8 +49,8 @@ export async function openModels(settings: ManySettings, parts: ManyParts): Prom
   let isUnified = false
   const search = {
     // Determined only once: less of the device's memory is free while a model is on it.
-    async find(...given: Parameters<typeof findDevice>) {
-      device ??= findDevice(...given)
+    async find(...args: Parameters<typeof findDevice>) {
+      device ??= findDevice(...args)
       const found = await device
       if (!('missing' in found)) {
         bounds.device = roomOn(found)
@@ -71,7 +71,7 @@ export async function openModels(settings: ManySettings, parts: ManyParts): Prom
     {
       bound: bounds,
       queue: settings.queue,
-      ...parts.room,
+      ...services.room,
     },
     {
       loaded(model, ms) {
@@ -97,7 +97,7 @@ export async function openModels(settings: ManySettings, parts: ManyParts): Prom
   const list: ModelList = {
     file: path,
     read_at: new Date().toISOString(),
-    trouble: null,
+    fault: null,
     get memory() {
       return { used: room.used.machine, bound }
     },
@@ -110,9 +110,9 @@ export async function openModels(settings: ManySettings, parts: ManyParts): Prom
   /** Keeps unchanged servers and connects new ones. */
   function serversOf(next: ModelsSpec): ListedServer[] {
     return next.upstreams.map(
-      (one) =>
-        servers.find(({ spec: known }) => isDeepStrictEqual(known, one)) ??
-        connectListedServer(one, settings, log),
+      (upstream) =>
+        servers.find(({ spec: known }) => isDeepStrictEqual(known, upstream)) ??
+        connectListedServer(upstream, settings, log),
     )
   }
 
@@ -121,14 +121,14 @@ export async function openModels(settings: ManySettings, parts: ManyParts): Prom
     const nextEntries = next.models.map((entry): Entry => {
       const behind = nextServers.find(({ spec: known }) => known.name === entry.upstream)
       const same = entries.find(
-        (one) => one.behind === behind && isDeepStrictEqual(one.entry, entry) && !one.model.isStuck(),
+        (old) => old.behind === behind && isDeepStrictEqual(old.entry, entry) && !old.model.isStuck(),
       )
       if (same !== undefined) return same
       const model = modelOf(entry, behind)
       return { entry, behind, model, all: withAdapters(model) }
     })
-    const removed = entries.filter((one) => !nextEntries.includes(one))
-    const added = nextEntries.filter((one) => !entries.includes(one))
+    const removed = entries.filter((entry) => !nextEntries.includes(entry))
+    const added = nextEntries.filter((entry) => !entries.includes(entry))
     for (const { model } of removed) retire(model.retire())
     for (const server of servers) if (!nextServers.includes(server)) retire(server.retire())
     servers = nextServers
@@ -177,11 +177,11 @@ export async function openModels(settings: ManySettings, parts: ManyParts): Prom
       await Promise.race([Promise.all(reached), closed])
       const { added, removed } = use(next, nextServers)
       list.read_at = new Date().toISOString()
-      list.trouble = null
+      list.fault = null
       log.info({ file: path, added, removed }, 'the list of models was read again')
     } catch (error) {
-      list.trouble = error instanceof Error ? error.message : String(error)
-      log.error({ file: path }, `the list of models stays as it was: ${list.trouble}`)
+      list.fault = error instanceof Error ? error.message : String(error)
+      log.error({ file: path }, `the list of models stays as it was: ${list.fault}`)
     }
   }
 

@@ -25,7 +25,7 @@ export interface ModelsSpec {
 
 /** No settings file and no key is longer. */
 const maxBytes = 4 * 1024 * 1024
-const mostOfKey = 64 * 1024
+const maxKeyBytes = 64 * 1024
 
 /** Only regular files: reading a pipe would block, and a device has no end. */
 async function textOf(path: string, most: number): Promise<string> {
@@ -65,7 +65,7 @@ export async function readModels(
     else {
       const from = resolve(folder, keyFile as string)
       files.push(from)
-      key = await textOf(from, mostOfKey).catch((error: unknown) => {
+      key = await textOf(from, maxKeyBytes).catch((error: unknown) => {
         wrong.push(`${where}.file: given ${from}, but ${reasonOf(error)}; accepted: a file with a key in it.`)
         return 'unread'
       })
@@ -84,13 +84,13 @@ export async function readModels(
     const path = `upstreams[${index}]`
     const shared = key && (await keyOf(key, `${path}.key`))
     const found: UpstreamSpec['addresses'] = []
-    for (const [at, given] of addresses.entries()) {
-      const one = typeof given === 'string' ? { url: given } : given
-      const own = one.key && (await keyOf(one.key, `${path}.addresses[${at}].key`))
+    for (const [at, address] of addresses.entries()) {
+      const entry = typeof address === 'string' ? { url: address } : address
+      const own = entry.key && (await keyOf(entry.key, `${path}.addresses[${at}].key`))
       const used = own ?? shared
       found.push({
-        url: one.url.replace(/\/+$/, ''),
-        weight: one.weight ?? 1,
+        url: entry.url.replace(/\/+$/, ''),
+        weight: entry.weight ?? 1,
         ...(used !== undefined && { key: used }),
       })
     }

@@ -6,11 +6,11 @@ import { ModelError } from './model-error.ts'
 
 /** Checks the adapters of the settings by their headers, before a model is loaded with them. Also returns their bytes. */
 export async function checkAdapters(
-  given: Config['lora'],
+  lora: Config['lora'],
   model: GgufHeader & { shownName: string; names: readonly string[] },
 ): Promise<{ adapters: Adapter[]; adapterBytes: number }> {
   let adapterBytes = 0
-  for (const { name, path } of given) {
+  for (const { name, path } of lora) {
     const refused = (why: string, accepted: string) =>
       new ModelError(`HEDDLE_LORA: given ${name}=${path}, ${why}; accepted: ${accepted}.`)
     if (model.names.includes(name)) {
@@ -28,5 +28,5 @@ export async function checkAdapters(
     }
     adapterBytes += header.fileBytes
   }
-  return { adapters: given.map(({ name, path }) => ({ name, file: path })), adapterBytes }
+  return { adapters: lora.map(({ name, path }) => ({ name, file: path })), adapterBytes }
 }

@@ -3,7 +3,7 @@ import { ModelError } from './model-error.ts'
 /** The order of preference when the setting names no quantization: good answers for their size. */
 const usual = ['Q4_K_M', 'Q4_K_S', 'Q5_K_M', 'Q4_0', 'Q8_0', 'Q6_K', 'F16', 'BF16']
 
-const part = /-(\d{5})-of-(\d{5})\.gguf$/i
+const splitName = /-(\d{5})-of-(\d{5})\.gguf$/i
 /** Projectors and importance matrices are stored next to models. */
 const companion = /(^|[/._-])(mmproj|imatrix)([/._-]|$)/i
 
@@ -19,10 +19,10 @@ export function chooseFile(repository: string, wanted: string | undefined, files
     const what = wanted === undefined ? 'several models and none of the usual kinds' : `no ${wanted}`
     throw new ModelError(`${repository} has ${what}; accepted after its name and a colon: ${listed(models)}.`)
   }
-  const [, , parts] = part.exec(found) ?? []
-  if (parts !== undefined) {
+  const [, , count] = splitName.exec(found) ?? []
+  if (count !== undefined) {
     throw new ModelError(
-      `${repository}: ${found} is one of ${Number(parts)} files of a split model; accepted: models in one file (${listed(models)}).`,
+      `${repository}: ${found} is one of ${Number(count)} files of a split model; accepted: models in one file (${listed(models)}).`,
     )
   }
   return found
@@ -52,7 +52,7 @@ function names(path: string, quantization: string): boolean {
 }
 
 function listed(files: readonly string[]): string {
-  const single = files.filter((path) => !part.test(path))
+  const single = files.filter((path) => !splitName.test(path))
   if (single.length === 0) return 'none of them is here'
   const shown = single.slice(0, 20).join(', ')
   return single.length > 20 ? `${shown} and ${single.length - 20} more` : shown

@@ -4,13 +4,13 @@ import type { FileHandle } from 'node:fs/promises'
 export class GgufError extends Error {}
 
 /** The size of one read, and of the longest value that can be read. */
-const longestTaken = 256 * 1024
+const maxReadBytes = 256 * 1024
 
 export type FileBytes = ReturnType<typeof fileBytes>
 
 /** A file read from its beginning, in pieces of one size, so that no length in the file decides how much memory is used. */
 export function fileBytes(file: FileHandle, size: number) {
-  const piece = Buffer.allocUnsafe(longestTaken)
+  const piece = Buffer.allocUnsafe(maxReadBytes)
   let start = 0
   let end = 0
   let position = 0
@@ -25,7 +25,7 @@ export function fileBytes(file: FileHandle, size: number) {
   }
 
   async function take(length: number): Promise<Buffer> {
-    if (length > longestTaken) throw new GgufError(`it has a text of ${length} bytes`)
+    if (length > maxReadBytes) throw new GgufError(`it has a text of ${length} bytes`)
     await fill(length)
     const found = piece.subarray(position - start, position - start + length)
     position += length

@@ -22,11 +22,11 @@ type ModelSource =
 export type LocalSource = Exclude<ModelSource, { kind: 'none' | 'upstream' }>
 
 /** Parses a value that the settings have already validated. */
-export function sourceOf(given: string): ModelSource {
-  if (given === 'none' || given === 'builtin') return { kind: given }
-  if (/^https?:\/\//.test(given)) return { kind: 'upstream', url: given.replace(/\/+$/, '') }
-  if (!given.startsWith('hf:')) return { kind: 'file', path: given }
-  const [repository = '', wanted] = given.slice(3).split(':')
+export function sourceOf(setting: string): ModelSource {
+  if (setting === 'none' || setting === 'builtin') return { kind: setting }
+  if (/^https?:\/\//.test(setting)) return { kind: 'upstream', url: setting.replace(/\/+$/, '') }
+  if (!setting.startsWith('hf:')) return { kind: 'file', path: setting }
+  const [repository = '', wanted] = setting.slice(3).split(':')
   return { kind: 'hub', repository, wanted }
 }
 

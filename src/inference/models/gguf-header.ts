@@ -131,7 +131,7 @@ function factsOf(values: ReadonlyMap<string, Value>) {
     tokenizer: textIn(values, 'tokenizer.ggml.model'),
     template: textIn(values, 'tokenizer.chat_template'),
     /** The number of files into which the model is split. */
-    parts: numberIn(values, 'split.count') ?? 1,
+    fileCount: numberIn(values, 'split.count') ?? 1,
   }
 }
 

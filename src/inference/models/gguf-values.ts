@@ -20,7 +20,7 @@ const textType = 8
 const listType = 9
 
 /** Only lists up to this length are summed: they have one number for each layer. */
-const longestSum = 4096
+const maxSummed = 4096
 
 async function readValue(bytes: FileBytes, type: number, wanted: boolean): Promise<Value> {
   if (type === textType) return readText(bytes, wanted)
@@ -39,7 +39,7 @@ async function listOf(bytes: FileBytes): Promise<Value> {
   }
   const scalar = scalars[type]
   if (scalar === undefined) throw new GgufError(`it has a list of the unknown type ${type}`)
-  if (length > longestSum) {
+  if (length > maxSummed) {
     bytes.skip(length * scalar.bytes)
     return { length, sum: 0 }
   }
@@ -67,23 +67,23 @@ const texts = [
 ]
 
 /** Of keys and of tensors. */
-const longestName = 65_535
+const maxNameBytes = 65_535
 /** No key that is read later is longer. */
-const longestKept = 256
+const maxKeyLength = 256
 
 export async function readValues(bytes: FileBytes, count: number): Promise<Map<string, Value>> {
   const values = new Map<string, Value>()
   for (let n = 0; n < count; n++) {
     const key = await readName(bytes)
     const value = await readValue(bytes, await bytes.u32(), texts.includes(key))
-    if (key.length <= longestKept) values.set(key, value)
+    if (key.length <= maxKeyLength) values.set(key, value)
   }
   return values
 }
 
 export async function readName(bytes: FileBytes): Promise<string> {
   const length = await bytes.u64()
-  if (length > longestName) throw new GgufError(`it has a name of ${length} bytes`)
+  if (length > maxNameBytes) throw new GgufError(`it has a name of ${length} bytes`)
   return (await bytes.take(length)).toString('utf8')
 }
 

@@ -44,7 +44,7 @@ export async function listHubFiles(hub: Hub, repository: string, signal: AbortSi
 
 /** A path that cannot leave its target folder. */
 function isPlainPath(path: string): boolean {
-  return path.split('/').every((part) => /^[^\\:*?"<>|\p{Cc}]{1,255}$/u.test(part) && !/^\.+$/.test(part))
+  return path.split('/').every((name) => /^[^\\:*?"<>|\p{Cc}]{1,255}$/u.test(name) && !/^\.+$/.test(name))
 }
 
 async function listingIn(response: Response, repository: string): Promise<z.output<typeof Listing>> {

@@ -18,7 +18,7 @@ export interface Machine {
 export async function inspectMachine(root = '/'): Promise<Machine> {
   const [limits, cores] = await Promise.all([groupLimits(root), physicalCores(root)])
   const free = { freeMemory: freemem(), boundBy: 'this machine' }
-  const tightest = limits.reduce((least, one) => (one.freeMemory < least.freeMemory ? one : least), free)
+  const tightest = limits.reduce((least, next) => (next.freeMemory < least.freeMemory ? next : least), free)
   return { ...tightest, cores }
 }
 

@@ -5,7 +5,7 @@ export interface MemoryNeed {
   weights: number
   cache: number
   /** Prompts kept outside of the context. */
-  kept: number
+  prompts: number
   /** Buffers of the engine. */
   work: number
 }
@@ -62,20 +62,20 @@ export function memoryNeed(
     machine: {
       weights: weights - share * layerBytes + adapterBytes,
       cache: (1 - share) * cache,
-      kept: promptCache,
+      prompts: promptCache,
       work: processBytes + buffers,
     },
     device: {
       weights: share * layerBytes + output,
       cache: share * cache,
-      kept: 0,
+      prompts: 0,
       work: gpuLayers > 0 ? buffers : 0,
     },
   }
 }
 
-export function totalOf({ weights, cache, kept, work }: MemoryNeed): number {
-  return weights + cache + kept + work
+export function totalOf({ weights, cache, prompts, work }: MemoryNeed): number {
+  return weights + cache + prompts + work
 }
 
 export function shownBytes(bytes: number): string {

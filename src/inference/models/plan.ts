@@ -115,13 +115,13 @@ async function chooseDevice(
 
 /** Refuses a GGUF file that is neither a model that writes text nor one that pools. */
 export function checkFitness(shownName: string, header: GgufHeader): ModelTask {
-  const { architecture, type, tokenizer, vocabulary, parts, context, parameters, labels, pairTemplate } =
+  const { architecture, type, tokenizer, vocabulary, fileCount, context, parameters, labels, pairTemplate } =
     header
   const refused = (why: string, accepted = 'a model that writes text, or one that pools') =>
     new ModelError(`${shownName} cannot be served: ${why}; accepted: ${accepted}.`)
-  if (parts > 1) {
+  if (fileCount > 1) {
     throw refused(
-      `it is one of ${parts} files of a split model`,
+      `it is one of ${fileCount} files of a split model`,
       'models in one file (llama-gguf-split --merge)',
     )
   }

@@ -54,37 +54,37 @@ const poolingWishes: typeof wishes = [
 ]
 
 /** Nothing else runs meanwhile: a longer text would take most of a minute on a CPU. */
-const longestOnCpu = 2048
+const maxOnCpu = 2048
 
 /** Chooses how a model is run on this machine; refuses what does not fit. */
 export function chooseSizes(
   shownName: string,
   header: GgufHeader,
-  given: SizesGiven,
+  asked: SizesGiven,
   machine: Machine,
   adapterBytes = 0,
 ): Sizes & { threads: number } {
-  if (given.context > header.context) {
+  if (asked.context > header.context) {
     throw new ModelError(
-      `HEDDLE_CONTEXT: given ${given.context}; ${shownName} was trained for ${header.context} tokens; accepted: at most that.`,
+      `HEDDLE_CONTEXT: given ${asked.context}; ${shownName} was trained for ${header.context} tokens; accepted: at most that.`,
     )
   }
   const pools = header.pooling !== undefined
-  const { model = '', prompt_cache = 'auto', flash_attention = 'auto' } = given
-  const kv = kvOf(given, chosenKvTypes({ ...given, model, flash_attention }, machine.device === undefined))
+  const { model = '', prompt_cache = 'auto', flash_attention = 'auto' } = asked
+  const kv = kvOf(asked, chosenKvTypes({ ...asked, model, flash_attention }, machine.device === undefined))
   checkKvTypes(shownName, header, kv, flash_attention)
   const readsAtOnce = pools && !readsInPieces(header)
   const candidates = (pools ? poolingWishes : wishes).map(([parallel, length]) => {
-    const context = given.context || Math.min(length, header.context)
+    const context = asked.context || Math.min(length, header.context)
     const sizes = {
-      parallel: pools ? parallel : given.parallel || parallel,
+      parallel: pools ? parallel : asked.parallel || parallel,
       context,
-      batch: readsAtOnce ? context : given.batch || usualBatch,
+      batch: readsAtOnce ? context : asked.batch || usualBatch,
       promptCache: pools || prompt_cache === 'auto' ? 0 : prompt_cache,
       kv,
       adapterBytes,
     }
-    return { ...sizes, gpuLayers: gpuLayersOf(header, given, sizes, machine.device) }
+    return { ...sizes, gpuLayers: gpuLayersOf(header, asked, sizes, machine.device) }
   })
   const room = roomForCache(header, machine)
   const perToken = cacheBytesOfToken(header, kv)
@@ -93,15 +93,15 @@ export function chooseSizes(
   const isOnGpu = ({ gpuLayers }: Sizes) => gpuLayers === layersOf(header)
   const sizes =
     // A shorter context on the GPU is much faster than a longer one that leaves layers to the CPU.
-    candidates.find((one) => isOnGpu(one) && isGood(one)) ??
-    candidates.find((one) => isGood(one) && !(readsAtOnce && !given.context && one.context > longestOnCpu)) ??
+    candidates.find((fit) => isOnGpu(fit) && isGood(fit)) ??
+    candidates.find((fit) => isGood(fit) && !(readsAtOnce && !asked.context && fit.context > maxOnCpu)) ??
     (candidates.at(-1) as Sizes)
-  const [shortage] = given.memory_check ? shortages(header, sizes, machine) : []
+  const [shortage] = asked.memory_check ? shortages(header, sizes, machine) : []
   if (shortage !== undefined) throw doesNotFit(shownName, sizes, shortage)
   const threads = header.parameters < tinyParameters || isOnGpu(sizes) ? 1 : machine.cores
   const promptCache =
     pools || prompt_cache !== 'auto' ? sizes.promptCache : usualPromptCache(header, sizes, machine)
-  return { ...sizes, promptCache, threads: given.threads || threads }
+  return { ...sizes, promptCache, threads: asked.threads || threads }
 }
 
 function kvOf({ kv_keys: keys = 'auto', kv_values: values = 'auto' }: SizesGiven, chosen: KvTypes): KvTypes {
@@ -169,7 +169,7 @@ function shortages(header: GgufHeader, sizes: Sizes, { freeMemory, boundBy, devi
     ? {
         weights: need.machine.weights + need.device.weights,
         cache: need.machine.cache + need.device.cache,
-        kept: need.machine.kept,
+        prompts: need.machine.prompts,
         work: need.machine.work + need.device.work,
       }
     : need.machine
@@ -182,13 +182,13 @@ function shortages(header: GgufHeader, sizes: Sizes, { freeMemory, boundBy, devi
 
 function doesNotFit(shownName: string, { context, parallel, gpuLayers }: Sizes, shortage: Shortage) {
   const { need, owner, free, accepted } = shortage
-  const kept = need.kept > 0 ? `prompt cache ${shownBytes(need.kept)}, ` : ''
-  const part = gpuLayers > 0 ? ` with ${gpuLayers} layers on the GPU` : ''
+  const prompts = need.prompts > 0 ? `prompt cache ${shownBytes(need.prompts)}, ` : ''
+  const layers = gpuLayers > 0 ? ` with ${gpuLayers} layers on the GPU` : ''
   return new ModelError(
-    `${shownName} does not fit${part}: it needs about ${shownBytes(totalOf(need))} (weights ${shownBytes(need.weights)}, ` +
-      `${parallel} × ${context} tokens of context ${shownBytes(need.cache)}, ${kept}work space ${shownBytes(need.work)}) and ` +
+    `${shownName} does not fit${layers}: it needs about ${shownBytes(totalOf(need))} (weights ${shownBytes(need.weights)}, ` +
+      `${parallel} × ${context} tokens of context ${shownBytes(need.cache)}, ${prompts}work space ${shownBytes(need.work)}) and ` +
       `${owner} has ${shownBytes(free)} free; accepted: ${accepted}, or ` +
-      `less ${need.kept > 0 ? 'HEDDLE_PROMPT_CACHE, ' : ''}HEDDLE_CONTEXT, HEDDLE_PARALLEL or HEDDLE_BATCH (HEDDLE_MEMORY_CHECK=off tries anyway).`,
+      `less ${need.prompts > 0 ? 'HEDDLE_PROMPT_CACHE, ' : ''}HEDDLE_CONTEXT, HEDDLE_PARALLEL or HEDDLE_BATCH (HEDDLE_MEMORY_CHECK=off tries anyway).`,
     { isTemporary: true },
   )
 }

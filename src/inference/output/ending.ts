@@ -31,7 +31,7 @@ type EndCheck = (tokens: readonly number[], isHeld?: boolean) => End | undefined
 
 export function createEndCheck(ending: Ending, ends: EndTokens, maxTokens: number): EndCheck {
   const repeats = ending.repetition && createRepetition(ending.repetition, maxTokens)
-  const given = new Set(ending.stopTokens)
+  const requested = new Set(ending.stopTokens)
   return (tokens, isHeld = false) => {
     // Called even while it does not count yet, because it keeps track of earlier tokens.
     const repeated = repeats?.(tokens) ?? false
@@ -39,7 +39,7 @@ export function createEndCheck(ending: Ending, ends: EndTokens, maxTokens: numbe
     if (token === undefined) return undefined
     if (tokens.length >= ending.minTokens) {
       const stop = ends.get(token)
-      if (stop !== undefined && (!isHeld || given.has(token))) return { reason: 'stop', stop }
+      if (stop !== undefined && (!isHeld || requested.has(token))) return { reason: 'stop', stop }
     }
     if (tokens.length >= maxTokens) return { reason: 'length', stop: null }
     if (repeated && tokens.length >= ending.minTokens) {

@@ -17,15 +17,15 @@ export function createThinking(plan: ThinkingPlan, vocabulary: Vocabulary, shown
   const longest = Math.max(...ends.map((end) => end.length))
   let state: 'begins' | 'open' | 'over' = plan.isOpen ? 'open' : 'begins'
   /** The end of the text, which may become the mark that is searched for. */
-  let said = ''
+  let tail = ''
   let thought = 0
   let forced = 0
   /** Missing bytes of the last character. */
   let missing = 0
 
   function hasBegun(end: string): boolean {
-    for (let length = Math.min(end.length, said.length); length > 0; length--) {
-      if (said.endsWith(end.slice(0, length))) return true
+    for (let length = Math.min(end.length, tail.length); length > 0; length--) {
+      if (tail.endsWith(end.slice(0, length))) return true
     }
     return false
   }
@@ -52,18 +52,18 @@ export function createThinking(plan: ThinkingPlan, vocabulary: Vocabulary, shown
         return
       }
       for (const byte of vocabulary.bytes(token)) missing = missingAfter(missing, byte)
-      said += text.push(token, false).text
+      tail += text.push(token, false).text
       if (state === 'open') {
         thought++
-        if (ends.some((end) => said.includes(end))) state = 'over'
-        else said = said.slice(said.length - Math.min(said.length, longest))
+        if (ends.some((end) => tail.includes(end))) state = 'over'
+        else tail = tail.slice(tail.length - Math.min(tail.length, longest))
         return
       }
       // An answer that begins with anything else has no thought.
-      const begun = said.trimStart()
+      const begun = tail.trimStart()
       if (begun.startsWith(open)) {
         state = 'open'
-        said = begun.slice(open.length)
+        tail = begun.slice(open.length)
       } else if (!open.startsWith(begun)) state = 'over'
     },
   }

@@ -7,13 +7,13 @@ export interface Bounds {
   /** Processor time for one rendering. */
   limitMs: number
   /** Characters of any text, the whole prompt included. */
-  longestText: number
+  maxTextLength: number
   /** Entries of any list. */
-  longestList: number
+  maxListLength: number
 }
 
 /** The most entries of `range()`, as in Jinja's own sandbox. */
-const longestRange = 100_000
+const maxRangeLength = 100_000
 
 /** Reading the processor time costs more than reading the clock, so it is read only this often. */
 const betweenChecksMs = 5
@@ -34,7 +34,7 @@ class BoundedInterpreter extends PythonInterpreter {
   }
 
   override evaluate(node: Node | undefined, environment: Environment): Value {
-    const { limitMs, longestText, longestList } = this.#bounds
+    const { limitMs, maxTextLength, maxListLength } = this.#bounds
     const now = performance.now()
     if (now - this.#checkedAt > betweenChecksMs) {
       this.#checkedAt = now
@@ -44,11 +44,11 @@ class BoundedInterpreter extends PythonInterpreter {
     const value = super.evaluate(node, environment)
     // The filter `first` of an empty list returns undefined.
     const inner = value?.value
-    if (typeof inner === 'string' && inner.length > longestText) {
-      throw new BudgetExceededError(`${longestText} characters`)
+    if (typeof inner === 'string' && inner.length > maxTextLength) {
+      throw new BudgetExceededError(`${maxTextLength} characters`)
     }
-    if (Array.isArray(inner) && inner.length > longestList)
-      throw new BudgetExceededError(`${longestList} entries of a list`)
+    if (Array.isArray(inner) && inner.length > maxListLength)
+      throw new BudgetExceededError(`${maxListLength} entries of a list`)
     return value
   }
 }
@@ -57,7 +57,7 @@ function range(start: number, end?: number, step = 1): number[] {
   const [from, to] = end === undefined ? [0, start] : [start, end]
   if (!(Math.abs(step) >= 1)) throw new Error('range() needs a step that is not zero')
   const length = Math.max(0, Math.ceil((to - from) / step))
-  if (length > longestRange) throw new BudgetExceededError(`${longestRange} entries of range()`)
+  if (length > maxRangeLength) throw new BudgetExceededError(`${maxRangeLength} entries of range()`)
   return Array.from({ length }, (_, index) => from + index * step)
 }
 
@@ -101,7 +101,7 @@ const builtIn = {
 }
 
 /** Called with a mapping, with members by name, or with both. */
-const dict = callable((given) => object(new Map(given.filter(isObject).flatMap(({ value }) => [...value]))))
+const dict = callable((args) => object(new Map(args.filter(isObject).flatMap(({ value }) => [...value]))))
 
 /** Throws BudgetExceededError, or the error that the template raises. */
 export function renderBounded(program: Node, variables: Record<string, unknown>, bounds: Bounds): string {

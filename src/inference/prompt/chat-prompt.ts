@@ -53,12 +53,12 @@ export async function formatOf(
   prompts: Prompts,
   { template: own, tokens }: ServedModel,
   tenant: string,
-  { template: given }: Pick<Conversation, 'template'>,
+  { template: requested }: Pick<Conversation, 'template'>,
   signal: AbortSignal,
 ): Promise<AnswerFormat> {
-  const template = given || own
+  const template = requested || own
   if (template === undefined) throw refuse('no_chat_template', { field: 'chat_template' })
-  return prompts.formatOf(tenant, template, tokens, signal, given ? 'request' : 'model')
+  return prompts.formatOf(tenant, template, tokens, signal, requested ? 'request' : 'model')
 }
 
 /** The messages as rendered by the template. */
@@ -71,12 +71,12 @@ export async function renderConversation(
   signal: AbortSignal,
 ): Promise<ChatPrompt> {
   const template = conversation.template || served.template
-  const given = conversationOf(conversation.messages)
+  const original = conversationOf(conversation.messages)
   if (template === undefined) throw refuse('no_chat_template', { field: 'chat_template' })
   const tools = conversation.tools?.map(toolOf) ?? []
   const { messages, takesTools } = adaptConversation(
     format,
-    given,
+    original,
     tools.map(({ function: tool }) => writeJson(tool)),
     conversation.mayCall,
   )
@@ -111,17 +111,17 @@ function freeMark(texts: readonly string[]): string {
  * take precedence over variables of the same name, unless they are null.
  */
 function variablesOf(
-  given: Conversation,
+  conversation: Conversation,
   { tokens }: ServedModel,
   { reasoning }: AnswerFormat,
   tools: readonly ReturnType<typeof toolOf>[],
 ): string {
-  const { documents, reasoningEffort, variables } = given
+  const { documents, reasoningEffort, variables } = conversation
   // Templates test whether tools and documents are none, so they are always set.
   const defaults = { bos_token: tokens.bos, eos_token: tokens.eos, tools: null, documents: null }
   const fields = {
-    add_generation_prompt: given.addGenerationPrompt,
-    continue_final_message: given.continueFinal,
+    add_generation_prompt: conversation.addGenerationPrompt,
+    continue_final_message: conversation.continueFinal,
     ...(tools.length > 0 && { tools }),
     ...(documents && { documents }),
     // Muse uses another name.
@@ -130,7 +130,7 @@ function variablesOf(
       reasoning_strength: reasoningEffort,
     }),
   }
-  const thinks = thinkingAsked(given)
+  const thinks = thinkingAsked(conversation)
   const switches = thinks === undefined ? {} : reasoning?.switches[thinks ? 'on' : 'off']
   const texts = [writeJson({ ...defaults, ...switches }), variables?.text ?? '{}', writeJson(fields)]
   // If a name occurs twice, the last one counts.

@@ -39,22 +39,22 @@ export interface Message {
 }
 
 /** Throws a refusal with the path if a message contains something that templates cannot handle. */
-export function conversationOf(given: readonly GivenMessage[]): Message[] {
-  return given.map((message, index) => messageOf(message, `messages.${index}`))
+export function conversationOf(messages: readonly GivenMessage[]): Message[] {
+  return messages.map((message, index) => messageOf(message, `messages.${index}`))
 }
 
-function messageOf(given: GivenMessage, path: string): Message {
-  const { role, name, tool_calls, tool_call_id } = given
-  const reasoning = given.reasoning ?? given.reasoning_content
+function messageOf(message: GivenMessage, path: string): Message {
+  const { role, name, tool_calls, tool_call_id } = message
+  const reasoning = message.reasoning ?? message.reasoning_content
   return {
     role,
-    content: contentOf(given.content, `${path}.content`),
+    content: contentOf(message.content, `${path}.content`),
     ...(name != null && { name }),
     ...(tool_call_id != null && { tool_call_id }),
     ...(tool_calls?.length && {
       tool_calls: tool_calls.map((call, index) => toolCallOf(call, `${path}.tool_calls.${index}`)),
     }),
-    ...(reasoning != null && thoughtOf(reasoning, given)),
+    ...(reasoning != null && thoughtOf(reasoning, message)),
   }
 }
 
@@ -68,7 +68,7 @@ function thoughtOf(reasoning: string, { content, tool_calls }: GivenMessage) {
 function contentOf(content: GivenMessage['content'], path: string): Message['content'] {
   if (content == null) return ''
   if (typeof content === 'string') return content
-  return content.map((part, index) => textOf(part, `${path}.${index}`))
+  return content.map((entry, index) => textOf(entry, `${path}.${index}`))
 }
 
 /** The member with the text of a part, by the part's type. */
@@ -81,9 +81,9 @@ const textMembers: Record<string, string> = {
 }
 const accepted = Object.keys(textMembers).join(', ')
 
-function textOf(part: string | GivenPart, path: string): string {
-  if (typeof part === 'string') return part
-  const type = part.type ?? typeByMember(part)
+function textOf(entry: string | GivenPart, path: string): string {
+  if (typeof entry === 'string') return entry
+  const type = entry.type ?? typeByMember(entry)
   const member = Object.hasOwn(textMembers, type) ? textMembers[type] : undefined
   if (member === undefined) {
     throw refuse('invalid_value', {
@@ -92,14 +92,14 @@ function textOf(part: string | GivenPart, path: string): string {
       accepted,
     })
   }
-  const text = part[member]
+  const text = entry[member]
   if (typeof text === 'string') return text
   throw refuse('invalid_value', { field: `${path}.${member}`, given: 'nothing', accepted: 'a text' })
 }
 
 /** A part may come without its type: {"image_url": "…"}. */
-function typeByMember(part: GivenPart): string {
-  return Object.keys(part).find((name) => name !== 'type' && part[name] != null) ?? 'none'
+function typeByMember(entry: GivenPart): string {
+  return Object.keys(entry).find((name) => name !== 'type' && entry[name] != null) ?? 'none'
 }
 
 function toolCallOf({ id, type, function: { name, arguments: text } }: GivenToolCall, path: string) {

@@ -6,9 +6,9 @@ import type { Message } from './conversation.ts'
  * Rewrites a conversation for a template without calls: calls become text in the format of Hermes, and results become
  * user messages.
  */
-export function messagesWithoutCalls(given: readonly Message[]): Message[] {
+export function messagesWithoutCalls(conversation: readonly Message[]): Message[] {
   const messages: Message[] = []
-  for (const message of given) {
+  for (const message of conversation) {
     const last = messages.at(-1)
     if (message.role !== 'tool') messages.push(withCallsAsText(message))
     // Many templates require alternating turns.
@@ -45,26 +45,26 @@ function instructions(tools: readonly string[], format: CallFormat): string {
 }
 
 /** An example of a call. */
-function exampleOf({ open, mid, close, arguments: given, counter }: CallFormat): string {
+function exampleOf({ open, mid, close, arguments: form, counter }: CallFormat): string {
   const text = (literal: Literal) =>
     literal
-      .map((part) => {
-        if (typeof part === 'string') return part
-        return part.hole === 'counter' ? String(counter?.from ?? 0) : 'abcdefghi'
+      .map((piece) => {
+        if (typeof piece === 'string') return piece
+        return piece.hole === 'counter' ? String(counter?.from ?? 0) : 'abcdefghi'
       })
       .join('')
-  return `${text(open)}NAME${text(mid)}${exampleArguments(given)}${text(close)}`
+  return `${text(open)}NAME${text(mid)}${exampleArguments(form)}${text(close)}`
 }
 
-function exampleArguments(given: CallFormat['arguments']): string {
-  if (given.kind === 'python') return 'KEY="VALUE"'
-  if (given.kind === 'elements') return `${given.prefix}<KEY>VALUE${given.prefix}</KEY>`
-  if (given.kind === 'tagged') {
-    const { before, mid, after } = given.values.string
-    return `${given.head}${before}KEY${mid}VALUE${after}${given.tail}`
+function exampleArguments(form: CallFormat['arguments']): string {
+  if (form.kind === 'python') return 'KEY="VALUE"'
+  if (form.kind === 'elements') return `${form.prefix}<KEY>VALUE${form.prefix}</KEY>`
+  if (form.kind === 'tagged') {
+    const { before, mid, after } = form.values.string
+    return `${form.head}${before}KEY${mid}VALUE${after}${form.tail}`
   }
   const json = '{"KEY": "VALUE"}'
-  return given.isQuoted ? JSON.stringify(json) : json
+  return form.isQuoted ? JSON.stringify(json) : json
 }
 
 function beginningWith(messages: Message[], text: string, takesSystem: boolean): Message[] {
@@ -94,20 +94,20 @@ export function withCallsAsText(
 ): Message {
   const { tool_calls: calls, ...rest } = message
   if (calls === undefined) return rest
-  const literal = (parts: Literal) => parts.filter((part) => typeof part === 'string').join('')
-  const texts = calls.map(({ function: { name, arguments: given } }) => {
+  const literal = (pieces: Literal) => pieces.filter((piece) => typeof piece === 'string').join('')
+  const texts = calls.map(({ function: { name, arguments: args } }) => {
     const written =
-      form.kind === 'python' ? keywordsOf(given) : typeof given === 'string' ? given : JSON.stringify(given)
+      form.kind === 'python' ? keywordsOf(args) : typeof args === 'string' ? args : JSON.stringify(args)
     return `${JSON.stringify(name).slice(1, -1)}${literal(mid)}${written}`
   })
-  const said = textOf(message)
+  const content = textOf(message)
   const all = `${literal(open)}${texts.join(literal(gap))}${literal(close)}`
-  return { ...rest, content: said === '' ? all : `${said}\n${all}` }
+  return { ...rest, content: content === '' ? all : `${content}\n${all}` }
 }
 
-function keywordsOf(given: object | string): string {
-  if (typeof given === 'string') return given
-  return Object.entries(given)
+function keywordsOf(args: object | string): string {
+  if (typeof args === 'string') return args
+  return Object.entries(args)
     .map(([key, value]) => `${key}=${pythonOf(value)}`)
     .join(', ')
 }
@@ -118,7 +118,7 @@ function pythonOf(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(pythonOf).join(', ')}]`
   if (typeof value !== 'object' || value instanceof JsonNumber) return JSON.stringify(value)
   return `{${Object.entries(value)
-    .map(([key, one]) => `${JSON.stringify(key)}: ${pythonOf(one)}`)
+    .map(([key, member]) => `${JSON.stringify(key)}: ${pythonOf(member)}`)
     .join(', ')}}`
 }
 

@@ -52,21 +52,21 @@ function createFinder(names: readonly string[]): (text: string, mark: string) =>
   }
   const longest = Math.max(...long.map((name) => name.length)) - 1
   return (text, mark) => {
-    const places: number[] = []
+    const positions: number[] = []
     // matchAll would compile the expression anew for each text.
     begins.lastIndex = 0
     for (let found = begins.exec(text); found !== null; found = begins.exec(text)) {
-      places.push(found.index)
+      positions.push(found.index)
       begins.lastIndex = found.index + 1
     }
     for (let length = Math.min(longest, text.length); length > 0; length--) {
-      if (begun.has(text.slice(-length))) places.push(text.length - length)
+      if (begun.has(text.slice(-length))) positions.push(text.length - length)
     }
-    if (places.length === 0) return text
+    if (positions.length === 0) return text
     let hidden = ''
     let from = 0
-    for (const place of places.sort((one, other) => one - other)) {
-      const to = place + ((text.codePointAt(place) ?? 0) > 0xffff ? 2 : 1)
+    for (const position of positions.sort((a, b) => a - b)) {
+      const to = position + ((text.codePointAt(position) ?? 0) > 0xffff ? 2 : 1)
       hidden += text.slice(from, to) + mark
       from = to
     }
@@ -86,9 +86,9 @@ export function hiddenMessage(message: Message, hiding: Hiding): Message {
 /** Applied to every text in the value, including names of members. */
 export function hiddenValue(value: unknown, hiding: Hiding): unknown {
   if (typeof value === 'string') return hiddenText(value, hiding)
-  if (Array.isArray(value)) return value.map((one) => hiddenValue(one, hiding))
+  if (Array.isArray(value)) return value.map((entry) => hiddenValue(entry, hiding))
   if (typeof value !== 'object' || value === null || value instanceof JsonNumber) return value
   return Object.fromEntries(
-    Object.entries(value).map(([name, one]) => [hiddenText(name, hiding), hiddenValue(one, hiding)]),
+    Object.entries(value).map(([name, member]) => [hiddenText(name, hiding), hiddenValue(member, hiding)]),
   )
 }

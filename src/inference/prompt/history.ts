@@ -16,11 +16,11 @@ interface AdaptedConversation {
  */
 export function adaptConversation(
   { calls, proof, history }: AnswerFormat,
-  given: Message[],
+  original: Message[],
   tools: readonly string[],
   mayCall = true,
 ): AdaptedConversation {
-  const joined = history?.systemMessages === 'one' ? withOneSystemMessage(given, joinedTexts) : given
+  const joined = history?.systemMessages === 'one' ? withOneSystemMessage(original, joinedTexts) : original
   const isPlain = tools.length === 0 && !joined.some(({ role, tool_calls }) => role === 'tool' || tool_calls)
   if (isPlain) return { messages: joined, takesTools: true }
   const ordered = withResultsInOrder(joined)
@@ -66,15 +66,15 @@ function withResultsInOrder(messages: Message[]): Message[] {
     if (calls === undefined) continue
     const results: Message[] = []
     while (messages[at]?.role === 'tool') results.push(messages[at++] as Message)
-    const place = (result: Message) => {
+    const callIndex = (result: Message) => {
       const found = calls.findIndex(({ id }) => id !== undefined && id === result.tool_call_id)
       return found === -1 ? calls.length : found
     }
-    const sorted = results.every((result) => place(result) < calls.length)
-      ? results.toSorted((a, b) => place(a) - place(b))
+    const sorted = results.every((result) => callIndex(result) < calls.length)
+      ? results.toSorted((a, b) => callIndex(a) - callIndex(b))
       : results
     for (const [index, result] of sorted.entries()) {
-      const name = result.name ?? (calls[place(result)] ?? calls[index])?.function.name
+      const name = result.name ?? (calls[callIndex(result)] ?? calls[index])?.function.name
       ordered.push(name === undefined ? result : { ...result, name })
     }
   }

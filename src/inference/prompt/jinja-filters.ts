@@ -28,19 +28,19 @@ const maxInRow = 1_000_000
 /** Filters of Jinja2 that the library lacks, entirely or for some values. */
 export const filters: Record<string, Filter> = {
   ...scalarFilters,
-  join(value, given) {
-    const attribute = argument(given, 1, 'attribute')
+  join(value, args) {
+    const attribute = argument(args, 1, 'attribute')
     const entries = entriesOf(value)?.map((entry) => shown(attribute ? attributeOf(entry, attribute) : entry))
-    const separator = argument(given, 0, 'd')
+    const separator = argument(args, 0, 'd')
     return entries && text(entries.join(separator ? shown(separator) : ''))
   },
   min: (value) => extreme(value, (order) => order < 0),
   max: (value) => extreme(value, (order) => order > 0),
-  sum(value, given) {
-    const attribute = argument(given, 0, 'attribute')
+  sum(value, args) {
+    const attribute = argument(args, 0, 'attribute')
     const entries = entriesOf(value)?.map((entry) => (attribute ? attributeOf(entry, attribute) : entry))
     if (entries === undefined) return undefined
-    const start = argument(given, 1, 'start')
+    const start = argument(args, 1, 'start')
     if (start && isList(start))
       return list([...start.value, ...entries.flatMap((entry) => entriesOf(entry) ?? [])])
     if (start) entries.push(start)
@@ -49,12 +49,11 @@ export const filters: Record<string, Filter> = {
   },
   list: (value) => list([...(entriesOf(value) ?? [])]),
   length: (value) => (isText(value) ? number([...value.value].length) : undefined),
-  count: (value, given, apply) => apply('length', value, given),
-  d: (value, given, apply) => apply('default', value, given),
-  default(value, given) {
-    const isReplaced =
-      isMissing(value) || (isTrue(argument(given, 1, 'boolean') ?? missing) && !isTrue(value))
-    return isReplaced ? (argument(given, 0, 'default_value') ?? text('')) : value
+  count: (value, args, apply) => apply('length', value, args),
+  d: (value, args, apply) => apply('default', value, args),
+  default(value, args) {
+    const isReplaced = isMissing(value) || (isTrue(argument(args, 1, 'boolean') ?? missing) && !isTrue(value))
+    return isReplaced ? (argument(args, 0, 'default_value') ?? text('')) : value
   },
   first: (value) => entriesOf(value)?.at(0),
   last: (value) => entriesOf(value)?.at(-1),
@@ -71,25 +70,25 @@ export const filters: Record<string, Filter> = {
       ),
     )
   },
-  dictsort(value, given) {
+  dictsort(value, args) {
     if (!isObject(value)) return undefined
-    const at = shown(argument(given, 1, 'by') ?? missing) === 'value' ? 1 : 0
-    const isExact = isTrue(argument(given, 0, 'case_sensitive') ?? missing)
+    const at = shown(argument(args, 1, 'by') ?? missing) === 'value' ? 1 : 0
+    const isExact = isTrue(argument(args, 0, 'case_sensitive') ?? missing)
     const sorted = pairs(value.value).sort((a, b) => inOrder(a.value[at], b.value[at], isExact))
-    return list(isTrue(argument(given, 2, 'reverse') ?? missing) ? sorted.reverse() : sorted)
+    return list(isTrue(argument(args, 2, 'reverse') ?? missing) ? sorted.reverse() : sorted)
   },
-  sort(value, given) {
-    const attribute = argument(given, 2, 'attribute')
-    const isExact = isTrue(argument(given, 1, 'case_sensitive') ?? missing)
+  sort(value, args) {
+    const attribute = argument(args, 2, 'attribute')
+    const isExact = isTrue(argument(args, 1, 'case_sensitive') ?? missing)
     const keyOf = (entry: Held) => (attribute ? attributeOf(entry, attribute) : entry)
-    const sign = isTrue(argument(given, 0, 'reverse') ?? missing) ? -1 : 1
+    const sign = isTrue(argument(args, 0, 'reverse') ?? missing) ? -1 : 1
     return list((entriesOf(value) ?? []).toSorted((a, b) => sign * inOrder(keyOf(a), keyOf(b), isExact)))
   },
-  batch(value, given) {
+  batch(value, args) {
     const entries = entriesOf(value) ?? []
-    const size = Math.max(1, Number(argument(given, 0, 'linecount')?.value ?? 1))
+    const size = Math.max(1, Number(argument(args, 0, 'linecount')?.value ?? 1))
     if (size > maxInRow) throw new RangeError('Invalid array length')
-    const filler = argument(given, 1, 'fill_with')
+    const filler = argument(args, 1, 'fill_with')
     return list(
       Array.from({ length: Math.ceil(entries.length / size) }, (_, at) => {
         const row = entries.slice(at * size, (at + 1) * size)
@@ -98,23 +97,23 @@ export const filters: Record<string, Filter> = {
     )
   },
   items: (value) => (isObject(value) ? list(pairs(value.value)) : undefined),
-  map(value, given, apply) {
+  map(value, args, apply) {
     const entries = entriesOf(value)
-    const attribute = given.named.get('attribute')
+    const attribute = args.named.get('attribute')
     if (entries === undefined) return undefined
     if (attribute) {
-      const otherwise = given.named.get('default') ?? missing
+      const otherwise = args.named.get('default') ?? missing
       const values = entries.map((entry) => attributeOf(entry, attribute))
       return list(values.map((found) => (isMissing(found) ? otherwise : found)))
     }
-    const [name, ...positional] = given.positional
+    const [name, ...positional] = args.positional
     if (name === undefined) throw new Error('map() needs a filter or an attribute')
-    return list(entries.map((entry) => apply(shown(name), entry, { positional, named: given.named })))
+    return list(entries.map((entry) => apply(shown(name), entry, { positional, named: args.named })))
   },
-  select: (value, given) => selected(value, given, true, (entry) => entry),
-  reject: (value, given) => selected(value, given, false, (entry) => entry),
-  selectattr: (value, given) => byAttribute(value, given, true),
-  rejectattr: (value, given) => byAttribute(value, given, false),
+  select: (value, args) => selected(value, args, true, (entry) => entry),
+  reject: (value, args) => selected(value, args, false, (entry) => entry),
+  selectattr: (value, args) => byAttribute(value, args, true),
+  rejectattr: (value, args) => byAttribute(value, args, false),
 }
 
 /** `a.0.b` of a value. */
@@ -130,20 +129,15 @@ function attributeOf(entry: Held, attribute: Held): Held {
 function inOrder(a: Held | undefined, b: Held | undefined, isExact: boolean): number {
   const folded = (value: Held = missing) =>
     isText(value) && !isExact ? text(value.value.toLowerCase()) : value
-  const [one, other] = [folded(a), folded(b)]
+  const [left, right] = [folded(a), folded(b)]
   // Python compares no value with none; the library put such values side by side.
-  if ((isMissing(one) && isMissing(other)) || (isNone(one) && isNone(other))) return 0
-  return compared(one, other)
+  if ((isMissing(left) && isMissing(right)) || (isNone(left) && isNone(right))) return 0
+  return compared(left, right)
 }
 
-function selected(
-  value: Held,
-  given: Given,
-  wanted: boolean,
-  keyOf: (entry: Held) => Held,
-): Held | undefined {
+function selected(value: Held, args: Given, wanted: boolean, keyOf: (entry: Held) => Held): Held | undefined {
   const entries = entriesOf(value)
-  const [name, other] = given.positional
+  const [name, other] = args.positional
   const test = name === undefined ? isTrue : testOf(shown(name))
   return entries && list(entries.filter((entry) => test(keyOf(entry), other ?? missing) === wanted))
 }

@@ -25,17 +25,17 @@ import {
 
 /** Methods of Python's values that templates call and the library lacks, or supports only without arguments. */
 
-type Methods<Self> = Record<string, (self: Self, given: Held[]) => Held>
+type Methods<Self> = Record<string, (self: Self, args: Held[]) => Held>
 
 const white = ' \t\n\r\v\f'
 
 /** Removes characters at its ends: those of the argument, or white space. */
-export function stripped(self: TextValue, [given]: Held[], sides: { start: boolean; end: boolean }): Held {
+export function stripped(self: TextValue, [arg]: Held[], sides: { start: boolean; end: boolean }): Held {
   const { value } = self
-  if (given === undefined || !isText(given)) {
+  if (arg === undefined || !isText(arg)) {
     return text(sides.start ? (sides.end ? value.trim() : value.trimStart()) : value.trimEnd())
   }
-  const characters = new Set(given.value || white)
+  const characters = new Set(arg.value || white)
   let start = 0
   let end = value.length
   while (sides.start && start < end && characters.has(value[start] as string)) start++
@@ -44,16 +44,15 @@ export function stripped(self: TextValue, [given]: Held[], sides: { start: boole
 }
 
 /** `{}`, `{0}` and `{name}`, with `!r` and what may stand after a colon. */
-function formatted(self: TextValue, given: Held[]): Held {
-  const named =
-    given.at(-1)?.type === 'KeywordArgumentsValue' ? (given.at(-1) as ObjectValue).value : new Map()
+function formatted(self: TextValue, args: Held[]): Held {
+  const named = args.at(-1)?.type === 'KeywordArgumentsValue' ? (args.at(-1) as ObjectValue).value : new Map()
   let next = 0
   return text(
     self.value.replace(
       /\{\{|\}\}|\{(\w*)(![rsa])?(?::([^{}]*))?\}/g,
       (whole, name?: string, conversion?: string, form = '') => {
         if (name === undefined) return whole.charAt(0)
-        const value = name === '' ? given[next++] : /^\d+$/.test(name) ? given[Number(name)] : named.get(name)
+        const value = name === '' ? args[next++] : /^\d+$/.test(name) ? args[Number(name)] : named.get(name)
         if (value === undefined) throw new Error(`format() has no value for ${whole}`)
         const written =
           conversion === undefined ? value : text(conversion === '!s' ? shown(value) : represented(value))
@@ -71,12 +70,12 @@ function parted(self: TextValue, separator: string, isFromEnd: boolean): Held {
 }
 
 /** The last ones are split first. */
-function splitFromEnd(self: TextValue, [given, most]: Held[]): Held {
-  const separator = given && isText(given) ? given.value : undefined
-  const parts = separator === undefined ? self.value.trim().split(/\s+/) : self.value.split(separator)
-  const count = most && isNumber(most) && most.value >= 0 ? most.value : parts.length
-  const rest = parts.splice(0, Math.max(1, parts.length - count))
-  return list([rest.join(separator ?? ' '), ...parts].map(text))
+function splitFromEnd(self: TextValue, [delimiter, most]: Held[]): Held {
+  const separator = delimiter && isText(delimiter) ? delimiter.value : undefined
+  const pieces = separator === undefined ? self.value.trim().split(/\s+/) : self.value.split(separator)
+  const count = most && isNumber(most) && most.value >= 0 ? most.value : pieces.length
+  const rest = pieces.splice(0, Math.max(1, pieces.length - count))
+  return list([rest.join(separator ?? ' '), ...pieces].map(text))
 }
 
 const filled = (self: TextValue, [width, filler]: Held[], before: (missing: number) => number): Held => {
@@ -91,15 +90,15 @@ export const capitalized = (word: string) => word.charAt(0).toUpperCase() + word
 const textOf = (value: Held | undefined) => (value === undefined ? '' : shown(value))
 
 const ofTexts: Methods<TextValue> = {
-  strip: (self, given) => stripped(self, given, { start: true, end: true }),
-  lstrip: (self, given) => stripped(self, given, { start: true, end: false }),
-  rstrip: (self, given) => stripped(self, given, { start: false, end: true }),
+  strip: (self, args) => stripped(self, args, { start: true, end: true }),
+  lstrip: (self, args) => stripped(self, args, { start: true, end: false }),
+  rstrip: (self, args) => stripped(self, args, { start: false, end: true }),
   format: formatted,
-  join: (self, [given]) => text(given && isList(given) ? given.value.map(shown).join(self.value) : ''),
-  find: (self, [given]) => number(self.value.indexOf(textOf(given))),
-  rfind: (self, [given]) => number(self.value.lastIndexOf(textOf(given))),
-  count: (self, [given]) => number(self.value.split(textOf(given)).length - 1),
-  index: (self, [given]) => number(self.value.indexOf(textOf(given))),
+  join: (self, [items]) => text(items && isList(items) ? items.value.map(shown).join(self.value) : ''),
+  find: (self, [needle]) => number(self.value.indexOf(textOf(needle))),
+  rfind: (self, [needle]) => number(self.value.lastIndexOf(textOf(needle))),
+  count: (self, [needle]) => number(self.value.split(textOf(needle)).length - 1),
+  index: (self, [needle]) => number(self.value.indexOf(textOf(needle))),
   isdigit: (self) => boolean(/^\d+$/.test(self.value)),
   isnumeric: (self) => boolean(/^\p{N}+$/u.test(self.value)),
   isalpha: (self) => boolean(/^\p{L}+$/u.test(self.value)),
@@ -108,35 +107,35 @@ const ofTexts: Methods<TextValue> = {
   islower: (self) => boolean(isLower(self)),
   isupper: (self) => boolean(isUpper(self)),
   capitalize: (self) => text(capitalized(self.value)),
-  partition: (self, [given]) => parted(self, textOf(given), false),
-  rpartition: (self, [given]) => parted(self, textOf(given), true),
+  partition: (self, [needle]) => parted(self, textOf(needle), false),
+  rpartition: (self, [needle]) => parted(self, textOf(needle), true),
   rsplit: splitFromEnd,
-  ljust: (self, given) => filled(self, given, () => 0),
-  rjust: (self, given) => filled(self, given, (missing) => missing),
-  center: (self, given) => filled(self, given, (missing) => Math.floor(missing / 2)),
+  ljust: (self, args) => filled(self, args, () => 0),
+  rjust: (self, args) => filled(self, args, (missing) => missing),
+  center: (self, args) => filled(self, args, (missing) => Math.floor(missing / 2)),
   zfill: (self, [width]) => filled(self, [width ?? none, text('0')], (missing) => missing),
-  removeprefix(self, [given]) {
-    const prefix = textOf(given)
+  removeprefix(self, [arg]) {
+    const prefix = textOf(arg)
     return text(self.value.startsWith(prefix) ? self.value.slice(prefix.length) : self.value)
   },
-  removesuffix(self, [given]) {
-    const suffix = textOf(given)
+  removesuffix(self, [arg]) {
+    const suffix = textOf(arg)
     return text(suffix && self.value.endsWith(suffix) ? self.value.slice(0, -suffix.length) : self.value)
   },
   splitlines: (self) => list(self.value.split(/\r?\n/).map(text)),
 }
 
 const ofLists: Methods<ListValue> = {
-  append(self, [given]) {
-    self.value.push(given ?? none)
+  append(self, [entry]) {
+    self.value.push(entry ?? none)
     return none
   },
-  extend(self, [given]) {
-    if (given && isList(given)) self.value.push(...given.value)
+  extend(self, [others]) {
+    if (others && isList(others)) self.value.push(...others.value)
     return none
   },
-  insert(self, [at, given]) {
-    self.value.splice(at && isNumber(at) ? at.value : 0, 0, given ?? none)
+  insert(self, [at, entry]) {
+    self.value.splice(at && isNumber(at) ? at.value : 0, 0, entry ?? none)
     return none
   },
   pop(self, [at]) {
@@ -144,8 +143,8 @@ const ofLists: Methods<ListValue> = {
     if (taken === undefined) throw new Error('pop() of a list without such an entry')
     return taken
   },
-  index: (self, [given = none]) => number(self.value.findIndex((entry) => isEqual(entry, given))),
-  count: (self, [given = none]) => number(self.value.filter((entry) => isEqual(entry, given)).length),
+  index: (self, [wanted = none]) => number(self.value.findIndex((entry) => isEqual(entry, wanted))),
+  count: (self, [wanted = none]) => number(self.value.filter((entry) => isEqual(entry, wanted)).length),
 }
 
 const ofObjects: Methods<ObjectValue> = {
@@ -156,8 +155,8 @@ const ofObjects: Methods<ObjectValue> = {
     self.value.delete(key?.value)
     return taken
   },
-  update(self, [given]) {
-    if (given && isObject(given)) for (const [key, value] of given.value) self.value.set(key, value)
+  update(self, [others]) {
+    if (others && isObject(others)) for (const [key, value] of others.value) self.value.set(key, value)
     return none
   },
   setdefault(self, [key, otherwise = none]) {
@@ -183,5 +182,5 @@ export function methodOf(self: Held, name: string): Held | undefined {
 
 function bound<Self>(methods: Methods<Self>, self: Self, name: string): Held | undefined {
   const method = Object.hasOwn(methods, name) ? methods[name] : undefined
-  return method && callable((given) => method(self, given))
+  return method && callable((args) => method(self, args))
 }

@@ -104,10 +104,10 @@ function wholeOf(size: number): bigint {
   return BigInt(Math.trunc(size))
 }
 
-function real(size: number, places: number, conversion: string): string {
+function real(size: number, decimals: number, conversion: string): string {
   if (!Number.isFinite(size)) return endless(size)
-  if (conversion === 'f') return fixed(size, places)
-  return conversion === 'e' ? exponential(size.toExponential(places)) : general(size, Math.max(1, places))
+  if (conversion === 'f') return fixed(size, decimals)
+  return conversion === 'e' ? exponential(size.toExponential(decimals)) : general(size, Math.max(1, decimals))
 }
 
 const endless = (size: number) => (Number.isNaN(size) ? 'nan' : 'inf')
@@ -118,11 +118,11 @@ function placesOf(precision = 6): number {
 }
 
 /** A tie goes to the even digit, as in Python: toFixed takes the larger one. */
-function fixed(size: number, places: number): string {
+function fixed(size: number, decimals: number): string {
   // From there on toFixed writes an exponent; such a number is whole.
-  if (size >= 1e21) return `${BigInt(size)}${places > 0 ? '.' : ''}${'0'.repeat(places)}`
-  const digits = size.toFixed(placesOf(places))
-  const isTie = places < 100 && /^50*$/.test(size.toFixed(100).split('.')[1]?.slice(places) ?? '')
+  if (size >= 1e21) return `${BigInt(size)}${decimals > 0 ? '.' : ''}${'0'.repeat(decimals)}`
+  const digits = size.toFixed(placesOf(decimals))
+  const isTie = decimals < 100 && /^50*$/.test(size.toFixed(100).split('.')[1]?.slice(decimals) ?? '')
   if (!isTie || /[02468]$/.test(digits)) return digits
   return digits.replace(/\d$/, (last) => String(Number(last) - 1))
 }
@@ -133,11 +133,11 @@ const inCase = (digits: string, conversion: string) =>
 /** At least two digits of the exponent. */
 const exponential = (digits: string) => digits.replace(/e([+-])(\d)$/, 'e$10$2')
 
-function general(size: number, places: number): string {
+function general(size: number, decimals: number): string {
   if (size === 0) return '0'
-  const [mantissa = '', exponent = '0'] = size.toExponential(places - 1).split('e')
+  const [mantissa = '', exponent = '0'] = size.toExponential(decimals - 1).split('e')
   const shift = Number(exponent)
-  if (shift >= -4 && shift < places) return withoutZeros(fixed(size, places - 1 - shift))
+  if (shift >= -4 && shift < decimals) return withoutZeros(fixed(size, decimals - 1 - shift))
   return exponential(`${withoutZeros(mantissa)}e${exponent}`)
 }
 
@@ -154,11 +154,11 @@ function padded(written: string, { flags, width, conversion }: Form): string {
 const specification = /^(?:(.?)([<>^=]))?([+ -]?)(#?)(0?)(\d*)([,_]?)(?:\.(\d+))?([a-zA-Z%]?)$/su
 
 /** What stands after the colon in a field of `str.format()`. */
-export function specified(value: Held, given: string): string {
-  const parts = specification.exec(given)
-  if (parts === null) throw new Error(`invalid format specifier ${JSON.stringify(given)}`)
+export function specified(value: Held, spec: string): string {
+  const fields = specification.exec(spec)
+  if (fields === null) throw new Error(`invalid format specifier ${JSON.stringify(spec)}`)
   const [, fill = '', align, sign = '', hash = '', zero = '', width = '', group, precision, conversion = ''] =
-    parts
+    fields
   const isNumber = isNumeric(value) && conversion !== 's'
   if (group && !isNumber) throw new Error(`'${group}' needs a number`)
   const form: Form = {

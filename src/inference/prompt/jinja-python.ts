@@ -140,9 +140,9 @@ export class PythonInterpreter extends Interpreter {
   }
 
   /** Undefined if the library's own filter is to be used. */
-  #applied(name: string, operand: Held, given: Given, environment: Environment): Held | undefined {
+  #applied(name: string, operand: Held, args: Given, environment: Environment): Held | undefined {
     const own = Object.hasOwn(filters, name) ? filters[name] : undefined
-    return own?.(operand, given, (other, value, givenToOther) => {
+    return own?.(operand, args, (other, value, givenToOther) => {
       const result = this.#applied(other, operandOf(value, other), givenToOther, environment)
       return result ?? this.#ofLibrary(other, value, givenToOther, environment)
     })
@@ -152,10 +152,10 @@ export class PythonInterpreter extends Interpreter {
     const callee = { type: 'Identifier', value: name }
     const args = [
       ...positional.map(held),
-      ...Array.from(named, ([key, given]) => ({
+      ...Array.from(named, ([key, value]) => ({
         type: 'KeywordArgumentExpression',
         key: { type: 'Identifier', value: key },
-        value: held(given),
+        value: held(value),
       })),
     ]
     const filter = args.length === 0 ? callee : { type: 'CallExpression', callee, args }

@@ -19,7 +19,7 @@ import {
 /** Filters of texts, numbers and any value. */
 export const scalarFilters: Record<string, Filter> = {
   string: (value) => text(shown(value)),
-  tojson: (value, given) => text(jsonOf(value, formOf(given))),
+  tojson: (value, args) => text(jsonOf(value, formOf(args))),
   from_json: (value) => (isText(value) ? converted(value.value) : undefined),
   format: (value, { positional, named }) => printed(shown(value), positional, named),
   trim: (value, { positional }) =>
@@ -32,12 +32,12 @@ export const scalarFilters: Record<string, Filter> = {
   title: (value) => text(shown(value).replace(/[^-\s({[<]+/gu, capitalized)),
   abs: (value) =>
     isFloat(value) ? float(Math.abs(Number(value.value))) : number(Math.abs(Number(value.value))),
-  int(value, given) {
-    const otherwise = argument(given, 0, 'default') ?? number(0)
+  int(value, args) {
+    const otherwise = argument(args, 0, 'default') ?? number(0)
     if (isNumber(value) && !isFloat(value)) return value
     if (isNumeric(value)) return number(Math.trunc(Number(value.value)))
     if (!isText(value)) return otherwise
-    const base = Number(argument(given, 1, 'base')?.value ?? 10)
+    const base = Number(argument(args, 1, 'base')?.value ?? 10)
     if (base !== 10) {
       const parsed = Number.parseInt(value.value, base)
       return Number.isNaN(parsed) ? otherwise : number(parsed)
@@ -45,23 +45,23 @@ export const scalarFilters: Record<string, Filter> = {
     const parsed = numberOf(value.value)
     return parsed === undefined ? otherwise : number(Math.trunc(parsed))
   },
-  float(value, given) {
+  float(value, args) {
     const parsed = isText(value) ? numberOf(value.value) : isNumeric(value) ? Number(value.value) : undefined
-    return parsed === undefined ? (argument(given, 0, 'default') ?? float(0)) : float(parsed)
+    return parsed === undefined ? (argument(args, 0, 'default') ?? float(0)) : float(parsed)
   },
-  round(value, given) {
+  round(value, args) {
     if (!isNumeric(value)) return undefined
-    const scale = 10 ** Number(argument(given, 0, 'precision')?.value ?? 0)
-    const method = shown(argument(given, 1, 'method') ?? missing)
+    const scale = 10 ** Number(argument(args, 0, 'precision')?.value ?? 0)
+    const method = shown(argument(args, 1, 'method') ?? missing)
     const scaled = Number(value.value) * scale
     const rounded =
       method === 'ceil' ? Math.ceil(scaled) : method === 'floor' ? Math.floor(scaled) : toEven(scaled)
     return isFloat(value) || method !== '' ? float(rounded / scale) : number(rounded / scale)
   },
-  indent(value, given) {
-    const width = argument(given, 0, 'width') ?? number(4)
+  indent(value, args) {
+    const width = argument(args, 0, 'width') ?? number(4)
     const space = isText(width) ? width.value : ' '.repeat(Math.max(0, Number(width.value)))
-    const [isFirst, isBlank] = [argument(given, 1, 'first'), argument(given, 2, 'blank')].map(
+    const [isFirst, isBlank] = [argument(args, 1, 'first'), argument(args, 2, 'blank')].map(
       (flag) => flag !== undefined && isTrue(flag),
     )
     const lines = shown(value).split(/\r?\n/)
@@ -78,8 +78,8 @@ export const scalarFilters: Record<string, Filter> = {
   escape: (value) => text(escaped(shown(value))),
 }
 
-function numberOf(given: string): number | undefined {
-  const digits = given.trim().replace(/(?<=\d)_(?=\d)/g, '')
+function numberOf(written: string): number | undefined {
+  const digits = written.trim().replace(/(?<=\d)_(?=\d)/g, '')
   return /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(digits) ? Number(digits) : undefined
 }
 
@@ -98,17 +98,17 @@ const entities: Readonly<Record<string, string>> = {
   '"': '&#34;',
 }
 
-const escaped = (given: string) => given.replace(/[&<>'"]/g, (character) => entities[character] as string)
+const escaped = (raw: string) => raw.replace(/[&<>'"]/g, (character) => entities[character] as string)
 
-function formOf(given: Given) {
-  const indent = argument(given, 1, 'indent')
+function formOf(args: Given) {
+  const indent = argument(args, 1, 'indent')
   const isIndented = indent !== undefined && isNumeric(indent)
-  const [item, key] = entriesOf(given.named.get('separators') ?? missing) ?? []
+  const [item, key] = entriesOf(args.named.get('separators') ?? missing) ?? []
   return {
     ...plainForm,
-    isAscii: isTrue(argument(given, 0, 'ensure_ascii') ?? missing),
+    isAscii: isTrue(argument(args, 0, 'ensure_ascii') ?? missing),
     indent: isIndented ? Number(indent.value) : null,
     separators: [item ? shown(item) : isIndented ? ',' : ', ', key ? shown(key) : ': '] as [string, string],
-    sortsKeys: isTrue(argument(given, 3, 'sort_keys') ?? missing),
+    sortsKeys: isTrue(argument(args, 3, 'sort_keys') ?? missing),
   }
 }

@@ -36,7 +36,7 @@ export const number = (value: number) =>
 export const boolean = (value: boolean) => new classes.boolean(value)
 export const list = (value: Held[]) => new classes.list(value)
 export const object = (value: Map<unknown, Held>) => new classes.object(value)
-export const callable = (call: (given: Held[]) => Held) => new classes.callable(call)
+export const callable = (call: (args: Held[]) => Held) => new classes.callable(call)
 export const none = new classes.none(null)
 export const missing = new classes.undefined(undefined)
 

@@ -16,20 +16,20 @@ export type Prompts = ReturnType<typeof createPrompts>
 
 export interface PromptOptions extends PoolOptions {
   heapMb: number
-  longestText: number
-  longestList: number
+  maxTextLength: number
+  maxListLength: number
   /** The module of the process, for tests. */
   entry: URL
 }
 
 const defaults: PromptOptions = {
   limitMs: 1_000,
-  longestMs: 10_000,
+  maxMs: 10_000,
   workers: 3,
   startMs: 30_000,
   heapMb: 192,
-  longestText: 8 * 1024 * 1024,
-  longestList: 1_000_000,
+  maxTextLength: 8 * 1024 * 1024,
+  maxListLength: 1_000_000,
   queuePerTenant: 256,
   queueTotal: 1_024,
   // The process takes 50 MB.
@@ -46,10 +46,10 @@ const maxFormats = 64
  * when it takes too long (docs/decisions/0009 says why a thread does not suffice). The model's own template never waits
  * for those of requests: it has its own processes.
  */
-export function createPrompts(given: Partial<PromptOptions> = {}) {
-  const options = { ...defaults, ...given }
-  const { entry, heapMb, limitMs, longestText, longestList } = options
-  const bounds = [limitMs, longestText, longestList].map(String)
+export function createPrompts(overrides: Partial<PromptOptions> = {}) {
+  const options = { ...defaults, ...overrides }
+  const { entry, heapMb, limitMs, maxTextLength, maxListLength } = options
+  const bounds = [limitMs, maxTextLength, maxListLength].map(String)
   const poolOf = (from: 'model' | 'request') => {
     const args = [from, ...bounds]
     return createWorkerPool(
@@ -80,7 +80,7 @@ export function createPrompts(given: Partial<PromptOptions> = {}) {
       from: keyof typeof pools = 'request',
     ): Promise<string> {
       // Not sent to the process, which would refuse it.
-      if (lengthOf(question) > longestText) throw tooCostly(`${longestText} characters`)
+      if (lengthOf(question) > maxTextLength) throw tooCostly(`${maxTextLength} characters`)
       const answer = await ask(tenant, question, signal, from)
       if (answer.kind === 'rendered') return answer.text
       if (answer.kind === 'costly') throw tooCostly(answer.limit)

@@ -6,8 +6,8 @@ import { createRendering, type FormatQuestion, type RenderQuestion } from './ren
 /** The process that renders templates. */
 
 const [from, ...bounds] = process.argv.slice(2)
-const [limitMs = 0, longestText = 0, longestList = 0] = bounds.map(Number)
-const rendering = createRendering({ limitMs, longestText, longestList })
+const [limitMs = 0, maxTextLength = 0, maxListLength = 0] = bounds.map(Number)
+const rendering = createRendering({ limitMs, maxTextLength, maxListLength })
 
 answerParent(
   (question: AskedBy<RenderQuestion | FormatQuestion>) => {

@@ -50,7 +50,7 @@ export function createRendering(bounds: Bounds) {
     sizeOf: (_, key) => Math.min(key.length, maxCharacters),
   })
 
-  function rendered(text: string, messages: readonly Message[], given: Record<string, unknown>, mark = '') {
+  function rendered(text: string, messages: readonly Message[], values: Record<string, unknown>, mark = '') {
     const { program, form, knowsDevelopers, knowsDates } = compiled.memo(text, () => compile(text))
     const shown = messages.map((message, index) => {
       const isOpen = mark !== '' && index === messages.length - 1
@@ -59,7 +59,7 @@ export function createRendering(bounds: Bounds) {
     const variables = {
       // The templates of Firefunction use it without testing whether it is defined.
       ...(knowsDates && { datetime: strftime(new Date(), '%b %d %Y %H:%M:%S') }),
-      ...given,
+      ...values,
       messages: shown,
     }
     return renderBounded(program, variables, bounds)
@@ -68,17 +68,17 @@ export function createRendering(bounds: Bounds) {
   function render({ template, messages: bare, calls, variables, open, hiding }: RenderQuestion): Rendering {
     const messages = calls === undefined ? bare : withCalls(bare, calls)
     const mark = open ? `[open-${randomBytes(12).toString('hex')}]` : ''
-    const given = parseLossless(variables) as Record<string, unknown>
+    const parsed = parseLossless(variables) as Record<string, unknown>
     const text =
       hiding === undefined
-        ? rendered(template, messages, given, mark)
+        ? rendered(template, messages, parsed, mark)
         : rendered(
             template,
             messages.map((message) => hiddenMessage(message, hiding)),
             {
-              ...given,
-              tools: hiddenValue(given.tools, hiding),
-              documents: hiddenValue(given.documents, hiding),
+              ...parsed,
+              tools: hiddenValue(parsed.tools, hiding),
+              documents: hiddenValue(parsed.documents, hiding),
             },
             mark,
           )

@@ -20,8 +20,8 @@ export function thinkingAsked({ thinks, reasoningEffort }: ThinkingFields): bool
  */
 export function isThinkingOn(reasoning: ReasoningFormat | undefined, fields: ThinkingFields): boolean {
   if (reasoning === undefined) return false
-  const given = Object.entries((fields.variables?.value ?? {}) as object)
-  for (const [name, value] of given) {
+  const entries = Object.entries((fields.variables?.value ?? {}) as object)
+  for (const [name, value] of entries) {
     if (!Object.hasOwn(reasoning.switches.on, name)) continue
     if (value === reasoning.switches.on[name]) return true
     if (value === reasoning.switches.off[name]) return false

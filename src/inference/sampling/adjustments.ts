@@ -4,7 +4,7 @@ import type { Sampling } from '../backend.ts'
 type AdjustmentPlan = NonNullable<ReturnType<typeof planAdjustments>>
 
 /** Undefined when no setting touches any logit. */
-export function planAdjustments(parts: {
+export function planAdjustments(options: {
   sampling: Sampling
   vocabulary: number
   minTokens: number
@@ -13,19 +13,19 @@ export function planAdjustments(parts: {
   /** Tokens that are not allowed are not drawn in any case, so they need no adjustments. */
   isPossible: (token: number) => boolean
 }) {
-  const { sampling, isPossible } = parts
+  const { sampling, isPossible } = options
   const bias = new Map<number, number>()
   for (const [token, added] of sampling.bias) {
     if (added !== 0 && isPossible(token)) bias.set(token, (bias.get(token) ?? 0) + added)
   }
   const repeats = sampling.repetitionPenalty !== 1
   const counts = sampling.frequencyPenalty !== 0 || sampling.presencePenalty !== 0
-  if (bias.size === 0 && parts.minTokens === 0 && !repeats && !counts) return undefined
+  if (bias.size === 0 && options.minTokens === 0 && !repeats && !counts) return undefined
   return {
-    ...parts,
-    bannedEnds: parts.bannedEnds.filter(isPossible),
+    ...options,
+    bannedEnds: options.bannedEnds.filter(isPossible),
     /** Only tokens to which a penalty applies. */
-    prompt: repeats ? [...new Set(parts.prompt)].filter(isPossible) : [],
+    prompt: repeats ? [...new Set(options.prompt)].filter(isPossible) : [],
     bias,
     lifted: [...bias.keys()].filter((token) => (bias.get(token) ?? 0) > 0),
   }
@@ -54,7 +54,7 @@ export function createAdjustments(plan: AdjustmentPlan) {
   const times = new Map<number, number>()
   const bans: number[] = []
   let touched = 0
-  let mostTimes = 0
+  let topCount = 0
 
   function mark(token: number, bit: number): void {
     const before = marks[token] ?? 0
@@ -107,8 +107,8 @@ export function createAdjustments(plan: AdjustmentPlan) {
     ceiling(logit: number): number {
       let highest = logit
       if (repetitionPenalty < 1) highest = logit > 0 ? logit / repetitionPenalty : logit * repetitionPenalty
-      const penalty = frequencyPenalty * (frequencyPenalty < 0 ? mostTimes : 1) + presencePenalty
-      return mostTimes > 0 && penalty < 0 ? highest - penalty : highest
+      const penalty = frequencyPenalty * (frequencyPenalty < 0 ? topCount : 1) + presencePenalty
+      return topCount > 0 && penalty < 0 ? highest - penalty : highest
     },
     /** The answer continues with this token. */
     accept(token: number): void {
@@ -117,7 +117,7 @@ export function createAdjustments(plan: AdjustmentPlan) {
       if (!counts) return
       const count = (times.get(token) ?? 0) + 1
       times.set(token, count)
-      mostTimes = Math.max(mostTimes, count)
+      topCount = Math.max(topCount, count)
       mark(token, counted)
     },
   }

@@ -6,7 +6,7 @@ import type { Candidates, Logits, PositionLogits } from './logits.ts'
 const firstLook = 16
 const eachFurther = 8
 /** Beyond this it is cheaper to compute all allowed tokens. */
-const mostTried = 1024
+const maxTried = 1024
 
 /**
  * The logits as if each token that is not allowed had −∞. As few tokens as possible are tried: `top` may return fewer
@@ -32,7 +32,7 @@ export function allowedLogits(logits: PositionLogits, rule: TokenRule): Logits {
   }
 
   async function top(count: number): Promise<Candidates> {
-    const most = Math.min(mostTried, logits.vocabulary)
+    const most = Math.min(maxTried, logits.vocabulary)
     for (let size = Math.max(firstLook, count); size <= most; size *= eachFurther) {
       // Whether few tokens are allowed is soon known, and then those cost less than looking further.
       if (size > firstLook && rule.few() !== undefined) break
@@ -87,10 +87,10 @@ function filtered({ tokens, logits }: Candidates, rule: TokenRule): Candidates {
     logits: new Float32Array(tokens.length),
   }
   let length = 0
-  for (const [place, token] of tokens.entries()) {
+  for (const [index, token] of tokens.entries()) {
     if (!rule.allows(token)) continue
     found.tokens[length] = token
-    found.logits[length++] = logits[place] as number
+    found.logits[length++] = logits[index] as number
   }
   return { tokens: found.tokens.subarray(0, length), logits: found.logits.subarray(0, length) }
 }

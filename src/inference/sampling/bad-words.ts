@@ -105,10 +105,10 @@ export function createBadWords(words: readonly string[], vocabulary: Vocabulary,
           return few === undefined || few.every(allows) ? few : few.filter(allows)
         },
         mask() {
-          const [one, own] = [other.mask(), maskOf(state())]
+          const [base, own] = [other.mask(), maskOf(state())]
           return masksOf(vocabulary).of((_, bits) => {
             for (let at = 0; at < bits.length; at++)
-              bits[at] = (one.bits[at] as number) & (own.bits[at] as number)
+              bits[at] = (base.bits[at] as number) & (own.bits[at] as number)
           })
         },
       }

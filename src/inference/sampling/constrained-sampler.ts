@@ -12,7 +12,7 @@ const soFew = 8
  * A model that violated the rule once tends to do it again, so up to this many positions are drawn from the allowed
  * tokens at once.
  */
-const mostVain = 15
+const maxVain = 15
 
 interface ConstrainedParts {
   sampling: Sampling
@@ -38,8 +38,8 @@ export type PositionSampler = (
  * asked. How many random numbers are used depends only on the request and the answer so far, so that a seed reproduces
  * the answer.
  */
-export function createConstrainedSampler(parts: ConstrainedParts): PositionSampler {
-  const { sampling, sample, rule, narrowed, isPlain } = parts
+export function createConstrainedSampler(options: ConstrainedParts): PositionSampler {
+  const { sampling, sample, rule, narrowed, isPlain } = options
   const isLikeliest = isGreedy(sampling)
   const isFree = !isLikeliest && sampling.topK === 0 && sampling.topP === 1 && sampling.minP === 0
   /** How many coming positions skip the unconstrained draw because it failed before, and how many it was last time. */
@@ -71,7 +71,7 @@ export function createConstrainedSampler(parts: ConstrainedParts): PositionSampl
       }
       if (rule.few() !== undefined) break
     }
-    vain.last = Math.min(mostVain, 2 * vain.last + 1)
+    vain.last = Math.min(maxVain, 2 * vain.last + 1)
     vain.left = vain.last
     return exactly(logits, answer)
   }

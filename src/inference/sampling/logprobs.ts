@@ -3,7 +3,7 @@ import type { Candidate, PromptLogprobs, TokenLogprob } from '../backend.ts'
 import type { Candidates, Logits } from './logits.ts'
 
 /** JSON has no number for the logarithm of zero, the probability of tokens that cannot be drawn. */
-const leastLogprob = -9999
+const minLogprob = -9999
 
 /** A token as answers show it; `logTotal` is the logarithm of the sum at its position. */
 export function candidateOf(
@@ -12,7 +12,7 @@ export function candidateOf(
   logit: number,
   logTotal: number,
 ): Candidate {
-  return { token, bytes: vocabulary.bytes(token), logprob: Math.max(logit - logTotal, leastLogprob) }
+  return { token, bytes: vocabulary.bytes(token), logprob: Math.max(logit - logTotal, minLogprob) }
 }
 
 /** What logprobs are computed from, requested all at once, so that the thread that reads the logits is woken once. */

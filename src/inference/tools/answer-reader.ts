@@ -145,7 +145,7 @@ function searchersOf(calls: ReaderOptions['calls']): Searchers {
   const atStart = [
     ...(format.isAnchored || isBesideContent ? [first] : []),
     ...second.flatMap((spelling) =>
-      formatsOf(spelling).map((one) => formatReader(one, tools, false, spelling.certain).first),
+      formatsOf(spelling).map((form) => formatReader(form, tools, false, spelling.certain).first),
     ),
   ]
   return { anywhere: format.isAnchored ? [] : anywhere, atStart }

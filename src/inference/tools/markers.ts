@@ -33,61 +33,61 @@ export function resolved(
   function text(literal: string): string {
     let written = ''
     for (let at = 0; at < literal.length; ) {
-      const name = names.find((one) => literal.startsWith(one, at))
+      const name = names.find((candidate) => literal.startsWith(candidate, at))
       written += name === undefined ? literal[at] : markerOf(name)
       at += name?.length ?? 1
     }
     return written
   }
 
-  const literal = (parts: Literal): Literal =>
-    parts.map((part) => (typeof part === 'string' ? text(part) : part))
+  const literal = (pieces: Literal): Literal =>
+    pieces.map((piece) => (typeof piece === 'string' ? text(piece) : piece))
 
-  function argumentsOf(given: CallFormat['arguments']): CallFormat['arguments'] {
-    if (given.kind === 'tagged') return tagged(given)
-    return given.kind === 'elements' ? { ...given, prefix: text(given.prefix) } : given
+  function argumentsOf(form: CallFormat['arguments']): CallFormat['arguments'] {
+    if (form.kind === 'tagged') return tagged(form)
+    return form.kind === 'elements' ? { ...form, prefix: text(form.prefix) } : form
   }
 
-  const tagged = (given: TaggedArguments): TaggedArguments => ({
-    ...given,
-    head: text(given.head),
-    between: text(given.between),
-    tail: text(given.tail),
-    ...(given.empty === undefined ? {} : { empty: text(given.empty) }),
-    ...(given.quote === undefined ? {} : { quote: text(given.quote) }),
+  const tagged = (form: TaggedArguments): TaggedArguments => ({
+    ...form,
+    head: text(form.head),
+    between: text(form.between),
+    tail: text(form.tail),
+    ...(form.empty === undefined ? {} : { empty: text(form.empty) }),
+    ...(form.quote === undefined ? {} : { quote: text(form.quote) }),
     values: {
-      string: value(given.values.string),
-      number: value(given.values.number),
-      boolean: value(given.values.boolean),
-      null: value(given.values.null),
-      object: value(given.values.object),
-      array: value(given.values.array),
+      string: value(form.values.string),
+      number: value(form.values.number),
+      boolean: value(form.values.boolean),
+      null: value(form.values.null),
+      object: value(form.values.object),
+      array: value(form.values.array),
     },
   })
 
-  const value = (given: TaggedValue): TaggedValue => ({
-    ...given,
-    before: text(given.before),
-    mid: text(given.mid),
-    after: text(given.after),
-    ...(given.wrap && { wrap: { open: text(given.wrap.open), close: text(given.wrap.close) } }),
+  const value = (marks: TaggedValue): TaggedValue => ({
+    ...marks,
+    before: text(marks.before),
+    mid: text(marks.mid),
+    after: text(marks.after),
+    ...(marks.wrap && { wrap: { open: text(marks.wrap.open), close: text(marks.wrap.close) } }),
   })
 
-  function calls(given: CallFormat | CodedCalls): CallFormat | CodedCalls {
-    if ('own' in given) {
+  function calls(format: CallFormat | CodedCalls): CallFormat | CodedCalls {
+    if ('own' in format) {
       // GigaChat is plain data except for the role at the beginning of its calls, which no template shows after a
       // generation prompt.
-      if (given.own === 'gigachat') return calls(gigachat)
-      const marks = ownMarks[given.own].map((name) => [name, text(name)])
-      return { ...given, marks: Object.fromEntries(marks) }
+      if (format.own === 'gigachat') return calls(gigachat)
+      const marks = ownMarks[format.own].map((name) => [name, text(name)])
+      return { ...format, marks: Object.fromEntries(marks) }
     }
     return {
-      ...given,
-      open: literal(given.open),
-      mid: literal(given.mid),
-      arguments: argumentsOf(given.arguments),
-      ...(given.gap === undefined ? {} : { gap: literal(given.gap) }),
-      close: literal(given.close),
+      ...format,
+      open: literal(format.open),
+      mid: literal(format.mid),
+      arguments: argumentsOf(format.arguments),
+      ...(format.gap === undefined ? {} : { gap: literal(format.gap) }),
+      close: literal(format.close),
     }
   }
 

@@ -24,7 +24,7 @@ export interface Addresses {
   /** The order in which to try them for a prompt with this beginning. */
   inOrder(beginning: string): Address[]
   /** It cannot be reached: it is not used until it answers, and checked again soon. */
-  failed(address: Address, trouble: string): void
+  failed(address: Address, fault: string): void
   /** Another is asked first for so long. */
   cool(address: Address, ms: number): void
   /** It is checked again soon. */
@@ -35,27 +35,27 @@ export interface Addresses {
 /** The time until an address is checked again: while it works, and while it does not. */
 export interface ProbeTimes {
   wellMs: number
-  leastMs: number
-  mostMs: number
+  minMs: number
+  maxMs: number
 }
 
-const usualTimes: ProbeTimes = { wellMs: 30_000, leastMs: 500, mostMs: 10_000 }
+const usualTimes: ProbeTimes = { wellMs: 30_000, minMs: 500, maxMs: 10_000 }
 
 /**
  * The addresses of a server. `look` checks one, and rejects with what is wrong with it. Each is checked independently,
  * so one that hangs does not delay the others.
  */
 export function watchAddresses(
-  given: readonly GivenAddress[],
+  configured: readonly GivenAddress[],
   look: (address: Address, signal: AbortSignal) => Promise<void>,
   { times = usualTimes, onChange }: { times?: ProbeTimes; onChange(address: Address): void },
 ): Addresses {
-  const all = given.map(
-    (one): Address => ({
-      ...one,
+  const all = configured.map(
+    (address): Address => ({
+      ...address,
       ...emptyLoad(),
-      shown: shownAddress(one.url),
-      trouble: 'it has not been asked yet',
+      shown: shownAddress(address.url),
+      fault: 'it has not been asked yet',
     }),
   )
   const closing = new AbortController()
@@ -65,9 +65,9 @@ export function watchAddresses(
   const answered = Promise.withResolvers<void>()
   const watched = all.map((address, index) => watch(address, looks[index]?.resolve))
 
-  function tell(address: Address, trouble: string | undefined): void {
-    const isChange = (address.trouble === undefined) !== (trouble === undefined)
-    address.trouble = trouble
+  function tell(address: Address, fault: string | undefined): void {
+    const isChange = (address.fault === undefined) !== (fault === undefined)
+    address.fault = fault
     if (isChange) onChange(address)
   }
 
@@ -76,25 +76,25 @@ export function watchAddresses(
   }
 
   async function watch(address: Address, looked = () => {}): Promise<void> {
-    let pause = times.leastMs
+    let pause = times.minMs
     while (!closing.signal.aborted) {
       try {
-        await look(address, AbortSignal.any([closing.signal, AbortSignal.timeout(times.mostMs)]))
+        await look(address, AbortSignal.any([closing.signal, AbortSignal.timeout(times.maxMs)]))
         tell(address, undefined)
         answered.resolve()
-        pause = times.leastMs
+        pause = times.minMs
       } catch (error) {
         if (closing.signal.aborted) return
         tell(address, error instanceof Error ? error.message : String(error))
-        pause = Math.min(2 * pause, times.mostMs)
+        pause = Math.min(2 * pause, times.maxMs)
       }
       looked()
       const wake = new AbortController()
       wakes.set(address, wake)
       const signal = AbortSignal.any([closing.signal, wake.signal])
       // Ends early when a request has failed or the server stops.
-      await rest(address.trouble === undefined ? times.wellMs : pause, signal)
-      if (wake.signal.aborted) await rest(times.leastMs, closing.signal)
+      await rest(address.fault === undefined ? times.wellMs : pause, signal)
+      if (wake.signal.aborted) await rest(times.minMs, closing.signal)
     }
   }
 
@@ -103,8 +103,8 @@ export function watchAddresses(
     looked,
     reached: Promise.race([answered.promise, looked]),
     inOrder: (beginning) => orderOf(all, beginning, performance.now()),
-    failed(address, trouble) {
-      tell(address, trouble)
+    failed(address, fault) {
+      tell(address, fault)
       recheck(address)
     },
     cool(address, ms) {

@@ -102,20 +102,20 @@ export function createReader({ kind, inputs, choices, isNamed, promptLength }: R
       choice.prompt_logprobs ?? chunk.prompt_logprobs,
     )
     const turn = choice.delta ?? choice.message ?? { content: choice.text }
-    const parts = partsOf(turn, state)
+    const deltas = partsOf(turn, state)
     const tokens = isTokens(choice.token_ids) ? choice.token_ids : []
     const logprobs = logprobsOf(choice.logprobs, tokens)
     const finish = finishOf(choice.finish_reason)
-    if (finish !== undefined) parts.push(...endsOf(state, choice.finish_reason, finish, isNamed))
+    if (finish !== undefined) deltas.push(...endsOf(state, choice.finish_reason, finish, isNamed))
     // If a server reports no tokens, a piece counts as one until it reports the total.
-    const count = tokens.length > 0 || parts.length === 0 ? tokens.length : Math.max(1, logprobs.length)
+    const count = tokens.length > 0 || deltas.length === 0 ? tokens.length : Math.max(1, logprobs.length)
     counted += count
-    if (parts.some((part) => part.kind === 'reasoning')) thought += count
-    if (parts.length > 0 || tokens.length > 0 || logprobs.length > 0) {
+    if (deltas.some((delta) => delta.kind === 'reasoning')) thought += count
+    if (deltas.length > 0 || tokens.length > 0 || logprobs.length > 0) {
       events.push({
         kind: 'said',
         choice: index,
-        parts,
+        deltas,
         tokens,
         count,
         ...(logprobs.length > 0 && { logprobs }),
@@ -168,10 +168,10 @@ function parsed(data: string): ReplyChunk {
 }
 
 const isTokens = (value: unknown): value is number[] =>
-  Array.isArray(value) && value.every((one) => Number.isSafeInteger(one) && one >= 0)
+  Array.isArray(value) && value.every((entry) => Number.isSafeInteger(entry) && entry >= 0)
 
 const isBytes = (value: unknown): value is number[] =>
-  Array.isArray(value) && value.every((one) => Number.isInteger(one) && one >= 0 && one <= 255)
+  Array.isArray(value) && value.every((entry) => Number.isInteger(entry) && entry >= 0 && entry <= 255)
 
 /** The members of what should be an object; empty if it is something else. */
 const membersOf = (value: unknown): Record<string, unknown> =>
@@ -200,37 +200,37 @@ function usageOf(value: unknown): ReportedUsage | undefined {
 }
 
 function partsOf(turn: ReplyTurn, state: OpenChoice): Part[] {
-  const parts: Part[] = []
+  const deltas: Part[] = []
   const thought = turn.reasoning ?? turn.reasoning_content
-  if (typeof thought === 'string' && thought !== '') parts.push({ kind: 'reasoning', text: thought })
+  if (typeof thought === 'string' && thought !== '') deltas.push({ kind: 'reasoning', text: thought })
   for (const text of [turn.content, turn.refusal]) {
-    if (typeof text === 'string' && text !== '') parts.push({ kind: 'content', text })
+    if (typeof text === 'string' && text !== '') deltas.push({ kind: 'content', text })
   }
   const older = turn.function_call == null ? [] : [{ index: 0, function: turn.function_call }]
   const calls = Array.isArray(turn.tool_calls) ? turn.tool_calls : older
   for (const call of calls)
-    if (typeof call === 'object' && call !== null) addCall(parts, state, call as ReplyCall)
-  return parts
+    if (typeof call === 'object' && call !== null) addCall(deltas, state, call as ReplyCall)
+  return deltas
 }
 
 /** A call is identified by its number or, if it has none, by its id. */
-function addCall(parts: Part[], { calls }: OpenChoice, call: ReplyCall): void {
-  const given = call.function?.arguments
-  const more = typeof given === 'string' ? given : given == null ? '' : JSON.stringify(given)
+function addCall(deltas: Part[], { calls }: OpenChoice, call: ReplyCall): void {
+  const written = call.function?.arguments
+  const more = typeof written === 'string' ? written : written == null ? '' : JSON.stringify(written)
   const id = typeof call.id === 'string' && call.id !== '' ? call.id : undefined
   const name = call.function?.name
   const told = call.index === undefined ? (id ?? calls.at(-1)?.told ?? '0') : String(call.index)
-  let index = calls.findIndex((one) => one.told === told)
+  let index = calls.findIndex((known) => known.told === told)
   if (index === -1) {
     if (typeof name !== 'string' || name === '') throw garbage('a tool call without a name')
-    if (calls.length > 0) parts.push({ kind: 'callEnd', index: calls.length - 1 })
+    if (calls.length > 0) deltas.push({ kind: 'callEnd', index: calls.length - 1 })
     index = calls.push({ told, arguments: '' }) - 1
-    parts.push({ kind: 'call', index, id: id ?? `call_${randomUUID().replaceAll('-', '')}`, name })
+    deltas.push({ kind: 'call', index, id: id ?? `call_${randomUUID().replaceAll('-', '')}`, name })
   }
   const state = calls[index] as OpenChoice['calls'][number]
   if (more === '') return
   state.arguments += more
-  parts.push({ kind: 'arguments', index, text: more })
+  deltas.push({ kind: 'arguments', index, text: more })
 }
 
 function finishOf(value: unknown): FinishReason | undefined {
@@ -260,7 +260,7 @@ function stopOf(value: unknown): string | number | null {
   return typeof value === 'string' || typeof value === 'number' ? value : null
 }
 
-const leastLogprob = -9_999
+const minLogprob = -9_999
 
 /** In the form of chat completions, or the older one of text completions. */
 function logprobsOf(value: unknown, tokens: readonly number[]): TokenLogprob[] {
@@ -268,9 +268,9 @@ function logprobsOf(value: unknown, tokens: readonly number[]): TokenLogprob[] {
   const { content } = value as { content?: unknown }
   if (Array.isArray(content)) {
     return content.map((entry: unknown, index) => {
-      const one = membersOf(entry)
-      const top = Array.isArray(one.top_logprobs) ? one.top_logprobs : []
-      return { ...candidateOf(one, tokens[index]), top: top.map((other) => candidateOf(membersOf(other))) }
+      const fields = membersOf(entry)
+      const top = Array.isArray(fields.top_logprobs) ? fields.top_logprobs : []
+      return { ...candidateOf(fields, tokens[index]), top: top.map((other) => candidateOf(membersOf(other))) }
     })
   }
   const older = value as { tokens?: unknown; token_logprobs?: unknown; top_logprobs?: unknown }
@@ -294,7 +294,7 @@ function candidateOf({ token, bytes, logprob }: Record<string, unknown>, known?:
   return {
     token: id === undefined ? (known ?? -1) : Number(id),
     bytes: isBytes(bytes) ? Uint8Array.from(bytes) : Buffer.from(text),
-    logprob: typeof logprob === 'number' ? logprob : leastLogprob,
+    logprob: typeof logprob === 'number' ? logprob : minLogprob,
   }
 }
 
@@ -307,7 +307,7 @@ function promptLogprobsOf(list: unknown[]): PromptLogprobs {
         return {
           token: Number(token),
           bytes: Buffer.from(typeof decoded_token === 'string' ? decoded_token : ''),
-          logprob: typeof logprob === 'number' ? logprob : leastLogprob,
+          logprob: typeof logprob === 'number' ? logprob : minLogprob,
           rank: typeof rank === 'number' ? rank : 0,
         }
       })

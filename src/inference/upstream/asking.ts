@@ -57,7 +57,7 @@ interface Setback {
   outcome: Exclude<Outcome, 'answered'>
   refusal: Refusal
   /** What the log says of an address that cannot be reached. */
-  trouble?: string
+  fault?: string
   /** How long others are asked first. */
   coolMs?: number
 }
@@ -84,8 +84,8 @@ const moreAfter: Record<Setback['outcome'], 'all' | 'one' | 'none'> = {
 }
 
 export function createAsk({ addresses, silenceMs, send, resent }: Asking): Ask {
-  function settle(address: Address, { outcome, trouble, coolMs }: Setback, { shows }: UpstreamAsk): void {
-    if (outcome === 'unreachable') addresses.failed(address, trouble ?? '')
+  function settle(address: Address, { outcome, fault, coolMs }: Setback, { shows }: UpstreamAsk): void {
+    if (outcome === 'unreachable') addresses.failed(address, fault ?? '')
     else if (outcome !== 'refused' && shows !== 'nothing') {
       addresses.cool(address, coolMs ?? 0)
       if (outcome === 'timeout' || outcome === 'closed') addresses.recheck(address)
@@ -168,7 +168,7 @@ function setbackOfError(error: unknown): Setback {
   }
   if (error instanceof UnreachableError) {
     const refusal = refuse('upstream_unavailable', { why: 'it cannot be reached' })
-    return { outcome: 'unreachable', refusal, trouble: error.message }
+    return { outcome: 'unreachable', refusal, fault: error.message }
   }
   const refusal = refuse('upstream_unavailable', { why: 'it ended the connection' })
   return { outcome: 'closed', refusal, coolMs: closedCoolMs }

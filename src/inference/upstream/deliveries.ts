@@ -7,7 +7,7 @@ export interface Load {
   /** Its share of the requests, relative to the other addresses. */
   weight: number
   /** Why it is not used now; undefined while it works. */
-  trouble: string | undefined
+  fault: string | undefined
   /** Until then another is asked first, because it was busy or did not answer. */
   coolUntil: number
   /** Requests in progress there. */

@@ -13,7 +13,7 @@ interface Connections {
 }
 
 interface UpstreamQuestion {
-  place: UpstreamEndpoint
+  target: UpstreamEndpoint
   /** Absent if nothing is sent. */
   body?: string
   headers: Readonly<Record<string, string>>
@@ -65,10 +65,10 @@ export function openConnections(): Connections {
 
   /** Sends it once: on an idle connection if there is one, or on a new one that is not kept. */
   function once(question: UpstreamQuestion, signal: AbortSignal, isNew: boolean): Promise<IncomingMessage> {
-    const { place, body, headers, silenceMs } = question
+    const { target, body, headers, silenceMs } = question
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason)
-      const { isSecure, hostname, port, path, host } = place
+      const { isSecure, hostname, port, path, host } = target
       const send = isSecure ? secureRequest : plainRequest
       // A list of headers is written unchanged.
       const lines = ['host', host, ...Object.entries(headers).flat()]

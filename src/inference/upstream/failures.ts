@@ -20,7 +20,7 @@ function toldError(text: string): ReplyError {
   }
 }
 
-const longestMessage = 2_000
+const maxMessageLength = 2_000
 
 /** Statuses of a Heddle behind this one that are about the request, and not about this server as its caller. */
 const ownStatuses = new Set([400, 413, 422, 429, 503])
@@ -38,7 +38,7 @@ export function refusalOf(
   const error = toldError(text)
   const message = String(error.message ?? '')
     .trim()
-    .slice(0, longestMessage)
+    .slice(0, maxMessageLength)
   if (kind === 'heddle' && ownStatuses.has(status)) {
     const told = asTold(error)
     if (told !== undefined) return told
@@ -62,7 +62,7 @@ export function failureOf(error: unknown, kind: UpstreamKind): Refusal {
   const own = kind === 'heddle' ? asTold(told) : undefined
   if (own !== undefined) return own
   const message = typeof told.message === 'string' ? told.message : JSON.stringify(told)
-  return refuse('upstream_failed', { why: `it says ${JSON.stringify(message.slice(0, longestMessage))}` })
+  return refuse('upstream_failed', { why: `it says ${JSON.stringify(message.slice(0, maxMessageLength))}` })
 }
 
 function asTold({ code, message, param }: ReplyError): Refusal | undefined {

@@ -62,24 +62,23 @@ const told: Record<string, (value: unknown) => boolean> = {
   return_tokens_as_token_ids: isFalse,
 }
 
-export function refuseUnsupported(field: string, given: string, accepted: string): never {
-  throw refuse('upstream_lacks', { field, given, accepted })
+export function refuseUnsupported(field: string, shown: string, accepted: string): never {
+  throw refuse('upstream_lacks', { field, given: shown, accepted })
 }
 
 /** The fields that are passed on unchanged. Fields that the server does not accept are refused by name. */
-export function forwardedFields({ given = {} }: AnswerRequest, kind: KindOfUpstream, isText: boolean): Given {
+export function forwardedFields({ body = {} }: AnswerRequest, kind: KindOfUpstream, isText: boolean): Given {
   const passed: Record<string, unknown> = {}
-  for (const name of everywhere) if (given[name] != null) passed[name] = given[name]
-  for (const name of withoutEffect)
-    if (given[name] != null && kind.takes.has(name)) passed[name] = given[name]
+  for (const name of everywhere) if (body[name] != null) passed[name] = body[name]
+  for (const name of withoutEffect) if (body[name] != null && kind.takes.has(name)) passed[name] = body[name]
   for (const [name, asksNothing] of Object.entries(somewhere)) {
-    const value = given[name]
+    const value = body[name]
     if (value == null) continue
     if (kind.takes.has(name)) passed[kind.names[name] ?? name] = value
     else if (!asksNothing(value, isText)) refuseUnsupported(name, 'it', 'nothing: leave it out')
   }
   for (const [name, asksNothing] of Object.entries(told)) {
-    const value = given[name]
+    const value = body[name]
     if (value != null && !kind.takes.has(name) && !asksNothing(value))
       refuseUnsupported(name, 'it', 'nothing: leave it out')
   }

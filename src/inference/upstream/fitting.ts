@@ -13,7 +13,7 @@ const bytesOfToken = 3
 const tokensOfPicture = 1_500
 
 /** At least so much is asked for if the estimate leaves nothing: the server knows better. */
-const leastEstimated = 256
+const minEstimated = 256
 
 /** Longer than counting takes; the estimate is there at once. */
 const countingMs = 2_000
@@ -43,7 +43,7 @@ export function createFitting(
     const tokens = await counted(input, tenant, signal)
     const left =
       tokens === undefined
-        ? Math.max(leastEstimated, context - estimateOf(input))
+        ? Math.max(minEstimated, context - estimateOf(input))
         : Math.max(1, context - tokens)
     return { ...request, ending: { ...ending, maxTokens: Math.min(maxTokens, left) } }
   }
@@ -72,8 +72,8 @@ export function lengthOf(inputs: readonly Input[]): number {
       for (const { content } of input.conversation.messages) {
         if (typeof content === 'string') length += content.length
         else
-          for (const part of content ?? [])
-            length += typeof part === 'string' ? part.length : String(part.text ?? '').length
+          for (const entry of content ?? [])
+            length += typeof entry === 'string' ? entry.length : String(entry.text ?? '').length
       }
     }
   }

@@ -36,9 +36,9 @@ export async function askInGroups(
   let next = 0
   let length: number | undefined
 
-  function checkLength(given: number): void {
-    length ??= given
-    if (length !== given) throw refuse('upstream_failed', { why: 'its vectors differ in length' })
+  function checkLength(size: number): void {
+    length ??= size
+    if (length !== size) throw refuse('upstream_failed', { why: 'its vectors differ in length' })
     if (length * inputs.length <= maxNumbers) return
     throw refuse('invalid_value', {
       field: asked.field,
@@ -75,9 +75,9 @@ export async function askInGroups(
 /** Replaces the index of a refused input, which is relative to its group, by its index among all inputs. */
 function atPlace(error: unknown, field: string, from: number): unknown {
   if (!(error instanceof Refusal) || error.field === null) return error
-  const place = new RegExp(`\\b${field}\\.(\\d+)`, 'g')
+  const indexed = new RegExp(`\\b${field}\\.(\\d+)`, 'g')
   const moved = (text: string) =>
-    text.replace(place, (_, index: string) => `${field}.${Number(index) + from}`)
+    text.replace(indexed, (_, index: string) => `${field}.${Number(index) + from}`)
   const named = moved(error.field)
   return named === error.field ? error : refuseWithMessage(error.code, moved(error.message), named)
 }

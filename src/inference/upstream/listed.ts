@@ -19,16 +19,16 @@ export function listedModels(text: string): ListedModel[] {
   const { data } = JSON.parse(text) as { data?: unknown }
   if (!Array.isArray(data)) throw new Error('it lists no models')
   const models = new Map<string, ListedModel>()
-  for (const one of data as Record<string, unknown>[]) {
-    if (typeof one?.id !== 'string' || one.id === '') continue
-    const kind = kindOfOwner(one.owned_by)
+  for (const entry of data as Record<string, unknown>[]) {
+    if (typeof entry?.id !== 'string' || entry.id === '') continue
+    const kind = kindOfOwner(entry.owned_by)
     // The root of vLLM is the folder of the weights, which several models may share.
-    const root = kind === 'heddle' && typeof one.root === 'string' ? one.root : one.id
+    const root = kind === 'heddle' && typeof entry.root === 'string' ? entry.root : entry.id
     const model = models.get(root)
-    if (model !== undefined) model.names.push(one.id)
+    if (model !== undefined) model.names.push(entry.id)
     else {
-      const tasks = kind === 'heddle' ? tasksOf(one) : undefined
-      models.set(root, { names: [one.id], kind, context: contextOf(one), ...(tasks && { tasks }) })
+      const tasks = kind === 'heddle' ? tasksOf(entry) : undefined
+      models.set(root, { names: [entry.id], kind, context: contextOf(entry), ...(tasks && { tasks }) })
     }
   }
   return [...models.values()]

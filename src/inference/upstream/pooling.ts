@@ -61,7 +61,7 @@ export function createPooling(
 const isRankingOf = ({ inputs }: PoolingAsked) => inputs.some((input) => 'query' in input)
 
 function embeddingsOf({ inputs, isList, dimensions }: PoolingAsked) {
-  const input = inputs.map((one) => ('tokens' in one ? one.tokens : 'text' in one ? one.text : ''))
+  const input = inputs.map((entry) => ('tokens' in entry ? entry.tokens : 'text' in entry ? entry.text : ''))
   return {
     input: isList ? input : input[0],
     encoding_format: 'base64',
@@ -70,7 +70,7 @@ function embeddingsOf({ inputs, isList, dimensions }: PoolingAsked) {
 }
 
 function rankingOf({ inputs }: PoolingAsked) {
-  const pairs = inputs.flatMap((one) => ('query' in one ? [one] : []))
+  const pairs = inputs.flatMap((entry) => ('query' in entry ? [entry] : []))
   return {
     query: pairs[0]?.query ?? '',
     documents: pairs.map(({ document }) => document),
@@ -104,13 +104,13 @@ const failed = (why: string): Refusal => refuse('upstream_failed', { why })
 function placed(
   list: unknown,
   count: number,
-  valuesOf: (one: Record<string, unknown>) => Float32Array | undefined,
+  valuesOf: (row: Record<string, unknown>) => Float32Array | undefined,
 ) {
   const found = new Array<Float32Array | undefined>(count)
   if (Array.isArray(list)) {
-    for (const [place, one] of (list as Record<string, unknown>[]).entries()) {
-      const index = one?.index ?? place
-      if (typeof index === 'number' && index in found === false && index < count) found[index] = valuesOf(one)
+    for (const [at, row] of (list as Record<string, unknown>[]).entries()) {
+      const index = row?.index ?? at
+      if (typeof index === 'number' && index in found === false && index < count) found[index] = valuesOf(row)
     }
   }
   return Array.from(found, (values, index) => {
@@ -144,7 +144,7 @@ function ofBase64(text: string): Float32Array {
 }
 
 function ofNumbers(list: unknown): Float32Array {
-  const isVector = Array.isArray(list) && list.every((one) => typeof one === 'number')
+  const isVector = Array.isArray(list) && list.every((entry) => typeof entry === 'number')
   if (!isVector) throw failed('it sent a vector that cannot be read')
   return Float32Array.from(list)
 }

@@ -5,7 +5,7 @@ import type { Load } from './deliveries.ts'
 const worthOfCache = 4
 
 /** Below this, a difference between two servers is noise. */
-const leastMs = 100
+const minMs = 100
 
 /** What was measured counts half after so long without a request, so that a server that was slow is tried again. */
 const halfLifeMs = 60_000
@@ -17,20 +17,20 @@ const halfLifeMs = 60_000
  */
 export function orderOf<One extends Load>(all: readonly One[], beginning: string, now: number): One[] {
   const cooling = ({ coolUntil }: One) => coolUntil > now
-  const well = all.filter((one) => one.trouble === undefined && !cooling(one))
-  const cool = all.filter((one) => one.trouble === undefined && cooling(one))
+  const well = all.filter((address) => address.fault === undefined && !cooling(address))
+  const cool = all.filter((address) => address.fault === undefined && cooling(address))
   const others = [
     ...cool.toSorted((a, b) => a.coolUntil - b.coolUntil),
-    ...all.filter(({ trouble }) => trouble !== undefined),
+    ...all.filter(({ fault }) => fault !== undefined),
   ]
-  const expected = (one: One) => ((one.running + 1) / one.weight) * waitOf(one, now)
+  const expected = (address: One) => ((address.running + 1) / address.weight) * waitOf(address, now)
   const byTime = well.toSorted((a, b) => expected(a) - expected(b))
   const [fastest] = byTime
   if (fastest === undefined || byTime.length === 1) return [...byTime, ...others]
   const home = homeOf(well, beginning)
   const most = expected(fastest) + worthOfCache * waitOf(fastest, now)
   const first = expected(home) <= most ? home : fastest
-  return [first, ...byTime.filter((one) => one !== first), ...others]
+  return [first, ...byTime.filter((address) => address !== first), ...others]
 }
 
 /**
@@ -46,7 +46,7 @@ function waitOf({ waits, waiting, lastSign }: Load, now: number): number {
     silence = now - Math.max(since, lastSign)
     break
   }
-  return Math.max(leastMs, measured, silence)
+  return Math.max(minMs, measured, silence)
 }
 
 /**

@@ -50,7 +50,7 @@ export function modelsOfServer(server: UpstreamServer, settings: NamesBehind): (
     if (names.length === 0 && settings.model === undefined) return [...listed]
     const wanted = settings.model === undefined ? names : [settings.model]
     const found =
-      listed.find((one) => one.names.some((name) => wanted.includes(name))) ??
+      listed.find((model) => model.names.some((name) => wanted.includes(name))) ??
       (settings.model === undefined ? listed[0] : undefined)
     const there = settings.model ?? found?.names[0] ?? (names[0] as string)
     const kind = found?.kind ?? listed[0]?.kind ?? 'openai'
@@ -74,10 +74,10 @@ export function modelsOfServer(server: UpstreamServer, settings: NamesBehind): (
   }
 
   const unreached = unreachedModel(server.load, () => {
-    const trouble = server.listed() === undefined ? undefined : 'it lists no models: set HEDDLE_MODEL_NAME'
-    return trouble === undefined
+    const fault = server.listed() === undefined ? undefined : 'it lists no models: set HEDDLE_MODEL_NAME'
+    return fault === undefined
       ? { state: 'starting', doing: 'the server behind it has not answered yet' }
-      : { state: 'failed', reason: trouble }
+      : { state: 'failed', reason: fault }
   })
 
   return () => {

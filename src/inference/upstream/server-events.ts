@@ -2,7 +2,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { refuse } from '../../domain/refusals.ts'
 
 /** In characters; more than any event of an answer has: anything longer is not a stream of events. */
-const longestEvent = 64 * 1024 * 1024
+const maxEventLength = 64 * 1024 * 1024
 
 /**
  * Reads the data of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html), in groups that
@@ -31,7 +31,7 @@ export function createEventReader(): EventReader {
     read(piece) {
       const written = decoder.write(piece)
       length += written.length
-      if (length + (data?.length ?? 0) > longestEvent)
+      if (length + (data?.length ?? 0) > maxEventLength)
         throw refuse('upstream_failed', { why: 'one event of its stream has no end' })
       rest.push(written)
       const group: string[] = []

@@ -52,9 +52,9 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
   let listed: readonly ListedModel[] | undefined
   const addresses = watchAddresses(settings.addresses, look, {
     ...(settings.times && { times: settings.times }),
-    onChange({ shown: address, trouble }) {
-      if (trouble === undefined) log.info({ address }, 'the server behind a model answers')
-      else log.warn({ address, trouble }, 'the server behind a model does not answer')
+    onChange({ shown: address, fault }) {
+      if (fault === undefined) log.info({ address }, 'the server behind a model answers')
+      else log.warn({ address, trouble: fault }, 'the server behind a model does not answer')
     },
   })
 
@@ -70,7 +70,7 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
   }
 
   async function look(address: Address, signal: AbortSignal): Promise<void> {
-    const question = { place: placeOf(address, 'models'), headers: headersOf(address, undefined), silenceMs }
+    const question = { target: placeOf(address, 'models'), headers: headersOf(address, undefined), silenceMs }
     const answer = await connections.send(question, signal)
     const text = await textOf(answer, silenceMs, maxText)
     const status = answer.statusCode ?? 0
@@ -89,7 +89,7 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
     },
     send: (address, { path, body, kind }, signal, resent) =>
       connections.send(
-        { place: placeOf(address, path), body, headers: headersOf(address, kind), silenceMs },
+        { target: placeOf(address, path), body, headers: headersOf(address, kind), silenceMs },
         signal,
         resent,
       ),

@@ -19,14 +19,14 @@ type Content = GivenMessage['content']
 /** One text, unless a part is something else. */
 function joinedContent(contents: readonly Content[]): Content {
   const lists = contents.map((content) => (typeof content === 'string' ? [content] : (content ?? [])))
-  const texts = lists.map((parts) => parts.map(textOf))
+  const texts = lists.map((list) => list.map(textOf))
   const isText = texts.every((list): list is string[] => !list.includes(undefined))
   if (isText) return texts.map((list) => list.join('\n')).join('\n\n')
-  return lists.flat().map((part) => (typeof part === 'string' ? { type: 'text', text: part } : part))
+  return lists.flat().map((entry) => (typeof entry === 'string' ? { type: 'text', text: entry } : entry))
 }
 
-function textOf(part: string | Record<string, unknown>): string | undefined {
-  if (typeof part === 'string') return part
-  const isText = part.type === 'text' || part.type === 'input_text'
-  return isText && typeof part.text === 'string' ? part.text : undefined
+function textOf(entry: string | Record<string, unknown>): string | undefined {
+  if (typeof entry === 'string') return entry
+  const isText = entry.type === 'text' || entry.type === 'input_text'
+  return isText && typeof entry.text === 'string' ? entry.text : undefined
 }

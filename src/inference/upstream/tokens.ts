@@ -33,7 +33,7 @@ export function createTokens(
           ? { prompt: input.text, add_special_tokens: input.addSpecial }
           : promptFields(input, kind)
       const { tokens } = await ask('tokenize', asked, signal)
-      if (Array.isArray(tokens) && tokens.every((one) => typeof one === 'number')) return tokens
+      if (Array.isArray(tokens) && tokens.every((token) => typeof token === 'number')) return tokens
       throw refuse('upstream_failed', { why: 'it sent no tokens' })
     },
     async detokenize(tokens, { special }, signal) {

@@ -79,17 +79,17 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
   const fitting = createFitting(tokens.tokenize, { kind, context })
 
   function status(): BackendStatus {
-    const well = server.addresses.all.some(({ trouble }) => trouble === undefined)
+    const well = server.addresses.all.some(({ fault }) => fault === undefined)
     if (!well) return { state: 'starting', doing: 'the server behind it does not answer' }
     return { state: 'ready', running, waiting: callers.waiting }
   }
 
-  async function answer(given: AnswerRequest, signal: AbortSignal): Promise<Answering> {
+  async function answer(original: AnswerRequest, signal: AbortSignal): Promise<Answering> {
     if (status().state !== 'ready') throw notReady(status())
-    const request = await fitting(given, signal)
+    const request = await fitting(original, signal)
     const asked = upstreamRequestOf(request, { kind, model })
-    const slots = given.lane === 'background' ? server.slots.background : callers
-    const slot = await slots.acquire(given.tenant, signal)
+    const slots = original.lane === 'background' ? server.slots.background : callers
+    const slot = await slots.acquire(original.tenant, signal)
     running++
     let isOpen = true
     let reader: AnswerReader | undefined
@@ -205,7 +205,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
       for await (const piece of piecesOf(response, server.silenceMs, hasLine)) {
         clearTimeout(alarm)
         const events: AnswerEvent[] = []
-        for (const one of lines.read(piece)) for (const event of reader.read(one)) events.push(event)
+        for (const line of lines.read(piece)) for (const event of reader.read(line)) events.push(event)
         if (events.length > 0) yield events
         if (lines.isDone) break
         // The usage may come after the answer, and nobody has to wait for it.
@@ -240,8 +240,8 @@ function checkEnd(reader: AnswerReader): void {
 }
 
 /** An answer that repeats its prompt needs the prompt's tokens before it begins. */
-function isNeededFirst({ isWhole }: UpstreamRequest, { given }: AnswerRequest): boolean {
-  return isWhole || given?.echo === true
+function isNeededFirst({ isWhole }: UpstreamRequest, { body }: AnswerRequest): boolean {
+  return isWhole || body?.echo === true
 }
 
 function inTime(first: Promise<unknown>): Promise<unknown> {

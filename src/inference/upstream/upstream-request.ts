@@ -36,19 +36,19 @@ const beginningLength = 4_096
 export function upstreamRequestOf(request: AnswerRequest, { kind: name, model }: Target): UpstreamRequest {
   const kind = kindsOfUpstreams[name]
   const ignored: string[] = []
-  const { inputs, turn, choices, promptLogprobs, given = {} } = request
+  const { inputs, turn, choices, promptLogprobs, body: fields = {} } = request
   const [first] = inputs
   const conversation = first !== undefined && 'conversation' in first ? first : undefined
   const isText = conversation === undefined
   const isWhole = promptLogprobs !== undefined
   if (isWhole && !kind.takes.has('prompt_logprobs')) {
     refuseUnsupported(
-      given.prompt_logprobs == null ? 'echo' : 'prompt_logprobs',
+      fields.prompt_logprobs == null ? 'echo' : 'prompt_logprobs',
       'it',
       'nothing: it reports nothing about prompts',
     )
   }
-  checkRunningUsage(given, kind)
+  checkRunningUsage(fields, kind)
   const salt = saltOf(request)
   const body = {
     model,
@@ -92,19 +92,19 @@ function budgetOf(budget: TurnAsked['thinkingBudget'], kind: KindOfUpstream, ign
   return {}
 }
 
-function checkRunningUsage(given: Readonly<Record<string, unknown>>, kind: KindOfUpstream): void {
-  const options = given.stream_options as { continuous_usage_stats?: boolean } | null | undefined
+function checkRunningUsage(body: Readonly<Record<string, unknown>>, kind: KindOfUpstream): void {
+  const options = body.stream_options as { continuous_usage_stats?: boolean } | null | undefined
   if (options?.continuous_usage_stats && !kind.takes.has('continuous_usage_stats')) {
     refuseUnsupported('stream_options.continuous_usage_stats', 'true', 'false: it counts at the end')
   }
 }
 
 /** The server has its own defaults for what the client did not give. */
-function samplingOf({ sampling, ending, choices, given = {} }: AnswerRequest, kind: UpstreamKind) {
+function samplingOf({ sampling, ending, choices, body = {} }: AnswerRequest, kind: UpstreamKind) {
   const { seed, bias } = sampling
   const { maxTokens } = ending
   // The newer name if the client used it, or if newer models accept no other.
-  const newer = kind === 'openai' ? given.max_tokens == null : given.max_completion_tokens != null
+  const newer = kind === 'openai' ? body.max_tokens == null : body.max_completion_tokens != null
   return {
     ...(choices > 1 && { n: choices }),
     // JSON.stringify cannot write such numbers.
@@ -114,9 +114,9 @@ function samplingOf({ sampling, ending, choices, given = {} }: AnswerRequest, ki
   }
 }
 
-function logprobsOf({ logprobs, given = {} }: AnswerRequest, kind: KindOfUpstream, isText: boolean) {
+function logprobsOf({ logprobs, body = {} }: AnswerRequest, kind: KindOfUpstream, isText: boolean) {
   if (logprobs === undefined) return {}
-  const asIds = given.return_tokens_as_token_ids === true
+  const asIds = body.return_tokens_as_token_ids === true
   if (isText) {
     if (asIds) refuseUnsupported('return_tokens_as_token_ids', 'it with logprobs', 'return_token_ids')
     return { logprobs }
@@ -129,8 +129,8 @@ function logprobsOf({ logprobs, given = {} }: AnswerRequest, kind: KindOfUpstrea
 }
 
 /** Chat and text completions have the constraint in their own fields, which are passed on. */
-function constraintOf({ constraint, given = {} }: AnswerRequest) {
-  if (constraint === undefined || given.response_format != null || given.structured_outputs != null) return {}
+function constraintOf({ constraint, body = {} }: AnswerRequest) {
+  if (constraint === undefined || body.response_format != null || body.structured_outputs != null) return {}
   const asked = constraint.constraint
   if (asked.kind === 'json_object') return { response_format: { type: 'json_object' } }
   if (asked.kind !== 'json') {

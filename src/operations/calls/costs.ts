@@ -10,7 +10,7 @@ import type { Reader } from '../../storage/transaction.ts'
 /** Models whose prices are read at once. */
 const namesAtOnce = 200
 /** Models whose prices are cached while calls are read. */
-const mostRemembered = 10_000
+const maxRemembered = 10_000
 
 /**
  * Returns what a call cost, as JSON, by the prices of the project. The prices of a model are read when a call first
@@ -24,7 +24,7 @@ export function createPricing(
   const known = new Map<string, Price[]>()
 
   async function learn(models: readonly string[]): Promise<void> {
-    if (known.size > mostRemembered) known.clear()
+    if (known.size > maxRemembered) known.clear()
     const fresh = models.filter((model) => !known.has(model))
     for (let at = 0; at < fresh.length; at += namesAtOnce) {
       const names = fresh.slice(at, at + namesAtOnce)

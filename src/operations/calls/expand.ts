@@ -8,9 +8,9 @@ import { createFollower, type NamedRef } from '../objects/resolve.ts'
 import type { ExpandedColumns } from './expanded-columns.ts'
 
 /** Most characters that a call may grow by. References that do not fit stay references. */
-const mostAdded = 4 * 1024 * 1024
+const maxAdded = 4 * 1024 * 1024
 /** Most characters that are searched for further references, for one batch of calls. */
-const mostSearched = 64 * 1024 * 1024
+const maxSearched = 64 * 1024 * 1024
 
 /** A JSON text and its references that may be replaced, in order. */
 interface Marked {
@@ -36,10 +36,10 @@ export async function* expandCalls(
   const add = (record: Record<string, unknown>) =>
     void calls.push({ record, documents: markedDocuments(record, expanded) })
   await inSteps(records, add, yieldToLoop)
-  const spans = calls.flatMap(({ documents }) => [...documents.values()].flatMap((one) => one.spans))
+  const spans = calls.flatMap(({ documents }) => [...documents.values()].flatMap((marked) => marked.spans))
   const expansions = await followRefs(db, caller, spans)
   for (const { record, documents } of calls) {
-    const room = { left: mostAdded }
+    const room = { left: maxAdded }
     for (const [name, document] of documents) record[name] = new JsonText(written(document, expansions, room))
     yield record
     const pause = yieldToLoop()
@@ -82,7 +82,7 @@ async function followRefs(db: Reader, caller: Caller, found: readonly RefSpan[])
       const known = expansions.get(branch) ?? new Map<string, Marked>()
       if (text === undefined || known.has(ref)) continue
       expansions.set(branch, known)
-      const isSearched = branch.steps.size > 0 && searched + text.length <= mostSearched
+      const isSearched = branch.steps.size > 0 && searched + text.length <= maxSearched
       if (isSearched) searched += text.length
       const inner = { text, spans: isSearched ? refsBelow(text, branch) : [] }
       known.set(ref, inner)

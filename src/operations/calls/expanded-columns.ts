@@ -64,11 +64,11 @@ function refuseLongChains(root: ExpandedColumns): void {
 }
 
 /** Refuses a field inside what a reference leads to, because the calls themselves do not contain it. */
-export function refuseExpanded(expanded: ExpandedColumns, field: string, place: string): void {
+export function refuseExpanded(expanded: ExpandedColumns, field: string, path: string): void {
   const column = columnAbove(expanded, splitPath(field))
   if (column === undefined) return
   throw refuse('invalid_value', {
-    field: place,
+    field: path,
     given: `${JSON.stringify(field)} is below ${JSON.stringify(column)} of expand_columns`,
     accepted:
       'fields of the calls themselves; values behind a reference are only returned, not filtered or sorted by',

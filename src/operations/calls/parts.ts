@@ -17,44 +17,44 @@ interface Intake {
   retentionDays: number
 }
 
-export function startPart(given: StartedCall | CompleteCall, { user, retentionDays }: Intake): StartedPart {
-  const id = given.id ?? newId()
-  const attributes = given.otel_dump
-    ? withMember(given.attributes, 'otel_span', given.otel_dump)
-    : given.attributes
+export function startPart(call: StartedCall | CompleteCall, { user, retentionDays }: Intake): StartedPart {
+  const id = call.id ?? newId()
+  const attributes = call.otel_dump
+    ? withMember(call.attributes, 'otel_span', call.otel_dump)
+    : call.attributes
   const expires =
-    given.expire_at ?? (retentionDays > 0 ? given.started_at + retentionDays * dayInMicroseconds : null)
+    call.expire_at ?? (retentionDays > 0 ? call.started_at + retentionDays * dayInMicroseconds : null)
   return {
-    project_id: given.project_id,
+    project_id: call.project_id,
     id,
-    display_name: given.display_name ?? null,
+    display_name: call.display_name ?? null,
     start: {
-      ...givenColumns('start', given),
+      ...givenColumns('start', call),
       // A call that names no trace is the root of its own. Sending it again yields the same trace.
-      trace_id: given.trace_id ?? traceOf(id),
-      op_name: given.op_name,
-      started_at: given.started_at,
+      trace_id: call.trace_id ?? traceOf(id),
+      op_name: call.op_name,
+      started_at: call.started_at,
       user_id: user,
       expire_at: expires,
-      start_bytes: attributes.bytes + given.inputs.bytes,
+      start_bytes: attributes.bytes + call.inputs.bytes,
       attributes: attributes.stored,
-      inputs: given.inputs.stored,
+      inputs: call.inputs.stored,
     },
   }
 }
 
-export function endPart(given: EndedCall | CompleteCall): EndedPart {
+export function endPart(call: EndedCall | CompleteCall): EndedPart {
   return {
-    project_id: given.project_id,
-    id: given.id,
-    display_name: given.display_name ?? null,
+    project_id: call.project_id,
+    id: call.id,
+    display_name: call.display_name ?? null,
     end: {
-      ...givenColumns('end', given),
-      trace_id: given.trace_id ?? null,
-      ended_at: given.ended_at,
-      end_bytes: given.summary.bytes + (given.output?.bytes ?? 0),
-      output: given.output?.stored ?? null,
-      summary: given.summary.stored,
+      ...givenColumns('end', call),
+      trace_id: call.trace_id ?? null,
+      ended_at: call.ended_at,
+      end_bytes: call.summary.bytes + (call.output?.bytes ?? 0),
+      output: call.output?.stored ?? null,
+      summary: call.summary.stored,
     },
   }
 }
@@ -62,21 +62,21 @@ export function endPart(given: EndedCall | CompleteCall): EndedPart {
 /**
  * One part for each call, in the order in which the calls first appear. Later parts of a batch replace earlier ones.
  */
-export async function mergeParts(parts: Iterable<CallPart>): Promise<CallPart[]> {
+export async function mergeParts(callParts: Iterable<CallPart>): Promise<CallPart[]> {
   const byCall = new Map<string, CallPart>()
-  await inSteps(parts, (part) => {
-    const key = `${part.project_id}/${part.id}`
+  await inSteps(callParts, (callPart) => {
+    const key = `${callPart.project_id}/${callPart.id}`
     const known = byCall.get(key)
     if (known === undefined) {
-      byCall.set(key, part)
+      byCall.set(key, callPart)
       return
     }
-    if (part.start) known.start = part.start
-    if (part.end) known.end = part.end
+    if (callPart.start) known.start = callPart.start
+    if (callPart.end) known.end = callPart.end
     // The name given with an end replaces that of the start, whichever arrives first.
-    known.display_name = part.end
-      ? (part.display_name ?? known.display_name)
-      : (known.display_name ?? part.display_name)
+    known.display_name = callPart.end
+      ? (callPart.display_name ?? known.display_name)
+      : (known.display_name ?? callPart.display_name)
   })
   return [...byCall.values()]
 }

@@ -97,7 +97,7 @@ export const callRoutes = family(
     body: ReadBody,
     answer: ReadAnswer,
     refusals: ['call_not_found', 'record_refuses_writes'],
-    rule: (parts, { caller, body }) => readOneCall(parts, caller, body),
+    rule: (services, { caller, body }) => readOneCall(services, caller, body),
   }),
   operation('POST', '/call/update', {
     summary: 'Rename a call',
@@ -121,8 +121,8 @@ export const callRoutes = family(
     body: StreamQueryBody,
     answer: jsonLinesOf(CallRecord),
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: async (parts, { caller, body }, reply) => {
-      const lines = await queryCalls(parts, caller, body, parts.signal)
+    rule: async (services, { caller, body }, reply) => {
+      const lines = await queryCalls(services, caller, body, services.signal)
       return sendJsonLines(reply, lines)
     },
   }),
@@ -132,8 +132,8 @@ export const callRoutes = family(
     body: StreamQueryBody,
     answer: QueryAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: async (parts, { caller, body }, reply) => {
-      const calls = await queryCalls(parts, caller, body, parts.signal)
+    rule: async (services, { caller, body }, reply) => {
+      const calls = await queryCalls(services, caller, body, services.signal)
       return sendJsonList(reply, 'calls', calls)
     },
   }),
@@ -143,6 +143,6 @@ export const callRoutes = family(
     body: QueryStatsBody,
     answer: QueryStatsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: (parts, { caller, body }) => countSomeCalls(parts, caller, body, parts.signal),
+    rule: (services, { caller, body }) => countSomeCalls(services, caller, body, services.signal),
   }),
 )

@@ -33,9 +33,9 @@ export async function startCall(
 ): Promise<Started> {
   requireAccess(caller, start.project_id, 'start.project_id')
   const retentionDays = await projects.retentionDays(start.project_id)
-  const part = startPart(start, { user: caller.name, retentionDays })
-  await db.write('upsertCalls', [part])
-  return { id: part.id, trace_id: part.start.trace_id }
+  const started = startPart(start, { user: caller.name, retentionDays })
+  await db.write('upsertCalls', [started])
+  return { id: started.id, trace_id: started.start.trace_id }
 }
 
 export async function endCall({ db }: Ingest, caller: Caller, end: EndedCall): Promise<void> {
@@ -44,43 +44,43 @@ export async function endCall({ db }: Ingest, caller: Caller, end: EndedCall): P
 }
 
 /** As `startCall`, for a path that names the project: path and body must agree. */
-export async function startCallOf(parts: Ingest, caller: Caller, project: string, start: StartedCall) {
+export async function startCallOf(services: Ingest, caller: Caller, project: string, start: StartedCall) {
   requireAccess(caller, project, 'path')
   requireProjectOfPath('start.project_id', start.project_id, project)
-  return startCall(parts, caller, start)
+  return startCall(services, caller, start)
 }
 
 export async function endCallOf(
-  parts: Ingest,
+  services: Ingest,
   caller: Caller,
   project: string,
   end: EndedCall,
 ): Promise<void> {
   requireAccess(caller, project, 'path')
   requireProjectOfPath('end.project_id', end.project_id, project)
-  await endCall(parts, caller, end)
+  await endCall(services, caller, end)
 }
 
 /** All or nothing. A batch may be sent again as a whole. */
 export async function upsertBatch({ db, projects }: Ingest, caller: Caller, { batch }: UpsertBatchBody) {
   const res: (Started | Record<string, never>)[] = []
-  const parts: CallPart[] = []
+  const callParts: CallPart[] = []
   await inSteps(batch, async (item, index) => {
     if (item.mode === 'start') {
       const { start } = item.req
       requireAccess(caller, start.project_id, `batch.${index}.req.start.project_id`)
       const retentionDays = await projects.retentionDays(start.project_id)
-      const part = startPart(start, { user: caller.name, retentionDays })
-      parts.push(part)
-      res.push({ id: part.id, trace_id: part.start.trace_id })
+      const started = startPart(start, { user: caller.name, retentionDays })
+      callParts.push(started)
+      res.push({ id: started.id, trace_id: started.start.trace_id })
     } else {
       const { end } = item.req
       requireAccess(caller, end.project_id, `batch.${index}.req.end.project_id`)
-      parts.push(endPart(end))
+      callParts.push(endPart(end))
       res.push({})
     }
   })
-  if (parts.length > 0) await db.write('upsertCalls', await mergeParts(parts))
+  if (callParts.length > 0) await db.write('upsertCalls', await mergeParts(callParts))
   return { res: await jsonList(res) }
 }
 
@@ -93,19 +93,19 @@ export async function writeComplete(
 ): Promise<void> {
   requireAccess(caller, project, 'path')
   const intake = { user: caller.name, retentionDays: await projects.retentionDays(project) }
-  const parts: CallPart[] = []
+  const callParts: CallPart[] = []
   await inSteps(batch, (call, index) => {
     requireProjectOfPath(`batch.${index}.project_id`, call.project_id, project)
-    parts.push({ ...startPart(call, intake), end: endPart(call).end })
+    callParts.push({ ...startPart(call, intake), end: endPart(call).end })
   })
-  if (parts.length > 0) await db.write('upsertCalls', await mergeParts(parts))
+  if (callParts.length > 0) await db.write('upsertCalls', await mergeParts(callParts))
 }
 
-function requireProjectOfPath(field: string, given: string, project: string): void {
-  if (given === project) return
+function requireProjectOfPath(field: string, bodyProject: string, project: string): void {
+  if (bodyProject === project) return
   throw refuse('invalid_value', {
     field,
-    given: JSON.stringify(given),
+    given: JSON.stringify(bodyProject),
     accepted: `the project of the path, ${project}`,
   })
 }
@@ -123,7 +123,7 @@ export async function renameCall({ db, names }: Named, caller: Caller, body: Upd
   await db.write('renameCall', { project_id, id, name: display_name })
 }
 
-const mostIds = 1000
+const maxIds = 1000
 
 /** Counts the given ids, even unknown ones, and the descendants that were deleted with them. */
 export async function deleteSomeCalls(
@@ -132,8 +132,8 @@ export async function deleteSomeCalls(
   { project_id, call_ids }: DeleteBody,
 ) {
   requireAccess(caller, project_id)
-  if (call_ids.length > mostIds)
-    throw refuse('too_many_ids', { field: 'call_ids', given: call_ids.length, limit: mostIds })
+  if (call_ids.length > maxIds)
+    throw refuse('too_many_ids', { field: 'call_ids', given: call_ids.length, limit: maxIds })
   const ids = [...new Set(await names.calls(project_id, call_ids))]
   const { descendants } = await db.write('deleteCalls', { project_id, ids, now: now(), by: byCaller(caller) })
   return { num_deleted: ids.length + descendants }

@@ -8,16 +8,16 @@ import { finishOf, messageOf } from './message.ts'
 /** The whole answer, assembled as its deltas come. */
 export function createAnswer(completion: ChatCompletion, isStream: boolean): PartialAnswer {
   const { id, head, role, echo, shown } = completion
-  const mostCandidates = limitCandidates(completion.candidatesField, isStream)
+  const candidateLimit = limitCandidates(completion.candidatesField, isStream)
   let promptLogprobs: JsonText | undefined
   const fold = createFold(completion, {
-    mostCandidates,
+    candidateLimit,
     createLogprobs: () => logprobsWriter(shown.tokensAsIds),
     async onPrompt({ logprobs }) {
       if (logprobs) promptLogprobs = await promptLogprobsWritten(logprobs, shown.tokensAsIds)
     },
   })
-  const hasLogprobs = () => completion.logprobs && !mostCandidates.isPassed
+  const hasLogprobs = () => completion.logprobs && !candidateLimit.isPassed
   return {
     add: fold.add,
     end() {
@@ -39,7 +39,7 @@ export function createAnswer(completion: ChatCompletion, isStream: boolean): Par
         ...(promptLogprobs && { prompt_logprobs: promptLogprobs }),
       }
     },
-    leftOut: () => (mostCandidates.isPassed ? ['logprobs'] : []),
+    leftOut: () => (candidateLimit.isPassed ? ['logprobs'] : []),
   }
 }
 
@@ -51,8 +51,8 @@ const countOf = (calls: readonly FoldedCall[]) => ({
 function logprobsWriter(asIds: boolean) {
   const texts: string[] = []
   return {
-    add(given: Parameters<typeof logprobShown>[0][]) {
-      for (const one of given) texts.push(JSON.stringify(logprobShown(one, asIds)))
+    add(logprobs: Parameters<typeof logprobShown>[0][]) {
+      for (const logprob of logprobs) texts.push(JSON.stringify(logprobShown(logprob, asIds)))
     },
     text: () => new JsonText(`[${texts.join(',')}]`),
   }

@@ -45,25 +45,25 @@ export async function* chunksOf(completion: ChatCompletion): AsyncGenerator<Chat
         continue
       }
       const { choice, tokens, logprobs, finished } = delta
-      const said = deltasOf(delta.parts, completion.callForm)
+      const chunkDeltas = deltasOf(delta.turnParts, completion.callForm)
       const calls = counts[choice] as (typeof counts)[number]
-      for (const { kind } of delta.parts) {
+      for (const { kind } of delta.turnParts) {
         if (kind === 'call') calls.begun++
         else if (kind === 'callEnd') calls.ended++
       }
-      let last = said.pop() ?? {}
+      let last = chunkDeltas.pop() ?? {}
       const carries = (withLogprobs || shown.tokenIds) && tokens.length > 0
       // Text that is held back comes with a later chunk.
       if (Object.keys(last).length === 0 && !carries && !finished) continue
       // Python's openai recognises the end of a call by a chunk after the one in which the call began.
       if (finished && last.tool_calls) {
-        said.push(last)
+        chunkDeltas.push(last)
         last = {}
       }
-      for (const one of said) yield chunk(choice, one)
+      for (const chunkDelta of chunkDeltas) yield chunk(choice, chunkDelta)
       yield chunk(choice, last, {
         ...(withLogprobs && {
-          logprobs: { content: logprobs.map((one) => logprobShown(one, shown.tokensAsIds)) },
+          logprobs: { content: logprobs.map((logprob) => logprobShown(logprob, shown.tokensAsIds)) },
         }),
         ...(finished && {
           finish_reason: finishOf(finished.reason, calls, completion),
@@ -80,7 +80,7 @@ export async function* chunksOf(completion: ChatCompletion): AsyncGenerator<Chat
  * The deltas of the parts, with one member for each kind, because clients join the deltas of a kind. Each delta has at
  * most one call: some clients read only the first.
  */
-function deltasOf(parts: readonly Part[], form: CallForm): ChunkDelta[] {
+function deltasOf(turnParts: readonly Part[], form: CallForm): ChunkDelta[] {
   const deltas: ChunkDelta[] = []
   let delta: ChunkDelta = {}
   let call: CallDelta | undefined
@@ -94,18 +94,18 @@ function deltasOf(parts: readonly Part[], form: CallForm): ChunkDelta[] {
     else delta.function_call = next.function
     return next
   }
-  for (const part of parts) {
-    if (part.kind === 'content') delta.content = (delta.content ?? '') + part.text
-    else if (part.kind === 'reasoning') {
-      delta.reasoning = (delta.reasoning ?? '') + part.text
+  for (const turnPart of turnParts) {
+    if (turnPart.kind === 'content') delta.content = (delta.content ?? '') + turnPart.text
+    else if (turnPart.kind === 'reasoning') {
+      delta.reasoning = (delta.reasoning ?? '') + turnPart.text
       delta.reasoning_content = delta.reasoning
-    } else if (part.kind === 'call') {
-      const { index, id, name } = part
+    } else if (turnPart.kind === 'call') {
+      const { index, id, name } = turnPart
       begin({ index, id, type: 'function', function: { name, arguments: '' } })
-    } else if (part.kind === 'arguments') {
-      const { function: given } =
-        call?.index === part.index ? call : begin({ index: part.index, function: {} })
-      given.arguments = (given.arguments ?? '') + part.text
+    } else if (turnPart.kind === 'arguments') {
+      const { function: functionDelta } =
+        call?.index === turnPart.index ? call : begin({ index: turnPart.index, function: {} })
+      functionDelta.arguments = (functionDelta.arguments ?? '') + turnPart.text
     }
   }
   deltas.push(delta)

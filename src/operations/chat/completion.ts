@@ -32,16 +32,16 @@ export interface ChatCompletion extends Generation {
 
 /** Checks everything that can be wrong, in the order of the checks, before the first byte of an answer. */
 export async function beginChat(
-  parts: GenerationParts,
+  services: GenerationParts,
   body: ChatBody,
   asking: GenerationContext,
 ): Promise<ChatCompletion> {
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? undefined
   checkTogether(body, maxTokens)
-  const found = parts.models.find(body.model, asking.caller)
-  const calls = callsOf(body, parts.settings)
-  checkPriority(body, parts.settings)
-  const conversation = conversationFrom({ ...body, tools: toolsOf(body) }, parts.settings)
+  const found = services.models.find(body.model, asking.caller)
+  const calls = callsOf(body, services.settings)
+  checkPriority(body, services.settings)
+  const conversation = conversationFrom({ ...body, tools: toolsOf(body) }, services.settings)
   const constraint = constraintOf(body)
   checkCalls(body, calls, constraint)
   const request = requestOf(body, {
@@ -63,7 +63,7 @@ export async function beginChat(
     ...(body.chat_template && { template: 'chat_template' }),
   }
   const hidesThoughts = body.include_reasoning === false
-  const generation = await generate(parts, found, request, asking, names, { hidesThoughts })
+  const generation = await generate(services, found, request, asking, names, { hidesThoughts })
   return {
     ...generation,
     id: `chatcmpl-${asking.id}`,
@@ -95,7 +95,7 @@ function checkTogether(body: ChatBody, maxTokens: number | undefined): void {
 function predictionOf({ prediction }: ChatBody): { prediction?: string } {
   if (prediction == null) return {}
   const { content } = prediction
-  const text = typeof content === 'string' ? content : content.map((part) => part.text).join('')
+  const text = typeof content === 'string' ? content : content.map((piece) => piece.text).join('')
   return text === '' ? {} : { prediction: text }
 }
 
@@ -127,8 +127,8 @@ function checkCalls(
     throw wrong('thinking_token_budget', 'given with use_beam_search', 'only one of the two')
   }
   if (calls === undefined || calls.choice === 'auto') return
-  const given = typeof calls.choice === 'string' ? JSON.stringify(calls.choice) : 'a tool by its name'
-  if (use_beam_search) throw wrong('tool_choice', `${given} with use_beam_search`, '"auto" or "none" with it')
+  const value = typeof calls.choice === 'string' ? JSON.stringify(calls.choice) : 'a tool by its name'
+  if (use_beam_search) throw wrong('tool_choice', `${value} with use_beam_search`, '"auto" or "none" with it')
   if (typeof calls.choice === 'object' && constraint !== undefined) {
     throw wrong(constraint.field, 'a constraint together with a named tool', 'only one of the two')
   }

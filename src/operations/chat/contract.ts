@@ -3,7 +3,7 @@ import { explained, jsonObject, plainText } from '../../domain/fields.ts'
 import { constraintFields } from '../generation/constraint-fields.ts'
 import { conversationFields, ToolFunction } from '../generation/conversation-fields.ts'
 import { refusedChatFields } from '../generation/refused-fields.ts'
-import { logprobTokenIds, mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
+import { logprobTokenIds, maxLogprobs, samplingFields } from '../generation/sampling-fields.ts'
 import { documented, flag, integer, optIn, streamOptions } from '../generation/scalars.ts'
 
 const none = { effect: 'none' } as const
@@ -91,13 +91,13 @@ export const ChatBody = z.object({
 
   logprobs: documented(optIn(), 'Returns the log-probability of each token, before any sampling setting.'),
   top_logprobs: documented(
-    integer(0, mostLogprobs).nullish(),
+    integer(0, maxLogprobs).nullish(),
     'The number of most likely tokens at each position, most likely first. Needs `logprobs`. Without a stream, `n` × `max_tokens` × (`top_logprobs` + 1) is at most 1000000.',
     { initial: 0 },
   ),
   logprob_token_ids: logprobTokenIds,
   prompt_logprobs: documented(
-    integer(0, mostLogprobs).nullish(),
+    integer(0, maxLogprobs).nullish(),
     'The same for the prompt, which is then not taken from the cache. Not in a stream.',
   ),
   return_token_ids: documented(

@@ -17,7 +17,7 @@ export function messageOf({ content, reasoning, calls }: FoldedTurn, form: CallF
 }
 
 function callsShown(calls: FoldedTurn['calls'], form: CallForm) {
-  const functions = calls.map(({ name, arguments: given }) => ({ name, arguments: given }))
+  const functions = calls.map(({ name, arguments: text }) => ({ name, arguments: text }))
   if (form === 'functions') return { function_call: functions[0] }
   return {
     tool_calls: calls.map(({ id }, index) => ({ id, type: 'function', function: functions[index] })),

@@ -12,7 +12,7 @@ import { storedRoutes } from './stored-routes.ts'
 
 const chat: Writers<ChatBody, ChatCompletion> = { kind: 'chat', begin: beginChat, createAnswer, chunksOf }
 
-const complete: Routes<GenerationParts> = async (app, parts) => {
+const complete: Routes<GenerationParts> = async (app, services) => {
   const schema = {
     summary: 'Create a chat completion',
     description: 'Compatible with OpenAI and vLLM. docs/chat-parameters.md describes each field.',
@@ -28,7 +28,7 @@ const complete: Routes<GenerationParts> = async (app, parts) => {
         schema,
         preValidation: logUnknownFields(ChatBody),
       },
-      (request, reply) => respond(parts, request, reply, chat),
+      (request, reply) => respond(services, request, reply, chat),
     )
   }
 }

@@ -13,11 +13,11 @@ const page = {
   order: z.enum(['asc', 'desc']).default('asc').meta({ description: 'Sort order by time.' }),
 }
 
-const longestGiven = 1_024
+const maxValueLength = 1_024
 
 export const ListQuery = z
-  .object({ ...page, model: plainText(longestGiven).optional() })
-  .catchall(plainText(longestGiven))
+  .object({ ...page, model: plainText(maxValueLength).optional() })
+  .catchall(plainText(maxValueLength))
   .meta({ description: '`metadata[name]=value` returns only completions with this entry.' })
 export type ListQuery = z.output<typeof ListQuery>
 

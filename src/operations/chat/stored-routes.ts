@@ -28,8 +28,8 @@ const refusals = openAiRefusalContracts(
 const matchesHeader = 'x-heddle-matches'
 const several = (matches: number) => (matches > 1 ? { [matchesHeader]: String(matches) } : {})
 
-export const storedRoutes: Routes<OperationParts> = async (app, parts) => {
-  const stored = storedCompletions(parts)
+export const storedRoutes: Routes<OperationParts> = async (app, services) => {
+  const stored = storedCompletions(services)
 
   app.get(
     '/v1/chat/completions',

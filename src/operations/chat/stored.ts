@@ -31,11 +31,11 @@ interface Asked {
 }
 
 /** A client that pages through a list and deletes what it shows can continue after a deleted completion. */
-const mostDeleted = 10_000
+const maxDeleted = 10_000
 
 /** The chat completions of the record, as OpenAI shows stored completions. */
 export function storedCompletions({ db, recorder }: StoredParts) {
-  const deleted = new LRUCache<string, Position>({ max: mostDeleted })
+  const deleted = new LRUCache<string, Position>({ max: maxDeleted })
   const keyOf = (project: string, id: string) => `${project} ${id}`
 
   /**
@@ -170,10 +170,10 @@ function messagesOf(completion: string, inputs: string, { after, limit, order }:
 
 /** Content that was given in parts stays in parts. */
 function messageOf(id: string, text: string): JsonText {
-  const given = membersOf(text)
-  const content = given.get('content') ?? 'null'
+  const members = membersOf(text)
+  const content = members.get('content') ?? 'null'
   const isParts = content.startsWith('[')
-  const message = new Map([['id', JSON.stringify(id)], ...given])
+  const message = new Map([['id', JSON.stringify(id)], ...members])
   message.set('content', isParts ? 'null' : content)
   message.set('content_parts', isParts ? content : 'null')
   if (!message.has('refusal')) message.set('refusal', 'null')

@@ -9,7 +9,7 @@ export type CallForm = 'tools' | 'functions'
 
 /** The tools of a request, in either form. */
 export function toolsOf({ tools, functions }: ChatBody): ChatBody['tools'] {
-  return functions?.map((given) => ({ type: 'function', function: given })) ?? tools
+  return functions?.map((definition) => ({ type: 'function', function: definition })) ?? tools
 }
 
 export function callsOf(body: ChatBody, settings: GenerationSettings): CallsAsked | undefined {
@@ -40,10 +40,10 @@ export function callFormOf({ functions }: ChatBody): CallForm {
   return functions == null ? 'tools' : 'functions'
 }
 
-function choiceOf(given: ChatBody['tool_choice']): CallFields['choice'] {
-  if (given == null) return undefined
-  if (typeof given === 'string') return given
-  if (given.type === 'function') return { name: given.function.name }
-  const { mode, tools } = given.allowed_tools
+function choiceOf(choice: ChatBody['tool_choice']): CallFields['choice'] {
+  if (choice == null) return undefined
+  if (typeof choice === 'string') return choice
+  if (choice.type === 'function') return { name: choice.function.name }
+  const { mode, tools } = choice.allowed_tools
   return { mode, allowed: tools.map(({ function: { name } }) => name) }
 }

@@ -15,10 +15,10 @@ const tokensAtOnce = 32
 export function createAnswer(completion: Completion, isStream: boolean): PartialAnswer {
   const { head, prompts, openings, shown } = completion
   const form = { asIds: shown.tokensAsIds }
-  const mostCandidates = limitCandidates(completion.candidatesField, isStream)
+  const candidateLimit = limitCandidates(completion.candidatesField, isStream)
   const promptLogprobs: JsonText[] = []
   const fold = createFold(completion, {
-    mostCandidates,
+    candidateLimit,
     createLogprobs: () => writeLogprobs(form),
     async onPrompt({ input, logprobs }, answers: FoldedChoice<WrittenLogprobs>[]) {
       if (logprobs === undefined) return
@@ -34,7 +34,7 @@ export function createAnswer(completion: Completion, isStream: boolean): Partial
       for (const answer of answers) answer.logprobs = echoed.copy()
     },
   })
-  const hasLogprobs = () => completion.logprobs !== undefined && !mostCandidates.isPassed
+  const hasLogprobs = () => completion.logprobs !== undefined && !candidateLimit.isPassed
   return {
     add: fold.add,
     end() {
@@ -59,6 +59,6 @@ export function createAnswer(completion: Completion, isStream: boolean): Partial
         usage,
       }
     },
-    leftOut: () => (mostCandidates.isPassed ? ['logprobs'] : []),
+    leftOut: () => (candidateLimit.isPassed ? ['logprobs'] : []),
   }
 }

@@ -46,7 +46,7 @@ export async function* chunksOf(completion: Completion): AsyncGenerator<Completi
         continue
       }
       const { choice: index, tokens, logprobs, finished } = delta
-      const text = contentOf(delta.parts)
+      const text = contentOf(delta.turnParts)
       const carries = (completion.logprobs !== undefined || shown.tokenIds) && tokens.length > 0
       // Text that is held back comes with a later chunk.
       if (text === '' && !carries && !finished) continue

@@ -36,7 +36,7 @@ interface Opening {
 
 /** Checks everything that can be wrong before the first byte of an answer. */
 export async function beginCompletion(
-  parts: GenerationParts,
+  services: GenerationParts,
   body: CompletionBody,
   asking: GenerationContext,
 ): Promise<Completion> {
@@ -44,9 +44,9 @@ export async function beginCompletion(
   const maxTokens = body.max_tokens === undefined ? defaultMaxTokens : (body.max_tokens ?? undefined)
   const inputs = promptsOf(body)
   checkTogether(body, maxTokens)
-  const found = parts.models.find(body.model, asking.caller)
+  const found = services.models.find(body.model, asking.caller)
   refuseUnavailable(body)
-  checkPriority(body, parts.settings)
+  checkPriority(body, services.settings)
   const { stream, echo } = body
   const logprobs = body.logprobs ?? undefined
   const echoLogprobs = logprobs !== undefined && (echo ?? false)
@@ -72,7 +72,7 @@ export async function beginCompletion(
   const signal = AbortSignal.any([asking.signal, ending.signal])
   try {
     const names = { prompt: 'prompt', maxTokens: 'max_tokens' }
-    const generation = await generate(parts, found, request, { ...asking, signal }, names)
+    const generation = await generate(services, found, request, { ...asking, signal }, names)
     if (!stream) {
       // The log-probabilities of a prompt are repeated in each of its answers.
       const ofToken = (echo ? candidatesOfToken(logprobs) : 0) + candidatesOfToken(body.prompt_logprobs)
@@ -112,8 +112,8 @@ function checkTogether(body: CompletionBody, maxTokens: number | undefined): voi
 
 /** Refuses these fields by name rather than ignoring them. */
 function refuseUnavailable({ suffix, best_of, n }: CompletionBody): void {
-  const refused = (field: string, given: string, accepted: string) =>
-    refuse('not_available', { field, given, accepted })
+  const refused = (field: string, value: string, accepted: string) =>
+    refuse('not_available', { field, given: value, accepted })
   if (suffix) throw refused('suffix', 'a string', 'null')
   if (best_of != null && best_of !== (n ?? 1)) {
     throw refused('best_of', String(best_of), `${n ?? 1}, the value of \`n\``)

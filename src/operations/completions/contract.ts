@@ -3,7 +3,7 @@ import { answer, jsonObject, jsonValue, plainText } from '../../domain/fields.ts
 import { answerHead, ended, PromptLogprobs, Usage } from '../generation/answer-contract.ts'
 import { constraintFields } from '../generation/constraint-fields.ts'
 import { formerConstraintFields } from '../generation/refused-fields.ts'
-import { logprobTokenIds, mostChoices, mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
+import { logprobTokenIds, maxChoices, maxLogprobs, samplingFields } from '../generation/sampling-fields.ts'
 import { flag, integer, optIn, streamOptions } from '../generation/scalars.ts'
 
 /** The default of most servers since the first version of this operation. */
@@ -17,7 +17,7 @@ export const CompletionBody = z.object({
   suffix: z.string().nullish().meta({ description: 'Must be null or empty: insertion is not supported.' }),
   echo: optIn(),
   add_special_tokens: flag().nullish().meta({ default: true }),
-  best_of: integer(1, mostChoices).nullish().meta({ description: 'Null, or the value of `n`.' }),
+  best_of: integer(1, maxChoices).nullish().meta({ description: 'Null, or the value of `n`.' }),
 
   ...samplingFields,
   max_tokens: integer(0, 2 ** 31 - 1)
@@ -27,9 +27,9 @@ export const CompletionBody = z.object({
       default: defaultMaxTokens,
     }),
 
-  logprobs: integer(0, mostLogprobs).nullish(),
+  logprobs: integer(0, maxLogprobs).nullish(),
   logprob_token_ids: logprobTokenIds,
-  prompt_logprobs: integer(0, mostLogprobs).nullish(),
+  prompt_logprobs: integer(0, maxLogprobs).nullish(),
   return_token_ids: optIn(),
   return_tokens_as_token_ids: optIn(),
 

@@ -27,8 +27,8 @@ interface EchoedPrompt {
 /** State between the chunks of an answer: the length of its text so far. */
 export type TextLength = { characters: number }
 
-export function candidatesOfAnswer(given: readonly TokenLogprob[]): TokenWithCandidates[] {
-  return given.map(({ token, bytes, logprob, top }) => {
+export function candidatesOfAnswer(logprobs: readonly TokenLogprob[]): TokenWithCandidates[] {
+  return logprobs.map(({ token, bytes, logprob, top }) => {
     return { token, text: textOf(bytes), characters: charactersOf(bytes), logprob, top }
   })
 }
@@ -57,13 +57,13 @@ function charactersOf(bytes: Uint8Array): number {
 
 /** Four parallel lists, the form of the first version of this operation. */
 export function legacyLogprobs(
-  given: readonly TokenWithCandidates[],
+  tokens: readonly TokenWithCandidates[],
   { asIds }: LogprobsForm,
   length: TextLength,
 ): LegacyLogprobs {
   const shown: LegacyLogprobs = { tokens: [], token_logprobs: [], top_logprobs: [], text_offset: [] }
   const named = (token: number, text: string) => (asIds ? `token_id:${token}` : text)
-  for (const { token, text, characters, logprob, top } of given) {
+  for (const { token, text, characters, logprob, top } of tokens) {
     shown.tokens.push(named(token, text))
     shown.token_logprobs.push(logprob)
     shown.text_offset.push(length.characters)

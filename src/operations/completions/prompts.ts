@@ -4,8 +4,8 @@ import { wrong } from '../generation/checks.ts'
 import type { CompletionBody } from './contract.ts'
 
 /** Each prompt is queued on its own, with all its answers. */
-const mostPrompts = 128
-const mostTokens = 262_144
+const maxPrompts = 128
+const maxTokens = 262_144
 
 const accepted = 'a string, a list of strings, a list of token ids, or a list of such lists'
 
@@ -16,17 +16,17 @@ export function promptsOf({ prompt: { value }, add_special_tokens }: CompletionB
   if (!Array.isArray(value)) throw wrong('prompt', described(value), accepted)
   if (value.length === 0) throw wrong('prompt', 'an empty list', accepted)
   if (typeof value[0] === 'number') return [{ tokens: tokensOf(value, 'prompt') }]
-  if (value.length > mostPrompts) throw wrong('prompt', `${value.length} prompts`, `at most ${mostPrompts}`)
-  return value.map((one: unknown, index) => {
+  if (value.length > maxPrompts) throw wrong('prompt', `${value.length} prompts`, `at most ${maxPrompts}`)
+  return value.map((prompt: unknown, index) => {
     const path = `prompt.${index}`
-    if (typeof one === 'string') return textInput(one)
-    if (Array.isArray(one)) return { tokens: tokensOf(one, path) }
-    throw wrong(path, described(one), 'a string or a list of token ids')
+    if (typeof prompt === 'string') return textInput(prompt)
+    if (Array.isArray(prompt)) return { tokens: tokensOf(prompt, path) }
+    throw wrong(path, described(prompt), 'a string or a list of token ids')
   })
 }
 
 function tokensOf(list: unknown[], path: string): number[] {
-  if (list.length > mostTokens) throw wrong(path, `${list.length} tokens`, `at most ${mostTokens}`)
+  if (list.length > maxTokens) throw wrong(path, `${list.length} tokens`, `at most ${maxTokens}`)
   const odd = list.findIndex((token) => !Number.isSafeInteger(token) || (token as number) < 0)
   if (odd !== -1) throw wrong(`${path}.${odd}`, described(list[odd]), 'a token id')
   return list as number[]

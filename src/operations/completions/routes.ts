@@ -15,7 +15,7 @@ const completions: Writers<CompletionBody, Completion> = {
   chunksOf,
 }
 
-const complete: Routes<GenerationParts> = async (app, parts) => {
+const complete: Routes<GenerationParts> = async (app, services) => {
   const schema = {
     summary: 'Create a completion',
     description: 'The predecessor of chat completions, compatible with OpenAI and vLLM.',
@@ -30,7 +30,7 @@ const complete: Routes<GenerationParts> = async (app, parts) => {
       schema,
       preValidation: logUnknownFields(CompletionBody),
     },
-    (request, reply) => respond(parts, request, reply, completions),
+    (request, reply) => respond(services, request, reply, completions),
   )
 }
 

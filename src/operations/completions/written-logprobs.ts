@@ -9,7 +9,7 @@ import {
 
 /** Written as they come: together they may be many megabytes, which would block the loop at the end. */
 export interface WrittenLogprobs {
-  add(given: readonly TokenLogprob[]): void
+  add(logprobs: readonly TokenLogprob[]): void
   addEntries(judged: readonly TokenWithCandidates[]): void
   /** A copy with the same beginning, for another answer to the same prompt. */
   copy(): WrittenLogprobs
@@ -32,7 +32,7 @@ export function writeLogprobs(
     for (const name of columns) begun[name].push(JSON.stringify(shown[name]).slice(1, -1))
   }
   return {
-    add: (given) => addEntries(candidatesOfAnswer(given)),
+    add: (logprobs) => addEntries(candidatesOfAnswer(logprobs)),
     addEntries,
     copy() {
       const { tokens, token_logprobs, top_logprobs, text_offset } = begun

@@ -74,12 +74,12 @@ export const datasets = definitionKind({
   created: createdWith({}),
   record: DatasetRecord,
   async create(options, scope, { name, description, rows }) {
-    const given = name ?? 'Dataset'
-    await checkName(options, scope, given, 'Dataset')
+    const datasetName = name ?? 'Dataset'
+    await checkName(options, scope, datasetName, 'Dataset')
     const { project } = scope
     const { digest } = await storeTable(options.db, project, rows, [])
-    const dataset = await createOfClass(options, scope, given, 'Dataset', {
-      name: given,
+    const dataset = await createOfClass(options, scope, datasetName, 'Dataset', {
+      name: datasetName,
       description: description ?? null,
       rows: tableRef(options.refScheme, project, digest),
     })
@@ -125,13 +125,13 @@ export const scorers = definitionKind({
   },
 })
 
-function requireOne(given: Record<string, unknown>): void {
-  const names = Object.keys(given).filter((name) => given[name] != null)
+function requireOne(fields: Record<string, unknown>): void {
+  const names = Object.keys(fields).filter((name) => fields[name] != null)
   if (names.length === 1) return
   throw refuse('invalid_value', {
     field: names[1] ?? 'judge',
     given: names.length === 0 ? 'nothing' : `a value together with ${names[0]}`,
-    accepted: `one of ${Object.keys(given).join(', ')}`,
+    accepted: `one of ${Object.keys(fields).join(', ')}`,
   })
 }
 

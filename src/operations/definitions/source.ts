@@ -4,7 +4,7 @@ import { openUpload } from '../files/upload.ts'
 import type { Value } from '../objects/values.ts'
 
 /** Source code is read whole. */
-const mostBytes = 4 * 1024 * 1024
+const maxBytes = 4 * 1024 * 1024
 
 /** Stores source code as a file of the project and returns its digest. */
 export async function storeSource(db: Database, project: string, code: string): Promise<string> {
@@ -28,7 +28,7 @@ export async function readSource(
 ): Promise<string | null> {
   const digest = val.member('files')?.member(file)?.string
   const entry = digest === undefined ? undefined : await readFileEntry(db, project, digest)
-  if (entry === undefined || entry.size > mostBytes) return null
+  if (entry === undefined || entry.size > maxBytes) return null
   const pieces: Uint8Array[] = []
   for (let position = 0; position * pieceBytes < entry.size; position++) {
     const bytes = await readPiece(db, project, entry.upload_id, position)

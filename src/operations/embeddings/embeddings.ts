@@ -8,11 +8,11 @@ import type { VectorBudget } from '../pooling/vector-budget.ts'
 import type { EmbeddingBody } from './contract.ts'
 
 /** OpenAI's limit. */
-const mostInputs = 2_048
-const mostTokens = 1024 * 1024
+const maxInputs = 2_048
+const maxTokens = 1024 * 1024
 
 /** Numbers in all vectors of an answer: 2,048 vectors of 4,096. */
-const mostValues = 8 * 1024 * 1024
+const maxValues = 8 * 1024 * 1024
 
 const accepted = 'a string, a list of strings, a list of token ids, or a list of such lists'
 
@@ -21,22 +21,22 @@ export interface Embedded extends PooledInputs {
 }
 
 export async function embed(
-  parts: GenerationParts,
+  services: GenerationParts,
   held: VectorBudget,
   body: EmbeddingBody,
   asking: PoolingContext,
 ): Promise<Embedded> {
   const { inputs, isList } = inputsOf(body)
   const truncate = truncationOf(body.truncate_prompt_tokens, body.truncation_side)
-  const found = parts.models.find(body.model, asking.caller, 'embeddings')
-  checkPriority({ priority: body.priority ?? 0 }, parts.settings)
+  const found = services.models.find(body.model, asking.caller, 'embeddings')
+  checkPriority({ priority: body.priority ?? 0 }, services.settings)
   const { dimensions, user } = body
   const values = inputs.length * (dimensions ?? found.served.dimensions ?? 0)
-  if (values > mostValues) {
+  if (values > maxValues) {
     throw wrong(
       'input',
       `${values} numbers of vectors`,
-      `at most ${mostValues} in one answer: send fewer inputs`,
+      `at most ${maxValues} in one answer: send fewer inputs`,
     )
   }
   const give = held.take(asking.caller.name, values)
@@ -51,7 +51,7 @@ export async function embed(
       ...(dimensions != null && { dimensions }),
       ...(user != null && { user }),
     }
-    const made = await poolWith(parts, found, 'embeddings', asked, asking)
+    const made = await poolWith(services, found, 'embeddings', asked, asking)
     return { ...made, format: body.encoding_format ?? 'float' }
   } finally {
     give()
@@ -66,24 +66,24 @@ function inputsOf({ input, add_special_tokens }: EmbeddingBody): { inputs: Pooli
   if (!Array.isArray(value)) throw wrong('input', described(value), accepted)
   if (value.length === 0) throw wrong('input', 'an empty list', accepted)
   if (typeof value[0] === 'number') return { inputs: [{ tokens: tokensOf(value, 'input') }], isList: false }
-  if (value.length > mostInputs) throw wrong('input', `${value.length} inputs`, `at most ${mostInputs}`)
+  if (value.length > maxInputs) throw wrong('input', `${value.length} inputs`, `at most ${maxInputs}`)
   const areTexts = typeof value[0] === 'string'
   let tokens = 0
-  const inputs = value.map((one: unknown, index): PoolingInput => {
+  const inputs = value.map((input: unknown, index): PoolingInput => {
     const path = `input.${index}`
-    if (areTexts && typeof one === 'string') return textInput(one)
-    if (areTexts || !Array.isArray(one)) {
-      throw wrong(path, described(one), areTexts ? 'a string, like the first input' : 'a list of token ids')
+    if (areTexts && typeof input === 'string') return textInput(input)
+    if (areTexts || !Array.isArray(input)) {
+      throw wrong(path, described(input), areTexts ? 'a string, like the first input' : 'a list of token ids')
     }
-    tokens += one.length
-    return { tokens: tokensOf(one, path) }
+    tokens += input.length
+    return { tokens: tokensOf(input, path) }
   })
-  if (tokens > mostTokens) throw wrong('input', `${tokens} tokens in all`, `at most ${mostTokens}`)
+  if (tokens > maxTokens) throw wrong('input', `${tokens} tokens in all`, `at most ${maxTokens}`)
   return { inputs, isList: true }
 }
 
 function tokensOf(list: unknown[], path: string): number[] {
-  if (list.length > mostTokens) throw wrong(path, `${list.length} tokens`, `at most ${mostTokens}`)
+  if (list.length > maxTokens) throw wrong(path, `${list.length} tokens`, `at most ${maxTokens}`)
   const odd = list.findIndex((token) => !Number.isSafeInteger(token) || (token as number) < 0)
   if (odd !== -1) throw wrong(`${path}.${odd}`, described(list[odd]), 'a token id')
   return list as number[]

@@ -17,7 +17,7 @@ const embeddings: Omit<PoolingQuestion<EmbeddingBody, Embedded>, 'make'> = {
   kind: 'embedding',
   prefix: 'embd-',
   leftOut: ['data'],
-  kept: (made, id) => ({
+  recorded: (made, id) => ({
     id,
     object: 'list',
     model: made.model,
@@ -50,7 +50,7 @@ function base64Of(vector: Float32Array): string {
   return (endianness() === 'LE' ? bytes : Buffer.from(bytes).swap32()).toString('base64')
 }
 
-const makeVectors: Routes<GenerationParts> = async (app, parts) => {
+const makeVectors: Routes<GenerationParts> = async (app, services) => {
   const schema = {
     summary: 'Create embeddings',
     description: 'Compatible with OpenAI and vLLM. docs/embeddings.md describes each field.',
@@ -61,7 +61,7 @@ const makeVectors: Routes<GenerationParts> = async (app, parts) => {
   const held = createVectorBudget()
   const question: PoolingQuestion<EmbeddingBody, Embedded> = {
     ...embeddings,
-    make: (...[given, body, asking]) => embed(given, held, body, asking),
+    make: (...[ownServices, body, asking]) => embed(ownServices, held, body, asking),
   }
   for (const url of ['/v1/embeddings', '/v1/embeddings/']) {
     app.post(
@@ -71,7 +71,7 @@ const makeVectors: Routes<GenerationParts> = async (app, parts) => {
         schema: { ...schema, hide: url.endsWith('/') },
         preValidation: logUnknownFields(EmbeddingBody),
       },
-      (request, reply) => respondPooled(parts, request, reply, question),
+      (request, reply) => respondPooled(services, request, reply, question),
     )
   }
 }

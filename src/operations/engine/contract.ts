@@ -84,7 +84,7 @@ const RunningAnswer = z.object({
 })
 
 /** Most answers that are listed. */
-export const mostAnswers = 200
+export const maxAnswers = 200
 
 export const EngineAnswer = answer('The state of the models, at most a second old.', {
   models: z.array(ServedModel).meta({ description: 'Empty if HEDDLE_MODEL is none.' }),
@@ -100,9 +100,9 @@ export const EngineAnswer = answer('The state of the models, at most a second ol
     .meta({ description: 'The file of HEDDLE_MODELS; null if there is none.' }),
   answers: z
     .array(RunningAnswer)
-    .max(mostAnswers)
+    .max(maxAnswers)
     .meta({
-      description: `Requests that are being answered, oldest first: at most ${mostAnswers}. Everyone but admins sees only their own.`,
+      description: `Requests that are being answered, oldest first: at most ${maxAnswers}. Everyone but admins sees only their own.`,
     }),
   answers_in_all: count,
   recording: z.enum(['all', 'asked', 'off']).meta({

@@ -5,7 +5,7 @@ import type { ModelList } from '../../inference/registry.ts'
 import { version } from '../../version.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import type { RunningAnswer, RunningAnswers } from '../generation/running.ts'
-import { type EngineAnswer, mostAnswers } from './contract.ts'
+import { type EngineAnswer, maxAnswers } from './contract.ts'
 
 const startedAt = new Date(Date.now() - performance.now()).toISOString()
 
@@ -30,7 +30,7 @@ export function createEngineView({ models, running, recorder }: Watched): (calle
     if (seen !== undefined && at - seen.at < freshMs) return seen
     const all = running.all()
     // A copy, so that all callers are shown the same moment.
-    const answers = all.map((one) => ({ ...one }))
+    const answers = all.map((answer) => ({ ...answer }))
     const states = models.all.map(
       (model) => [model, { status: model.status(), served: model.served() }] as const,
     )
@@ -50,7 +50,7 @@ export function createEngineView({ models, running, recorder }: Watched): (calle
       server: { version, started_at: startedAt, memory_bytes: isAdmin ? memoryBytes : null },
       models: states.map((state) => modelShown(state, running, caller)),
       list: listShown(models.list?.(), caller),
-      answers: answers.slice(0, mostAnswers).map(answerShown),
+      answers: answers.slice(0, maxAnswers).map(answerShown),
       answers_in_all: answers.length,
       recording: recorder.modeOf(caller),
     }
@@ -115,10 +115,10 @@ function cacheShown(status: BackendStatus): EngineAnswer['models'][number]['prom
 /** Only an admin is shown what is wrong with the file, because the message may quote its content. */
 function listShown(list: ModelList | undefined, { role }: Caller): EngineAnswer['list'] {
   if (list === undefined) return null
-  const { read_at, trouble } = list
+  const { read_at, fault } = list
   return {
     read_at,
-    trouble: role === 'admin' || trouble === null ? trouble : 'the file could not be reloaded',
+    trouble: role === 'admin' || fault === null ? fault : 'the file could not be reloaded',
   }
 }
 

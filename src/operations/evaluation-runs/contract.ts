@@ -67,11 +67,11 @@ export const ScoreBody = z.object({
 export type ScoreBody = z.output<typeof ScoreBody>
 export const ScoreCreated = answer('The id of the score.', { score_id: z.string() })
 
-const several = z.union([z.string(), z.array(z.string())]).transform((given) => [given].flat())
+const several = z.union([z.string(), z.array(z.string())]).transform((value) => [value].flat())
 
 /** Ids contain no comma, so that many fit into one URL: `a,b,c` and `x=a&x=b` are the same. */
 const ids = several
-  .transform((given) => given.flatMap((text) => text.split(',')).filter((id) => id !== ''))
+  .transform((texts) => texts.flatMap((text) => text.split(',')).filter((id) => id !== ''))
   .pipe(z.array(plainText(512)))
 
 const refs = several.pipe(z.array(ref))

@@ -10,7 +10,7 @@ import type { Scope } from '../scope.ts'
 import type { PartList, RunList } from './contract.ts'
 import { records } from './record.ts'
 
-const mostIds = 1000
+const maxIds = 1000
 const deletedAtOnce = 100
 
 export async function readMarked(db: Database, kind: Kind, project: string, id: string, field: string) {
@@ -42,9 +42,9 @@ export async function* listMarked(
 /** A missing or empty list is no condition. */
 function bounded(values: readonly string[] | undefined, field: string): readonly string[] | undefined {
   if (!values?.length) return undefined
-  if (values.length <= mostIds) return values
-  const given = `${values.length} entries`
-  throw refuse('invalid_value', { field, given, accepted: `at most ${mostIds}` })
+  if (values.length <= maxIds) return values
+  const entryCount = `${values.length} entries`
+  throw refuse('invalid_value', { field, given: entryCount, accepted: `at most ${maxIds}` })
 }
 
 const deletions = {
@@ -58,11 +58,11 @@ export async function deleteMarked(
   db: Database,
   kind: Kind,
   { caller, project: project_id }: Scope,
-  given: readonly string[],
+  namedIds: readonly string[],
   field: string,
 ) {
-  const ids = [...new Set(given)]
-  if (ids.length > mostIds) throw refuse('too_many_ids', { field, given: ids.length, limit: mostIds })
+  const ids = [...new Set(namedIds)]
+  if (ids.length > maxIds) throw refuse('too_many_ids', { field, given: ids.length, limit: maxIds })
   let num_deleted = 0
   for (const some of batchesOf(ids, deletedAtOnce)) {
     num_deleted += await db.write(deletions[kind], {

@@ -2,7 +2,7 @@ import { Scan } from '../../domain/json/scan.ts'
 import type { YieldToLoop } from '../../domain/yielding.ts'
 
 /** Paths of which a mean is kept. Further ones are left out, so that no evaluation exhausts the memory. */
-const mostPaths = 10_000
+const maxPaths = 10_000
 
 /** The numbers at one path of many values; true is 1 and false is 0. */
 interface Path {
@@ -28,7 +28,7 @@ export function createMeans(yieldToLoop: YieldToLoop): Means {
     let member = path.members.get(name)
     if (member === undefined) {
       member = newPath()
-      if (paths++ < mostPaths) path.members.set(name, member)
+      if (paths++ < maxPaths) path.members.set(name, member)
     }
     return member
   }
@@ -51,7 +51,7 @@ export function createMeans(yieldToLoop: YieldToLoop): Means {
       return scan.end
     }
     end = scan.skip(at)
-    const number = numberOf(scan.text.slice(at, Math.min(end, at + longestNumber)))
+    const number = numberOf(scan.text.slice(at, Math.min(end, at + maxNumberLength)))
     if (number !== undefined) {
       path.sum += number
       path.count++
@@ -81,7 +81,7 @@ function newPath(): Path {
   return { sum: 0, count: 0, members: new Map() }
 }
 
-const longestNumber = 400
+const maxNumberLength = 400
 
 function numberOf(token: string): number | undefined {
   if (token === 'true') return 1

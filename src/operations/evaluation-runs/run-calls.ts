@@ -44,6 +44,6 @@ export function endOf(
 }
 
 /** Starts and ends at once: the request reports something that is over. */
-export function wholeOf(part: StartedPart, output: JsonText | null) {
-  return { ...part, end: endOf(part.project_id, part.id, part.start.started_at, output).end }
+export function wholeOf(started: StartedPart, output: JsonText | null) {
+  return { ...started, end: endOf(started.project_id, started.id, started.start.started_at, output).end }
 }

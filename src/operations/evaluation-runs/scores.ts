@@ -60,12 +60,12 @@ function scorerName(scorer: string): string {
   })
 }
 
-function checkRun(prediction: MarkedCall, given: string): void {
+function checkRun(prediction: MarkedCall, runId: string): void {
   const run = weaveOf(prediction)('evaluation_run_id')
-  if (run === given) return
+  if (run === runId) return
   throw refuse('invalid_value', {
     field: 'evaluation_run_id',
-    given: JSON.stringify(given),
+    given: JSON.stringify(runId),
     accepted: run
       ? `${JSON.stringify(run)}, the run of the prediction`
       : 'none: the prediction belongs to no run',
@@ -81,7 +81,7 @@ function feedbackOn(
   name: string,
   { prediction_id, scorer, value }: ScoreBody,
 ) {
-  const given = {
+  const feedback = {
     project_id: project,
     id,
     svc_ref: callRef(refScheme, project, prediction_id),
@@ -92,7 +92,7 @@ function feedbackOn(
   return feedbackOf(
     createCheck(db, schemas, caller.name),
     caller,
-    given,
+    feedback,
     (field) => fieldsOfScore[field] ?? field,
   )
 }

@@ -42,14 +42,14 @@ export async function evaluationStatus(
 
 /** Rows of the dataset that the evaluation names, times its trials; 0 if they cannot be read. */
 async function plannedTrials(db: Database, caller: Caller, project: string, inputs: string): Promise<number> {
-  const given = new Value(inputs)
-  const ref = parseRef((given.member('self') ?? given.member('this'))?.string ?? '')
+  const value = new Value(inputs)
+  const ref = parseRef((value.member('self') ?? value.member('this'))?.string ?? '')
   if (ref?.kind !== 'object' || ref.project !== project) return 0
   const [rows, trials] = await stepsInto(db, caller, ref, [['dataset', 'rows'], ['trials']])
   const table = parseRef(new Value(rows ?? '').string ?? '')
   if (table?.kind !== 'table' || table.project !== project) return 0
   const count = (await readTable(db, project, table.digest))?.row_count ?? 0
-  return count * positiveInteger(given.member('nTrials')?.text ?? trials)
+  return count * positiveInteger(value.member('nTrials')?.text ?? trials)
 }
 
 function positiveInteger(text: string | undefined): number {
@@ -70,7 +70,7 @@ async function stepsInto(
   }))
   try {
     const resolved = await resolveEach(db, caller, refs)
-    return resolved.map((one) => ('found' in one ? one.found.text : undefined))
+    return resolved.map((result) => ('found' in result ? result.found.text : undefined))
   } catch (error) {
     if (error instanceof Refusal && error.status < 500) return []
     throw error

@@ -25,7 +25,7 @@ export async function viewEvaluations(
   const page = { limit: limit ?? defaultListed, offset: offset ?? 0 }
   const roots = await listEvaluations(db, project, page, time, signal)
   const ids = roots.map(({ id }) => id)
-  const sums = new Map((await sumTrials(db, project, ids, signal)).map((one) => [one.evaluation_id, one]))
+  const sums = new Map((await sumTrials(db, project, ids, signal)).map((sum) => [sum.evaluation_id, sum]))
   return {
     evaluations: roots.map((root) => shown(root, sums.get(root.id))),
     total: await countEvaluations(db, project, time, signal),

@@ -13,7 +13,7 @@ const draws = 1000
 const normalWidth = 1.959964
 
 /** Most rows for which the mean is bootstrapped. With more rows its distribution is practically normal. */
-export const mostDrawn = 1000
+export const maxDrawn = 1000
 
 /** Interval of the mean of all rows, from the mean and the sum of squares of the sample. */
 export function normalInterval(count: number, mean: number, squares: number): Interval {

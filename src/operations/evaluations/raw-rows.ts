@@ -88,9 +88,9 @@ async function resolvedOrWhy(
   if (refs.length === 0) return []
   try {
     const resolved = await resolveEach(db, caller, refs)
-    return resolved.map((one) => {
-      if ('found' in one) return one.found.text === 'null' ? unknown : one.found
-      return 'deleted' in one ? 'the object was deleted' : unknown
+    return resolved.map((result) => {
+      if ('found' in result) return result.found.text === 'null' ? unknown : result.found
+      return 'deleted' in result ? 'the object was deleted' : unknown
     })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error

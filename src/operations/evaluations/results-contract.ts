@@ -2,14 +2,14 @@ import { z } from 'zod'
 import { answer, flag, jsonObject, shortList } from '../../domain/fields.ts'
 
 /** Most evaluations of one comparison. */
-export const mostEvaluations = 100
+export const maxEvaluations = 100
 
-const ids = shortList(z.string().min(1).max(128), mostEvaluations).nullish()
+const ids = shortList(z.string().min(1).max(128), maxEvaluations).nullish()
 
 const off = flag(false)
 
 /** Most rows of one page. */
-const mostRows = 10_000
+const maxRows = 10_000
 
 const scope = z
   .string()
@@ -61,7 +61,7 @@ export const ResultsBody = z
     include_raw_data_rows: off.meta({ description: 'Fills raw_data_row of each row.' }),
     include_rows: flag(true).meta({ description: 'false returns no rows, and a total_rows of 0.' }),
     include_summary: off.meta({ description: 'Fills summary.' }),
-    limit: z.int().min(0).max(mostRows).nullish().meta({ description: 'null returns all rows.' }),
+    limit: z.int().min(0).max(maxRows).nullish().meta({ description: 'null returns all rows.' }),
     offset: z
       .int()
       .max(2 ** 40)

@@ -11,7 +11,7 @@ import type { ResultsBody, Summary } from './results-contract.ts'
 import { summaries } from './summary.ts'
 import { viewOf } from './view.ts'
 
-const mostWarnings = 1000
+const maxWarnings = 1000
 
 interface ResultsAnswer {
   /** JSON texts, read while the answer is sent. */
@@ -52,8 +52,8 @@ export async function queryResults(
   }
   warnings.push(...(await emptyWarnings(results, view.evaluations)))
   const warn = (text: string) => {
-    if (warnings.length < mostWarnings) warnings.push(text)
-    else if (warnings.length === mostWarnings) warnings.push('More warnings like these were left out.')
+    if (warnings.length < maxWarnings) warnings.push(text)
+    else if (warnings.length === maxWarnings) warnings.push('More warnings like these were left out.')
   }
   return { rows: rowTexts(), others: { total_rows: page.total, summary, warnings } }
 

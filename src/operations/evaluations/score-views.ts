@@ -14,7 +14,7 @@ import { createYieldToLoop, inSteps, type YieldToLoop } from '../../domain/yield
 import type { Database } from '../../storage/database.ts'
 import { fieldRefused, resultField } from '../../storage/evaluations/result-fields.ts'
 import { deriveThenOpen } from '../../storage/evaluations/results.ts'
-import { bootstrapInterval, type Interval, mostDrawn, normalInterval } from './intervals.ts'
+import { bootstrapInterval, type Interval, maxDrawn, normalInterval } from './intervals.ts'
 import { viewOf } from './view.ts'
 import { defaultBins, type ScoresAnswer, type ScoresBody } from './views-contract.ts'
 
@@ -84,12 +84,12 @@ export async function viewScores(
 /** Undefined if nothing is named. */
 function among(
   evaluations: readonly string[],
-  place: string,
-  given: string | null | undefined,
+  field: string,
+  id: string | null | undefined,
 ): string | undefined {
-  if (given == null) return undefined
-  if (!evaluations.includes(given)) throw fieldRefused(place, given, 'one of evaluation_call_ids')
-  return given
+  if (id == null) return undefined
+  if (!evaluations.includes(id)) throw fieldRefused(field, id, 'one of evaluation_call_ids')
+  return id
 }
 
 /** Undefined if no trial has the score. */
@@ -109,7 +109,7 @@ async function intervalOf(
   yieldToLoop: YieldToLoop,
 ): Promise<Interval | null> {
   if (pairs < 2) return null
-  if (pairs > mostDrawn) return normalInterval(pairs, mean_step, squares)
+  if (pairs > maxDrawn) return normalInterval(pairs, mean_step, squares)
   return bootstrapInterval(steps, yieldToLoop)
 }
 

@@ -1,7 +1,7 @@
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { ResultsView } from '../../storage/evaluations/evaluation-pages.ts'
-import { mostEvaluations, type ResultsBody } from './results-contract.ts'
+import { maxEvaluations, type ResultsBody } from './results-contract.ts'
 
 type Asked = Partial<
   Pick<
@@ -45,8 +45,8 @@ export function viewOf(project: string, body: Asked, mayRead: ResultsView['mayRe
 /** Both lists mean the same; the first occurrence counts. */
 function evaluationsOf({ evaluation_call_ids, evaluation_run_ids }: Asked): string[] {
   const ids = [...new Set([...(evaluation_call_ids ?? []), ...(evaluation_run_ids ?? [])])]
-  if (ids.length <= mostEvaluations) return ids
+  if (ids.length <= maxEvaluations) return ids
   const field =
-    (evaluation_call_ids?.length ?? 0) > mostEvaluations ? 'evaluation_call_ids' : 'evaluation_run_ids'
-  throw refuse('too_many_ids', { field, given: ids.length, limit: mostEvaluations })
+    (evaluation_call_ids?.length ?? 0) > maxEvaluations ? 'evaluation_call_ids' : 'evaluation_run_ids'
+  throw refuse('too_many_ids', { field, given: ids.length, limit: maxEvaluations })
 }

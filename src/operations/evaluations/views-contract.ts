@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { answer, flag, projectId, shortList } from '../../domain/fields.ts'
-import { mostEvaluations, RowFilter, RowSort } from './results-contract.ts'
+import { maxEvaluations, RowFilter, RowSort } from './results-contract.ts'
 
 /** Requests of a screen that compares evaluations, besides their rows. */
 
-const ids = shortList(z.string().min(1).max(128), mostEvaluations)
+const ids = shortList(z.string().min(1).max(128), maxEvaluations)
   .min(1)
   .meta({ description: 'Ids of the root calls of the evaluations.' })
 
@@ -17,12 +17,12 @@ const view = {
 
 const count = z.int().min(0)
 
-const mostListed = 100
+const maxListed = 100
 export const defaultListed = 50
 
 export const ListBody = z.strictObject({
   project_id: projectId,
-  limit: z.int().min(1).max(mostListed).nullish().meta({ default: defaultListed }),
+  limit: z.int().min(1).max(maxListed).nullish().meta({ default: defaultListed }),
   offset: z
     .int()
     .min(0)
@@ -59,10 +59,10 @@ export const ListAnswer = answer('The evaluations of the project that have trial
 })
 export type ListAnswer = z.output<typeof ListAnswer>
 
-const mostBins = 64
+const maxBins = 64
 export const defaultBins = 20
 
-const bins = z.int().min(1).max(mostBins).nullish().meta({ default: defaultBins })
+const bins = z.int().min(1).max(maxBins).nullish().meta({ default: defaultBins })
 
 export const ScoresBody = z.strictObject({
   ...view,
@@ -141,13 +141,13 @@ export const ScoresAnswer = answer('The distribution of a score, and its differe
 })
 export type ScoresAnswer = z.output<typeof ScoresAnswer>
 
-const mostNeighbours = 100
+const maxNeighbours = 100
 
 export const RankBody = z.strictObject({
   ...view,
   row_digest: z.string().min(1).max(256),
   sort_by: z.array(RowSort).max(8).nullish().meta({ description: 'The same as in eval_results/query.' }),
-  neighbours: z.int().min(0).max(mostNeighbours).nullish().meta({ default: 1 }),
+  neighbours: z.int().min(0).max(maxNeighbours).nullish().meta({ default: 1 }),
 })
 export type RankBody = z.output<typeof RankBody>
 

@@ -9,7 +9,7 @@ import { createPositions } from './positions.ts'
 /** Changes within this time are one event for each project and kind. */
 const gatherMs = 100
 /** Events kept for clients that are behind or reconnect. */
-const mostKept = 1_000
+const maxEvents = 1_000
 /** A client that reconnects within this time misses nothing. */
 const restMs = 60_000
 
@@ -42,7 +42,7 @@ interface FollowOptions {
 export function createEventHub(db: Pick<Database, 'watch'>, models: Models) {
   let positions = createPositions()
   let last = 0
-  let kept: Happened[] = []
+  let recent: Happened[] = []
   let news = Promise.withResolvers<void>()
   let gathering: NodeJS.Timeout | undefined
   let resting: NodeJS.Timeout | undefined
@@ -52,9 +52,9 @@ export function createEventHub(db: Pick<Database, 'watch'>, models: Models) {
   const pile = createChangeCollector()
 
   function keep(events: readonly Happened[]): void {
-    kept.push(...events)
+    recent.push(...events)
     last += events.length
-    if (kept.length > mostKept) kept = kept.slice(-mostKept)
+    if (recent.length > maxEvents) recent = recent.slice(-maxEvents)
     news.resolve()
     news = Promise.withResolvers()
   }
@@ -95,14 +95,14 @@ export function createEventHub(db: Pick<Database, 'watch'>, models: Models) {
     gathering = undefined
     for (const stop of unwatch.splice(0)) stop()
     pile.take()
-    kept = []
+    recent = []
     positions = createPositions()
   }
 
   /** The position after which to resume; undefined if what follows it is no longer known. */
   function placeOf(id: string): number | undefined {
-    const place = positions.of(id)
-    return place !== undefined && place <= last && place >= last - kept.length ? place : undefined
+    const offset = positions.of(id)
+    return offset !== undefined && offset <= last && offset >= last - recent.length ? offset : undefined
   }
 
   async function* follow({
@@ -114,18 +114,18 @@ export function createEventHub(db: Pick<Database, 'watch'>, models: Models) {
     listeners++
     begin()
     try {
-      const place = after === undefined ? last : placeOf(after)
-      let at = place ?? last
+      const offset = after === undefined ? last : placeOf(after)
+      let at = offset ?? last
       let seq = 0
       const id = () => positions.idOf(at)
       yield { name: 'open', id: id(), data: { seq } }
-      if (place === undefined) yield { name: 'resync', id: id(), data: { seq: ++seq } }
+      if (offset === undefined) yield { name: 'resync', id: id(), data: { seq: ++seq } }
       while (!isClosed) {
-        if (at < last - kept.length) {
+        if (at < last - recent.length) {
           at = last
           yield { name: 'resync', id: id(), data: { seq: ++seq } }
         }
-        const event = kept[at - (last - kept.length)]
+        const event = recent[at - (last - recent.length)]
         if (event === undefined) {
           await newsOr(signal)
           continue

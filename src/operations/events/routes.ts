@@ -10,7 +10,7 @@ import { EventsQuery, RecordEvent } from './contract.ts'
 import type { StreamEvent } from './hub.ts'
 
 /** A browser opens one for all its tabs. */
-const mostStreams = { perUser: 32, total: 1_024 }
+const maxStreams = { perUser: 32, total: 1_024 }
 
 /** How often the key is checked again. */
 const checkIntervalMs = 1_000
@@ -26,7 +26,7 @@ const form: EventForm = {
 }
 
 const events: Operation = async (app, { events: hub, models }) => {
-  const streams = createConcurrencyLimit(mostStreams, 'too_many_streams')
+  const streams = createConcurrencyLimit(maxStreams, 'too_many_streams')
   app.get(
     '/views/events',
     {

@@ -109,9 +109,9 @@ async function* feedbackOf(
   signal: AbortSignal,
 ): AsyncGenerator<ExportRecord> {
   const ids = calls.map(({ id }) => id)
-  for await (const said of feedbackOfCalls(db, project, ids, signal)) {
-    for (const row of said) yield feedbackRecord(row)
-    counted('feedback', said.length)
+  for await (const rows of feedbackOfCalls(db, project, ids, signal)) {
+    for (const row of rows) yield feedbackRecord(row)
+    counted('feedback', rows.length)
   }
 }
 

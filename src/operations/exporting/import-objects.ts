@@ -18,14 +18,14 @@ interface Name {
 export function createObjectImport(db: Database, user: string, outcome: Outcome) {
   let name: Name | undefined
 
-  async function keep(project: string, given: ImportedObject) {
-    const value = givenValue(given.val ?? new JsonText('null'))
-    if (value.digest !== given.digest) {
+  async function keep(project: string, object: ImportedObject) {
+    const value = givenValue(object.val ?? new JsonText('null'))
+    if (value.digest !== object.digest) {
       const { digest } = value
-      const values = { field: 'object.digest', given: JSON.stringify(given.digest), digest }
+      const values = { field: 'object.digest', given: JSON.stringify(object.digest), digest }
       throw refuse('digest_differs', values)
     }
-    const { object_id, created_at, svc_user_id } = given
+    const { object_id, created_at, svc_user_id } = object
     return {
       project_id: project,
       object_id,
@@ -51,20 +51,20 @@ export function createObjectImport(db: Database, user: string, outcome: Outcome)
 
   return {
     end,
-    async take(project: string, given: ImportedObject): Promise<void> {
-      if (name?.object_id !== given.object_id) {
+    async take(project: string, object: ImportedObject): Promise<void> {
+      if (name?.object_id !== object.object_id) {
         await end(project)
-        name = { object_id: given.object_id, digests: new Set(), latest: undefined }
+        name = { object_id: object.object_id, digests: new Set(), latest: undefined }
       }
-      name.digests.add(given.digest)
-      if (given.is_latest === 1) name.latest = given
-      const version = await keep(project, given)
-      const labels = { tags: given.tags ?? [], aliases: given.aliases ?? [] }
-      const kept = await db.write('importVersion', { ...version, ...labels })
-      if (kept === 'there' || kept === 'gone') outcome[kept]++
-      else if ('conflict' in kept) {
+      name.digests.add(object.digest)
+      if (object.is_latest === 1) name.latest = object
+      const version = await keep(project, object)
+      const labels = { tags: object.tags ?? [], aliases: object.aliases ?? [] }
+      const result = await db.write('importVersion', { ...version, ...labels })
+      if (result === 'there' || result === 'gone') outcome[result]++
+      else if ('conflict' in result) {
         const { object_id, base_object_class } = version
-        throw classConflict('object.object_id', object_id, kept.conflict, base_object_class ?? '')
+        throw classConflict('object.object_id', object_id, result.conflict, base_object_class ?? '')
       } else outcome.added++
     },
   }

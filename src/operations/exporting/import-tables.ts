@@ -11,8 +11,8 @@ export function createTableImport(db: Database, outcome: Outcome) {
   let table: { digest: string; rows: string[] } | undefined
 
   return {
-    async take(project: string, given: NonNullable<ImportLine['rows']>): Promise<void> {
-      const { table: digest, from, count, values } = given
+    async take(project: string, batch: NonNullable<ImportLine['rows']>): Promise<void> {
+      const { table: digest, from, count, values } = batch
       if (from === 0) {
         table = undefined
         if ((await readTable(db, project, digest)) !== undefined) {

@@ -6,7 +6,7 @@ import { readBody } from '../../http/read-body.ts'
 import { parseOrRefuse } from '../../http/validation.ts'
 import type { Database } from '../../storage/database.ts'
 import { existingFeedback, statesOfImported } from '../../storage/exporting/import-writes.ts'
-import { type Feedback, mostPayloadBytes } from '../../storage/feedback/feedback.ts'
+import { type Feedback, maxPayloadBytes } from '../../storage/feedback/feedback.ts'
 import { readFileEntry } from '../../storage/objects/files.ts'
 import { endPart, mergeParts, startPart } from '../calls/parts.ts'
 import { callOf } from '../feedback/references.ts'
@@ -28,9 +28,9 @@ interface ImportOptions {
 }
 
 /** Accepts the lines of an export in order. Lines that were imported before, even only some of them, change nothing. */
-export function createImport(db: Database, { project: given, user }: ImportOptions) {
+export function createImport(db: Database, { project: target, user }: ImportOptions) {
   let from: string | undefined
-  let to: string | undefined = given
+  let to: string | undefined = target
   let isWhole = false
   const none = (): Outcome => ({ added: 0, there: 0, gone: 0 })
   const outcomes: Outcomes = {
@@ -43,18 +43,18 @@ export function createImport(db: Database, { project: given, user }: ImportOptio
   const objects = createObjectImport(db, user, outcomes.objects)
   const tables = createTableImport(db, outcomes.tables)
   let calls: ImportedCall[] = []
-  let said: ImportedFeedback[] = []
+  let feedback: ImportedFeedback[] = []
   let bytes = 0
   let upload: { digest: string; size: number; at: number; to: Upload } | undefined
 
   async function flush(project: string): Promise<void> {
     if (calls.length > 0) await writeCalls(db, project, calls, user, outcomes.calls)
-    if (said.length > 0) {
-      const records = said.map((one) => feedbackOf(one, from as string, project, user))
+    if (feedback.length > 0) {
+      const records = feedback.map((imported) => feedbackOf(imported, from as string, project, user))
       await writeFeedback(db, project, records, outcomes.feedback)
     }
     calls = []
-    said = []
+    feedback = []
     bytes = 0
   }
 
@@ -105,11 +105,11 @@ export function createImport(db: Database, { project: given, user }: ImportOptio
         )
       }
       if (line.call) calls.push(line.call)
-      if (line.feedback) said.push(line.feedback)
+      if (line.feedback) feedback.push(line.feedback)
       bytes += text.length
-      const isFull = calls.length >= callsAtOnce || said.length >= callsAtOnce || bytes >= bytesAtOnce
+      const isFull = calls.length >= callsAtOnce || feedback.length >= callsAtOnce || bytes >= bytesAtOnce
       // A write has either calls or feedback, so that feedback follows its calls.
-      if (isFull || (calls.length > 0 && said.length > 0)) await flush(to)
+      if (isFull || (calls.length > 0 && feedback.length > 0)) await flush(to)
       if (line.file) await takePiece(to, line.file)
       if (line.rows) await tables.take(to, line.rows)
       if (line.object) await objects.take(to, line.object)
@@ -129,8 +129,8 @@ export function createImport(db: Database, { project: given, user }: ImportOptio
   }
 }
 
-function broken(field: string, given: string, accepted: string) {
-  return refuse('invalid_value', { field, given, accepted })
+function broken(field: string, value: string, accepted: string) {
+  return refuse('invalid_value', { field, given: value, accepted })
 }
 
 async function writeCalls(
@@ -143,7 +143,7 @@ async function writeCalls(
   const time = now()
   const ids = calls.map(({ id }) => id)
   const standing = await statesOfImported(db, project, ids, time)
-  const parts = []
+  const callParts = []
   for (const call of calls) {
     const known = call.expire_at != null && call.expire_at <= time ? 'gone' : standing.get(call.id)
     if (known !== undefined) {
@@ -151,13 +151,13 @@ async function writeCalls(
       continue
     }
     outcome.added++
-    const { ended_at, summary, svc_user_id, ...given } = call
-    const started = { ...given, project_id: project, svc_user_id: undefined }
-    const part = startPart(started, { user: svc_user_id ?? user, retentionDays: 0 })
-    const ended = { ...given, project_id: project, summary: ownSummary(summary), svc_user_id: undefined }
-    parts.push(ended_at == null ? part : { ...part, end: endPart({ ...ended, ended_at }).end })
+    const { ended_at, summary, svc_user_id, ...fields } = call
+    const started = { ...fields, project_id: project, svc_user_id: undefined }
+    const begun = startPart(started, { user: svc_user_id ?? user, retentionDays: 0 })
+    const ended = { ...fields, project_id: project, summary: ownSummary(summary), svc_user_id: undefined }
+    callParts.push(ended_at == null ? begun : { ...begun, end: endPart({ ...ended, ended_at }).end })
   }
-  if (parts.length > 0) await db.write('upsertCalls', await mergeParts(parts))
+  if (callParts.length > 0) await db.write('upsertCalls', await mergeParts(callParts))
 }
 
 /** Computed whenever a call is read. */
@@ -175,12 +175,12 @@ function ownSummary(summary: JsonText | null | undefined): JsonText {
   return new JsonText(objectText(members))
 }
 
-function feedbackOf(given: ImportedFeedback, from: string, project: string, user: string): Feedback {
-  const { svc_user_id, payload, ...rest } = given
-  if (payload.bytes > mostPayloadBytes) {
-    throw broken('feedback.payload', `${payload.bytes} bytes`, `at most ${mostPayloadBytes}`)
+function feedbackOf(imported: ImportedFeedback, from: string, project: string, user: string): Feedback {
+  const { svc_user_id, payload, ...rest } = imported
+  if (payload.bytes > maxPayloadBytes) {
+    throw broken('feedback.payload', `${payload.bytes} bytes`, `at most ${maxPayloadBytes}`)
   }
-  const svc_ref = movedRef(given.svc_ref, from, project)
+  const svc_ref = movedRef(imported.svc_ref, from, project)
   const moved = (ref: string | null | undefined) => (ref == null ? null : movedRef(ref, from, project))
   return {
     ...rest,
@@ -188,13 +188,13 @@ function feedbackOf(given: ImportedFeedback, from: string, project: string, user
     svc_ref,
     call_id: callOf({ svc_ref, project_id: project }),
     user_id: svc_user_id ?? user,
-    creator: given.creator ?? null,
+    creator: imported.creator ?? null,
     payload: payload.text,
-    annotation_ref: moved(given.annotation_ref),
-    runnable_ref: moved(given.runnable_ref),
-    call_ref: moved(given.call_ref),
-    trigger_ref: moved(given.trigger_ref),
-    queue_id: given.queue_id ?? null,
+    annotation_ref: moved(imported.annotation_ref),
+    runnable_ref: moved(imported.runnable_ref),
+    call_ref: moved(imported.call_ref),
+    trigger_ref: moved(imported.trigger_ref),
+    queue_id: imported.queue_id ?? null,
   }
 }
 
@@ -219,6 +219,6 @@ async function writeFeedback(
   const fresh = records.filter(({ id }) => !known.has(id))
   outcome.there += records.length - fresh.length
   outcome.added += fresh.length
-  const given = fresh.map((record) => ({ record, field: 'feedback.id' }))
-  if (given.length > 0) await db.write('addFeedback', given)
+  const additions = fresh.map((record) => ({ record, field: 'feedback.id' }))
+  if (additions.length > 0) await db.write('addFeedback', additions)
 }

@@ -12,9 +12,9 @@ import { ExportBody, type ExportKind, ExportLine, exportKinds } from './contract
 import { exportLines } from './export.ts'
 
 /** Exports at once: each keeps some rows in memory while its client does not read. */
-const mostLines = { perUser: 4, total: 64 }
+const maxExports = { perUser: 4, total: 64 }
 /** A Parquet export also has a thread, with a row group in memory. */
-const mostParquet = { perUser: 2, total: 4 }
+const maxParquetExports = { perUser: 2, total: 4 }
 
 const parquetType = 'application/vnd.apache.parquet'
 
@@ -26,9 +26,9 @@ const exported = {
   },
 }
 
-export const exportRoutes: Operation = async (app, parts) => {
-  const lines = createConcurrencyLimit(mostLines, 'too_many_exports')
-  const parquets = createConcurrencyLimit(mostParquet, 'too_many_exports')
+export const exportRoutes: Operation = async (app, services) => {
+  const lines = createConcurrencyLimit(maxExports, 'too_many_exports')
+  const parquets = createConcurrencyLimit(maxParquetExports, 'too_many_exports')
   const route = operation('POST', '/calls/export', {
     summary: 'Export calls, feedback, objects, tables and files, as JSON Lines or Parquet',
     tags: ['calls'],
@@ -40,26 +40,26 @@ export const exportRoutes: Operation = async (app, parts) => {
       requireAccess(caller, project)
       const kind = format === 'parquet' ? onlyKind(kinds) : undefined
       const view = filter || query ? await callsViewOf(names, body) : undefined
-      const place = after ? await placeOfCall(db, project, after) : undefined
-      if (after && place === undefined) throw callNotFound('after', after, project)
-      const asked = { project, kinds: kinds ?? exportKinds, view, after: place }
+      const position = after ? await placeOfCall(db, project, after) : undefined
+      if (after && position === undefined) throw callNotFound('after', after, project)
+      const asked = { project, kinds: kinds ?? exportKinds, view, after: position }
       whenClosed(reply, (kind === undefined ? lines : parquets).enter(caller.name))
       if (kind === undefined) return sendJsonLines(reply, exportLines(db, asked, signal))
       const { parquetPieces } = await import('./parquet/write.ts')
       return sendChunks(reply, parquetType, parquetPieces(db, { ...asked, kind }, signal))
     },
   })
-  await app.register(route, parts)
+  await app.register(route, services)
 }
 
 /** A Parquet file has the columns of one kind. */
 function onlyKind(kinds: readonly ExportKind[] | null | undefined): ExportKind {
   const [kind, ...others] = new Set(kinds ?? exportKinds)
   if (kind !== undefined && others.length === 0) return kind
-  const given = kinds ? kinds.join(', ') : 'everything'
+  const listed = kinds ? kinds.join(', ') : 'everything'
   throw refuse('invalid_value', {
     field: 'kinds',
-    given,
+    given: listed,
     accepted: 'one kind, because the format is parquet',
   })
 }

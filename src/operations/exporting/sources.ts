@@ -6,7 +6,7 @@ import { linesIn } from './lines.ts'
 import { ParquetError } from './parquet/head.ts'
 
 /** More than the body of a request, and so a call, may have. */
-const longestLine = 256 << 20
+const maxLineLength = 256 << 20
 
 /** What an import reads: its lines, and the present position for messages. */
 interface ImportSource {
@@ -42,7 +42,7 @@ async function isParquet(path: string): Promise<boolean> {
 function jsonLinesOf(pieces: AsyncIterable<Uint8Array>): ImportSource {
   let number = 0
   async function* lines() {
-    for await (const line of linesIn(pieces, longestLine)) {
+    for await (const line of linesIn(pieces, maxLineLength)) {
       number++
       yield line
     }
@@ -52,7 +52,7 @@ function jsonLinesOf(pieces: AsyncIterable<Uint8Array>): ImportSource {
 
 /** The files in the order of their kinds in an export, read as one export. */
 function parquetOf(paths: readonly string[], folder: string | undefined): ImportSource {
-  let place = folder ?? ''
+  let location = folder ?? ''
   let missing: string | undefined
 
   async function* lines(): AsyncGenerator<Buffer> {
@@ -62,7 +62,7 @@ function parquetOf(paths: readonly string[], folder: string | undefined): Import
     if (paths.length === 0) throw new ParquetError(`it has none of ${exportKinds.map(nameOf).join(', ')}.`)
     for (const path of paths) {
       const name = basename(path)
-      place = name
+      location = name
       const file = await openParquet(path)
       try {
         const { kind, kinds, line, project } = file.head
@@ -71,9 +71,9 @@ function parquetOf(paths: readonly string[], folder: string | undefined): Import
         if (project !== first) {
           throw new ParquetError(`it is an export of ${project}, and those before it are of ${first}.`)
         }
-        for (const one of folder === undefined ? [kind] : kinds) wanted.add(one)
+        for (const expected of folder === undefined ? [kind] : kinds) wanted.add(expected)
         for await (const text of file.lines((row) => {
-          place = `${name}, row ${row}`
+          location = `${name}, row ${row}`
         })) {
           yield Buffer.from(text)
         }
@@ -86,5 +86,5 @@ function parquetOf(paths: readonly string[], folder: string | undefined): Import
     if (missing === undefined) yield Buffer.from('{"end":{}}')
   }
 
-  return { lines: lines(), at: () => place, missing: () => missing ?? 'end' }
+  return { lines: lines(), at: () => location, missing: () => missing ?? 'end' }
 }

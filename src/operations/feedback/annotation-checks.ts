@@ -3,7 +3,7 @@ import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import { readValue, readVersion, type VersionName } from '../../storage/objects/objects.ts'
 import type { Reader } from '../../storage/transaction.ts'
-import { AnnotationSpec, largestSpec, longestSchema } from '../objects/annotation-spec.ts'
+import { AnnotationSpec, largestSpec, maxSchemaLength } from '../objects/annotation-spec.ts'
 import { objectNotFound } from '../objects/resolve.ts'
 
 const Description = AnnotationSpec.omit({ field_schema: true })
@@ -17,20 +17,20 @@ export interface SpecGiven extends VersionName {
 
 interface AnnotationChecks {
   /** The field schema of the spec, as JSON. */
-  schemaOf(given: SpecGiven): Promise<string>
+  schemaOf(spec: SpecGiven): Promise<string>
   /** Refuses a value that does not fit the spec. */
-  check(given: SpecGiven, value: string, field: string): Promise<void>
+  check(spec: SpecGiven, value: string, field: string): Promise<void>
 }
 
 /** Checks the annotations of a request against the specs that they name, each of which is read once. */
 export function createAnnotationChecks(db: Reader, schemas: SchemaChecks, tenant: string): AnnotationChecks {
   const read = new Map<string, Promise<string>>()
 
-  function schemaOf(given: SpecGiven): Promise<string> {
-    const key = `${given.project} ${given.ref}`
+  function schemaOf(spec: SpecGiven): Promise<string> {
+    const key = `${spec.project} ${spec.ref}`
     let schema = read.get(key)
     if (schema === undefined) {
-      schema = readSchema(db, given)
+      schema = readSchema(db, spec)
       read.set(key, schema)
     }
     return schema
@@ -38,19 +38,19 @@ export function createAnnotationChecks(db: Reader, schemas: SchemaChecks, tenant
 
   return {
     schemaOf,
-    async check(given, value, field) {
-      const schema = await schemaOf(given)
+    async check(specRef, value, field) {
+      const schema = await schemaOf(specRef)
       const result = await schemas.check(tenant, schema, value)
-      const spec = JSON.stringify(given.ref)
+      const spec = JSON.stringify(specRef.ref)
       switch (result.kind) {
         case 'valid':
           return
         case 'invalid': {
-          const place = [field, ...result.path].join('.')
-          throw refuse('annotation_mismatch', { field: place, given: result.given, spec, why: result.why })
+          const path = [field, ...result.path].join('.')
+          throw refuse('annotation_mismatch', { field: path, given: result.received, spec, why: result.why })
         }
         case 'schema_error':
-          throw invalidSpec(given, `field_schema is not a JSON Schema that can be checked: ${result.why}`)
+          throw invalidSpec(specRef, `field_schema is not a JSON Schema that can be checked: ${result.why}`)
         case 'over_budget':
           throw refuse('annotation_too_costly', { field, spec, limit: result.limit })
       }
@@ -58,26 +58,26 @@ export function createAnnotationChecks(db: Reader, schemas: SchemaChecks, tenant
   }
 }
 
-async function readSchema(db: Reader, given: SpecGiven): Promise<string> {
-  const version = await readVersion(db, given.project, given)
-  if (version === undefined) throw objectNotFound(given.field, given.project, given)
+async function readSchema(db: Reader, spec: SpecGiven): Promise<string> {
+  const version = await readVersion(db, spec.project, spec)
+  if (version === undefined) throw objectNotFound(spec.field, spec.project, spec)
   const text =
     version.size > largestSpec
       ? undefined
-      : await readValue(db, given.project, { name: given.name, digest: version.digest })
-  if (version.deleted_at !== null || text === null) throw invalidSpec(given, 'it was deleted')
-  if (text === undefined) throw invalidSpec(given, `it is larger than ${largestSpec} bytes`)
+      : await readValue(db, spec.project, { name: spec.name, digest: version.digest })
+  if (version.deleted_at !== null || text === null) throw invalidSpec(spec, 'it was deleted')
+  if (text === undefined) throw invalidSpec(spec, `it is larger than ${largestSpec} bytes`)
   const value: unknown = JSON.parse(text)
   const result = Description.safeParse(value)
   if (!result.success) {
     const [issue] = result.error.issues
-    const place = issue?.path.join('.')
-    throw invalidSpec(given, `${place ? `${place}: ` : ''}${issue?.message.replace(/^Invalid input: /, '')}`)
+    const path = issue?.path.join('.')
+    throw invalidSpec(spec, `${path ? `${path}: ` : ''}${issue?.message.replace(/^Invalid input: /, '')}`)
   }
   const schema = membersOf(text).get('field_schema') ?? '{}'
-  if (!/^[{tf]/.test(schema)) throw invalidSpec(given, 'field_schema is not a JSON Schema')
-  if (schema.length > longestSchema) {
-    throw invalidSpec(given, `field_schema is longer than ${longestSchema} characters`)
+  if (!/^[{tf]/.test(schema)) throw invalidSpec(spec, 'field_schema is not a JSON Schema')
+  if (schema.length > maxSchemaLength) {
+    throw invalidSpec(spec, `field_schema is longer than ${maxSchemaLength} characters`)
   }
   return schema
 }

@@ -7,7 +7,7 @@ import type { Reader } from '../../storage/transaction.ts'
 import { createAnnotationChecks, type SpecGiven } from './annotation-checks.ts'
 import type { FeedbackGiven } from './contract.ts'
 import { type FieldName, type Kind, kindOf } from './kinds.ts'
-import { isBeyondLimit, mostPayloadCharacters } from './payload-size.ts'
+import { isBeyondLimit, maxPayloadCharacters } from './payload-size.ts'
 import { checkMember, checkNote, checkReaction, namedReaction } from './payloads.ts'
 import {
   checkCallRef,
@@ -19,7 +19,7 @@ import {
 } from './references.ts'
 
 /** Refuses feedback whose fields do not fit together; returns the payload as it is stored. */
-export type Check = (given: FeedbackGiven, at: FieldName) => Promise<string | SharedText>
+export type Check = (feedback: FeedbackGiven, at: FieldName) => Promise<string | SharedText>
 
 /**
  * For one request, because a batch names the same specs and queues again and again. Specs and queues may be deleted or
@@ -30,51 +30,51 @@ export function createCheck(
   db: Reader,
   schemas: SchemaChecks,
   tenant: string,
-  isTaken: (given: FeedbackGiven) => Promise<boolean> = async () => false,
+  isTaken: (feedback: FeedbackGiven) => Promise<boolean> = async () => false,
 ): Check {
   const annotations = createAnnotationChecks(db, schemas, tenant)
   const queues = new Map<string, boolean>()
 
   /** Applies the rules in the order that clients know; the first broken rule is the one reported. */
-  return async (given, at) => {
-    const kind = kindOf(given.feedback_type)
-    checkTarget(given, at)
-    if (kind === 'reaction') checkReaction(given, at)
-    if (kind === 'note') checkNote(given, at)
-    checkFields(given, kind, at)
-    const { json, isTooLarge } = given.payload
+  return async (entry, at) => {
+    const kind = kindOf(entry.feedback_type)
+    checkTarget(entry, at)
+    if (kind === 'reaction') checkReaction(entry, at)
+    if (kind === 'note') checkNote(entry, at)
+    checkFields(entry, kind, at)
+    const { json, isTooLarge } = entry.payload
     // A value that will be refused for its size is not worth parsing.
-    if (kind === 'annotation') await unlessTaken(given, checkAnnotation(given, at, isTooLarge))
-    checkRefs(given, at)
-    if (given.queue_id != null) await unlessTaken(given, checkQueue(given.project_id, given.queue_id, at))
-    const payload = kind === 'reaction' ? await namedReaction(given, at) : json.stored
+    if (kind === 'annotation') await unlessTaken(entry, checkAnnotation(entry, at, isTooLarge))
+    checkRefs(entry, at)
+    if (entry.queue_id != null) await unlessTaken(entry, checkQueue(entry.project_id, entry.queue_id, at))
+    const payload = kind === 'reaction' ? await namedReaction(entry, at) : json.stored
     const grown = kind === 'reaction' && typeof payload === 'string' && isBeyondLimit(payload)
     if (isTooLarge || grown) throw tooLarge(at)
     return payload
   }
 
-  async function unlessTaken(given: FeedbackGiven, checked: Promise<void>): Promise<void> {
+  async function unlessTaken(feedback: FeedbackGiven, checked: Promise<void>): Promise<void> {
     try {
       await checked
     } catch (error) {
-      if (!(error instanceof Refusal) || !(await isTaken(given))) throw error
+      if (!(error instanceof Refusal) || !(await isTaken(feedback))) throw error
     }
   }
 
-  async function checkAnnotation(given: FeedbackGiven, at: FieldName, isTooLarge: boolean): Promise<void> {
-    const ref = namedRefOf(given, 'annotation_ref', at)
+  async function checkAnnotation(feedback: FeedbackGiven, at: FieldName, isTooLarge: boolean): Promise<void> {
+    const ref = namedRefOf(feedback, 'annotation_ref', at)
     const field = at('annotation_ref')
-    const text = given.annotation_ref as string
+    const text = feedback.annotation_ref as string
     const { project } = ref
-    if (project !== given.project_id) {
+    if (project !== feedback.project_id) {
       throw refuse('invalid_value', {
         field,
         given: JSON.stringify(text),
-        accepted: `a reference to an object of ${JSON.stringify(given.project_id)}`,
+        accepted: `a reference to an object of ${JSON.stringify(feedback.project_id)}`,
       })
     }
     const spec: SpecGiven = { name: ref.name, digest: ref.digest, project, ref: text, field }
-    const value = membersOf(given.payload.json.text).get('value') as string
+    const value = membersOf(feedback.payload.json.text).get('value') as string
     if (isTooLarge) await annotations.schemaOf(spec)
     else await annotations.check(spec, value, at('payload.value'))
   }
@@ -93,33 +93,33 @@ export function createCheck(
 }
 
 /** Which references a kind requires, and what its payload must contain. */
-function checkFields(given: FeedbackGiven, kind: Kind, at: FieldName): void {
+function checkFields(feedback: FeedbackGiven, kind: Kind, at: FieldName): void {
   if (kind === 'annotation') {
-    checkNamed(given, 'annotation', at)
-    checkMember(given, 'value', at)
+    checkNamed(feedback, 'annotation', at)
+    checkMember(feedback, 'value', at)
     return
   }
   if (kind === 'runnable') {
-    const ref = checkNamed(given, 'runnable', at)
-    if (ref.kind === 'op') requireRef(given, 'call_ref', 'runnable_ref is an op', at)
-    checkMember(given, 'output', at)
+    const ref = checkNamed(feedback, 'runnable', at)
+    if (ref.kind === 'op') requireRef(feedback, 'call_ref', 'runnable_ref is an op', at)
+    checkMember(feedback, 'output', at)
     return
   }
   if (kind !== 'agent monitor') return
-  const why = `feedback_type is ${JSON.stringify(given.feedback_type)}`
+  const why = `feedback_type is ${JSON.stringify(feedback.feedback_type)}`
   for (const field of ['runnable_ref', 'call_ref', 'trigger_ref'] as const) {
-    requireRef(given, field, why, at)
+    requireRef(feedback, field, why, at)
   }
 }
 
 /** Feedback of any type may have each of them, as the specification says; Weave refuses most. */
-function checkRefs(given: FeedbackGiven, at: FieldName): void {
-  if (given.annotation_ref != null) namedRefOf(given, 'annotation_ref', at)
-  if (given.runnable_ref != null) namedRefOf(given, 'runnable_ref', at)
-  if (given.call_ref != null) checkCallRef(given, at)
-  if (given.trigger_ref != null) checkTriggerRef(given, at)
+function checkRefs(feedback: FeedbackGiven, at: FieldName): void {
+  if (feedback.annotation_ref != null) namedRefOf(feedback, 'annotation_ref', at)
+  if (feedback.runnable_ref != null) namedRefOf(feedback, 'runnable_ref', at)
+  if (feedback.call_ref != null) checkCallRef(feedback, at)
+  if (feedback.trigger_ref != null) checkTriggerRef(feedback, at)
 }
 
 function tooLarge(at: FieldName) {
-  return refuse('payload_too_large', { field: at('payload'), limit: mostPayloadCharacters })
+  return refuse('payload_too_large', { field: at('payload'), limit: maxPayloadCharacters })
 }

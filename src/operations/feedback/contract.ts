@@ -14,13 +14,13 @@ import { payloadGiven } from './payload-size.ts'
 
 const wireNames = { weave_ref: 'svc_ref', wb_user_id: 'svc_user_id' }
 
-const longestRef = 4096
-const ref = plainText(longestRef).nullish()
+const maxRefLength = 4096
+const ref = plainText(maxRefLength).nullish()
 const id = plainText(256).min(1)
 
 const fields = {
   project_id: projectId,
-  svc_ref: plainText(longestRef).min(1).meta({
+  svc_ref: plainText(maxRefLength).min(1).meta({
     description: 'What the feedback is about: a reference of any kind. It need not exist yet, or ever.',
     example: 'weave:///acme/qa/call/01a3f0c2-5b7e-7c11-9f43-2d6c1b0e8a55',
   }),
@@ -70,11 +70,11 @@ export const FeedbackAnswer = answer('The stored feedback.', {
 })
 
 /** A batch is written in one transaction, and other writes wait for it. */
-export const mostInBatch = 10_000
+export const maxInBatch = 10_000
 
 export const BatchBody = z.object({
   batch: longList(FeedbackGiven).meta({
-    description: `At most ${mostInBatch}. Either all are stored or none.`,
+    description: `At most ${maxInBatch}. Either all are stored or none.`,
   }),
 })
 export type BatchBody = z.output<typeof BatchBody>

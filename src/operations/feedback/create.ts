@@ -10,7 +10,7 @@ import { readFeedback } from '../../storage/feedback/feedback.ts'
 import type { NewFeedback, StoredFeedback } from '../../storage/feedback/writes.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import { type Check, createCheck } from './check.ts'
-import { type BatchBody, type FeedbackGiven, mostInBatch, type ReplaceBody } from './contract.ts'
+import { type BatchBody, type FeedbackGiven, maxInBatch, type ReplaceBody } from './contract.ts'
 import { atItem, atRoot, type FieldName } from './kinds.ts'
 import { callOf } from './references.ts'
 
@@ -28,14 +28,14 @@ interface FeedbackIntake {
 export async function createFeedback(
   { db, schemas, names }: FeedbackIntake,
   caller: Caller,
-  given: FeedbackGiven,
+  feedback: FeedbackGiven,
 ) {
-  requireAccess(caller, given.project_id)
-  const named = await withCallIds(names, given)
+  requireAccess(caller, feedback.project_id)
+  const named = await withCallIds(names, feedback)
   const check = createCheck(db, schemas, caller.name, isSentAgain(db))
   const checked = await feedbackToStore(check, caller, named, atRoot)
-  const [kept] = await db.write('addFeedback', [checked])
-  return answerOf(kept as StoredFeedback, caller)
+  const [stored] = await db.write('addFeedback', [checked])
+  return answerOf(stored as StoredFeedback, caller)
 }
 
 /** All or nothing: every item is checked before the first is stored. */
@@ -44,19 +44,19 @@ export async function createFeedbackBatch(
   caller: Caller,
   { batch }: BatchBody,
 ) {
-  if (batch.length > mostInBatch) {
-    throw refuse('too_many_ids', { field: 'batch', given: batch.length, limit: mostInBatch })
+  if (batch.length > maxInBatch) {
+    throw refuse('too_many_ids', { field: 'batch', given: batch.length, limit: maxInBatch })
   }
   for (const [index, { project_id }] of batch.entries())
     requireAccess(caller, project_id, atItem(index)('project_id'))
   const check = createCheck(db, schemas, caller.name, isSentAgain(db))
   const checked: GivenFeedback[] = []
-  await inSteps(batch, async (given, index) => {
-    const named = await withCallIds(names, given)
+  await inSteps(batch, async (feedback, index) => {
+    const named = await withCallIds(names, feedback)
     checked.push(await feedbackToStore(check, caller, named, atItem(index)))
   })
-  const kept = checked.length > 0 ? await db.write('addFeedback', checked) : []
-  const answers = kept.map((one) => answerOf(one, caller))
+  const stored = checked.length > 0 ? await db.write('addFeedback', checked) : []
+  const answers = stored.map((record) => answerOf(record, caller))
   return { res: await jsonList(answers) }
 }
 
@@ -64,14 +64,14 @@ export async function createFeedbackBatch(
 export async function replaceOneFeedback(
   { db, schemas, names }: FeedbackIntake,
   caller: Caller,
-  given: ReplaceBody,
+  replacement: ReplaceBody,
 ) {
-  requireAccess(caller, given.project_id)
-  const named = await withCallIds(names, given)
+  requireAccess(caller, replacement.project_id)
+  const named = await withCallIds(names, replacement)
   const check = createCheck(db, schemas, caller.name)
   const checked = await feedbackToStore(check, caller, named, atRoot)
-  const [kept] = await db.write('replaceFeedback', { ...checked, replaced: given.feedback_id })
-  return answerOf(kept as StoredFeedback, caller)
+  const [stored] = await db.write('replaceFeedback', { ...checked, replaced: replacement.feedback_id })
+  return answerOf(stored as StoredFeedback, caller)
 }
 
 /** Whether feedback with this id, queue and spec is stored. The write checks that the rest is the same, too. */
@@ -87,10 +87,10 @@ function isSentAgain(db: Database) {
 }
 
 /** References to a call by its completion are stored as references to the call. */
-async function withCallIds(names: CallNames, given: FeedbackGiven): Promise<FeedbackGiven> {
-  const { project_id, svc_ref, call_ref } = given
+async function withCallIds(names: CallNames, feedback: FeedbackGiven): Promise<FeedbackGiven> {
+  const { project_id, svc_ref, call_ref } = feedback
   return {
-    ...given,
+    ...feedback,
     svc_ref: await names.ref(project_id, svc_ref),
     call_ref: call_ref && (await names.ref(project_id, call_ref)),
   }
@@ -99,35 +99,35 @@ async function withCallIds(names: CallNames, given: FeedbackGiven): Promise<Feed
 async function feedbackToStore(
   check: Check,
   caller: Caller,
-  given: FeedbackGiven,
+  feedback: FeedbackGiven,
   at: FieldName,
 ): Promise<GivenFeedback> {
-  return { record: await feedbackOf(check, caller, given, at), field: at('id') }
+  return { record: await feedbackOf(check, caller, feedback, at), field: at('id') }
 }
 
 /** Checks the feedback and makes the record that is stored. */
 export async function feedbackOf(
   check: Check,
   caller: Caller,
-  given: FeedbackGiven,
+  feedback: FeedbackGiven,
   at: FieldName,
 ): Promise<GivenFeedback['record']> {
-  const payload = await check(given, at)
+  const payload = await check(feedback, at)
   return {
-    project_id: given.project_id,
-    id: given.id ?? newId(),
-    feedback_type: given.feedback_type,
-    svc_ref: given.svc_ref,
-    call_id: callOf(given),
+    project_id: feedback.project_id,
+    id: feedback.id ?? newId(),
+    feedback_type: feedback.feedback_type,
+    svc_ref: feedback.svc_ref,
+    call_id: callOf(feedback),
     user_id: caller.name,
-    creator: given.creator ?? null,
+    creator: feedback.creator ?? null,
     created_at: monotonicNow(),
     payload,
-    annotation_ref: given.annotation_ref ?? null,
-    runnable_ref: given.runnable_ref ?? null,
-    call_ref: given.call_ref ?? null,
-    trigger_ref: given.trigger_ref ?? null,
-    queue_id: given.queue_id ?? null,
+    annotation_ref: feedback.annotation_ref ?? null,
+    runnable_ref: feedback.runnable_ref ?? null,
+    call_ref: feedback.call_ref ?? null,
+    trigger_ref: feedback.trigger_ref ?? null,
+    queue_id: feedback.queue_id ?? null,
   }
 }
 

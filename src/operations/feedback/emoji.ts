@@ -21,11 +21,11 @@ export async function emojiOf(text: string): Promise<Emoji | undefined> {
 }
 
 /** The same emoji without a skin tone. */
-export async function withoutTone(given: Emoji): Promise<Emoji> {
-  const name = given.name.replace(/_(?:light|medium-light|medium|medium-dark|dark)_skin_tone/g, '')
+export async function withoutTone(emoji: Emoji): Promise<Emoji> {
+  const name = emoji.name.replace(/_(?:light|medium-light|medium|medium-dark|dark)_skin_tone/g, '')
   const { byName } = await loaded()
   // Two people with a tone each are spelled out in the name; without tones they are not: kiss_person_person is kiss.
-  return byName.get(name) ?? byName.get(name.replace('_person_person', '')) ?? given
+  return byName.get(name) ?? byName.get(name.replace('_person_person', '')) ?? emoji
 }
 
 /** Loaded at the first reaction, because the names take 3 MB. */
@@ -39,9 +39,9 @@ async function load(): Promise<Names> {
   const byText = new Map<string, Emoji>()
   const byName = new Map<string, Emoji>()
   const add = ({ emoji, description }: { emoji: string; description: string }) => {
-    const one = { emoji, name: nameOf(description) }
-    byText.set(unstyled(emoji), one)
-    byName.set(one.name, one)
+    const entry = { emoji, name: nameOf(description) }
+    byText.set(unstyled(emoji), entry)
+    byName.set(entry.name, entry)
   }
   for (const base of getEmojis()) {
     add(base)

@@ -16,7 +16,7 @@ export function payloadGiven(json: JsonText): Payload {
 const membersWithRules = new Set(['note', 'emoji', 'value', 'output'])
 
 /** A longer value is refused; the message shows only its beginning. */
-const longestShown = 2048
+const maxShownLength = 2048
 
 function outlineOf(text: string): JsonText {
   const members: string[] = []
@@ -32,20 +32,20 @@ function outlineOf(text: string): JsonText {
 }
 
 function beginningOf(member: string): string {
-  if (member.length <= longestShown) return member
-  if (member.startsWith('"')) return JSON.stringify((JSON.parse(member) as string).slice(0, longestShown))
+  if (member.length <= maxShownLength) return member
+  if (member.startsWith('"')) return JSON.stringify((JSON.parse(member) as string).slice(0, maxShownLength))
   return member.startsWith('{') ? '{}' : '[]'
 }
 
 /**
  * Counted in JSON as Python writes it, because the clients count so: in ASCII, with a space after each comma and colon.
  */
-export const mostPayloadCharacters = 1_048_576
+export const maxPayloadCharacters = 1_048_576
 
 const escaped = 6
 
 /** Whether the JSON text exceeds the limit when it is written in ASCII. Stops counting there. */
-export function isBeyondLimit(json: string, limit = mostPayloadCharacters): boolean {
+export function isBeyondLimit(json: string, limit = maxPayloadCharacters): boolean {
   if (json.length * escaped <= limit) return false
   let size = 0
   let inString = false

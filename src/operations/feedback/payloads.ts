@@ -6,16 +6,16 @@ import { emojiOf, withoutTone } from './emoji.ts'
 import type { FieldName } from './kinds.ts'
 import type { Payload } from './payload-size.ts'
 
-const longestNote = 1024
+const maxNote = 1024
 
 /** Checks of payloads that come before all others. */
 export function checkNote({ payload, feedback_type }: FeedbackGiven, at: FieldName): void {
   const note = memberOf(payload, 'note')
   // Counts characters, not UTF-16 units: an emoji has two of those.
-  const length = typeof note === 'string' ? lengthUpTo(note, longestNote + 1) : 0
-  if (length >= 1 && length <= longestNote) return
-  const given = length > longestNote ? `more than ${longestNote} characters` : described(note)
-  throw invalidPayload(at('payload.note'), given, feedback_type, `a string of 1 to ${longestNote} characters`)
+  const length = typeof note === 'string' ? lengthUpTo(note, maxNote + 1) : 0
+  if (length >= 1 && length <= maxNote) return
+  const found = length > maxNote ? `more than ${maxNote} characters` : described(note)
+  throw invalidPayload(at('payload.note'), found, feedback_type, `a string of 1 to ${maxNote} characters`)
 }
 
 export function checkReaction({ payload, feedback_type }: FeedbackGiven, at: FieldName): void {
@@ -25,9 +25,9 @@ export function checkReaction({ payload, feedback_type }: FeedbackGiven, at: Fie
 }
 
 /** The member may have any value, even null, but it must be present. */
-export function checkMember(given: FeedbackGiven, name: 'value' | 'output', at: FieldName): void {
-  if (Object.hasOwn(given.payload.json.value as object, name)) return
-  const type = given.feedback_type
+export function checkMember(feedback: FeedbackGiven, name: 'value' | 'output', at: FieldName): void {
+  if (Object.hasOwn(feedback.payload.json.value as object, name)) return
+  const type = feedback.feedback_type
   throw invalidPayload(at(`payload.${name}`), described(undefined), type, 'any value, including null')
 }
 
@@ -60,6 +60,6 @@ function lengthUpTo(text: string, most: number): number {
   return length
 }
 
-function invalidPayload(field: string, given: string, type: string, accepted: string): Refusal {
-  return refuse('invalid_payload', { field, given, type: JSON.stringify(type), accepted })
+function invalidPayload(field: string, value: string, type: string, accepted: string): Refusal {
+  return refuse('invalid_payload', { field, given: value, type: JSON.stringify(type), accepted })
 }

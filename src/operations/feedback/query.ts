@@ -31,8 +31,8 @@ export async function queryFeedback(
   const isCount = fields.includes(counted)
   const others = new Set(fields).size - 1
   if (isCount && others > 0) {
-    const given = `count(*) with ${others} other fields`
-    throw refuse('invalid_value', { field: 'fields', given, accepted: 'count(*) alone' })
+    const received = `count(*) with ${others} other fields`
+    throw refuse('invalid_value', { field: 'fields', given: received, accepted: 'count(*) alone' })
   }
   const view = await withCallIds(names, viewOf(body))
   const found = feedbackInView(db, view, isCount ? [] : fields)

@@ -17,7 +17,7 @@ export function checkTarget({ svc_ref, weave_ref }: FeedbackGiven, at: FieldName
   const start = /^[a-z][a-z0-9+.-]*:\/\/\//.exec(svc_ref)
   if (start === null) return
   const [entity, project, ...tail] = svc_ref.slice(start[0].length).split('/')
-  if (entity && project && tail.some((part) => part !== '')) return
+  if (entity && project && tail.some((segment) => segment !== '')) return
   throw wrong(
     at(weave_ref ? 'weave_ref' : 'svc_ref'),
     svc_ref,
@@ -38,39 +38,39 @@ export function callOf({
  * Checks that the type is the prefix and a name, and that the reference exists, is of the right kind and has the same
  * name.
  */
-export function checkNamed(given: FeedbackGiven, kind: 'annotation' | 'runnable', at: FieldName): ObjectRef {
+export function checkNamed(entry: FeedbackGiven, kind: 'annotation' | 'runnable', at: FieldName): ObjectRef {
   const prefix = `${prefixes[kind]}.`
-  const name = given.feedback_type.slice(prefix.length)
-  if (!given.feedback_type.startsWith(prefix) || name === '') {
+  const name = entry.feedback_type.slice(prefix.length)
+  if (!entry.feedback_type.startsWith(prefix) || name === '') {
     throw refuse('invalid_value', {
       field: at('feedback_type'),
-      given: JSON.stringify(given.feedback_type),
+      given: JSON.stringify(entry.feedback_type),
       accepted: `${prefix}<name>`,
     })
   }
   const field = `${kind}_ref` as const
-  const ref = namedRefOf(given, field, at)
+  const ref = namedRefOf(entry, field, at)
   if (ref.name === name) return ref
   const accepted = `a reference to the name ${JSON.stringify(name)}, which feedback_type has`
-  throw wrong(at(field), given[field], accepted)
+  throw wrong(at(field), entry[field], accepted)
 }
 
 /** An annotation spec is an object; what was run is an object or an op. */
 export function namedRefOf(
-  given: FeedbackGiven,
+  feedback: FeedbackGiven,
   field: 'annotation_ref' | 'runnable_ref',
   at: FieldName,
 ): ObjectRef {
-  const ref = parseRef(given[field] ?? '')
+  const ref = parseRef(feedback[field] ?? '')
   if (ref?.kind === 'object' || (ref?.kind === 'op' && field === 'runnable_ref')) return ref
   const form =
     field === 'runnable_ref'
       ? `a reference to an object or an op, ${objectForm} or ${opForm}`
       : `an object reference, ${objectForm}`
-  const why = requiring[field].includes(kindOf(given.feedback_type))
-    ? `, because feedback_type is ${JSON.stringify(given.feedback_type)}`
+  const why = requiring[field].includes(kindOf(feedback.feedback_type))
+    ? `, because feedback_type is ${JSON.stringify(feedback.feedback_type)}`
     : ''
-  throw wrong(at(field), given[field], form + why)
+  throw wrong(at(field), feedback[field], form + why)
 }
 
 const requiring: Record<'annotation_ref' | 'runnable_ref', Kind[]> = {
@@ -78,20 +78,20 @@ const requiring: Record<'annotation_ref' | 'runnable_ref', Kind[]> = {
   runnable_ref: ['runnable', 'agent monitor'],
 }
 
-export function checkCallRef(given: FeedbackGiven, at: FieldName): void {
-  if (parseRef(given.call_ref ?? '')?.kind === 'call') return
-  throw wrong(at('call_ref'), given.call_ref, `a call reference, ${callForm}`)
+export function checkCallRef(feedback: FeedbackGiven, at: FieldName): void {
+  if (parseRef(feedback.call_ref ?? '')?.kind === 'call') return
+  throw wrong(at('call_ref'), feedback.call_ref, `a call reference, ${callForm}`)
 }
 
-export function checkTriggerRef(given: FeedbackGiven, at: FieldName): void {
-  if (parseRef(given.trigger_ref ?? '')?.kind === 'object') return
-  throw wrong(at('trigger_ref'), given.trigger_ref, `an object reference, ${objectForm}`)
+export function checkTriggerRef(feedback: FeedbackGiven, at: FieldName): void {
+  if (parseRef(feedback.trigger_ref ?? '')?.kind === 'object') return
+  throw wrong(at('trigger_ref'), feedback.trigger_ref, `an object reference, ${objectForm}`)
 }
 
-export function requireRef(given: FeedbackGiven, field: RefField, why: string, at: FieldName): void {
-  if (given[field] == null) throw wrong(at(field), null, `a reference, because ${why}`)
+export function requireRef(feedback: FeedbackGiven, field: RefField, why: string, at: FieldName): void {
+  if (feedback[field] == null) throw wrong(at(field), null, `a reference, because ${why}`)
 }
 
-function wrong(field: string, given: string | null | undefined, accepted: string): Refusal {
-  return refuse('invalid_value', { field, given: shortened(JSON.stringify(given ?? null), 120), accepted })
+function wrong(field: string, value: string | null | undefined, accepted: string): Refusal {
+  return refuse('invalid_value', { field, given: shortened(JSON.stringify(value ?? null), 120), accepted })
 }

@@ -43,8 +43,8 @@ export const feedbackRoutes = family(
     body: QueryBody,
     answer: QueryAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: async (parts, { caller, body }, reply) => {
-      const { records, total } = await queryFeedback(parts, caller, body, parts.signal)
+    rule: async (services, { caller, body }, reply) => {
+      const { records, total } = await queryFeedback(services, caller, body, services.signal)
       return sendJsonList(reply, 'result', records, { total_count: total })
     },
   }),

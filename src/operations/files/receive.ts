@@ -20,20 +20,20 @@ export async function receiveFile(
   let upload: Upload | undefined
   let early: Uint8Array[] | undefined
   try {
-    for await (const part of form) {
-      if ('text' in part) {
-        if (part.name !== 'project_id') continue
+    for await (const formPart of form) {
+      if ('text' in formPart) {
+        if (formPart.name !== 'project_id') continue
         if (project !== undefined) throw wrongPart('project_id', 'expected once, received twice')
-        project = projectOf(part.text)
+        project = projectOf(formPart.text)
         requireAccess(caller, project)
-      } else if (part.name === 'file') {
+      } else if (formPart.name === 'file') {
         if (upload !== undefined || early !== undefined)
           throw wrongPart('file', 'expected once, received twice')
         if (project === undefined) {
-          early = await gathered(part.content)
+          early = await gathered(formPart.content)
         } else {
           upload = openUpload(db, project, limit)
-          for await (const bytes of part.content) await upload.add(bytes)
+          for await (const bytes of formPart.content) await upload.add(bytes)
         }
       }
     }
@@ -52,16 +52,16 @@ export async function receiveFile(
 }
 
 async function gathered(content: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
-  const parts: Uint8Array[] = []
+  const buffers: Uint8Array[] = []
   let size = 0
   for await (const bytes of content) {
     size += bytes.length
     if (size > pieceBytes) {
       throw wrongPart('project_id', `expected before a file of more than ${pieceBytes} bytes`)
     }
-    parts.push(bytes.slice())
+    buffers.push(bytes.slice())
   }
-  return parts
+  return buffers
 }
 
 function projectOf(text: string): string {

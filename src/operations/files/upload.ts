@@ -49,13 +49,13 @@ export function openUpload(db: Database, projectId: string, limit: number): Uplo
       size += bytes.length
       if (size > limit) throw refuse('file_too_large', { field: 'file', limit })
       digest.add(bytes)
-      const given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-      for (let from = 0; from < given.length; ) {
+      const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+      for (let from = 0; from < source.length; ) {
         if (filled === pieceBytes) await writePiece()
-        const left = given.length - from
+        const left = source.length - from
         if (filled + left > piece.length) piece = grown(piece, filled, left)
         // On shared memory, `set` takes ten times as long if the two are not aligned alike.
-        const copied = given.copy(piece, filled, from)
+        const copied = source.copy(piece, filled, from)
         filled += copied
         from += copied
       }

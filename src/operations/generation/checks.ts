@@ -5,10 +5,10 @@ import type { SamplingFields } from './sampling-fields.ts'
 /** Checks of fields that are valid on their own, but not with each other or with the settings. */
 
 /** In characters, all together: each is searched for in the answer. */
-const longestBadWords = 65_536
+const maxBadWordsLength = 65_536
 
-export function wrong(field: string, given: string, accepted: string): Refusal {
-  return refuse('invalid_value', { field, given, accepted })
+export function wrong(field: string, value: string, accepted: string): Refusal {
+  return refuse('invalid_value', { field, given: value, accepted })
 }
 
 export interface StreamFields {
@@ -59,8 +59,8 @@ export function checkSampling(fields: SamplingFields, maxTokens: number | undefi
     throw wrong('min_tokens', `${min_tokens} with at most ${maxTokens} tokens`, `0 to ${maxTokens}`)
   }
   const letters = (fields.bad_words ?? []).reduce((sum, { length }) => sum + length, 0)
-  if (letters > longestBadWords) {
-    throw wrong('bad_words', `${letters} characters in all`, `at most ${longestBadWords}`)
+  if (letters > maxBadWordsLength) {
+    throw wrong('bad_words', `${letters} characters in all`, `at most ${maxBadWordsLength}`)
   }
   if (truncate_prompt_tokens === 0) {
     throw wrong('truncate_prompt_tokens', '0, which leaves no prompt', '-1, or at least 1')

@@ -67,30 +67,30 @@ function formatConstraint(format: Format): Asked | undefined {
         ? { constraint: { kind: 'json_object' }, field: 'response_format' }
         : schemaConstraint(format.schema, 'response_format.schema')
     case 'json_schema': {
-      const { json_schema: given } = format
-      if (given == null)
+      const { json_schema: named } = format
+      if (named == null)
         throw wrong('response_format.json_schema', 'nothing', 'an object with a name and a schema')
-      if (given.schema == null) throw wrong('response_format.json_schema.schema', 'nothing', 'a JSON Schema')
-      return schemaConstraint(given.schema, 'response_format.json_schema.schema')
+      if (named.schema == null) throw wrong('response_format.json_schema.schema', 'nothing', 'a JSON Schema')
+      return schemaConstraint(named.schema, 'response_format.json_schema.schema')
     }
     case 'structural_tag': {
-      const parts = Object.entries({
+      const members = Object.entries({
         structures: format.structures,
         triggers: format.triggers,
         format: format.format,
-      }).flatMap(([name, part]) => (part == null ? [] : [[name, part.value]]))
-      const tag: unknown = { type: 'structural_tag', ...Object.fromEntries(parts) }
+      }).flatMap(([name, member]) => (member == null ? [] : [[name, member.value]]))
+      const tag: unknown = { type: 'structural_tag', ...Object.fromEntries(members) }
       return { constraint: { kind: 'structural_tag', tag }, field: 'response_format' }
     }
   }
 }
 
 function outputsConstraint(outputs: Outputs): Asked | undefined {
-  const given = kinds.filter((kind) => outputs[kind] != null)
-  if (given.length > 1) {
-    throw wrong('structured_outputs', given.join(' and '), `one of ${kinds.join(', ')}, and no other`)
+  const chosen = kinds.filter((kind) => outputs[kind] != null)
+  if (chosen.length > 1) {
+    throw wrong('structured_outputs', chosen.join(' and '), `one of ${kinds.join(', ')}, and no other`)
   }
-  const [kind] = given
+  const [kind] = chosen
   return kind && outputsOf(kind, outputs)
 }
 

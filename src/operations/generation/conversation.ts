@@ -6,14 +6,14 @@ import { withoutOlderCalls } from './older-calls.ts'
 import type { GenerationSettings } from './parts.ts'
 
 /** Most messages of one request; more than any context holds. */
-const mostMessages = 10_000
+const maxMessages = 10_000
 
 /** Checks of fields that are valid on their own, but not with each other. */
 export function checkConversation(fields: ConversationFields): void {
   const { messages, documents } = fields
   if (messages.length === 0) throw wrong('messages', 'an empty list', 'at least one message')
-  if (messages.length > mostMessages) {
-    throw wrong('messages', `${messages.length} messages`, `at most ${mostMessages}`)
+  if (messages.length > maxMessages) {
+    throw wrong('messages', `${messages.length} messages`, `at most ${maxMessages}`)
   }
   if (fields.continue_final_message && (fields.add_generation_prompt ?? true)) {
     throw wrong(

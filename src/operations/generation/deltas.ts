@@ -19,7 +19,7 @@ export interface ChoiceDelta {
   kind: 'choice'
   /** Counted over all prompts. */
   choice: number
-  parts: Part[]
+  turnParts: Part[]
   tokens: number[]
   logprobs: TokenLogprob[]
   /** Number of tokens of its thought. */
@@ -69,24 +69,24 @@ export function createDeltas({
       return
     }
     for (const token of tokens) delta.tokens.push(token)
-    for (const one of logprobs ?? []) delta.logprobs.push(one)
+    for (const logprob of logprobs ?? []) delta.logprobs.push(logprob)
   }
   const addSaid = (delta: ChoiceDelta, event: Extract<AnswerEvent, { kind: 'said' }>): void => {
-    const isThought = event.parts.some(({ kind }) => kind === 'reasoning')
-    delta.parts.push(...shown(event.parts))
+    const isThought = event.deltas.some(({ kind }) => kind === 'reasoning')
+    delta.turnParts.push(...shown(event.deltas))
     addTokens(delta, event, isThought)
     const untold = event.count - event.tokens.length
     delta.hidden += untold
     if (isThought) delta.thought += untold
   }
-  const shown = (parts: Part[]) => (hidesThoughts ? parts.filter(({ kind }) => kind !== 'reasoning') : parts)
+  const shown = (all: Part[]) => (hidesThoughts ? all.filter(({ kind }) => kind !== 'reasoning') : all)
   return (group) => {
     const deltas: Delta[] = []
     const open = new Map<number, ChoiceDelta>()
     const deltaOf = (choice: number): ChoiceDelta => {
       let delta = eachToken ? undefined : open.get(choice)
       if (delta === undefined) {
-        delta = { kind: 'choice', choice, parts: [], tokens: [], logprobs: [], thought: 0, hidden: 0 }
+        delta = { kind: 'choice', choice, turnParts: [], tokens: [], logprobs: [], thought: 0, hidden: 0 }
         open.set(choice, delta)
         deltas.push(delta)
       }
@@ -112,10 +112,10 @@ export function createDeltas({
       const { parser } = reader
       if (event.kind === 'finished') {
         const delta = deltaOf(choice)
-        const parts = parser.end()
-        const isThought = parts.some(({ kind }) => kind === 'reasoning')
+        const rest = parser.end()
+        const isThought = rest.some(({ kind }) => kind === 'reasoning')
         for (const early of reader.undecided ?? []) addTokens(delta, early, isThought)
-        delta.parts.push(...shown(parts))
+        delta.turnParts.push(...shown(rest))
         delta.finished = { reason: event.reason, stop: event.stop }
         if (event.prediction) delta.prediction = event.prediction
         continue
@@ -123,14 +123,14 @@ export function createDeltas({
       for (const piece of createParser === undefined && !eachToken ? [event] : piecesOf(event)) {
         const delta = deltaOf(choice)
         const wasThinking = parser.isThinking
-        const parts = parser.push(piece.text)
-        delta.parts.push(...shown(parts))
+        const parsed = parser.push(piece.text)
+        delta.turnParts.push(...shown(parsed))
         // The marks around a thought count as part of it.
         const isThought = wasThinking || parser.isThinking
         const { undecided } = reader
         if (undecided !== undefined) {
           const isHeld = piece.text !== '' || undecided.length > 0
-          if (isHeld && !isThought && parts.length === 0) {
+          if (isHeld && !isThought && parsed.length === 0) {
             undecided.push(piece)
             continue
           }
@@ -167,8 +167,8 @@ interface Reader {
 type TokensEvent = Extract<AnswerEvent, { kind: 'tokens' }>
 
 /** The text of the parts that is content. */
-export function contentOf(parts: readonly Part[]): string {
+export function contentOf(turnParts: readonly Part[]): string {
   let content = ''
-  for (const part of parts) if (part.kind === 'content') content += part.text
+  for (const turnPart of turnParts) if (turnPart.kind === 'content') content += turnPart.text
   return content
 }

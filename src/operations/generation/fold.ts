@@ -41,12 +41,12 @@ interface Folded<Logprobs> {
  * end.
  */
 interface LogprobsWriter {
-  add(given: readonly TokenLogprob[]): void
+  add(logprobs: readonly TokenLogprob[]): void
 }
 
 interface FoldOptions<Logprobs> {
   createLogprobs(): Logprobs
-  mostCandidates: CandidateLimit
+  candidateLimit: CandidateLimit
   /** Receives the delta of a prompt and the choices that will answer it. */
   onPrompt(delta: PromptDelta, choices: FoldedChoice<Logprobs>[]): Promise<void>
 }
@@ -54,20 +54,20 @@ interface FoldOptions<Logprobs> {
 /** Number of log-probabilities written in one step. */
 const stepSize = 32
 
-function addPart(turn: FoldedTurn, part: Part): void {
-  switch (part.kind) {
+function addPart(turn: FoldedTurn, turnPart: Part): void {
+  switch (turnPart.kind) {
     case 'content':
     case 'reasoning':
-      turn[part.kind] += part.text
+      turn[turnPart.kind] += turnPart.text
       return
     case 'call':
-      turn.calls[part.index] = { id: part.id, name: part.name, arguments: '', isComplete: false }
+      turn.calls[turnPart.index] = { id: turnPart.id, name: turnPart.name, arguments: '', isComplete: false }
       return
   }
-  const call = turn.calls[part.index]
-  if (call === undefined) throw new Error(`the call ${part.index} has not begun`)
-  if (part.kind === 'callEnd') call.isComplete = true
-  else call.arguments += part.text
+  const call = turn.calls[turnPart.index]
+  if (call === undefined) throw new Error(`the call ${turnPart.index} has not begun`)
+  if (turnPart.kind === 'callEnd') call.isComplete = true
+  else call.arguments += turnPart.text
 }
 
 /** Assembles an answer as its deltas come. If it ends early, the answer is what has come so far. */
@@ -79,7 +79,7 @@ interface Fold<Logprobs> {
 
 export function createFold<Logprobs extends LogprobsWriter>(
   generation: Pick<Generation, 'choices' | 'prompts' | 'told'>,
-  { createLogprobs, mostCandidates, onPrompt }: FoldOptions<Logprobs>,
+  { createLogprobs, candidateLimit, onPrompt }: FoldOptions<Logprobs>,
 ): Fold<Logprobs> {
   const { choices: perPrompt, prompts } = generation
   const tally = createTally(generation)
@@ -99,9 +99,9 @@ export function createFold<Logprobs extends LogprobsWriter>(
   function add(delta: Delta): void {
     tally.add(delta)
     if (delta.kind === 'prompt') return
-    const { parts, tokens, finished } = delta
+    const { turnParts, tokens, finished } = delta
     const choice = choices[delta.choice] as FoldedChoice<Logprobs>
-    for (const part of parts) addPart(choice, part)
+    for (const turnPart of turnParts) addPart(choice, turnPart)
     for (const token of tokens) choice.tokens.push(token)
     if (finished) Object.assign(choice, finished)
   }
@@ -111,7 +111,7 @@ export function createFold<Logprobs extends LogprobsWriter>(
       if (delta.kind === 'prompt') {
         const first = delta.input * perPrompt
         await onPrompt(delta, choices.slice(first, first + perPrompt))
-      } else if (delta.logprobs.length > 0 && mostCandidates.takes(delta.logprobs)) {
+      } else if (delta.logprobs.length > 0 && candidateLimit.takes(delta.logprobs)) {
         const { logprobs } = choices[delta.choice] as FoldedChoice<Logprobs>
         await inSteps(batchesOf(delta.logprobs, stepSize), (some) => logprobs.add(some), yieldToLoop)
       }

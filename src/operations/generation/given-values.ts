@@ -37,9 +37,9 @@ export interface GivenBias {
   entries: [id: string, value: unknown][]
 }
 
-export const mostBiases = 16_384
+export const maxBiases = 16_384
 
 export function biasGiven(json: JsonText): GivenBias {
   const entries = Object.entries(json.value as Record<string, unknown>)
-  return { count: entries.length, entries: entries.length > mostBiases ? [] : entries }
+  return { count: entries.length, entries: entries.length > maxBiases ? [] : entries }
 }

@@ -18,15 +18,15 @@ function shown({ token, bytes, logprob }: Candidate, asIds: boolean) {
 }
 
 /** `asIds` writes tokens as `token_id:<id>`, for tokens that cannot be written as text. */
-export function logprobShown(given: TokenLogprob, asIds: boolean) {
-  return { ...shown(given, asIds), top_logprobs: given.top.map((candidate) => shown(candidate, asIds)) }
+export function logprobShown(logprob: TokenLogprob, asIds: boolean) {
+  return { ...shown(logprob, asIds), top_logprobs: logprob.top.map((candidate) => shown(candidate, asIds)) }
 }
 
 /** For one token of the prompt, keyed by the ids of the candidates; the first token has none. */
-function promptLogprobShown(given: PromptLogprobs[number], asIds: boolean) {
-  if (given === null) return null
+function promptLogprobShown(candidates: PromptLogprobs[number], asIds: boolean) {
+  if (candidates === null) return null
   return Object.fromEntries(
-    given.map((candidate) => {
+    candidates.map((candidate) => {
       const { token, logprob } = shown(candidate, asIds)
       return [String(candidate.token), { logprob, rank: candidate.rank, decoded_token: token }]
     }),
@@ -34,14 +34,14 @@ function promptLogprobShown(given: PromptLogprobs[number], asIds: boolean) {
 }
 
 /** Works in steps, because a long prompt has many. */
-export async function promptLogprobsWritten(given: PromptLogprobs, asIds: boolean): Promise<JsonText> {
+export async function promptLogprobsWritten(logprobs: PromptLogprobs, asIds: boolean): Promise<JsonText> {
   const texts: string[] = []
-  await inSteps(given, (one) => void texts.push(JSON.stringify(promptLogprobShown(one, asIds))))
+  await inSteps(logprobs, (token) => void texts.push(JSON.stringify(promptLogprobShown(token, asIds))))
   return new JsonText(`[${texts.join(',')}]`)
 }
 
 /** Some 70 MB of text, and a few times as much memory while it is written. */
-const mostCandidates = 1_000_000
+const maxCandidates = 1_000_000
 
 /** The token itself, and as many others as the request asked for. */
 export const candidatesOfToken = (others: number | null | undefined) => (others == null ? 0 : 1 + others)
@@ -57,25 +57,25 @@ export function candidatesAsked(
 
 export interface CandidateLimit {
   /** Whether these may still be kept. */
-  takes(given: readonly TokenLogprob[]): boolean
+  takes(logprobs: readonly TokenLogprob[]): boolean
   /** Whether some were not kept. */
   readonly isPassed: boolean
 }
 
 /** A stream sends all of its log-probabilities; only the recorded copy needs a bound. */
-const mostRecorded = 100_000
+const maxRecorded = 100_000
 
 /** A whole answer with too many is refused; the record of a stream leaves them out. */
 export function limitCandidates(field: string, isStream: boolean): CandidateLimit {
   let candidates = 0
   return {
-    takes(given) {
-      for (const { top } of given) candidates += 1 + top.length
+    takes(logprobs) {
+      for (const { top } of logprobs) candidates += 1 + top.length
       if (!isStream) checkCandidates(field, candidates)
-      return !isStream || candidates <= mostRecorded
+      return !isStream || candidates <= maxRecorded
     },
     get isPassed() {
-      return isStream && candidates > mostRecorded
+      return isStream && candidates > maxRecorded
     },
   }
 }
@@ -85,10 +85,10 @@ export function limitCandidates(field: string, isStream: boolean): CandidateLimi
  * for gigabytes of them. A stream sends them as they come.
  */
 export function checkCandidates(field: string, candidates: number): void {
-  if (candidates <= mostCandidates) return
+  if (candidates <= maxCandidates) return
   throw wrong(
     field,
     `up to ${candidates} candidates in one answer`,
-    `up to ${mostCandidates}, counted as tokens of all answers times candidates per token; or a stream`,
+    `up to ${maxCandidates}, counted as tokens of all answers times candidates per token; or a stream`,
   )
 }

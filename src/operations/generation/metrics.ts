@@ -64,7 +64,7 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
       registers,
       collect() {
         const statuses = models.all.map((model) => model.status())
-        this.set(statuses.reduce((sum, one) => sum + (one.state === 'ready' ? one[state] : 0), 0))
+        this.set(statuses.reduce((sum, status) => sum + (status.state === 'ready' ? status[state] : 0), 0))
       },
     })
   }
@@ -268,10 +268,10 @@ function registerLoads(registers: Registry[], models: Models, list: () => ModelL
     registers,
     collect() {
       this.reset()
-      for (const one of models.all) {
-        const model = one.served()?.names[0]
+      for (const backend of models.all) {
+        const model = backend.served()?.names[0]
         if (model === undefined) continue
-        const now = one.status().state
+        const now = backend.status().state
         for (const state of states) this.set({ model, state }, state === now ? 1 : 0)
       }
     },

@@ -50,17 +50,17 @@ export function recordAnswer(
 
   function end(exception?: string): JsonText {
     if (told !== undefined) return told
-    const said = endedAnswer(exception)
-    recording.end(said)
-    told = said.output
+    const result = endedAnswer(exception)
+    recording.end(result)
+    told = result.output
     return told
   }
 
   async function complete(): Promise<JsonText> {
     if (keep === undefined) return end()
-    const said = endedAnswer()
-    await recording.keep(said, keep)
-    told = said.output
+    const result = endedAnswer()
+    await recording.keep(result, keep)
+    told = result.output
     return told
   }
 

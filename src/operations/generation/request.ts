@@ -1,7 +1,7 @@
 import type { Ending, Sampling } from '../../inference/backend.ts'
 import type { AnswerRequest, TurnAsked } from '../../inference/model.ts'
 import { wrong } from './checks.ts'
-import { type GivenBias, mostBiases } from './given-values.ts'
+import { type GivenBias, maxBiases } from './given-values.ts'
 import type { SamplingFields } from './sampling-fields.ts'
 
 interface Asked {
@@ -34,11 +34,11 @@ export function turnOf(
 export function requestOf(fields: SamplingFields, asked: Asked): AnswerRequest {
   const { inputs, constraint, turn, tenant, maxTokens, logprobs, logprobTokens, promptLogprobs, prediction } =
     asked
-  const { truncate_prompt_tokens: kept, truncation_side: side, cache_salt: salt } = fields
+  const { truncate_prompt_tokens: truncation, truncation_side: side, cache_salt: salt } = fields
   return {
     inputs,
     tenant,
-    given: fields,
+    body: fields,
     choices: fields.n ?? 1,
     sampling: samplingOf(fields),
     ending: endingOf(fields, maxTokens),
@@ -49,7 +49,7 @@ export function requestOf(fields: SamplingFields, asked: Asked): AnswerRequest {
     priority: fields.priority ?? 0,
     ...(constraint && { constraint }),
     ...(turn && { turn }),
-    ...(kept != null && { truncate: { tokens: kept, side: side ?? 'left' } }),
+    ...(truncation != null && { truncate: { tokens: truncation, side: side ?? 'left' } }),
     ...(logprobs !== undefined && { logprobs }),
     ...(logprobTokens && { logprobTokens: [...new Set(logprobTokens)] }),
     ...(promptLogprobs !== undefined && { promptLogprobs }),
@@ -100,9 +100,9 @@ export function endingOf(fields: SamplingFields, maxTokens: number | undefined):
 const largestBias = 100
 
 /** Token ids, given as texts, each with what is added to its logit. Values beyond the range are clamped. */
-function biasOf(given: GivenBias | null | undefined): [number, number][] {
-  const { count, entries } = given ?? { count: 0, entries: [] }
-  if (count > mostBiases) throw wrong('logit_bias', `${count} tokens`, `at most ${mostBiases}`)
+function biasOf(bias: GivenBias | null | undefined): [number, number][] {
+  const { count, entries } = bias ?? { count: 0, entries: [] }
+  if (count > maxBiases) throw wrong('logit_bias', `${count} tokens`, `at most ${maxBiases}`)
   const unknown = entries.map(([id]) => id).filter((id) => !/^\d{1,10}$/.test(id))
   if (unknown.length > 0) {
     const shown = unknown.slice(0, 10).map((id) => JSON.stringify(id.slice(0, 40)))

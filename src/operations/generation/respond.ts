@@ -46,7 +46,7 @@ export interface Writers<Body, Begun extends Noted & Answering> {
   isAskedForBySilence?: boolean
   /** A field of the body that has no meaning unless the answer is recorded. */
   needing?(body: Body): { field: string; given: string } | undefined
-  begin(parts: GenerationParts, body: Body, asking: GenerationContext): Promise<Begun>
+  begin(services: GenerationParts, body: Body, asking: GenerationContext): Promise<Begun>
   /** For a stream, this is what the record keeps. */
   createAnswer(begun: Begun, isStream: boolean): PartialAnswer
   /** `complete` is awaited before the chunk that tells the client that the answer is complete. */
@@ -69,7 +69,7 @@ interface GenerationBody {
 
 /** Answers a request whole, or as server-sent events if its body has `"stream": true`. */
 export async function respond<Body extends GenerationBody, Begun extends Noted & Answering>(
-  parts: GenerationParts,
+  services: GenerationParts,
   request: FastifyRequest & { body: Body },
   reply: FastifyReply,
   writers: Writers<Body, Begun>,
@@ -80,10 +80,10 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   const disconnect = disconnectSignal(reply)
   const id = answerIdOf(request, body.request_id)
   const isStream = body.stream === true
-  const recording = await parts.recorder.open(
+  const recording = await services.recorder.open(
     {
       caller,
-      place: recordingTarget(caller, request.headers),
+      target: recordingTarget(caller, request.headers),
       kind,
       store: body.store,
       isAskedForBySilence,
@@ -115,7 +115,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
     recording?.end()
     throw error
   }
-  const [begun] = await Promise.all([begin(parts, body, asking), proof]).catch(refusedBy)
+  const [begun] = await Promise.all([begin(services, body, asking), proof]).catch(refusedBy)
   // What the answer is written with is created while the answer is awaited.
   const answer = createAnswer(begun, isStream)
   await begun.underWay?.catch(refusedBy)
@@ -123,7 +123,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   if (begun.notes.length > 0) {
     reply.header('x-heddle-schema-notes', headerOf(begun.notes))
     log.info(
-      { completion: id, notes: begun.notes.slice(0, mostLogged) },
+      { completion: id, notes: begun.notes.slice(0, maxLogged) },
       'names in schemas that are not keywords',
     )
   }
@@ -160,8 +160,8 @@ async function wholeOf({ deltas }: Answering, answer: PartialAnswer): Promise<ob
   return answer.end()
 }
 
-const longestHeader = 2_048
-const mostLogged = 16
+const maxHeaderLength = 2_048
+const maxLogged = 16
 
 /**
  * As many entries as fit, and the number of those left out. Percent-encoded: names and paths may have any characters,
@@ -170,8 +170,8 @@ const mostLogged = 16
 export function headerOf(entries: readonly string[]): string {
   let header = ''
   for (const [index, entry] of entries.entries()) {
-    const text = encodeURIComponent(entry.slice(0, longestHeader).toWellFormed())
-    if (header.length + text.length + 20 > longestHeader) {
+    const text = encodeURIComponent(entry.slice(0, maxHeaderLength).toWellFormed())
+    if (header.length + text.length + 20 > maxHeaderLength) {
       const rest = `and ${entries.length - index} more`
       return header === '' ? rest : `${header}, ${rest}`
     }

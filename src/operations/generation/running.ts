@@ -62,8 +62,8 @@ export function createRunningAnswers(clock: () => number = Date.now): RunningAns
   ]
 
   return {
-    begin(given) {
-      const answer: RunningAnswer = { ...given, startedAt: clock(), state: 'waiting', tokens: 0 }
+    begin(fields) {
+      const answer: RunningAnswer = { ...fields, startedAt: clock(), state: 'waiting', tokens: 0 }
       answers.add(answer)
       return answer
     },

@@ -6,22 +6,22 @@ import { documented, flag, integer, number } from './scalars.ts'
 /** The fields that say how tokens are drawn and where an answer ends. Chat and text completions share them. */
 
 /** More tokens than any vocabulary or answer has. */
-export const mostTokens = 2 ** 31 - 1
+export const maxTokenCount = 2 ** 31 - 1
 
 /** How many answers one request may ask for; each takes a sequence of the model. */
-export const mostChoices = 128
+export const maxChoices = 128
 
 /** Most candidates for each token whose log-probabilities may be asked for. */
-export const mostLogprobs = 20
+export const maxLogprobs = 20
 
-const tokenIds = (most: number) => z.array(integer(0, mostTokens)).max(most)
+const tokenIds = (most: number) => z.array(integer(0, maxTokenCount)).max(most)
 
 /** vLLM's limit. */
-const mostNamedTokens = 128
+const maxNamedTokens = 128
 
 /** In chat and text completions. */
 export const logprobTokenIds = documented(
-  tokenIds(mostNamedTokens).min(1).nullish(),
+  tokenIds(maxNamedTokens).min(1).nullish(),
   'Returns, in `top_logprobs`, these tokens and the drawn one at each position, in place of the most likely ones; most likely first. Needs `logprobs`.',
 )
 
@@ -54,7 +54,7 @@ export const samplingFields = {
     { initial: 1 },
   ),
   top_k: documented(
-    integer(-1, mostTokens).nullish(),
+    integer(-1, maxTokenCount).nullish(),
     'Draws from this many of the most likely tokens; 0 and -1 mean all.',
     { initial: 0 },
   ),
@@ -68,7 +68,7 @@ export const samplingFields = {
     'The same seed repeats the same draws; choice i uses seed + i. -1 means no seed. Values beyond 64 bits, up to ±9223372036854776000 (the ends as doubles), count as the end.',
   ),
   n: documented(
-    integer(1, mostChoices).nullish(),
+    integer(1, maxChoices).nullish(),
     'The number of independent answers; must be 1 with temperature 0. With `use_beam_search`, the width of the search.',
     { initial: 1 },
   ),
@@ -97,11 +97,11 @@ export const samplingFields = {
   ),
 
   max_tokens: documented(
-    integer(1, mostTokens).nullish(),
+    integer(1, maxTokenCount).nullish(),
     'The older name of `max_completion_tokens`, which takes precedence.',
   ),
   min_tokens: documented(
-    integer(0, mostTokens).optional(),
+    integer(0, maxTokenCount).optional(),
     'Nothing ends the answer before this many tokens. More than its maximum is refused.',
     { initial: 0 },
   ),
@@ -131,9 +131,9 @@ export const samplingFields = {
       .object(
         explained(
           {
-            max_pattern_size: integer(0, mostTokens).optional(),
-            min_pattern_size: integer(0, mostTokens).optional(),
-            min_count: integer(0, mostTokens).optional(),
+            max_pattern_size: integer(0, maxTokenCount).optional(),
+            min_pattern_size: integer(0, maxTokenCount).optional(),
+            min_count: integer(0, maxTokenCount).optional(),
           },
           {
             max_pattern_size: 'The most tokens of the pattern; 0 turns the detection off.',

@@ -8,20 +8,20 @@ import { explained } from '../../domain/fields.ts'
 
 const numeric = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i
 
-function asNumber(given: unknown): unknown {
-  if (typeof given !== 'string' || given.length > 100) return given
-  const text = given.trim()
-  return numeric.test(text) ? Number(text) : given
+function asNumber(value: unknown): unknown {
+  if (typeof value !== 'string' || value.length > 100) return value
+  const text = value.trim()
+  return numeric.test(text) ? Number(text) : value
 }
 
 const yes = new Set(['true', 't', 'yes', 'y', 'on', '1'])
 const no = new Set(['false', 'f', 'no', 'n', 'off', '0'])
 
-function asFlag(given: unknown): unknown {
-  if (given === 1 || given === 0) return given === 1
-  if (typeof given !== 'string' || given.length > 5) return given
-  const word = given.toLowerCase()
-  return yes.has(word) || (no.has(word) ? false : given)
+function asFlag(value: unknown): unknown {
+  if (value === 1 || value === 0) return value === 1
+  if (typeof value !== 'string' || value.length > 5) return value
+  const word = value.toLowerCase()
+  return yes.has(word) || (no.has(word) ? false : value)
 }
 
 export const number = (schema: z.ZodNumber = z.number()) => z.preprocess(asNumber, schema)

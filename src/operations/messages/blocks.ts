@@ -5,7 +5,7 @@ import { signatureOf } from './signature.ts'
 /** Turns the parts of an answer into blocks, one open at a time. */
 interface BlockWriter {
   /** The events of these parts. Text of one kind that comes at once is one event. */
-  add(parts: readonly Part[]): BlockEvent[]
+  add(pieces: readonly Part[]): BlockEvent[]
   /** Closes the open block. */
   end(): BlockEvent[]
   /** Whether the answer has a complete call of a tool. */
@@ -29,8 +29,8 @@ export function createBlocks({ omitsThoughts }: { omitsThoughts: boolean }): Blo
     yield { type: 'content_block_stop', index }
   }
 
-  function* add(part: Part): Generator<BlockEvent> {
-    switch (part.kind) {
+  function* add(piece: Part): Generator<BlockEvent> {
+    switch (piece.kind) {
       case 'content':
         if (open?.kind !== 'text') {
           yield* close()
@@ -38,7 +38,7 @@ export function createBlocks({ omitsThoughts }: { omitsThoughts: boolean }): Blo
           const content_block = { type: 'text', text: '' } as const
           yield { type: 'content_block_start', index: ++index, content_block }
         }
-        yield { type: 'content_block_delta', index, delta: { type: 'text_delta', text: part.text } }
+        yield { type: 'content_block_delta', index, delta: { type: 'text_delta', text: piece.text } }
         return
       case 'reasoning':
         if (open?.kind !== 'thinking') {
@@ -47,21 +47,21 @@ export function createBlocks({ omitsThoughts }: { omitsThoughts: boolean }): Blo
           const content_block = { type: 'thinking', thinking: '', signature: '' } as const
           yield { type: 'content_block_start', index: ++index, content_block }
         }
-        open.thought += part.text
+        open.thought += piece.text
         if (omitsThoughts) return
-        yield { type: 'content_block_delta', index, delta: { type: 'thinking_delta', thinking: part.text } }
+        yield { type: 'content_block_delta', index, delta: { type: 'thinking_delta', thinking: piece.text } }
         return
       case 'call': {
         yield* close()
         open = { kind: 'tool_use' }
-        const { id, name } = part
+        const { id, name } = piece
         const caller = { type: 'direct' } as const
         const content_block = { type: 'tool_use', id, name, input: {}, caller } as const
         yield { type: 'content_block_start', index: ++index, content_block }
         return
       }
       case 'arguments': {
-        const delta = { type: 'input_json_delta', partial_json: part.text } as const
+        const delta = { type: 'input_json_delta', partial_json: piece.text } as const
         yield { type: 'content_block_delta', index, delta }
         return
       }
@@ -72,7 +72,7 @@ export function createBlocks({ omitsThoughts }: { omitsThoughts: boolean }): Blo
   }
 
   return {
-    add: (parts) => joined(parts).flatMap((part) => [...add(part)]),
+    add: (pieces) => joined(pieces).flatMap((piece) => [...add(piece)]),
     end: () => [...close()],
     get hasCall() {
       return hasCall
@@ -80,13 +80,13 @@ export function createBlocks({ omitsThoughts }: { omitsThoughts: boolean }): Blo
   }
 }
 
-function joined(parts: readonly Part[]): Part[] {
+function joined(pieces: readonly Part[]): Part[] {
   const all: Part[] = []
-  for (const part of parts) {
+  for (const piece of pieces) {
     const last = all.at(-1)
-    const isMore = last !== undefined && 'text' in last && 'text' in part && last.kind === part.kind
-    if (isMore) all[all.length - 1] = { ...last, text: last.text + part.text }
-    else all.push(part)
+    const isMore = last !== undefined && 'text' in last && 'text' in piece && last.kind === piece.kind
+    if (isMore) all[all.length - 1] = { ...last, text: last.text + piece.text }
+    else all.push(piece)
   }
   return all
 }

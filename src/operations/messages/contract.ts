@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { answer, jsonValue } from '../../domain/fields.ts'
 import { refused as refusedField } from '../generation/refused-fields.ts'
-import { mostTokens, samplingFields } from '../generation/sampling-fields.ts'
+import { maxTokenCount, samplingFields } from '../generation/sampling-fields.ts'
 import { documented, flag, integer, optIn } from '../generation/scalars.ts'
 import { sharedFields } from './fields.ts'
 
@@ -11,7 +11,7 @@ const refused = { effect: 'refused' } as const
 export const MessagesBody = z.object({
   ...sharedFields,
   max_tokens: documented(
-    integer(1, mostTokens),
+    integer(1, maxTokenCount),
     'The maximum number of tokens of the answer, thoughts included. It is lowered to what the context leaves; the answer then ends with `model_context_window_exceeded`.',
   ),
   stream: documented(optIn(), 'Sends the answer as server-sent events.'),

@@ -10,7 +10,7 @@ import { thoughtOf } from './signature.ts'
 import { thinkingOf } from './thinking.ts'
 
 /** More than any context holds. */
-const mostMessages = 10_000
+const maxMessages = 10_000
 
 /** The conversation of a request, in the roles that templates know, for a model that takes pictures or not. */
 export function conversationOf(
@@ -20,8 +20,8 @@ export function conversationOf(
 ): Conversation {
   const { messages, system } = body
   if (messages.length === 0) throw wrong('messages', 'an empty list', 'at least one message')
-  if (messages.length > mostMessages) {
-    throw wrong('messages', `${messages.length} messages`, `at most ${mostMessages}`)
+  if (messages.length > maxMessages) {
+    throw wrong('messages', `${messages.length} messages`, `at most ${maxMessages}`)
   }
   const isContinued = messages.at(-1)?.role === 'assistant'
   const turns = messages.flatMap((message, index) => turnsOf(message, `messages.${index}`, passesPictures))
@@ -192,7 +192,7 @@ function joined(turns: readonly Turn[]): GivenMessage[] {
 
 function addTo(turn: Turn, { content, tool_calls: calls = [], reasoning }: Turn): void {
   // There may be more than a call takes arguments.
-  for (const part of content) turn.content.push(part)
+  for (const piece of content) turn.content.push(piece)
   if (calls.length > 0) turn.tool_calls = [...(turn.tool_calls ?? []), ...calls]
   if (reasoning !== undefined) {
     turn.reasoning = turn.reasoning === undefined ? reasoning : `${turn.reasoning}\n${reasoning}`
@@ -200,7 +200,7 @@ function addTo(turn: Turn, { content, tool_calls: calls = [], reasoning }: Turn)
 }
 
 function contentOf(content: Turn['content']): GivenMessage['content'] {
-  if (content.every((part) => typeof part === 'string'))
+  if (content.every((piece) => typeof piece === 'string'))
     return content.length > 1 ? content : (content[0] ?? '')
-  return content.map((part) => (typeof part === 'string' ? { type: 'text', text: part } : part))
+  return content.map((piece) => (typeof piece === 'string' ? { type: 'text', text: piece } : piece))
 }

@@ -38,7 +38,7 @@ export function writerOf(message: AskedMessage): MessageWriter {
       for (const delta of group) {
         tally.add(delta)
         if (delta.kind === 'prompt') continue
-        for (const event of blocks.add(delta.parts)) events.push(event)
+        for (const event of blocks.add(delta.turnParts)) events.push(event)
         finished ??= delta.finished
       }
       return events

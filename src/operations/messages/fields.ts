@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { jsonObject, longList, plainText } from '../../domain/fields.ts'
-import { mostTokens } from '../generation/sampling-fields.ts'
+import { maxTokenCount } from '../generation/sampling-fields.ts'
 import { documented, integer, optIn } from '../generation/scalars.ts'
 
 /** The fields that a request for a message and a request for its token count share. */
@@ -68,7 +68,7 @@ const ToolChoice = z.object({
 
 const Thinking = z.object({
   type: z.enum(['enabled', 'adaptive', 'between_tools', 'disabled']),
-  budget_tokens: integer(1, mostTokens).nullish(),
+  budget_tokens: integer(1, maxTokenCount).nullish(),
   display: z.enum(['summarized', 'updates', 'omitted']).nullish(),
 })
 

@@ -23,16 +23,16 @@ export interface AskedMessage extends Generation {
 
 /** Checks everything that can be wrong before the first byte of an answer. */
 export async function beginMessage(
-  parts: GenerationParts,
+  services: GenerationParts,
   body: MessagesBody,
   asking: GenerationContext,
 ): Promise<AskedMessage> {
   refuseServices(body)
   const constraint = constraintOf(body)
-  const found = parts.models.find(body.model, asking.caller)
-  const given = toolsOf(body)
+  const found = services.models.find(body.model, asking.caller)
+  const tools = toolsOf(body)
   const thinkingBudget = budgetOf(body)
-  const calls = callsOf(body, given, parts.settings)
+  const calls = callsOf(body, tools, services.settings)
   if (typeof calls?.choice === 'object' && constraint !== undefined) {
     throw wrong(constraint.field, 'a schema together with a named tool', 'only one of the two')
   }
@@ -44,7 +44,7 @@ export async function beginMessage(
       stop: body.stop_sequences,
     },
     {
-      inputs: [{ conversation: conversationOf(body, given.tools, found.served), addSpecial: false }],
+      inputs: [{ conversation: conversationOf(body, tools.tools, found.served), addSpecial: false }],
       constraint,
       turn: { ...(calls && { calls }), ...(thinkingBudget && { thinkingBudget }) },
       tenant: asking.caller.name,
@@ -55,7 +55,7 @@ export async function beginMessage(
   )
   // Clips the limit to the context, as Anthropic does: programs ask for more tokens than small contexts have.
   const request = { ...asked, ending: { ...asked.ending, isClipped: true } }
-  const generation = await generate(parts, found, request, asking, {
+  const generation = await generate(services, found, request, asking, {
     prompt: 'messages',
     maxTokens: 'max_tokens',
   })
@@ -65,7 +65,7 @@ export async function beginMessage(
     maxTokens: body.max_tokens,
     omitsThoughts: body.thinking?.display === 'omitted',
     managesContext: body.context_management != null,
-    skipped: given.skipped,
+    skipped: tools.skipped,
   }
 }
 

@@ -38,7 +38,7 @@ const messages: Writers<MessagesBody, AskedMessage> = {
   form: messageEvents,
 }
 
-const answered: Routes<GenerationParts> = async (app, parts) => {
+const answered: Routes<GenerationParts> = async (app, services) => {
   const schema = {
     summary: 'Create a message, compatible with Anthropic',
     description: 'docs/messages.md describes each field.',
@@ -50,7 +50,7 @@ const answered: Routes<GenerationParts> = async (app, parts) => {
     config: { spendsTokens: true, keepsBody: recordedBody },
     schema,
     preValidation: logUnknownFields(MessagesBody),
-    handler: (request, reply) => respond(parts, request, reply, messages),
+    handler: (request, reply) => respond(services, request, reply, messages),
   })
 }
 
@@ -62,7 +62,7 @@ const wholeOrMessageEvents = {
   },
 }
 
-const counted: Routes<GenerationParts> = async (app, parts) => {
+const counted: Routes<GenerationParts> = async (app, services) => {
   const schema = {
     summary: 'Count the tokens of a conversation, compatible with Anthropic',
     tags,
@@ -70,7 +70,7 @@ const counted: Routes<GenerationParts> = async (app, parts) => {
     response: { 200: CountTokensAnswer, ...refused },
   }
   app.post('/v1/messages/count_tokens', { schema }, (request, reply) =>
-    countTokens(parts, request.caller, request.body, disconnectSignal(reply)),
+    countTokens(services, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 

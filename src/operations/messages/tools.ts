@@ -12,18 +12,18 @@ interface GivenTools {
 }
 
 export function toolsOf({ tools }: Pick<CountTokensBody, 'tools'>): GivenTools {
-  const given: GivenTools = { tools: [], skipped: [] }
+  const result: GivenTools = { tools: [], skipped: [] }
   for (const [index, { type, name, description, input_schema, strict }] of (tools ?? []).entries()) {
     if (type != null && type !== 'custom') {
-      given.skipped.push(name ?? type)
+      result.skipped.push(name ?? type)
       continue
     }
     const path = `tools.${index}`
     if (name == null) throw wrong(`${path}.name`, 'nothing', 'the name of the tool')
     if (input_schema == null) throw wrong(`${path}.input_schema`, 'nothing', 'a JSON Schema')
-    given.tools.push({ index, function: { name, description, parameters: input_schema, strict } })
+    result.tools.push({ index, function: { name, description, parameters: input_schema, strict } })
   }
-  return given
+  return result
 }
 
 /** The calls that the answer may or must make. */

@@ -25,16 +25,16 @@ const form = (project: string) => `<scheme>:///${project}/object/<name>:<version
 export async function bindScorers(
   db: Reader,
   project: string,
-  given: CreateBody['scorers'],
+  scorers: CreateBody['scorers'],
 ): Promise<MonitorScorer[]> {
   const bound: MonitorScorer[] = []
-  for (const [index, { scorer: ref, fields }] of given.entries()) {
-    const place = `scorers.${index}`
-    const { name, scorer } = await readScorer(db, project, ref, `${place}.scorer`)
+  for (const [index, { scorer: ref, fields }] of scorers.entries()) {
+    const path = `scorers.${index}`
+    const { name, scorer } = await readScorer(db, project, ref, `${path}.scorer`)
     if (bound.some((other) => other.name === name)) {
-      throw wrong(`${place}.scorer`, ref, 'a scorer with another name: names must be unique')
+      throw wrong(`${path}.scorer`, ref, 'a scorer with another name: names must be unique')
     }
-    checkMapped(fields ?? {}, scorer.fields, `${place}.fields`)
+    checkMapped(fields ?? {}, scorer.fields, `${path}.fields`)
     bound.push({ name, ref, kind: 'judge' in scorer ? 'judge' : 'check', fields: { ...fields } })
   }
   return bound
@@ -65,19 +65,19 @@ export async function readScorer(
   return { name: ref.name, digest: version.digest, scorer }
 }
 
-function checkMapped(mapped: Fields, own: Fields, place: string): void {
-  checkFields(mapped, place)
+function checkMapped(mapped: Fields, own: Fields, path: string): void {
+  checkFields(mapped, path)
   for (const name of Object.keys(mapped)) {
     if (Object.hasOwn(own, name)) continue
     const names = Object.keys(own).join(', ')
     throw refuse('invalid_value', {
-      field: `${place}.${name}`,
+      field: `${path}.${name}`,
       given: 'a name that the scorer does not have',
       accepted: names === '' ? 'none: the scorer has no fields' : names,
     })
   }
 }
 
-function wrong(field: string, given: string, accepted: string): Refusal {
-  return refuse('invalid_value', { field, given: JSON.stringify(shortened(given, 200)), accepted })
+function wrong(field: string, value: string, accepted: string): Refusal {
+  return refuse('invalid_value', { field, given: JSON.stringify(shortened(value, 200)), accepted })
 }

@@ -19,8 +19,8 @@ interface GivenConditions {
 export const conditionNames = ['filter', 'query', 'models', 'statuses'] as const
 
 /** The conditions as they are stored: a JSON object with those that were given. */
-export function conditionsText(given: GivenConditions): string {
-  const members = conditionNames.map((name) => [name, given[name] ?? undefined])
+export function conditionsText(conditions: GivenConditions): string {
+  const members = conditionNames.map((name) => [name, conditions[name] ?? undefined])
   return writeJson(Object.fromEntries(members))
 }
 
@@ -73,7 +73,7 @@ export function viewOfConditions(
 }
 
 /** Refuses what a query of calls would refuse, by the field names of queries. */
-export function checkConditions(db: Database, project: string, given: GivenConditions): void {
+export function checkConditions(db: Database, project: string, conditions: GivenConditions): void {
   const columns = { large: new Set<never>(), totalStorageSize: false }
-  streamCalls(db, viewOfConditions(project, [given]), columns, now(), AbortSignal.abort())
+  streamCalls(db, viewOfConditions(project, [conditions]), columns, now(), AbortSignal.abort())
 }

@@ -10,7 +10,7 @@ export const MonitorPath = z.object({ monitor_id: id })
 export const InProject = z.object({ project_id: projectId })
 
 /** Of one monitor. Each of them scores each call. */
-const mostScorers = 16
+const maxScorers = 16
 
 const scorers = z
   .array(
@@ -25,7 +25,7 @@ const scorers = z
     }),
   )
   .min(1)
-  .max(mostScorers)
+  .max(maxScorers)
 
 const models = z
   .array(plainText(512).min(1))
@@ -119,11 +119,11 @@ export const QueryBody = z.strictObject({
 })
 export type QueryBody = z.output<typeof QueryBody>
 
-export const mostStats = 100
+export const maxStats = 100
 
 export const StatsBody = z.strictObject({
   project_id: projectId,
-  monitor_ids: shortList(id, mostStats),
+  monitor_ids: shortList(id, maxStats),
   after: dateTime.nullish().meta({ description: 'Counts judgements created at or after this time.' }),
   before: dateTime.nullish(),
 })

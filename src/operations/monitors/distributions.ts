@@ -15,7 +15,7 @@ interface Distribution {
 
 const bars = 10
 /** Bounded, because a scorer may name its members as it likes. */
-const mostPaths = 100
+const maxPaths = 100
 
 /** Gathers the outputs of scorers. A boolean counts as 1 or 0; texts are ignored. */
 export function createDistributions() {
@@ -28,7 +28,7 @@ export function createDistributions() {
         const key = JSON.stringify([scorer, path])
         const known = numbers.get(key)
         if (known !== undefined) known.values.push(number)
-        else if (numbers.size < mostPaths) numbers.set(key, { scorer, path, values: [number] })
+        else if (numbers.size < maxPaths) numbers.set(key, { scorer, path, values: [number] })
       }
     },
     all: (): Distribution[] =>

@@ -27,7 +27,7 @@ import { type BoundScorer, readScorer } from './bound-scorers.ts'
 
 /** One judgement of a monitor, from the call to what is written. */
 interface Judgement {
-  parts: OperationParts
+  services: OperationParts
   monitor: Monitor
   taken: TakenJudgement
 }
@@ -41,11 +41,11 @@ interface Score {
 
 /** Makes the judgement and returns its outcome. Throws refusals of a model or of the record. */
 export async function judge(judgement: Judgement, signal: AbortSignal): Promise<SettledJudgement> {
-  const { parts, monitor, taken } = judgement
-  const { db } = parts
+  const { services, monitor, taken } = judgement
+  const { db } = services
   const { project_id: project } = monitor
   const name = { call_id: taken.call_id, scorer: taken.scorer }
-  const binding = (JSON.parse(monitor.scorers) as MonitorScorer[]).find((one) => one.name === taken.scorer)
+  const binding = (JSON.parse(monitor.scorers) as MonitorScorer[]).find((item) => item.name === taken.scorer)
   // The scorer has been removed from the monitor.
   if (binding === undefined) return { ...name, state: 'other' }
   const bound = await scorerOf(db, project, binding)
@@ -63,7 +63,7 @@ export async function judge(judgement: Judgement, signal: AbortSignal): Promise<
   let score: Score
   if ('check' in scorer) {
     const outcome = await runCheck(scorer.check, {
-      schemas: parts.schemas,
+      schemas: services.schemas,
       tenant: monitor.runs_as,
       values,
       costs: () => createPricing(db, project)(row),
@@ -75,7 +75,7 @@ export async function judge(judgement: Judgement, signal: AbortSignal): Promise<
     const question = questionOf(scorer.judge, values)
     if ('state' in question) return { ...name, ...question }
     const started = monotonicNow()
-    const answer = await askJudge(parts, scorer.judge, question, await askingOf(db, monitor, signal))
+    const answer = await askJudge(services, scorer.judge, question, await askingOf(db, monitor, signal))
     const call = await judgeCall(judgement, { bound, judge: scorer.judge, question, answer, started })
     const { total_tokens: tokens } = answer.usage
     if (!answer.isWhole) {
@@ -129,7 +129,7 @@ interface JudgeRun {
 }
 
 /** The judge's own call. It has no parent; its attributes link it. */
-async function judgeCall({ parts, monitor, taken }: Judgement, run: JudgeRun): Promise<CallPart> {
+async function judgeCall({ services, monitor, taken }: Judgement, run: JudgeRun): Promise<CallPart> {
   const { bound, answer } = run
   const { project_id } = monitor
   const id = newId()
@@ -137,8 +137,8 @@ async function judgeCall({ parts, monitor, taken }: Judgement, run: JudgeRun): P
   const usage = { [answer.model]: { requests: 1, prompt_tokens, completion_tokens, total_tokens } }
   const links = {
     monitor: monitor.id,
-    scorer: objectRef(parts.refScheme, project_id, 'object', bound.name, bound.digest),
-    call: callRef(parts.refScheme, project_id, taken.call_id),
+    scorer: objectRef(services.refScheme, project_id, 'object', bound.name, bound.digest),
+    call: callRef(services.refScheme, project_id, taken.call_id),
   }
   const call = {
     project_id,
@@ -149,7 +149,7 @@ async function judgeCall({ parts, monitor, taken }: Judgement, run: JudgeRun): P
     attributes: new JsonText(writeJson({ heddle: { judge: links } })),
     inputs: new JsonText(inputsOf(run.judge, answer.model, bound.name, run.question)),
   }
-  const retentionDays = await parts.projects.retentionDays(project_id)
+  const retentionDays = await services.projects.retentionDays(project_id)
   const start = startPart(call, { user: monitor.runs_as, retentionDays })
   const { end } = endPart({
     project_id,
@@ -164,17 +164,17 @@ async function judgeCall({ parts, monitor, taken }: Judgement, run: JudgeRun): P
 
 /** The score as feedback, in the form that evaluations and queries read. */
 async function feedbackOn(
-  { parts, monitor, taken }: Judgement,
+  { services, monitor, taken }: Judgement,
   { name, digest }: BoundScorer,
   id: string,
   output: string,
   judgeCallId: string | undefined,
 ): Promise<Feedback> {
-  const { db, schemas, refScheme } = parts
+  const { db, schemas, refScheme } = services
   const { project_id, runs_as } = monitor
   const caller = { name: runs_as, role: 'member' as const, entities: new Set<string>() }
   const payload = new JsonText(`{"output":${compactJson(output)},"monitor":${JSON.stringify(monitor.id)}}`)
-  const given = {
+  const fields = {
     project_id,
     id,
     svc_ref: callRef(refScheme, project_id, taken.call_id),
@@ -184,6 +184,6 @@ async function feedbackOn(
     runnable_ref: objectRef(refScheme, project_id, 'object', name, digest),
     ...(judgeCallId && { call_ref: callRef(refScheme, project_id, judgeCallId) }),
   }
-  const feedback = await feedbackOf(createCheck(db, schemas, runs_as), caller, given, atRoot)
+  const feedback = await feedbackOf(createCheck(db, schemas, runs_as), caller, fields, atRoot)
   return withTexts<Feedback>(feedback)
 }

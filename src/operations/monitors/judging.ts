@@ -39,12 +39,12 @@ const busyWaitMs = 2_000
 const retryMs = [5_000, 30_000, 120_000, 600_000]
 
 /** Makes the pending judgements of monitors as background work. Checks do not wait for models. */
-export function startJudging(parts: OperationParts, failed: (error: unknown) => void): BackgroundWork[] {
+export function startJudging(services: OperationParts, failed: (error: unknown) => void): BackgroundWork[] {
   // Usage is counted, but limits do not apply: they are for users' own requests.
   const own = {
-    ...parts,
+    ...services,
     charge: (caller: { name: string }, tokens: { prompt: number; completion: number }) =>
-      parts.usage.spent(caller.name, tokens),
+      services.usage.spent(caller.name, tokens),
   }
   return (['check', 'judge'] as const).map((kind) => {
     const worker = createWorker(own, kind)
@@ -52,8 +52,8 @@ export function startJudging(parts: OperationParts, failed: (error: unknown) => 
   })
 }
 
-function createWorker(parts: OperationParts, kind: Kind): (signal: AbortSignal) => Promise<number> {
-  const { db } = parts
+function createWorker(services: OperationParts, kind: Kind): (signal: AbortSignal) => Promise<number> {
+  const { db } = services
   const holder = newId()
   /** When scorers that wait for their model may be tried again, by monitor. */
   const waiting = new Map<string, Map<string, number>>()
@@ -68,7 +68,7 @@ function createWorker(parts: OperationParts, kind: Kind): (signal: AbortSignal) 
 
   return async (signal) => {
     // Another process may have one.
-    if (kind === 'judge' && parts.models.all.length === 0) return idleMs
+    if (kind === 'judge' && services.models.all.length === 0) return idleMs
     let isBusy = false
     for (const key of await monitorsAtWork(db, kind, now())) {
       if (signal.aborted) break
@@ -103,7 +103,7 @@ function createWorker(parts: OperationParts, kind: Kind): (signal: AbortSignal) 
 
   /** A user of HEDDLE_USERS no longer exists once the server starts without it. */
   async function isKnown(user: string): Promise<boolean> {
-    return parts.people.some(({ name }) => name === user) || hasUser(db, user)
+    return services.people.some(({ name }) => name === user) || hasUser(db, user)
   }
 
   /** How many judgements may begin now. With a budget it is one at a time, so that at most one exceeds the budget. */
@@ -125,17 +125,17 @@ function createWorker(parts: OperationParts, kind: Kind): (signal: AbortSignal) 
     const open = new Set(taken)
     try {
       const { ready, settled } = await sortByReadiness(db, monitor, taken, signal)
-      for (const one of taken) if (!ready.includes(one)) open.delete(one)
+      for (const judgement of taken) if (!ready.includes(judgement)) open.delete(judgement)
       if (kind === 'check') {
-        for (const one of ready) settled.push(await outcomeOf(monitor, one, signal))
+        for (const judgement of ready) settled.push(await outcomeOf(monitor, judgement, signal))
         await settle(monitor, settled)
       } else {
         if (settled.length > 0) await settle(monitor, settled)
         await Promise.all(
-          ready.map(async (one) => {
-            const outcome = await outcomeOf(monitor, one, signal)
+          ready.map(async (judgement) => {
+            const outcome = await outcomeOf(monitor, judgement, signal)
             await settle(monitor, [outcome], outcome.state === 'pending' ? outcome.detail : null)
-            open.delete(one)
+            open.delete(judgement)
           }),
         )
       }
@@ -151,7 +151,7 @@ function createWorker(parts: OperationParts, kind: Kind): (signal: AbortSignal) 
     signal: AbortSignal,
   ): Promise<SettledJudgement> {
     try {
-      return await judge({ parts, monitor, taken }, signal)
+      return await judge({ services, monitor, taken }, signal)
     } catch (error) {
       if (signal.aborted) return givenBack(taken)
       const outcome = afterRefusal(error, taken)
@@ -166,8 +166,8 @@ function createWorker(parts: OperationParts, kind: Kind): (signal: AbortSignal) 
 
   function settle(monitor: Monitor, judgements: SettledJudgement[], waits?: string | null): Promise<void> {
     const time = now()
-    const given = { ...keyOf(monitor), holder, judgements, now: time, day: dayOf(time) }
-    return db.write('settleJudgements', { ...given, ...(waits !== undefined && { waits }) })
+    const fields = { ...keyOf(monitor), holder, judgements, now: time, day: dayOf(time) }
+    return db.write('settleJudgements', { ...fields, ...(waits !== undefined && { waits }) })
   }
 
   /** Renews the leases of the judgements while this process works on them. */
@@ -181,7 +181,7 @@ function createWorker(parts: OperationParts, kind: Kind): (signal: AbortSignal) 
         await db.write('renewJudgements', {
           ...key,
           holder,
-          judgements: judgements.map((one) => ({ ...one })),
+          judgements: judgements.map((judgement) => ({ ...judgement })),
           until,
         })
       }

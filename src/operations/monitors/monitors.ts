@@ -61,11 +61,11 @@ export async function updateMonitor(db: Database, caller: Caller, monitor_id: st
   if (token_budget !== undefined) change.token_budget = token_budget
   if (active != null) change.active = active ? 1 : 0
   if (scorers !== undefined) change.scorers = JSON.stringify(await bindScorers(db, project_id, scorers))
-  if (conditionNames.some((given) => body[given] !== undefined)) {
-    const given = conditionNames.filter((one) => body[one] !== undefined)
+  if (conditionNames.some((condition) => body[condition] !== undefined)) {
+    const changed = conditionNames.filter((condition) => body[condition] !== undefined)
     const conditions = {
       ...storedConditions(known.conditions),
-      ...Object.fromEntries(given.map((one) => [one, body[one]])),
+      ...Object.fromEntries(changed.map((condition) => [condition, body[condition]])),
     }
     checkConditions(db, project_id, conditions)
     change.conditions = conditionsText(conditions)

@@ -12,7 +12,7 @@ import { storedConditions, viewOfConditions } from './conditions.ts'
 /** Calls noted in one write; few, so that other writes hardly wait. */
 const callsAtOnce = 200
 /** More calls are looked for while fewer judgements of a run are pending. */
-const mostWaiting = 1_000
+const maxWaiting = 1_000
 const runsAtOnce = 100
 const idleMs = 500
 const failedMs = 5_000
@@ -48,7 +48,7 @@ async function step(db: Database, run: MonitorRun, signal: AbortSignal): Promise
     }
     return false
   }
-  if (pending >= mostWaiting) return false
+  if (pending >= maxWaiting) return false
   const limit = Math.min(callsAtOnce, (run.most ?? Number.POSITIVE_INFINITY) - run.found)
   const page = await pageOf(db, run, signal)
   const sampled = page

@@ -46,15 +46,15 @@ export async function sortByReadiness(
   )
   const ready: TakenJudgement[] = []
   const settled: SettledJudgement[] = []
-  for (const one of taken) {
-    const { call_id, scorer, attempts } = one
+  for (const judgement of taken) {
+    const { call_id, scorer, attempts } = judgement
     const size = sizes.get(call_id)
     if (size === undefined) {
       settled.push({ call_id, scorer, ...withoutCall(others.get(call_id), attempts, time) })
     } else if (size > largestCall) {
       const detail = `the call has more than ${largestCall} bytes`
       settled.push({ call_id, scorer, state: 'skipped', reason: 'too_large', detail })
-    } else ready.push(one)
+    } else ready.push(judgement)
   }
   return { ready, settled }
 }

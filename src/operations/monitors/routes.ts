@@ -50,7 +50,7 @@ export const monitorRoutes = family(
     body: StatsBody,
     answer: StatsAnswer,
     refusals: ['too_many_ids', 'query_too_slow'],
-    rule: (parts, { caller, body }) => monitorStats(parts, caller, body, parts.signal),
+    rule: (services, { caller, body }) => monitorStats(services, caller, body, services.signal),
   }),
   operation('GET', '/monitors/:monitor_id', {
     summary: 'Read a monitor',

@@ -54,13 +54,13 @@ export async function cancelRun(db: Database, caller: Caller, key: RunKey) {
   return readRun(db, caller, key)
 }
 
-const mostRunsShown = 100
+const maxRunsShown = 100
 
 export async function listRuns(db: Reader, caller: Caller, key: MonitorKey) {
   requireAccess(caller, key.project_id)
   await requireMonitor(db, key)
   const runs: Record<string, unknown>[] = []
-  for (const run of await latestRuns(db, key, mostRunsShown)) runs.push(await runRecord(db, run))
+  for (const run of await latestRuns(db, key, maxRunsShown)) runs.push(await runRecord(db, run))
   return { runs }
 }
 

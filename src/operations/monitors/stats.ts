@@ -8,12 +8,12 @@ import type { Database } from '../../storage/database.ts'
 import { tokensOfDay } from '../../storage/monitors/judgements.ts'
 import { findMonitor, type Monitor, type MonitorScorer } from '../../storage/monitors/monitors.ts'
 import { countJudgements, type JudgementCount, streamScores } from '../../storage/monitors/stats.ts'
-import { mostStats, type StatsBody } from './contract.ts'
+import { maxStats, type StatsBody } from './contract.ts'
 import { dayOf } from './days.ts'
 import { createDistributions } from './distributions.ts'
 
 /** Of one monitor; older scores are not read. */
-const mostScores = 10_000
+const maxScores = 10_000
 
 /** An entry for each named monitor that exists, in the given order. */
 export async function monitorStats(
@@ -24,8 +24,8 @@ export async function monitorStats(
 ) {
   const { project_id, monitor_ids } = body
   requireAccess(caller, project_id)
-  if (monitor_ids.length > mostStats) {
-    throw refuse('too_many_ids', { field: 'monitor_ids', given: monitor_ids.length, limit: mostStats })
+  if (monitor_ids.length > maxStats) {
+    throw refuse('too_many_ids', { field: 'monitor_ids', given: monitor_ids.length, limit: maxStats })
   }
   const stats: object[] = []
   for (const monitor_id of new Set(monitor_ids)) {
@@ -50,7 +50,7 @@ async function statsOf(
     ...counts.flatMap(({ state, oldest: at }) => (state === 'pending' && at ? [at] : [])),
   )
   const sumOf = (state: JudgementCount['state']) =>
-    counts.reduce((sum, one) => sum + (one.state === state ? one.count : 0), 0)
+    counts.reduce((sum, row) => sum + (row.state === state ? row.count : 0), 0)
   return {
     monitor_id,
     pending: sumOf('pending'),
@@ -85,7 +85,7 @@ async function distributionsOf(
 ) {
   const yieldToLoop = createYieldToLoop()
   const distributions = createDistributions()
-  for await (const rows of streamScores(db, ofTime, mostScores, signal)) {
+  for await (const rows of streamScores(db, ofTime, maxScores, signal)) {
     for (const { scorer, payload } of rows) {
       distributions.add(scorer, membersOf(payload).get('output') ?? 'null')
       const pause = yieldToLoop()

@@ -6,7 +6,7 @@ import { type Refusal, refuse, type SchemaIssue } from '../../domain/refusals.ts
 import type { SchemaChecks } from '../../schemas/checks.ts'
 
 /** In characters: a compiled schema takes many times its text, and schemas in use are cached (schemas/compiled.ts). */
-export const longestSchema = 64 * 1024
+export const maxSchemaLength = 64 * 1024
 
 /** In bytes. A larger spec is not parsed. */
 export const largestSpec = 512 * 1024
@@ -38,37 +38,37 @@ const marks = new Map([
 ])
 
 /**
- * The value with its defaults and class marks. Refuses what is no annotation spec; `place` is its path in the request.
+ * The value with its defaults and class marks. Refuses what is no annotation spec; `specPath` is its path in the body.
  */
 export async function annotationSpecOf(
   schemas: SchemaChecks,
   tenant: string,
-  given: JsonText,
-  place: readonly string[],
+  value: JsonText,
+  specPath: readonly string[],
 ): Promise<JsonText> {
-  requireFitting(given, place)
-  const result = AnnotationSpec.safeParse(given.value)
+  requireFitting(value, specPath)
+  const result = AnnotationSpec.safeParse(value.value)
   if (!result.success) {
     throw wrong(
       result.error.issues.map(({ path, message, code }) => ({
-        loc: ['body', ...place, ...path.map((key) => (typeof key === 'symbol' ? String(key) : key))],
+        loc: ['body', ...specPath, ...path.map((key) => (typeof key === 'symbol' ? String(key) : key))],
         msg: message.replace(/^Invalid input: /, ''),
         type: code,
       })),
     )
   }
-  const members = new Map([...defaults, ...membersOf(given.text), ...marks])
-  await checkSchema(schemas, tenant, members.get('field_schema') as string, [...place, 'field_schema'])
+  const members = new Map([...defaults, ...membersOf(value.text), ...marks])
+  await checkSchema(schemas, tenant, members.get('field_schema') as string, [...specPath, 'field_schema'])
   const spec = new JsonText(objectText(members))
-  requireFitting(spec, place)
+  requireFitting(spec, specPath)
   return spec
 }
 
-function requireFitting(spec: JsonText, place: readonly string[]): void {
+function requireFitting(spec: JsonText, path: readonly string[]): void {
   if (spec.bytes <= largestSpec) return
   throw wrong([
     {
-      loc: ['body', ...place],
+      loc: ['body', ...path],
       msg: `expected an annotation spec of at most ${largestSpec} bytes`,
       type: 'custom',
     },
@@ -79,11 +79,11 @@ async function checkSchema(
   schemas: SchemaChecks,
   tenant: string,
   schema: string,
-  place: readonly string[],
+  path: readonly string[],
 ): Promise<void> {
   const wrongSchema = (why: string) =>
-    wrong([{ loc: ['body', ...place], msg: `expected a JSON Schema, but ${why}`, type: 'custom' }])
-  if (schema.length > longestSchema) throw wrongSchema(`it is longer than ${longestSchema} characters`)
+    wrong([{ loc: ['body', ...path], msg: `expected a JSON Schema, but ${why}`, type: 'custom' }])
+  if (schema.length > maxSchemaLength) throw wrongSchema(`it is longer than ${maxSchemaLength} characters`)
   const result = await schemas.check(tenant, schema)
   if (result.kind === 'schema_error') throw wrongSchema(result.why)
   if (result.kind === 'over_budget') throw wrongSchema(`reading it takes more than ${result.limit}`)

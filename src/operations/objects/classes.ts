@@ -13,7 +13,7 @@ interface ObjectClasses {
 const marks = new Set(['_type', 'weave_type', '_class_name', '_bases'])
 
 /** A longer name is not a class. */
-const longestMark = 64 * 1024
+const maxMarkLength = 64 * 1024
 
 /** A value to store, and what is found out about it while the body is read, because it may be large. */
 export interface GivenValue extends ObjectClasses {
@@ -40,16 +40,16 @@ export function columnsOf({ val, digest, kind, base, leaf }: GivenValue) {
 
 /** The kind of thing that a value is, by the marks that the clients' serializers leave in it. */
 export function classesOf(text: string): ObjectClasses {
-  const given = text.startsWith('{') ? marksIn(text) : {}
-  const type = given.weave_type
+  const marks = text.startsWith('{') ? marksIn(text) : {}
+  const type = marks.weave_type
   const isOp =
-    given._type === 'CustomWeaveType' &&
+    marks._type === 'CustomWeaveType' &&
     typeof type === 'object' &&
     type !== null &&
     (type as Record<string, unknown>).type === 'Op'
   if (isOp) return { kind: 'op', base: null, leaf: null }
-  const leaf = textOrNull(given._class_name)
-  const bases = Array.isArray(given._bases) ? (given._bases as unknown[]) : []
+  const leaf = textOrNull(marks._class_name)
+  const bases = Array.isArray(marks._bases) ? (marks._bases as unknown[]) : []
   const [root, model] = bases.slice(-2)
   if (model !== 'BaseModel' || (root !== 'Object' && root !== 'BaseObject')) {
     return { kind: 'object', base: null, leaf: null }
@@ -66,7 +66,7 @@ function marksIn(text: string): Record<string, unknown> {
     const from = scan.key(i)
     end = scan.skip(from)
     if (!marks.has(scan.name)) continue
-    if (end - from <= longestMark) found.set(scan.name, text.slice(from, end))
+    if (end - from <= maxMarkLength) found.set(scan.name, text.slice(from, end))
     else found.delete(scan.name)
   }
   return Object.fromEntries([...found].map(([name, member]) => [name, JSON.parse(member) as unknown]))

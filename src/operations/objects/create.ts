@@ -26,18 +26,18 @@ export interface CreatedObject {
 
 /**
  * Stores a value under a name. A value that is stored already is the same version, which becomes the latest again.
- * `place` is the path of the object in the request, for refusals.
+ * `path` is the path of the object in the request, for refusals.
  */
 export async function createObject(
   db: Database,
   caller: Caller,
-  given: ObjectGiven,
-  place: readonly string[] = ['obj'],
+  object: ObjectGiven,
+  path: readonly string[] = ['obj'],
 ): Promise<CreatedObject> {
-  const { project_id, object_id, expected_digest } = given
-  const at = (field: string) => [...place, field].join('.')
+  const { project_id, object_id, expected_digest } = object
+  const at = (field: string) => [...path, field].join('.')
   requireAccess(caller, project_id, at('project_id'))
-  const value = given.val ?? nullValue
+  const value = object.val ?? nullValue
   const { digest, kind, base } = value
   if (expected_digest != null && expected_digest !== digest) {
     throw refuse('digest_differs', {
@@ -51,19 +51,19 @@ export async function createObject(
   if (known?.digest === digest && known.is_latest === 1) {
     return { digest, object_id, version_index: known.version_index, kind }
   }
-  const kept = await db.write('keepObject', {
+  const stored = await db.write('keepObject', {
     project_id,
     object_id,
     ...columnsOf(value),
     user_id: caller.name,
     now: now(),
   })
-  if ('conflict' in kept) throw classConflict(at('object_id'), object_id, kept.conflict, base ?? '')
-  return { digest, object_id, version_index: kept.version_index, kind }
+  if ('conflict' in stored) throw classConflict(at('object_id'), object_id, stored.conflict, base ?? '')
+  return { digest, object_id, version_index: stored.version_index, kind }
 }
 
-export function classConflict(field: string, name: string, held: string, given: string) {
-  return refuse('class_conflict', { field, given: JSON.stringify(name), held, class: given })
+export function classConflict(field: string, name: string, held: string, ownClass: string) {
+  return refuse('class_conflict', { field, given: JSON.stringify(name), held, class: ownClass })
 }
 
 const nullValue = givenValue(new JsonText('null'))
@@ -76,8 +76,8 @@ export async function createGivenObject(
   obj: CreateBody['obj'],
 ): Promise<CreatedObject> {
   requireAccess(caller, obj.project_id, 'obj.project_id')
-  const { builtin_object_class: builtin, ...given } = obj
-  if (builtin == null) return createObject(db, caller, given)
+  const { builtin_object_class: builtin, ...object } = obj
+  if (builtin == null) return createObject(db, caller, object)
   if (builtin !== 'AnnotationSpec') {
     throw refuse('invalid_value', {
       field: 'obj.builtin_object_class',
@@ -85,7 +85,7 @@ export async function createGivenObject(
       accepted: 'AnnotationSpec',
     })
   }
-  const { val } = given.val ?? nullValue
+  const { val } = object.val ?? nullValue
   const spec = await annotationSpecOf(schemas, caller.name, val, ['obj', 'val'])
-  return createObject(db, caller, { ...given, val: givenValue(spec) })
+  return createObject(db, caller, { ...object, val: givenValue(spec) })
 }

@@ -6,7 +6,7 @@ import type { VersionsOf } from '../../storage/objects/objects.ts'
 import type { DeleteBody } from './contract.ts'
 import { objectNotFound } from './resolve.ts'
 
-const mostVersions = 100
+const maxVersions = 100
 
 /** Which kind of versions may be deleted, and the fields in which the object and its versions were given. */
 interface Asked {
@@ -24,11 +24,11 @@ export async function deleteObject(
 ) {
   const { project_id, object_id, digests } = body
   requireAccess(caller, project_id)
-  if (digests && digests.length > mostVersions) {
+  if (digests && digests.length > maxVersions) {
     throw refuse('invalid_value', {
       field: asked.versions,
       given: `${digests.length} entries`,
-      accepted: `at most ${mostVersions}`,
+      accepted: `at most ${maxVersions}`,
     })
   }
   const answer = await db.write('deleteObjects', {

@@ -79,15 +79,15 @@ export function objectRecord(
   }
 }
 
-const mostRefs = 1000
+const maxRefs = 1000
 
 /** One JSON text for each reference. */
 export async function* readRefs(db: Reader, caller: Caller, { refs }: RefsBody): AsyncGenerator<string> {
-  if (refs.length > mostRefs) {
+  if (refs.length > maxRefs) {
     throw refuse('invalid_value', {
       field: 'refs',
       given: `${refs.length} entries`,
-      accepted: `at most ${mostRefs}`,
+      accepted: `at most ${maxRefs}`,
     })
   }
   for (const { text } of await resolveRefs(db, caller, refs)) yield text

@@ -27,20 +27,20 @@ type Resolved =
 export type NamedRef = Extract<Ref, { kind: 'object' | 'op' }>
 
 /** Bytes of values that are read for one request, and of those in its answer. */
-const mostBytes = 64 * 1024 * 1024
+const maxBytes = 64 * 1024 * 1024
 const atOnce = 100
 /** How many times a reference may lead to a value that is the next reference. */
-const mostHops = 8
+const maxHops = 8
 
 /** A longer text is no reference and is not parsed again and again. */
-const longestRef = 16 * 1024
+const maxRefLength = 16 * 1024
 
 const nothing = new Value('null')
 
 /** How far a reference was followed: to something that must be read first, or to a value. */
 interface Walk {
   ref: NamedRef
-  place: string
+  field: string
   steps: readonly RefStep[]
   hops: number
   want?: { project: string; version: VersionName } | { project: string; row: string }
@@ -51,16 +51,16 @@ interface Walk {
 /** References as `/refs/read_batch` accepts them: of objects, in projects that the caller has access to. */
 function namedRefs(caller: Caller, refs: readonly string[]): NamedRef[] {
   return refs.map((text, index) => {
-    const place = `refs.${index}`
+    const field = `refs.${index}`
     const ref = parseRef(text)
     if (ref === undefined || (ref.kind !== 'object' && ref.kind !== 'op')) {
       throw refuse('invalid_value', {
-        field: place,
+        field: field,
         given: shortened(text),
         accepted: 'a reference to an object or an op: <scheme>:///<entity>/<project>/object/<name>:<digest>',
       })
     }
-    requireAccess(caller, ref.project, place)
+    requireAccess(caller, ref.project, field)
     return ref
   })
 }
@@ -68,16 +68,16 @@ function namedRefs(caller: Caller, refs: readonly string[]): NamedRef[] {
 /** The values in the order of the references. A deleted one is null; a missing one refuses the whole request. */
 export async function resolveRefs(db: Reader, caller: Caller, refs: readonly string[]): Promise<JsonText[]> {
   const resolved = await resolveEach(db, caller, namedRefs(caller, refs))
-  return resolved.map((one, index) => {
-    if ('found' in one) return one.found
-    if ('deleted' in one) return new JsonText('null')
-    throw 'missingRow' in one
+  return resolved.map((result, index) => {
+    if ('found' in result) return result.found
+    if ('deleted' in result) return new JsonText('null')
+    throw 'missingRow' in result
       ? refuse('row_not_found', {
           field: `refs.${index}`,
-          digest: JSON.stringify(one.missingRow),
-          project: JSON.stringify(one.project),
+          digest: JSON.stringify(result.missingRow),
+          project: JSON.stringify(result.project),
         })
-      : objectNotFound(`refs.${index}`, one.missing.project, one.missing)
+      : objectNotFound(`refs.${index}`, result.missing.project, result.missing)
   })
 }
 
@@ -107,14 +107,14 @@ export async function resolveEach(
   refs: readonly NamedRef[],
 ): Promise<Resolved[]> {
   const store = createStore(db, () => {
-    throw refuse('answer_too_large', { field: 'refs', limit: mostBytes })
+    throw refuse('answer_too_large', { field: 'refs', limit: maxBytes })
   })
   const walks = walksOf(refs)
   await walkAll(store, walks, (walk) => advance(walk, caller))
   const resolved = walks.map(({ end }) => end as Resolved)
   // A value that is read once may be in the answer a thousand times.
-  const answered = resolved.reduce((size, one) => size + ('found' in one ? one.found.text.length : 0), 0)
-  if (answered > mostBytes) throw refuse('answer_too_large', { field: 'refs', limit: mostBytes })
+  const answered = resolved.reduce((size, end) => size + ('found' in end ? end.found.text.length : 0), 0)
+  if (answered > maxBytes) throw refuse('answer_too_large', { field: 'refs', limit: maxBytes })
   return resolved
 }
 
@@ -149,7 +149,7 @@ export function createFollower(
 function walksOf(refs: readonly NamedRef[]): Walk[] {
   return refs.map((ref, index) => ({
     ref,
-    place: `refs.${index}`,
+    field: `refs.${index}`,
     steps: ref.path,
     hops: 0,
     want: wantOf(ref),
@@ -176,19 +176,19 @@ function advance(walk: Walk, caller: Caller): void {
   delete walk.want
   while (walk.steps.length > 0) {
     const step = walk.steps[0] as RefStep
-    const inner = value.text.length > longestRef ? undefined : value.string
+    const inner = value.text.length > maxRefLength ? undefined : value.string
     const next = inner === undefined ? undefined : parseRef(inner)
     if (step.edge === 'id') {
       if (next?.kind !== 'table') throw notATable(walk, value)
       const { project } = next
-      requireAccess(caller, project, walk.place)
+      requireAccess(caller, project, walk.field)
       hop(walk)
       walk.want = { project, row: step.value }
       walk.steps = walk.steps.slice(1)
       return
     }
     if (next?.kind === 'object') {
-      requireAccess(caller, next.project, walk.place)
+      requireAccess(caller, next.project, walk.field)
       hop(walk)
       walk.want = wantOf(next)
       walk.steps = [...next.path, ...walk.steps]
@@ -201,17 +201,17 @@ function advance(walk: Walk, caller: Caller): void {
 }
 
 function hop(walk: Walk): void {
-  if (++walk.hops <= mostHops) return
+  if (++walk.hops <= maxHops) return
   throw refuse('invalid_value', {
-    field: walk.place,
-    given: `resolves through more than ${mostHops} references`,
-    accepted: `at most ${mostHops}`,
+    field: walk.field,
+    given: `resolves through more than ${maxHops} references`,
+    accepted: `at most ${maxHops}`,
   })
 }
 
 function notATable(walk: Walk, value: Value) {
   return refuse('invalid_value', {
-    field: walk.place,
+    field: walk.field,
     given: `"id" applied to ${shortened(value.text)}`,
     accepted: '"id" after a reference to a table, as in …/attr/rows/id/<row digest>',
   })
@@ -240,14 +240,14 @@ function createStore(db: Reader, overfull: () => false): Store {
   let bytes = 0
 
   function fits(size: number): boolean {
-    if (bytes + size > mostBytes) return overfull()
+    if (bytes + size > maxBytes) return overfull()
     bytes += size
     return true
   }
 
   async function readObjects(wanted: ReadonlyMap<string, WantedObject>) {
     const yieldToLoop = createYieldToLoop()
-    for (const [project, all] of Map.groupBy(wanted.values(), (one) => one.project)) {
+    for (const [project, all] of Map.groupBy(wanted.values(), (want) => want.project)) {
       const names = all.map(({ version }) => version)
       const readSome = async (some: readonly VersionName[]) => {
         for (const version of await readVersions(db, project, some)) {
@@ -285,7 +285,7 @@ function createStore(db: Reader, overfull: () => false): Store {
 
   async function readTheRows(wanted: ReadonlyMap<string, WantedRow>): Promise<void> {
     const yieldToLoop = createYieldToLoop()
-    for (const [project, all] of Map.groupBy(wanted.values(), (one) => one.project)) {
+    for (const [project, all] of Map.groupBy(wanted.values(), (want) => want.project)) {
       const digests = all.map(({ row }) => row)
       const readSome = async (some: readonly string[]) => {
         const sizes = await readRowSizes(db, project, some)

@@ -2,7 +2,7 @@ import { type Attributes, SpanError, shown, type Value } from './span.ts'
 
 type Node = { [key: string]: Value }
 
-const longestPath = 100
+const maxPathSteps = 100
 
 /**
  * Turns attributes into nested objects: `a.b` becomes `b` within `a`. If one name is both a value and the prefix of
@@ -12,20 +12,20 @@ export function nested(attributes: Attributes): Node {
   const root: Node = Object.create(null)
   const branches = new Set<Value>([root])
   for (const [name, value] of attributes) {
-    const path = name.split('.', longestPath + 1)
-    if (path.length > longestPath) {
-      throw new SpanError(`attribute ${shown(name)} has more than ${longestPath} steps`)
+    const path = name.split('.', maxPathSteps + 1)
+    if (path.length > maxPathSteps) {
+      throw new SpanError(`attribute ${shown(name)} has more than ${maxPathSteps} steps`)
     }
     const last = path.pop() as string
     let node = root
-    for (const [place, step] of path.entries()) {
+    for (const [index, step] of path.entries()) {
       let next = node[step]
       if (next === undefined) {
         next = Object.create(null) as Node
         node[step] = next
         branches.add(next)
       }
-      if (!branches.has(next)) throw conflict(name, path.slice(0, place + 1).join('.'))
+      if (!branches.has(next)) throw conflict(name, path.slice(0, index + 1).join('.'))
       node = next as Node
     }
     if (node[last] !== undefined) throw conflict(name, `${name}.…`)
@@ -44,6 +44,6 @@ export function withLists(value: Value): Value {
   const node = value as Node
   const keys = Object.keys(node)
   for (const key of keys) node[key] = withLists(node[key] as Value)
-  const isList = keys.length > 0 && keys.every((key, place) => key === String(place))
+  const isList = keys.length > 0 && keys.every((key, index) => key === String(index))
   return isList ? keys.map((key) => node[key] as Value) : node
 }

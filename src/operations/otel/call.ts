@@ -79,8 +79,8 @@ function plain(text: string): string {
 /** The full text stays in attributes.otel_span. */
 function shortened(text: string, most: number): string {
   if (text.length <= most) return text
-  const kept = text.slice(0, most - 1)
-  return `${kept.isWellFormed() ? kept : kept.slice(0, -1)}…`
+  const start = text.slice(0, most - 1)
+  return `${start.isWellFormed() ? start : start.slice(0, -1)}…`
 }
 
 /** Labels group calls, and a shortened one could join two groups. */

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { jsonObject, shortList } from '../../domain/fields.ts'
-import { mostPieces } from './pieces.ts'
+import { maxPieces } from './pieces.ts'
 
 const schemaUrl = z.string().nullish()
 
 const ScopeSpans = z.object({
   scope: jsonObject().nullish(),
-  spans: shortList(jsonObject(), mostPieces).nullish(),
+  spans: shortList(jsonObject(), maxPieces).nullish(),
   schemaUrl,
 })
 
@@ -14,13 +14,13 @@ const ResourceSpans = z.object({
   resource: jsonObject()
     .nullish()
     .meta({ description: 'Its attributes wandb.entity and wandb.project name the project.' }),
-  scopeSpans: shortList(ScopeSpans, mostPieces).nullish(),
+  scopeSpans: shortList(ScopeSpans, maxPieces).nullish(),
   schemaUrl,
 })
 
 /** A request in OTLP/JSON. Spans are kept as text and read one by one. */
 export const TracesBody = z.object({
-  resourceSpans: shortList(ResourceSpans, mostPieces)
+  resourceSpans: shortList(ResourceSpans, maxPieces)
     .nullish()
     .meta({ description: 'May be absent, as in protobuf.' }),
 })

@@ -225,7 +225,7 @@ const anyJson = /^\s*[[{"]/
 function read(value: Value, first = listOrObject): Value {
   if (typeof value !== 'string' || !first.test(value)) return value
   try {
-    return readJson(value, { kept: true }, 100) as JsonText
+    return readJson(value, { verbatim: true }, 100) as JsonText
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof DepthError) return value
     throw error
@@ -255,8 +255,8 @@ const usageTexts = [
 function withUsageInTexts(attributes: Attributes): Attributes {
   let all: Map<string, Value> | undefined
   for (const [attribute, prefix] of usageTexts) {
-    const given = attributes.get(attribute)
-    const details = given === undefined ? undefined : read(given)
+    const value = attributes.get(attribute)
+    const details = value === undefined ? undefined : read(value)
     if (!(details instanceof JsonText) || !details.text.startsWith('{')) continue
     all ??= new Map(attributes)
     for (const [name, text] of membersOf(details.text)) all.set(`${prefix}.${name}`, new JsonText(text))

@@ -13,7 +13,7 @@ export interface PartialSuccess {
   errorMessage: string
 }
 
-const mostMessages = 20
+const maxMessages = 20
 
 /**
  * Stores every span that can become a call, and reports the others. Nothing is written if the caller has no access to
@@ -27,27 +27,27 @@ export async function takeSpans(
 ): Promise<PartialSuccess> {
   const fallback = header === undefined ? undefined : checked(header, projectHeader)
   if (fallback !== undefined) requireAccess(caller, fallback, 'project_id')
-  const given: { span: ReadSpan; project: string }[] = []
+  const spans: { span: ReadSpan; project: string }[] = []
   for (const [index, resource] of resources.entries()) {
     const project = resource.isBroken
       ? ''
       : projectOf(resource, `resourceSpans.${index}.resource`, caller, fallback)
-    for (const span of resource.spans) given.push({ span, project })
+    for (const span of resource.spans) spans.push({ span, project })
   }
-  const parts: CallPart[] = []
+  const callParts: CallPart[] = []
   const messages: string[] = []
   let rejectedSpans = 0
-  await inSteps(given, async ({ span, project }) => {
+  await inSteps(spans, async ({ span, project }) => {
     if ('why' in span) {
       rejectedSpans++
-      if (messages.length < mostMessages) messages.push(span.why)
+      if (messages.length < maxMessages) messages.push(span.why)
       return
     }
     const call = { ...span.call, project_id: project }
     const intake = { user: caller.name, retentionDays: await projects.retentionDays(project) }
-    parts.push({ ...startPart(call, intake), end: endPart(call).end })
+    callParts.push({ ...startPart(call, intake), end: endPart(call).end })
   })
-  if (parts.length > 0) await db.write('upsertCalls', await mergeParts(parts))
+  if (callParts.length > 0) await db.write('upsertCalls', await mergeParts(callParts))
   return { rejectedSpans, errorMessage: messages.join('; ') }
 }
 
@@ -57,17 +57,17 @@ export async function takeSpans(
  */
 function projectOf(
   { entity, project, spans }: ReadResource,
-  place: string,
+  path: string,
   caller: Caller,
   fallback: string | undefined,
 ): string {
   if (entity === undefined && project === undefined) {
-    if (fallback === undefined && spans.length > 0) throw noProject(place, undefined)
+    if (fallback === undefined && spans.length > 0) throw noProject(path, undefined)
     return fallback ?? ''
   }
-  if (entity === undefined || project === undefined) throw noProject(place, entity ?? project)
-  const named = checked(`${entity}/${project}`, place)
-  requireAccess(caller, named, place)
+  if (entity === undefined || project === undefined) throw noProject(path, entity ?? project)
+  const named = checked(`${entity}/${project}`, path)
+  requireAccess(caller, named, path)
   return named
 }
 
@@ -82,13 +82,11 @@ function checked(project: string, field: string): string {
   })
 }
 
-function noProject(place: string, given: string | undefined) {
+function noProject(path: string, half: string | undefined) {
   return refuse('invalid_value', {
-    field: place,
+    field: path,
     given:
-      given === undefined
-        ? 'it names no project'
-        : `${JSON.stringify(given.slice(0, 300))} is half a project`,
+      half === undefined ? 'it names no project' : `${JSON.stringify(half.slice(0, 300))} is half a project`,
     accepted: `the resource attributes ${projectNames}, or the header ${projectHeader}: <entity>/<project>`,
   })
 }

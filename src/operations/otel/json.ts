@@ -13,7 +13,7 @@ import {
   cut,
   deeper,
   doubleNumber,
-  mostEntries,
+  maxEntries,
   objectOf,
   type Resource,
   type Scope,
@@ -50,10 +50,10 @@ export function piecesOfJson({ resourceSpans }: TracesBody): ResourcePiece[] {
 type Fields = Record<string, unknown>
 
 /** In JSON an entry has up to eight commas, braces and brackets. */
-const mostMarks = 8 * mostEntries
+const maxMarks = 8 * maxEntries
 
 function fieldsOf(text: JsonText | null | undefined): Fields {
-  if (text && hasMoreMarks(text.text, mostMarks)) throw new SpanError(tooMany)
+  if (text && hasMoreMarks(text.text, maxMarks)) throw new SpanError(tooMany)
   return text ? (parseLossless(text.text) as Fields) : {}
 }
 
@@ -118,9 +118,9 @@ function linkOf(link: Fields, counter: CountEntries): SpanLink {
   }
 }
 
-function valuesOf(place: string, fields: Fields, counter: CountEntries): Attributes {
+function valuesOf(owner: string, fields: Fields, counter: CountEntries): Attributes {
   return attributesOf(
-    place,
+    owner,
     list(fields, 'attributes', counter).map((pair) => [
       text(pair, 'key'),
       openedValue(pair.value, 1, counter),
@@ -128,8 +128,8 @@ function valuesOf(place: string, fields: Fields, counter: CountEntries): Attribu
   )
 }
 
-function openedValue(given: unknown, depth: number, counter: CountEntries): Value {
-  for (const [kind, value] of Object.entries(object(given ?? {}, 'value'))) {
+function openedValue(wrapped: unknown, depth: number, counter: CountEntries): Value {
+  for (const [kind, value] of Object.entries(object(wrapped ?? {}, 'value'))) {
     if (value === null) continue
     switch (kind) {
       case 'stringValue':
@@ -159,86 +159,86 @@ function openedValue(given: unknown, depth: number, counter: CountEntries): Valu
   return null
 }
 
-function wrong(field: string, expected: string, given: unknown): SpanError {
-  const shown = given instanceof JsonNumber ? cut(given.token) : described(given)
+function wrong(field: string, expected: string, value: unknown): SpanError {
+  const shown = value instanceof JsonNumber ? cut(value.token) : described(value)
   return new SpanError(`${field}: expected ${expected}, received ${shown}`)
 }
 
-function object(given: unknown, field: string): Fields {
-  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given)
-  if (!isObject || given instanceof JsonNumber) throw wrong(field, 'an object', given)
-  return given as Fields
+function object(value: unknown, field: string): Fields {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (!isObject || value instanceof JsonNumber) throw wrong(field, 'an object', value)
+  return value as Fields
 }
 
 function list(fields: Fields, field: string, counter: CountEntries): Fields[] {
-  const given = fields[field] ?? []
-  if (!Array.isArray(given)) throw wrong(field, 'a list', given)
-  counter(field, given.length)
-  return given.map((item) => object(item, field))
+  const value = fields[field] ?? []
+  if (!Array.isArray(value)) throw wrong(field, 'a list', value)
+  counter(field, value.length)
+  return value.map((item) => object(item, field))
 }
 
 function text(fields: Fields, field: string): string {
-  const given = fields[field] ?? ''
-  if (typeof given !== 'string') throw wrong(field, 'a string', given)
-  return given
+  const value = fields[field] ?? ''
+  if (typeof value !== 'string') throw wrong(field, 'a string', value)
+  return value
 }
 
 function hex(fields: Fields, field: string): string {
-  const given = text(fields, field)
-  if (!/^[\da-f]*$/i.test(given)) throw wrong(field, 'hexadecimal digits', given)
-  return given.toLowerCase()
+  const value = text(fields, field)
+  if (!/^[\da-f]*$/i.test(value)) throw wrong(field, 'hexadecimal digits', value)
+  return value.toLowerCase()
 }
 
 /** An unsigned number of 32 bits; also accepted as 1.0 or 1e0, or as a text of digits. */
 function count(fields: Fields, field: string): number {
-  const given = fields[field] ?? 0
-  const token = digits(given)
+  const raw = fields[field] ?? 0
+  const token = digits(raw)
   const value = /^\d[\d.eE+-]{0,31}$/.test(token) ? Number(token) : Number.NaN
   if (!Number.isInteger(value) || value < 0 || value > 0xffff_ffff) {
-    throw wrong(field, 'a whole number of 32 bits', given)
+    throw wrong(field, 'a whole number of 32 bits', raw)
   }
   return value
 }
 
 function enumeration(fields: Fields, field: string): number {
-  const given = fields[field] ?? 0
-  if (typeof given !== 'number' || !Number.isInteger(given)) throw wrong(field, 'a number', given)
-  return given
+  const value = fields[field] ?? 0
+  if (typeof value !== 'number' || !Number.isInteger(value)) throw wrong(field, 'a number', value)
+  return value
 }
 
 /** 64 bits do not fit into a number of JavaScript, so the digits are kept as text. */
-function digits(given: unknown): string {
-  if (given instanceof JsonNumber) return given.token
-  return typeof given === 'string' || typeof given === 'number' ? String(given) : ''
+function digits(value: unknown): string {
+  if (value instanceof JsonNumber) return value.token
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }
 
 function nanoseconds(fields: Fields, field: string): bigint {
-  const given = fields[field] ?? 0
-  const token = digits(given)
+  const raw = fields[field] ?? 0
+  const token = digits(raw)
   const value = /^\d{1,20}$/.test(token) ? BigInt(token) : -1n
   if (value < 0n || BigInt.asUintN(64, value) !== value) {
-    throw wrong(field, 'nanoseconds since 1970, of 64 bits', given)
+    throw wrong(field, 'nanoseconds since 1970, of 64 bits', raw)
   }
   return value
 }
 
-function int64(given: unknown, field: string): bigint {
-  const token = digits(given)
+function int64(raw: unknown, field: string): bigint {
+  const token = digits(raw)
   const value = /^-?\d{1,19}$/.test(token) ? BigInt(token) : undefined
   if (value === undefined || BigInt.asIntN(64, value) !== value) {
-    throw wrong(field, 'a whole number of 64 bits', given)
+    throw wrong(field, 'a whole number of 64 bits', raw)
   }
   return value
 }
 
-function double(given: unknown): Value {
-  if (given instanceof JsonNumber) return new JsonText(given.token)
-  if (typeof given === 'number') return new JsonText(String(given))
-  if (typeof given === 'string' && /^(?:-?\d[\d.eE+-]*|NaN|-?Infinity)$/.test(given)) {
-    const value = Number(given)
-    if (given === 'NaN' || !Number.isNaN(value)) return doubleNumber(value)
+function double(raw: unknown): Value {
+  if (raw instanceof JsonNumber) return new JsonText(raw.token)
+  if (typeof raw === 'number') return new JsonText(String(raw))
+  if (typeof raw === 'string' && /^(?:-?\d[\d.eE+-]*|NaN|-?Infinity)$/.test(raw)) {
+    const value = Number(raw)
+    if (raw === 'NaN' || !Number.isNaN(value)) return doubleNumber(value)
   }
-  throw wrong('doubleValue', 'a number', given)
+  throw wrong('doubleValue', 'a number', raw)
 }
 
 export function jsonAnswer({ rejectedSpans, errorMessage }: PartialSuccess) {

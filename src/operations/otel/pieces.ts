@@ -13,16 +13,16 @@ export interface SpanPiece {
 }
 
 /** Bounds the number of tiny parts in one request; the size of the body bounds the rest. */
-export const mostPieces = 50_000
+export const maxPieces = 50_000
 
 export function countPieces(): () => void {
   let pieces = 0
   return () => {
-    if (++pieces > mostPieces) {
+    if (++pieces > maxPieces) {
       throw refuse('too_many_ids', {
         field: 'resourceSpans',
-        given: `more than ${mostPieces}`,
-        limit: mostPieces,
+        given: `more than ${maxPieces}`,
+        limit: maxPieces,
       })
     }
   }

@@ -203,15 +203,15 @@ function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
 }
 
-function valuesOf(place: string, pairs: readonly KeyValue[]): Attributes {
+function valuesOf(owner: string, pairs: readonly KeyValue[]): Attributes {
   return attributesOf(
-    place,
+    owner,
     pairs.map(({ key, value }) => [key, openedValue(value, 1)]),
   )
 }
 
-function openedValue(given: AnyValue | undefined, depth: number): Value {
-  const content = given?.value
+function openedValue(wrapped: AnyValue | undefined, depth: number): Value {
+  const content = wrapped?.value
   switch (content?.case) {
     case 'stringValue':
     case 'boolValue':

@@ -60,21 +60,21 @@ export type Attributes = ReadonlyMap<string, Value>
 export class SpanError extends Error {}
 
 /** Most characters of a name from a client that a message shows. */
-const longestShown = 100
+const maxShownLength = 100
 
 export function cut(text: string): string {
-  return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text
+  return text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text
 }
 
 export function shown(name: string): string {
   return JSON.stringify(cut(name))
 }
 
-const longestDepth = 100
+const maxDepth = 100
 
 /** Lists within lists: what is stored must not be nested deeper than all readers of JSON can follow. */
 export function deeper(depth: number): number {
-  if (depth >= longestDepth) throw new SpanError(`a value is nested deeper than ${longestDepth} levels`)
+  if (depth >= maxDepth) throw new SpanError(`a value is nested deeper than ${maxDepth} levels`)
   return depth + 1
 }
 
@@ -92,9 +92,9 @@ export function doubleNumber(value: number): Value {
 }
 
 /** SDKs keep 128 attributes, events and links of a span unless configured otherwise. */
-export const mostEntries = 10_000
+export const maxEntries = 10_000
 
-export const tooMany = `more than ${mostEntries} entries in all`
+export const tooMany = `more than ${maxEntries} entries in all`
 
 export type CountEntries = (field: string, entries: number) => void
 
@@ -103,15 +103,15 @@ export function countEntries(): CountEntries {
   let counted = 0
   return (field, entries) => {
     counted += entries
-    if (counted > mostEntries) throw new SpanError(`${field}: ${tooMany}`)
+    if (counted > maxEntries) throw new SpanError(`${field}: ${tooMany}`)
   }
 }
 
 /** By name. A name given twice is refused, because neither value could be trusted. */
-export function attributesOf(place: string, pairs: Iterable<readonly [string, Value]>): Attributes {
+export function attributesOf(owner: string, pairs: Iterable<readonly [string, Value]>): Attributes {
   const attributes = new Map<string, Value>()
   for (const [key, value] of pairs) {
-    if (attributes.has(key)) throw new SpanError(`${place} has ${shown(key)} twice`)
+    if (attributes.has(key)) throw new SpanError(`${owner} has ${shown(key)} twice`)
     attributes.set(key, value)
   }
   return attributes

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { answer, entityName, isStep, noSteps, otherUser } from '../../domain/fields.ts'
-import { KeySettings, mostOfName, UserSettings } from '../../domain/user-settings.ts'
+import { KeySettings, maxNameLength, UserSettings } from '../../domain/user-settings.ts'
 
 /** The names that `heddle user add` accepts. `api` stands for any user in Basic credentials. */
 const userName = z
@@ -58,7 +58,7 @@ export const KeyBody = z.object({
     .string()
     .trim()
     .min(1)
-    .max(mostOfName)
+    .max(maxNameLength)
     .optional()
     .meta({ description: 'A name by which its owner recognises the key, such as the machine that uses it.' }),
   record: KeySettings.shape.record.meta({

@@ -9,7 +9,7 @@ import type { ConfiguredPeople } from '../parts.ts'
 import type { KeyBody } from './contract.ts'
 
 /** More than a user needs at once. Revoked keys do not count. */
-const mostKeys = 100
+const maxKeys = 100
 
 /** Whose keys a request is about: the caller's own, or for an admin any user's. */
 function ownerFor(caller: Caller, user: string | undefined): string {
@@ -19,10 +19,10 @@ function ownerFor(caller: Caller, user: string | undefined): string {
 }
 
 const isConfigured = (configured: ConfiguredPeople, name: string) =>
-  configured.some((one) => one.name === name)
+  configured.some((person) => person.name === name)
 
-export async function readKeys(db: Database, configured: ConfiguredPeople, caller: Caller, given?: string) {
-  const user = ownerFor(caller, given)
+export async function readKeys(db: Database, configured: ConfiguredPeople, caller: Caller, owner?: string) {
+  const user = ownerFor(caller, owner)
   const is_configured = isConfigured(configured, user)
   if (!is_configured && !(await hasUser(db, user)))
     throw refuse('user_not_found', { field: 'user', name: user })
@@ -41,17 +41,17 @@ export async function createKey(
   db: Database,
   configured: ConfiguredPeople,
   caller: Caller,
-  { user: given, name, record }: KeyBody,
+  { user: owner, name, record }: KeyBody,
 ) {
-  const user = ownerFor(caller, given)
+  const user = ownerFor(caller, owner)
   // A stored user of the same name may exist, with other access.
   if (isConfigured(configured, user)) throw refuse('user_configured', { name: user })
   if (user !== caller.name) {
-    const entities = (await listUsers(db)).find((one) => one.name === user)?.entities
+    const entities = (await listUsers(db)).find((stored) => stored.name === user)?.entities
     requireEntities(caller, entities ?? [], 'user')
   }
   const live = (await listKeys(db, user)).filter(({ revoked_at }) => revoked_at === null)
-  if (live.length >= mostKeys) throw refuse('too_many_keys', { name: user, limit: mostKeys })
+  if (live.length >= maxKeys) throw refuse('too_many_keys', { name: user, limit: maxKeys })
   const key = newKey()
   const id = newId()
   const settings = { ...(name !== undefined && { name }), ...(record !== undefined && { record }) }

@@ -38,14 +38,14 @@ export async function createUser(
   db: Database,
   configured: ConfiguredPeople,
   caller: Caller,
-  { name, role = 'member', entities: given }: UserBody,
+  { name, role = 'member', entities }: UserBody,
 ) {
-  requireEntities(caller, given, 'entities')
-  if (configured.some((one) => one.name === name)) throw refuse('user_exists', { name })
+  requireEntities(caller, entities, 'entities')
+  if (configured.some((person) => person.name === name)) throw refuse('user_exists', { name })
   const key = newKey()
   const id = newId()
   const created_at = now()
-  const user = { name, role, entities: [...new Set(given)], created_at }
+  const user = { name, role, entities: [...new Set(entities)], created_at }
   const by = byCaller(caller)
   const added = await db.write('addUser', { user: { ...user }, key: { id, hash: hashKey(key) }, by })
   if (!added) throw refuse('user_exists', { name })
@@ -55,7 +55,7 @@ export async function createUser(
 /** No user can remove itself, so that someone who can sign in always remains. */
 export async function removeUser(db: Database, configured: ConfiguredPeople, caller: Caller, name: string) {
   if (name === caller.name) throw refuse('own_user_stays', { name })
-  const isConfigured = configured.some((one) => one.name === name)
+  const isConfigured = configured.some((person) => person.name === name)
   if (await db.write('removeUser', { name, isConfigured, now: now(), by: byCaller(caller) })) return {}
   if (isConfigured) throw refuse('user_configured', { name })
   throw refuse('user_not_found', { field: 'name', name })

@@ -30,19 +30,19 @@ export interface PoolingQuestion<Body, Made> {
   kind: CompletionKind
   /** Of the id of its answer. */
   prefix: string
-  make(parts: GenerationParts, body: Body, asking: PoolingContext): Promise<Made>
+  make(services: GenerationParts, body: Body, asking: PoolingContext): Promise<Made>
   /** What the record keeps of the answer. */
-  kept(made: Made, id: string): object
+  recorded(made: Made, id: string): object
   /** The parts of the answer that are not kept. */
   leftOut?: readonly string[]
   send(reply: FastifyReply, made: Made, id: string): Promise<FastifyReply> | object
 }
 
 export async function respondPooled<Body extends PoolingFields, Made>(
-  parts: GenerationParts,
+  services: GenerationParts,
   request: FastifyRequest & { body: Body },
   reply: FastifyReply,
-  { kind, prefix, make, kept, leftOut, send }: PoolingQuestion<Body, Made>,
+  { kind, prefix, make, recorded, leftOut, send }: PoolingQuestion<Body, Made>,
 ): Promise<object> {
   const { body, caller, log } = request
   const arrived = performance.now()
@@ -50,10 +50,10 @@ export async function respondPooled<Body extends PoolingFields, Made>(
   const id = prefix + answerIdOf(request, body.request_id)
   const { metadata } = body
   checkMetadata(metadata)
-  const recording = await parts.recorder.open(
+  const recording = await services.recorder.open(
     {
       caller,
-      place: recordingTarget(caller, request.headers),
+      target: recordingTarget(caller, request.headers),
       kind,
       store: body.store,
       metadata,
@@ -75,11 +75,11 @@ export async function respondPooled<Body extends PoolingFields, Made>(
     },
   }
   try {
-    const [made] = await Promise.all([make(parts, body, asking), proof])
+    const [made] = await Promise.all([make(services, body, asking), proof])
     if (recording !== undefined && measured !== undefined) {
       reply.header('x-heddle-call-id', recording.callId)
       if (recording.parentMatches > 1) reply.header(matchesHeader, recording.parentMatches)
-      const output = new JsonText(writeJson(kept(made, id)))
+      const output = new JsonText(writeJson(recorded(made, id)))
       recording.end({ completionId: id, output, measured, ...(leftOut && { leftOut }) })
     }
     return await send(reply, made, id)

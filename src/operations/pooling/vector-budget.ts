@@ -1,7 +1,7 @@
 import { refuse } from '../../domain/refusals.ts'
 
 /** Numbers in all vectors that are being computed, of all requests together: 256 MiB. */
-const mostHeld = 64 * 1024 * 1024
+const maxHeld = 64 * 1024 * 1024
 
 /** A tenant may use up to this many times what is free, so that there is always room for one that uses little. */
 const timesFree = 3
@@ -9,7 +9,7 @@ const timesFree = 3
 export type VectorBudget = ReturnType<typeof createVectorBudget>
 
 /** Bounds the memory of vectors that wait until the last one of their request is computed. */
-export function createVectorBudget(most = mostHeld) {
+export function createVectorBudget(most = maxHeld) {
   const held = new Map<string, number>()
   let total = 0
   return {

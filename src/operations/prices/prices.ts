@@ -13,18 +13,18 @@ export async function createPrices(db: Database, caller: Caller, { project_id, c
   requireAccess(caller, project_id)
   const time = now()
   const prices = Object.entries(costs).map(
-    ([model, given]): Price => ({
+    ([model, cost]): Price => ({
       project_id,
       id: newId(),
       llm_id: model,
-      provider_id: given.provider_id ?? 'default',
-      effective_date: given.effective_date ?? time,
-      prompt_token_cost: given.prompt_token_cost,
-      completion_token_cost: given.completion_token_cost,
-      cache_read_input_token_cost: given.cache_read_input_token_cost ?? 0,
-      cache_creation_input_token_cost: given.cache_creation_input_token_cost ?? 0,
-      prompt_token_cost_unit: given.prompt_token_cost_unit ?? 'USD',
-      completion_token_cost_unit: given.completion_token_cost_unit ?? 'USD',
+      provider_id: cost.provider_id ?? 'default',
+      effective_date: cost.effective_date ?? time,
+      prompt_token_cost: cost.prompt_token_cost,
+      completion_token_cost: cost.completion_token_cost,
+      cache_read_input_token_cost: cost.cache_read_input_token_cost ?? 0,
+      cache_creation_input_token_cost: cost.cache_creation_input_token_cost ?? 0,
+      prompt_token_cost_unit: cost.prompt_token_cost_unit ?? 'USD',
+      completion_token_cost_unit: cost.completion_token_cost_unit ?? 'USD',
       created_at: time,
       created_by: caller.name,
     }),
@@ -36,13 +36,13 @@ export async function createPrices(db: Database, caller: Caller, { project_id, c
 export async function queryPrices(db: Database, caller: Caller, body: QueryBody) {
   requireAccess(caller, body.project_id)
   const names = fieldsGiven(body.fields)
-  const limit = Math.min(body.limit ?? mostPrices, mostPrices)
+  const limit = Math.min(body.limit ?? maxPrices, maxPrices)
   const prices = await readPrices(db, { ...viewOf(body), limit })
   return { results: prices.map((price) => shown(price, names)) }
 }
 
 /** There are few prices; this bounds the answer when a client asks for all of them. */
-const mostPrices = 10_000
+const maxPrices = 10_000
 
 export async function purgePrices(
   db: Database,

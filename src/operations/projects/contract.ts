@@ -3,7 +3,7 @@ import { answer, plainText } from '../../domain/fields.ts'
 import { ProjectSettings } from '../../domain/project-settings.ts'
 
 export const defaultLimit = 100
-const mostAtOnce = 1_000
+const maxAtOnce = 1_000
 
 export const ListQuery = z.strictObject({
   after: plainText(256)
@@ -13,9 +13,9 @@ export const ListQuery = z.strictObject({
     .string()
     .regex(/^\d{1,15}$/, 'expected a whole number')
     .transform(Number)
-    .refine((given) => given >= 1 && given <= mostAtOnce, `expected 1 to ${mostAtOnce}`)
+    .refine((limit) => limit >= 1 && limit <= maxAtOnce, `expected 1 to ${maxAtOnce}`)
     .optional()
-    .meta({ default: String(defaultLimit), description: `At most ${mostAtOnce}.` }),
+    .meta({ default: String(defaultLimit), description: `At most ${maxAtOnce}.` }),
 })
 export type ListQuery = z.output<typeof ListQuery>
 

@@ -9,8 +9,8 @@ import { deleteProject } from './delete.ts'
 
 const tags = ['projects']
 
-async function listOwn(db: Database, { entities }: Caller, given: ListQuery, signal: AbortSignal) {
-  const { after = '', limit = defaultLimit } = given
+async function listOwn(db: Database, { entities }: Caller, query: ListQuery, signal: AbortSignal) {
+  const { after = '', limit = defaultLimit } = query
   const own = entities.has('*') ? null : [...entities]
   const found = await listProjects(db, { entities: own, after, limit: limit + 1 }, signal)
   const projects = found.slice(0, limit).map(({ isBeingDeleted, ...project }) => ({

@@ -8,7 +8,7 @@ import type { Reader } from '../../storage/transaction.ts'
  * most projects have none.
  */
 const freshMs = 1_000
-const mostKnown = 10_000
+const maxKnown = 10_000
 
 export interface Projects {
   /** Days after its start when a call of the project expires; 0 means never. */
@@ -16,7 +16,7 @@ export interface Projects {
 }
 
 export function createProjects(db: Reader, usual: { retentionDays: number }): Projects {
-  const known = new LRUCache<string, ProjectSettings>({ max: mostKnown, ttl: freshMs })
+  const known = new LRUCache<string, ProjectSettings>({ max: maxKnown, ttl: freshMs })
 
   async function settingsOf(project: string): Promise<ProjectSettings> {
     const found = known.get(project)

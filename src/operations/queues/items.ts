@@ -18,7 +18,7 @@ import {
 } from './contract.ts'
 import { itemRecord } from './record.ts'
 
-const mostIds = 1000
+const maxIds = 1000
 
 interface Asked {
   db: Database
@@ -29,8 +29,8 @@ interface Asked {
 export async function addItems({ db, names }: Asked, caller: Caller, queue_id: string, body: AddItemsBody) {
   const { project_id, call_ids, display_fields } = body
   requireAccess(caller, project_id)
-  if (call_ids.length > mostIds)
-    throw refuse('too_many_ids', { field: 'call_ids', given: call_ids.length, limit: mostIds })
+  if (call_ids.length > maxIds)
+    throw refuse('too_many_ids', { field: 'call_ids', given: call_ids.length, limit: maxIds })
   const ids = await names.calls(project_id, call_ids)
   const result = await db.write('addCallsToQueue', {
     project_id,

@@ -81,7 +81,7 @@ export const queueRoutes = family(
     body: AddItemsBody,
     answer: AddItemsAnswer,
     refusals: [notFound, 'too_many_ids', 'record_refuses_writes'],
-    rule: (parts, { caller, body, params }) => addItems(parts, caller, params.queue_id, body),
+    rule: (services, { caller, body, params }) => addItems(services, caller, params.queue_id, body),
   }),
   operation('POST', '/annotation_queues/:queue_id/items/query', {
     summary: 'Find the items of an annotation queue',
@@ -90,9 +90,9 @@ export const queueRoutes = family(
     body: QueryItemsBody,
     answer: ItemsAnswer,
     refusals: [notFound, 'query_too_slow'],
-    rule: async (parts, { caller, body, params }, reply) => {
+    rule: async (services, { caller, body, params }, reply) => {
       const { queue_id } = params
-      const items = await listItems(parts, caller, queue_id, body, parts.signal)
+      const items = await listItems(services, caller, queue_id, body, services.signal)
       return sendJsonList(reply, 'items', items)
     },
   }),

@@ -11,15 +11,15 @@ import { ruleRecord } from './record.ts'
 import type { CreateRuleBody, UpdateRuleBody } from './rule-contract.ts'
 
 /** Parts that a rule leaves open become null. */
-function pickOf(given: CreateRuleBody['pick']): RulePick {
-  if (given.kind !== 'scores') return given
-  const { kind, scorer = null, path = null, below = null, above = null } = given
+function pickOf(pick: CreateRuleBody['pick']): RulePick {
+  if (pick.kind !== 'scores') return pick
+  const { kind, scorer = null, path = null, below = null, above = null } = pick
   if (path !== null) checkPath(path, 'pick.path')
   return { kind, scorer, path, below, above }
 }
 
-function filterOf(given: CreateRuleBody['filter']): RuleFilter {
-  return { op_names: given?.op_names ?? null, models: given?.models ?? null }
+function filterOf(filter: CreateRuleBody['filter']): RuleFilter {
+  return { op_names: filter?.op_names ?? null, models: filter?.models ?? null }
 }
 
 export async function createRule(db: Database, caller: Caller, queue_id: string, body: CreateRuleBody) {

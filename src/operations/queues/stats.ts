@@ -5,14 +5,14 @@ import type { Database } from '../../storage/database.ts'
 import { countItems, type QueueCount } from '../../storage/queues/queues.ts'
 import type { StatsBody } from './contract.ts'
 
-const mostQueues = 1000
+const maxQueues = 1000
 
 /** An entry for each named queue, once, in the given order; zeros for one that does not exist. */
 export async function queueStats(db: Database, caller: Caller, body: StatsBody, signal: AbortSignal) {
   const { project_id, queue_ids } = body
   requireAccess(caller, project_id)
-  if (queue_ids.length > mostQueues)
-    throw refuse('too_many_ids', { field: 'queue_ids', given: queue_ids.length, limit: mostQueues })
+  if (queue_ids.length > maxQueues)
+    throw refuse('too_many_ids', { field: 'queue_ids', given: queue_ids.length, limit: maxQueues })
   const stats = new Map(queue_ids.map((id) => [id, noStats(id)]))
   for (const count of await countItems(db, project_id, [...stats.keys()], signal)) {
     add(stats.get(count.queue_id) as QueueStats, count)
@@ -50,6 +50,6 @@ function add(stats: QueueStats, row: QueueCount): void {
 }
 
 function shown({ by_user, ...stats }: QueueStats) {
-  const users = [...by_user].sort(([one], [other]) => (one < other ? -1 : 1))
+  const users = [...by_user].sort(([user], [other]) => (user < other ? -1 : 1))
   return { ...stats, by_user: users.map(([user, counts]) => ({ user, ...counts })) }
 }

@@ -18,7 +18,7 @@ export interface RecordingTarget {
 /** An answer that is about to be generated, and what its call will contain. */
 export interface AskedToRecord {
   caller: Caller
-  place: RecordingTarget
+  target: RecordingTarget
   kind: CompletionKind
   /** The `store` of the request. */
   store?: boolean | null | undefined
@@ -73,12 +73,12 @@ export interface Recording {
    */
   readonly proof: Promise<void> | undefined
   /** Must be called exactly once; without an argument if the request was refused and so has no answer. Never throws. */
-  end(said?: EndedAnswer): void
+  end(result?: EndedAnswer): void
   /**
    * In place of `end`, for answers of which more than the call is kept: `write` writes the call as well. If it fails,
    * the answer has not ended yet.
    */
-  keep(said: EndedAnswer, write: WriteAnswer): Promise<void>
+  keep(result: EndedAnswer, write: WriteAnswer): Promise<void>
 }
 
 /** Resolves when the call is in the record. */

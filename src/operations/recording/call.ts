@@ -29,7 +29,7 @@ const dayInMicroseconds = 86_400_000_000
 interface AnswerToWrite {
   callId: string
   asked: AskedToRecord
-  said: EndedAnswer
+  result: EndedAnswer
   /** The trace of its parent; null if it is the root of its own. */
   trace: string | null
   /** Microseconds. */
@@ -41,9 +41,9 @@ interface AnswerToWrite {
 
 /** The call of an answer, start and end together. */
 export function callOf(answer: AnswerToWrite): WithSharedTexts<RecordedAnswer> {
-  const { callId, asked, said, trace, startedAt, endedAt, retentionDays } = answer
-  const { caller, place, kind, isStream } = asked
-  const { completionId, output, measured } = said
+  const { callId, asked, result, trace, startedAt, endedAt, retentionDays } = answer
+  const { caller, target, kind, isStream } = asked
+  const { completionId, output, measured } = result
   const inputs = asked.inputs.json()
   const metadata = asked.metadata?.text ?? null
   const attributes = writeJson({
@@ -54,16 +54,16 @@ export function callOf(answer: AnswerToWrite): WithSharedTexts<RecordedAnswer> {
       ...(asked.metadata && { metadata: asked.metadata }),
     },
   })
-  const summary = writeJson(summaryOf(said))
+  const summary = writeJson(summaryOf(result))
   return {
     call: {
-      project_id: place.project,
+      project_id: target.project,
       id: callId,
       display_name: null,
       start: {
         trace_id: trace ?? traceOf(callId),
-        parent_id: place.parent,
-        thread_id: place.thread,
+        parent_id: target.parent,
+        thread_id: target.thread,
         op_name: ops[kind],
         started_at: startedAt,
         user_id: caller.name,
@@ -74,7 +74,7 @@ export function callOf(answer: AnswerToWrite): WithSharedTexts<RecordedAnswer> {
       },
       end: {
         ended_at: endedAt,
-        exception: said.exception === undefined ? null : plain(said.exception),
+        exception: result.exception === undefined ? null : plain(result.exception),
         end_bytes: Buffer.byteLength(summary) + output.bytes,
         output: output.stored,
         summary,

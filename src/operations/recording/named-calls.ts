@@ -47,13 +47,13 @@ export interface CallNames {
  * largest.
  */
 export function createCallNames(
-  parts: { db: Reader; settled: Recorder['settled'] },
+  services: { db: Reader; settled: Recorder['settled'] },
   several: (matches: number) => void,
 ): CallNames {
   let most = 1
 
   async function call(project: string, name: string): Promise<string> {
-    const { id, matches } = await namedCall(parts, project, name)
+    const { id, matches } = await namedCall(services, project, name)
     if (matches > most) {
       most = matches
       several(matches)

@@ -39,7 +39,7 @@ const defaultOptions: QueueOptions = {
 }
 
 /** Most answers of one write; those that come meanwhile are in the next one. */
-const mostOfGroup = { count: 64, bytes: 1024 * 1024 }
+const maxGroup = { count: 64, bytes: 1024 * 1024 }
 
 /** Largest share of the queue that one tenant may use. */
 const share = 3 / 4
@@ -64,8 +64,8 @@ interface Entry {
  * answers that have come meanwhile, so that flushes to the disk are shared and no tenant's answers wait behind
  * another's. Nothing is dropped: a full queue delays further answers.
  */
-export function createAnswerQueue(db: Database, events: QueueEvents, given: Partial<QueueOptions> = {}) {
-  const { most, retryMs, provenMs } = { ...defaultOptions, ...given }
+export function createAnswerQueue(db: Database, events: QueueEvents, options: Partial<QueueOptions> = {}) {
+  const { most, retryMs, provenMs } = { ...defaultOptions, ...options }
   const lines = new Map<string, Line>()
   const entries = new Set<Entry>()
   const roomAsked = new Set<() => void>()
@@ -109,7 +109,7 @@ export function createAnswerQueue(db: Database, events: QueueEvents, given: Part
     if (single > 0) return waiting.splice(0, 1)
     let count = 0
     let size = 0
-    while (count < waiting.length && count < mostOfGroup.count && size < mostOfGroup.bytes) {
+    while (count < waiting.length && count < maxGroup.count && size < maxGroup.bytes) {
       size += (waiting[count] as Entry).answer.bytes
       count++
     }
@@ -171,7 +171,7 @@ export function createAnswerQueue(db: Database, events: QueueEvents, given: Part
     clearTimeout(retry)
     retry = setTimeout(tryAgain, retryMs)
     retry.unref()
-    for (const { asked } of entries) for (const one of asked.splice(0)) one.reject(refusesWrites(reason))
+    for (const { asked } of entries) for (const wait of asked.splice(0)) wait.reject(refusesWrites(reason))
     for (const wake of roomAsked) wake()
   }
 
@@ -190,7 +190,7 @@ export function createAnswerQueue(db: Database, events: QueueEvents, given: Part
       line.count--
       line.bytes -= entry.answer.bytes
       bytes -= entry.answer.bytes
-      for (const one of entry.asked) one.resolve()
+      for (const wait of entry.asked) wait.resolve()
     }
     if (line.count === 0) lines.delete(tenant)
     for (const wake of roomAsked) wake()
@@ -254,9 +254,9 @@ export function createAnswerQueue(db: Database, events: QueueEvents, given: Part
       for (const { answer, asked } of entries) {
         if (answer.project !== project || (answer.callId !== id && answer.completionId !== id)) continue
         if (refusal !== undefined) throw refusesWrites(refusal)
-        const one = Promise.withResolvers<void>()
-        asked.push(one)
-        waits.push(one.promise)
+        const wait = Promise.withResolvers<void>()
+        asked.push(wait)
+        waits.push(wait.promise)
       }
       await Promise.all(waits)
     },

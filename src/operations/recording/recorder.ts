@@ -49,8 +49,8 @@ export function createRecorder({
 
   /** Whether the answer is to be recorded. */
   function isRecorded(asked: AskedToRecord): boolean {
-    const { caller, place, store, isAskedForBySilence = false, needing } = asked
-    const why = whyOff(caller, place)
+    const { caller, target, store, isAskedForBySilence = false, needing } = asked
+    const why = whyOff(caller, target)
     const needed = store === true ? { field: 'store', given: 'true' } : needing
     if (why !== undefined && needed !== undefined) throw refuse('recording_off', { ...needed, why })
     if (why !== undefined) return false
@@ -63,27 +63,27 @@ export function createRecorder({
    */
   async function placed({
     caller,
-    place,
-  }: AskedToRecord): Promise<{ place: RecordingTarget; matches: number }> {
-    const { project, parent, trace } = place
-    if (parent === null || (trace !== null && !isCompletionId(parent))) return { place, matches: 0 }
+    target,
+  }: AskedToRecord): Promise<{ target: RecordingTarget; matches: number }> {
+    const { project, parent, trace } = target
+    if (parent === null || (trace !== null && !isCompletionId(parent))) return { target, matches: 0 }
     const own = databaseOf(caller.name, db)
     const { id, matches } = await namedCall({ db: own, settled: queue.settled }, project, parent)
     const found = trace !== null && id !== parent ? trace : await traceOfCall(own, project, id, now())
-    if (found !== undefined) return { place: { ...place, parent: id, trace: found }, matches }
+    if (found !== undefined) return { target: { ...target, parent: id, trace: found }, matches }
     throw refuse('parent_not_found', { field: parentHeader, id: parent, project, trace: traceHeader })
   }
 
   return {
-    async open(given, signal) {
-      const { caller } = given
-      requireAccess(caller, given.place.project, projectHeader)
-      if (!isRecorded(given)) return undefined
+    async open(request, signal) {
+      const { caller } = request
+      requireAccess(caller, request.target.project, projectHeader)
+      if (!isRecorded(request)) return undefined
       const startedAt = now()
-      const { place, matches } = await placed(given)
-      const asked = { ...given, place }
-      const { trace } = place
-      const retentionDays = await retentionOf(place.project)
+      const { target, matches } = await placed(request)
+      const asked = { ...request, target }
+      const { trace } = target
+      const retentionDays = await retentionOf(target.project)
       const { proof } = await queue.ready(caller.name, signal)
       open++
       const callId = newId()
@@ -96,27 +96,27 @@ export function createRecorder({
       const known = { callId, asked, trace, startedAt, retentionDays }
       const recording: Recording = {
         callId,
-        project: place.project,
+        project: target.project,
         parentMatches: matches,
         proof,
-        end(said) {
+        end(result) {
           if (!isOpen) return
-          if (said !== undefined) {
-            const answer = { ...known, said, endedAt: now() }
+          if (result !== undefined) {
+            const answer = { ...known, result, endedAt: now() }
             queue.add({
               tenant: caller.name,
-              project: place.project,
+              project: target.project,
               callId,
-              completionId: said.completionId,
-              bytes: asked.inputs.bytes + said.output.stored.length,
+              completionId: result.completionId,
+              bytes: asked.inputs.bytes + result.output.stored.length,
               row: () => callOf(answer),
             })
           }
           ended()
         },
-        async keep(said, write) {
+        async keep(result, write) {
           if (!isOpen) return
-          await write(callOf({ ...known, said, endedAt: now() }))
+          await write(callOf({ ...known, result, endedAt: now() }))
           events.written(1)
           ended()
         },

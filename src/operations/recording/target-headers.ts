@@ -18,7 +18,7 @@ const parentName = plainText(1024).refine((name) => callIdPattern.test(name) || 
 
 /** Where the headers of a request put its call. They are checked even if nothing is recorded. */
 export function recordingTarget(caller: Caller, headers: IncomingHttpHeaders): RecordingTarget {
-  const given = <Type extends z.ZodType<string>>(name: string, type: Type, accepted: string) => {
+  const header = <Type extends z.ZodType<string>>(name: string, type: Type, accepted: string) => {
     const text = textOf(headers[name])
     if (text === undefined || type.safeParse(text).success) return text
     throw refuse('invalid_value', { field: name, given: shown(text), accepted })
@@ -26,12 +26,12 @@ export function recordingTarget(caller: Caller, headers: IncomingHttpHeaders): R
   const record = textOf(headers[recordHeader])
   if (record !== undefined && record !== 'off')
     throw refuse('invalid_value', { field: recordHeader, given: shown(record), accepted: 'off' })
-  const parent = given(parentHeader, parentName, 'the id of a call or of a completion')
-  const trace = given(traceHeader, traceId, 'the id of a trace: a UUID or 32 hexadecimal digits')
+  const parent = header(parentHeader, parentName, 'the id of a call or of a completion')
+  const trace = header(traceHeader, traceId, 'the id of a trace: a UUID or 32 hexadecimal digits')
   const remote = parent === undefined && trace === undefined ? remoteParentOf(headers.traceparent) : undefined
   return {
-    project: given(projectHeader, projectId, '<entity>/<project>') ?? projectOf(caller),
-    thread: given(threadHeader, thread, 'a string of 1 to 512 characters') ?? null,
+    project: header(projectHeader, projectId, '<entity>/<project>') ?? projectOf(caller),
+    thread: header(threadHeader, thread, 'a string of 1 to 512 characters') ?? null,
     parent: parent ?? remote?.parent ?? null,
     trace: trace ?? remote?.trace ?? null,
     isOff: record === 'off',

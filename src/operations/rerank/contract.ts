@@ -4,7 +4,7 @@ import { refused } from '../generation/refused-fields.ts'
 import { flag, integer } from '../generation/scalars.ts'
 import { PoolingUsage, poolingFields } from '../pooling/fields.ts'
 
-export const mostDocuments = 2_048
+export const maxDocuments = 2_048
 
 /** Fields of Cohere and Jina whose effect this server does not have. */
 export const refusedRerankFields = {
@@ -19,7 +19,7 @@ export const refusedRerankFields = {
 
 export const RerankBody = z.object({
   query: z.string(),
-  documents: shortList(z.union([z.string(), z.object({ text: z.string() })]), mostDocuments).meta({
+  documents: shortList(z.union([z.string(), z.object({ text: z.string() })]), maxDocuments).meta({
     description: 'Strings, or objects with a `text`.',
   }),
   top_n: integer(0, 2 ** 31 - 1)

@@ -12,7 +12,7 @@ const ranking: PoolingQuestion<RerankBody, Ranked> = {
   prefix: 'rerank-',
   make: rerank,
   leftOut: ['results.document'],
-  kept: ({ results, ...made }, id) => ({
+  recorded: ({ results, ...made }, id) => ({
     id,
     ...made,
     results: results.map(({ index, relevance_score }) => ({ index, relevance_score })),
@@ -27,7 +27,7 @@ const ranking: PoolingQuestion<RerankBody, Ranked> = {
   }),
 }
 
-const rank: Routes<GenerationParts> = async (app, parts) => {
+const rank: Routes<GenerationParts> = async (app, services) => {
   const schema = {
     summary: 'Rank documents by relevance to a query',
     description: 'Compatible with vLLM, Jina and Cohere. docs/embeddings.md describes each field.',
@@ -43,7 +43,7 @@ const rank: Routes<GenerationParts> = async (app, parts) => {
         schema,
         preValidation: logUnknownFields(RerankBody),
       },
-      (request, reply) => respondPooled(parts, request, reply, ranking),
+      (request, reply) => respondPooled(services, request, reply, ranking),
     )
   }
 }

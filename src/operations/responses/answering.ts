@@ -16,7 +16,7 @@ import { messagesOf } from './conversation.ts'
 import { askWithTruncation } from './fitting.ts'
 import { itemsOf } from './input.ts'
 import { type Item, responsePrefix } from './items.ts'
-import { mostItems } from './items-contract.ts'
+import { maxItems } from './items-contract.ts'
 import { checkCandidates } from './logprobs.ts'
 import { createReferences } from './references.ts'
 import { headOf, type ResponseHead } from './response.ts'
@@ -44,37 +44,37 @@ export interface RunningResponse extends Generation {
 
 /** Checks everything that can be wrong before the first byte of an answer. */
 export async function beginResponse(
-  parts: ResponseParts,
+  services: ResponseParts,
   body: ResponsesBody,
   asking: GenerationContext,
 ): Promise<RunningResponse> {
-  const { settings } = parts
+  const { settings } = services
   const maxTokens = body.max_output_tokens ?? undefined
   const hasLogprobs = body.include?.includes('message.output_text.logprobs') ?? false
   checkTogether(body, hasLogprobs)
   checkSampling(body, maxTokens)
-  const found = parts.models.find(body.model, asking.caller)
+  const found = services.models.find(body.model, asking.caller)
   checkPriority(body, settings)
   const constraint = formatOf(body)
-  const calls = callsOf(body, parts)
+  const calls = callsOf(body, services)
   if (typeof calls?.choice === 'object' && constraint !== undefined) {
     throw wrong(constraint.field, 'a constraint together with a named function', 'only one of the two')
   }
   if (hasLogprobs) checkCandidates((maxTokens ?? 0) * (1 + (body.top_logprobs ?? 0)))
-  const store = responsesOf(asking.caller, parts)
+  const store = responsesOf(asking.caller, services)
   // A kept answer is a call of the record, so an answer that is not recorded is not kept.
   const isStored = asking.recording !== undefined
   const id = responsePrefix + (body.request_id ?? newId().replaceAll('-', ''))
   if (body.request_id != null && (await store.has(id)))
     throw refuse('response_exists', { id, field: 'request_id' })
   const { passesPictures = false } = found.served
-  const given = await inputOf(body, { ...asking, id, store, passesPictures })
+  const input = await inputOf(body, { ...asking, id, store, passesPictures })
   const isSealed = body.include?.includes('reasoning.encrypted_content') ?? false
   // Once the model has begun, nothing may be awaited that can fail.
-  const seal = isSealed ? await parts.sealing.open(asking.caller.name) : undefined
+  const seal = isSealed ? await services.sealing.open(asking.caller.name) : undefined
 
   const ask = async (messages: readonly GivenMessage[]) => {
-    const conversation = conversationOf(parts, body, messages)
+    const conversation = conversationOf(services, body, messages)
     const request = requestOf(
       { ...body, n: 1 },
       {
@@ -92,20 +92,20 @@ export async function beginResponse(
       maxTokens: 'max_output_tokens',
       ...(body.chat_template && { template: 'chat_template' }),
     }
-    return generate(parts, found, request, asking, names, {
+    return generate(services, found, request, asking, names, {
       hidesThoughts: body.include_reasoning === false,
       // Each log-probability goes to the item of its token.
       eachToken: hasLogprobs,
     })
   }
   const generation =
-    body.truncation === 'auto' ? await askWithTruncation(given.messages, ask) : await ask(given.messages)
+    body.truncation === 'auto' ? await askWithTruncation(input.messages, ask) : await ask(input.messages)
   const { created, model } = generation.head
   return {
     ...generation,
     id,
     response: headOf(body, { id, created, model, toolChoice: settings.toolChoice, isStored }),
-    keeping: { store, expiring: given.expiring, referred: given.referred },
+    keeping: { store, expiring: input.expiring, referred: input.referred },
     ...(seal && { seal }),
     isSummarised: (body.reasoning?.summary ?? body.reasoning?.generate_summary) != null,
     hasLogprobs,
@@ -115,17 +115,17 @@ export async function beginResponse(
 
 /** The number of tokens that the model would read. */
 export async function countInputTokens(
-  parts: ResponseParts,
+  services: ResponseParts,
   body: InputTokensBody,
   { caller, signal }: Pick<GenerationContext, 'caller' | 'signal'>,
 ): Promise<number> {
   refuseElsewhere(body)
-  const { model, served } = parts.models.find(body.model, caller)
-  callsOf(body, parts)
-  const store = responsesOf(caller, parts)
+  const { model, served } = services.models.find(body.model, caller)
+  callsOf(body, services)
+  const store = responsesOf(caller, services)
   const { passesPictures = false } = served
   const { messages } = await inputOf(body, { signal, store, id: responsePrefix, passesPictures })
-  const conversation = conversationOf(parts, body, messages)
+  const conversation = conversationOf(services, body, messages)
   return (await model.tokenize({ conversation, addSpecial: false }, caller.name, signal)).length
 }
 
@@ -198,8 +198,8 @@ async function inputOf(body: InputTokensBody, { store, signal, id, passesPicture
     },
   })
   const items = [...before.items, ...own]
-  if (items.length > mostItems)
-    throw wrong('input', `${items.length} items, including earlier ones`, `at most ${mostItems}`)
+  if (items.length > maxItems)
+    throw wrong('input', `${items.length} items, including earlier ones`, `at most ${maxItems}`)
   checkOutputs(items, own)
   const { instructions } = body
   const messages: GivenMessage[] = instructions == null ? [] : [{ role: 'system', content: instructions }]

@@ -3,9 +3,9 @@ import { jsonObject, jsonValue, plainText } from '../../domain/fields.ts'
 import { constraintFields } from '../generation/constraint-fields.ts'
 import { conversationFields } from '../generation/conversation-fields.ts'
 import { moderation } from '../generation/refused-fields.ts'
-import { mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
+import { maxLogprobs, samplingFields } from '../generation/sampling-fields.ts'
 import { documented, flag, integer, optIn } from '../generation/scalars.ts'
-import { InputItem, mostItems } from './items-contract.ts'
+import { InputItem, maxItems } from './items-contract.ts'
 
 const none = { effect: 'none' } as const
 const refused = { effect: 'refused' } as const
@@ -63,8 +63,8 @@ const includable = [
   'web_search_call.action.sources',
 ] as const
 
-const input = z.union([z.string(), z.array(InputItem).max(mostItems)], {
-  error: `expected a string or a list of at most ${mostItems} items`,
+const input = z.union([z.string(), z.array(InputItem).max(maxItems)], {
+  error: `expected a string or a list of at most ${maxItems} items`,
 })
 const aboutInput =
   'A string, or items: messages, calls of functions and their outputs, reasoning, and references to items of stored answers.'
@@ -141,7 +141,7 @@ export const ResponsesBody = z.object({
     'The most tokens of an answer, thoughts and calls included; as many as the context leaves if absent. More is refused.',
   ),
   top_logprobs: documented(
-    integer(0, mostLogprobs).nullish(),
+    integer(0, maxLogprobs).nullish(),
     'Returns this many of the most likely tokens at each position. Needs `"include": ["message.output_text.logprobs"]`.',
     { initial: 0 },
   ),

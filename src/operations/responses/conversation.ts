@@ -44,7 +44,7 @@ export function messagesOf(items: readonly Item[]): GivenMessage[] {
     if (item.type !== 'function_call_output') endOutputs()
     switch (item.type) {
       case 'reasoning': {
-        const text = (item.content?.length ? item.content : item.summary).map((part) => part.text).join('\n')
+        const text = (item.content?.length ? item.content : item.summary).map((step) => step.text).join('\n')
         const hasSpoken = ({ message, calls }: AssistantTurn) => message !== undefined || calls.length > 0
         if (text !== '') openTurn(hasSpoken).reasoning.push(text)
         break
@@ -78,17 +78,17 @@ export function messagesOf(items: readonly Item[]): GivenMessage[] {
 }
 
 /** Several parts become a list, which each template renders in its own way. */
-function partsOf(parts: GivenPart[]): GivenMessage['content'] {
-  const [only] = parts
-  return parts.length === 1 && typeof only?.text === 'string' ? only.text : parts
+function partsOf(contentParts: GivenPart[]): GivenMessage['content'] {
+  const [only] = contentParts
+  return contentParts.length === 1 && typeof only?.text === 'string' ? only.text : contentParts
 }
 
-function partOf(part: MessageItem['content'][number]): GivenPart {
-  if (part.type === 'input_image') {
-    const { image_url: url, detail } = part
+function partOf(contentPart: MessageItem['content'][number]): GivenPart {
+  if (contentPart.type === 'input_image') {
+    const { image_url: url, detail } = contentPart
     return { type: 'image_url', image_url: { url, ...(detail !== 'auto' && { detail }) } }
   }
-  return { type: 'text', text: part.type === 'refusal' ? part.refusal : part.text }
+  return { type: 'text', text: contentPart.type === 'refusal' ? contentPart.refusal : contentPart.text }
 }
 
 const contentOf = ({ content }: MessageItem) => partsOf(content.map(partOf))
@@ -97,6 +97,6 @@ const contentOf = ({ content }: MessageItem) => partsOf(content.map(partOf))
 function textsOf(output: string | InputPart[], shown: GivenPart[]): GivenMessage['content'] {
   if (typeof output === 'string') return output
   const texts = output.filter(({ type }) => type === 'input_text')
-  for (const part of output) if (part.type === 'input_image') shown.push(partOf(part))
+  for (const contentPart of output) if (contentPart.type === 'input_image') shown.push(partOf(contentPart))
   return texts.length === 0 && output.length > 0 ? '' : partsOf(texts.map(partOf))
 }

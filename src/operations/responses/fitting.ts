@@ -2,7 +2,7 @@ import { Refusal } from '../../domain/refusals.ts'
 import type { GivenMessage } from '../../inference/prompt/conversation.ts'
 
 /** Each try renders and tokenizes the conversation again; the first succeeds most of the time. */
-const mostTries = 8
+const maxTries = 8
 
 /**
  * Tries with fewer and fewer of the oldest turns until the conversation fits, as `truncation: auto` asks for. The
@@ -18,7 +18,7 @@ export async function askWithTruncation<T>(
       return await ask(left)
     } catch (error) {
       const excess = excessOf(error)
-      if (excess === undefined || tries === mostTries) throw error
+      if (excess === undefined || tries === maxTries) throw error
       const fewer = withoutOldest(left, excess)
       if (fewer.length === left.length) throw error
       left = fewer

@@ -35,42 +35,42 @@ export async function itemsOf(input: string | readonly InputItem[], sources: Sou
     ]
   }
   const items: Item[] = []
-  for (const [index, given] of input.entries()) items.push(await itemOf(given, index, sources))
+  for (const [index, item] of input.entries()) items.push(await itemOf(item, index, sources))
   return items
 }
 
-async function itemOf(given: InputItem, index: number, sources: Sources): Promise<Item> {
+async function itemOf(item: InputItem, index: number, sources: Sources): Promise<Item> {
   const path = `input.${index}`
   // Only messages may lack a type.
-  const type = given.type ?? (given.role == null && given.id != null ? 'item_reference' : 'message')
+  const type = item.type ?? (item.role == null && item.id != null ? 'item_reference' : 'message')
   const about = <Type extends Item['type']>(type: Type) => ({
-    id: given.id ?? itemIdOf(type, sources.response, `in${index}`),
+    id: item.id ?? itemIdOf(type, sources.response, `in${index}`),
     type,
     status: 'completed' as const,
   })
   switch (type) {
     case 'message': {
-      const role = required(given.role, `${path}.role`)
+      const role = required(item.role, `${path}.role`)
       if (!roles.includes(role)) throw wrong(`${path}.role`, JSON.stringify(role), roles.join(', '))
-      return { ...about(type), role, content: contentOf(given, role, `${path}.content`, sources) }
+      return { ...about(type), role, content: contentOf(item, role, `${path}.content`, sources) }
     }
     case 'function_call':
       return {
         ...about(type),
-        call_id: required(given.call_id, `${path}.call_id`),
-        name: required(given.name, `${path}.name`),
-        arguments: argumentsOf(given.arguments, `${path}.arguments`),
+        call_id: required(item.call_id, `${path}.call_id`),
+        name: required(item.name, `${path}.name`),
+        arguments: argumentsOf(item.arguments, `${path}.arguments`),
       }
     case 'function_call_output':
       return {
         ...about(type),
-        call_id: required(given.call_id, `${path}.call_id`),
-        output: outputOf(given, `${path}.output`, sources),
+        call_id: required(item.call_id, `${path}.call_id`),
+        output: outputOf(item, `${path}.output`, sources),
       }
     case 'reasoning':
-      return { ...about(type), ...(await reasoningOf(given, path, sources)) }
+      return { ...about(type), ...(await reasoningOf(item, path, sources)) }
     case 'item_reference': {
-      const id = required(given.id, `${path}.id`)
+      const id = required(item.id, `${path}.id`)
       const found = await sources.item(id, index)
       if (found !== undefined) return found
       throw refuse('response_item_not_found', { field: `${path}.id`, id })
@@ -89,10 +89,10 @@ function required(value: string | null | undefined, path: string): string {
 const textParts = ['input_text', 'output_text', 'text', 'summary_text', 'reasoning_text']
 
 function partText(
-  part: { type?: string | null | undefined; text?: string | null | undefined },
+  piece: { type?: string | null | undefined; text?: string | null | undefined },
   path: string,
 ): string {
-  const type = part.type ?? 'text'
+  const type = piece.type ?? 'text'
   if (!textParts.includes(type)) {
     throw wrong(
       `${path}.type`,
@@ -100,16 +100,16 @@ function partText(
       'input_text, output_text, refusal',
     )
   }
-  return required(part.text, `${path}.text`)
+  return required(piece.text, `${path}.text`)
 }
 
 type Part = Exclude<InputItem['content'], string | null | undefined>[number]
 
 /** A text or a picture. */
-function inputPart(part: Part, path: string, passesPictures: boolean): InputPart {
-  if (part.type !== 'input_image' || !passesPictures)
-    return { type: 'input_text', text: partText(part, path) }
-  const { image_url: image, detail } = part
+function inputPart(piece: Part, path: string, passesPictures: boolean): InputPart {
+  if (piece.type !== 'input_image' || !passesPictures)
+    return { type: 'input_text', text: partText(piece, path) }
+  const { image_url: image, detail } = piece
   const url = required(typeof image === 'object' ? image?.url : image, `${path}.image_url`)
   return { type: 'input_image', image_url: url, detail: detail ?? 'auto' }
 }
@@ -123,21 +123,22 @@ function contentOf(
   const ofText = (text: string): MessagePart =>
     role === 'assistant' ? { type: 'output_text', text, annotations: [] } : { type: 'input_text', text }
   if (content == null || typeof content === 'string') return [ofText(required(content, path))]
-  return content.map((part, index) => {
+  return content.map((piece, index) => {
     const at = `${path}.${index}`
-    if (part.type === 'refusal') return { type: 'refusal', refusal: required(part.refusal, `${at}.refusal`) }
-    return role === 'assistant' ? ofText(partText(part, at)) : inputPart(part, at, passesPictures)
+    if (piece.type === 'refusal')
+      return { type: 'refusal', refusal: required(piece.refusal, `${at}.refusal`) }
+    return role === 'assistant' ? ofText(partText(piece, at)) : inputPart(piece, at, passesPictures)
   })
 }
 
 function outputOf({ output }: InputItem, path: string, { passesPictures }: Sources): string | InputPart[] {
   if (output == null || typeof output === 'string') return required(output, path)
-  return output.map((part, index) => inputPart(part, `${path}.${index}`, passesPictures))
+  return output.map((piece, index) => inputPart(piece, `${path}.${index}`, passesPictures))
 }
 
 /** Templates read the arguments by name, so they must be an object. */
-function argumentsOf(given: string | null | undefined, path: string): string {
-  const text = required(given, path)
+function argumentsOf(value: string | null | undefined, path: string): string {
+  const text = required(value, path)
   if (text.trim() === '' || isObjectText(text)) return text
   throw wrong(path, JSON.stringify(text.slice(0, 40)), 'a JSON object as a string')
 }
@@ -157,12 +158,12 @@ async function reasoningOf(
   path: string,
   { unseal }: Sources,
 ): Promise<Pick<ReasoningItem, 'summary' | 'content' | 'encrypted_content'>> {
-  const summaries = (summary ?? []).map((part, index) => ({
+  const summaries = (summary ?? []).map((piece, index) => ({
     type: 'summary_text' as const,
-    text: partText(part, `${path}.summary.${index}`),
+    text: partText(piece, `${path}.summary.${index}`),
   }))
   const clear = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? [])
-  const texts = clear.map((part, index) => partText(part, `${path}.content.${index}`))
+  const texts = clear.map((piece, index) => partText(piece, `${path}.content.${index}`))
   if (sealed != null) {
     const thought = await unseal(sealed)
     if (thought === undefined)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { jsonValue, plainText } from '../../domain/fields.ts'
 
 /** Most items of one request and of what it continues; more than any context holds. */
-export const mostItems = 10_000
+export const maxItems = 10_000
 
 /** Sounds and files are recognised so that a refusal can name them; their content is never read. */
 const media = () => jsonValue().nullish()
@@ -17,7 +17,7 @@ const Part = z.object({
   input_audio: media(),
 })
 
-const parts = () =>
+const contents = () =>
   z.union([z.string(), z.array(Part).max(1_024)], {
     error: 'expected a string or a list of at most 1024 parts',
   })
@@ -31,13 +31,13 @@ export const InputItem = z.object({
   status: z.string().max(64).nullish(),
   /** Members of messages. */
   role: plainText(64).min(1).nullish(),
-  content: parts().nullish(),
+  content: contents().nullish(),
   phase: z.string().max(64).nullish(),
   /** Members of calls and their outputs. */
   call_id: id(),
   name: plainText(256).min(1).nullish(),
   arguments: z.string().nullish(),
-  output: parts().nullish(),
+  output: contents().nullish(),
   /** Members of reasoning. */
   summary: z.array(Part).max(1_024).nullish(),
   encrypted_content: z.string().nullish(),

@@ -6,14 +6,14 @@ import type { ChoiceDelta } from '../generation/deltas.ts'
 import { logprobShown } from '../generation/logprobs.ts'
 
 /** The event at the end of an answer has all of them at once: some 5 MB of text. */
-const mostCandidates = 65_536
+const maxCandidates = 65_536
 
 export function checkCandidates(candidates: number): void {
-  if (candidates <= mostCandidates) return
+  if (candidates <= maxCandidates) return
   throw wrong(
     'top_logprobs',
     `up to ${candidates} candidates in one answer`,
-    `up to ${mostCandidates}, counted as tokens times candidates per token; or chat completions`,
+    `up to ${maxCandidates}, counted as tokens times candidates per token; or chat completions`,
   )
 }
 
@@ -25,9 +25,9 @@ export function createLogprobs(asIds: boolean) {
   let written: string[] = []
   let candidates = 0
   return {
-    add({ parts, logprobs, thought, hidden }: ChoiceDelta): void {
+    add({ turnParts, logprobs, thought, hidden }: ChoiceDelta): void {
       // Tokens that were held back until they turned out to be a call belong to the call.
-      if (parts.some(isOfCall) && parts.every(({ kind }) => kind !== 'content')) {
+      if (turnParts.some(isOfCall) && turnParts.every(({ kind }) => kind !== 'content')) {
         pending = []
         return
       }
@@ -35,7 +35,7 @@ export function createLogprobs(asIds: boolean) {
     },
     /** The log-probabilities since the last delta of text. */
     take(): JsonText[] {
-      const texts = pending.map((one) => JSON.stringify(logprobShown(one, asIds)))
+      const texts = pending.map((logprob) => JSON.stringify(logprobShown(logprob, asIds)))
       for (const { top } of pending) candidates += 1 + top.length
       checkCandidates(candidates)
       pending = []

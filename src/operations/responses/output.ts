@@ -35,7 +35,7 @@ interface Output {
   items: OutputItem[]
   /** The length of each delta, from which the same events can be made again. */
   cuts: number[]
-  write(parts: readonly Part[]): Generator<OutputEvent>
+  write(turnParts: readonly Part[]): Generator<OutputEvent>
   /** Ends the answer. An open item is complete, or was cut off. */
   end(status: 'completed' | 'incomplete'): Generator<OutputEvent>
 }
@@ -56,17 +56,17 @@ export function createOutput(options: OutputOptions): Output {
   return {
     items,
     cuts,
-    *write(parts) {
-      for (const part of joined(parts)) {
-        switch (part.kind) {
+    *write(turnParts) {
+      for (const turnPart of joined(turnParts)) {
+        switch (turnPart.kind) {
           case 'content':
           case 'reasoning': {
-            const type = part.kind === 'content' ? 'message' : 'reasoning'
+            const type = turnPart.kind === 'content' ? 'message' : 'reasoning'
             if (open?.item.type !== type) yield* opened({ type })
             break
           }
           case 'call':
-            yield* opened({ type: 'function_call', callId: part.id, name: part.name })
+            yield* opened({ type: 'function_call', callId: turnPart.id, name: turnPart.name })
             continue
           case 'callEnd':
             if (open !== undefined) yield* open.close('completed')
@@ -74,8 +74,8 @@ export function createOutput(options: OutputOptions): Output {
             continue
         }
         if (open === undefined) throw new Error('arguments without a call')
-        cuts.push(part.text.length)
-        yield* open.add(part.text)
+        cuts.push(turnPart.text.length)
+        yield* open.add(turnPart.text)
       }
     },
     *end(status) {
@@ -147,11 +147,11 @@ function openMessage(
     },
     *close(status) {
       const logprobs = allLogprobs?.(output_index) ?? []
-      const part = partOf(whole, logprobs)
-      item.content = [part]
+      const contentPart = partOf(whole, logprobs)
+      item.content = [contentPart]
       item.status = status
       yield { type: 'response.output_text.done', ...at, text: whole, logprobs }
-      yield { type: 'response.content_part.done', ...at, part }
+      yield { type: 'response.content_part.done', ...at, part: contentPart }
       yield done(output_index, item)
     },
   }
@@ -168,8 +168,8 @@ function openReasoning(id: string, output_index: number, { isSummarised, seal }:
       yield added(output_index, item)
       yield { type: 'response.content_part.added', ...at, part: { type: 'reasoning_text', text: '' } }
       if (isSummarised) {
-        const part = { type: 'summary_text', text: '' }
-        yield { type: 'response.reasoning_summary_part.added', ...summaryAt, part }
+        const summaryPart = { type: 'summary_text', text: '' }
+        yield { type: 'response.reasoning_summary_part.added', ...summaryAt, part: summaryPart }
       }
     },
     *add(delta) {
@@ -178,10 +178,10 @@ function openReasoning(id: string, output_index: number, { isSummarised, seal }:
       if (isSummarised) yield { type: 'response.reasoning_summary_text.delta', ...summaryAt, delta }
     },
     *close(status) {
-      const part = { type: 'reasoning_text', text: whole } as const
+      const contentPart = { type: 'reasoning_text', text: whole } as const
       yield { type: 'response.reasoning_text.done', ...at, text: whole }
-      yield { type: 'response.content_part.done', ...at, part }
-      item.content = [part]
+      yield { type: 'response.content_part.done', ...at, part: contentPart }
+      item.content = [contentPart]
       if (isSummarised) {
         const summary = { type: 'summary_text', text: whole } as const
         yield { type: 'response.reasoning_summary_text.done', ...summaryAt, text: whole }
@@ -228,13 +228,13 @@ function openCall(
 }
 
 /** Joins neighbours of one kind, so that a slow reader gets few large deltas. Drops empty ones. */
-function joined(parts: readonly Part[]): Part[] {
+function joined(turnParts: readonly Part[]): Part[] {
   const all: Part[] = []
-  for (const part of parts) {
+  for (const turnPart of turnParts) {
     const last = all.at(-1)
-    if ('text' in part && last !== undefined && 'text' in last && last.kind === part.kind) {
-      all[all.length - 1] = { ...last, text: last.text + part.text }
-    } else if (!('text' in part) || part.text !== '') all.push(part)
+    if ('text' in turnPart && last !== undefined && 'text' in last && last.kind === turnPart.kind) {
+      all[all.length - 1] = { ...last, text: last.text + turnPart.text }
+    } else if (!('text' in turnPart) || turnPart.text !== '') all.push(turnPart)
   }
   return all
 }

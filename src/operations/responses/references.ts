@@ -1,6 +1,6 @@
 import { wrong } from '../generation/checks.ts'
 import { type Item, responseOfItem } from './items.ts'
-import { mostRead, type ResponseStore } from './store.ts'
+import { maxReadCharacters, type ResponseStore } from './store.ts'
 
 /** Looks up the items of stored answers that the references of one request name. */
 export function createReferences(store: ResponseStore, signal: AbortSignal) {
@@ -10,16 +10,16 @@ export function createReferences(store: ResponseStore, signal: AbortSignal) {
   /** References to one answer come in a row, so it is read once. */
   async function itemsOf(response: string): Promise<Map<string, Item>> {
     if (latest?.response === response) return latest.items
-    const kept = await store.find(response, signal)
-    read += kept?.size ?? 0
-    if (read > mostRead) {
+    const stored = await store.find(response, signal)
+    read += stored?.size ?? 0
+    if (read > maxReadCharacters) {
       throw wrong(
         'input',
-        `references to answers of more than ${mostRead} characters`,
+        `references to answers of more than ${maxReadCharacters} characters`,
         'the items themselves',
       )
     }
-    const items = kept === undefined ? [] : [...(await kept.input()), ...kept.output]
+    const items = stored === undefined ? [] : [...(await stored.input()), ...stored.output]
     latest = { response, items: new Map(items.map((item) => [item.id, item])) }
     return latest.items
   }

@@ -24,7 +24,7 @@ export function* replayOf({ answer, output: items, cuts }: ReadableResponse): Ge
   })
   yield number({ type: 'response.created', response: begun })
   yield number({ type: 'response.in_progress', response: begun })
-  for (const part of partsOf(items, cuts)) for (const event of output.write([part])) yield number(event)
+  for (const piece of partsOf(items, cuts)) for (const event of output.write([piece])) yield number(event)
   for (const event of output.end(status === 'completed' ? 'completed' : 'incomplete')) yield number(event)
   yield number({ type: `response.${status}`, response: answer })
 }
@@ -55,11 +55,11 @@ function* partsOf(items: readonly OutputItem[], cuts: readonly number[]): Genera
 
 function textOf({ content = [] }: Exclude<OutputItem, { type: 'function_call' }>): string {
   return content
-    .map((part) => (part.type === 'refusal' ? part.refusal : 'text' in part ? part.text : ''))
+    .map((piece) => (piece.type === 'refusal' ? piece.refusal : 'text' in piece ? piece.text : ''))
     .join('')
 }
 
 function logprobsOf(item: OutputItem | undefined): unknown {
-  const part = item?.type === 'message' ? item.content[0] : undefined
-  return part?.type === 'output_text' ? part.logprobs : undefined
+  const first = item?.type === 'message' ? item.content[0] : undefined
+  return first?.type === 'output_text' ? first.logprobs : undefined
 }

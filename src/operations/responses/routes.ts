@@ -30,7 +30,7 @@ const tags = ['responses']
 type RoutePlugin = Routes<ResponseParts>
 
 /** One writer for each request, because a failure is reported in the answer so far. */
-function writersOf(parts: ResponseParts): Writers<ResponsesBody, WrittenResponse> {
+function writersOf(services: ResponseParts): Writers<ResponsesBody, WrittenResponse> {
   let writer: ResponseWriter | undefined
   const form: EventForm = {
     ...openAiEvents,
@@ -46,19 +46,19 @@ function writersOf(parts: ResponseParts): Writers<ResponsesBody, WrittenResponse
     needing: ({ previous_response_id: previous }) =>
       previous == null ? undefined : { field: 'previous_response_id', given: JSON.stringify(previous) },
     async begin(_, body, asking) {
-      const running = await beginResponse(parts, body, asking)
+      const running = await beginResponse(services, body, asking)
       writer = writerOf(running)
       return { ...running, writer }
     },
     createAnswer,
     chunksOf,
-    keep: ({ id, response, keeping: { store, ...kept }, writer: { cuts } }, call) =>
-      store.keep({ ...kept, id, previous: response.previous_response_id, cuts, call }),
+    keep: ({ id, response, keeping: { store, ...rest }, writer: { cuts } }, call) =>
+      store.keep({ ...rest, id, previous: response.previous_response_id, cuts, call }),
     form,
   }
 }
 
-const create: RoutePlugin = async (app, parts) => {
+const create: RoutePlugin = async (app, services) => {
   const refusals = openAiRefusalContracts(
     'recording_off',
     'parent_not_found',
@@ -84,7 +84,7 @@ const create: RoutePlugin = async (app, parts) => {
     (request, reply) => {
       const { skipped } = toolsGiven(request.body)
       if (skipped.length > 0) reply.header('x-heddle-skipped-tools', headerOf(skipped))
-      return respond(parts, request, reply, writersOf(parts))
+      return respond(services, request, reply, writersOf(services))
     },
   )
 }
@@ -101,17 +101,17 @@ function withoutStoredPrompt({ body }: FastifyRequest, _reply: FastifyReply, don
 const readRefusals = openAiRefusalContracts('response_not_found', 'invalid_request', 'query_too_slow')
 
 async function found(
-  parts: ResponseParts,
+  services: ResponseParts,
   { caller, params }: FastifyRequest & { params: { response_id: string } },
   reply: FastifyReply,
 ): Promise<ReadableResponse> {
   const { response_id: id } = params
-  const kept = await responsesOf(caller, parts).find(id, disconnectSignal(reply))
-  if (kept === undefined) throw refuse('response_not_found', { id })
-  return kept
+  const stored = await responsesOf(caller, services).find(id, disconnectSignal(reply))
+  if (stored === undefined) throw refuse('response_not_found', { id })
+  return stored
 }
 
-const read: RoutePlugin = async (app, parts) => {
+const read: RoutePlugin = async (app, services) => {
   const schema = {
     summary: 'Read a stored response',
     tags,
@@ -120,10 +120,10 @@ const read: RoutePlugin = async (app, parts) => {
     response: { 200: wholeOrEvents(ResponseAnswer, StreamEvent), ...readRefusals },
   }
   app.get('/v1/responses/:response_id', { schema }, async (request, reply) => {
-    const kept = await found(parts, request, reply)
+    const stored = await found(services, request, reply)
     const { stream, starting_after: after = -1 } = request.query
-    if (!stream) return kept.answer
-    await sendEvents(reply, later(replayOf(kept), after), disconnectSignal(reply), {
+    if (!stream) return stored.answer
+    await sendEvents(reply, later(replayOf(stored), after), disconnectSignal(reply), {
       ...openAiEvents,
       write: writeEvent,
     })
@@ -135,7 +135,7 @@ async function* later(events: ReturnType<typeof replayOf>, after: number) {
   for (const event of events) if (event.sequence_number > after) yield event
 }
 
-const remove: RoutePlugin = async (app, parts) => {
+const remove: RoutePlugin = async (app, services) => {
   const schema = {
     summary: 'Delete a stored response',
     tags,
@@ -143,12 +143,12 @@ const remove: RoutePlugin = async (app, parts) => {
     response: { 200: Deleted, ...openAiRefusalContracts('response_not_found', 'invalid_request') },
   }
   app.delete('/v1/responses/:response_id', { schema }, async ({ caller, params: { response_id: id } }) => {
-    if (await responsesOf(caller, parts).remove(id)) return { id, object: 'response', deleted: true }
+    if (await responsesOf(caller, services).remove(id)) return { id, object: 'response', deleted: true }
     throw refuse('response_not_found', { id })
   })
 }
 
-const cancel: RoutePlugin = async (app, parts) => {
+const cancel: RoutePlugin = async (app, services) => {
   const schema = {
     summary: 'Cancel a response that is generated in the background; there are none',
     tags,
@@ -162,13 +162,13 @@ const cancel: RoutePlugin = async (app, parts) => {
     '/v1/responses/:response_id/cancel',
     { schema },
     async ({ caller, params: { response_id: id } }) => {
-      const isKept = await responsesOf(caller, parts).has(id)
+      const isKept = await responsesOf(caller, services).has(id)
       throw refuse(isKept ? 'response_not_in_background' : 'response_not_found', { id })
     },
   )
 }
 
-const inputItems: RoutePlugin = async (app, parts) => {
+const inputItems: RoutePlugin = async (app, services) => {
   const schema = {
     summary: 'List the input items of a stored response',
     tags,
@@ -177,12 +177,12 @@ const inputItems: RoutePlugin = async (app, parts) => {
     response: { 200: InputItems, ...readRefusals, ...openAiRefusalContracts('invalid_value') },
   }
   app.get('/v1/responses/:response_id/input_items', { schema }, async (request, reply) => {
-    const { input } = await found(parts, request, reply)
+    const { input } = await found(services, request, reply)
     return pageOf(await input(), request.query)
   })
 }
 
-const inputTokens: RoutePlugin = async (app, parts) => {
+const inputTokens: RoutePlugin = async (app, services) => {
   const schema = {
     summary: 'Count the tokens of an input',
     tags,
@@ -198,11 +198,12 @@ const inputTokens: RoutePlugin = async (app, parts) => {
     { schema, preValidation: logUnknownFields(InputTokensBody) },
     async ({ body, caller }, reply) => ({
       object: 'response.input_tokens',
-      input_tokens: await countInputTokens(parts, body, { caller, signal: disconnectSignal(reply) }),
+      input_tokens: await countInputTokens(services, body, { caller, signal: disconnectSignal(reply) }),
     }),
   )
 }
 
-export const responseRoutes: Operation = async (app, parts) => {
-  for (const one of [create, read, remove, cancel, inputItems, inputTokens]) await app.register(one, parts)
+export const responseRoutes: Operation = async (app, services) => {
+  for (const route of [create, read, remove, cancel, inputItems, inputTokens])
+    await app.register(route, services)
 }

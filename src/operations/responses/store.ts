@@ -9,7 +9,7 @@ import { type Database, databaseOf } from '../../storage/database.ts'
 import { wrong } from '../generation/checks.ts'
 import type { Sealing } from '../sealing.ts'
 import type { Item } from './items.ts'
-import { mostItems } from './items-contract.ts'
+import { maxItems } from './items-contract.ts'
 import type { OutputItem } from './output.ts'
 import { inputOf, outputOf, type Unseal } from './stored-items.ts'
 
@@ -56,10 +56,10 @@ export interface NewResponse {
 }
 
 /** Characters of the items of a conversation: about a hundred times what a context holds. */
-const mostCharacters = 32 * 1024 * 1024
+const maxCharacters = 32 * 1024 * 1024
 
 /** Characters of all its requests and answers, including tools and instructions. */
-export const mostRead = 4 * mostCharacters
+export const maxReadCharacters = 4 * maxCharacters
 
 const dayInMicroseconds = 86_400_000_000
 
@@ -115,29 +115,29 @@ export function responsesOf(caller: Caller, { db, responseDays, sealing }: Store
       let items = 0
       let characters = 0
       let read = 0
-      for await (const said of streamConversation(own, keyOf(id), mostItems, signal)) {
-        if (said.id !== next || !isOpen(said.project_id)) throw missing(next ?? said.id)
-        read += (said.asked?.length ?? 0) + (said.answer?.length ?? 0)
-        if (read > mostRead) {
+      for await (const exchange of streamConversation(own, keyOf(id), maxItems, signal)) {
+        if (exchange.id !== next || !isOpen(exchange.project_id)) throw missing(next ?? exchange.id)
+        read += (exchange.asked?.length ?? 0) + (exchange.answer?.length ?? 0)
+        if (read > maxReadCharacters) {
           throw wrong(
             field,
-            `requests and answers of more than ${mostRead} characters`,
+            `requests and answers of more than ${maxReadCharacters} characters`,
             'a shorter conversation',
           )
         }
-        const input = await inputOf(said, unseal, yieldToLoop)
-        const output = await outputOf(said, yieldToLoop)
-        if (input === undefined || output === undefined) throw missing(said.id)
+        const input = await inputOf(exchange, unseal, yieldToLoop)
+        const output = await outputOf(exchange, yieldToLoop)
+        if (input === undefined || output === undefined) throw missing(exchange.id)
         const turn = [...input.items, ...output.items]
         items += turn.length
         characters += input.characters + output.characters
-        if (items > mostItems) throw wrong(field, `a conversation of more than ${mostItems} items`, 'fewer')
-        if (characters > mostCharacters) {
-          throw wrong(field, `a conversation of more than ${mostCharacters} characters`, 'a shorter one')
+        if (items > maxItems) throw wrong(field, `a conversation of more than ${maxItems} items`, 'fewer')
+        if (characters > maxCharacters) {
+          throw wrong(field, `a conversation of more than ${maxCharacters} characters`, 'a shorter one')
         }
         turns.push(turn)
-        if (said.expires) expiring.push(said.id)
-        next = said.previous_id
+        if (exchange.expires) expiring.push(exchange.id)
+        next = exchange.previous_id
         await yieldToLoop()
       }
       if (next !== null) throw missing(next)

@@ -29,7 +29,7 @@ export async function inputOf(
   const items = JSON.parse(referred) as Record<number, Item> | Item[]
   if (project_id === null) return { items: items as Item[], characters: referred.length }
   const text = memberOf(asked, 'input')
-  const given = parsed(text)
+  const input = parsed(text)
   const sources: Sources = {
     response: id,
     item: async (_, index) => (items as Record<number, Item>)[index],
@@ -39,10 +39,10 @@ export async function inputOf(
   }
   const characters = (text?.length ?? 0) + referred.length
   try {
-    if (typeof given === 'string') return { items: await itemsOf(given, sources), characters }
+    if (typeof input === 'string') return { items: await itemsOf(input, sources), characters }
     const read: InputItem[] = []
-    if (!Array.isArray(given)) return undefined
-    await inSteps(given, (item) => void read.push(InputItem.parse(item)), yieldToLoop)
+    if (!Array.isArray(input)) return undefined
+    await inSteps(input, (item) => void read.push(InputItem.parse(item)), yieldToLoop)
     return { items: await itemsOf(read, sources), characters }
   } catch (error) {
     if (error instanceof z.ZodError || (error instanceof Refusal && error.status < 500)) return undefined
@@ -55,17 +55,17 @@ export async function outputOf(
   yieldToLoop?: YieldToLoop,
 ): Promise<Read<OutputItem[]> | undefined> {
   const text = memberOf(answer, 'output')
-  const given = parsed(text)
-  if (!Array.isArray(given)) return undefined
+  const output = parsed(text)
+  if (!Array.isArray(output)) return undefined
   let isWhole = true
   await inSteps(
-    given,
+    output,
     (item) => {
       isWhole &&= OutputItems.safeParse(item).success
     },
     yieldToLoop,
   )
-  return isWhole ? { items: given, characters: text?.length ?? 0 } : undefined
+  return isWhole ? { items: output, characters: text?.length ?? 0 } : undefined
 }
 
 /** Only the members that are read. */

@@ -15,7 +15,7 @@ interface ToolsGiven {
  * them.
  */
 export function toolsGiven({ tools }: Pick<InputTokensBody, 'tools'>): ToolsGiven {
-  const given: GivenTool[] = []
+  const offered: GivenTool[] = []
   const skipped = new Set<string>()
   for (const [index, { type, name, description, parameters, strict }] of (tools ?? []).entries()) {
     if (type !== 'function') {
@@ -23,9 +23,9 @@ export function toolsGiven({ tools }: Pick<InputTokensBody, 'tools'>): ToolsGive
       continue
     }
     if (name == null) throw wrong(`tools.${index}.name`, 'nothing', 'the name of the function')
-    given.push({ index, function: { name, description, parameters, strict } })
+    offered.push({ index, function: { name, description, parameters, strict } })
   }
-  return { tools: given, skipped: [...skipped] }
+  return { tools: offered, skipped: [...skipped] }
 }
 
 /** Skipped tools cannot be called, so they are removed from the allowed ones. */

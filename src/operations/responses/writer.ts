@@ -59,7 +59,7 @@ export function writerOf(running: RunningResponse): ResponseWriter {
       tally.add(delta)
       if (delta.kind === 'prompt') continue
       if (hasLogprobs) logprobs.add(delta)
-      for (const event of output.write(delta.parts)) events.push(event)
+      for (const event of output.write(delta.turnParts)) events.push(event)
       if (delta.finished) finish = delta.finished.reason
     }
     return events

@@ -24,25 +24,25 @@ interface Checking {
 type Of<Kind extends Check['kind']> = Extract<Check, { kind: Kind }>
 
 /** Runs a check on a call. It ends in bounded time, whatever the call contains. */
-export async function runCheck(check: Check, given: Checking): Promise<Outcome> {
+export async function runCheck(check: Check, input: Checking): Promise<Outcome> {
   switch (check.kind) {
     case 'json_schema':
-      return checkSchema(check, given)
+      return checkSchema(check, input)
     case 'regex':
-      return checkPattern(check, given)
+      return checkPattern(check, input)
     case 'contains':
-      return checkTexts(check, given)
+      return checkTexts(check, input)
     case 'length':
-      return checkLength(check, given)
+      return checkLength(check, input)
     case 'latency':
-      return { score: { passed: given.latencyMs <= check.max_ms, latency_ms: given.latencyMs } }
+      return { score: { passed: input.latencyMs <= check.max_ms, latency_ms: input.latencyMs } }
     case 'tokens': {
-      const tokens = tokensOf(given.values)
+      const tokens = tokensOf(input.values)
       if (tokens === undefined) return missing('summary.usage')
       return { score: { passed: tokens <= check.max, tokens } }
     }
     case 'cost': {
-      const costs = await given.costs()
+      const costs = await input.costs()
       if (costs === undefined) {
         return {
           state: 'skipped',
@@ -60,12 +60,12 @@ function missing(field: string): Unscored {
   return { state: 'skipped', reason: 'field_missing', detail: `the call has no value at ${field}` }
 }
 
-async function checkSchema({ schema, field, parse }: Of<'json_schema'>, given: Checking): Promise<Outcome> {
+async function checkSchema({ schema, field, parse }: Of<'json_schema'>, input: Checking): Promise<Outcome> {
   const name = field ?? 'output'
-  const value = parse ? given.values.text(name) : given.values.json(name)
+  const value = parse ? input.values.text(name) : input.values.json(name)
   if (value === undefined) return missing(name)
   if (parse && !isJson(value)) return { score: { passed: false, why: 'the text is not JSON' } }
-  const result = await given.schemas.check(given.tenant, JSON.stringify(schema), value)
+  const result = await input.schemas.check(input.tenant, JSON.stringify(schema), value)
   switch (result.kind) {
     case 'valid':
       return { score: { passed: true } }
@@ -88,11 +88,11 @@ function isJson(text: string): boolean {
 }
 
 /** Runs in the thread of schemas, because a pattern can backtrack endlessly. */
-async function checkPattern({ pattern, negate, field }: Of<'regex'>, given: Checking): Promise<Outcome> {
+async function checkPattern({ pattern, negate, field }: Of<'regex'>, input: Checking): Promise<Outcome> {
   const name = field ?? 'output'
-  const text = given.values.text(name)
+  const text = input.values.text(name)
   if (text === undefined) return missing(name)
-  const result = await given.schemas.check(given.tenant, JSON.stringify({ pattern }), JSON.stringify(text))
+  const result = await input.schemas.check(input.tenant, JSON.stringify({ pattern }), JSON.stringify(text))
   switch (result.kind) {
     case 'valid':
     case 'invalid':
@@ -112,9 +112,9 @@ function checkTexts(check: Of<'contains'>, { values }: Checking): Outcome {
   const name = check.field ?? 'output'
   const text = values.text(name)
   if (text === undefined) return missing(name)
-  const folded = (given: string) => (check.ignore_case ? given.toLowerCase() : given)
+  const folded = (value: string) => (check.ignore_case ? value.toLowerCase() : value)
   const content = folded(text)
-  const isThere = (part: string) => content.includes(folded(part))
+  const isThere = (wanted: string) => content.includes(folded(wanted))
   const { any_of: any, all_of: all, none_of: none } = check
   const passed = (any?.some(isThere) ?? true) && (all?.every(isThere) ?? true) && !none?.some(isThere)
   return { score: { passed } }

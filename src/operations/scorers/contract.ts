@@ -3,7 +3,7 @@ import { flag, jsonObject, plainText, shortRecord } from '../../domain/fields.ts
 
 /** The contract fields of scorers that this server runs by itself: judges and checks. */
 
-const longestText = 64 * 1024
+const maxTextLength = 64 * 1024
 
 const path = plainText(1024).min(1)
 
@@ -23,10 +23,10 @@ function shapesOf<Json extends z.ZodType>(json: Json) {
       .min(1)
       .nullish()
       .meta({ description: 'One of the names of a served model. Default: the first model.' }),
-    system: plainText(longestText)
+    system: plainText(maxTextLength)
       .nullish()
       .meta({ description: 'The system message. Fields of the call are not inserted here.' }),
-    prompt: plainText(longestText).min(1).meta({
+    prompt: plainText(maxTextLength).min(1).meta({
       description:
         'The prompt. {inputs.…}, {output.…} and names of `fields` in braces are replaced by the values of the call; write {{ and }} for braces.',
     }),
@@ -74,11 +74,11 @@ function shapesOf<Json extends z.ZodType>(json: Json) {
   return { judge, check }
 }
 
-const given = shapesOf(jsonObject())
+const received = shapesOf(jsonObject())
 const stored = shapesOf(z.record(z.string(), z.unknown()))
 
-export const judgeGiven = given.judge
-export const checkGiven = given.check
+export const judgeGiven = received.judge
+export const checkGiven = received.check
 export type GivenCheck = z.output<typeof checkGiven>
 
 /** The members of a scorer's object that are needed to run it. */

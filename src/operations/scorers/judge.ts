@@ -13,7 +13,7 @@ import { answerConstraint } from './runnable.ts'
 import { parseTemplate } from './template.ts'
 
 /** Most characters of a prompt. A larger call is not judged: after truncation another call would be judged. */
-const longestPrompt = 1 << 20
+const maxPromptLength = 1 << 20
 
 /** The question to a judge. */
 export interface Question {
@@ -25,18 +25,18 @@ export function questionOf(judge: Judge, values: CallValues): Question | Unscore
   const template = parseTemplate(judge.prompt)
   if ('why' in template) return { state: 'failed', reason: 'template_invalid', detail: template.why }
   let prompt = ''
-  for (const part of template.parts) {
-    const text = 'text' in part ? part.text : values.text(part.field)
+  for (const segment of template.segments) {
+    const text = 'text' in segment ? segment.text : values.text(segment.field)
     if (text === undefined) {
-      const field = 'field' in part ? part.field : ''
+      const field = 'field' in segment ? segment.field : ''
       return { state: 'skipped', reason: 'field_missing', detail: `the call has no value at ${field}` }
     }
     prompt += text
-    if (prompt.length > longestPrompt) {
+    if (prompt.length > maxPromptLength) {
       return {
         state: 'skipped',
         reason: 'too_large',
-        detail: `the prompt has more than ${longestPrompt} characters`,
+        detail: `the prompt has more than ${maxPromptLength} characters`,
       }
     }
   }
@@ -71,7 +71,7 @@ const noLogprobs = { add: () => undefined }
 
 /** Asks the model. Refused like any request for an answer. */
 export async function askJudge(
-  parts: GenerationParts,
+  services: GenerationParts,
   judge: Judge,
   { messages }: Question,
   asking: GenerationContext,
@@ -92,15 +92,15 @@ export async function askJudge(
     lane: 'background',
   }
   const generation = await generate(
-    parts,
-    parts.models.find(judge.model, asking.caller),
+    services,
+    services.models.find(judge.model, asking.caller),
     request,
     asking,
     names,
   )
   const fold = createFold(generation, {
     createLogprobs: () => noLogprobs,
-    mostCandidates: limitCandidates('logprobs', false),
+    candidateLimit: limitCandidates('logprobs', false),
     onPrompt: async () => undefined,
   })
   for await (const group of generation.deltas) await fold.add(group)

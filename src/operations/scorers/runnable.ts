@@ -12,7 +12,7 @@ import { fieldsOfTemplate, parseTemplate } from './template.ts'
 export type RunnableScorer = { fields: Fields } & ({ judge: Judge } | { check: Check })
 
 /** In characters. */
-const longestSchema = 64 * 1024
+const maxSchemaLength = 64 * 1024
 
 /** The scorer in a stored object, or why it cannot be run. */
 export function runnableOf(val: string): RunnableScorer | { why: string } {
@@ -40,7 +40,7 @@ interface GivenScorer {
 
 /** Refuses a judge or a check that could never run, and names the field. */
 export async function checkScorer(
-  parts: ScorerChecks,
+  pools: ScorerChecks,
   tenant: string,
   { judge, check, fields }: GivenScorer,
   signal: AbortSignal,
@@ -49,23 +49,23 @@ export async function checkScorer(
   checkFields(own, 'fields')
   if (judge) {
     checkPrompt(judge.prompt, own)
-    await checkAnswerSchema(parts, tenant, judge.schema, signal)
+    await checkAnswerSchema(pools, tenant, judge.schema, signal)
   }
-  if (check) await checkCheck(parts, tenant, check, own)
+  if (check) await checkCheck(pools, tenant, check, own)
 }
 
-/** Refuses names that lead to nothing. `place` is where the map was given. */
-export function checkFields(fields: Fields, place: string): void {
-  for (const [name, path] of Object.entries(fields)) requireField(path, `${place}.${name}`)
+/** Refuses names that lead to nothing. `field` is where the map was given. */
+export function checkFields(fields: Fields, field: string): void {
+  for (const [name, path] of Object.entries(fields)) requireField(path, `${field}.${name}`)
 }
 
-function requireField(path: string, place: string, fields: Fields = {}): void {
+function requireField(path: string, field: string, fields: Fields = {}): void {
   if (Object.hasOwn(fields, path)) return
   const flaw = invalidFieldReason(path)
   if (flaw === undefined) return
   const names = Object.keys(fields).map((name) => `${name}, `)
-  const given = `${JSON.stringify(shortened(path, 60))} ${flaw.why}`
-  throw wrong(place, given, `${names.join('')}${flaw.accepted}`)
+  const received = `${JSON.stringify(shortened(path, 60))} ${flaw.why}`
+  throw wrong(field, received, `${names.join('')}${flaw.accepted}`)
 }
 
 function checkPrompt(prompt: string, fields: Fields): void {
@@ -77,7 +77,7 @@ function checkPrompt(prompt: string, fields: Fields): void {
       'a field in braces, such as {inputs.question}; write {{ and }} for literal braces',
     )
   }
-  const used = fieldsOfTemplate(template.parts)
+  const used = fieldsOfTemplate(template.segments)
   if (used.length === 0) throw wrong('judge.prompt', 'no field of the call', 'at least one, such as {output}')
   for (const field of used) requireField(field, 'judge.prompt', fields)
 }
@@ -102,7 +102,7 @@ export function answerConstraint(schema: unknown) {
 }
 
 async function checkCheck(
-  parts: ScorerChecks,
+  pools: ScorerChecks,
   tenant: string,
   check: GivenCheck,
   fields: Fields,
@@ -112,13 +112,13 @@ async function checkCheck(
     case 'json_schema': {
       const { schema } = check
       checkLength(schema, 'check.schema')
-      return validateOnce(parts, tenant, schema.text, undefined, 'check.schema', 'a JSON Schema')
+      return validateOnce(pools, tenant, schema.text, undefined, 'check.schema', 'a JSON Schema')
     }
     case 'regex': {
       const { pattern } = check
       const schema = JSON.stringify({ items: { anyOf: [{ pattern }, true] } })
       const texts = JSON.stringify(hostileTexts(pattern))
-      return validateOnce(parts, tenant, schema, texts, 'check.pattern', 'a regular expression of JavaScript')
+      return validateOnce(pools, tenant, schema, texts, 'check.pattern', 'a regular expression of JavaScript')
     }
     case 'contains':
       if (check.any_of == null && check.all_of == null && check.none_of == null) {
@@ -155,9 +155,9 @@ async function validateOnce(
 
 function checkLength(schema: JsonText, field: string): void {
   const { length } = schema.text
-  if (length > longestSchema) throw wrong(field, `${length} characters`, `at most ${longestSchema}`)
+  if (length > maxSchemaLength) throw wrong(field, `${length} characters`, `at most ${maxSchemaLength}`)
 }
 
-function wrong(field: string, given: string, accepted: string): Refusal {
-  return refuse('invalid_value', { field, given, accepted })
+function wrong(field: string, value: string, accepted: string): Refusal {
+  return refuse('invalid_value', { field, given: value, accepted })
 }

@@ -25,14 +25,14 @@ const changes = ['append', 'pop', 'insert']
 
 /** Exactly one change: two would have no order. */
 export const TableUpdate = z.preprocess(
-  (given, context) => {
-    if (typeof given !== 'object' || given === null) return given
-    const named = changes.filter((name) => (given as Record<string, unknown>)[name] != null)
+  (value, context) => {
+    if (typeof value !== 'object' || value === null) return value
+    const named = changes.filter((name) => (value as Record<string, unknown>)[name] != null)
     if (named.length > 1) {
       const message = `expected one of append, pop and insert, received ${named.join(' and ')}`
-      context.issues.push({ code: 'custom', input: given, message })
+      context.issues.push({ code: 'custom', input: value, message })
     }
-    return given
+    return value
   },
   z.union(
     [

@@ -8,7 +8,7 @@ import { missingRows } from '../../storage/objects/tables.ts'
 import type { CreateBody, FromDigestsBody } from './contract.ts'
 import { type GivenRow, storeAllRows, storeOrder, withoutDuplicates } from './store.ts'
 
-const mostRows = 1_000_000
+const maxRows = 1_000_000
 const digestsAtOnce = 512
 
 export async function createTable(db: Database, caller: Caller, { table }: CreateBody) {
@@ -16,19 +16,19 @@ export async function createTable(db: Database, caller: Caller, { table }: Creat
   return storeTable(db, table.project_id, table.rows, ['table'], table.expected_digest)
 }
 
-/** The same rows in the same order are the same table. `place` is their path in the request. */
+/** The same rows in the same order are the same table. `path` is their path in the request. */
 export async function storeTable(
   db: Database,
   projectId: string,
   rows: readonly GivenRow[],
-  place: readonly string[],
+  path: readonly string[],
   expected?: string | null,
 ): Promise<{ digest: string; row_digests: JsonText }> {
-  refuseTooMany(rows.length, [...place, 'rows'].join('.'))
+  refuseTooMany(rows.length, [...path, 'rows'].join('.'))
   const yieldToLoop = createYieldToLoop()
   const rowDigests = rows.map((row) => row.digest)
   const digest = await digestOfTable(rowDigests, yieldToLoop)
-  refuseOther(digest, expected, [...place, 'expected_digest'].join('.'))
+  refuseOther(digest, expected, [...path, 'expected_digest'].join('.'))
   await storeAllRows(db, projectId, rows)
   await storeOrder(db, projectId, digest, rowDigests)
   return { digest, row_digests: await jsonList(rowDigests) }
@@ -64,7 +64,7 @@ function rowNotFound(field: string, project: string, digest: string) {
 }
 
 export function refuseTooMany(count: number, field: string): void {
-  if (count > mostRows) throw refuse('too_many_rows', { field, given: count, limit: mostRows })
+  if (count > maxRows) throw refuse('too_many_rows', { field, given: count, limit: maxRows })
 }
 
 function refuseOther(digest: string, expected: string | null | undefined, field: string): void {

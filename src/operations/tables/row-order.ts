@@ -92,8 +92,8 @@ function applyChange(order: RowOrder, change: Change, field: string): string {
   return digest
 }
 
-function checkIndex(given: number, last: number, field: string): void {
-  if (given >= 0 && given <= last) return
+function checkIndex(index: number, last: number, field: string): void {
+  if (index >= 0 && index <= last) return
   const accepted = last < 0 ? 'none, because the table is then empty' : `0 to ${last}`
-  throw refuse('invalid_value', { field, given, accepted })
+  throw refuse('invalid_value', { field, given: index, accepted })
 }

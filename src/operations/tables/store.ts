@@ -65,8 +65,8 @@ export async function storeOrder(
   rowDigests: Iterable<string> & { readonly length: number },
 ): Promise<void> {
   if ((await readTable(db, projectId, digest)) !== undefined) return
-  await writeAll(partsOf(rowDigests), (part) =>
-    db.write('keepEntries', { project_id: projectId, table_digest: digest, ...part }),
+  await writeAll(partsOf(rowDigests), (batch) =>
+    db.write('keepEntries', { project_id: projectId, table_digest: digest, ...batch }),
   )
   await db.write('keepTable', { project_id: projectId, digest, row_count: rowDigests.length, now: now() })
 }
@@ -74,19 +74,19 @@ export async function storeOrder(
 /** Splits an order into parts, each with the position of its first row. */
 function* partsOf(rowDigests: Iterable<string>): Generator<{ from: number; row_digests: string[] }> {
   let from = 0
-  let part: string[] = []
+  let digests: string[] = []
   for (const digest of rowDigests) {
-    part.push(digest)
-    if (part.length < entriesAtOnce) continue
-    yield { from, row_digests: part }
-    from += part.length
-    part = []
+    digests.push(digest)
+    if (digests.length < entriesAtOnce) continue
+    yield { from, row_digests: digests }
+    from += digests.length
+    digests = []
   }
-  if (part.length > 0) yield { from, row_digests: part }
+  if (digests.length > 0) yield { from, row_digests: digests }
 }
 
-async function writeAll<Part>(parts: Iterable<Part>, write: (part: Part) => Promise<void>): Promise<void> {
-  const rest = parts[Symbol.iterator]()
+async function writeAll<Part>(batches: Iterable<Part>, write: (batch: Part) => Promise<void>): Promise<void> {
+  const rest = batches[Symbol.iterator]()
   const worker = async () => {
     for (let next = rest.next(); !next.done; next = rest.next()) await write(next.value)
   }

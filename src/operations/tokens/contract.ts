@@ -4,13 +4,13 @@ import { conversationFields, Message } from '../generation/conversation-fields.t
 import { flag, integer, optIn } from '../generation/scalars.ts'
 
 /** Longer than any context, so that a client can find out whether a text fits. */
-const longestText = 1024 * 1024
+const maxTextLength = 1024 * 1024
 
 export const TokenizeBody = z.object({
   ...conversationFields,
   prompt: z
     .string()
-    .max(longestText)
+    .max(maxTextLength)
     .nullish()
     .meta({ description: 'A string. Alternatively, send `messages`.' }),
   messages: shortList(Message, 5_000).nullish(),
@@ -30,7 +30,7 @@ export const TokenizeAnswer = answer('The tokens and their number.', {
 })
 export type TokenizeAnswer = z.output<typeof TokenizeAnswer>
 
-export const mostTokens = 262_144
+export const maxTokens = 262_144
 
 export const DetokenizeBody = z.object({
   model: conversationFields.model,

@@ -28,7 +28,7 @@ const refused = refusalContracts(
 
 type RoutePlugin = Routes<GenerationParts>
 
-const toTokens: RoutePlugin = async (app, parts) => {
+const toTokens: RoutePlugin = async (app, services) => {
   const schema = {
     summary: 'Count the tokens of a text or a conversation',
     tags,
@@ -36,11 +36,11 @@ const toTokens: RoutePlugin = async (app, parts) => {
     response: { 200: TokenizeAnswer, ...refused },
   }
   app.post('/tokenize', { schema }, (request, reply) =>
-    tokenize(parts, request.caller, request.body, disconnectSignal(reply)),
+    tokenize(services, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 
-const toText: RoutePlugin = async (app, parts) => {
+const toText: RoutePlugin = async (app, services) => {
   const schema = {
     summary: 'Convert tokens to text',
     tags,
@@ -48,11 +48,11 @@ const toText: RoutePlugin = async (app, parts) => {
     response: { 200: DetokenizeAnswer, ...refused },
   }
   app.post('/detokenize', { schema }, (request, reply) =>
-    detokenize(parts, request.caller, request.body, disconnectSignal(reply)),
+    detokenize(services, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 
-const tokenizer: RoutePlugin = async (app, parts) => {
+const tokenizer: RoutePlugin = async (app, services) => {
   const schema = {
     summary: 'Read properties of the tokenizer that test harnesses need',
     tags,
@@ -63,7 +63,7 @@ const tokenizer: RoutePlugin = async (app, parts) => {
     },
   }
   app.get('/tokenizer_info', { schema }, async (request, reply) =>
-    tokenizerInfo(parts, request.caller, request.query.model, disconnectSignal(reply)),
+    tokenizerInfo(services, request.caller, request.query.model, disconnectSignal(reply)),
   )
 }
 

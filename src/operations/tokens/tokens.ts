@@ -7,7 +7,7 @@ import type { GenerationParts } from '../generation/parts.ts'
 import {
   type DetokenizeAnswer,
   type DetokenizeBody,
-  mostTokens,
+  maxTokens,
   type TokenizeAnswer,
   type TokenizeBody,
   type TokenizerInfoAnswer,
@@ -25,8 +25,8 @@ export async function tokenize(
   }
   const { prompt, messages, add_special_tokens: addSpecial } = body
   if ((prompt == null) === (messages == null)) {
-    const given = prompt == null ? 'nothing, and no messages' : 'given together with messages'
-    throw wrong('prompt', given, 'either a prompt or messages')
+    const received = prompt == null ? 'nothing, and no messages' : 'given together with messages'
+    throw wrong('prompt', received, 'either a prompt or messages')
   }
   if (messages != null) checkConversation({ ...body, messages })
   const { model, served } = models.find(body.model, caller, 'any')
@@ -80,8 +80,8 @@ export async function detokenize(
   signal: AbortSignal,
 ): Promise<DetokenizeAnswer> {
   const { tokens } = body
-  if (tokens.length > mostTokens) {
-    throw refuse('too_many_ids', { field: 'tokens', given: tokens.length, limit: mostTokens })
+  if (tokens.length > maxTokens) {
+    throw refuse('too_many_ids', { field: 'tokens', given: tokens.length, limit: maxTokens })
   }
   const { model } = models.find(body.model, caller, 'any')
   return { prompt: await model.detokenize(tokens, { special: true }, signal) }

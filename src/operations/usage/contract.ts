@@ -13,16 +13,16 @@ const number = (most: number) =>
     .string()
     .regex(/^\d{1,15}$/, 'expected a whole number')
     .transform(Number)
-    .refine((given) => given <= most, `expected at most ${most}`)
+    .refine((value) => value <= most, `expected at most ${most}`)
     .optional()
 
-const mostDays = 10_000
+const maxDays = 10_000
 
 export const UsageQuery = z.strictObject({
   user: otherUser,
   from: day.meta({ description: 'The first day, in UTC.' }),
   to: day.meta({ description: 'The last day, in UTC.' }),
-  limit: number(mostDays).meta({ default: String(mostDays), description: `At most ${mostDays}.` }),
+  limit: number(maxDays).meta({ default: String(maxDays), description: `At most ${maxDays}.` }),
   offset: number(Number.MAX_SAFE_INTEGER).meta({ default: '0' }),
 })
 export type UsageQuery = z.output<typeof UsageQuery>
@@ -43,4 +43,4 @@ export const UsageAnswer = answer('One entry for each user and day, latest day f
   ),
 })
 
-export const defaultLimit = mostDays
+export const defaultLimit = maxDays

@@ -78,14 +78,14 @@ export function createUsageMeter(db: Database): UsageMeter {
   }
 }
 
-function sumOf(one: UsageDay, other?: UsageDay): UsageDay {
-  if (other === undefined) return one
+function sumOf(day: UsageDay, other?: UsageDay): UsageDay {
+  if (other === undefined) return day
   return {
-    ...one,
-    requests: one.requests + other.requests,
-    refused: one.refused + other.refused,
-    prompt_tokens: one.prompt_tokens + other.prompt_tokens,
-    completion_tokens: one.completion_tokens + other.completion_tokens,
+    ...day,
+    requests: day.requests + other.requests,
+    refused: day.refused + other.refused,
+    prompt_tokens: day.prompt_tokens + other.prompt_tokens,
+    completion_tokens: day.completion_tokens + other.completion_tokens,
   }
 }
 

@@ -7,7 +7,7 @@ import { priceOf } from '../calls/costs.ts'
  * Most price changes within one chart; only the latest count. Calls before those have the price at the start of the
  * chart.
  */
-const mostDates = 50
+const maxDates = 50
 
 interface BucketCost {
   cost: number | null
@@ -26,8 +26,8 @@ export async function readBucketCosts(
   const prices = Map.groupBy(await pricesOfProject(db, view.project), ({ llm_id }) => llm_id)
   const dates = [...new Set([...prices.values()].flat().map(({ effective_date }) => effective_date))]
     .filter((date) => date > view.from && date < view.end)
-    .sort((one, other) => one - other)
-    .slice(-mostDates)
+    .sort((date, other) => date - other)
+    .slice(-maxDates)
   const costs = new Map<number, BucketCost>()
   for (const sum of await readTokenSums(db, { ...view, dates }, time, signal)) {
     const key = keyOf(sum.bucket, sum.group)

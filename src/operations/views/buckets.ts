@@ -19,10 +19,10 @@ import {
 import { callsViewOf } from '../calls/query.ts'
 import { readBucketCosts } from './bucket-costs.ts'
 import type { Asked } from './calls.ts'
-import { type BucketsBody, type FacetsBody, mostBuckets, sampledCalls } from './contract.ts'
+import { type BucketsBody, type FacetsBody, maxBuckets, sampledCalls } from './contract.ts'
 
-const mostValues = 50
-const mostGroups = 20
+const maxValues = 50
+const maxGroups = 20
 
 const shownValue = (value: string | null) => value || null
 
@@ -44,7 +44,7 @@ export async function readFacets(
   const facets = []
   for (const field of new Set(body.fields ?? groupFields)) {
     if (isSaidField(field)) {
-      const bounds = { most: mostValues, sample: sampledCalls }
+      const bounds = { most: maxValues, sample: sampledCalls }
       const { top, without, others, sampled } = await topFeedbackGroups(db, view, field, bounds, time, signal)
       const none = without > 0 ? [{ value: null, count: without }] : []
       facets.push({ field, values: [...top, ...none], others, sampled })
@@ -52,8 +52,8 @@ export async function readFacets(
     }
     const isOwn = isGroupField(field)
     const { top, total } = isOwn
-      ? await topGroups(db, view, field, mostValues, time, signal)
-      : await topValues(db, view, field, { most: mostValues, sample: sampledCalls }, time, signal)
+      ? await topGroups(db, view, field, maxValues, time, signal)
+      : await topValues(db, view, field, { most: maxValues, sample: sampledCalls }, time, signal)
     const values = isOwn
       ? top.map(({ value, count }) => ({ value: shownValue(value), count }))
       : top.filter(({ value }) => value !== '')
@@ -82,18 +82,18 @@ export async function readTimeBuckets(
   })
   const field = body.by ?? undefined
   const top =
-    field && (await topGroups(db, view, field, mostGroups, time, signal)).top.map(({ value }) => value)
-  const parts = await readBuckets(
+    field && (await topGroups(db, view, field, maxGroups, time, signal)).top.map(({ value }) => value)
+  const rows = await readBuckets(
     db,
     { ...view, edges, by: field && top && { field, values: top }, timed: body.timed ?? undefined },
     time,
     signal,
   )
   const keyOf = (bucket: number, group: string | null) => {
-    const place = top === undefined || group === null ? (top?.length ?? 0) : top.indexOf(group)
-    return bucket * (mostGroups + 1) + place
+    const index = top === undefined || group === null ? (top?.length ?? 0) : top.indexOf(group)
+    return bucket * (maxGroups + 1) + index
   }
-  const byPlace = Map.groupBy(parts, ({ bucket, group }) => keyOf(bucket, group))
+  const byPlace = Map.groupBy(rows, ({ bucket, group }) => keyOf(bucket, group))
   const by = field && top && { field, values: top }
   const range = { from: edges[0] as number, step: body.step_seconds * 1_000_000, end: edges.at(-1) as number }
   const costs = body.costs
@@ -105,13 +105,13 @@ export async function readTimeBuckets(
       { value: null, is_others: top !== undefined },
     ],
     buckets: [...byPlace]
-      .sort(([one], [other]) => one - other)
-      .map(([place, some]) => ({
-        started_at: formatTime(edges[Math.floor(place / (mostGroups + 1))] as number),
-        group: place % (mostGroups + 1),
+      .sort(([key], [other]) => key - other)
+      .map(([key, some]) => ({
+        started_at: formatTime(edges[Math.floor(key / (maxGroups + 1))] as number),
+        group: key % (maxGroups + 1),
         ...sumOf(some),
         times: body.timed ? timesOf(some) : null,
-        ...(costs && (costs.get(place) ?? { cost: null, unpriced: 0 })),
+        ...(costs && (costs.get(key) ?? { cost: null, unpriced: 0 })),
       })),
     is_deriving: await isDeriving(db, body.project_id),
   }
@@ -125,18 +125,18 @@ export function edgesOf(
   const from = Math.floor(after / step) * step
   const end = before ?? time
   const buckets = Math.max(0, Math.ceil((end - from) / step))
-  if (buckets > mostBuckets || buckets === 0) {
+  if (buckets > maxBuckets || buckets === 0) {
     throw refuse('invalid_value', {
       field: 'step_seconds',
       given: `${step_seconds}, which makes ${buckets} buckets`,
-      accepted: `1 to ${mostBuckets} buckets between after and before`,
+      accepted: `1 to ${maxBuckets} buckets between after and before`,
     })
   }
   return [...Array.from({ length: buckets }, (_, n) => from + n * step), end]
 }
 
-function sumOf(parts: readonly BucketPart[]) {
-  const sum = (value: (part: BucketPart) => number) => parts.reduce((all, part) => all + value(part), 0)
+function sumOf(rows: readonly BucketPart[]) {
+  const sum = (value: (row: BucketPart) => number) => rows.reduce((all, row) => all + value(row), 0)
   return {
     count: sum(({ count }) => count),
     errors: sum(({ errors }) => errors),
@@ -149,14 +149,14 @@ function sumOf(parts: readonly BucketPart[]) {
 /** The start of a bin; the first starts at 0. */
 const startOf = (bin: number) => (bin === 0 ? 0 : 2 ** (bin / 4))
 
-function timesOf(parts: readonly BucketPart[]) {
+function timesOf(rows: readonly BucketPart[]) {
   const bins = new Array<number>(histogramSize).fill(0)
   let [count, micros] = [0, 0]
-  for (const part of parts) {
-    if (part.bin === null) continue
-    bins[part.bin] = (bins[part.bin] as number) + part.count
-    count += part.count
-    micros += part.micros
+  for (const row of rows) {
+    if (row.bin === null) continue
+    bins[row.bin] = (bins[row.bin] as number) + row.count
+    count += row.count
+    micros += row.micros
   }
   if (count === 0) return null
   const histogram = bins.flatMap((of, bin): [number, number][] => (of > 0 ? [[startOf(bin), of]] : []))

@@ -92,7 +92,7 @@ export async function shownCalls(
   if (rows.length === 0) return []
   const costsOf = createPricing(db, project)
   const ids = rows.map(({ id }) => id)
-  const said = Map.groupBy(await countFeedbackOf(db, project, ids, signal), ({ call_id }) => call_id)
+  const feedback = Map.groupBy(await countFeedbackOf(db, project, ids, signal), ({ call_id }) => call_id)
   const calls: LightCall[] = []
   for (const row of rows) {
     const costs =
@@ -119,7 +119,7 @@ export async function shownCalls(
       input_preview: row.input_preview,
       output_preview: row.output_preview,
       ...(withValues && { values: row.values }),
-      feedback: (said.get(row.id) ?? []).map(({ call_id, ...kind }) => kind),
+      feedback: (feedback.get(row.id) ?? []).map(({ call_id, ...kind }) => kind),
     })
   }
   return calls

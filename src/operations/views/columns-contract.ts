@@ -5,7 +5,7 @@ import { selection } from './contract.ts'
 const count = z.int().min(0)
 
 export const defaultSample = 500
-export const mostColumns = 200
+export const maxColumns = 200
 
 export const ColumnsBody = z.strictObject({
   ...selection,
@@ -29,7 +29,7 @@ export type FoundColumn = z.output<typeof FoundColumn>
 export const ColumnsAnswer = answer('The fields of the newest calls of a view, most frequent first.', {
   columns: z.array(FoundColumn),
   sampled: count.meta({ description: 'Number of calls that were examined.' }),
-  others: count.meta({ description: `Number of fields beyond the first ${mostColumns}.` }),
+  others: count.meta({ description: `Number of fields beyond the first ${maxColumns}.` }),
   too_large: count.meta({
     description: 'Number of inputs, outputs and other values of more than 64 KiB, which were skipped.',
   }),

@@ -11,16 +11,16 @@ import {
   type ColumnsBody,
   defaultSample,
   type FoundColumn,
-  mostColumns,
+  maxColumns,
   type ValueType,
 } from './columns-contract.ts'
 
 /** Most levels of nesting: deeper members are seldom columns. */
 const deepest = 4
 /** Most paths counted; a document whose keys are data has new ones in each call. */
-const mostPaths = 2_000
+const maxPaths = 2_000
 /** Of one object. */
-const mostMembers = 100
+const maxMembers = 100
 
 type Counts = Map<string, Partial<Record<ValueType, number>>>
 
@@ -50,11 +50,11 @@ export async function findColumns(
     }
   }
   const all = [...counts].map(([field, types]): FoundColumn => ({ field, count: sumOf(types), types }))
-  all.sort((one, other) => other.count - one.count || (one.field < other.field ? -1 : 1))
+  all.sort((column, other) => other.count - column.count || (column.field < other.field ? -1 : 1))
   return {
-    columns: all.slice(0, mostColumns),
+    columns: all.slice(0, maxColumns),
     sampled: calls,
-    others: Math.max(0, all.length - mostColumns),
+    others: Math.max(0, all.length - maxColumns),
     too_large: leftOut,
   }
 }
@@ -66,7 +66,7 @@ function countIn(counts: Counts, field: string, value: unknown, depth: number): 
   if (depth > 1) note(counts, field, typeOf(value))
   else if (!isObject(value) && value !== null) note(counts, field, typeOf(value))
   if (!isObject(value) || depth > deepest) return
-  for (const [name, member] of Object.entries(value).slice(0, mostMembers)) {
+  for (const [name, member] of Object.entries(value).slice(0, maxMembers)) {
     // Fields computed by the server have names of their own, and some names cannot be written as a step.
     if ((field === 'summary' && name === 'weave') || name === '' || name.includes('\\')) continue
     countIn(counts, `${field}.${name.replaceAll('.', '\\.')}`, member, depth + 1)
@@ -76,13 +76,13 @@ function countIn(counts: Counts, field: string, value: unknown, depth: number): 
 function note(counts: Counts, field: string, type: ValueType): void {
   const known = counts.get(field)
   if (known !== undefined) known[type] = (known[type] ?? 0) + 1
-  else if (counts.size < mostPaths && isAskable(field)) counts.set(field, { [type]: 1 })
+  else if (counts.size < maxPaths && isAskable(field)) counts.set(field, { [type]: 1 })
 }
 
-const longestField = 512
+const maxFieldLength = 512
 
 /** Some names cannot be written as a path. */
-const isAskable = (field: string) => field.length <= longestField && invalidPathReason(field) === undefined
+const isAskable = (field: string) => field.length <= maxFieldLength && invalidPathReason(field) === undefined
 
 function typeOf(value: unknown): ValueType {
   if (value === null) return 'null'

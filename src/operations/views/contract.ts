@@ -13,7 +13,7 @@ export const selection = {
   query,
 }
 
-const mostCalls = 1_000
+const maxCalls = 1_000
 export const defaultCalls = 100
 export const defaultCount = 10_000
 
@@ -23,15 +23,15 @@ const valuePath = plainText(1024).regex(
   'expected a path such as inputs.question',
 )
 
-const mostValues = 8
+const maxValues = 8
 
 export const CallsBody = z.strictObject({
   ...selection,
-  columns: z.array(valuePath).max(mostValues).nullish().meta({
+  columns: z.array(valuePath).max(maxValues).nullish().meta({
     description: 'Additional values of the calls to return, such as inputs.question.',
   }),
   sort_by: sortBy().meta({ description: 'Default: newest first.' }),
-  limit: z.int().min(0).max(mostCalls).nullish().meta({ default: defaultCalls }),
+  limit: z.int().min(0).max(maxCalls).nullish().meta({ default: defaultCalls }),
   offset,
   after: plainText(128)
     .nullish()
@@ -147,7 +147,7 @@ export const FacetsAnswer = answer('The most frequent values of each field in th
   is_deriving: isDeriving,
 })
 
-export const mostBuckets = 1_000
+export const maxBuckets = 1_000
 
 /** The range of the buckets and their length. */
 export const bucketSpan = {
@@ -158,7 +158,7 @@ export const bucketSpan = {
     .min(1)
     .max(366 * 86_400)
     .meta({
-      description: `The length of a bucket. Buckets begin at multiples of it since 1970 in UTC. At most ${mostBuckets} buckets.`,
+      description: `The length of a bucket. Buckets begin at multiples of it since 1970 in UTC. At most ${maxBuckets} buckets.`,
     }),
 }
 

@@ -22,7 +22,7 @@ export const viewRoutes = family(
     body: CallsBody,
     answer: CallsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: (parts, { caller, body }) => listCalls(parts, caller, body, parts.signal),
+    rule: (services, { caller, body }) => listCalls(services, caller, body, services.signal),
   }),
   operation('POST', '/views/trace', {
     summary: 'Read the calls of a trace without their inputs, outputs and attributes, as JSON Lines',
@@ -30,8 +30,8 @@ export const viewRoutes = family(
     body: TraceBody,
     answer: jsonLinesOf(TraceLine),
     refusals: ['query_too_slow'],
-    rule: (parts, { caller, body }, reply) =>
-      sendJsonLines(reply, readTrace(parts, caller, body, parts.signal)),
+    rule: (services, { caller, body }, reply) =>
+      sendJsonLines(reply, readTrace(services, caller, body, services.signal)),
   }),
   operation('POST', '/views/facets', {
     summary: 'Count the most frequent values of calls',
@@ -39,7 +39,7 @@ export const viewRoutes = family(
     body: FacetsBody,
     answer: FacetsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: (parts, { caller, body }) => readFacets(parts, caller, body, parts.signal),
+    rule: (services, { caller, body }) => readFacets(services, caller, body, services.signal),
   }),
   operation('POST', '/views/buckets', {
     summary: 'Count and time calls by start time',
@@ -47,7 +47,7 @@ export const viewRoutes = family(
     body: BucketsBody,
     answer: BucketsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: (parts, { caller, body }) => readTimeBuckets(parts, caller, body, parts.signal),
+    rule: (services, { caller, body }) => readTimeBuckets(services, caller, body, services.signal),
   }),
   operation('POST', '/views/feedback_buckets', {
     summary: 'Count feedback by creation time',
@@ -55,7 +55,7 @@ export const viewRoutes = family(
     body: FeedbackBucketsBody,
     answer: FeedbackBucketsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: (parts, { caller, body }) => readFeedbackOverTime(parts, caller, body, parts.signal),
+    rule: (services, { caller, body }) => readFeedbackOverTime(services, caller, body, services.signal),
   }),
   operation('POST', '/views/columns', {
     summary: 'Find the fields that calls have',
@@ -63,7 +63,7 @@ export const viewRoutes = family(
     body: ColumnsBody,
     answer: ColumnsAnswer,
     refusals: ['query_too_slow'],
-    rule: (parts, { caller, body }) => findColumns(parts, caller, body, parts.signal),
+    rule: (services, { caller, body }) => findColumns(services, caller, body, services.signal),
   }),
   operation('POST', '/views/search', {
     summary: 'Search calls by words',
@@ -71,6 +71,6 @@ export const viewRoutes = family(
     body: SearchBody,
     answer: SearchAnswer,
     refusals: ['invalid_value', 'search_off', 'query_too_slow'],
-    rule: (parts, { caller, body }) => searchCalls(parts, caller, body, parts.signal),
+    rule: (services, { caller, body }) => searchCalls(services, caller, body, services.signal),
   }),
 )

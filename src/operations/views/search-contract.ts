@@ -4,7 +4,7 @@ import { LightCall, selection } from './contract.ts'
 
 const count = z.int().min(0)
 
-const mostFound = 100
+const maxFound = 100
 export const defaultFound = 20
 
 export const SearchBody = z.strictObject({
@@ -13,7 +13,7 @@ export const SearchBody = z.strictObject({
     description:
       'Words that must all occur, also as beginnings of longer words; "in quotation marks" for an exact phrase; -word to exclude a word. Case and accents are ignored.',
   }),
-  limit: z.int().min(1).max(mostFound).nullish().meta({ default: defaultFound }),
+  limit: z.int().min(1).max(maxFound).nullish().meta({ default: defaultFound }),
   after: plainText(128)
     .nullish()
     .meta({ description: 'Continues after a page: `next` of the previous page.' }),

@@ -1,6 +1,6 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { mostTerms, readSearch, type Term } from '../../domain/search/search-text.ts'
+import { maxTerms, readSearch, type Term } from '../../domain/search/search-text.ts'
 import { snippetsOf } from '../../domain/search/snippets.ts'
 import { textsIn } from '../../domain/search/texts.ts'
 import { now } from '../../domain/time.ts'
@@ -21,9 +21,9 @@ import { type Asked, shownCalls } from './calls.ts'
 import type { LightCall } from './contract.ts'
 import { defaultFound, type Found, type SearchBody } from './search-contract.ts'
 
-const mostSnippets = 3
+const maxSnippets = 3
 /** Bound for counting the calls of a project: beyond it nobody needs the exact number. */
-const mostCounted = 10_000_000
+const maxCounted = 10_000_000
 
 export async function searchCalls(
   { db, names, sealing }: Asked & { sealing: Sealing },
@@ -34,7 +34,7 @@ export async function searchCalls(
   requireAccess(caller, body.project_id)
   const terms = termsIn(body.text)
   const positions = positionsIn(sealing, body.project_id)
-  const before = await positions.given(body)
+  const before = await positions.startOf(body)
   const limit = body.limit ?? defaultFound
   const { project_id: project, filter, query } = body
   const view = { ...(await callsViewOf(names, { project_id: project, filter, query })), limit }
@@ -54,11 +54,11 @@ export async function searchCalls(
 function termsIn(text: string): Term[] {
   const terms = readSearch(text)
   const wanted = terms.filter(({ isExcluded }) => !isExcluded)
-  if (wanted.length > 0 && terms.length <= mostTerms) return terms
+  if (wanted.length > 0 && terms.length <= maxTerms) return terms
   throw refuse('invalid_value', {
     field: 'text',
-    given: terms.length > mostTerms ? `${terms.length} words` : JSON.stringify(text),
-    accepted: `1 to ${mostTerms} words, at least one of them without a minus`,
+    given: terms.length > maxTerms ? `${terms.length} words` : JSON.stringify(text),
+    accepted: `1 to ${maxTerms} words, at least one of them without a minus`,
   })
 }
 
@@ -70,7 +70,7 @@ function positionsIn(sealing: Sealing, project: string) {
   const opened = () => sealing.open(`search ${project}`)
   return {
     named: async (position: number) => (await opened()).seal(String(position)),
-    async given({ after }: SearchBody): Promise<number | undefined> {
+    async startOf({ after }: SearchBody): Promise<number | undefined> {
       if (after == null) return undefined
       const position = (await opened()).unseal(after)
       if (position !== undefined) return Number(position)
@@ -101,9 +101,9 @@ async function readFound(
   const notes = await notesOf(db, project, ids)
   const yieldToLoop = createYieldToLoop(signal)
   const snippets = new Map<string, Found['snippets']>()
-  for (const one of texts) {
-    const call = calls.get(one.id)
-    if (call) snippets.set(one.id, snippetsIn(call, one, notes.get(one.id) ?? [], terms))
+  for (const found of texts) {
+    const call = calls.get(found.id)
+    if (call) snippets.set(found.id, snippetsIn(call, found, notes.get(found.id) ?? [], terms))
     const pause = yieldToLoop()
     if (pause) await pause
   }
@@ -120,7 +120,7 @@ function snippetsIn(
   notes: readonly string[],
   terms: readonly Term[],
 ): Found['snippets'] {
-  const places: [field: Found['snippets'][number]['field'], texts: readonly string[]][] = [
+  const sources: [field: Found['snippets'][number]['field'], texts: readonly string[]][] = [
     ['inputs', textsIn(inputs ?? '')],
     ['output', textsIn(output ?? '')],
     ['exception', exception === null ? [] : [exception]],
@@ -128,8 +128,8 @@ function snippetsIn(
     ['name', [shortOp(op_name), display_name ?? '']],
   ]
   const snippets: Found['snippets'] = []
-  for (const [field, texts] of places) {
-    const most = mostSnippets - snippets.length
+  for (const [field, texts] of sources) {
+    const most = maxSnippets - snippets.length
     for (const snippet of snippetsOf(texts, terms, most)) snippets.push({ field, ...snippet })
   }
   return snippets
@@ -137,7 +137,7 @@ function snippetsIn(
 
 async function searchableOf(db: Database, project: string, time: number, signal: AbortSignal) {
   const view = { project, filters: [], query: undefined, sort: [], limit: null, offset: 0 }
-  const of = await countLightCalls(db, view, mostCounted, time, signal)
+  const of = await countLightCalls(db, view, maxCounted, time, signal)
   // Entries of deleted calls exist until they are swept.
   const value = Math.min(of, await countIndexedCalls(db, project, signal))
   return { value, of }

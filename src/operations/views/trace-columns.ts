@@ -24,18 +24,18 @@ export function columnsOfTrace(): (rows: readonly PricedRow[]) => string {
       feedback: [],
     }
     for (const row of rows) {
-      const place = placeOfCall.size
+      const index = placeOfCall.size
       columns.id.push(row.id)
       columns.kind.push(kindOf(row, placeOfKind, columns.kinds))
       columns.parent.push(row.parent_id === null ? null : (placeOfCall.get(row.parent_id) ?? row.parent_id))
       // Only after `parent`: a call that names itself as its parent comes after no other.
-      placeOfCall.set(row.id, place)
+      placeOfCall.set(row.id, index)
       columns.after.push(row.started_at - before)
       before = row.started_at
       columns.took.push(row.ended_at === null ? null : row.ended_at - row.started_at)
       columns.storage_size_bytes.push(row.storage_size)
-      if (row.cost !== null) columns.cost.push([place, row.cost])
-      if (row.feedback > 0) columns.feedback.push([place, row.feedback])
+      if (row.cost !== null) columns.cost.push([index, row.cost])
+      if (row.feedback > 0) columns.feedback.push([index, row.feedback])
     }
     return JSON.stringify(columns)
   }
@@ -44,14 +44,14 @@ export function columnsOfTrace(): (rows: readonly PricedRow[]) => string {
 /** The position of a kind; a new one is added to the line. */
 function kindOf(
   { status, op_name, display_name }: PricedRow,
-  places: Map<string, number>,
+  indexes: Map<string, number>,
   kinds: TraceColumns['kinds'],
 ): number {
   const name = display_name === null ? '' : `=${display_name}`
   const key = `${status} ${op_name.length} ${op_name}${name}`
-  const known = places.get(key)
+  const known = indexes.get(key)
   if (known !== undefined) return known
   kinds.push({ op_name, display_name, status: status as TraceCall['status'] })
-  places.set(key, places.size)
-  return places.size - 1
+  indexes.set(key, indexes.size)
+  return indexes.size - 1
 }

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { plainText, projectId } from '../../domain/fields.ts'
 import { LightCall } from './contract.ts'
 
-export const mostOfTrace = 50_000
+export const maxTraceCalls = 50_000
 
 export const TraceBody = z.strictObject({
   project_id: projectId,
   trace_id: plainText(128),
-  limit: z.int().min(1).max(mostOfTrace).nullish().meta({
-    default: mostOfTrace,
+  limit: z.int().min(1).max(maxTraceCalls).nullish().meta({
+    default: maxTraceCalls,
     description: 'Returns only the calls that started first.',
   }),
   layout: z.enum(['rows', 'columns']).nullish().meta({
@@ -35,9 +35,9 @@ export const TraceCall = LightCall.pick({
 })
 export type TraceCall = z.output<typeof TraceCall>
 
-const place = z.int().min(0)
+const index = z.int().min(0)
 const sparse = (value: z.ZodNumber, description: string) =>
-  z.array(z.tuple([place, value])).meta({ description: `Pairs of the index of a call and ${description}.` })
+  z.array(z.tuple([index, value])).meta({ description: `Pairs of the index of a call and ${description}.` })
 
 /** Many calls at once; values that most of them share are written once. Positions count from 0 over all lines. */
 export const TraceColumns = z.object({
@@ -45,8 +45,8 @@ export const TraceColumns = z.object({
     .array(TraceCall.pick({ op_name: true, display_name: true, status: true }))
     .meta({ description: 'The kinds that no earlier line has.' }),
   id: z.array(z.string()),
-  kind: z.array(place).meta({ description: 'Index into the `kinds` of all lines so far.' }),
-  parent: z.array(z.union([place, z.string(), z.null()])).meta({
+  kind: z.array(index).meta({ description: 'Index into the `kinds` of all lines so far.' }),
+  parent: z.array(z.union([index, z.string(), z.null()])).meta({
     description:
       'The index of the parent call, or its id if the parent has not been sent yet; null for a root call.',
   }),
@@ -57,7 +57,7 @@ export const TraceColumns = z.object({
   took: z
     .array(z.int().nullable())
     .meta({ description: 'Duration in microseconds; null for a running call.' }),
-  storage_size_bytes: z.array(place),
+  storage_size_bytes: z.array(index),
   cost: sparse(z.number(), 'its cost, for calls that have one'),
   feedback: sparse(z.int().min(1), 'its number of feedback records, for calls with feedback'),
 })

@@ -4,20 +4,20 @@ import { streamTrace } from '../../storage/views/trace-calls.ts'
 import { createPricing } from '../calls/costs.ts'
 import { type Asked, sumOfCosts } from './calls.ts'
 import { columnsOfTrace, type PricedRow } from './trace-columns.ts'
-import { mostOfTrace, type TraceBody, type TraceCall } from './trace-contract.ts'
+import { maxTraceCalls, type TraceBody, type TraceCall } from './trace-contract.ts'
 
 type Parts = Pick<Asked, 'db'>
 
 /** The calls of one trace by their start, as lines of JSON, several lines at a time. */
-export function readTrace(parts: Parts, caller: Caller, body: TraceBody, signal: AbortSignal) {
+export function readTrace(services: Parts, caller: Caller, body: TraceBody, signal: AbortSignal) {
   requireAccess(caller, body.project_id)
-  return linesOf(parts, body, signal)
+  return linesOf(services, body, signal)
 }
 
 async function* linesOf({ db }: Parts, body: TraceBody, signal: AbortSignal): AsyncGenerator<string> {
   const { project_id: project, trace_id: trace } = body
   const costsOf = createPricing(db, project)
-  const page = { project, trace, limit: body.limit ?? mostOfTrace }
+  const page = { project, trace, limit: body.limit ?? maxTraceCalls }
   const write = body.layout === 'columns' ? columnsOfTrace() : writeRows
   for await (const rows of streamTrace(db, page, now(), signal)) {
     const priced: PricedRow[] = []

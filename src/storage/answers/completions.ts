@@ -48,11 +48,11 @@ export async function removeSwept(tx: Transaction, sweptAt: number): Promise<voi
 }
 
 /** Callers choose the ids, so they may repeat; matches beyond this number are not counted. */
-export const mostMatches = 100
+export const maxMatches = 100
 
 export interface CallOfCompletion {
   callId: string
-  /** How many calls have this completion id, up to `mostMatches`. */
+  /** How many calls have this completion id, up to `maxMatches`. */
   matches: number
 }
 
@@ -68,7 +68,7 @@ export async function callOfCompletion(
           SELECT call_id, completions.created_at FROM completions
           CROSS JOIN calls WHERE calls.project_id = completions.project_id AND calls.id = completions.call_id
             AND completions.project_id = ${project} AND completion_id = ${completionId} AND ${isLive(now)}
-          ORDER BY completions.created_at DESC, call_id DESC LIMIT ${mostMatches}
+          ORDER BY completions.created_at DESC, call_id DESC LIMIT ${maxMatches}
         ) AS latest ORDER BY created_at DESC, call_id DESC LIMIT 1`,
   )
   return row && { callId: row.call_id, matches: Number(row.matches) }

@@ -97,13 +97,13 @@ export async function* streamConversation(
   most: number,
   signal: AbortSignal,
 ): AsyncGenerator<ResponseContent> {
-  const one = (condition: Sql) => sql`responses.user_name = ${user_name} AND ${condition} AND ${isLive(now)}`
+  const own = (condition: Sql) => sql`responses.user_name = ${user_name} AND ${condition} AND ${isLive(now)}`
   // SQLite joins in the order of a CROSS JOIN.
   const statement = sql`WITH RECURSIVE chain (id, previous_id, depth) AS (
-      SELECT responses.id, previous_id, 1 FROM responses ${itsCall} WHERE ${one(sql`responses.id = ${id}`)}
+      SELECT responses.id, previous_id, 1 FROM responses ${itsCall} WHERE ${own(sql`responses.id = ${id}`)}
       UNION ALL
       SELECT responses.id, responses.previous_id, chain.depth + 1 FROM chain CROSS JOIN responses ${itsCall}
-      WHERE ${one(sql`responses.id = chain.previous_id AND chain.depth < ${most}`)}
+      WHERE ${own(sql`responses.id = chain.previous_id AND chain.depth < ${most}`)}
     )
     SELECT chain.id, chain.previous_id, responses.project_id, ${contentColumns(db, rawSql(`'{"id":null'`))}
     FROM chain CROSS JOIN responses ${itsTexts}
@@ -134,8 +134,7 @@ const responsesLock = (user: string) => `responses of ${user}`
 const dayInMicroseconds = 86_400_000_000
 
 /** The earlier of two times; null means never. */
-const least = (one: number | null, other: number | null) =>
-  one === null || other === null ? (one ?? other) : Math.min(one, other)
+const least = (a: number | null, b: number | null) => (a === null || b === null ? (a ?? b) : Math.min(a, b))
 
 /**
  * Writes a response and its call, which expire together: at the limit of responses, or when the call would have if that

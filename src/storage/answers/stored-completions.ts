@@ -2,7 +2,7 @@ import { membersOf, objectText } from '../../domain/json/scan.ts'
 import { isLive } from '../calls/calls.ts'
 import { allOf, emptySql, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, LongReader, Reader } from '../transaction.ts'
-import { type CallOfCompletion, mostMatches } from './completions.ts'
+import { type CallOfCompletion, maxMatches } from './completions.ts'
 
 /** A chat completion that is stored whole. An answer that was cut off or failed is a call, but not a completion. */
 export interface StoredCompletion {
@@ -33,7 +33,7 @@ export async function findStoredCompletion(
   const row = await db.get<{ call_id: string; created_at: number; matches: number }>(
     sql`SELECT call_id, created_at, count(*) OVER () AS matches FROM (
           SELECT call_id, completions.created_at FROM ${joined(project, now)} AND completion_id = ${completionId}
-          ORDER BY completions.created_at DESC, call_id DESC LIMIT ${mostMatches}
+          ORDER BY completions.created_at DESC, call_id DESC LIMIT ${maxMatches}
         ) AS latest ORDER BY created_at DESC, call_id DESC LIMIT 1`,
   )
   return row && { callId: row.call_id, createdAt: row.created_at, matches: Number(row.matches) }
@@ -117,8 +117,8 @@ interface MetadataChange {
 }
 
 /** Changes the metadata of the completion and of its call. False if it no longer exists. */
-export const changeCompletionMetadata: Command<MetadataChange, boolean> = async (tx, given) => {
-  const { project_id, call_id, metadata } = given
+export const changeCompletionMetadata: Command<MetadataChange, boolean> = async (tx, update) => {
+  const { project_id, call_id, metadata } = update
   await tx.lock(`completion ${project_id} ${call_id}`)
   const call = await tx.get<{ attributes: string | null }>(
     sql`SELECT attributes FROM calls WHERE project_id = ${project_id} AND id = ${call_id} AND deleted_at IS NULL`,

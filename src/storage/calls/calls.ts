@@ -101,7 +101,7 @@ export function matchingCalls(db: Reader, query: CallsQuery, now: number): Sql {
   return sql`FROM calls${query.source ?? emptySql} WHERE ${allOf([sql`project_id = ${query.projectId}`, isLive(now), ...query.conditions, db.dialect.callsCancellable])}`
 }
 
-function said(db: Reader): Sql {
+function feedbackColumns(db: Reader): Sql {
   const { list, leftOut } = feedbackOfCall(db.dialect)
   return sql`, ${list} AS feedback, ${leftOut} AS feedback_left_out`
 }
@@ -109,7 +109,7 @@ function said(db: Reader): Sql {
 export function selectCalls(db: Reader, query: CallsQuery, columns: CallColumns, now: number): Sql {
   return rowsInOrder(db.dialect, {
     table: 'calls',
-    columns: sql`${selected(db.dialect, columns, now)}${columns.feedback ? said(db) : emptySql}`,
+    columns: sql`${selected(db.dialect, columns, now)}${columns.feedback ? feedbackColumns(db) : emptySql}`,
     matching: matchingCalls(db, query, now),
     order: query.order,
     page: query,

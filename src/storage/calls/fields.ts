@@ -1,6 +1,6 @@
 import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { mostPayloadBytes, payloadOfCall } from '../feedback/feedback.ts'
+import { maxPayloadBytes, payloadOfCall } from '../feedback/feedback.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { FieldReading, FieldResolver } from '../sql/readings.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
@@ -43,11 +43,11 @@ const accepted = [
 
 /**
  * What the fields of a calls query are read from: columns, values inside the JSON, and values derived from the call.
- * `place` is how a refusal names where the field was given.
+ * `requestPath` is how a refusal names where the field was given.
  */
-export function callFields(dialect: Dialect, place: string): FieldResolver {
+export function callFields(dialect: Dialect, requestPath: string): FieldResolver {
   return (field) => {
-    checkPath(field, place)
+    checkPath(field, requestPath)
     const column = columns.get(field)
     if (column) return column
     const payload = payloadReading(field, dialect)
@@ -59,7 +59,7 @@ export function callFields(dialect: Dialect, place: string): FieldResolver {
     } else if (isLarge(document)) {
       return { kind: 'json', column: rawSql(document), path }
     }
-    throw refuse('unknown_field', { field: place, given: JSON.stringify(field), accepted })
+    throw refuse('unknown_field', { field: requestPath, given: JSON.stringify(field), accepted })
   }
 }
 
@@ -71,7 +71,7 @@ function payloadReading(field: string, dialect: Dialect): FieldReading | undefin
   if (match === undefined) return undefined
   const path = rest === undefined ? [] : splitPath(rest)
   const column = payloadOfCall(dialect, type === '*' ? null : type, path)
-  return { kind: 'json', column, path, most: mostPayloadBytes }
+  return { kind: 'json', column, path, most: maxPayloadBytes }
 }
 
 /**
@@ -85,7 +85,7 @@ export function statusOfCall(dialect: Dialect): Sql {
 }
 
 function traceName(dialect: Dialect): Sql {
-  const at = (text: string, part: string) => dialect.position(rawSql(text), rawSql(`'${part}'`))
+  const at = (text: string, sought: string) => dialect.position(rawSql(text), rawSql(`'${sought}'`))
   const tail = `substr(op_name, ${at('op_name', '/op/').text} + 4)`
   const colon = at(tail, ':')
   return sql`coalesce(${rawSql(shownName)}, CASE WHEN ${at('op_name', ':///')} = 0 OR ${at('op_name', '/op/')} = 0 THEN op_name

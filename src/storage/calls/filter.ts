@@ -10,7 +10,7 @@ export interface CallsFilter extends Partial<Record<ListField, readonly string[]
   trace_roots_only?: boolean | null | undefined
 }
 
-const longestList = 1000
+const maxListLength = 1000
 
 /** Members of which an empty list is a condition that nothing meets. */
 export const emptyMatchesNothing: ReadonlySet<ListField> = new Set(['thread_ids', 'turn_ids'])
@@ -42,11 +42,11 @@ export function filterConditions(filter: CallsFilter, dialect: Dialect): Sql[] {
 
 function listGiven(filter: CallsFilter, field: ListField): readonly string[] | undefined {
   const values = filter[field] ?? undefined
-  if (values !== undefined && values.length > longestList) {
+  if (values !== undefined && values.length > maxListLength) {
     throw refuse('invalid_value', {
       field: `filter.${field}`,
       given: `${values.length} entries`,
-      accepted: `at most ${longestList}`,
+      accepted: `at most ${maxListLength}`,
     })
   }
   return values

@@ -107,8 +107,8 @@ function valuesOf({ project_id, id, display_name, start, end }: CallPart): SqlVa
 }
 
 /** Writes parts of calls of one project. */
-export async function mergeIntoCalls(tx: Transaction, parts: readonly CallPart[]): Promise<void> {
-  for (const [kind, list] of Map.groupBy(parts, kindOf)) {
+export async function mergeIntoCalls(tx: Transaction, callParts: readonly CallPart[]): Promise<void> {
+  for (const [kind, list] of Map.groupBy(callParts, kindOf)) {
     for (const statement of statements[kind](list.map(valuesOf))) await tx.run(statement)
   }
 }

@@ -54,7 +54,7 @@ export function callsQueryOf(
     const fields = withQueues(callFields(dialect, 'query'))
     conditions.push(compileCondition(askingForQueues(query), fields, dialect))
   }
-  const sorting = sortingOf(sort, (place) => callFields(dialect, place), dialect)
+  const sorting = sortingOf(sort, (path) => callFields(dialect, path), dialect)
   const last = sort.at(-1)
   const direction =
     last === undefined || (last.field === 'started_at' && last.direction === 'asc') ? 'ASC' : 'DESC'

@@ -18,10 +18,10 @@ import { derivation, nextDerivation, withoutPayload } from './facts.ts'
 import { type CallPart, mergeIntoCalls } from './parts.ts'
 
 /** Writes parts of calls; each call appears once in the list. */
-export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts) => {
-  await lockTrialsOfParts(tx, parts)
+export const upsertCalls: Command<readonly CallPart[], void> = async (tx, callParts) => {
+  await lockTrialsOfParts(tx, callParts)
   const time = clock()
-  const byProject = Map.groupBy(parts, ({ project_id }) => project_id)
+  const byProject = Map.groupBy(callParts, ({ project_id }) => project_id)
   for (const project of [...byProject.keys()].sort()) {
     const own = byProject.get(project) as CallPart[]
     const watched = await findUnendedCalls(

@@ -20,11 +20,11 @@ const ofTheStore = new Set([
 
 /** Plain tables only: what an engine builds behind them, such as a search index, is not copied. */
 const catalogues: Record<Reader['dialect']['engine'], Sql> = {
-  sqlite: sql`SELECT l.name AS "table", c.name AS "column", c.pk AS place
+  sqlite: sql`SELECT l.name AS "table", c.name AS "column", c.pk AS rank
     FROM pragma_table_list l JOIN pragma_table_info(l.name) c
     WHERE l.schema = 'main' AND l.type = 'table' AND l.name NOT LIKE 'sqlite%' ORDER BY l.name, c.cid`,
   postgres: sql`SELECT t.relname AS "table", a.attname AS "column",
-      COALESCE(array_position(CAST(k.indkey AS SMALLINT[]), a.attnum) + 1, 0) AS place
+      COALESCE(array_position(CAST(k.indkey AS SMALLINT[]), a.attnum) + 1, 0) AS rank
     FROM pg_catalog.pg_class t
     JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace AND n.nspname = current_schema()
     JOIN pg_catalog.pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
@@ -33,9 +33,9 @@ const catalogues: Record<Reader['dialect']['engine'], Sql> = {
 }
 
 /** Every table that both records have. Users come first, because their keys refer to them. */
-export async function tablesInBoth(one: Reader, other: Reader): Promise<StoredTable[]> {
+export async function tablesInBoth(source: Reader, other: Reader): Promise<StoredTable[]> {
   const there = new Map((await tablesOf(other)).map((table) => [table.name, table]))
-  const both = (await tablesOf(one)).flatMap((table) => {
+  const both = (await tablesOf(source)).flatMap((table) => {
     const columns = table.columns.filter((column) => there.get(table.name)?.columns.includes(column))
     return columns.length === 0 || ofTheStore.has(table.name) ? [] : [{ ...table, columns }]
   })
@@ -43,14 +43,14 @@ export async function tablesInBoth(one: Reader, other: Reader): Promise<StoredTa
 }
 
 async function tablesOf(db: Reader): Promise<StoredTable[]> {
-  const rows = await db.all<{ table: string; column: string; place: number }>(catalogues[db.dialect.engine])
+  const rows = await db.all<{ table: string; column: string; rank: number }>(catalogues[db.dialect.engine])
   const tables = Map.groupBy(rows, ({ table }) => table)
   return [...tables].map(([name, all]) => ({
     name,
     columns: all.map(({ column }) => column),
     key: all
-      .filter(({ place }) => place > 0)
-      .sort((a, b) => a.place - b.place)
+      .filter(({ rank }) => rank > 0)
+      .sort((a, b) => a.rank - b.rank)
       .map(({ column }) => column),
   }))
 }

@@ -2,7 +2,7 @@
 export const chunkBytes = 1 << 20
 
 /** Below this size, transferring a buffer costs more than copying it. */
-const leastHandedOver = 4096
+const minTransferred = 4096
 
 /**
  * `binaries` collects the buffers of large binary values, which can be transferred to another thread instead of copied.
@@ -17,5 +17,5 @@ export function bytesOfRow(row: unknown, binaries?: ArrayBuffer[]): number {
 }
 
 function isAlone({ byteLength, buffer }: Uint8Array): boolean {
-  return byteLength >= leastHandedOver && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer
+  return byteLength >= minTransferred && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer
 }

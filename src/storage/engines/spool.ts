@@ -7,7 +7,7 @@ import { newId } from '../../domain/ids.ts'
 const most = { total: 1 << 30, perTenant: 256 << 20 }
 
 /** Free space that spooling always leaves on the disk. */
-const leastFree = 1 << 30
+const minFree = 1 << 30
 
 /** A queue of values in a file that is already unlinked, so that nothing remains if the process is killed. */
 export interface Spool {
@@ -34,7 +34,7 @@ export function createSpools(folder: string): { open(tenant: string): Spool } {
 
   async function makeFile(): Promise<FileHandle | undefined> {
     const { bavail, bsize } = await statfs(folder)
-    if (bavail * bsize < leastFree + most.total - total) return undefined
+    if (bavail * bsize < minFree + most.total - total) return undefined
     const path = join(folder, `heddle-spool-${newId()}`)
     const made = await open(path, 'wx+', 0o600)
     await unlink(path)

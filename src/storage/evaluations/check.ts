@@ -27,7 +27,7 @@ interface EvaluationOfProject {
 const trialsAtOnce = 64
 
 /** More problems would only repeat what is wrong. */
-export const mostProblems = 100
+export const maxProblems = 100
 
 /** Calls that may be trials; their op tells which of them are. */
 const maybeTrials = sql`op_name LIKE '%predict%' AND parent_id IS NOT NULL`
@@ -65,7 +65,7 @@ export async function checkEvaluation(
     for (const id of await wrongTrials(db, of, ids, now, rows)) {
       problems.push(`trial ${id} of evaluation ${evaluation} in ${project} does not match its calls`)
     }
-    if (problems.length >= mostProblems) return problems
+    if (problems.length >= maxProblems) return problems
   }
   const [set] = await readSets(db, project, [evaluation])
   const sum = [...rows].reduce((total, row) => sumOfRows(total, numberOfRow(row)), 0n).toString(16)
@@ -86,7 +86,7 @@ async function areColumnsRight(
   signal: AbortSignal,
 ): Promise<boolean> {
   if (set.header === undefined) return set.kept_as !== set.version
-  const kept = await readColumns(db, project, set, signal)
+  const stored = await readColumns(db, project, set, signal)
   const gathered = await gatherColumns(db, project, evaluation, signal)
   const [now] = await readSets(db, project, [evaluation])
   if (now?.version !== set.version) return true
@@ -95,7 +95,7 @@ async function areColumnsRight(
     gathered !== undefined &&
     isDeepStrictEqual(header, JSON.parse(JSON.stringify(gathered.header))) &&
     [...gathered.columns].every(
-      ([name, bytes]) => Buffer.compare(bytes, kept.get(name) ?? new Uint8Array()) === 0,
+      ([name, bytes]) => Buffer.compare(bytes, stored.get(name) ?? new Uint8Array()) === 0,
     )
   )
 }
@@ -144,10 +144,10 @@ async function wrongTrials(
       if (row?.evaluation_id === evaluation && row.row_digest !== '') rows.add(row.row_digest as string)
       if (row === undefined || trial === undefined) return row !== trial && !isPending
       if (isPending) return false
-      const said = storedTrial(project, trial, tableRows)
+      const expected = storedTrial(project, trial, tableRows)
       // A row that was stored after its trial is looked up in its table.
       const isSame = trialColumns.every(
-        (name) => same(row[name], said[name]) || (name === 'brief' && row[name] === null),
+        (name) => same(row[name], expected[name]) || (name === 'brief' && row[name] === null),
       )
       return !isSame || !shapeIsRight(shapes, row, trial.scores)
     })
@@ -171,9 +171,9 @@ function shapeIsRight(
 }
 
 /** One of the engines returns numbers as texts. */
-function same(stored: SqlValue | undefined, said: SqlValue | undefined): boolean {
-  if (stored === said) return true
-  return typeof said === 'number' && stored !== null && Number(stored) === said
+function same(stored: SqlValue | undefined, expected: SqlValue | undefined): boolean {
+  if (stored === expected) return true
+  return typeof expected === 'number' && stored !== null && Number(stored) === expected
 }
 
 /** Discards the derived results of an evaluation and derives them again from the calls. */

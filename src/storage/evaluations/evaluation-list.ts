@@ -66,17 +66,17 @@ export async function sumTrials(
   evaluations: readonly string[],
   signal: AbortSignal,
 ): Promise<TrialSums[]> {
-  const kept: TrialSums[] = []
+  const known: TrialSums[] = []
   const others = new Set(evaluations)
   for (const { evaluation_id, header } of await readSets(db, project, evaluations)) {
     if (header === undefined) continue
     const { shapes, trials, latency, tokens } = header
     const failed = shapes.reduce((sum, shape) => sum + shape.failed, 0)
-    kept.push({ evaluation_id, trials, failed, latency, tokens })
+    known.push({ evaluation_id, trials, failed, latency, tokens })
     others.delete(evaluation_id)
   }
-  if (others.size === 0) return kept
-  return [...kept, ...(await addUp(db, project, [...others], signal))]
+  if (others.size === 0) return known
+  return [...known, ...(await addUp(db, project, [...others], signal))]
 }
 
 function addUp(

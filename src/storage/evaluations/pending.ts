@@ -13,7 +13,7 @@ const idsAtOnce = 200
  * Pending trials of a project: the next query derives them first and must not wait long. A write that leaves more
  * derives the first ones itself.
  */
-const mostPending = 400
+const maxPending = 400
 /**
  * Checking for more costs as much as the number of pending trials, so a write of fewer trials than this checks only at
  * random.
@@ -24,9 +24,9 @@ const lookedAfter = 64
 export const membershipLock = (project: string) => `the trials of ${project}`
 
 /** Called before calls are written: notes the projects of the parts, and where new trials may appear. */
-export async function lockTrialsOfParts(tx: Transaction, parts: readonly CallPart[]): Promise<void> {
+export async function lockTrialsOfParts(tx: Transaction, callParts: readonly CallPart[]): Promise<void> {
   const projects = new Map<string, boolean>()
-  for (const { project_id, start } of parts) {
+  for (const { project_id, start } of callParts) {
     const brings = start !== undefined && start.parent_id != null && isTrialOp(start.op_name)
     projects.set(project_id, brings || projects.get(project_id) === true)
   }
@@ -45,13 +45,13 @@ export function lockTrialsForDeletion(tx: Transaction, project: string): Promise
 export async function markTrialsOfParts(
   tx: Transaction,
   project: string,
-  parts: readonly CallPart[],
+  callParts: readonly CallPart[],
   now: number,
 ): Promise<void> {
   const touched = new Set<string>()
   const asked = new Set<string>()
   const ended: string[] = []
-  for (const { id, start } of parts) {
+  for (const { id, start } of callParts) {
     if (start === undefined) {
       // The call may be a trial itself, or below one.
       asked.add(id)
@@ -63,7 +63,7 @@ export async function markTrialsOfParts(
   }
   if (touched.size === 0 && !(await hasTrials(tx, project))) return
   for (const parent of await parentsOf(tx, project, ended)) asked.add(parent)
-  for (const id of await formerTrials(tx, project, parts)) asked.add(id)
+  for (const id of await formerTrials(tx, project, callParts)) asked.add(id)
   for (const id of touched) asked.delete(id)
   for (const id of await knownTrials(tx, project, [...asked])) touched.add(id)
   await markPending(tx, project, [...touched], now)
@@ -83,11 +83,11 @@ export async function markTrialsOfDeleted(
 
 /** Most projects have no evaluations; this check is all that the feature costs them. */
 async function hasTrials(tx: Transaction, project: string): Promise<boolean> {
-  const one = await tx.get(
+  const found = await tx.get(
     sql`SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM eval_trials WHERE project_id = ${project})
         OR EXISTS (SELECT 1 FROM eval_owed WHERE project_id = ${project})`,
   )
-  return one !== undefined
+  return found !== undefined
 }
 
 async function parentsOf(tx: Transaction, project: string, calls: readonly string[]): Promise<string[]> {
@@ -101,14 +101,14 @@ async function parentsOf(tx: Transaction, project: string, calls: readonly strin
 }
 
 /** The trials that calls which have moved were before, or were below. */
-async function formerTrials(tx: Transaction, project: string, parts: readonly CallPart[]): Promise<string[]> {
+async function formerTrials(tx: Transaction, project: string, calls: readonly CallPart[]): Promise<string[]> {
   const some = await tx.get(
     sql`SELECT id FROM calls WHERE project_id = ${project} AND moved_from IS NOT NULL LIMIT 1`,
   )
   if (some === undefined) return []
   const found = await inSome<{ id: string; moved_from: string }>(
     tx,
-    parts.map(({ id }) => id),
+    calls.map(({ id }) => id),
     sql`SELECT calls.id, moved_from FROM wanted CROSS JOIN calls
         WHERE project_id = ${project} AND calls.id = wanted.id AND moved_from IS NOT NULL`,
   )
@@ -159,11 +159,11 @@ async function markPending(
   const { count } = (await tx.get<{ count: number }>(
     sql`SELECT count(*) AS count FROM eval_owed WHERE project_id = ${project}`,
   )) as { count: number }
-  if (count <= mostPending) return
+  if (count <= maxPending) return
   // The most recent trials are left: their children may not have arrived yet, and they would have to be derived again.
   const first = await tx.all<PendingTrial>(
     sql`SELECT project_id, trial_id, mark FROM eval_owed WHERE project_id = ${project}
-        ORDER BY trial_id, mark LIMIT ${count - mostPending}`,
+        ORDER BY trial_id, mark LIMIT ${count - maxPending}`,
   )
   await settle(tx, project, first, now)
 }

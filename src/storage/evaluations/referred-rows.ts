@@ -12,7 +12,7 @@ export interface ReferredRows {
 }
 
 /** The rows of more projects are not compared; they count as missing. */
-const mostProjects = 100
+const maxProjects = 100
 
 const objectRef = /^[a-z][a-z0-9+.-]*:\/\/\/([^/]+\/[^/]+)\/object\/$/
 
@@ -26,7 +26,7 @@ export async function projectsReferredTo({ db, signal, ...rows }: ReferredRows):
     sql`SELECT DISTINCT substr(example, 1, ${dialect.position(rawSql('example'), object)} + 7) AS start FROM (
         SELECT ${example} AS example FROM eval_trials AS trial
         JOIN calls ON calls.project_id = trial.project_id AND calls.id = trial.trial_id
-        WHERE ${unreadIn(rows, [])} AND ${dialect.cancellable}) AS refs LIMIT ${mostProjects}`,
+        WHERE ${unreadIn(rows, [])} AND ${dialect.cancellable}) AS refs LIMIT ${maxProjects}`,
     signal,
   )
   return [...new Set(found.flatMap(({ start }) => objectRef.exec(start)?.[1] ?? []))].sort()

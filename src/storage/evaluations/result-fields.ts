@@ -3,7 +3,7 @@ import { outputKeys } from '../../domain/evaluations/trial.ts'
 import { type Expression, fieldsOf } from '../../domain/expressions/expression.ts'
 import { splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { compileCondition, mostValues } from '../sql/conditions.ts'
+import { compileCondition, maxValues } from '../sql/conditions.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { FieldReading } from '../sql/readings.ts'
 import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
@@ -28,8 +28,8 @@ export function resultField(field: string): ResultField | undefined {
   return { document, path }
 }
 
-export function fieldRefused(place: string, given: string, accepted: string) {
-  return refuse('invalid_value', { field: place, given: JSON.stringify(given), accepted })
+export function fieldRefused(path: string, value: string, accepted: string) {
+  return refuse('invalid_value', { field: path, given: JSON.stringify(value), accepted })
 }
 
 export const acceptedFields = 'scores.…, inputs.…, outputs.… (of the model), output.… (of the whole trial)'
@@ -114,18 +114,18 @@ export interface ResultsFilter {
 export function rowFiltersOf(filters: readonly ResultsFilter[], sources: FieldSources): RowFilter[] {
   let values = 0
   return filters.map(({ query, evaluation }, index) => {
-    const place = `filters.${index}.query`
+    const path = `filters.${index}.query`
     const resolve = (field: string): FieldReading => {
       if (field === 'row_digest') return { kind: 'text', sql: rawSql('trial.row_digest') }
       const known = resultField(field)
-      if (known === undefined) throw fieldRefused(place, field, `${acceptedFields}, row_digest`)
+      if (known === undefined) throw fieldRefused(path, field, `${acceptedFields}, row_digest`)
       return readingOf(known, sources)
     }
     const condition = compileCondition(query, resolve, sources.dialect)
     values += condition.values.length
-    if (values > mostValues) {
+    if (values > maxValues) {
       const why = `needs, together with those before it, ${values} parameters for values and paths`
-      throw refuse('invalid_expression', { field: place, why, accepted: `at most ${mostValues}` })
+      throw refuse('invalid_expression', { field: path, why, accepted: `at most ${maxValues}` })
     }
     const documents = new Set(fieldsOf(query).map((field) => resultField(field)?.document))
     return { condition, about: aboutOf(documents), evaluation }

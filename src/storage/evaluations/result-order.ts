@@ -147,8 +147,8 @@ function groupedTwice(db: Reader, view: RowsOfView, order: readonly RowOrder[]):
   const inner = order.flatMap((key, i) => {
     if (key.reading.kind !== 'score') return aggregated(key, i)
     const { number, isExact } = key.reading
-    const parts = { sum: sql`sum(${number} * 1.0)`, count: sql`count(${number})` }
-    return named(isExact ? { ...parts, least: sql`min(${number})`, most: sql`max(${number})` } : parts, i)
+    const both = { sum: sql`sum(${number} * 1.0)`, count: sql`count(${number})` }
+    return named(isExact ? { ...both, least: sql`min(${number})`, most: sql`max(${number})` } : both, i)
   })
   const outer = order.map(({ reading, evaluation, difference }, i) => {
     if (reading.kind === 'row') {

@@ -31,7 +31,7 @@ export const ofCall = rawSql(
 )
 
 /** The most evaluations whose rows are merged in order. */
-const mostMerged = 16
+const maxMerged = 16
 
 export function inScope({ project, evaluations }: RowsOfView, evaluation: string | null): Sql {
   const base = sql`trial.project_id = ${project} AND trial.evaluation_id IN (${listOf(evaluations)})`
@@ -96,7 +96,7 @@ export function rowsOf(db: Reader, view: RowsOfView, after: string | null = null
       ? db.dialect.trialsCancellable
       : sql`${db.dialect.trialsCancellable} AND row_digest > ${after}`
   const arms = view.filters.map((filter) => filtered(db, view, filter))
-  const areFew = evaluations.length <= mostMerged
+  const areFew = evaluations.length <= maxMerged
   const ofEach = () =>
     evaluations.map(
       (evaluation) =>

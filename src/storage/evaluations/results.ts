@@ -50,7 +50,7 @@ const rowsAtOnce = 50
 /** Rows of which only the digests are read. */
 const digestsAtOnce = 10_000
 /** Skipping fewer rows than this in the order of digests costs less than reading the columns. */
-const leastSkipped = 500
+const minSkipped = 500
 
 /**
  * Derives what was written or has expired since the last derivation, then opens the results. Everything that can be
@@ -81,7 +81,7 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
   async function openPages(): Promise<EvaluationPages> {
     const trials = pagesOfTrials({ db, rows, order, sets, signal })
     if (!areStored) return trials
-    const isFirst = isPlain && view.offset < leastSkipped && haveSameRows(sets)
+    const isFirst = isPlain && view.offset < minSkipped && haveSameRows(sets)
     const known = isFirst ? wholeSums(view, stored) : undefined
     if (known !== undefined) return { ...trials, sums: async () => known }
     return (await openColumns({ db, view, of: stored, shapes, signal })) ?? trials
@@ -195,14 +195,14 @@ async function withFirstTrials(
     .map(({ evaluation_id, first_row }): [string, string] => [evaluation_id, first_row])
   const pairs = [...new Map(firstRows)]
   if (pairs.length === 0) return []
-  const firsts = await db.all<{ one: string; first_trial: string }>(
-    sql`${wantedPairs(pairs)} SELECT one, (SELECT CAST(started_at AS TEXT) || trial_id FROM eval_trials
-          WHERE project_id = ${project} AND evaluation_id = wanted.one AND row_digest = wanted.other
+  const firsts = await db.all<{ evaluation: string; first_trial: string }>(
+    sql`${wantedPairs(pairs)} SELECT evaluation, (SELECT CAST(started_at AS TEXT) || trial_id FROM eval_trials
+          WHERE project_id = ${project} AND evaluation_id = wanted.evaluation AND row_digest = wanted.row_digest
           ORDER BY started_at, trial_id LIMIT 1) AS first_trial
-        FROM wanted WHERE one IS NOT NULL`,
+        FROM wanted WHERE evaluation IS NOT NULL`,
   )
-  const firstOf = new Map(firsts.map(({ one, first_trial }) => [one, first_trial]))
-  return sums.map((one) => ({ ...one, first_trial: firstOf.get(one.evaluation_id) ?? '' }))
+  const firstOf = new Map(firsts.map(({ evaluation, first_trial }) => [evaluation, first_trial]))
+  return sums.map((sum) => ({ ...sum, first_trial: firstOf.get(sum.evaluation_id) ?? '' }))
 }
 
 function selectShapeless(db: Reader, view: RowsOfView): Sql {
@@ -223,8 +223,8 @@ function selectRoots(db: Reader, project: string, ids: readonly string[], time: 
 
 /** Whether a call of some trial has expired since the trial was derived. */
 async function hasStaleTrials(db: Reader, project: string, now: number): Promise<boolean> {
-  const one = await db.get(
+  const stale = await db.get(
     sql`SELECT trial_id FROM eval_trials WHERE stale_at <= ${now} AND project_id = ${project} ORDER BY stale_at LIMIT 1`,
   )
-  return one !== undefined
+  return stale !== undefined
 }

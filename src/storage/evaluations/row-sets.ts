@@ -99,13 +99,13 @@ async function trialsThere(
   uses: readonly RowUse[],
   most: number,
 ): Promise<Map<string, number>> {
-  const rows = await tx.all<{ one: string; other: string; count: number }>(
-    sql`${wantedPairs(uses.map(({ evaluation, row }) => [evaluation, row]))} SELECT one, other,
+  const rows = await tx.all<{ evaluation: string; row_digest: string; count: number }>(
+    sql`${wantedPairs(uses.map(({ evaluation, row }) => [evaluation, row]))} SELECT evaluation, row_digest,
           (SELECT count(*) FROM (SELECT 1 FROM eval_trials WHERE project_id = ${project}
-            AND evaluation_id = wanted.one AND row_digest = wanted.other LIMIT ${most}) AS there) AS count
-        FROM wanted WHERE one IS NOT NULL`,
+            AND evaluation_id = wanted.evaluation AND row_digest = wanted.row_digest LIMIT ${most}) AS there) AS count
+        FROM wanted WHERE evaluation IS NOT NULL`,
   )
-  return new Map(rows.map(({ one, other, count }) => [keyOf(one, other), count]))
+  return new Map(rows.map(({ evaluation, row_digest, count }) => [keyOf(evaluation, row_digest), count]))
 }
 
 const size = 1n << 128n

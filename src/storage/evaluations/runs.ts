@@ -58,12 +58,12 @@ async function callExists(tx: Transaction, { call, field, now }: NewCall): Promi
   })
 }
 
-function isSameJson(one: string | null, other: string | null): boolean {
-  return one === other || canonicalJson(one ?? 'null') === canonicalJson(other ?? 'null')
+function isSameJson(json: string | null, other: string | null): boolean {
+  return json === other || canonicalJson(json ?? 'null') === canonicalJson(other ?? 'null')
 }
 
-export const addEvaluationRun: Command<NewCall, void> = async (tx, given) => {
-  if (!(await callExists(tx, given))) await upsertCalls(tx, [given.call])
+export const addEvaluationRun: Command<NewCall, void> = async (tx, run) => {
+  if (!(await callExists(tx, run))) await upsertCalls(tx, [run.call])
 }
 
 interface NewPrediction extends NewCall {
@@ -72,9 +72,9 @@ interface NewPrediction extends NewCall {
   run: { id: string; field: string } | null
 }
 
-export const addPrediction: Command<NewPrediction, void> = async (tx, given) => {
-  if (await callExists(tx, given)) return
-  const { call, trial, run, now } = given
+export const addPrediction: Command<NewPrediction, void> = async (tx, newPrediction) => {
+  if (await callExists(tx, newPrediction)) return
+  const { call, trial, run, now } = newPrediction
   if (run) await requireMarked(tx, 'run', call.project_id, run.id, run.field, now)
   await upsertCalls(tx, trial ? [trial, call] : [call])
 }
@@ -105,9 +105,9 @@ interface NewScore extends NewCall, PredictionKey {
 }
 
 /** If the trial is finished, the score is added to it, so that the order of the two makes no difference. */
-export const addScore: Command<NewScore, void> = async (tx, given) => {
-  if (await callExists(tx, given)) return
-  const { call, field, project_id, prediction_id, predictionField, feedback, now } = given
+export const addScore: Command<NewScore, void> = async (tx, newScore) => {
+  if (await callExists(tx, newScore)) return
+  const { call, field, project_id, prediction_id, predictionField, feedback, now } = newScore
   await tx.lock(lockOf('prediction', project_id, prediction_id))
   const prediction = await requireMarked(tx, 'prediction', project_id, prediction_id, predictionField, now)
   await changeScores(tx, project_id, prediction, now, async () => {
@@ -166,18 +166,18 @@ async function lockAll(tx: Transaction, kind: Kind, projectId: string, ids: Iter
 }
 
 /** Deletes each run with everything in it. Returns how many runs were deleted. */
-export const deleteEvaluationRuns: Command<MarkedCalls, number> = async (tx, given) => {
-  await lockAll(tx, 'run', given.project_id, given.ids)
-  const runs = await liveAmong(tx, 'run', given)
-  await deleteCalls(tx, { ...given, ids: runs.map(({ id }) => id) })
+export const deleteEvaluationRuns: Command<MarkedCalls, number> = async (tx, marked) => {
+  await lockAll(tx, 'run', marked.project_id, marked.ids)
+  const runs = await liveAmong(tx, 'run', marked)
+  await deleteCalls(tx, { ...marked, ids: runs.map(({ id }) => id) })
   return runs.length
 }
 
 /** Deleting a prediction also deletes the trial that begins with it. */
-export const deletePredictions: Command<MarkedCalls, number> = async (tx, given) => {
-  const { project_id, now } = given
-  await lockAll(tx, 'prediction', project_id, given.ids)
-  const predictions = await liveAmong(tx, 'prediction', given)
+export const deletePredictions: Command<MarkedCalls, number> = async (tx, marked) => {
+  const { project_id, now } = marked
+  await lockAll(tx, 'prediction', project_id, marked.ids)
+  const predictions = await liveAmong(tx, 'prediction', marked)
   const ids: string[] = []
   for (const prediction of predictions) {
     const trial = await trialOf(tx, project_id, prediction, now)
@@ -188,12 +188,12 @@ export const deletePredictions: Command<MarkedCalls, number> = async (tx, given)
 }
 
 /** Also removes the feedback on the prediction, and the score from a finished trial. */
-export const deleteScores: Command<MarkedCalls, number> = async (tx, given) => {
-  const { project_id, now } = given
+export const deleteScores: Command<MarkedCalls, number> = async (tx, marked) => {
+  const { project_id, now } = marked
   const predictionId = tx.dialect.json(rawSql('calls.attributes'), ['weave', 'prediction_id']).text
   const named = await tx.all<{ id: string; prediction_id: string }>(
     sql`SELECT id, ${predictionId} AS prediction_id FROM calls
-        WHERE project_id = ${project_id} AND id IN (${listOf(given.ids)})`,
+        WHERE project_id = ${project_id} AND id IN (${listOf(marked.ids)})`,
   )
   await lockAll(
     tx,
@@ -201,7 +201,7 @@ export const deleteScores: Command<MarkedCalls, number> = async (tx, given) => {
     project_id,
     named.map(({ prediction_id }) => prediction_id),
   )
-  const live = new Set((await liveAmong(tx, 'score', given)).map(({ id }) => id))
+  const live = new Set((await liveAmong(tx, 'score', marked)).map(({ id }) => id))
   const byPrediction = Map.groupBy(
     named.filter(({ id }) => live.has(id)),
     ({ prediction_id }) => prediction_id,

@@ -15,7 +15,7 @@ interface ScoreReading {
 }
 
 /** With more, reading the scores themselves costs no more. */
-const mostShapes = 100
+const maxShapes = 100
 
 const scores = rawSql('trial.scores')
 
@@ -32,7 +32,7 @@ export function scoreReading(
   path: readonly string[],
   dialect: Dialect,
 ): ScoreReading | undefined {
-  if (shapes.length > mostShapes || path.some(isListIndex)) return undefined
+  if (shapes.length > maxShapes || path.some(isListIndex)) return undefined
   const isSaid = shapes.every(({ shape }) => shape !== noShape)
   const arms: Record<'numbers' | 'truths', Sql[]> = { numbers: [], truths: [] }
   for (const known of shapes) {

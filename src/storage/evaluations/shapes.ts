@@ -9,7 +9,7 @@ export const emptyShape = 0
 export const noShape = -1
 
 /** Shapes of one evaluation: scorers that name their scores after the row would add one for each trial. */
-const mostShapes = 64
+const maxShapes = 64
 
 export interface EvaluationShape {
   shape: number
@@ -38,7 +38,7 @@ export function createShapes(tx: Transaction, project: string) {
     const { count } = (await tx.get<{ count: number }>(
       sql`SELECT count(*) AS count FROM eval_shapes WHERE ${own} AND shape > 0`,
     )) as { count: number }
-    if (count >= mostShapes) return marked(evaluation)
+    if (count >= maxShapes) return marked(evaluation)
     const { shape } = (await tx.get<{ shape: number }>(
       sql`SELECT coalesce(
           (SELECT min(shape) FROM eval_shapes WHERE project_id = ${project} AND digest = ${digest}),

@@ -15,7 +15,7 @@ import { createShapes } from './shapes.ts'
 /** Trials in memory at a time, with the calls below them. */
 const trialsAtOnce = 64
 /** Children of one trial; no harness makes as many, and a request must not read without end. */
-const mostChildren = 1000
+const maxChildren = 1000
 
 export const derivationLock = (project: string) => `the results of ${project}`
 
@@ -172,7 +172,7 @@ export async function readTrials(
   const children = await tx.all<EvaluationCall>(
     sql`SELECT ${small}, summary, ${mentioning('inputs', '"self"', 'inputs')},
           ${mentioning('output', 'score', 'attributes')} FROM calls
-        WHERE project_id = ${project} AND parent_id IN (${listOf(parents)}) AND ${isLive(now)} ORDER BY parent_id LIMIT ${mostChildren * parents.length}`,
+        WHERE project_id = ${project} AND parent_id IN (${listOf(parents)}) AND ${isLive(now)} ORDER BY parent_id LIMIT ${maxChildren * parents.length}`,
   )
   // Not sorted by time in SQL, which would then search all calls of the project in that order.
   children.sort((a, b) => a.started_at - b.started_at || (a.id < b.id ? -1 : 1))

@@ -40,15 +40,15 @@ interface ImportedVersion extends NewObject {
 /**
  * Stores a version that does not exist yet, with its tags and aliases. One that exists or was deleted is left as it is.
  */
-export const importVersion: Command<ImportedVersion, StoredObject | ImportedState> = async (tx, given) => {
-  const { tags, aliases, ...version } = given
+export const importVersion: Command<ImportedVersion, StoredObject | ImportedState> = async (tx, imported) => {
+  const { tags, aliases, ...version } = imported
   const { project_id, object_id, digest } = version
   const known = await readVersion(tx, project_id, { name: object_id, digest })
   if (known !== undefined) return known.deleted_at === null ? 'there' : 'gone'
-  const kept = await keepObject(tx, version)
-  if ('conflict' in kept) return kept
+  const stored = await keepObject(tx, version)
+  if ('conflict' in stored) return stored
   const labelling = { project_id, object_id, version: digest }
   await changeTags(tx, { ...labelling, add: tags, remove: [] })
   await setAliases(tx, { ...labelling, aliases })
-  return kept
+  return stored
 }

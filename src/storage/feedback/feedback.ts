@@ -76,7 +76,7 @@ export function countFeedback(db: Reader, query: FeedbackQuery): Sql {
 }
 
 /** For one payload. The limit applies to the ASCII form that is sent; the stored form is never longer. */
-export const mostPayloadBytes = 1 << 20
+export const maxPayloadBytes = 1 << 20
 
 const ofCall = rawSql('feedback.project_id = calls.project_id AND feedback.call_id = calls.id')
 
@@ -92,7 +92,7 @@ export function payloadOfCall(dialect: Dialect, type: string | null, path: reado
 }
 
 /** Payload bytes shown in the record of one call: the record is one line of text, and a line must be bounded. */
-const mostShownBytes = 16 * 1024 * 1024
+const maxShownBytes = 16 * 1024 * 1024
 
 /**
  * The feedback on a call, oldest first, as the elements of a JSON list, and how many were left out for size. The text
@@ -114,7 +114,7 @@ export function feedbackOfCall(dialect: Dialect): { list: Sql; leftOut: Sql } {
   const size = dialect.bytes(rawSql('feedback.payload'))
   const sized = sql`(SELECT feedback.*, sum(${size}) OVER (ORDER BY feedback.created_at, feedback.id) AS sum_of_bytes
     FROM feedback WHERE ${ofCall}) AS said`
-  const most = rawSql(String(mostShownBytes))
+  const most = rawSql(String(maxShownBytes))
   return {
     list: sql`(SELECT string_agg(${text}, ',' ORDER BY created_at, id) FROM ${sized} WHERE sum_of_bytes <= ${most})`,
     leftOut: sql`(SELECT count(*) FROM ${sized} WHERE sum_of_bytes > ${most})`,

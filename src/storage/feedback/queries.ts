@@ -38,12 +38,12 @@ export function feedbackInView(db: LongReader, view: View, fields: readonly stri
   }
 }
 
-function shownColumn(name: string, place: string, dialect: Dialect): Sql {
-  checkPath(name, place)
+function shownColumn(name: string, requestPath: string, dialect: Dialect): Sql {
+  checkPath(name, requestPath)
   const path = payloadPath(name)
   if (path?.length) return dialect.json(rawSql('payload'), path).text
   const shown = columns.get(name)
-  if (shown === undefined) throw unknownField(place, name, 'count(*)')
+  if (shown === undefined) throw unknownField(requestPath, name, 'count(*)')
   const column = rawSql(shown.column)
   return path === undefined ? column : dialect.stored(column, 'always')
 }
@@ -56,13 +56,13 @@ function queryOf({ project, query, sort, limit, offset }: View, dialect: Dialect
   return { projectId: project, conditions, ...sorting, order: [...start, rawSql('id')], limit, offset }
 }
 
-/** `place` is how a refusal names where the field was given. */
-export function feedbackFields(place: string): FieldResolver {
+/** `requestPath` is how a refusal names where the field was given. */
+export function feedbackFields(requestPath: string): FieldResolver {
   return (field) => {
-    checkPath(field, place)
+    checkPath(field, requestPath)
     const path = payloadPath(field)
     const shown = columns.get(path ? 'payload' : field)
-    if (shown === undefined) throw unknownField(place, field)
+    if (shown === undefined) throw unknownField(requestPath, field)
     const column = rawSql(shown.column)
     if (shown.kind === 'json') return { kind: 'json', column, path: path ?? [] }
     return { kind: shown.kind, sql: column, isAlways: !shown.isOptional }
@@ -75,7 +75,7 @@ function payloadPath(field: string): string[] | undefined {
   return document === 'payload' ? path : undefined
 }
 
-function unknownField(place: string, field: string, ...others: string[]): Refusal {
+function unknownField(requestPath: string, field: string, ...others: string[]): Refusal {
   const accepted = [...shownFeedback.map(({ name }) => name), 'payload.…', ...others].join(', ')
-  return refuse('unknown_field', { field: place, given: JSON.stringify(field), accepted })
+  return refuse('unknown_field', { field: requestPath, given: JSON.stringify(field), accepted })
 }

@@ -22,9 +22,9 @@ export type StoredFeedback = Pick<Feedback, 'id' | 'created_at' | 'payload'>
  * All or nothing. If an id already exists with the same content, it is the same record, so that a client can repeat a
  * request that got no answer. Different content is a conflict.
  */
-export const addFeedback: Command<readonly NewFeedback[], StoredFeedback[]> = async (tx, given) => {
+export const addFeedback: Command<readonly NewFeedback[], StoredFeedback[]> = async (tx, additions) => {
   const byKey = new Map<string, Feedback>()
-  for (const { record, field } of given) {
+  for (const { record, field } of additions) {
     const first = byKey.get(keyOf(record))
     if (first === undefined) byKey.set(keyOf(record), record)
     else if (!isSame(first, record)) throw conflict(record, field, first)
@@ -45,7 +45,7 @@ export const addFeedback: Command<readonly NewFeedback[], StoredFeedback[]> = as
   for (const [project, own] of Map.groupBy(records, ({ project_id }) => project_id)) {
     reportFeedback(tx, project, own)
   }
-  return given.map(({ record, field }) => {
+  return additions.map(({ record, field }) => {
     const stored = known.get(keyOf(record)) ?? (byKey.get(keyOf(record)) as Feedback)
     if (stored !== record && !isSame(stored, record)) throw conflict(record, field, stored)
     return { id: stored.id, created_at: stored.created_at, payload: stored.payload }
@@ -57,9 +57,9 @@ interface FeedbackReplacement extends NewFeedback {
   replaced: string
 }
 
-export const replaceFeedback: Command<FeedbackReplacement, StoredFeedback[]> = async (tx, given) => {
-  await remove(tx, given.record.project_id, given.replaced)
-  return addFeedback(tx, [given])
+export const replaceFeedback: Command<FeedbackReplacement, StoredFeedback[]> = async (tx, replacement) => {
+  await remove(tx, replacement.record.project_id, replacement.replaced)
+  return addFeedback(tx, [replacement])
 }
 
 export const removeFeedback: Command<{ project_id: string; ids: readonly string[] }, void> = async (
@@ -79,8 +79,8 @@ async function remove(tx: Transaction, projectId: string, id: string): Promise<v
 type OfCall = Pick<Feedback, 'call_id'>
 
 /** Feedback on objects names no call. */
-function reportFeedback(tx: Transaction, project: string, said: readonly OfCall[]): void {
-  const ids = said.map(({ call_id }) => call_id).filter((id) => id !== null)
+function reportFeedback(tx: Transaction, project: string, affected: readonly OfCall[]): void {
+  const ids = affected.map(({ call_id }) => call_id).filter((id) => id !== null)
   tx.changed({ project, kind: 'feedback', ids })
 }
 
@@ -96,7 +96,7 @@ async function addNew(tx: Transaction, records: readonly Feedback[]): Promise<Fe
   const rows = records.map((record) => columns.map((column) => record[column]))
   for (const statement of insertFeedback(rows)) {
     const added = await tx.all<Pick<Feedback, 'project_id' | 'id'>>(statement)
-    for (const one of added) left.delete(keyOf(one))
+    for (const row of added) left.delete(keyOf(row))
   }
   return [...left.values()]
 }
@@ -116,9 +116,9 @@ function keyOf({ project_id, id }: Pick<Feedback, 'project_id' | 'id'>): string 
   return `${project_id} ${id}`
 }
 
-function isSame(one: Feedback, other: Feedback): boolean {
-  if (contentColumns.some((column) => one[column] !== other[column])) return false
-  return one.payload === other.payload || exactJson(one.payload) === exactJson(other.payload)
+function isSame(record: Feedback, other: Feedback): boolean {
+  if (contentColumns.some((column) => record[column] !== other[column])) return false
+  return record.payload === other.payload || exactJson(record.payload) === exactJson(other.payload)
 }
 
 /** The user can be named: whoever may write to the project may also read who wrote what in it. */

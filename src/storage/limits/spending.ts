@@ -42,8 +42,8 @@ const forgottenAfter = 3_600_000_000
 /** Adds what this server has counted to the shared totals. */
 export const shareSpending: Command<ShareSpending, SharedSpending[]> = async (tx, { holder, users, now }) => {
   const shared: SharedSpending[] = []
-  for (const given of users.toSorted((a, b) => (a.user < b.user ? -1 : 1))) {
-    const { user, running } = given
+  for (const spender of users.toSorted((a, b) => (a.user < b.user ? -1 : 1))) {
+    const { user, running } = spender
     await tx.lock(`spending ${user}`)
     const row = await tx.get<{ requests: number; tokens: number; at: number }>(
       sql`SELECT requests, tokens, at FROM spending WHERE user_name = ${user}`,
@@ -55,8 +55,8 @@ export const shareSpending: Command<ShareSpending, SharedSpending[]> = async (tx
       const since = { amount: before ?? 0, perMinute, at: (row?.at ?? at) / 1_000 }
       return currentlySpent(since, perMinute, at / 1_000) + more
     }
-    const requests = amountOf(row?.requests, given.requests)
-    const tokens = amountOf(row?.tokens, given.tokens)
+    const requests = amountOf(row?.requests, spender.requests)
+    const tokens = amountOf(row?.tokens, spender.tokens)
     await tx.run(
       sql`INSERT INTO spending (user_name, requests, tokens, at) VALUES (${user}, ${requests}, ${tokens}, ${at})
           ON CONFLICT (user_name) DO UPDATE SET requests = excluded.requests, tokens = excluded.tokens, at = excluded.at`,

@@ -48,17 +48,17 @@ const oneOf = (key: MonitorKey, { call_id, scorer }: Pick<TakenJudgement, 'call_
   sql`${ofMonitor(key)} AND call_id = ${call_id} AND scorer = ${scorer} AND state = 'pending'`
 
 /** Takes judgements that no process has, or whose holder has not renewed them in time; oldest first. */
-export const takeJudgements: Command<TakeJudgements, TakenJudgement[]> = async (tx, given) => {
-  const { holder, kind, except, limit, now, until } = given
+export const takeJudgements: Command<TakeJudgements, TakenJudgement[]> = async (tx, request) => {
+  const { holder, kind, except, limit, now, until } = request
   const others = except.length === 0 ? emptySql : sql` AND scorer NOT IN (${listOf(except)})`
-  await tx.lock(monitorLock(given))
+  await tx.lock(monitorLock(request))
   const taken = await tx.all<TakenJudgement>(
-    sql`SELECT call_id, scorer, attempts FROM judgements WHERE ${ofMonitor(given)} AND state = 'pending' AND kind = ${kind}
+    sql`SELECT call_id, scorer, attempts FROM judgements WHERE ${ofMonitor(request)} AND state = 'pending' AND kind = ${kind}
         AND due_at <= ${now} AND (taken_until IS NULL OR taken_until <= ${now})${others} ORDER BY due_at LIMIT ${limit}`,
   )
-  for (const one of taken) {
+  for (const judgement of taken) {
     await tx.run(
-      sql`UPDATE judgements SET taken_by = ${holder}, taken_until = ${until} WHERE ${oneOf(given, one)}`,
+      sql`UPDATE judgements SET taken_by = ${holder}, taken_until = ${until} WHERE ${oneOf(request, judgement)}`,
     )
   }
   return taken
@@ -71,11 +71,11 @@ interface RenewJudgements extends MonitorKey {
 }
 
 /** Extends the hold on judgements while a slow model is at work, because the process that asks it is still alive. */
-export const renewJudgements: Command<RenewJudgements, void> = async (tx, given) => {
-  await tx.lock(monitorLock(given))
-  for (const one of given.judgements) {
+export const renewJudgements: Command<RenewJudgements, void> = async (tx, renewal) => {
+  await tx.lock(monitorLock(renewal))
+  for (const judgement of renewal.judgements) {
     await tx.run(
-      sql`UPDATE judgements SET taken_until = ${given.until} WHERE ${oneOf(given, one)} AND taken_by = ${given.holder}`,
+      sql`UPDATE judgements SET taken_until = ${renewal.until} WHERE ${oneOf(renewal, judgement)} AND taken_by = ${renewal.holder}`,
     )
   }
 }
@@ -110,35 +110,35 @@ interface SettleJudgements extends MonitorKey {
  * Stores the score, the judge's call and the new state in one transaction, and only for the process that holds the
  * judgement. A process that is too late, or whose monitor is gone, writes nothing.
  */
-export const settleJudgements: Command<SettleJudgements, void> = async (tx, given) => {
-  await tx.lock(monitorLock(given))
-  const monitor = await findMonitor(tx, given)
+export const settleJudgements: Command<SettleJudgements, void> = async (tx, settlement) => {
+  await tx.lock(monitorLock(settlement))
+  const monitor = await findMonitor(tx, settlement)
   if (monitor === undefined) return
   let tokens = 0
-  for (const one of given.judgements) {
-    const isOurs = sql`${oneOf(given, one)} AND taken_by = ${given.holder}`
+  for (const judgement of settlement.judgements) {
+    const isOurs = sql`${oneOf(settlement, judgement)} AND taken_by = ${settlement.holder}`
     if ((await tx.get(sql`SELECT 1 AS one FROM judgements WHERE ${isOurs}`)) === undefined) continue
-    if (one.state === 'other') {
+    if (judgement.state === 'other') {
       await tx.run(sql`DELETE FROM judgements WHERE ${isOurs}`)
       continue
     }
-    if (one.call) await upsertCalls(tx, [one.call])
-    const { state, reason, detail } = one.feedback
-      ? await addFeedbackIfLive(tx, one, one.feedback, given.now)
-      : one
-    tokens += one.tokens ?? 0
+    if (judgement.call) await upsertCalls(tx, [judgement.call])
+    const { state, reason, detail } = judgement.feedback
+      ? await addFeedbackIfLive(tx, judgement, judgement.feedback, settlement.now)
+      : judgement
+    tokens += judgement.tokens ?? 0
     const isOver = state !== 'pending'
     await tx.run(
       sql`UPDATE judgements SET state = ${state}, reason = ${reason ?? null}, detail = ${detail ?? null},
-          due_at = ${one.due_at ?? given.now}, attempts = attempts + ${one.wasTried ? 1 : 0}, tokens = tokens + ${one.tokens ?? 0},
-          ended_at = ${isOver ? given.now : null}, feedback_id = ${one.feedback?.id ?? one.feedback_id ?? null},
+          due_at = ${judgement.due_at ?? settlement.now}, attempts = attempts + ${judgement.wasTried ? 1 : 0}, tokens = tokens + ${judgement.tokens ?? 0},
+          ended_at = ${isOver ? settlement.now : null}, feedback_id = ${judgement.feedback?.id ?? judgement.feedback_id ?? null},
           taken_by = NULL, taken_until = NULL WHERE ${isOurs}`,
     )
   }
-  if (tokens > 0) await addTokens(tx, given, tokens)
-  if (given.waits !== undefined && given.waits !== monitor.waits) {
+  if (tokens > 0) await addTokens(tx, settlement, tokens)
+  if (settlement.waits !== undefined && settlement.waits !== monitor.waits) {
     await tx.run(
-      sql`UPDATE monitors SET waits = ${given.waits} WHERE project_id = ${given.project_id} AND id = ${given.monitor_id}`,
+      sql`UPDATE monitors SET waits = ${settlement.waits} WHERE project_id = ${settlement.project_id} AND id = ${settlement.monitor_id}`,
     )
   }
 }

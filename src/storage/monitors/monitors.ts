@@ -103,7 +103,7 @@ export function streamMonitors(
 const insertMonitor = insertInto('monitors', columns)
 
 export const addMonitor: Command<Monitor, void> = async (tx, monitor) => {
-  for (const one of insertMonitor([columns.map((column) => monitor[column])])) await tx.run(one)
+  for (const statement of insertMonitor([columns.map((column) => monitor[column])])) await tx.run(statement)
 }
 
 export interface MonitorChange extends MonitorKey {

@@ -37,10 +37,10 @@ const insertAgain = insertInto(
 export async function noteJudgements(
   tx: Transaction,
   project: string,
-  parts: readonly CallPart[],
+  callParts: readonly CallPart[],
   now: number,
 ): Promise<void> {
-  const ended = parts.filter(({ start, end }) => end !== undefined && start?.op_name !== judgeOp)
+  const ended = callParts.filter(({ start, end }) => end !== undefined && start?.op_name !== judgeOp)
   if (ended.length === 0) return
   const monitors = await tx.all<Pick<Monitor, 'id' | 'scorers' | 'sampling_rate'>>(
     sql`SELECT id, scorers, sampling_rate FROM monitors WHERE project_id = ${project} AND active = 1`,
@@ -87,7 +87,7 @@ async function insert(
       0,
     ]),
   )
-  for (const one of statement(rows)) await tx.run(one)
+  for (const insertion of statement(rows)) await tx.run(insertion)
 }
 
 /** Called when calls of a project are removed for good. */

@@ -102,7 +102,7 @@ export const addMonitorRun: Command<MonitorRun, void> = async (tx, run) => {
       run: JSON.stringify(other.id),
     })
   }
-  for (const one of insertRun([columns.map((column) => run[column])])) await tx.run(one)
+  for (const statement of insertRun([columns.map((column) => run[column])])) await tx.run(statement)
 }
 
 interface RunStep extends RunKey {
@@ -135,26 +135,26 @@ export const stepMonitorRun: Command<RunStep, void> = async (tx, step) => {
 }
 
 /** A run is done when its last call has been judged. */
-export const endMonitorRun: Command<RunKey & { now: number }, void> = async (tx, given) => {
-  await tx.lock(monitorLock(given))
-  const run = await goingRun(tx, given)
+export const endMonitorRun: Command<RunKey & { now: number }, void> = async (tx, key) => {
+  await tx.lock(monitorLock(key))
+  const run = await goingRun(tx, key)
   if (run === undefined || run.state !== 'judging') return
-  const isGone = (await findMonitor(tx, given)) === undefined
+  const isGone = (await findMonitor(tx, key)) === undefined
   if (!isGone && (await countsOfRun(tx, run)).pending > 0) return
-  await end(tx, given, run, isGone ? 'cancelled' : 'done', given.now)
+  await end(tx, key, run, isGone ? 'cancelled' : 'done', key.now)
 }
 
 /** Scores stay, and nothing more is judged. A run that is over is left as it is. */
-export const cancelMonitorRun: Command<RunKey & { now: number }, void> = async (tx, given) => {
-  await tx.lock(monitorLock(given))
-  await requireRun(tx, given)
-  const run = await goingRun(tx, given)
+export const cancelMonitorRun: Command<RunKey & { now: number }, void> = async (tx, key) => {
+  await tx.lock(monitorLock(key))
+  await requireRun(tx, key)
+  const run = await goingRun(tx, key)
   if (run === undefined) return
   await tx.run(
-    sql`DELETE FROM judgements WHERE project_id = ${given.project_id} AND run_id = ${given.run_id} AND run_id <> ''
+    sql`DELETE FROM judgements WHERE project_id = ${key.project_id} AND run_id = ${key.run_id} AND run_id <> ''
         AND state = 'pending'`,
   )
-  await end(tx, given, run, 'cancelled', given.now)
+  await end(tx, key, run, 'cancelled', key.now)
 }
 
 function goingRun(tx: Transaction, key: RunKey): Promise<MonitorRun | undefined> {

@@ -142,8 +142,8 @@ export async function classOfName(
  * version is restored with its number. Times increase with the numbers, even if a clock or a lock was late. Everything
  * is looked up by an index, so the cost does not depend on how many versions the name has.
  */
-export const keepObject: Command<NewObject, StoredObject> = async (tx, given) => {
-  const { project_id, object_id, digest, base_object_class } = given
+export const keepObject: Command<NewObject, StoredObject> = async (tx, object) => {
+  const { project_id, object_id, digest, base_object_class } = object
   await tx.lock(objectLock(project_id, object_id))
   const of = sql`project_id = ${project_id} AND object_id = ${object_id}`
   if (base_object_class !== null) {
@@ -163,7 +163,7 @@ export const keepObject: Command<NewObject, StoredObject> = async (tx, given) =>
     const value =
       known.deleted_at === null
         ? rawSql('')
-        : sql`, deleted_at = NULL, val = ${given.val}, size = ${given.size}`
+        : sql`, deleted_at = NULL, val = ${object.val}, size = ${object.size}`
     await tx.run(
       sql`UPDATE objects SET is_latest = 1, recency = ${recency}${value} WHERE ${of} AND digest = ${digest}`,
     )
@@ -173,12 +173,12 @@ export const keepObject: Command<NewObject, StoredObject> = async (tx, given) =>
     sql`SELECT version_index, created_at FROM objects WHERE ${of} ORDER BY version_index DESC LIMIT 1`,
   )
   const version = last === undefined ? 0 : last.version_index + 1
-  const created = last === undefined ? given.now : Math.max(given.now, last.created_at + 1)
+  const created = last === undefined ? object.now : Math.max(object.now, last.created_at + 1)
   await tx.run(
     sql`INSERT INTO objects (project_id, object_id, digest, version_index, recency, is_latest, kind, base_object_class,
           leaf_object_class, val, size, user_id, created_at)
-        VALUES (${project_id}, ${object_id}, ${digest}, ${version}, ${recency}, 1, ${given.kind}, ${base_object_class},
-          ${given.leaf_object_class}, ${given.val}, ${given.size}, ${given.user_id}, ${created})`,
+        VALUES (${project_id}, ${object_id}, ${digest}, ${version}, ${recency}, 1, ${object.kind}, ${base_object_class},
+          ${object.leaf_object_class}, ${object.val}, ${object.size}, ${object.user_id}, ${created})`,
   )
   return { version_index: version }
 }
@@ -211,8 +211,8 @@ interface ObjectDeletion {
 /** `missing` names a version that does not exist; nothing is deleted then. */
 type DeletedObjects = { deleted: number } | { missing: string }
 
-export const deleteObjects: Command<ObjectDeletion, DeletedObjects> = async (tx, given) => {
-  const { project_id, object_id, only, versions, now } = given
+export const deleteObjects: Command<ObjectDeletion, DeletedObjects> = async (tx, deletion) => {
+  const { project_id, object_id, only, versions, now } = deletion
   await tx.lock(objectLock(project_id, object_id))
   const of = sql`project_id = ${project_id} AND object_id = ${object_id}`
   const digests = new Set<string>()

@@ -71,9 +71,9 @@ interface TableEntries {
  * A range of the entries of a table. The table's digest determines them, so storing the same range again changes
  * nothing.
  */
-export const keepEntries: Command<TableEntries, void> = async (tx, part) => {
-  const { project_id, table_digest, row_digests } = part
-  const entries = row_digests.map((digest, index) => [project_id, table_digest, part.from + index, digest])
+export const keepEntries: Command<TableEntries, void> = async (tx, batch) => {
+  const { project_id, table_digest, row_digests } = batch
+  const entries = row_digests.map((digest, index) => [project_id, table_digest, batch.from + index, digest])
   for (const statement of insertEntries(entries)) await tx.run(statement)
 }
 
@@ -124,13 +124,13 @@ export function streamRows(db: LongReader, view: RowsView, signal: AbortSignal):
   return db.stream<RowOfTable>(statement, { signal })
 }
 
-function rowField(place: string) {
+function rowField(requestPath: string) {
   return (field: string): FieldReading => {
-    checkPath(field, place)
+    checkPath(field, requestPath)
     const path = splitPath(field)
     if (!path.includes('')) return { kind: 'json', column: rawSql('table_rows.val'), path }
-    const given = `${JSON.stringify(field)} has an empty step`
-    throw refuse('invalid_value', { field: place, given, accepted: 'a path such as a.b' })
+    const fault = `${JSON.stringify(field)} has an empty step`
+    throw refuse('invalid_value', { field: requestPath, given: fault, accepted: 'a path such as a.b' })
   }
 }
 

@@ -52,8 +52,8 @@ export async function hasProject(db: Reader, project: string): Promise<boolean> 
 }
 
 /** From here on the project is being deleted, even if the client disconnects. False if there is no such project. */
-export const beginProjectDeletion: Command<OfProject & { by?: Actor }, boolean> = async (tx, given) => {
-  const { project_id, now, by } = given
+export const beginProjectDeletion: Command<OfProject & { by?: Actor }, boolean> = async (tx, request) => {
+  const { project_id, now, by } = request
   await tx.lock(projectLock(project_id))
   if (!(await hasProject(tx, project_id))) return false
   if (await findDeletion(tx, project_id)) return true
@@ -74,8 +74,8 @@ interface DeletionStep {
 }
 
 /** Takes one step. Undefined if the project is not being deleted, because another process took the last step. */
-export const deleteSomeOfProject: Command<OfProject, DeletionStep | undefined> = async (tx, given) => {
-  const { project_id, now } = given
+export const deleteSomeOfProject: Command<OfProject, DeletionStep | undefined> = async (tx, request) => {
+  const { project_id, now } = request
   await tx.lock(projectLock(project_id))
   const deletion = await findDeletion(tx, project_id)
   return deletion && takeStep(tx, { project_id, now }, { ...deletion, touched_at: now })

@@ -20,7 +20,7 @@ interface Range {
 const lastName = '\u{10ffff}'
 
 /** By bytes, as both engines compare them. */
-const inOrder = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other))
+const inOrder = (a: string, other: string) => Buffer.compare(Buffer.from(a), Buffer.from(other))
 
 /** The projects of these entities; null means all. */
 function rangesOf(entities: readonly string[] | null): Range[] {

@@ -162,15 +162,15 @@ interface AddedCalls {
 }
 
 /** Adds all of the calls that can be added. */
-export const addCallsToQueue: Command<CallsToAdd, AddedCalls> = async (tx, given) => {
-  await tx.lock(queueLock(given))
-  await requireQueue(tx, given)
-  const known = await queuedAmong(tx, given)
-  const fresh = given.calls.filter(({ call_id }) => !known.has(call_id))
-  const live = await liveAmong(tx, given, fresh)
+export const addCallsToQueue: Command<CallsToAdd, AddedCalls> = async (tx, addition) => {
+  await tx.lock(queueLock(addition))
+  await requireQueue(tx, addition)
+  const known = await queuedAmong(tx, addition)
+  const fresh = addition.calls.filter(({ call_id }) => !known.has(call_id))
+  const live = await liveAmong(tx, addition, fresh)
   const taken = fresh.filter(({ call_id }) => live.has(call_id))
-  let position = await lastPosition(tx, given)
-  const { project_id, queue_id, display_fields, now, added_by, rule_id = null } = given
+  let position = await lastPosition(tx, addition)
+  const { project_id, queue_id, display_fields, now, added_by, rule_id = null } = addition
   const rows = taken.map(({ item_id, call_id }): SqlValue[] => {
     const { op_name, trace_id, started_at, ended_at } = live.get(call_id) as LiveCall
     const call = [call_id, op_name, trace_id, started_at, ended_at]
@@ -196,11 +196,11 @@ function* idsOf(calls: CallsToAdd['calls']): Generator<Sql> {
   for (const some of batchesOf(calls, 100)) yield listOf(some.map(({ call_id }) => call_id))
 }
 
-async function queuedAmong(tx: Transaction, given: CallsToAdd): Promise<Set<string>> {
+async function queuedAmong(tx: Transaction, addition: CallsToAdd): Promise<Set<string>> {
   const found = new Set<string>()
-  for (const ids of idsOf(given.calls)) {
+  for (const ids of idsOf(addition.calls)) {
     const rows = await tx.all<{ call_id: string }>(
-      sql`SELECT item.call_id FROM annotation_queue_items AS item WHERE ${ofQueue(given)} AND item.call_id IN (${ids})`,
+      sql`SELECT item.call_id FROM annotation_queue_items AS item WHERE ${ofQueue(addition)} AND item.call_id IN (${ids})`,
     )
     for (const { call_id } of rows) found.add(call_id)
   }

@@ -18,40 +18,40 @@ interface Progress extends QueueKey {
  * Sets an annotator's state of an item. The item shows the state that was set last; the lock decides the order.
  * `in_progress` takes or renews the lease unless another annotator holds it, and finishing releases it.
  */
-export const setProgress: Command<Progress, SeenItem> = async (tx, given) => {
-  const item = await lockItem(tx, given)
+export const setProgress: Command<Progress, SeenItem> = async (tx, progress) => {
+  const item = await lockItem(tx, progress)
   const from = item.own_state ?? 'unstarted'
   const accepted = statesAfter(from)
-  if (!accepted.includes(given.state)) {
+  if (!accepted.includes(progress.state)) {
     throw refuse('annotation_state_conflict', {
       field: 'annotation_state',
-      given: given.state,
+      given: progress.state,
       state: from,
       accepted: accepted.join(', '),
     })
   }
-  const { leased_by, leased_until } = leaseAfter(item, given)
-  if (from === given.state && leased_until === item.leased_until) return item
-  if (from === given.state) {
+  const { leased_by, leased_until } = leaseAfter(item, progress)
+  if (from === progress.state && leased_until === item.leased_until) return item
+  if (from === progress.state) {
     await setLease(tx, item, { leased_by, leased_until })
   } else {
-    await changeState(tx, given, { leased_by, leased_until }, isFinished(given.state) ? 1 : 0)
+    await changeState(tx, progress, { leased_by, leased_until }, isFinished(progress.state) ? 1 : 0)
   }
-  return (await findItem(tx, given, given.item_id, given.annotator)) as SeenItem
+  return (await findItem(tx, progress, progress.item_id, progress.annotator)) as SeenItem
 }
 
 type ItemOf = QueueKey & { item_id: string; annotator: string }
 
 /** The item, which nothing else changes until the end of the transaction. */
-async function lockItem(tx: Transaction, given: ItemOf): Promise<SeenItem> {
-  await tx.lock(queueLock(given))
-  await requireQueue(tx, given)
-  const item = await findItem(tx, given, given.item_id, given.annotator)
+async function lockItem(tx: Transaction, key: ItemOf): Promise<SeenItem> {
+  await tx.lock(queueLock(key))
+  await requireQueue(tx, key)
+  const item = await findItem(tx, key, key.item_id, key.annotator)
   if (item !== undefined) return item
   throw refuse('queue_item_not_found', {
     field: 'item_id',
-    item: JSON.stringify(given.item_id),
-    queue: JSON.stringify(given.queue_id),
+    item: JSON.stringify(key.item_id),
+    queue: JSON.stringify(key.queue_id),
   })
 }
 
@@ -84,31 +84,31 @@ async function changeState(
 /**
  * Undoes that the annotator has finished an item: it is in progress again, and leased to the annotator if it is free.
  */
-export const reopenItem: Command<Omit<Progress, 'state'>, SeenItem> = async (tx, given) => {
-  const item = await lockItem(tx, given)
+export const reopenItem: Command<Omit<Progress, 'state'>, SeenItem> = async (tx, progress) => {
+  const item = await lockItem(tx, progress)
   if (item.own_state === null || !isFinished(item.own_state)) return item
-  const begun = { ...given, state: 'in_progress' as const }
+  const begun = { ...progress, state: 'in_progress' as const }
   await changeState(tx, begun, leaseAfter(item, begun), -1)
-  return (await findItem(tx, given, given.item_id, given.annotator)) as SeenItem
+  return (await findItem(tx, progress, progress.item_id, progress.annotator)) as SeenItem
 }
 
 /** If another annotator holds the lease, nothing changes. */
-export const releaseItem: Command<ItemOf, SeenItem> = async (tx, given) => {
-  const item = await lockItem(tx, given)
-  if (item.leased_by !== given.annotator) return item
+export const releaseItem: Command<ItemOf, SeenItem> = async (tx, key) => {
+  const item = await lockItem(tx, key)
+  if (item.leased_by !== key.annotator) return item
   const none = { leased_by: null, leased_until: null }
   await setLease(tx, item, none)
   return { ...item, ...none }
 }
 
 /** Items are never removed, and an annotator's finished items are counted, so comparing the two numbers is enough. */
-async function hasFinishedAll(tx: Transaction, given: NextItem): Promise<boolean> {
-  const { project_id, queue_id, annotator } = given
+async function hasFinishedAll(tx: Transaction, request: NextItem): Promise<boolean> {
+  const { project_id, queue_id, annotator } = request
   const finished = await tx.get<{ items: number }>(
     sql`SELECT items FROM annotation_finished
         WHERE project_id = ${project_id} AND queue_id = ${queue_id} AND annotator = ${annotator}`,
   )
-  return finished !== undefined && finished.items >= (await lastPosition(tx, given))
+  return finished !== undefined && finished.items >= (await lastPosition(tx, request))
 }
 
 interface Lease {
@@ -160,29 +160,29 @@ export interface AssignedItem {
  * after a lost answer gives the same item. Then one that the annotator has begun. Then the item that the fewest
  * annotators have finished, in the queue's order.
  */
-export const takeNextItem: Command<NextItem, AssignedItem> = async (tx, given) => {
-  const { annotator, now } = given
-  await tx.lock(queueLock(given))
-  await requireQueue(tx, given)
+export const takeNextItem: Command<NextItem, AssignedItem> = async (tx, request) => {
+  const { annotator, now } = request
+  await tx.lock(queueLock(request))
+  await requireQueue(tx, request)
   // An annotator who is done asks repeatedly for more, and without this every item would be read to find none.
-  if (await hasFinishedAll(tx, given)) return { item: null, leased: 0 }
-  const here = ofQueue(given)
+  if (await hasFinishedAll(tx, request)) return { item: null, leased: 0 }
+  const here = ofQueue(request)
   const mine = sql`item.leased_by = ${annotator}`
   const live = sql`item.leased_until > ${now}`
   const free = sql`(item.leased_by IS NULL OR item.leased_by = ${annotator} OR item.leased_until <= ${now})`
-  const named = openTo(given, unindexed)
-  const others = given.except?.length ? [sql`item.id NOT IN (${listOf(given.except)})`] : []
+  const named = openTo(request, unindexed)
+  const others = request.except?.length ? [sql`item.id NOT IN (${listOf(request.except)})`] : []
   const byPosition = unindexed('item.position')
   const item =
     (await firstItem(tx, annotator, [here, mine, live, ...named, ...others], byPosition)) ??
-    (await firstItem(tx, annotator, [begunBy(given), free, ...named, ...others], byPosition)) ??
+    (await firstItem(tx, annotator, [begunBy(request), free, ...named, ...others], byPosition)) ??
     (await firstItem(
       tx,
       annotator,
-      [here, free, ...openTo(given, rawSql), ...others],
+      [here, free, ...openTo(request, rawSql), ...others],
       rawSql('item.finished_by, item.position'),
     ))
-  const lease = { leased_by: annotator, leased_until: now + given.lease }
+  const lease = { leased_by: annotator, leased_until: now + request.lease }
   if (item !== undefined) await setLease(tx, item, lease)
   const leasedToOthers = [
     here,
@@ -206,10 +206,10 @@ function unindexed(column: string): Sql {
 }
 
 /** Not finished by this annotator, nor by the required number of annotators. */
-function openTo(given: NextItem, read: (column: string) => Sql): Sql[] {
+function openTo(request: NextItem, read: (column: string) => Sql): Sql[] {
   return [
-    sql`${read('item.finished_by')} < ${given.annotators}`,
-    sql`coalesce(${ownState(given.annotator)}, 'unstarted') IN ('unstarted', 'in_progress')`,
+    sql`${read('item.finished_by')} < ${request.annotators}`,
+    sql`coalesce(${ownState(request.annotator)}, 'unstarted') IN ('unstarted', 'in_progress')`,
   ]
 }
 

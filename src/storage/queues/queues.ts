@@ -125,10 +125,10 @@ export const changeQueue: Command<QueueChange, Queue> = async (tx, change) => {
 }
 
 /** Returns the queue as it was, with the time of deletion. Its items stay; its rules are removed. */
-export const deleteQueue: Command<QueueKey & { now: number }, Queue> = async (tx, given) => {
-  await tx.lock(rulesLock(given.project_id))
-  await tx.lock(queueLock(given))
-  const queue = await requireQueue(tx, given)
+export const deleteQueue: Command<QueueKey & { now: number }, Queue> = async (tx, deletion) => {
+  await tx.lock(rulesLock(deletion.project_id))
+  await tx.lock(queueLock(deletion))
+  const queue = await requireQueue(tx, deletion)
   const itsRules = sql`SELECT id FROM annotation_rules WHERE project_id = ${queue.project_id} AND queue_id = ${queue.id}`
   await tx.run(
     sql`DELETE FROM annotation_rule_scores WHERE project_id = ${queue.project_id} AND rule_id IN (${itsRules})`,
@@ -137,9 +137,9 @@ export const deleteQueue: Command<QueueKey & { now: number }, Queue> = async (tx
     sql`DELETE FROM annotation_rules WHERE project_id = ${queue.project_id} AND queue_id = ${queue.id}`,
   )
   await tx.run(
-    sql`UPDATE annotation_queues SET deleted_at = ${given.now} WHERE project_id = ${queue.project_id} AND id = ${queue.id}`,
+    sql`UPDATE annotation_queues SET deleted_at = ${deletion.now} WHERE project_id = ${queue.project_id} AND id = ${queue.id}`,
   )
-  return { ...queue, deleted_at: given.now }
+  return { ...queue, deleted_at: deletion.now }
 }
 
 /** The number of items of a queue in a state; with an annotator, in that annotator's own state. */

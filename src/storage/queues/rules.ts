@@ -27,7 +27,7 @@ export interface RuleKey extends QueueKey {
 }
 
 /** Rules of a project: every call that ends in it is checked against each of them. */
-const mostRules = 50
+const maxRules = 50
 
 function shownColumns({ dialect }: Reader): Sql {
   const stored = (name: string) => sql`${dialect.stored(rawSql(name))} AS ${rawSql(name)}`
@@ -53,8 +53,8 @@ export const addQueueRule: Command<QueueRule, void> = async (tx, rule) => {
   const held = await tx.get<{ rules: number }>(
     sql`SELECT count(*) AS rules FROM annotation_rules WHERE project_id = ${project_id}`,
   )
-  if (held !== undefined && held.rules >= mostRules) {
-    throw refuse('too_many_queue_rules', { project: JSON.stringify(project_id), limit: mostRules })
+  if (held !== undefined && held.rules >= maxRules) {
+    throw refuse('too_many_queue_rules', { project: JSON.stringify(project_id), limit: maxRules })
   }
   await tx.run(
     sql`INSERT INTO annotation_rules (project_id, id, queue_id, pick, filter, display_fields, paused, created_at, created_by, updated_at)

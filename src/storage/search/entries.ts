@@ -139,20 +139,20 @@ const postgres: Entries = {
  * (https://www.postgresql.org/docs/current/textsearch-limitations.html).
  */
 const lastPosition = 16_383
-const mostPositions = 255
+const maxPositions = 255
 
 /** Built by hand: PostgreSQL's parser finds addresses, numbers and tags where SQLite finds words. */
 function vectorOf(project: string, words: string): string {
-  const places = new Map<string, number[]>()
+  const positions = new Map<string, number[]>()
   let position = 0
   for (const word of words.split(' ')) {
     if (word === '') continue
     position = Math.min(lastPosition, position + 1)
-    const known = places.get(word)
-    if (known === undefined) places.set(word, [position])
-    else if (known.length < mostPositions && known.at(-1) !== position) known.push(position)
+    const known = positions.get(word)
+    if (known === undefined) positions.set(word, [position])
+    else if (known.length < maxPositions && known.at(-1) !== position) known.push(position)
   }
   let vector = `'${projectWord(project)}'`
-  for (const [word, known] of places) vector += ` '${word}':${known.join(',')}`
+  for (const [word, known] of positions) vector += ` '${word}':${known.join(',')}`
   return vector
 }

@@ -1,5 +1,5 @@
 import type { Term } from '../../domain/search/search-text.ts'
-import { mostOfDocument, mostOfTexts } from '../../domain/search/texts.ts'
+import { maxDocumentLength, maxTextsLength } from '../../domain/search/texts.ts'
 import { isLive } from '../calls/calls.ts'
 import { type CallsView, callsQueryOf } from '../calls/queries.ts'
 import { allOf, listOf, rawSql, sql } from '../sql/sql.ts'
@@ -47,11 +47,11 @@ export function readFoundTexts(
   calls: readonly string[],
   signal: AbortSignal,
 ): Promise<FoundTexts[]> {
-  const document = rawSql(String(mostOfDocument))
+  const document = rawSql(String(maxDocumentLength))
   return allRows<FoundTexts>(
     db,
     sql`SELECT id, substr(inputs, 1, ${document}) AS inputs, substr(output, 1, ${document}) AS output,
-          substr(exception, 1, ${rawSql(String(mostOfTexts))}) AS exception
+          substr(exception, 1, ${rawSql(String(maxTextsLength))}) AS exception
         FROM calls WHERE project_id = ${project} AND id IN (${listOf(calls)}) AND ${db.dialect.cancellable}`,
     signal,
   )

@@ -1,5 +1,5 @@
 import { batchesOf } from '../../domain/batches.ts'
-import { mostOfDocument, mostOfTexts, textsIn } from '../../domain/search/texts.ts'
+import { maxDocumentLength, maxTextsLength, textsIn } from '../../domain/search/texts.ts'
 import { wordsOf } from '../../domain/search/words.ts'
 import { nextProject } from '../projects/turns.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
@@ -152,8 +152,8 @@ async function indexSome(
   for (const some of batchesOf(calls, readAtOnce)) {
     if (read >= characters) break
     const found = await tx.all<Found>(
-      sql`SELECT id, op_name, coalesce(renamed, display_name) AS name, substr(inputs, 1, ${rawSql(String(mostOfDocument))}) AS inputs,
-            substr(output, 1, ${rawSql(String(mostOfDocument))}) AS output, substr(exception, 1, ${rawSql(String(mostOfTexts))}) AS exception
+      sql`SELECT id, op_name, coalesce(renamed, display_name) AS name, substr(inputs, 1, ${rawSql(String(maxDocumentLength))}) AS inputs,
+            substr(output, 1, ${rawSql(String(maxDocumentLength))}) AS output, substr(exception, 1, ${rawSql(String(maxTextsLength))}) AS exception
           FROM calls WHERE project_id = ${project} AND id IN (${listOf(some)}) AND started_at IS NOT NULL AND deleted_at IS NULL`,
     )
     const notes = await notesOf(tx, project, some)
@@ -188,7 +188,7 @@ const textsOf = ({ op_name, name, inputs, output, exception }: Found, notes: rea
 export const shortOp = (op: string): string => /\/op\/([^:/]+)/.exec(op)?.[1] ?? op
 
 /** Notes of one call that are indexed. */
-const mostNotes = 20
+const maxNotes = 20
 
 /** What users wrote about these calls. */
 export async function notesOf(
@@ -198,10 +198,10 @@ export async function notesOf(
 ): Promise<Map<string, string[]>> {
   const rows = await db.all<{ call_id: string; payload: string }>(
     sql`SELECT call_id, payload FROM (
-          SELECT call_id, substr(payload, 1, ${rawSql(String(mostOfTexts))}) AS payload,
+          SELECT call_id, substr(payload, 1, ${rawSql(String(maxTextsLength))}) AS payload,
             row_number() OVER (PARTITION BY call_id ORDER BY created_at DESC, id DESC) AS place
           FROM feedback WHERE project_id = ${project} AND call_id IN (${listOf(calls)}) AND feedback_type = 'wandb.note.1'
-        ) AS notes WHERE place <= ${mostNotes} ORDER BY call_id, place`,
+        ) AS notes WHERE place <= ${maxNotes} ORDER BY call_id, place`,
   )
   const notes = new Map<string, string[]>()
   for (const { call_id, payload } of rows) {

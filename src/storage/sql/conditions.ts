@@ -6,7 +6,7 @@ import { boundReadings, type FieldReading, type FieldResolver } from './readings
 import { joined, type Sql } from './sql.ts'
 
 /** SQLite accepts 32,766 parameters in a statement, of which the rest of the statement needs a few. */
-export const mostValues = 30_000
+export const maxValues = 30_000
 
 /**
  * A condition for WHERE, in parentheses. It means the same as in domain/expressions/evaluate.ts. Conjuncts that read no
@@ -19,17 +19,17 @@ export function compileCondition(expression: Expression, resolve: FieldResolver,
     readings.set(field, reading)
     return reading
   }
-  const readsDocument = (part: Expression) => fieldsOf(part).map(once).some(isOfDocument)
-  const parts = allHolding(expression)
-  const ofDocuments = new Set(parts.filter(readsDocument))
+  const readsDocument = (operand: Expression) => fieldsOf(operand).map(once).some(isOfDocument)
+  const operands = allHolding(expression)
+  const ofDocuments = new Set(operands.filter(readsDocument))
   boundReadings([...readings.values()])
   const onDocuments: Expression[] = []
   const compiled: Sql[] = []
-  for (const part of parts) {
-    const condition = ofDocuments.has(part)
-      ? withoutDocuments(part, once, dialect)
-      : createCompiler(once, dialect)(part)
-    if (condition === undefined) onDocuments.push(part)
+  for (const operand of operands) {
+    const condition = ofDocuments.has(operand)
+      ? withoutDocuments(operand, once, dialect)
+      : createCompiler(once, dialect)(operand)
+    if (condition === undefined) onDocuments.push(operand)
     else compiled.push(condition)
   }
   const [only, ...others] = onDocuments
@@ -44,27 +44,27 @@ export function compileCondition(expression: Expression, resolve: FieldResolver,
     )
   }
   const condition = joined(compiled, ' AND ')
-  if (condition.values.length <= mostValues) return condition
+  if (condition.values.length <= maxValues) return condition
   throw refuse('invalid_expression', {
     field: 'query',
     why: `needs ${condition.values.length} parameters for its values and paths`,
-    accepted: `at most ${mostValues}`,
+    accepted: `at most ${maxValues}`,
   })
 }
 
 /** Undefined if a document has to be read after all, because the other columns are not enough. */
-function withoutDocuments(part: Expression, resolve: FieldResolver, dialect: Dialect): Sql | undefined {
+function withoutDocuments(operand: Expression, resolve: FieldResolver, dialect: Dialect): Sql | undefined {
   const isKnown = (reading: FieldReading) => reading.kind === 'json' && reading.known !== undefined
-  if (!fieldsOf(part).map(resolve).filter(isOfDocument).every(isKnown)) return undefined
+  if (!fieldsOf(operand).map(resolve).filter(isOfDocument).every(isKnown)) return undefined
   let isRead = false
   const own: Dialect = {
     ...dialect,
-    json(...given) {
+    json(...args) {
       isRead = true
-      return dialect.json(...given)
+      return dialect.json(...args)
     },
   }
-  const condition = createCompiler(resolve, own)(part)
+  const condition = createCompiler(resolve, own)(operand)
   return isRead ? undefined : condition
 }
 

@@ -75,7 +75,7 @@ export interface Dialect {
   /** Lower case, for case-insensitive comparison. */
   lower(text: Sql): Sql
   /** Position of a substring, 1-based; 0 if it does not occur. */
-  position(text: Sql, part: Sql): Sql
+  position(text: Sql, sought: Sql): Sql
   /** Whether one of the strings in the JSON equals, or begins with, one of those searched. */
   containsString(column: Sql, search: StringSearch): Sql
   /** A text column as a JSON string; NULL as null. */

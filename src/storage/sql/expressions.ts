@@ -24,7 +24,7 @@ const unknownText = rawSql('CAST(NULL AS TEXT)')
 const unknownNumber = rawSql('CAST(NULL AS NUMERIC)')
 const unknownBoolean = rawSql('CAST(NULL AS BOOLEAN)')
 
-const mostSteps = 2_000
+const maxSteps = 2_000
 
 /**
  * Returns a function that compiles an expression to a condition. It means the same as in
@@ -129,8 +129,8 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
     return reading.kind === 'json' && reading.countsTruth === true
   }
 
-  function asTime(expression: Expression, place: string): Sql {
-    if (expression.op === 'literal') return sql`${timeOfLiteral(expression.literal, place)}`
+  function asTime(expression: Expression, path: string): Sql {
+    if (expression.op === 'literal') return sql`${timeOfLiteral(expression.literal, path)}`
     const time = timeColumn(expression)
     if (time === undefined) throw new TypeError(`${expression.op} is never compared as a time`)
     return time
@@ -163,14 +163,14 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
     return kind === 'boolean' ? asBoolean(expression) : asText(expression)
   }
 
-  function comparison({ by, left, right, place }: Extract<Expression, { op: 'compare' }>): Sql {
-    countStep(place)
+  function comparison({ by, left, right, path }: Extract<Expression, { op: 'compare' }>): Sql {
+    countStep(path)
     const kind = comparedAs(left, right)
     if (kind === 'null') {
       const other = isNull(isNullLiteral(left) ? right : left)
       return by === 'eq' ? other : unknownBoolean
     }
-    return sql`(${side(kind, left, right, place)} ${operators[by]} ${side(kind, right, left, place)})`
+    return sql`(${side(kind, left, right, path)} ${operators[by]} ${side(kind, right, left, path)})`
   }
 
   function comparedAs(left: Expression, right: Expression): ComparisonKind {
@@ -181,7 +181,7 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
     kind: Exclude<ComparisonKind, 'null'>,
     expression: Expression,
     other: Expression,
-    place: string,
+    path: string,
   ): Sql {
     switch (kind) {
       case 'text':
@@ -191,7 +191,7 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
       case 'boolean':
         return asBoolean(expression)
       case 'time':
-        return asTime(expression, place)
+        return asTime(expression, path)
     }
   }
 
@@ -213,24 +213,24 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
   }
 
   /** Constants are grouped by the type they are compared as, so that a list of them becomes one IN. */
-  function membership({ operand, list, place }: Extract<Expression, { op: 'in' }>): Sql {
+  function membership({ operand, list, path }: Extract<Expression, { op: 'in' }>): Sql {
     const conditions: Sql[] = []
     const constants = Map.groupBy(list, (option) =>
       option.op === 'literal' && !isNullLiteral(operand) ? comparedAs(operand, option) : 'one by one',
     )
     for (const option of constants.get('one by one') ?? []) {
-      conditions.push(comparison({ op: 'compare', by: 'eq', left: operand, right: option, place }))
+      conditions.push(comparison({ op: 'compare', by: 'eq', left: operand, right: option, path }))
     }
     for (const kind of ['text', 'number', 'boolean', 'time'] as const) {
       const options = constants.get(kind)
       if (options?.[0] === undefined) continue
-      countStep(place)
-      const subject = side(kind, operand, options.find(isBeyondDoubles) ?? options[0], place)
-      const values = options.map((option) => side(kind, option, operand, place))
+      countStep(path)
+      const subject = side(kind, operand, options.find(isBeyondDoubles) ?? options[0], path)
+      const values = options.map((option) => side(kind, option, operand, path))
       conditions.push(sql`(${subject} IN (${join(padToPowerOfTwo(values), ', ')}))`)
     }
     if (constants.has('null')) {
-      countStep(place)
+      countStep(path)
       conditions.push(isNull(operand))
     }
     if (conditions.length > 0) return joined(conditions, ' OR ')
@@ -238,18 +238,22 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
     return rawSql('(1 = 0)')
   }
 
-  function containment({ input, part, ignoreCase }: Extract<Expression, { op: 'contains' }>): Sql {
+  function containment({
+    input,
+    substring: sought,
+    ignoreCase,
+  }: Extract<Expression, { op: 'contains' }>): Sql {
     const folded = (text: Sql) => (ignoreCase ? dialect.lower(text) : text)
-    return sql`(${dialect.position(folded(asText(input)), folded(asText(part)))} > 0)`
+    return sql`(${dialect.position(folded(asText(input)), folded(asText(sought)))} > 0)`
   }
 
   /** An operand of $in may appear in the statement several times, each with another $in inside it. */
-  function countStep(place: string): void {
-    if (++steps <= mostSteps) return
+  function countStep(path: string): void {
+    if (++steps <= maxSteps) return
     throw refuse('invalid_expression', {
-      field: place,
+      field: path,
       why: 'needs too many comparisons, with $in inside $in',
-      accepted: `at most ${mostSteps} comparisons`,
+      accepted: `at most ${maxSteps} comparisons`,
     })
   }
 

@@ -34,31 +34,31 @@ export interface PlainReading {
 export type FieldResolver = (field: string) => FieldReading
 
 /** A value and the values that enclose it are in memory at once, each as a text of its own. */
-const mostAround = 4
+const maxAround = 4
 
 /** Fields that are looked up in another table for each row, such as feedback. */
-const mostLookups = 32
+const maxLookups = 32
 
-/** Refuses a statement that would need too much memory for one row. `place` names where its fields were given. */
-export function boundReadings(readings: readonly FieldReading[], place = 'query'): void {
+/** Refuses a statement that would need too much memory for one row. `requestPath` names where its fields were given. */
+export function boundReadings(readings: readonly FieldReading[], requestPath = 'query'): void {
   const ofJson = readings.filter((reading) => reading.kind === 'json')
   const lookups = ofJson.filter(({ most }) => most !== undefined).length
-  if (lookups > mostLookups) {
+  if (lookups > maxLookups) {
     throw refuse('invalid_value', {
-      field: place,
+      field: requestPath,
       given: `${lookups} fields of feedback`,
-      accepted: `at most ${mostLookups}`,
+      accepted: `at most ${maxLookups}`,
     })
   }
   const keyOf = ({ text, values }: Sql, path: readonly string[]) => JSON.stringify([text, values, path])
   const known = new Set(ofJson.map(({ column, path }) => keyOf(column, path)))
   for (const { column, path } of ofJson) {
     const around = path.filter((_, steps) => known.has(keyOf(column, path.slice(0, steps)))).length
-    if (around <= mostAround) continue
+    if (around <= maxAround) continue
     throw refuse('invalid_value', {
-      field: place,
+      field: requestPath,
       given: `a field inside ${around} other fields that are read too`,
-      accepted: `at most ${mostAround}`,
+      accepted: `at most ${maxAround}`,
     })
   }
 }

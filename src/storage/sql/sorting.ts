@@ -31,7 +31,7 @@ export function compileSorting(sorts: readonly Sort[], dialect: Dialect): Sortin
 /** The same for the fields of a table. A field that is repeated adds nothing to the order. */
 export function sortingOf(
   sort: readonly SortBy[],
-  fieldsAt: (place: string) => FieldResolver,
+  fieldsAt: (path: string) => FieldResolver,
   dialect: Dialect,
 ): Sorting {
   const sorts = new Map<string, Sort>()

@@ -16,10 +16,10 @@ export class Sql {
 }
 
 /** Values become parameters; nested fragments become part of the text. `?` stands for a parameter in the text. */
-export function sql(strings: TemplateStringsArray, ...parts: (SqlValue | Sql)[]): Sql {
+export function sql(strings: TemplateStringsArray, ...terms: (SqlValue | Sql)[]): Sql {
   const values: SqlValue[] = []
   let text = strings[0] as string
-  for (let i = 0; i < parts.length; i++) text += add(parts[i] as SqlValue | Sql, values) + strings[i + 1]
+  for (let i = 0; i < terms.length; i++) text += add(terms[i] as SqlValue | Sql, values) + strings[i + 1]
   return new Sql(text, values)
 }
 
@@ -30,22 +30,22 @@ export function rawSql(text: string): Sql {
   return new Sql(text, [])
 }
 
-export function join(parts: readonly (SqlValue | Sql)[], separator: string): Sql {
+export function join(terms: readonly (SqlValue | Sql)[], separator: string): Sql {
   const values: SqlValue[] = []
   let text = ''
-  for (let i = 0; i < parts.length; i++) {
-    text += (i > 0 ? separator : '') + add(parts[i] as SqlValue | Sql, values)
+  for (let i = 0; i < terms.length; i++) {
+    text += (i > 0 ? separator : '') + add(terms[i] as SqlValue | Sql, values)
   }
   return new Sql(text, values)
 }
 
-/** Returns the text of a part and appends its values to `values`. */
-function add(part: SqlValue | Sql, values: SqlValue[]): string {
-  if (part instanceof Sql) {
-    for (const value of part.values) values.push(value)
-    return part.text
+/** Returns the text of an term and appends its values to `values`. */
+function add(term: SqlValue | Sql, values: SqlValue[]): string {
+  if (term instanceof Sql) {
+    for (const value of term.values) values.push(value)
+    return term.text
   }
-  values.push(part)
+  values.push(term)
   return '?'
 }
 
@@ -76,7 +76,7 @@ export function listOf(values: readonly (string | number)[]): Sql {
  * empty.
  */
 export function pairsOf(pairs: readonly (readonly [string, string])[]): Sql {
-  const rows = padToPowerOfTwo(pairs).map(([one, other]) => sql`(${one}, ${other})`)
+  const rows = padToPowerOfTwo(pairs).map(([first, other]) => sql`(${first}, ${other})`)
   return sql`(VALUES ${join(rows, ', ')})`
 }
 
@@ -96,11 +96,11 @@ export function wantedIds(values: readonly string[]): Sql {
   return new Sql(`WITH wanted (id) AS (VALUES (?)${', (?)'.repeat(all.length - 1)})`, all)
 }
 
-/** The same for pairs: a table `wanted (one, other)`. Must not be empty. */
+/** The same for pairs: a table `wanted (evaluation, row_digest)`. Must not be empty. */
 export function wantedPairs(pairs: readonly (readonly [string, string])[]): Sql {
   const all = padToPowerOfTwo<readonly (string | null)[]>(pairs, [null, null])
   return new Sql(
-    `WITH wanted (one, other) AS (VALUES (?, ?)${', (?, ?)'.repeat(all.length - 1)})`,
+    `WITH wanted (evaluation, row_digest) AS (VALUES (?, ?)${', (?, ?)'.repeat(all.length - 1)})`,
     all.flat(),
   )
 }

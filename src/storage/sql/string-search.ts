@@ -33,19 +33,19 @@ function spellingsOf(text: string): string[] {
   const ascii = (write: (hex: string) => string) =>
     plain.replace(/[^\0-~]/g, (unit) => `\\u${write(unit.charCodeAt(0).toString(16).padStart(4, '0'))}`)
   const spellings = [plain, ascii((hex) => hex), ascii((hex) => hex.toUpperCase())]
-  return [...new Set(spellings.flatMap((one) => [one, one.replaceAll('/', '\\/')]))]
+  return [...new Set(spellings.flatMap((spelling) => [spelling, spelling.replaceAll('/', '\\/')]))]
 }
 
 /** The last part of the text that is the same in every spelling. */
 function commonPart(plain: string): string {
-  return plain.split(/[^\0-.0-~]+/).findLast((part) => part !== '') ?? ''
+  return plain.split(/[^\0-.0-~]+/).findLast((run) => run !== '') ?? ''
 }
 
 /** With more texts, one pass that knows them all is faster. */
-const mostOneByOne = 16
+const maxOneByOne = 16
 
 /** Bytes to search, counted once per text, beyond which a single pass is cheaper. */
-const mostSearched = 8 << 20
+const maxSearchedBytes = 8 << 20
 
 /**
  * Whether the document contains one of the strings. Small rows are first searched for plain texts, which decides most
@@ -57,8 +57,8 @@ export function searchIn(
   exactly: Sql,
   position: (text: string) => Sql,
 ): Sql {
-  if (necessary.length > mostOneByOne || necessary.includes('')) return exactly
-  const most = rawSql(String(Math.floor(mostSearched / necessary.length)))
+  if (necessary.length > maxOneByOne || necessary.includes('')) return exactly
+  const most = rawSql(String(Math.floor(maxSearchedBytes / necessary.length)))
   const none = allOf(necessary.map((text) => sql`${position(text)} = 0`))
   const surely = sufficient.map((text) => sql`WHEN ${position(text)} > 0 THEN TRUE `)
   return sql`(CASE WHEN octet_length(${document}) > ${most} THEN ${exactly} WHEN ${none} THEN FALSE ${join(surely, '')}ELSE ${exactly} END)`

@@ -19,7 +19,7 @@ export function readPageSession(db: Reader, hash: string, now: number): Promise<
 }
 
 /** More than one user has browsers; beyond this the oldest sessions are removed. */
-const mostOfKey = 50
+const maxSessionsOfKey = 50
 
 /** Also removes sessions that have expired. */
 export const openPageSession: Command<{ session: PageSession; now: number }, void> = async (
@@ -29,7 +29,7 @@ export const openPageSession: Command<{ session: PageSession; now: number }, voi
   await tx.run(sql`DELETE FROM page_sessions WHERE expires_at <= ${now}`)
   await tx.run(
     sql`DELETE FROM page_sessions WHERE hash IN (
-      SELECT hash FROM page_sessions WHERE key_hash = ${key_hash} ORDER BY expires_at DESC LIMIT 1000 OFFSET ${mostOfKey - 1}
+      SELECT hash FROM page_sessions WHERE key_hash = ${key_hash} ORDER BY expires_at DESC LIMIT 1000 OFFSET ${maxSessionsOfKey - 1}
     )`,
   )
   await tx.run(

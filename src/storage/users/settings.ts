@@ -30,8 +30,8 @@ interface UserChange {
 }
 
 /** Returns all settings of the user; undefined if there is no such user. */
-export const changeUserSettings: Command<UserChange, UserSettings | undefined> = async (tx, given) => {
-  const { name, change, isConfigured, now } = given
+export const changeUserSettings: Command<UserChange, UserSettings | undefined> = async (tx, update) => {
+  const { name, change, isConfigured, now } = update
   await tx.lock(`settings of ${name}`)
   if (!isConfigured && !(await tx.get(sql`SELECT name FROM users WHERE name = ${name}`))) return undefined
   const row = await tx.get<{ settings: string }>(

@@ -5,7 +5,7 @@ import { rawSql, sql } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
 
 /** The largest document in bytes that is opened to see what it contains. */
-const mostOfDocument = 64 * 1024
+const maxDocumentBytes = 64 * 1024
 
 type CallDocuments = Record<LargeColumn, string | null> & {
   /** The number of documents that are too large to be opened. */
@@ -22,7 +22,7 @@ export function streamDocuments(
 ): AsyncIterable<CallDocuments[]> {
   const { dialect } = db
   const query = callsQueryOf(db, { ...view, sort: [] })
-  const isLarge = (name: string) => `${dialect.bytes(rawSql(name)).text} > ${mostOfDocument}`
+  const isLarge = (name: string) => `${dialect.bytes(rawSql(name)).text} > ${maxDocumentBytes}`
   const columns = largeColumns.map((name) => `CASE WHEN NOT ${isLarge(name)} THEN ${name} END AS ${name}`)
   const leftOut = largeColumns.map((name) => `CASE WHEN ${isLarge(name)} THEN 1 ELSE 0 END`).join(' + ')
   return db.stream<CallDocuments>(

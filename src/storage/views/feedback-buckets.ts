@@ -22,7 +22,7 @@ interface FeedbackPart {
 }
 
 /** The longest annotation in bytes that is counted separately. */
-const longestValue = 60
+const maxValueBytes = 60
 
 /** Counts feedback by its time. If the view selects only some calls, only feedback on those counts. */
 export function readFeedbackBuckets(
@@ -41,14 +41,14 @@ export function readFeedbackBuckets(
     ...(isOfCalls ? [isAboutCallOf(db, view, now)] : []),
     dialect.cancellable,
   ]
-  const said = sql`SELECT (created_at - ${rawSql(String(from))}) / ${rawSql(String(step))} AS bucket, feedback_type,
+  const bucketed = sql`SELECT (created_at - ${rawSql(String(from))}) / ${rawSql(String(step))} AS bucket, feedback_type,
       CASE WHEN feedback_type = 'wandb.reaction.1' THEN ${emoji}
         WHEN ${dialect.position(rawSql('feedback_type'), rawSql("'wandb.annotation.'"))} = 1
-          AND ${dialect.bytes(value)} <= ${longestValue} THEN ${value} END AS value
+          AND ${dialect.bytes(value)} <= ${maxValueBytes} THEN ${value} END AS value
     FROM feedback WHERE ${allOf(all)}`
   return allRows<FeedbackPart>(
     db,
-    sql`WITH counted AS (SELECT bucket, feedback_type, coalesce(value, '') AS value, count(*) AS count FROM (${said}) AS said
+    sql`WITH counted AS (SELECT bucket, feedback_type, coalesce(value, '') AS value, count(*) AS count FROM (${bucketed}) AS said
           GROUP BY bucket, feedback_type, coalesce(value, '')),
         top AS (SELECT feedback_type, value, sum(count) AS total FROM counted GROUP BY feedback_type, value
           ORDER BY total DESC, feedback_type, value LIMIT ${most})

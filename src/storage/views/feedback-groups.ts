@@ -20,7 +20,7 @@ interface FeedbackGroups {
 }
 
 /** The longest value in bytes that is counted separately. */
-const longestValue = 300
+const maxValueBytes = 300
 
 /** A condition on a row of `feedback`: it is about a call of the view. */
 export function isAboutCallOf(db: LongReader, view: CallsView, now: number): Sql {
@@ -30,7 +30,7 @@ export function isAboutCallOf(db: LongReader, view: CallsView, now: number): Sql
 }
 
 /** The most feedback of a project that is read in full. */
-const mostRead = 20_000
+const maxRead = 20_000
 
 /** Groups the calls of a view by their feedback; if the project has much feedback, only the newest `sample` calls. */
 export async function topFeedbackGroups(
@@ -50,25 +50,25 @@ export async function topFeedbackGroups(
   const about = isSampled
     ? sql`FROM (${newest}) AS newest CROSS JOIN feedback WHERE ${own} AND feedback.call_id = newest.call_id`
     : sql`FROM feedback WHERE ${own} AND feedback.call_id IS NOT NULL AND ${isAboutCallOf(db, view, now)}`
-  const said = field === 'feedback' ? kindsIn(about) : lastReactions(db, about)
-  const rows = await allRows<{ place: number; value: string; count: number }>(
+  const counted = field === 'feedback' ? kindsIn(about) : lastReactions(db, about)
+  const rows = await allRows<{ section: number; value: string; count: number }>(
     db,
-    sql`WITH said AS (${said}),
+    sql`WITH said AS (${counted}),
         top AS (SELECT value, count(*) AS count FROM said WHERE value IS NOT NULL GROUP BY value
           ORDER BY count DESC, value LIMIT ${most})
-        SELECT 0 AS place, value, count FROM top
+        SELECT 0 AS section, value, count FROM top
         UNION ALL SELECT 1, '', count(DISTINCT call_id) FROM said
         UNION ALL SELECT 2, '', count(DISTINCT call_id) FROM said
           LEFT JOIN top ON top.value = said.value WHERE top.value IS NULL
-        ORDER BY place, count DESC, value`,
+        ORDER BY section, count DESC, value`,
     signal,
   )
-  const countAt = (place: number) => Number(rows.find((row) => Number(row.place) === place)?.count ?? 0)
+  const countAt = (section: number) => Number(rows.find((row) => Number(row.section) === section)?.count ?? 0)
   const all = isSampled
     ? sql`SELECT count(*) AS count FROM (${newest}) AS newest`
     : sql`SELECT count(*) AS count ${matchingCalls(db, query, now)}`
   const count = Number((await onlyRow<{ count: number }>(db, all, signal)).count)
-  const top = rows.filter(({ place }) => Number(place) === 0)
+  const top = rows.filter(({ section }) => Number(section) === 0)
   return {
     top: top.map(({ value, count }) => ({ value, count: Number(count) })),
     // Feedback that arrives during the count must not make this negative.
@@ -79,9 +79,9 @@ export async function topFeedbackGroups(
 }
 
 async function hasMuchFeedback(db: LongReader, project: string, signal: AbortSignal): Promise<boolean> {
-  const some = sql`SELECT 1 AS one FROM feedback WHERE project_id = ${project} LIMIT ${mostRead + 1}`
+  const some = sql`SELECT 1 AS one FROM feedback WHERE project_id = ${project} LIMIT ${maxRead + 1}`
   const counted = sql`SELECT count(*) AS count FROM (${some}) AS found`
-  return Number((await onlyRow<{ count: number }>(db, counted, signal)).count) > mostRead
+  return Number((await onlyRow<{ count: number }>(db, counted, signal)).count) > maxRead
 }
 
 /** `about` selects from `feedback`. */
@@ -91,11 +91,11 @@ const kindsIn = (about: Sql) =>
 /** Reads what the query field `feedback.[wandb.reaction.1].payload.emoji` reads. */
 function lastReactions({ dialect }: LongReader, about: Sql): Sql {
   const { text, exists } = dialect.json(rawSql('feedback.payload'), ['emoji'])
-  const place = rawSql(
+  const rank = rawSql(
     'row_number() OVER (PARTITION BY feedback.call_id ORDER BY feedback.created_at DESC, feedback.id DESC)',
   )
-  const reactions = sql`SELECT feedback.call_id AS call_id, ${text} AS value, ${place} AS place ${about}
+  const reactions = sql`SELECT feedback.call_id AS call_id, ${text} AS value, ${rank} AS place ${about}
     AND feedback_type = 'wandb.reaction.1' AND ${exists}`
-  const short = sql`CASE WHEN ${dialect.bytes(rawSql('value'))} <= ${longestValue} THEN value END`
+  const short = sql`CASE WHEN ${dialect.bytes(rawSql('value'))} <= ${maxValueBytes} THEN value END`
   return sql`SELECT call_id, ${short} AS value FROM (${reactions}) AS reactions WHERE place = 1`
 }

@@ -58,7 +58,7 @@ export async function topGroups(
 }
 
 /** The longest value in bytes that is counted separately. */
-const longestValue = 300
+const maxValueBytes = 300
 
 /** The same for a value inside the JSON of the newest calls. The empty text stands for a value that is too long. */
 export async function topValues(
@@ -76,7 +76,7 @@ export async function topValues(
   const token = dialect.token(reading.column, reading.path)
   const sampled = sql`SELECT ${token} AS value ${matchingCalls(db, query, now)}
     ORDER BY calls.started_at DESC, calls.id DESC LIMIT ${sample}`
-  const short = sql`SELECT CASE WHEN ${dialect.bytes(rawSql('value'))} > ${longestValue} THEN '' ELSE value END AS value
+  const short = sql`SELECT CASE WHEN ${dialect.bytes(rawSql('value'))} > ${maxValueBytes} THEN '' ELSE value END AS value
     FROM (${sampled}) AS sampled`
   const rows = await allRows<{ value: string | null; count: number; total: number }>(
     db,
@@ -149,27 +149,27 @@ export async function readBuckets(
     'count(*)',
     'sum(failed)',
     'sum(ended)',
-    ...['micros', 'asked', 'said'].map((one) => `coalesce(sum(${one}), 0)`),
+    ...['micros', 'asked', 'said'].map((column) => `coalesce(sum(${column}), 0)`),
   ]
-  const numbers = rawSql(sums.map((one) => `CAST(${one} AS TEXT)`).join(" || ',' || "))
-  const part = sql`'[' || ${dialect.quoted(rawSql('grp'))} || ',' || coalesce(CAST(bin AS TEXT), 'null') || ',' || ${numbers} || ']'`
-  const parts = sql`SELECT ${part} AS part FROM (${narrow}) AS narrow GROUP BY grp, bin`
+  const numbers = rawSql(sums.map((column) => `CAST(${column} AS TEXT)`).join(" || ',' || "))
+  const entry = sql`'[' || ${dialect.quoted(rawSql('grp'))} || ',' || coalesce(CAST(bin AS TEXT), 'null') || ',' || ${numbers} || ']'`
+  const entries = sql`SELECT ${entry} AS entry FROM (${narrow}) AS narrow GROUP BY grp, bin`
   const rows = edges.slice(0, -1).map((from, n) => [n, from, edges[n + 1] as number])
   const values = rows.map(([n, from, to]) => `(${n}, ${from}, ${to})`).join(', ')
-  const found = await allRows<{ bucket: number; parts: string | null }>(
+  const found = await allRows<{ bucket: number; entries: string | null }>(
     db,
     sql`WITH edges (bucket, from_time, to_time) AS (VALUES ${rawSql(values)})
-        SELECT bucket, (SELECT string_agg(part, ',') FROM (${parts}) AS parts) AS parts FROM edges
+        SELECT bucket, (SELECT string_agg(entry, ',') FROM (${entries}) AS written) AS entries FROM edges
         WHERE ${allOf([dialect.cancellable])} ORDER BY bucket`,
     signal,
   )
-  return found.flatMap(({ bucket, parts }) => (parts === null ? [] : partsIn(bucket, parts)))
+  return found.flatMap(({ bucket, entries }) => (entries === null ? [] : partsIn(bucket, entries)))
 }
 
 type Written = [string | null, number | null, number, number, number, number, number, number]
 
-function partsIn(bucket: number, parts: string): BucketPart[] {
-  return (JSON.parse(`[${parts}]`) as Written[]).map(
+function partsIn(bucket: number, entries: string): BucketPart[] {
+  return (JSON.parse(`[${entries}]`) as Written[]).map(
     ([group, bin, count, errors, ended, micros, input_tokens, output_tokens]) => ({
       ...{ bucket, group, bin, count, errors, ended, micros, input_tokens, output_tokens },
     }),

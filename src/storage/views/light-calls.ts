@@ -38,16 +38,16 @@ export interface LightView extends CallsView {
 }
 
 /** Characters of an exception that a list shows. */
-const mostOfException = 200
+const maxExceptionLength = 200
 /** Characters of a value that a list shows. */
-const mostOfValue = 200
+const maxValueLength = 200
 /** The largest summary in bytes that is opened to compute costs. */
-const mostOfSummary = 64 * 1024
+const maxSummaryBytes = 64 * 1024
 
 const shown = rawSql(
   `calls.id, trace_id, parent_id, thread_id, op_name, ${shownName} AS display_name, started_at, ended_at, user_id,
    start_bytes + end_bytes AS storage_size, coalesce(model, asked_model) AS model, input_tokens, output_tokens, first_token_us,
-   input_preview, output_preview, substr(exception, 1, ${mostOfException}) AS exception`,
+   input_preview, output_preview, substr(exception, 1, ${maxExceptionLength}) AS exception`,
 )
 
 /** Newest first by default. The view is validated before this resolves. */
@@ -64,7 +64,7 @@ export async function readLightCalls(
     const reading = callFields(dialect, 'columns')(path)
     if (reading.kind !== 'json') throw new Error('only values inside of calls are shown')
     const token = dialect.token(reading.column, reading.path)
-    return sql`, substr(${token}, 1, ${rawSql(String(mostOfValue))}) AS ${rawSql(`value_${index}`)}`
+    return sql`, substr(${token}, 1, ${rawSql(String(maxValueLength))}) AS ${rawSql(`value_${index}`)}`
   })
   const statement = rowsInOrder(dialect, {
     table: 'calls',
@@ -111,7 +111,7 @@ function previewOf(read: () => string | null): string | null {
 /** The tokens that each model used, for computing the cost of a call. Null if it is too large. */
 export function usageOfCall(dialect: Dialect): Sql {
   const size = dialect.bytes(rawSql('summary'))
-  return sql`CASE WHEN ${size} <= ${rawSql(String(mostOfSummary))} THEN ${dialect.token(rawSql('summary'), ['usage'])} END`
+  return sql`CASE WHEN ${size} <= ${rawSql(String(maxSummaryBytes))} THEN ${dialect.token(rawSql('summary'), ['usage'])} END`
 }
 
 /** The number of calls in the view, counted up to `most`. */
@@ -148,7 +148,7 @@ interface FeedbackCount {
 }
 
 /** Kinds of feedback that are counted separately for one page. */
-const mostKinds = 5_000
+const maxKinds = 5_000
 
 export function countFeedbackOf(
   db: LongReader,
@@ -157,12 +157,12 @@ export function countFeedbackOf(
   signal: AbortSignal,
 ): Promise<FeedbackCount[]> {
   const emoji = db.dialect.json(rawSql('payload'), ['emoji']).text
-  const said = sql`SELECT call_id, feedback_type, CASE WHEN feedback_type = 'wandb.reaction.1' THEN ${emoji} END AS emoji
+  const shown = sql`SELECT call_id, feedback_type, CASE WHEN feedback_type = 'wandb.reaction.1' THEN ${emoji} END AS emoji
     FROM feedback WHERE project_id = ${project} AND call_id IN (${listOf(calls)}) AND ${db.dialect.cancellable}`
   return allRows<FeedbackCount>(
     db,
-    sql`SELECT call_id, feedback_type, emoji, count(*) AS count FROM (${said}) AS said
-        GROUP BY call_id, feedback_type, emoji ORDER BY call_id, feedback_type, emoji LIMIT ${mostKinds}`,
+    sql`SELECT call_id, feedback_type, emoji, count(*) AS count FROM (${shown}) AS said
+        GROUP BY call_id, feedback_type, emoji ORDER BY call_id, feedback_type, emoji LIMIT ${maxKinds}`,
     signal,
   )
 }

@@ -23,15 +23,15 @@ const columns = namesOf(kinds)
 const allColumns = rawSql(columns.join(', '))
 
 /** Of one user in a project. */
-const mostSavedViews = 200
+const maxSavedViews = 200
 /** Shown to one user. */
-const mostShown = 1_000
+const maxShown = 1_000
 
 /** The user's own views and those shared by others, by name. */
 export function savedViewsOf(db: Reader, project: string, user: string): Promise<SavedView[]> {
   return db.all<SavedView>(
     sql`SELECT ${allColumns} FROM saved_views WHERE project_id = ${project} AND (user_id = ${user} OR is_shared = 1)
-        ORDER BY CASE WHEN user_id = ${user} THEN 0 ELSE 1 END, name, id LIMIT ${mostShown}`,
+        ORDER BY CASE WHEN user_id = ${user} THEN 0 ELSE 1 END, name, id LIMIT ${maxShown}`,
   )
 }
 
@@ -44,17 +44,17 @@ export const keepSavedView: Command<SavedView, SavedView> = async (tx, view) => 
   await tx.lock(viewsLock(view.project_id, view.user_id))
   const same = await sameNamed(tx, view)
   if (same !== undefined) {
-    const kept = { ...view, id: same.id, created_at: same.created_at }
-    await replaceView(tx, kept)
-    return kept
+    const replacement = { ...view, id: same.id, created_at: same.created_at }
+    await replaceView(tx, replacement)
+    return replacement
   }
   const counted = await tx.get<{ count: number }>(
     sql`SELECT count(*) AS count FROM saved_views WHERE project_id = ${view.project_id} AND user_id = ${view.user_id}`,
   )
-  if ((counted?.count ?? 0) >= mostSavedViews) {
-    throw refuse('too_many_saved_views', { limit: mostSavedViews, project: JSON.stringify(view.project_id) })
+  if ((counted?.count ?? 0) >= maxSavedViews) {
+    throw refuse('too_many_saved_views', { limit: maxSavedViews, project: JSON.stringify(view.project_id) })
   }
-  for (const one of insertView([columns.map((column) => view[column])])) await tx.run(one)
+  for (const statement of insertView([columns.map((column) => view[column])])) await tx.run(statement)
   return view
 }
 
@@ -94,8 +94,8 @@ export const changeSavedView: Command<SavedViewChange, SavedView> = async (tx, {
   const view = { ...(await ownView(tx, key)), ...change, updated_at: now }
   const same = await sameNamed(tx, view)
   if (same !== undefined && same.id !== view.id) {
-    const given = JSON.stringify(view.name)
-    throw refuse('saved_view_exists', { field: 'name', given, view: JSON.stringify(same.id) })
+    const name = JSON.stringify(view.name)
+    throw refuse('saved_view_exists', { field: 'name', given: name, view: JSON.stringify(same.id) })
   }
   await replaceView(tx, view)
   return view

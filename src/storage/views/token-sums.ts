@@ -49,11 +49,11 @@ export async function readTokenSums(
     ...query.conditions,
   ]
   const passed = dates.map((date) => ` + CASE WHEN calls.started_at >= ${date} THEN 1 ELSE 0 END`)
-  const place = rawSql(`(calls.started_at - ${from}) / ${step} * ${dates.length + 1}${passed.join('')}`)
+  const slot = rawSql(`(calls.started_at - ${from}) / ${step} * ${dates.length + 1}${passed.join('')}`)
   const rows = await allRows<Record<string, string | number | null>>(
     db,
     sql`SELECT place, grp, model, count(*) AS count, ${rawSql(sums.join(', '))}
-        FROM (SELECT ${place} AS place, ${group} AS grp, model, input_tokens, output_tokens, cache_read_tokens, cache_creation_tokens
+        FROM (SELECT ${slot} AS place, ${group} AS grp, model, input_tokens, output_tokens, cache_read_tokens, cache_creation_tokens
           ${matchingCalls(db, { ...query, conditions }, now)}) AS used
         GROUP BY place, grp, model`,
     signal,

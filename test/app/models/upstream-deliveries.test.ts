@@ -134,7 +134,7 @@ for (const [name, end] of Object.entries({
     })
     const { port } = server.address() as { port: number }
     const question = {
-      place: endpointOfUrl(new URL(`http://127.0.0.1:${port}/v1/x`)),
+      target: endpointOfUrl(new URL(`http://127.0.0.1:${port}/v1/x`)),
       body: '{}',
       headers: {},
       silenceMs: 60_000,

@@ -207,7 +207,7 @@ test('an address that refuses connections has no model until it answers', async 
   const { post, get } = await openApp(t, {
     models: await modelsOfUpstream([upstream.url], {
       silenceMs: longMs,
-      times: { wellMs: 60_000, leastMs: 10, mostMs: 50 },
+      times: { wellMs: 60_000, minMs: 10, maxMs: 50 },
     }),
   })
   assert.equal((await post(chatUrl, asking())).status, 200)

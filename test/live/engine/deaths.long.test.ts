@@ -14,7 +14,7 @@ import { until, withTimeout } from '../../support/wait.ts'
 
 const context = 65_536
 const endless = { ending: { maxTokens: 60_000 } }
-const quick = { restartMs: 10, longestReloadMs: 100 }
+const quick = { restartMs: 10, maxReloadMs: 100 }
 /** Five seconds of silence, so that an engine that is only slow on a busy machine is not taken for dead. */
 const watched = { ...quick, pingMs: 250, silentPings: 20 }
 
@@ -67,7 +67,7 @@ test('a batch that does not end is detected', async (t) => {
   const engine = await startEngine(t, {
     plan: { context },
     shape: { context },
-    supervision: { ...quick, pingMs: 5, silentPings: 10_000, longestBatchMs: 0 },
+    supervision: { ...quick, pingMs: 5, silentPings: 10_000, maxBatchMs: 0 },
   })
   await assert.rejects(withTimeout('it is found', generate(engine, 'word '.repeat(12_000))), {
     code: 'engine_failed',
@@ -77,7 +77,7 @@ test('a batch that does not end is detected', async (t) => {
 
 test('while the engine restarts requests are refused with the reason', async (t) => {
   const engine = await startEngine(t, {
-    supervision: { ...quick, restartMs: 60_000, longestRestartMs: 60_000 },
+    supervision: { ...quick, restartMs: 60_000, maxRestartMs: 60_000 },
   })
   process.kill(engine.pid() ?? 0, 'SIGKILL')
   await until('the death is noticed', () => engine.status().state === 'starting')

@@ -296,7 +296,7 @@ export function feedback(open: Driver['open']): void {
             by,
             left: { op: 'field', field },
             right: { op: 'literal', literal: { kind: 'number', value: numberOf(text), text } },
-            place: 'query',
+            path: 'query',
           },
           fields,
           db.dialect,

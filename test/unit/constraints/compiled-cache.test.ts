@@ -14,7 +14,7 @@ const question = (constraint: Constraint, whitespace: 'none' | 'bounded' = 'boun
 })
 
 test('a tenant that uses a constraint again does not wait while others have new ones compiled', async (t) => {
-  const compiling = createCompiling({ entry: slow, workers: 1, limitMs: 600_000, longestMs: 600_000 })
+  const compiling = createCompiling({ entry: slow, workers: 1, limitMs: 600_000, maxMs: 600_000 })
   t.after(() => compiling.close())
   const own = question({ kind: 'json_object' })
   const first = await compiling.compile('light', own)

@@ -39,7 +39,7 @@ test('a group of events becomes one delta per choice, in the order of their firs
     deltas.map((delta) =>
       delta.kind === 'prompt'
         ? ['prompt', delta.input, delta.cachedTokens]
-        : [delta.choice, contentOf(delta.parts), delta.tokens, delta.finished?.reason],
+        : [delta.choice, contentOf(delta.turnParts), delta.tokens, delta.finished?.reason],
     ),
     [
       ['prompt', 0, 2],
@@ -69,7 +69,7 @@ test('each choice has a parser of its own, and what that holds back comes at the
   ]
   const texts = ['', '']
   for (const delta of await collected(groups, holding)) {
-    if (delta.kind === 'choice') texts[delta.choice] += contentOf(delta.parts)
+    if (delta.kind === 'choice') texts[delta.choice] += contentOf(delta.turnParts)
   }
   assert.deepEqual(texts, ['<ab>', '<x>'])
 })
@@ -124,11 +124,11 @@ test('a whole answer and the deltas of a stream have the same content, however t
           if (delta.kind === 'prompt') continue
           const choice = streamed[delta.choice]
           assert.ok(choice)
-          choice.text += contentOf(delta.parts)
+          choice.text += contentOf(delta.turnParts)
           choice.tokens.push(...delta.tokens)
         }
         const fold = createFold(generation, {
-          mostCandidates: limitCandidates('logprobs', false),
+          candidateLimit: limitCandidates('logprobs', false),
           createLogprobs: () => {
             const tokens: number[] = []
             return {
@@ -167,7 +167,7 @@ test('the tokens of a thought are counted exactly, however many arrive at once',
     return {
       thought: mine.reduce((sum, { thought }) => sum + thought, 0),
       tokens: mine.flatMap(({ tokens }) => tokens),
-      content: mine.map(({ parts }) => contentOf(parts)).join(''),
+      content: mine.map(({ turnParts: parts }) => contentOf(parts)).join(''),
     }
   }
   const expected = { thought: 5, tokens: [0, 1, 2, 3, 4, 5, 6, 7], content: 'Yes.' }

@@ -184,7 +184,7 @@ test('of many prompts, the one with the longest common beginning is found, and o
       assert.equal(found?.shared, most < 4 ? undefined : most)
       if (found === undefined) return
       const lengths = whole.filter((one) => shared(one) === most).map(({ length }) => length)
-      assert.equal(found.kept.tokens.length, Math.min(...lengths))
+      assert.equal(found.cached.tokens.length, Math.min(...lengths))
     }),
   )
 })

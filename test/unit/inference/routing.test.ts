@@ -13,7 +13,7 @@ function cluster(...weights: number[]) {
       ...emptyLoad(),
       url: `http://10.0.0.${index}/v1`,
       weight,
-      trouble: undefined,
+      fault: undefined,
     }),
   )
   const first = (prompt: string) => orderOf(all, prompt, time)[0] as Load
@@ -152,12 +152,12 @@ test('a timeout counts as a wait, and a client that leaves as nothing', () => {
 test('addresses that cool down come after those that work, and before those that do not answer', () => {
   const { all, order, pass } = cluster(1, 1, 1, 1)
   const [dead, long, short, well] = all as [Load, Load, Load, Load]
-  dead.trouble = 'ECONNREFUSED'
+  dead.fault = 'ECONNREFUSED'
   long.coolUntil = 1_060_000
   short.coolUntil = 1_010_000
   assert.deepEqual(order('x'), [well, short, long, dead])
   pass(10_000)
   assert.deepEqual(new Set(order('x').slice(0, 2)), new Set([well, short]))
-  well.trouble = short.trouble = 'ECONNREFUSED'
+  well.fault = short.fault = 'ECONNREFUSED'
   assert.deepEqual(order('x')[0], long)
 })

@@ -37,7 +37,7 @@ function scripted() {
     },
     cache: {
       keep: async (sequence) => isRight(sequence),
-      async restore({ kept }, to) {
+      async restore({ cached: kept }, to) {
         held[to.id] = Array.from(kept.tokens)
         to.tokens = Array.from(kept.tokens)
       },
@@ -65,7 +65,7 @@ function found(tokens: readonly number[]): FoundPrompt {
     file: undefined,
     used: 0,
   }
-  return { kept, shared: tokens.length, costs: 0 }
+  return { cached: kept, shared: tokens.length, costs: 0 }
 }
 
 test('the recorded tokens of a sequence match its memory, whatever is copied, restored, kept and cut before a batch', async () => {

@@ -54,7 +54,7 @@ test('the header of a model describes its shape', async () => {
     vocabulary: 260,
     tokenizer: 'gpt2',
     template: smallShape.chatTemplate,
-    parts: 1,
+    fileCount: 1,
   })
   const perLayer = 2 * 32 + 2 * 32 * 32 + 2 * 32 * 16 + 3 * 32 * 64
   assert.equal(parameters, 260 * 32 + 32 + 3 * perLayer)

@@ -34,7 +34,7 @@ const large: GgufHeader = {
   parameters: 7_000_000_000,
   weightBytes: 4 * gibi,
   layerBytes: 3.5 * gibi,
-  parts: 1,
+  fileCount: 1,
 }
 const tiny = {
   ...large,

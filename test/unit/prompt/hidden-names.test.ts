@@ -86,7 +86,7 @@ function promptOf(texts: readonly string[], hide: boolean) {
     add_generation_prompt: true,
   })
   const template = `${hermesTemplate}{% for document in documents %}{{ document.text }}{% endfor %}{{ messages | map(attribute='name') | list }}`
-  const rendering = createRendering({ limitMs: 10_000, longestText: 1e6, longestList: 1e6 }).render({
+  const rendering = createRendering({ limitMs: 10_000, maxTextLength: 1e6, maxListLength: 1e6 }).render({
     template,
     messages,
     variables,
@@ -110,7 +110,7 @@ test('no text of a conversation adds a control token to its prompt, and none is 
 })
 
 test('messages of the assistant are unchanged, because templates look for markers in them', () => {
-  const rendering = createRendering({ limitMs: 10_000, longestText: 1e6, longestList: 1e6 }).render({
+  const rendering = createRendering({ limitMs: 10_000, maxTextLength: 1e6, maxListLength: 1e6 }).render({
     template: "{{ messages[0].content.split('</s>')[1] }}",
     messages: [{ role: 'assistant', content: 'a</s>b' }],
     variables: '{}',

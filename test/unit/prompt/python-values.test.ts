@@ -13,7 +13,7 @@ const { variables, cases } = JSON.parse(
   readFileSync(new URL('../../fixtures/jinja.json', import.meta.url), 'utf8'),
 ) as { variables: string; cases: [template: string, text: string][] }
 
-const { render } = createRendering({ limitMs: 10_000, longestText: 100_000, longestList: 10_000 })
+const { render } = createRendering({ limitMs: 10_000, maxTextLength: 100_000, maxListLength: 10_000 })
 
 function rendered(template: string, given = variables, messages: Message[] = []) {
   const answer = render({ template, ...withoutCalls(messages), variables: given, open: false })
@@ -92,7 +92,11 @@ test('a format that does not fit its value is told as that, and not as a limit',
 })
 
 test('texts and formats of a million characters are read in one pass', () => {
-  const { render: unhurried } = createRendering({ limitMs: 60_000, longestText: 2_000_000, longestList: 10 })
+  const { render: unhurried } = createRendering({
+    limitMs: 60_000,
+    maxTextLength: 2_000_000,
+    maxListLength: 10,
+  })
   const digits = '7'.repeat(1_000_000)
   for (const [template, text] of [
     ['{{ (digits ~ "x") | float(0.5) }}', '0.5'],

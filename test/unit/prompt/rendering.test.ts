@@ -4,7 +4,7 @@ import { strftime } from '../../../src/inference/prompt/bounded-template.ts'
 import type { Message } from '../../../src/inference/prompt/conversation.ts'
 import { createRendering } from '../../../src/inference/prompt/rendering.ts'
 
-const bounds = { limitMs: 10_000, longestText: 10_000, longestList: 10_000 }
+const bounds = { limitMs: 10_000, maxTextLength: 10_000, maxListLength: 10_000 }
 
 const user = (content: string | string[]): Message => ({ role: 'user', content })
 

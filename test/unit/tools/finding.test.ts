@@ -5,7 +5,7 @@ import { createRendering } from '../../../src/inference/prompt/rendering.ts'
 import { thoughtStartOf } from '../../../src/inference/reasoning/thought-start.ts'
 import { hermes } from '../../../src/inference/tools/call-format.ts'
 
-const bounds = { limitMs: 10_000, longestText: 1_000_000, longestList: 10_000 }
+const bounds = { limitMs: 10_000, maxTextLength: 1_000_000, maxListLength: 10_000 }
 const tokens = { bos: '<s>', eos: '</s>' }
 
 function found(template: string) {

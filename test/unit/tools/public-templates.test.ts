@@ -97,7 +97,7 @@ describe('templates of public models', { skip }, () => {
     ]
     const refusals: string[] = []
     for (const { name, text } of templates) {
-      const { render } = createRendering({ limitMs: 60_000, longestText: 1e6, longestList: 1e5 })
+      const { render } = createRendering({ limitMs: 60_000, maxTextLength: 1e6, maxListLength: 1e5 })
       for (const messages of talks) {
         const variables = JSON.stringify({ ...tokens, tools: null, add_generation_prompt: true })
         const rendering = render({ template: text, messages, variables, open: false })
@@ -114,7 +114,7 @@ describe('templates of public models', { skip }, () => {
     if (format.proof !== 'proven' || 'own' in format.calls) continue
     const { calls, history } = format
     test(`${name}: the calls that its template writes are accepted and read back`, () => {
-      const { render } = createRendering({ limitMs: 60_000, longestText: 1e6, longestList: 1e5 })
+      const { render } = createRendering({ limitMs: 60_000, maxTextLength: 1e6, maxListLength: 1e5 })
       const probe = createTurnProbe((messages, variables) => {
         const rendering = render({
           template: text,

@@ -33,8 +33,8 @@ export function conditionOnNumbers(expression: Expression, known: KnownNumbers):
     case 'compare':
       return comparison(expression, known)
     case 'in': {
-      const { operand, list, place } = expression
-      const options = list.map((right) => comparison({ by: 'eq', left: operand, right, place }, known))
+      const { operand, list, path } = expression
+      const options = list.map((right) => comparison({ by: 'eq', left: operand, right, path }, known))
       return areKnown(options) ? some(options) : undefined
     }
     case 'field': {
@@ -47,7 +47,7 @@ export function conditionOnNumbers(expression: Expression, known: KnownNumbers):
 }
 
 function areKnown(holds: readonly (Holds | undefined)[]): holds is Holds[] {
-  return holds.every((one) => one !== undefined)
+  return holds.every((condition) => condition !== undefined)
 }
 
 const negated = (value: boolean | null) => (value === null ? null : !value)

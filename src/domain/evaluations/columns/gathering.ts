@@ -67,7 +67,7 @@ export const columnNames = {
 }
 
 /** Rows have few members that anyone sorts by. */
-const mostInputs = 32
+const maxInputs = 32
 
 /**
  * Packs the trials of one evaluation, which arrive in the order of their rows. The same trials always give the same
@@ -75,7 +75,7 @@ const mostInputs = 32
  */
 export function createGathering() {
   const digests: string[] = []
-  const places: number[] = []
+  const rowOfTrial: number[] = []
   const shapes: number[] = []
   const failed: number[] = []
   const slots = Array.from({ length: slotCount }, (): number[] => [])
@@ -98,7 +98,7 @@ export function createGathering() {
         row = { inline: null, ref: null, kind: exampleKinds.scalar, isUnread: false }
       }
       say(row, row_kind, brief)
-      places.push(digests.length - 1)
+      rowOfTrial.push(digests.length - 1)
       shapes.push(shape)
       failed.push(trial.failed)
       for (const [slot, column] of slots.entries()) column.push(trial.numbers[slot] ?? Number.NaN)
@@ -107,7 +107,7 @@ export function createGathering() {
       endRow()
       row = undefined
       const columns = new Map([[columnNames.digests, packTexts(digests)]])
-      if (places.length !== digests.length) columns.set(columnNames.places, packWhole(places))
+      if (rowOfTrial.length !== digests.length) columns.set(columnNames.places, packWhole(rowOfTrial))
       const distinct = [...new Set(shapes)]
       if (distinct.length > 1) columns.set(columnNames.shapes, packWhole(shapes))
       columns.set(columnNames.failed, packNumbers(failed))
@@ -117,24 +117,24 @@ export function createGathering() {
         const pause = yieldToLoop()
         if (pause) await pause
       }
-      const kept: InputColumn[] = []
+      const inputColumns: InputColumn[] = []
       for (const [index, { key, hasTexts, numbers, tokens }] of inputs.finish().entries()) {
         const texts = packTexts(tokens)
         columns.set(columnNames.inputNumbers(index), packNumbers(numbers))
         columns.set(columnNames.inputTokens(index), texts)
-        kept.push({ key, hasTexts, digest: digestOf(texts) })
+        inputColumns.push({ key, hasTexts, digest: digestOf(texts) })
         const pause = yieldToLoop()
         if (pause) await pause
       }
       return {
         header: {
-          trials: places.length,
+          trials: rowOfTrial.length,
           rows: digests.length,
           unread,
           first: digests[0] ?? '',
-          shapes: await totalsOf(distinct, columns, Int32Array.from(places.keys()), yieldToLoop),
+          shapes: await totalsOf(distinct, columns, Int32Array.from(rowOfTrial.keys()), yieldToLoop),
           slots: used,
-          inputs: kept,
+          inputs: inputColumns,
         },
         columns,
       }
@@ -185,9 +185,9 @@ function say(row: RowExample, kind: number, brief: string | null): void {
   if (kind !== exampleKinds.none) row.kind = Math.min(row.kind, kind)
 }
 
-function least(one: string | null, other: string | null): string | null {
-  if (one === null || other === null) return one ?? other
-  return one === other || compareText(one, other) < 0 ? one : other
+function least(a: string | null, b: string | null): string | null {
+  if (a === null || b === null) return a ?? b
+  return a === b || compareText(a, b) < 0 ? a : b
 }
 
 interface KeptInput extends Omit<InputColumn, 'digest'> {
@@ -208,7 +208,7 @@ function createInputs() {
 
   function columnOf(key: string): KeptInput | undefined {
     const known = byKey.get(key)
-    if (known !== undefined || byKey.size === mostInputs) return known
+    if (known !== undefined || byKey.size === maxInputs) return known
     const column = { key, tokens: [], numbers: [], hasTexts: false, isExact: false }
     byKey.set(key, column)
     return column

@@ -37,8 +37,8 @@ export function differencesOf(rowCount: number, of: readonly TrialNumbers[]): Fl
   const differences = new Float64Array(rowCount)
   const least = new Float64Array(rowCount).fill(Number.POSITIVE_INFINITY)
   const most = new Float64Array(rowCount).fill(Number.NEGATIVE_INFINITY)
-  for (const one of of) {
-    const means = meansOf(rowCount, [one])
+  for (const numbers of of) {
+    const means = meansOf(rowCount, [numbers])
     for (let row = 0; row < rowCount; row++) {
       const mean = means[row] as number
       if (mean < (least[row] as number)) least[row] = mean

@@ -32,11 +32,11 @@ export function unpackNumbers(bytes: Uint8Array): Float64Array {
 }
 
 /** The sum of the values at these indexes that are numbers. */
-export function sumAt(bytes: Uint8Array, places: Int32Array): number {
+export function sumAt(bytes: Uint8Array, indexes: Int32Array): number {
   const numbers = unpackNumbers(bytes)
   let [sum, rest] = [0, 0]
-  for (let i = 0; i < places.length; i++) {
-    const number = numbers[places[i] as number] as number
+  for (let i = 0; i < indexes.length; i++) {
+    const number = numbers[indexes[i] as number] as number
     if (Number.isNaN(number)) continue
     const added = sum + number
     rest += roundingError(sum, number, added)
@@ -49,8 +49,8 @@ export function sumAt(bytes: Uint8Array, places: Int32Array): number {
  * The rounding error of `sum`, the sum of the two numbers (Neumaier). With it, equal numbers give equal means in
  * whatever order they are added.
  */
-export function roundingError(one: number, other: number, sum: number): number {
-  return Math.abs(one) >= Math.abs(other) ? one - sum + other : other - sum + one
+export function roundingError(a: number, b: number, sum: number): number {
+  return Math.abs(a) >= Math.abs(b) ? a - sum + b : b - sum + a
 }
 
 export function packWhole(numbers: readonly number[]): Uint8Array {

@@ -13,7 +13,7 @@ export interface SortKey {
 /** Sorted in one go, which takes less than a millisecond or two. */
 const sortedAtOnce = 2048
 
-type Compare = (one: number, other: number) => number
+type Compare = (a: number, b: number) => number
 
 /**
  * The first rows by these keys, as many as are needed. Rows that are equal in all keys stay in the given order, in
@@ -27,12 +27,12 @@ export async function sortRows(
 ): Promise<Int32Array> {
   if (keys.length === 0) return rows.subarray(0, needed)
   const compares = keys.map(comparing)
-  const compare: Compare = (one, other) => {
+  const compare: Compare = (a, b) => {
     for (const byKey of compares) {
-      const order = byKey(one, other)
+      const order = byKey(a, b)
       if (order !== 0) return order
     }
-    return one - other
+    return a - b
   }
   const isFew = needed > 0 && needed <= sortedAtOnce
   const sorted = isFew ? new Int32Array(0) : rows.slice()
@@ -52,10 +52,10 @@ export async function sortRows(
   return isFew ? first : (await merged(sorted, compare, yieldToLoop)).subarray(0, needed)
 }
 
-function joined(one: Int32Array, other: Int32Array): Int32Array {
-  const both = new Int32Array(one.length + other.length)
-  both.set(one)
-  both.set(other, one.length)
+function joined(left: Int32Array, right: Int32Array): Int32Array {
+  const both = new Int32Array(left.length + right.length)
+  both.set(left)
+  both.set(right, left.length)
   return both
 }
 
@@ -85,15 +85,15 @@ async function merged(values: Int32Array, compare: Compare, yieldToLoop: YieldTo
 
 function comparing({ numbers, texts, direction }: SortKey): Compare {
   const way = direction === 'asc' ? 1 : -1
-  return (one, other) => {
-    const [left, right] = [numbers[one] as number, numbers[other] as number]
+  return (a, b) => {
+    const [left, right] = [numbers[a] as number, numbers[b] as number]
     if (left < right) return -way
     if (left > right) return way
     if (left === right) return 0
     // One of them is not a number.
     if (!Number.isNaN(left)) return -1
     if (!Number.isNaN(right)) return 1
-    return texts === undefined ? 0 : compareTexts(texts[one] as string, texts[other] as string, way)
+    return texts === undefined ? 0 : compareTexts(texts[a] as string, texts[b] as string, way)
   }
 }
 

@@ -20,7 +20,7 @@ import {
 import { addFreeText, type Stop } from './free-text.ts'
 
 const deepest = 32
-const longestText = 1000
+const maxTextLength = 1000
 const maxTags = 1000
 
 /** Compiles a JSON Schema; its rules are added to the grammar, with names that begin with the prefix. */
@@ -31,8 +31,8 @@ export type CompileSchema = (schema: unknown, into: Grammar, prefix: string, pat
  * those of XGrammar.
  */
 export function structuralTagGrammar(tag: unknown, compileSchema: CompileSchema, budget: Budget): Grammar {
-  const given = typeof tag === 'string' ? parsed(tag) : tag
-  const whole = objectAt(given, '')
+  const value = typeof tag === 'string' ? parsed(tag) : tag
+  const whole = objectAt(value, '')
   const grammar: Grammar = { rules: new Map() }
   const tags = createTags(grammar, compileSchema, budget)
   const expr =
@@ -186,11 +186,11 @@ function createTags(grammar: Grammar, compileSchema: CompileSchema, budget: Budg
 
   const separated = (fields: Fields, path: string): Expr => {
     const tags = tagsAt(fields.tags, `${path}/tags`)
-    const one = define(newPrefix(), alternatives(...tags.map((tag) => oneTag(tag.fields, tag.path))))
+    const anyTag = define(newPrefix(), alternatives(...tags.map((tag) => oneTag(tag.fields, tag.path))))
     const separator = textAt(fields.separator, `${path}/separator`)
     const some = flagAt(fields.stop_after_first, 'stop_after_first')
-      ? one
-      : sequence(one, repetition(sequence(literal(separator), one), 0))
+      ? anyTag
+      : sequence(anyTag, repetition(sequence(literal(separator), anyTag), 0))
     return flagAt(fields.at_least_one, 'at_least_one') ? some : optional(some)
   }
 
@@ -272,10 +272,10 @@ function textAt(value: unknown, path: string): string {
   if (value.includes('\0') || !value.isWellFormed()) {
     throw new ConstraintError('invalid', 'it has a character that an answer cannot have', path)
   }
-  if (value.length > longestText && !/\/(?:pattern|grammar|value)$/.test(path)) {
+  if (value.length > maxTextLength && !/\/(?:pattern|grammar|value)$/.test(path)) {
     throw new ConstraintError(
       'unsupported',
-      `it has ${value.length} characters, at most ${longestText} are accepted`,
+      `it has ${value.length} characters, at most ${maxTextLength} are accepted`,
       path,
     )
   }

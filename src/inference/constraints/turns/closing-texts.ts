@@ -36,11 +36,11 @@ export function closedBy(marks: readonly string[]): Automaton {
       edges.push([])
       continue
     }
-    const points = [...new Set(sought.flat())].sort((one, other) => one - other)
+    const points = [...new Set(sought.flat())].sort((a, b) => a - b)
     const out: Edge[] = []
     for (const [first, last] of everyCodePoint) {
       let from: number = first
-      for (const point of points.filter((one) => one >= first && one <= last)) {
+      for (const point of points.filter((candidate) => candidate >= first && candidate <= last)) {
         if (point > from) out.push({ from, to: point - 1, target: 0 })
         out.push({ from: point, to: point, target: numberOf([...read, point]) })
         from = point + 1
@@ -67,7 +67,7 @@ function endsFirst(
 ): boolean {
   for (let length = 1; length < end.length; length++) {
     const text = [...read, ...end.slice(0, length)]
-    if (sought.some((one) => endsWith(text, one))) return false
+    if (sought.some((mark) => endsWith(text, mark))) return false
   }
   return true
 }

@@ -36,13 +36,13 @@ function* each(expr: Expr, rules: Rules): Generator<[number, Expr]> {
       }
       return
     case 'sequence':
-      for (const [at, part] of expr.of.entries()) {
-        for (const [point, rest] of each(part, rules)) yield [point, sequence(rest, ...expr.of.slice(at + 1))]
-        if (!isSkippable(part, rules)) return
+      for (const [at, step] of expr.of.entries()) {
+        for (const [point, rest] of each(step, rules)) yield [point, sequence(rest, ...expr.of.slice(at + 1))]
+        if (!isSkippable(step, rules)) return
       }
       return
     case 'alternatives':
-      for (const part of expr.of) yield* each(part, rules)
+      for (const option of expr.of) yield* each(option, rules)
       return
     case 'repetition':
       for (const [point, rest] of each(expr.of, rules)) {
@@ -60,9 +60,9 @@ function isSkippable(expr: Expr, rules: Rules): boolean {
     case 'class':
       return false
     case 'sequence':
-      return expr.of.every((part) => isSkippable(part, rules))
+      return expr.of.every((step) => isSkippable(step, rules))
     case 'alternatives':
-      return expr.of.some((part) => isSkippable(part, rules))
+      return expr.of.some((option) => isSkippable(option, rules))
     case 'repetition':
       return expr.min === 0 || isSkippable(expr.of, rules)
     case 'rule':

@@ -117,7 +117,7 @@ export function elementsExpr(
 
   function otherNames(names: Automaton | undefined): Automaton {
     const { texts } = emission
-    const tags = texts.both(texts.pattern(tagName, '#'), texts.lengths(1, mostOfTag))
+    const tags = texts.both(texts.pattern(tagName, '#'), texts.lengths(1, maxTagLength))
     const keys = texts.without(tags, texts.exactly([item]))
     return names === undefined ? keys : texts.both(names, keys)
   }
@@ -125,7 +125,7 @@ export function elementsExpr(
 
 const tagName = '^[^\\s<>/][^\\s<>]*$'
 const tag = new RegExp(tagName, 'u')
-const mostOfTag = 128
+const maxTagLength = 128
 
 function isTag(name: string): boolean {
   return tag.test(name) && name.isWellFormed()

@@ -30,9 +30,9 @@ export function objectEntries(
       if (values !== undefined) throw new SchemaError('enum', '#', 'arguments are written one by one')
       const [asked] = someMembers(bases, emission)
       if (asked !== undefined) throw new SchemaError('not', asked.path, 'arguments are written one by one')
-      const parts = objectParts(bases, nodes.length, emission)
-      if (parts === undefined) return never
-      const { members, others, counts } = parts
+      const shape = objectParts(bases, nodes.length, emission)
+      if (shape === undefined) return never
+      const { members, others, counts } = shape
       const required = members.filter((member) => member.required).length
       for (const [keyword, isTold] of [
         ['minProperties', counts.min > required],

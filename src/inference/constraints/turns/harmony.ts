@@ -34,16 +34,16 @@ export function addHarmonyTurn(
   const next = sequence(literal('assistant'), rule('message'))
   addMessageText(textMarks, { name: 'thought', message: next, lasts: [], mayEnd: false }, rules)
   const lasts = ends.slice(0, 2)
-  const said =
+  const reply =
     content === undefined
       ? addMessageText(textMarks, { name: 'said', message: next, lasts, mayEnd: true }, rules)
       : sequence(content, optional(alternatives(mark('<|return|>'), ended)))
   const thinking = sequence(literal('analysis'), message, rule('thought'))
   const preamble = sequence(inChannel, message, rule('thought'))
-  const final = sequence(literal('final'), optional(json), message, said)
-  const called = tools.map(({ name, arguments: given }) => {
+  const final = sequence(literal('final'), optional(json), message, reply)
+  const called = tools.map(({ name, arguments: args }) => {
     const recipient = literal(` to=functions.${name}`)
-    const body = sequence(optional(json), message, given, optional(mark('<|call|>')))
+    const body = sequence(optional(json), message, args, optional(mark('<|call|>')))
     return {
       behindChannel: sequence(inChannel, recipient, body),
       beforeChannel: sequence(recipient, channel, inChannel, body),

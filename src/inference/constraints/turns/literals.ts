@@ -30,7 +30,7 @@ type Part =
 const digits: readonly Range[] = [[0x30, 0x39]]
 const ofNine: readonly Range[] = [...digits, [0x41, 0x5a], [0x61, 0x7a]]
 const ofAny: readonly Range[] = [[0x2d, 0x2d], ...digits, [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]]
-const mostOfId = 64
+const maxIdLength = 64
 const maxDigits = 6
 const white = [0x20, 0x0a, 0x0d, 0x09]
 
@@ -40,10 +40,10 @@ export const space = repetition(charClass([0x09, 0x0a], [0x0d, 0x0d], [0x20, 0x2
 /** The literal as the template writes it; a JSON literal also without its white space, as many models write it. */
 export function literalExpr(placed: Placed): Expr {
   return sequence(
-    ...partsOf(placed).map((part) => {
-      if (part.kind === 'text') return marked(part.text)
-      if (part.kind === 'hole') return holeExpr(part.hole, placed.ids)
-      return placed.isJson && !part.isNeeded ? optional(marked(part.text)) : marked(part.text)
+    ...partsOf(placed).map((piece) => {
+      if (piece.kind === 'text') return marked(piece.text)
+      if (piece.kind === 'hole') return holeExpr(piece.hole, placed.ids)
+      return placed.isJson && !piece.isNeeded ? optional(marked(piece.text)) : marked(piece.text)
     }),
   )
 }
@@ -52,7 +52,7 @@ function holeExpr(hole: 'id' | 'counter', ids: Placed['ids']): Expr {
   if (hole === 'counter') return repetition(charClass(...digits), 1, maxDigits)
   return ids === 'nine'
     ? repetition(charClass(...ofNine), 9, 9)
-    : repetition(charClass(...ofAny), 1, mostOfId)
+    : repetition(charClass(...ofAny), 1, maxIdLength)
 }
 
 /**
@@ -60,12 +60,12 @@ function holeExpr(hole: 'id' | 'counter', ids: Placed['ids']): Expr {
  * the literal (`tools/reading/literals.ts`) has to be recognised as it.
  */
 export function literalPath(placed: Placed, to: Path): Path {
-  return partsOf(placed).reduceRight<Path>((next, part) => {
-    if (part.kind === 'text') return textPath(part.text, next)
-    if (part.kind === 'hole') return holePath(part.hole, next, placed.ids)
+  return partsOf(placed).reduceRight<Path>((next, piece) => {
+    if (piece.kind === 'text') return textPath(piece.text, next)
+    if (piece.kind === 'hole') return holePath(piece.hole, next, placed.ids)
     const further = path(next.steps)
     for (const point of white) further.steps.set(point, further)
-    return part.isNeeded ? path(white.map((point) => [point, further])) : further
+    return piece.isNeeded ? path(white.map((point) => [point, further])) : further
   }, to)
 }
 
@@ -117,8 +117,8 @@ export function isWhite(point: number): boolean {
 }
 
 /** With any amount of white space before it. */
-export function spaced(given: Path): Path {
-  const start = path(given.steps)
+export function spaced(target: Path): Path {
+  const start = path(target.steps)
   for (const point of white) if (!start.steps.has(point)) start.steps.set(point, start)
   return start
 }

@@ -34,8 +34,8 @@ export function addMuseTurn(
   const textMarks = { start: name('<|start|>'), ends: [ended, over] }
   const next = (recipient: string) => sequence(literal('assistant to='), rule(recipient))
 
-  const literalOf = (parts: typeof muse.open, isAfterName: boolean): Expr =>
-    literalExpr({ literal: parts, isAfterName, isBeforeName: !isAfterName, isJson: false, ids: 'any' })
+  const literalOf = (pieces: typeof muse.open, isAfterName: boolean): Expr =>
+    literalExpr({ literal: pieces, isAfterName, isBeforeName: !isAfterName, isJson: false, ids: 'any' })
   const called = tools
     .filter((tool) => !taken.has(tool.name))
     .map((tool) =>
@@ -54,7 +54,7 @@ export function addMuseTurn(
   const toItself = { name: 'thought', message: next('recipient'), lasts: [], mayEnd: false }
   addMessageText(textMarks, toItself, rules)
   const toUser = { name: 'said', message: next('recipient'), lasts: [over], mayEnd: true }
-  const said = content === undefined ? addMessageText(textMarks, toUser, rules) : undefined
+  const reply = content === undefined ? addMessageText(textMarks, toUser, rules) : undefined
   rules.set('called', sequence(alternatives(...called), behindCall))
   rules.set(
     'recipient',
@@ -62,7 +62,7 @@ export function addMuseTurn(
       ...(called.length === 0 ? [] : [rule('called')]),
       ...(isAuto || thought !== 'over' ? [sequence(literal('self'), message, rule('thought'))] : []),
       ...(isAuto
-        ? [sequence(literal('user'), message, said ?? sequence(content ?? never, optional(marked(over))))]
+        ? [sequence(literal('user'), message, reply ?? sequence(content ?? never, optional(marked(over))))]
         : []),
     ),
   )

@@ -35,28 +35,28 @@ interface OpeningParts {
  * What has to be read in a text until only a call of an offered tool can follow: the mark with which the opening begins,
  * or the whole opening if it begins with none. An empty opening leaves the names themselves.
  */
-export function markedOpening(parts: OpeningParts, rules: ReadonlyMap<string, Expr>): Path {
-  const [first] = parts.opening.literal
-  const mark = typeof first === 'string' ? markOf(first, parts.others) : undefined
-  if (typeof first !== 'string' || mark === undefined) return wholeOpening(parts)
+export function markedOpening(head: OpeningParts, rules: ReadonlyMap<string, Expr>): Path {
+  const [first] = head.opening.literal
+  const mark = typeof first === 'string' ? markOf(first, head.others) : undefined
+  if (typeof first !== 'string' || mark === undefined) return wholeOpening(head)
   const points = pointsOf(first)
   // As much as distinguishes it from what begins alike.
-  const shared = parts.others.map((other) => {
+  const shared = head.others.map((other) => {
     const others = pointsOf(other)
     const differs = points.findIndex((point, at) => point !== others[at])
     return differs < 0 ? points.length - 1 : differs
   })
   const begun = points.slice(0, Math.max(pointsOf(mark).length, ...shared.map((at) => at + 1)))
-  let rest: Expr | undefined = sequence(literalExpr(parts.opening), rule(parts.names))
+  let rest: Expr | undefined = sequence(literalExpr(head.opening), rule(head.names))
   for (const point of begun) rest = rest && derivativesOf(rest, rules).get(point)
   return begun.reduceRight<Path>((next, point) => path([[point, next]]), path([], rest))
 }
 
 /** The same in a thought, where marks in letters may be written about: the whole opening. */
-export function openingInThought(parts: OpeningParts, rules: ReadonlyMap<string, Expr>): Path {
-  const [first] = parts.opening.literal
+export function openingInThought(head: OpeningParts, rules: ReadonlyMap<string, Expr>): Path {
+  const [first] = head.opening.literal
   const isOfTokens = typeof first === 'string' && isSymbol(pointsOf(first)[0] ?? 0)
-  return isOfTokens ? markedOpening(parts, rules) : wholeOpening(parts)
+  return isOfTokens ? markedOpening(head, rules) : wholeOpening(head)
 }
 
 function wholeOpening({ opening, names, named }: OpeningParts): Path {

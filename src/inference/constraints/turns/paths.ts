@@ -16,7 +16,7 @@ export function mergedPaths(paths: readonly Path[]): Path {
   const [first, ...others] = paths
   if (first === undefined) return path()
   if (others.length === 0) return first
-  const armed = paths.flatMap((one) => one.armed ?? [])
+  const armed = paths.flatMap((branch) => branch.armed ?? [])
   if (armed.length > 0) return path([], alternatives(...armed))
   const points = new Set(paths.flatMap(({ steps }) => [...steps.keys()]))
   return path(

@@ -71,9 +71,9 @@ export function quotedValue(nodes: readonly SchemaNode[], quote: string, emissio
 /** Keys that need no quotes. */
 const bareName = '^[A-Za-z_][A-Za-z0-9_.$-]*$'
 const bare = new RegExp(bareName)
-const mostOfKey = 128
+const maxKeyLength = 128
 
 function bareNames(names: Automaton | undefined, { texts }: Emission): Automaton {
-  const keys = texts.both(texts.pattern(bareName, '#'), texts.lengths(1, mostOfKey))
+  const keys = texts.both(texts.pattern(bareName, '#'), texts.lengths(1, maxKeyLength))
   return names === undefined ? keys : texts.both(names, keys)
 }

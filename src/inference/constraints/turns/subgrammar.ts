@@ -17,6 +17,6 @@ function renamed(expr: Expr, prefix: string): Expr {
       return { ...expr, of: renamed(expr.of, prefix) }
     case 'sequence':
     case 'alternatives':
-      return { ...expr, of: expr.of.map((part) => renamed(part, prefix)) }
+      return { ...expr, of: expr.of.map((inner) => renamed(inner, prefix)) }
   }
 }

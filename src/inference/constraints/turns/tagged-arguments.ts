@@ -117,12 +117,12 @@ function isKey(name: string, { format }: Writing): boolean {
   return Object.values(format.values).every(({ mid }) => mid.trim() === '' || !name.includes(mid.trim()))
 }
 
-const mostOfKey = 128
+const maxKeyLength = 128
 
 function undeclaredNames(names: Automaton | undefined, { format, emission: { texts } }: Writing): Automaton {
   const firsts = Object.values(format.values).map(({ mid }) => mid.trim().codePointAt(0) ?? 0x20)
   const excluded = [...new Set(firsts)].filter((point) => point < 0xd800 || point > 0xdfff)
   const written = excluded.map((point) => `\\u{${point.toString(16)}}`).join('')
-  const keys = texts.both(texts.pattern(`^[^\\s${written}]+$`, '#'), texts.lengths(1, mostOfKey))
+  const keys = texts.both(texts.pattern(`^[^\\s${written}]+$`, '#'), texts.lengths(1, maxKeyLength))
   return names === undefined ? keys : texts.both(names, keys)
 }

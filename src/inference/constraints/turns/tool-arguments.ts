@@ -98,11 +98,11 @@ export function createToolArguments(): ToolArguments {
 
   /** Widens the smallest part that cannot be kept, until the rest can be. */
   function widenedUntilKept(
-    given: Record<string, unknown>,
+    parameters: Record<string, unknown>,
     of: Written,
     allowance: Allowance,
   ): ArgumentsGrammar {
-    let schema: Record<string, unknown> = given
+    let schema: Record<string, unknown> = parameters
     const what: string[] = []
     for (;;) {
       try {
@@ -126,14 +126,14 @@ export function createToolArguments(): ToolArguments {
   }
 
   return {
-    of({ parameters, strict }, { arguments: given, close }, settings, allowance) {
+    of({ parameters, strict }, { arguments: form, close }, settings, allowance) {
       const of: Written = {
-        arguments: given,
-        close: given.kind === 'tagged' && typeof close[0] === 'string' ? close[0] : '',
+        arguments: form,
+        close: form.kind === 'tagged' && typeof close[0] === 'string' ? close[0] : '',
         parameters,
         settings,
       }
-      const source = JSON.stringify([parameters ?? null, strict, given, of.close, settings])
+      const source = JSON.stringify([parameters ?? null, strict, form, of.close, settings])
       const known = cache.get(source)
       if (known !== undefined) return known
       const schema = schemaOf(parameters)

@@ -29,7 +29,7 @@ interface TriggeredText {
  * of Aho and Corasick).
  */
 interface State {
-  readonly place: Path
+  readonly path: Path
   readonly later: State | undefined
   readonly name: string
   steps: ReadonlyMap<number, State> | undefined
@@ -49,12 +49,12 @@ export function addTriggeredText(
   const known = new Map<Path, Map<State | undefined, State>>()
   const states: State[] = []
 
-  const stateOf = (place: Path, later: State | undefined, name?: string): State => {
-    const byLater = known.get(place) ?? new Map<State | undefined, State>()
-    known.set(place, byLater)
+  const stateOf = (path: Path, later: State | undefined, name?: string): State => {
+    const byLater = known.get(path) ?? new Map<State | undefined, State>()
+    known.set(path, byLater)
     const before = byLater.get(later)
     if (before !== undefined) return before
-    const state: State = { place, later, name: name ?? `${prefix}-${states.length}`, steps: undefined }
+    const state: State = { path, later, name: name ?? `${prefix}-${states.length}`, steps: undefined }
     byLater.set(later, state)
     states.push(state)
     return state
@@ -62,10 +62,10 @@ export function addTriggeredText(
 
   const stepsOf = (state: State): ReadonlyMap<number, State> => {
     if (state.steps !== undefined) return state.steps
-    const { place, later } = state
+    const { path, later } = state
     const others = later === undefined ? undefined : stepsOf(later)
     const steps = new Map(others)
-    for (const [point, next] of place.steps) {
+    for (const [point, next] of path.steps) {
       steps.set(point, stateOf(next, later === undefined ? text : (others?.get(point) ?? text)))
     }
     state.steps = steps
@@ -73,7 +73,7 @@ export function addTriggeredText(
   }
 
   const armedAt = (state: State | undefined): Expr | undefined =>
-    state === undefined ? undefined : (state.place.armed ?? armedAt(state.later))
+    state === undefined ? undefined : (state.path.armed ?? armedAt(state.later))
 
   const text = stateOf(anywhere, undefined, prefix)
   for (const [name, start] of Object.entries(starts)) {

@@ -78,14 +78,14 @@ export function addTurn(
       rules,
     )
   } else {
-    const waysOf = (said: Expr | undefined) =>
+    const waysOf = (reply: Expr | undefined) =>
       alternatives(
         ...(calling === undefined ? [] : [sequence(space, calling.start)]),
-        ...(isAuto && said !== undefined ? [said] : []),
+        ...(isAuto && reply !== undefined ? [reply] : []),
       )
     // Content that begins with a mark of thoughts or of calls would be read as a thought or a call.
-    const opened = (said: Expr | undefined, mark: Path | undefined, name: string) =>
-      said === undefined || mark === undefined ? said : withoutPrefix(said, mark, `content-${name}`, rules)
+    const opened = (reply: Expr | undefined, mark: Path | undefined, name: string) =>
+      reply === undefined || mark === undefined ? reply : withoutPrefix(reply, mark, `content-${name}`, rules)
     const uncalled = opened(content, calling?.besideContent, 'uncalled')
     const behind = opened(uncalled, marks && textPath(marks.close, over), 'behind')
     const first = marks?.open ? opened(behind, textPath(marks.open, over), 'first') : behind

@@ -74,14 +74,14 @@ export function widened(root: Schema, { keyword, path }: SchemaError): Widened {
 }
 
 function without(root: Schema, path: readonly string[], keyword: string): Widened {
-  const changed = replaced(root, path, (schema) => given(schema, keyword))
+  const changed = replaced(root, path, (schema) => withoutKeyword(schema, keyword))
   // The schema that changes may be referred to from below `not` or `oneOf`.
   const schema = JSON.stringify(root).includes('"$ref"') ? positive(changed) : changed
   return { schema, what: `#${path.map((step) => `/${escaped(step)}`).join('')} ${keyword}` }
 }
 
 /** The schema without the keyword, and without losing anything that the keyword allowed. */
-function given(schema: Schema, keyword: string): Schema {
+function withoutKeyword(schema: Schema, keyword: string): Schema {
   // If another keyword led to this one, only the type is certain.
   if (!Object.hasOwn(schema, keyword)) return schema.type === undefined ? {} : { type: schema.type }
   const others: Record<string, unknown> = { ...schema }
@@ -97,7 +97,7 @@ function positive(schema: unknown): Schema {
   let own: Schema = schema
   for (const keyword of ['not', 'if', 'oneOf']) {
     if (Object.hasOwn(own, keyword) && JSON.stringify(own[keyword]).includes('"$ref"'))
-      own = given(own, keyword)
+      own = withoutKeyword(own, keyword)
   }
   return Object.fromEntries(
     Object.entries(own).map(([keyword, value]) => {
@@ -105,7 +105,7 @@ function positive(schema: unknown): Schema {
       if (!several.has(keyword) && !(keyword === 'items' && Array.isArray(value))) return [keyword, value]
       if (Array.isArray(value)) return [keyword, value.map(positive)]
       if (!isRecord(value)) return [keyword, value]
-      return [keyword, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, positive(one)]))]
+      return [keyword, Object.fromEntries(Object.entries(value).map(([name, sub]) => [name, positive(sub)]))]
     }),
   )
 }
@@ -121,7 +121,7 @@ function replaced(at: Schema, path: readonly string[], change: (schema: Schema) 
       const [index, ...rest] = further
       return [
         name,
-        value.map((one, number) => (String(number) === index ? replaced(one as Schema, rest, change) : one)),
+        value.map((sub, number) => (String(number) === index ? replaced(sub as Schema, rest, change) : sub)),
       ]
     }),
   )

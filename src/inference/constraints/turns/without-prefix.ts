@@ -33,23 +33,23 @@ const spaces: readonly number[] = Array.from({ length: 0x10000 }, (_, point) => 
  * beginning is read as what the mark opens. Rules that it needs are added, with names that begin with the prefix.
  */
 export function withoutPrefix(expr: Expr, mark: Path, prefix: string, rules: Map<string, Expr>): Expr {
-  const parts = createParts(rules)
+  const split = createParts(rules)
   const names = new Map<string, string>()
-  const places = new Map<Path, number>([[mark, 0]])
+  const numbers = new Map<Path, number>([[mark, 0]])
   let left = maxSource
 
-  const numberOf = (place: Path): number => {
-    const known = places.get(place) ?? places.size
-    places.set(place, known)
+  const numberOf = (path: Path): number => {
+    const known = numbers.get(path) ?? numbers.size
+    numbers.set(path, known)
     return known
   }
 
-  const without = (rest: Expr, place: Path): Expr => {
-    if (place.armed !== undefined || isNever(rest)) return never
-    const wanted = new Set([...place.steps.keys(), ...(place === mark ? spaces : [])])
-    const { behind, others, isEmpty } = parts(rest, wanted, `${numberOf(place)}`)
+  const without = (rest: Expr, path: Path): Expr => {
+    if (path.armed !== undefined || isNever(rest)) return never
+    const wanted = new Set([...path.steps.keys(), ...(path === mark ? spaces : [])])
+    const { behind, others, isEmpty } = split(rest, wanted, `${numberOf(path)}`)
     if (behind.size === 0) return rest
-    const source = JSON.stringify([rest, numberOf(place)], withInfinity)
+    const source = JSON.stringify([rest, numberOf(path)], withInfinity)
     const known = names.get(source)
     if (known !== undefined) return rule(known)
     left -= source.length
@@ -59,7 +59,7 @@ export function withoutPrefix(expr: Expr, mark: Path, prefix: string, rules: Map
     // Characters with the same rest form one class: there may be two dozen kinds of white space.
     const classes = new Map<string, { next: Expr; ranges: Range[] }>()
     for (const [point, next] of behind) {
-      const behindPoint = without(next, place.steps.get(point) ?? mark)
+      const behindPoint = without(next, path.steps.get(point) ?? mark)
       const key = JSON.stringify(behindPoint, withInfinity)
       const same = classes.get(key) ?? { next: behindPoint, ranges: [] }
       same.ranges.push([point, point])
@@ -92,7 +92,7 @@ function createParts(rules: ReadonlyMap<string, Expr>) {
   const known = new Map<string, Parts>()
   const open = new Set<string>()
 
-  function parts(expr: Expr, wanted: ReadonlySet<number>, kind: string): Parts {
+  function split(expr: Expr, wanted: ReadonlySet<number>, kind: string): Parts {
     switch (expr.kind) {
       case 'literal': {
         const point = expr.text.codePointAt(0) as number
@@ -111,16 +111,16 @@ function createParts(rules: ReadonlyMap<string, Expr>) {
       case 'sequence': {
         const [head, ...tail] = expr.of
         if (head === undefined) return { behind: new Map(), others: never, isEmpty: true }
-        const first = followed(parts(head, wanted, kind), sequence(...tail))
-        return first.isEmpty ? either([first, parts(sequence(...tail), wanted, kind)]) : first
+        const first = followed(split(head, wanted, kind), sequence(...tail))
+        return first.isEmpty ? either([first, split(sequence(...tail), wanted, kind)]) : first
       }
       case 'alternatives':
         return either(
-          expr.of.map((one) => parts(one, wanted, kind)),
+          expr.of.map((option) => split(option, wanted, kind)),
           true,
         )
       case 'repetition': {
-        const once = parts(expr.of, wanted, kind)
+        const once = split(expr.of, wanted, kind)
         const rest = repetition(expr.of, Math.max(expr.min - 1, 0), expr.max - 1)
         return { ...followed(once, rest), isEmpty: expr.min === 0 || once.isEmpty }
       }
@@ -133,7 +133,7 @@ function createParts(rules: ReadonlyMap<string, Expr>) {
         if (open.size === deepest)
           throw new ConstraintError('unsupported', `more than ${deepest} rules begin with one another`)
         open.add(key)
-        const found = parts(rules.get(expr.name) ?? never, wanted, kind)
+        const found = split(rules.get(expr.name) ?? never, wanted, kind)
         const result = found.behind.size === 0 && !found.isEmpty ? { ...found, others: expr } : found
         open.delete(key)
         known.set(key, result)
@@ -141,7 +141,7 @@ function createParts(rules: ReadonlyMap<string, Expr>) {
       }
     }
   }
-  return parts
+  return split
 }
 
 function followed({ behind, others, isEmpty }: Parts, rest: Expr): Parts {
@@ -155,8 +155,8 @@ function followed({ behind, others, isEmpty }: Parts, rest: Expr): Parts {
 /** In a sequence whose head may be empty, only the tail determines whether the whole may be empty. */
 function either(all: readonly Parts[], isChoice = false): Parts {
   const behind = new Map<number, Expr>()
-  for (const one of all) {
-    for (const [point, next] of one.behind) {
+  for (const entry of all) {
+    for (const [point, next] of entry.behind) {
       const before = behind.get(point)
       behind.set(point, before === undefined ? next : alternatives(before, next))
     }

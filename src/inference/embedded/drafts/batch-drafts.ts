@@ -36,7 +36,7 @@ export function createBatchDrafts({ batch, maxRows, context }: DraftBounds, rowM
   function maxGuesses(decoding: readonly Answering[], isAlone: boolean): number {
     if (!isAlone) return 0
     const share = Math.floor(Math.min(maxDrafted, batch, maxRows) / decoding.length) - 1
-    return Math.max(0, Math.min(maxDraft, share, ...decoding.map((one) => context - tokensIn(one) - 1)))
+    return Math.max(0, Math.min(maxDraft, share, ...decoding.map((item) => context - tokensIn(item) - 1)))
   }
 
   return {

@@ -55,13 +55,13 @@ export function createDrafting(prompt: readonly number[], answer: DraftedAnswer,
   }
 
   return {
-    /** What may come next: at most `most` guesses, after at most `mostSure` sure tokens. */
-    next(most: number, mostSure: number): Draft {
+    /** What may come next: at most `most` guesses, after at most `maxSure` sure tokens. */
+    next(most: number, maxSure: number): Draft {
       copied ??= createPromptLookup(prompt, answer.tokens)
       copied.follow(recordMatch)
       compareForced()
       const sure = answer.sure()
-      if (sure.length > mostSure) return { tokens: sure.slice(0, mostSure), sure: mostSure, chance: 0 }
+      if (sure.length > maxSure) return { tokens: sure.slice(0, maxSure), sure: maxSure, chance: 0 }
       const all = sure.length + most
       foreseen = {
         dense: behind(sure, answer.forced('dense', all)),

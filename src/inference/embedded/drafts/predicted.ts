@@ -3,7 +3,7 @@ import { kindOfMatch, movingAverage, weightOfAll, weightOfAnswer } from './chanc
 /** When the position in the text is lost, so many positions before and after it are compared, … */
 const maxPlaces = 128
 /** … and so many tokens of each. */
-const longestMatch = 32
+const maxMatchLength = 32
 const shortestMatch = 2
 /** The answer is expected to begin like the text: that counts as a match of this length. */
 const atBeginning = 3
@@ -16,12 +16,12 @@ export type Predicted = ReturnType<typeof createPredicted>
  * depend on text and answer alone, not on how much was guessed.
  */
 export function createPredicted(
-  given: readonly number[],
+  prediction: readonly number[],
   answer: readonly number[],
   /** How often it is right, by length of the match: the moving average of all answers. */
   ofAll: number[],
 ) {
-  const text = Int32Array.from(given)
+  const text = Int32Array.from(prediction)
   const own = ofAll.slice()
   const met = new Uint8Array(text.length)
   let accepted = 0
@@ -32,10 +32,10 @@ export function createPredicted(
   let matched = atBeginning
   let lostAt = 0
 
-  function lengthOf(place: number): number {
-    const most = Math.min(longestMatch, answer.length, place + 1)
+  function lengthOf(position: number): number {
+    const most = Math.min(maxMatchLength, answer.length, position + 1)
     let length = 0
-    while (length < most && text[place - length] === answer[answer.length - 1 - length]) length++
+    while (length < most && text[position - length] === answer[answer.length - 1 - length]) length++
     return length
   }
 
@@ -43,21 +43,21 @@ export function createPredicted(
     const last = answer.at(-1)
     if (last === undefined || answer.length < shortestMatch) return
     matched = shortestMatch - 1
-    const look = (place: number) => {
-      const length = lengthOf(place)
-      if (length <= matched || place === text.length - 1) return
+    const look = (position: number) => {
+      const length = lengthOf(position)
+      if (length <= matched || position === text.length - 1) return
       matched = length
-      next = place + 1
+      next = position + 1
     }
-    let place = text.indexOf(last, lostAt)
-    for (let tried = 0; place >= 0 && tried < maxPlaces; tried++) {
-      look(place)
-      place = text.indexOf(last, place + 1)
+    let position = text.indexOf(last, lostAt)
+    for (let tried = 0; position >= 0 && tried < maxPlaces; tried++) {
+      look(position)
+      position = text.indexOf(last, position + 1)
     }
-    place = lostAt === 0 ? -1 : text.lastIndexOf(last, lostAt - 1)
-    for (let tried = 0; place >= 0 && tried < maxPlaces; tried++) {
-      look(place)
-      place = place === 0 ? -1 : text.lastIndexOf(last, place - 1)
+    position = lostAt === 0 ? -1 : text.lastIndexOf(last, lostAt - 1)
+    for (let tried = 0; position >= 0 && tried < maxPlaces; tried++) {
+      look(position)
+      position = position === 0 ? -1 : text.lastIndexOf(last, position - 1)
     }
   }
 

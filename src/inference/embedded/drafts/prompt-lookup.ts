@@ -1,7 +1,7 @@
 /** How many earlier positions are compared, the latest first, … */
 const maxPlaces = 16
 /** … and how far back from each. */
-const longestMatch = 32
+const maxMatchLength = 32
 const shortestMatch = 2
 
 /**
@@ -41,9 +41,10 @@ export function createPromptLookup(prompt: readonly number[], answer: readonly n
     }
   }
 
-  function lengthOf(place: number, end: number): number {
+  function lengthOf(position: number, end: number): number {
     let length = 0
-    while (length < longestMatch && length <= place && at(place - length) === at(end - length)) length++
+    while (length < maxMatchLength && length <= position && at(position - length) === at(end - length))
+      length++
     return length
   }
 
@@ -52,14 +53,14 @@ export function createPromptLookup(prompt: readonly number[], answer: readonly n
     if (end < 1) return
     indexTo(end)
     matched = shortestMatch - 1
-    let place = last[slotOf(end)] as number
-    for (let tried = 0; place > 0 && tried < maxPlaces; tried++) {
-      const length = lengthOf(place, end)
+    let position = last[slotOf(end)] as number
+    for (let tried = 0; position > 0 && tried < maxPlaces; tried++) {
+      const length = lengthOf(position, end)
       if (length > matched) {
         matched = length
-        next = place + 1
+        next = position + 1
       }
-      place = before[place] as number
+      position = before[position] as number
     }
   }
 

@@ -42,10 +42,10 @@ function sentLogprobs(all: readonly TokenLogprob[]): SentLogprobs {
     sent.bytes += Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
     sent.ends.push(sent.bytes.length)
   }
-  for (const one of all) {
-    add(one)
-    for (const likely of one.top) add(likely)
-    sent.tops.push(one.top.length)
+  for (const entry of all) {
+    add(entry)
+    for (const likely of entry.top) add(likely)
+    sent.tops.push(entry.top.length)
   }
   return sent
 }

@@ -51,8 +51,8 @@ export function createEmbeddedBackend(
     async generate(generation, signal) {
       signal.throwIfAborted()
       const asking = engine.ready()
-      checkTextLength(generation, engine.longestToken(), plan.context)
-      checkPredictionLength(generation, engine.longestToken(), plan.context)
+      checkTextLength(generation, engine.maxTokenSize(), plan.context)
+      checkPredictionLength(generation, engine.maxTokenSize(), plan.context)
       return questions.generate(asking, generation, signal)
     },
     async pool(request, each, signal) {

@@ -3,7 +3,7 @@ import type { BaseLogger } from 'pino'
 
 export type EngineLogger = Pick<BaseLogger, 'debug' | 'info' | 'warn' | 'error'>
 
-const longestLine = 500
+const maxLineLength = 500
 const linesInMinute = 200
 
 /** Logs what the native library prints, up to a bounded rate. Returns a function for the last line so far. */
@@ -15,7 +15,7 @@ export function logLines(stream: Readable, logger: EngineLogger): () => string {
 
   function write(line: string): void {
     if (line.trim() === '') return
-    last = line.slice(0, longestLine)
+    last = line.slice(0, maxLineLength)
     if (performance.now() - since > 60_000) {
       if (lines > linesInMinute) {
         logger.warn({ lines: lines - linesInMinute }, 'lines of the engine were dropped')
@@ -30,7 +30,7 @@ export function logLines(stream: Readable, logger: EngineLogger): () => string {
   stream.setEncoding('utf8')
   stream.on('data', (text: string) => {
     const whole = (begun + text).split('\n')
-    begun = (whole.pop() ?? '').slice(0, longestLine)
+    begun = (whole.pop() ?? '').slice(0, maxLineLength)
     for (const line of whole) write(line)
   })
   return () => last

@@ -17,12 +17,12 @@ interface Waiting {
   /** Called before `resolve` or, for a run, after it. */
   fail(error: unknown): void
   /** Set if it occupies a slot in the engine's queue. */
-  place?: Place
+  slot?: QueueSlot
   run?: { events: RunEvents; unfinished: number }
   each?(pooled: Pooled): void
 }
 
-interface Place {
+interface QueueSlot {
   tenant: string | undefined
   lane: Lane | undefined
 }
@@ -78,9 +78,9 @@ export function createQuestions({ parallel, queue }: Pick<EngineOptions, 'parall
     }
   }
 
-  function checkRoom({ tenant, lane }: Place): void {
-    const places = Array.from(asked.values()).flatMap(({ place }) => place ?? [])
-    const others = places.filter((place) => place.lane === lane)
+  function checkRoom({ tenant, lane }: QueueSlot): void {
+    const slots = Array.from(asked.values()).flatMap(({ slot }) => slot ?? [])
+    const others = slots.filter((slot) => slot.lane === lane)
     if (lane === 'background') checkBackgroundRoom(others.length)
     else checkQueueRoom(others, tenant, { parallel, queue })
   }
@@ -93,7 +93,7 @@ export function createQuestions({ parallel, queue }: Pick<EngineOptions, 'parall
     engine: EngineProcess,
     question: (id: number) => Question,
     signal: AbortSignal,
-    pooling: Pick<Waiting, 'place' | 'each'> = {},
+    pooling: Pick<Waiting, 'slot' | 'each'> = {},
   ): Promise<Answer> {
     const id = ++ids
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
@@ -101,7 +101,7 @@ export function createQuestions({ parallel, queue }: Pick<EngineOptions, 'parall
     engine.say(question(id))
     const stay = whenAborted(signal, () => {
       asked.delete(id)
-      if (pooling.place !== undefined) engine.say({ kind: 'leave', id })
+      if (pooling.slot !== undefined) engine.say({ kind: 'leave', id })
       reject(signal.reason)
     })
     try {
@@ -132,13 +132,13 @@ export function createQuestions({ parallel, queue }: Pick<EngineOptions, 'parall
       each: (pooled: Pooled) => void,
       signal: AbortSignal,
     ): Promise<void> {
-      const place: Place = { tenant: request.tenant, lane: undefined }
-      checkRoom(place)
-      await ask(engine, (id) => ({ kind: 'pool', id, request }), signal, { place, each })
+      const slot: QueueSlot = { tenant: request.tenant, lane: undefined }
+      checkRoom(slot)
+      await ask(engine, (id) => ({ kind: 'pool', id, request }), signal, { slot, each })
     },
     async generate(engine: EngineProcess, generation: Generation, signal: AbortSignal): Promise<Run> {
-      const place: Place = { tenant: generation.tenant, lane: generation.lane }
-      checkRoom(place)
+      const slot: QueueSlot = { tenant: generation.tenant, lane: generation.lane }
+      checkRoom(slot)
       const id = ++ids
       const { promise, resolve, reject } = Promise.withResolvers<Answer>()
       const leave = () => {
@@ -155,7 +155,7 @@ export function createQuestions({ parallel, queue }: Pick<EngineOptions, 'parall
         events.end(error)
       }
       const stay = whenAborted(signal, leave)
-      asked.set(id, { resolve, fail, place, run: { events, unfinished: generation.choices } })
+      asked.set(id, { resolve, fail, slot, run: { events, unfinished: generation.choices } })
       engine.say({ kind: 'generate', id, generation })
       const answer = await promise
       if (answer.kind !== 'accepted') throw new Error(`the engine answered ${answer.kind} to a generation`)

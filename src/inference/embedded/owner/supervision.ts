@@ -15,13 +15,13 @@ export const usualSupervision = {
   /** So many unanswered pings mean that it hangs: an endless loop, or a stopped process. */
   silentPings: 15,
   /** A single batch that takes longer counts as a hang, too: the slowest machine needs a fraction of this. */
-  longestBatchMs: 120_000,
+  maxBatchMs: 120_000,
   /** Before the first restart; doubles with each further one, until an engine has lived for `steadyMs`. */
   restartMs: 250,
   /** After an engine that served: requests wait for the next one. */
-  longestRestartMs: 5_000,
+  maxRestartMs: 5_000,
   /** After one that never loaded the model: another attempt will hardly succeed soon. */
-  longestReloadMs: 60_000,
+  maxReloadMs: 60_000,
   steadyMs: 30_000,
   /** After so many starts in a row without a loaded model, the model counts as one that cannot be served. */
   failedStarts: 3,
@@ -51,11 +51,11 @@ interface Supervised {
 export function superviseEngine({ plan, logger, supervision, changed, answered, lost }: Supervised) {
   // Room for two tokens of each other writer, and three of a prompt: see planBatch.
   const options: EngineOptions = { ...plan, batch: Math.max(plan.batch, 2 * plan.parallel + 2) }
-  const longestBatchMs = supervision.longestBatchMs * (plan.task === 'answers' ? 1 : timesLongerText)
+  const maxBatchMs = supervision.maxBatchMs * (plan.task === 'answers' ? 1 : timesLongerText)
   let engine: EngineProcess | undefined
   let status: BackendStatus = { state: 'starting', doing: 'starting the engine' }
   let served: ServedModel | undefined
-  let longestToken = 1
+  let maxTokenSize = 1
   let load = idle
   let bytes: number | undefined
   let unanswered = 0
@@ -106,7 +106,7 @@ export function superviseEngine({ plan, logger, supervision, changed, answered, 
       unservable(`the engine ended while loading ${plan.file}: ${reason}`)
     }
     if (status.state !== 'failed') status = { state: 'starting', doing: 'starting the engine again' }
-    const longest = hasServed ? supervision.longestRestartMs : supervision.longestReloadMs
+    const longest = hasServed ? supervision.maxRestartMs : supervision.maxReloadMs
     const delay = Math.min(supervision.restartMs * 2 ** Math.min(troubles - 1, 20), longest)
     logger.error({ reason, requests, again_in_ms: delay }, 'the engine ended')
     restart = setTimeout(start, delay)
@@ -153,7 +153,7 @@ export function superviseEngine({ plan, logger, supervision, changed, answered, 
       ...(adapters.length > 0 && { adapters }),
       ...answer.model,
     }
-    longestToken = answer.longestToken
+    maxTokenSize = answer.maxTokenSize
     failedStarts = 0
     status = { state: 'ready', running: 0, waiting: 0 }
     readySince = performance.now()
@@ -164,13 +164,13 @@ export function superviseEngine({ plan, logger, supervision, changed, answered, 
   function look(): void {
     if (engine === undefined) return
     // While it starts, it reads its code and the model file: it answers late, and no request waits for it yet.
-    const mostSilent = status.state === 'ready' ? supervision.silentPings : 4 * supervision.silentPings
-    if (unanswered >= mostSilent) {
+    const maxSilent = status.state === 'ready' ? supervision.silentPings : 4 * supervision.silentPings
+    if (unanswered >= maxSilent) {
       engine.kill('it stopped answering')
       return
     }
-    if (load.batchMs > longestBatchMs) {
-      engine.kill(`a batch did not end within ${longestBatchMs} ms`)
+    if (load.batchMs > maxBatchMs) {
+      engine.kill(`a batch did not end within ${maxBatchMs} ms`)
       return
     }
     unanswered++
@@ -181,7 +181,7 @@ export function superviseEngine({ plan, logger, supervision, changed, answered, 
     pid: () => engine?.pid,
     model: () => served,
     /** The most bytes that one token of the model stands for. */
-    longestToken: () => longestToken,
+    maxTokenSize: () => maxTokenSize,
     status: (): BackendStatus =>
       status.state === 'ready'
         ? {
@@ -209,8 +209,8 @@ export function superviseEngine({ plan, logger, supervision, changed, answered, 
       }
       const closing = engine
       if (closing === undefined) return
-      const mostMs = supervision.closeMs + (plan.promptDisk === undefined ? 0 : keepAtEndMs)
-      const late = setTimeout(() => closing.kill('it did not end by itself'), mostMs)
+      const maxCloseMs = supervision.closeMs + (plan.promptDisk === undefined ? 0 : keepAtEndMs)
+      const late = setTimeout(() => closing.kill('it did not end by itself'), maxCloseMs)
       await closing.ended
       clearTimeout(late)
     },

@@ -25,11 +25,11 @@ export function createInputs(model: Tokenizer, context: number) {
       return [...begin, ...fit(await letters(input.text), begin.length + end.length), ...end]
     }
     pairs ??= pairParts(model)
-    const parts = await pairs
+    const template = await pairs
     const query = await letters(input.query)
-    const others = parts.map((part) => (part === 'query' ? query : part === 'document' ? [] : part))
+    const others = template.map((entry) => (entry === 'query' ? query : entry === 'document' ? [] : entry))
     const document = fit(await letters(input.document), others.flat().length)
-    return parts.flatMap((part, index) => (part === 'document' ? document : (others[index] as number[])))
+    return template.flatMap((entry, index) => (entry === 'document' ? document : (others[index] as number[])))
   }
 
   return async (
@@ -62,10 +62,10 @@ type Fit = (tokens: readonly number[], others: number) => readonly number[]
 function fitting(context: number, field: string, truncate: Truncation | undefined): Fit {
   const most = truncate === undefined || truncate.tokens < 0 ? context : truncate.tokens
   return (tokens, others) => {
-    const given = tokens.length + others
-    if (given <= most) return tokens
+    const length = tokens.length + others
+    if (length <= most) return tokens
     if (truncate === undefined || others >= context) {
-      throw refuse('input_too_long', { field, limit: context, given })
+      throw refuse('input_too_long', { field, limit: context, given: length })
     }
     const room = Math.max(0, most - others)
     return truncate.side === 'right' ? tokens.slice(0, room) : tokens.slice(tokens.length - room)
@@ -81,11 +81,11 @@ async function pairParts({ ends, pairTemplate, tokenizeInTurns }: Tokenizer): Pr
   if (pairTemplate === undefined) {
     return [bos, 'query', [...eos, ...sep], 'document', eos.length > 0 ? eos : sep]
   }
-  const parts = pairTemplate.split(/\{?\{(query|document)\}\}?/)
+  const pieces = pairTemplate.split(/\{?\{(query|document)\}\}?/)
   return Promise.all(
-    parts.map((part, index) => {
-      if (index % 2 === 1) return part as 'query' | 'document'
-      return tokenizeInTurns(part, { special: true, add: false })
+    pieces.map((piece, index) => {
+      if (index % 2 === 1) return piece as 'query' | 'document'
+      return tokenizeInTurns(piece, { special: true, add: false })
     }),
   )
 }

@@ -42,15 +42,15 @@ export function createPoolingLoop(
     shares.meet(new Set(all.map(({ request }) => request.tenant)))
     const tenant = shares.next
     const own = all.filter(({ request }) => request.tenant === tenant)
-    const first = own.reduce((one, other) => (other.request.priority < one.request.priority ? other : one))
+    const first = own.reduce((a, b) => (b.request.priority < a.request.priority ? b : a))
     // Moves to the end until its next turn.
     asked.delete(first.id)
     asked.set(first.id, first)
     return first
   }
 
-  async function read(one: Asked): Promise<void> {
-    const { id, request, tokens, read: input } = one
+  async function read(job: Asked): Promise<void> {
+    const { id, request, tokens, read: input } = job
     const text = tokens[input] as readonly number[]
     const since = performance.now()
     batchSince = since
@@ -58,8 +58,8 @@ export function createPoolingLoop(
     batchSince = undefined
     shares.pay(new Map([[request.tenant, text.length]]), performance.now() - since)
     if (made === undefined || !asked.has(id)) return
-    one.read++
-    const isLast = one.read === tokens.length
+    job.read++
+    const isLast = job.read === tokens.length
     if (isLast) asked.delete(id)
     try {
       listener.pooled(id, { input, values: valuesOf(made), tokens: text.length }, isLast)
@@ -90,8 +90,8 @@ export function createPoolingLoop(
     /** Runs until `stop`; rejects when the engine cannot continue. */
     async run(): Promise<void> {
       while (!isStopped) {
-        const one = next()
-        if (one !== undefined) await read(one)
+        const job = next()
+        if (job !== undefined) await read(job)
         else {
           await new Promise<void>((resolve) => {
             wake = resolve

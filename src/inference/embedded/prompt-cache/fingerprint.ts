@@ -5,8 +5,8 @@ import { version } from '../../../version.ts'
 import type { EngineOptions } from '../protocol.ts'
 
 /** How many pieces of a file are hashed, and their length: enough to notice different weights. */
-const places = 64
-const lengthOfPlace = 64 * 1024
+const pieces = 64
+const lengthOfPiece = 64 * 1024
 
 /** Increased when the format of the files changes. Until 1 their keys had no tenant. */
 const form = 2
@@ -30,7 +30,7 @@ export function fingerprintOf(
   }
   const machine = [process.arch, cpus()[0]?.model]
   hash.update(JSON.stringify([form, version, engine, machine, settings]))
-  for (const one of [file, ...adapters.map((adapter) => adapter.file)]) addFile(hash, one)
+  for (const path of [file, ...adapters.map((adapter) => adapter.file)]) addFile(hash, path)
   return hash.digest('hex').slice(0, 32)
 }
 
@@ -39,9 +39,9 @@ function addFile(hash: Hash, path: string): void {
   try {
     const { size, mtimeMs } = fstatSync(file)
     hash.update(JSON.stringify([size, mtimeMs]))
-    const piece = Buffer.alloc(Math.min(size, lengthOfPlace))
-    for (let place = 0; place < places; place++) {
-      const at = Math.floor(((size - piece.length) * place) / (places - 1))
+    const piece = Buffer.alloc(Math.min(size, lengthOfPiece))
+    for (let index = 0; index < pieces; index++) {
+      const at = Math.floor(((size - piece.length) * index) / (pieces - 1))
       hash.update(piece.subarray(0, readSync(file, piece, 0, piece.length, at)))
     }
   } finally {

@@ -18,7 +18,7 @@ export type SavedState = Awaited<ReturnType<NativeContext['keep']>>
 
 /** A kept prompt that begins like the given one. */
 export interface FoundPrompt {
-  kept: CachedPrompt
+  cached: CachedPrompt
   shared: number
   /** Restoring it takes as long as reading this many tokens. */
   costs: number
@@ -59,7 +59,7 @@ const decayFactor = 0.97
 const firstBytesOfMs = 500_000
 
 /** While others are decoding: no longer than the largest piece of a prompt that may be read alongside them. */
-const longestBesideMs = 225
+const maxBesideMs = 225
 
 /** Each batch of a slow model takes longer than that: then as long as this many tokens of a prompt. */
 const tokensOfBatch = 64
@@ -89,33 +89,33 @@ export function createPromptCache({ context, bound, disk, least, readMs }: Promp
   }
   makeDiskRoom(0)
 
-  function dropState(one: CachedPrompt): void {
-    if (one.state === undefined) return
-    memory.bytes -= one.state.bytes
+  function dropState(prompt: CachedPrompt): void {
+    if (prompt.state === undefined) return
+    memory.bytes -= prompt.state.bytes
     memory.prompts--
-    one.state.dispose()
-    one.state = undefined
-    if (one.file === undefined) all.delete(one)
+    prompt.state.dispose()
+    prompt.state = undefined
+    if (prompt.file === undefined) all.delete(prompt)
   }
 
-  function dropFile(one: CachedPrompt): void {
-    if (one.file === undefined) return
-    onDisk.bytes -= one.file.bytes
+  function dropFile(prompt: CachedPrompt): void {
+    if (prompt.file === undefined) return
+    onDisk.bytes -= prompt.file.bytes
     onDisk.prompts--
-    disk?.files.remove(one.file)
-    one.file = undefined
-    if (one.state === undefined) all.delete(one)
+    disk?.files.remove(prompt.file)
+    prompt.file = undefined
+    if (prompt.state === undefined) all.delete(prompt)
   }
 
-  const oldestFirst = () => Array.from(all).sort((one, other) => one.used - other.used)
+  const oldestFirst = () => Array.from(all).sort((a, b) => a.used - b.used)
 
   /** False when there is no room, because `wanted` takes it. */
   function makeRoom(needed: number): boolean {
     const isThere = () => memory.bytes + needed <= memory.bound
-    for (const one of isThere() ? [] : oldestFirst()) {
+    for (const prompt of isThere() ? [] : oldestFirst()) {
       if (isThere()) break
-      if (one === wanted || one.state === undefined) continue
-      dropState(one)
+      if (prompt === wanted || prompt.state === undefined) continue
+      dropState(prompt)
       counts.dropped++
     }
     return isThere()
@@ -123,10 +123,10 @@ export function createPromptCache({ context, bound, disk, least, readMs }: Promp
 
   function makeDiskRoom(needed: number): boolean {
     const isThere = () => onDisk.bytes + needed <= onDisk.bound
-    for (const one of isThere() ? [] : oldestFirst()) {
+    for (const prompt of isThere() ? [] : oldestFirst()) {
       if (isThere()) break
-      if (one === wanted || one.file === undefined) continue
-      dropFile(one)
+      if (prompt === wanted || prompt.file === undefined) continue
+      dropFile(prompt)
       diskCounts.removed++
     }
     return isThere()
@@ -134,13 +134,13 @@ export function createPromptCache({ context, bound, disk, least, readMs }: Promp
 
   /** A kept prompt with the same key that contains these tokens as its beginning. */
   function keptWith(tokens: readonly number[], key: string | undefined): CachedPrompt | undefined {
-    for (const one of all) if (one.key === key && beginsWith(one.tokens, tokens)) return one
+    for (const prompt of all) if (prompt.key === key && beginsWith(prompt.tokens, tokens)) return prompt
     return undefined
   }
 
   const tokensOf = (ms: number) => {
-    const one = readMs(1)
-    return one === undefined ? 0 : ms / one
+    const msOfToken = readMs(1)
+    return msOfToken === undefined ? 0 : ms / msOfToken
   }
 
   /** How long restoring it takes, in milliseconds. */
@@ -148,7 +148,7 @@ export function createPromptCache({ context, bound, disk, least, readMs }: Promp
     return state ? state.bytes * memory.restoreMsOfByte : (file?.bytes ?? 0) * onDisk.restoreMsOfByte
   }
 
-  async function toMemory(one: CachedPrompt, sequence: number, needed: number): Promise<void> {
+  async function toMemory(prompt: CachedPrompt, sequence: number, needed: number): Promise<void> {
     if (!makeRoom(needed)) return
     memory.bytes += needed
     const since = performance.now()
@@ -156,14 +156,14 @@ export function createPromptCache({ context, bound, disk, least, readMs }: Promp
     memory.keepMsOfByte = smoothed(memory.keepMsOfByte, (performance.now() - since) / state.bytes)
     memory.bytes += state.bytes - needed
     memory.prompts++
-    one.state = state
+    prompt.state = state
     counts.kept++
   }
 
-  async function toDisk(one: CachedPrompt, sequence: number, needed: number): Promise<void> {
+  async function toDisk(prompt: CachedPrompt, sequence: number, needed: number): Promise<void> {
     if (disk === undefined || !makeDiskRoom(needed)) return
     const since = performance.now()
-    const file = await disk.files.save(sequence, Array.from(one.tokens), one.key ?? '')
+    const file = await disk.files.save(sequence, Array.from(prompt.tokens), prompt.key ?? '')
     if (file === undefined) {
       diskCounts.failed++
       return
@@ -171,7 +171,7 @@ export function createPromptCache({ context, bound, disk, least, readMs }: Promp
     onDisk.keepMsOfByte = smoothed(onDisk.keepMsOfByte, (performance.now() - since) / file.bytes)
     onDisk.bytes += file.bytes
     onDisk.prompts++
-    one.file = file
+    prompt.file = file
     diskCounts.written++
   }
 
@@ -185,23 +185,23 @@ export function createPromptCache({ context, bound, disk, least, readMs }: Promp
       }
     },
     /** The kept prompt that shares the longest beginning with this one, at most `most` tokens. */
-    find(prompt: readonly number[], given: string, most: number): FoundPrompt | undefined {
+    find(prompt: readonly number[], promptKey: string, most: number): FoundPrompt | undefined {
       wanted = undefined
       if (all.size === 0) return undefined
-      const key = keyed(given)
-      let best: { kept: CachedPrompt; shared: number } | undefined
-      for (const kept of all) {
-        if (kept.key !== key) continue
+      const key = keyed(promptKey)
+      let best: { cached: CachedPrompt; shared: number } | undefined
+      for (const cached of all) {
+        if (cached.key !== key) continue
         // Of two that share equally much, the one that is restored faster. Many begin with the same instructions: one
         // that cannot be better is recognized at the first token that would make it so.
-        const isSooner = best === undefined || restoreMs(kept) < restoreMs(best.kept)
+        const isSooner = best === undefined || restoreMs(cached) < restoreMs(best.cached)
         const needed: number = isSooner ? (best?.shared ?? least) : (best?.shared ?? 0) + 1
-        if (needed > most || kept.tokens[needed - 1] !== prompt[needed - 1]) continue
-        const shared = Math.min(most, commonLength(kept.tokens, prompt))
-        if (shared >= needed) best = { kept, shared }
+        if (needed > most || cached.tokens[needed - 1] !== prompt[needed - 1]) continue
+        const shared = Math.min(most, commonLength(cached.tokens, prompt))
+        if (shared >= needed) best = { cached, shared }
       }
-      wanted = best?.kept
-      return best && { ...best, costs: Math.ceil(tokensOf(restoreMs(best.kept))) }
+      wanted = best?.cached
+      return best && { ...best, costs: Math.ceil(tokensOf(restoreMs(best.cached))) }
     },
     /** Called before a sequence loses all but its first `stays` tokens: keeps what it holds where that pays. */
     async keep(sequence: Sequence, stays: number, doOthersWrite: boolean): Promise<void> {
@@ -215,8 +215,8 @@ export function createPromptCache({ context, bound, disk, least, readMs }: Promp
         known.used = ++uses
         return
       }
-      const longestMs = Math.max(longestBesideMs, readMs(tokensOfBatch) ?? 0)
-      let leftMs = doOthersWrite ? longestMs : Number.POSITIVE_INFINITY
+      const maxMs = Math.max(maxBesideMs, readMs(tokensOfBatch) ?? 0)
+      let leftMs = doOthersWrite ? maxMs : Number.POSITIVE_INFINITY
       const pays = (store: Store) => {
         const ms = needed * store.keepMsOfByte
         if (needed > store.bound || ms > leftMs) return false
@@ -233,50 +233,50 @@ export function createPromptCache({ context, bound, disk, least, readMs }: Promp
         counts.skipped++
         return
       }
-      const parts = Array.from(all).filter(
-        (one) => one !== wanted && one.key === key && beginsWith(tokens, one.tokens),
+      const beginnings = Array.from(all).filter(
+        (prompt) => prompt !== wanted && prompt.key === key && beginsWith(tokens, prompt.tokens),
       )
-      for (const one of parts) dropState(one)
-      const one: CachedPrompt = {
+      for (const prompt of beginnings) dropState(prompt)
+      const prompt: CachedPrompt = {
         tokens: Uint32Array.from(tokens),
         key,
         state: undefined,
         file: undefined,
         used: ++uses,
       }
-      if (inMemory) await toMemory(one, id, needed)
-      if (inFile) await toDisk(one, id, needed)
-      if (one.state === undefined && one.file === undefined) {
+      if (inMemory) await toMemory(prompt, id, needed)
+      if (inFile) await toDisk(prompt, id, needed)
+      if (prompt.state === undefined && prompt.file === undefined) {
         counts.skipped++
         return
       }
-      all.add(one)
+      all.add(prompt)
       // Parts stay on disk until the whole is there.
-      if (one.file !== undefined) for (const part of parts) dropFile(part)
+      if (prompt.file !== undefined) for (const beginning of beginnings) dropFile(beginning)
       makeRoom(0)
       makeDiskRoom(0)
     },
     /** Gives the sequence the first `shared` tokens; none when the kept state is rejected. */
-    async restore({ kept, shared }: FoundPrompt, to: Sequence): Promise<void> {
-      const { state, file } = kept
+    async restore({ cached, shared }: FoundPrompt, to: Sequence): Promise<void> {
+      const { state, file } = cached
       wanted = undefined
       const since = performance.now()
       const restored =
-        state?.restore(to.id, shared) ?? (file && disk?.files.load(file, kept.tokens.length, to.id, shared))
+        state?.restore(to.id, shared) ?? (file && disk?.files.load(file, cached.tokens.length, to.id, shared))
       if (restored === undefined) throw new Error('a found prompt is not stored anywhere')
       if (!(await restored)) {
-        dropState(kept)
-        dropFile(kept)
+        dropState(cached)
+        dropFile(cached)
         to.tokens = []
         return
       }
       const store = state ? memory : onDisk
       const bytes = state?.bytes ?? file?.bytes ?? 1
       store.restoreMsOfByte = smoothed(store.restoreMsOfByte, (performance.now() - since) / bytes)
-      kept.used = ++uses
+      cached.used = ++uses
       counts.restored++
       if (state === undefined) diskCounts.restored++
-      to.tokens = Array.from(kept.tokens.subarray(0, shared))
+      to.tokens = Array.from(cached.tokens.subarray(0, shared))
     },
     /**
      * Before the engine ends: writes what sequences hold, then what is in memory alone, to disk until `until`; most
@@ -287,31 +287,31 @@ export function createPromptCache({ context, bound, disk, least, readMs }: Promp
       const isLate = (needed: number) => performance.now() + needed * onDisk.keepMsOfByte > until
       // What is written now does not evict what was written just before it.
       let room = onDisk.bound
-      const write = async (one: CachedPrompt, sequence: number) => {
-        const needed = one.tokens.length * bytesOfToken
+      const write = async (prompt: CachedPrompt, sequence: number) => {
+        const needed = prompt.tokens.length * bytesOfToken
         if (needed > room || isLate(needed)) return
-        one.used = ++uses
-        await toDisk(one, sequence, needed)
-        if (one.file === undefined) return
-        room -= one.file.bytes
-        all.add(one)
+        prompt.used = ++uses
+        await toDisk(prompt, sequence, needed)
+        if (prompt.file === undefined) return
+        room -= prompt.file.bytes
+        all.add(prompt)
       }
-      for (const { id, tokens, key: given, isBackground } of sequences.toSorted(
-        (one, other) => other.used - one.used,
+      for (const { id, tokens, key: promptKey, isBackground } of sequences.toSorted(
+        (a, b) => b.used - a.used,
       )) {
-        const key = keyed(given)
+        const key = keyed(promptKey)
         if (isBackground || tokens.length < least || keptWith(tokens, key)?.file !== undefined) continue
         await write({ tokens: Uint32Array.from(tokens), key, state: undefined, file: undefined, used: 0 }, id)
       }
       const [scratch] = sequences
-      for (const one of oldestFirst().reverse()) {
-        if (scratch === undefined || one.state === undefined || one.file !== undefined) continue
-        if (isLate(2 * one.state.bytes)) return
-        if (await one.state.restore(scratch.id, one.tokens.length)) await write(one, scratch.id)
+      for (const prompt of oldestFirst().reverse()) {
+        if (scratch === undefined || prompt.state === undefined || prompt.file !== undefined) continue
+        if (isLate(2 * prompt.state.bytes)) return
+        if (await prompt.state.restore(scratch.id, prompt.tokens.length)) await write(prompt, scratch.id)
       }
     },
     close(): void {
-      for (const one of all) dropState(one)
+      for (const prompt of all) dropState(prompt)
     },
   }
 }

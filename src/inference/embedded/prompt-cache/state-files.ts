@@ -52,7 +52,7 @@ interface Trailer {
 
 const mark = 'HEDDLEkv'
 const endLength = 8 + mark.length
-const longestTrailer = 4096
+const maxTrailerLength = 4096
 /** What precedes the tokens in a file of llama.cpp: magic, version, number of tokens. */
 const headLength = 12
 const ending = '.state'
@@ -99,7 +99,7 @@ export function createStateFiles({ context, folder, fingerprint, say }: StateFil
     /** The usable files, oldest first. Unusable ones are removed. */
     found(longest: number): FoundFile[] {
       const good: (FoundFile & { changed: number })[] = []
-      const trouble = new Map<string, number>()
+      const unusable = new Map<string, number>()
       for (const name of namesIn(folder)) {
         const path = join(folder, name)
         if (!name.endsWith(ending) && !name.endsWith(unfinished)) continue
@@ -109,34 +109,34 @@ export function createStateFiles({ context, folder, fingerprint, say }: StateFil
           good.push({ ...read, changed: statSync(path).mtimeMs })
           continue
         }
-        trouble.set(read, (trouble.get(read) ?? 0) + 1)
+        unusable.set(read, (unusable.get(read) ?? 0) + 1)
         remove({ path })
       }
-      for (const [why, count] of trouble)
+      for (const [why, count] of unusable)
         say(`${count} kept prompts in ${folder} are ${why}, and were removed`)
-      return good.sort((one, other) => one.changed - other.changed)
+      return good.sort((a, b) => a.changed - b.changed)
     },
     /** Undefined when it could not be written; the log has the reason. */
     async save(sequence: number, tokens: readonly number[], key: string): Promise<StateFile | undefined> {
       const read = Uint32Array.from(tokens)
       const name = createHash('sha256').update(key).update(read).digest('hex').slice(0, 32)
       const path = join(folder, name + ending)
-      const part = join(folder, name + own)
+      const partial = join(folder, name + own)
       try {
         // llama.cpp overwrites this file and keeps its mode.
-        closeSync(openSync(part, 'w', 0o600))
-        const bytes = await context.save(part, sequence, read)
-        const sum = await sumOf(part, bytes)
+        closeSync(openSync(partial, 'w', 0o600))
+        const bytes = await context.save(partial, sequence, read)
+        const sum = await sumOf(partial, bytes)
         if (sum === undefined || sum.length !== bytes) throw new Error('the file is incomplete')
         const trailer: Trailer = { fingerprint, key, tokens: read.length, bytes, crc: sum.crc }
         const end = trailerBytes(trailer)
-        appendFileSync(part, end)
-        renameSync(part, path)
+        appendFileSync(partial, end)
+        renameSync(partial, path)
         isFailing = false
         return { path, bytes: bytes + end.length }
       } catch (error) {
         failed('A prompt could not be kept on disk', error)
-        remove({ path: part })
+        remove({ path: partial })
         return undefined
       }
     },
@@ -191,7 +191,7 @@ function readTrailer(path: string): Trailer | undefined {
     const end = Buffer.alloc(endLength)
     if (size < endLength || readSync(file, end, 0, endLength, size - endLength) < endLength) return undefined
     const length = end.readUInt32LE(4)
-    if (end.toString('latin1', 8) !== mark || length > longestTrailer) return undefined
+    if (end.toString('latin1', 8) !== mark || length > maxTrailerLength) return undefined
     const text = Buffer.alloc(length)
     if (readSync(file, text, 0, length, size - endLength - length) < length) return undefined
     if (crc32(text) !== end.readUInt32LE(0)) return undefined

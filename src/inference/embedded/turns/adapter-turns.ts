@@ -18,13 +18,13 @@ export function createAdapterTurns() {
       now = first
       return busy
     }
-    const wanted = [first, ...others].sort((one = '', other = '') => (one < other ? -1 : 1))
+    const wanted = [first, ...others].sort((a = '', b = '') => (a < b ? -1 : 1))
     const own = wanted.indexOf(now)
     if (own < 0 || performance.now() - since > turnMs) {
       now = wanted[(own + 1) % wanted.length]
       since = performance.now()
     }
-    return busy.filter((one) => adapterOf(one) === now)
+    return busy.filter((answering) => adapterOf(answering) === now)
   }
 }
 

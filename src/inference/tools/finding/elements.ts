@@ -16,7 +16,7 @@ export function findElements(probe: TurnProbe): FoundCalls | undefined {
   const element = (name: string, inner: string) => `${prefix}<${name}>${inner}${prefix}</${name}>`
   const written =
     element('kzA', values.kzA) +
-    element('kzB', element('ozA', values.kzB.ozA.map((one) => element(item, one)).join('')))
+    element('kzB', element('ozA', values.kzB.ozA.map((text) => element(item, text)).join('')))
 
   function told(count: number) {
     const calls = probeCalls(Array.from({ length: count }, () => values))
@@ -30,9 +30,9 @@ export function findElements(probe: TurnProbe): FoundCalls | undefined {
           })
     return skeleton && { calls, skeleton }
   }
-  const one = told(1)
-  const literals = one && literalsOf(one, told(3))
+  const single = told(1)
+  const literals = single && literalsOf(single, told(3))
   if (literals === undefined) return undefined
-  const given: ElementArguments = { kind: 'elements', prefix, item }
-  return { format: callFormat(literals, given), isText: false, hasPlainNesting: true }
+  const form: ElementArguments = { kind: 'elements', prefix, item }
+  return { format: callFormat(literals, form), isText: false, hasPlainNesting: true }
 }

@@ -37,7 +37,7 @@ function withoutThought(format: CallFormat, reasoning: { close: string } | undef
   if (reasoning === undefined || typeof first !== 'string') return format
   const at = first.lastIndexOf(reasoning.close)
   if (at === -1) return format
-  const open = [first.slice(at + reasoning.close.length).trimStart(), ...rest].filter((part) => part !== '')
+  const open = [first.slice(at + reasoning.close.length).trimStart(), ...rest].filter((piece) => piece !== '')
   return { ...format, open }
 }
 
@@ -61,10 +61,10 @@ function findJson(probe: TurnProbe, isText: boolean): CallFormat | undefined {
           })
     return skeleton && { calls, skeleton }
   }
-  const one = told(1)
-  if (one === undefined) return undefined
+  const single = told(1)
+  if (single === undefined) return undefined
   // A template that raises an error or shows only one call has one call per turn.
-  const literals = literalsOf(one, told(3))
+  const literals = literalsOf(single, told(3))
   return literals && callFormat(literals, { kind: 'json', isQuoted })
 }
 

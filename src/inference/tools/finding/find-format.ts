@@ -65,10 +65,10 @@ function showsResults(probe: TurnProbe, isText: boolean): boolean {
 function systemMessagesOf(render: Render): HistoryForm['systemMessages'] {
   const system = (content: string): Message => ({ role: 'system', content })
   const user: Message = { role: 'user', content: needles.user }
-  const said: Message = { role: 'assistant', content: needles.said }
+  const reply: Message = { role: 'assistant', content: needles.reply }
   const renders = (messages: Message[]) =>
     attempt(() => render(messages, { add_generation_prompt: true })) !== undefined
-  if (renders([system('a'), system('b'), user, said, system('c'), user])) return 'many'
+  if (renders([system('a'), system('b'), user, reply, system('c'), user])) return 'many'
   if (renders([system('a'), user])) return 'one'
   return renders([user]) ? 'none' : 'many'
 }

@@ -50,9 +50,9 @@ export function findReasoning(probe: TurnProbe, template: string): ReasoningForm
 /** Finds the marks if the template shows the thought of an earlier turn. */
 function fromHistory(probe: TurnProbe, openings: readonly string[]): Marks | undefined {
   const [call] = probeCalls([{ kzA: 'vzAx' }])
-  const text = probe.behindUser([{ role: 'assistant', content: needles.said, ...thoughts }])
+  const text = probe.behindUser([{ role: 'assistant', content: needles.reply, ...thoughts }])
   const calling = call && probe.behindUser([turn([call], thoughts)])
-  const plain = probe.behindUser([{ role: 'assistant', content: needles.said }]) ?? ''
+  const plain = probe.behindUser([{ role: 'assistant', content: needles.reply }]) ?? ''
   const at = text?.indexOf(needles.thought) ?? -1
   if (text === undefined || at === -1) return undefined
   const before = text.slice(0, at)
@@ -63,12 +63,12 @@ function fromHistory(probe: TurnProbe, openings: readonly string[]): Marks | und
     .filter((length) => length > 0)
   const base = Math.min(before.length, ...shared.map((length) => outsideMarks(before, length)))
   const open = before.slice(base).trim() || leadIn(before, openings) || lastMarkOf(before)
-  const saidAt = text.indexOf(needles.said, at)
-  const said = text.slice(at + needles.thought.length, saidAt === -1 ? undefined : saidAt)
+  const saidAt = text.indexOf(needles.reply, at)
+  const behind = text.slice(at + needles.thought.length, saidAt === -1 ? undefined : saidAt)
   const thoughtAt = calling?.indexOf(needles.thought) ?? -1
   const called =
-    calling === undefined || thoughtAt === -1 ? said : calling.slice(thoughtAt + needles.thought.length)
-  const close = said.slice(0, outsideMarks(said, commonStart(said, called))).trim() || said.trim()
+    calling === undefined || thoughtAt === -1 ? behind : calling.slice(thoughtAt + needles.thought.length)
+  const close = behind.slice(0, outsideMarks(behind, commonStart(behind, called))).trim() || behind.trim()
   return open === '' || close === '' ? undefined : { open, close }
 }
 

@@ -10,8 +10,8 @@ export const probeNames = ['qzfA', 'qzfB', 'qzfC'] as const
 const ids = ['qzidAAAAa', 'qzidBBBBb', 'qzidCCCCc']
 
 /** One call for each of these arguments. */
-export function probeCalls(given: readonly object[], isText = false): ProbeCall[] {
-  return given.map((value, index) => ({
+export function probeCalls(inputs: readonly object[], isText = false): ProbeCall[] {
+  return inputs.map((value, index) => ({
     id: ids[index] as string,
     name: probeNames[index] as string,
     arguments: isText ? JSON.stringify(value) : value,

@@ -33,7 +33,7 @@ const hostile = [
 
 /** Enough that a few lucky calls prove nothing. */
 const calls = 64
-const mostInTurn = 3
+const maxInTurn = 3
 
 /**
  * Renders random calls of random tools with the template and reads them back. Returns what went wrong, or undefined.
@@ -47,14 +47,14 @@ export function disproof(
   const random = generator(20_110_331)
   const limits = { closing: closingTexts(format), hasPlainNesting, hasBareKeys: hasBareKeys(format) }
   for (let done = 0; done < calls && until(); ) {
-    const count = format.gap === undefined ? 1 : 1 + Math.floor(random() * mostInTurn)
+    const count = format.gap === undefined ? 1 : 1 + Math.floor(random() * maxInTurn)
     const made = Array.from({ length: count }, (_, index) =>
       randomCall(random, names[index] as string, limits),
     )
-    const asked: ProbeCall[] = made.map(({ name, given }, index) => ({
+    const asked: ProbeCall[] = made.map(({ name, args }, index) => ({
       id: `id${done}x${index}abcdef`.slice(0, 9),
       name,
-      arguments: isText ? JSON.stringify(given) : given,
+      arguments: isText ? JSON.stringify(args) : args,
     }))
     const text = probe.callsOf(asked)
     if (text === undefined) return 'it raises an error for a call that it should show'
@@ -67,10 +67,10 @@ export function disproof(
     const wrong =
       read.length !== made.length ||
       made.some(
-        ({ name, given }, index) => read[index]?.name !== name || !isSame(parsed(read[index].text), given),
+        ({ name, args }, index) => read[index]?.name !== name || !isSame(parsed(read[index].text), args),
       )
     if (wrong)
-      return `${JSON.stringify(made.map(({ name, given }) => ({ name, given })))} becomes ${JSON.stringify(text)}, which reads as ${JSON.stringify(read)}`.slice(
+      return `${JSON.stringify(made.map(({ name, args }) => ({ name, args })))} becomes ${JSON.stringify(text)}, which reads as ${JSON.stringify(read)}`.slice(
         0,
         2_000,
       )
@@ -89,19 +89,19 @@ function readBack(
     thought: 'over',
     calls: { format, tools, newId: String, isParallel: true },
   })
-  const parts: Part[] = []
+  const deltas: Part[] = []
   for (let at = 0; at < text.length; ) {
     const length = 1 + Math.floor(random() * 12)
-    parts.push(...reader.push(text.slice(at, at + length)))
+    deltas.push(...reader.push(text.slice(at, at + length)))
     at += length
   }
-  parts.push(...reader.end())
+  deltas.push(...reader.end())
   const read: { name: string; text: string }[] = []
-  for (const part of parts) {
-    if (part.kind === 'call') read.push({ name: part.name, text: '' })
-    else if (part.kind === 'arguments') (read[part.index] as { text: string }).text += part.text
+  for (const delta of deltas) {
+    if (delta.kind === 'call') read.push({ name: delta.name, text: '' })
+    else if (delta.kind === 'arguments') (read[delta.index] as { text: string }).text += delta.text
     // Content next to the calls was not in the calls that were rendered.
-    else if (part.kind === 'content' && part.text.trim() !== '') return []
+    else if (delta.kind === 'content' && delta.text.trim() !== '') return []
   }
   return read
 }
@@ -116,21 +116,21 @@ interface Limits {
 
 interface RandomCall {
   name: string
-  given: Record<string, unknown>
+  args: Record<string, unknown>
   schema: object
 }
 
 function randomCall(random: () => number, name: string, limits: Limits): RandomCall {
-  const given: Record<string, unknown> = {}
+  const args: Record<string, unknown> = {}
   const properties: Record<string, object> = {}
   const count = Math.floor(random() * 4)
   for (let index = 0; index < count; index++) {
     const key = `${['city', 'max_results', 'Q', 'is-new'][Math.floor(random() * 4)]}${index}`
     const { value, schema } = randomValue(random, limits)
-    given[key] = value
+    args[key] = value
     properties[key] = schema
   }
-  return { name, given, schema: { type: 'object', properties } }
+  return { name, args, schema: { type: 'object', properties } }
 }
 
 function randomValue(
@@ -171,17 +171,17 @@ function bareObject(text: () => string, random: () => number) {
   return { value, schema: { type: 'object', properties } }
 }
 
-function hasBareKeys({ arguments: given }: CallFormat): boolean {
-  return given.kind === 'elements' || (given.kind === 'tagged' && given.quote !== undefined)
+function hasBareKeys({ arguments: form }: CallFormat): boolean {
+  return form.kind === 'elements' || (form.kind === 'tagged' && form.quote !== undefined)
 }
 
 /** A text that is written unchanged cannot contain what closes it, and templates write no Python escapes. */
-function closingTexts({ arguments: given }: CallFormat): string[] {
-  if (given.kind === 'python') return ["'", '"', '\\']
-  if (given.kind === 'elements') return [`${given.prefix}</`]
-  if (given.kind !== 'tagged' || given.values.string.written !== 'raw') return []
-  const { after, wrap } = given.values.string
-  return [wrap === undefined ? after.trim() : wrap.close, given.quote ?? ''].filter((text) => text !== '')
+function closingTexts({ arguments: form }: CallFormat): string[] {
+  if (form.kind === 'python') return ["'", '"', '\\']
+  if (form.kind === 'elements') return [`${form.prefix}</`]
+  if (form.kind !== 'tagged' || form.values.string.written !== 'raw') return []
+  const { after, wrap } = form.values.string
+  return [wrap === undefined ? after.trim() : wrap.close, form.quote ?? ''].filter((text) => text !== '')
 }
 
 /** Small and the same everywhere, so that a template is proven always or never. */

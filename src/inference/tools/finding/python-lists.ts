@@ -5,15 +5,15 @@ import type { CallFormat } from '../call-format.ts'
  * quote, but a model that writes Python does.
  */
 export function asPython(format: CallFormat): CallFormat {
-  const { arguments: given, mid } = format
-  if (given.kind !== 'tagged' || mid.at(-1) !== '(') return format
-  const { string, ...others } = given.values
+  const { arguments: form, mid } = format
+  if (form.kind !== 'tagged' || mid.at(-1) !== '(') return format
+  const { string, ...others } = form.values
   const isKeyword = Object.values(others).every(
     ({ before, mid: sign, after }) => before === '' && sign === '=' && after === '',
   )
   const quote = string.mid.slice(1)
   const isQuoted = quote === string.after && ['', "'", '"'].includes(quote)
-  if (!isKeyword || !isQuoted || string.before !== '' || given.between.trim() !== ',') return format
+  if (!isKeyword || !isQuoted || string.before !== '' || form.between.trim() !== ',') return format
   const isBare = format.open.length === 1 && /^\s*\[?\s*$/.test(String(format.open[0]))
   return {
     ...format,

@@ -22,22 +22,22 @@ export function skeletonOf(
   calls: readonly ProbeCall[],
   argumentsAt: (text: string, call: ProbeCall, from: number) => { start: number; end: number } | undefined,
 ): Skeleton | undefined {
-  const places: Place[] = []
+  const positions: Place[] = []
   for (const call of calls) {
-    const name = text.indexOf(call.name, places.at(-1)?.end ?? 0)
+    const name = text.indexOf(call.name, positions.at(-1)?.end ?? 0)
     if (name === -1) return undefined
     const found = argumentsAt(text, call, name + call.name.length)
     if (found === undefined) return undefined
-    places.push({ name, ...found })
+    positions.push({ name, ...found })
   }
-  const [first] = places
+  const [first] = positions
   if (first === undefined) return undefined
-  const nameEnds = places.map(({ name }, index) => name + (calls[index]?.name.length ?? 0))
+  const nameEnds = positions.map(({ name }, index) => name + (calls[index]?.name.length ?? 0))
   return {
     open: text.slice(0, first.name),
-    mids: places.map(({ start }, index) => text.slice(nameEnds[index], start)),
-    gaps: places.slice(1).map(({ name }, index) => text.slice(places[index]?.end, name)),
-    close: text.slice(places.at(-1)?.end),
+    mids: positions.map(({ start }, index) => text.slice(nameEnds[index], start)),
+    gaps: positions.slice(1).map(({ name }, index) => text.slice(positions[index]?.end, name)),
+    close: text.slice(positions.at(-1)?.end),
   }
 }
 
@@ -56,15 +56,15 @@ interface Told {
 }
 
 /**
- * Comparing two turns shows what differs from call to call: ids, which are known, and numbers that grow by one. `one`
- * has one call; `many` has three and is absent if a turn has only one call.
+ * Comparing two turns shows what differs from call to call: ids, which are known, and numbers that grow by one.
+ * `single` has one call; `many` has three and is absent if a turn has only one call.
  */
-export function literalsOf(one: Told, many: Told | undefined): Literals | undefined {
+export function literalsOf(single: Told, many: Told | undefined): Literals | undefined {
   const counter = many && counterOf(many)
   const from = counter?.from
-  const open = holed(one.skeleton.open, { next: one.calls[0], count: from })
-  const mid = holed(one.skeleton.mids[0] ?? '', { last: one.calls[0], count: from })
-  const close = holed(one.skeleton.close, { last: one.calls[0], count: undefined })
+  const open = holed(single.skeleton.open, { next: single.calls[0], count: from })
+  const mid = holed(single.skeleton.mids[0] ?? '', { last: single.calls[0], count: from })
+  const close = holed(single.skeleton.close, { last: single.calls[0], count: undefined })
   if (many === undefined) return { open, mid, close }
   const { skeleton, calls } = many
   const gaps = skeleton.gaps.map((gap, index) =>
@@ -117,25 +117,25 @@ function holed(text: string, { last, next, count }: Known): Literal {
     [last?.id, { hole: 'id' }],
     [next?.id, { hole: 'id', ...ofNext }],
   ]
-  let parts: Literal = [text]
+  let pieces: Literal = [text]
   for (const [needle, hole] of holes) {
     if (needle !== undefined)
-      parts = parts.flatMap((part) => split(part, (given) => given.split(needle), hole))
+      pieces = pieces.flatMap((piece) => split(piece, (text) => text.split(needle), hole))
   }
-  if (count === undefined) return parts.filter((part) => part !== '')
+  if (count === undefined) return pieces.filter((piece) => piece !== '')
   const number = new RegExp(`(?<!\\d)${count}(?!\\d)`)
-  return parts
-    .flatMap((part) => split(part, (given) => given.split(number), { hole: 'counter', ...ofNext }))
-    .filter((part) => part !== '')
+  return pieces
+    .flatMap((piece) => split(piece, (text) => text.split(number), { hole: 'counter', ...ofNext }))
+    .filter((piece) => piece !== '')
 }
 
-function split(part: string | Hole, cut: (text: string) => string[], hole: Hole): (string | Hole)[] {
-  if (typeof part !== 'string') return [part]
-  return cut(part).flatMap((text, index) => (index === 0 ? [text] : [hole, text]))
+function split(piece: string | Hole, cut: (text: string) => string[], hole: Hole): (string | Hole)[] {
+  if (typeof piece !== 'string') return [piece]
+  return cut(piece).flatMap((text, index) => (index === 0 ? [text] : [hole, text]))
 }
 
 /** White space around the calls of a turn is ignored. */
-export function callFormat(literals: Literals, given: CallFormat['arguments']): CallFormat {
+export function callFormat(literals: Literals, form: CallFormat['arguments']): CallFormat {
   const { counter, gap, mid } = literals
   const open = trimmed(literals.open, 'start')
   const close = trimmed(literals.close, 'end')
@@ -143,7 +143,7 @@ export function callFormat(literals: Literals, given: CallFormat['arguments']): 
   return {
     open,
     mid,
-    arguments: given,
+    arguments: form,
     ...(gap && { gap }),
     close,
     ...(counter && { counter: { ...counter, over: 'turn' } }),
@@ -156,12 +156,12 @@ export function callFormat(literals: Literals, given: CallFormat['arguments']): 
 function trimmed(literal: Literal, side: 'start' | 'end'): Literal {
   const at = side === 'start' ? 0 : literal.length - 1
   return literal
-    .map((part, index) =>
-      typeof part === 'string' && index === at
+    .map((piece, index) =>
+      typeof piece === 'string' && index === at
         ? side === 'start'
-          ? part.trimStart()
-          : part.trimEnd()
-        : part,
+          ? piece.trimStart()
+          : piece.trimEnd()
+        : piece,
     )
-    .filter((part) => part !== '')
+    .filter((piece) => piece !== '')
 }

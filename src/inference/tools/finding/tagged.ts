@@ -10,39 +10,39 @@ const other = 'kzB'
 
 /** Finds arguments with marks around each key and value. */
 export function findTagged(probe: TurnProbe): FoundCalls | undefined {
-  const one = probe.callsOf(probeCalls([{ [key]: 'vzAx' }]))
+  const withOne = probe.callsOf(probeCalls([{ [key]: 'vzAx' }]))
   const two = probe.callsOf(probeCalls([{ [key]: 'vzAx', [other]: 'vzBx' }]))
   const none = probe.callsOf(probeCalls([{}]))
-  if (one === undefined || two === undefined || none === undefined) return undefined
-  const [single] = placesOf(one, 'vzAx', [key])
+  if (withOne === undefined || two === undefined || none === undefined) return undefined
+  const [single] = placesOf(withOne, 'vzAx', [key])
   const [first, second] = placesOf(two, 'vzAx', [key, other], 'vzBx')
-  const name = one.indexOf('qzfA')
+  const name = withOne.indexOf('qzfA')
   const noneName = none.indexOf('qzfA')
   if (single === undefined || first === undefined || second === undefined || name === -1 || noneName === -1) {
     return undefined
   }
-  const parts = aroundArguments({
-    before: one.slice(name + 4, single.key),
+  const marks = aroundArguments({
+    before: withOne.slice(name + 4, single.key),
     between: two.slice(first.end, second.key),
-    after: one.slice(single.end),
+    after: withOne.slice(single.end),
     none: none.slice(noneName + 4),
   })
-  if (parts === undefined) return undefined
-  const found = valuesOf(probe, parts)
+  if (marks === undefined) return undefined
+  const found = valuesOf(probe, marks)
   if (found === undefined) return undefined
   const { values, quote, words } = found
-  const literals = gapsOf(probe, parts)
+  const literals = gapsOf(probe, marks)
   if (literals === undefined) return undefined
-  const given: TaggedArguments = {
+  const form: TaggedArguments = {
     kind: 'tagged',
     head: '',
-    between: parts.between,
+    between: marks.between,
     tail: '',
     values,
     ...(quote !== undefined && { quote }),
     ...(words && { words }),
   }
-  return { format: callFormat(literals, given), isText: false, hasPlainNesting: found.hasPlainNesting }
+  return { format: callFormat(literals, form), isText: false, hasPlainNesting: found.hasPlainNesting }
 }
 
 interface Place {
@@ -55,17 +55,17 @@ interface Place {
 function placesOf(text: string, ...rest: [string, string[], string?]): Place[] {
   const [firstValue, keys, secondValue] = rest
   const wanted = [firstValue, secondValue]
-  const places: Place[] = []
+  const positions: Place[] = []
   let from = text.indexOf('qzfA')
   for (const [index, name] of keys.entries()) {
     const value = wanted[index]
     const keyAt = text.indexOf(name, from)
     const valueAt = value === undefined ? -1 : text.indexOf(value, keyAt + name.length)
     if (keyAt === -1 || valueAt === -1 || value === undefined) return []
-    places.push({ key: keyAt, value: valueAt, end: valueAt + value.length })
+    positions.push({ key: keyAt, value: valueAt, end: valueAt + value.length })
     from = valueAt + value.length
   }
-  return places
+  return positions
 }
 
 interface Parts {
@@ -117,16 +117,16 @@ const examples = {
 }
 
 /** The marks around the value of each type, and how it is written. */
-function valuesOf(probe: TurnProbe, parts: Parts) {
-  const string = writtenAs(probe, parts, examples.string)
-  const number = writtenAs(probe, parts, examples.number)
-  const boolean = writtenAs(probe, parts, examples.boolean)
+function valuesOf(probe: TurnProbe, marks: Parts) {
+  const string = writtenAs(probe, marks, examples.string)
+  const number = writtenAs(probe, marks, examples.number)
+  const boolean = writtenAs(probe, marks, examples.boolean)
   if (!string || !number || !boolean) return undefined
   // Templates may write none as nothing at all, which only shows that it is not a text.
-  const none = writtenAs(probe, parts, null) ?? number
-  const wrap = wrapOf(probe, parts, string.value)
-  const object = writtenAs(probe, parts, examples.object)
-  const array = writtenAs(probe, parts, examples.array)
+  const none = writtenAs(probe, marks, null) ?? number
+  const wrap = wrapOf(probe, marks, string.value)
+  const object = writtenAs(probe, marks, examples.object)
+  const array = writtenAs(probe, marks, examples.array)
   // Both must be written in the same way, or neither can be relied on.
   const isQuoted = object?.quote !== undefined && object.quote === array?.quote
   const isPlain = object?.quote === undefined && array?.quote === undefined
@@ -148,14 +148,14 @@ function valuesOf(probe: TurnProbe, parts: Parts) {
 }
 
 /** The marks around a text that could be mistaken for marks, if they differ from those around all texts. */
-function wrapOf(probe: TurnProbe, parts: Parts, { mid, after, written }: TaggedValue): TaggedValue['wrap'] {
+function wrapOf(probe: TurnProbe, marks: Parts, { mid, after, written }: TaggedValue): TaggedValue['wrap'] {
   const text = probe.callsOf(probeCalls([{ [key]: marked }]))
   const at = text?.lastIndexOf(marked) ?? -1
-  if (written !== 'raw' || text === undefined || at === -1 || !text.endsWith(after + parts.close))
+  if (written !== 'raw' || text === undefined || at === -1 || !text.endsWith(after + marks.close))
     return undefined
   const from = text.indexOf(key) + key.length + mid.length
   const open = text.slice(from, at)
-  const close = text.slice(at + marked.length, text.length - (after + parts.close).length)
+  const close = text.slice(at + marked.length, text.length - (after + marks.close).length)
   return open === '' || close === '' ? undefined : { open, close }
 }
 
@@ -167,28 +167,28 @@ interface FoundValue {
   isPythonWord: boolean
 }
 
-function writtenAs(probe: TurnProbe, parts: Parts, example: unknown): FoundValue | undefined {
+function writtenAs(probe: TurnProbe, marks: Parts, example: unknown): FoundValue | undefined {
   const text = probe.callsOf(probeCalls([{ [key]: example }]))
   const name = text?.indexOf('qzfA') ?? -1
   if (text === undefined || name === -1) return undefined
-  const start = name + 4 + parts.mid.length
+  const start = name + 4 + marks.mid.length
   const keyAt = text.indexOf(key, start)
-  if (keyAt === -1 || !text.endsWith(parts.close)) return undefined
+  if (keyAt === -1 || !text.endsWith(marks.close)) return undefined
   const from = keyAt + key.length
-  const end = text.length - parts.close.length
+  const end = text.length - marks.close.length
   const rest = text.slice(from, end)
-  const place = literalAt(rest, example)
-  if (place === undefined) return undefined
+  const found = literalAt(rest, example)
+  if (found === undefined) return undefined
   const value = {
     before: text.slice(start, keyAt),
-    mid: rest.slice(0, place.start),
-    after: rest.slice(place.end),
-    written: place.written,
+    mid: rest.slice(0, found.start),
+    after: rest.slice(found.end),
+    written: found.written,
   }
   return {
     value,
-    isPythonWord: place.isPythonWord === true,
-    ...(place.quote !== undefined && { quote: place.quote }),
+    isPythonWord: found.isPythonWord === true,
+    ...(found.quote !== undefined && { quote: found.quote }),
   }
 }
 
@@ -255,6 +255,6 @@ function gapsOf(probe: TurnProbe, { before, after }: Parts) {
           })
     return skeleton && { calls: asked, skeleton }
   }
-  const one = told(1)
-  return one && literalsOf(one, told(3))
+  const single = told(1)
+  return single && literalsOf(single, told(3))
 }

@@ -5,7 +5,7 @@ import type { ProbeCall } from './probe-calls.ts'
 export type Render = (messages: Message[], variables: Record<string, unknown>) => string
 
 /** Texts that occur nowhere else. */
-export const needles = { user: 'qzUser', said: 'qzSaid', later: 'qzLater', thought: 'qzThought' }
+export const needles = { user: 'qzUser', reply: 'qzSaid', later: 'qzLater', thought: 'qzThought' }
 
 const asked: Message = { role: 'user', content: needles.user }
 const anyObject = { type: 'object', properties: {}, additionalProperties: true }
@@ -45,10 +45,10 @@ export function createTurnProbe(render: Render, names: readonly string[]): TurnP
   const opening = (variables: Record<string, unknown>) =>
     behindUser([], { add_generation_prompt: true, ...variables })
 
-  const said = behindUser([{ role: 'assistant', content: needles.said }])
-  const [header, ending = ''] = said?.split(needles.said) ?? []
+  const reply = behindUser([{ role: 'assistant', content: needles.reply }])
+  const [header, ending = ''] = reply?.split(needles.reply) ?? []
   const followed = behindUser([
-    { role: 'assistant', content: needles.said },
+    { role: 'assistant', content: needles.reply },
     { role: 'user', content: needles.later },
   ])
   const [, untilLater = ''] = /qzSaid(.*)qzLater/s.exec(followed ?? '') ?? []
@@ -116,10 +116,10 @@ function shownLast(text: string | undefined, calls: readonly ProbeCall[]): strin
 export const turn = (calls: readonly ProbeCall[], more: Partial<Message> = {}): Message => ({
   role: 'assistant',
   content: '',
-  tool_calls: calls.map(({ id, name, arguments: given }) => ({
+  tool_calls: calls.map(({ id, name, arguments: args }) => ({
     id,
     type: 'function' as const,
-    function: { name, arguments: given },
+    function: { name, arguments: args },
   })),
   ...more,
 })

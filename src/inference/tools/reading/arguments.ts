@@ -16,22 +16,19 @@ export interface ArgumentReader {
   read(source: Source, collector: PartCollector, tool: OfferedTool): PieceReader<boolean>
 }
 
-export function argumentReader(
-  { arguments: given, close, gap }: CallFormat,
-  behind: Matcher,
-): ArgumentReader {
-  switch (given.kind) {
+export function argumentReader({ arguments: form, close, gap }: CallFormat, behind: Matcher): ArgumentReader {
+  switch (form.kind) {
     case 'json':
       return { begins: jsonBegins, read: readJsonArguments }
     case 'python':
       return { begins: pythonBegins, read: readPython }
     case 'elements':
       return {
-        begins: elementsBegin(given, behind),
-        read: (source, collector, tool) => readElements(source, collector, given, tool),
+        begins: elementsBegin(form, behind),
+        read: (source, collector, tool) => readElements(source, collector, form, tool),
       }
     case 'tagged': {
-      const marks = taggedMarks(given, behind, [textOf(close), textOf(gap)])
+      const marks = taggedMarks(form, behind, [textOf(close), textOf(gap)])
       return {
         begins: taggedBegin(marks),
         read: (source, collector, tool) => readTagged(source, collector, marks, tool),

@@ -87,7 +87,7 @@ export function callReader(
   // White space before the template's mark belongs to the mark.
   const [head = ''] = format.open
   const space = typeof head === 'string' && !format.isAnchored ? (/^\s+/.exec(head)?.[0] ?? '') : ''
-  const open = format.open.map((part, at) => (at === 0 && typeof part === 'string' ? part.trimStart() : part))
+  const open = format.open.map((step, at) => (at === 0 && typeof step === 'string' ? step.trimStart() : step))
   const seek = seekBehind(tolerantly(open, beforeName))
   const leading = exactly(space)
   const by: CallReader = {

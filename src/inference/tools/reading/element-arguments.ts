@@ -7,7 +7,7 @@ import { readTypedValue } from './typed-value.ts'
 import { itemOf, propertyOf, typesOf } from './value-types.ts'
 
 const maxDepth = 64
-const mostOfKey = 512
+const maxKeyLength = 512
 
 /** Whether the text of a value is plain or JSON, depending on the schema. */
 const written = new Map<ValueType, TaggedValue['written']>([
@@ -61,7 +61,7 @@ function tagAt(text: string, at: number, prefix: string): Tag | typeof absent | 
   if (from < 0) return from === short ? short : absent
   const end = text.indexOf('>', from)
   if (text[from] === '/' || end === from) return absent
-  if (end === -1) return text.length - from > mostOfKey ? absent : short
+  if (end === -1) return text.length - from > maxKeyLength ? absent : short
   return { name: text.slice(from, end), end: end + 1 }
 }
 
@@ -173,11 +173,11 @@ function* readName(source: Source): PieceReader<Outcome> {
   for (;;) {
     const { text, at } = source
     const end = text.indexOf('>', at)
-    if (end !== -1 && end - at <= mostOfKey) {
+    if (end !== -1 && end - at <= maxKeyLength) {
       source.at = end + 1
       return 'read'
     }
-    if (end !== -1 || text.length - at > mostOfKey) return 'read'
+    if (end !== -1 || text.length - at > maxKeyLength) return 'read'
     if (source.isOver) return 'over'
     yield
   }

@@ -9,8 +9,8 @@ export const short = -2
 export type Matcher = (text: string, at: number) => Ending
 
 const maxSpace = 64
-const mostOfId = 64
-const mostOfCounter = 9
+const maxIdLength = 64
+const maxCounterDigits = 9
 
 interface Borders {
   isAfterName: boolean
@@ -24,16 +24,16 @@ interface Borders {
  * it. White space at its end is not matched, unless a name follows.
  */
 export function tolerantly(literal: Literal, { isAfterName, isBeforeName, isJson }: Borders): Matcher {
-  const parts = literal.flatMap((part): Literal[number][] =>
-    typeof part === 'string' ? pieces(part, isJson) : [part],
+  const units = literal.flatMap((piece): Literal[number][] =>
+    typeof piece === 'string' ? pieces(piece, isJson) : [piece],
   )
-  const isBlank = (part: Literal[number] | undefined) => typeof part === 'string' && part.trim() === ''
-  if (!isBeforeName) while (isBlank(parts.at(-1))) parts.pop()
-  const steps = parts.map((part, at): Matcher => {
-    if (typeof part !== 'string') return part.hole === 'id' ? id : counter
-    if (!isBlank(part)) return exactly(part)
-    const before = at === 0 ? isAfterName : isWord(parts[at - 1], -1)
-    const after = at === parts.length - 1 ? isBeforeName : isWord(parts[at + 1], 0)
+  const isBlank = (piece: Literal[number] | undefined) => typeof piece === 'string' && piece.trim() === ''
+  if (!isBeforeName) while (isBlank(units.at(-1))) units.pop()
+  const steps = units.map((piece, at): Matcher => {
+    if (typeof piece !== 'string') return piece.hole === 'id' ? id : counter
+    if (!isBlank(piece)) return exactly(piece)
+    const before = at === 0 ? isAfterName : isWord(units[at - 1], -1)
+    const after = at === units.length - 1 ? isBeforeName : isWord(units[at + 1], 0)
     return before && after ? neededSpace : space
   })
   return inSequence(steps)
@@ -43,10 +43,10 @@ export function tolerantly(literal: Literal, { isAfterName, isBeforeName, isJson
 export function withExactEnd(text: string): Matcher {
   const body = tolerantly([text], { isAfterName: false, isBeforeName: false, isJson: false })
   const end = exactly(text.slice(text.trimEnd().length))
-  return (given, at) => {
-    const behind = body(given, at)
+  return (answer, at) => {
+    const behind = body(answer, at)
     if (behind < 0) return behind
-    const exact = end(given, behind)
+    const exact = end(answer, behind)
     return exact === absent ? behind : exact
   }
 }
@@ -57,8 +57,8 @@ function pieces(text: string, isJson: boolean): string[] {
   return spaced.split(/(\s+)/).filter((piece) => piece !== '')
 }
 
-function isWord(part: Literal[number] | undefined, at: number): boolean {
-  return typeof part !== 'string' ? part !== undefined : /\w/.test(part.at(at) ?? '')
+function isWord(piece: Literal[number] | undefined, at: number): boolean {
+  return typeof piece !== 'string' ? piece !== undefined : /\w/.test(piece.at(at) ?? '')
 }
 
 /** Matches exactly this text. */
@@ -90,7 +90,7 @@ export function anyOf(matchers: readonly Matcher[]): Matcher {
 }
 
 /** The longest match. */
-export function longestOf(matchers: readonly Matcher[]): Matcher {
+export function greedyOf(matchers: readonly Matcher[]): Matcher {
   return (text, at) => {
     const ends = matchers.map((match) => match(text, at))
     return ends.includes(short) ? short : Math.max(...ends)
@@ -108,8 +108,8 @@ function run(isOne: (unit: number) => boolean, min: number, max: number): Matche
 
 export const space = run(isSpace, 0, maxSpace)
 const neededSpace = run(isSpace, 1, maxSpace)
-const counter = run(isDigit, 1, mostOfCounter)
-const id = run((unit) => isDigit(unit) || isLetter(unit) || unit === 0x5f || unit === 0x2d, 1, mostOfId)
+const counter = run(isDigit, 1, maxCounterDigits)
+const id = run((unit) => isDigit(unit) || isLetter(unit) || unit === 0x5f || unit === 0x2d, 1, maxIdLength)
 
 function isDigit(unit: number): boolean {
   return unit >= 0x30 && unit <= 0x39

@@ -28,7 +28,7 @@ export interface CallsOfMessages {
 }
 
 /** No header of a message is longer. */
-const mostOfHeader = 512
+const maxHeaderLength = 512
 
 /**
  * Reads a turn of messages: thoughts, calls, and all others as content. Where no message begins, the rest is passed on
@@ -61,7 +61,7 @@ export function* readMessages(
       const { text, at, isOver } = source
       let from = at
       while (from < text.length && isSpace(text.charCodeAt(from))) from++
-      const begun = form.begins.map((one) => exactly(one)(text, from))
+      const begun = form.begins.map((begin) => exactly(begin)(text, from))
       const isBegun = begun.some((end) => end >= 0)
       if (!isBegun && !begun.includes(short)) return undefined
       const end = isBegun ? positionOf(message, text, at) : -1
@@ -69,7 +69,7 @@ export function* readMessages(
         source.at = end + message.length
         return text.slice(at, end)
       }
-      if (text.length - at > mostOfHeader) return undefined
+      if (text.length - at > maxHeaderLength) return undefined
       if (isOver) {
         // The beginning of a header is not content.
         if (isBegun && !form.wordBegins.some((word) => text.startsWith(word, from))) source.at = text.length
@@ -100,7 +100,7 @@ export function* readMessages(
 function positionOf(mark: string, text: string, from: number): number {
   let found = text.indexOf(mark, from)
   while (found !== -1 && isSecondHalf(text, found)) found = text.indexOf(mark, found + 1)
-  return found - from > mostOfHeader ? -1 : found
+  return found - from > maxHeaderLength ? -1 : found
 }
 
 /** The recipient of a message, from the last word of its header that names one. */

@@ -4,7 +4,7 @@ import type { Part } from '../../parts.ts'
 export type PartCollector = ReturnType<typeof createPartCollector>
 
 /** More white space than this counts as intended. Limits what is held back. */
-const mostHeld = 1_024
+const maxHeld = 1_024
 
 const messageBreak = '\n\n'
 
@@ -19,7 +19,7 @@ interface PartCollectorOptions {
  * and not white space alone before or after a call.
  */
 export function createPartCollector({ newId, shown = [] }: PartCollectorOptions) {
-  let parts: Part[] = []
+  let deltas: Part[] = []
   let calls = 0
   let held = ''
   /** So much white space has arrived that none of it is held back. */
@@ -31,12 +31,12 @@ export function createPartCollector({ newId, shown = [] }: PartCollectorOptions)
   /** Only white space has arrived since the beginning of the answer, or of this part of it. */
   let isFresh = true
 
-  function add(part: Part & { text: string }): void {
-    const last = parts.at(-1)
-    if (part.text === '') return
-    if (part.kind === 'content') hasContent = true
-    if (last !== undefined && 'text' in last && last.kind === part.kind) last.text += part.text
-    else parts.push(part)
+  function add(delta: Part & { text: string }): void {
+    const last = deltas.at(-1)
+    if (delta.text === '') return
+    if (delta.kind === 'content') hasContent = true
+    if (last !== undefined && 'text' in last && last.kind === delta.kind) last.text += delta.text
+    else deltas.push(delta)
   }
 
   /** A marker without a meaning at its position is not part of the text. */
@@ -46,8 +46,8 @@ export function createPartCollector({ newId, shown = [] }: PartCollectorOptions)
   }
 
   return {
-    content(given: string): void {
-      const text = letters(given)
+    content(raw: string): void {
+      const text = letters(raw)
       if (!isFresh) {
         add({ kind: 'content', text })
         return
@@ -58,7 +58,7 @@ export function createPartCollector({ newId, shown = [] }: PartCollectorOptions)
         add({ kind: 'content', text: text.slice(space) })
       } else {
         held += text
-        if (space === -1 && held.length < mostHeld) return
+        if (space === -1 && held.length < maxHeld) return
         add({ kind: 'content', text: held })
       }
       held = ''
@@ -75,8 +75,8 @@ export function createPartCollector({ newId, shown = [] }: PartCollectorOptions)
       isFresh = true
       isAfterThought = false
     },
-    thought(given: string): void {
-      const text = hasThought ? letters(given) : letters(given).trimStart()
+    thought(raw: string): void {
+      const text = hasThought ? letters(raw) : letters(raw).trimStart()
       if (text === '') return
       hasThought = true
       const solid = text.trimEnd()
@@ -86,7 +86,7 @@ export function createPartCollector({ newId, shown = [] }: PartCollectorOptions)
         isLong = false
       }
       held += text.slice(solid.length)
-      if (!isLong && held.length < mostHeld) return
+      if (!isLong && held.length < maxHeld) return
       add({ kind: 'reasoning', text: held })
       held = ''
       isLong = true
@@ -98,7 +98,7 @@ export function createPartCollector({ newId, shown = [] }: PartCollectorOptions)
       isAfterThought = true
     },
     call(name: string): void {
-      parts.push({ kind: 'call', index: calls, id: newId(calls, name), name })
+      deltas.push({ kind: 'call', index: calls, id: newId(calls, name), name })
       calls++
       held = ''
     },
@@ -110,7 +110,7 @@ export function createPartCollector({ newId, shown = [] }: PartCollectorOptions)
       add({ kind: 'arguments', index: calls - 1, text: JSON.stringify(letters(text)).slice(1, -1) })
     },
     callEnd(): void {
-      parts.push({ kind: 'callEnd', index: calls - 1 })
+      deltas.push({ kind: 'callEnd', index: calls - 1 })
       isFresh = true
       isAfterThought = false
     },
@@ -122,8 +122,8 @@ export function createPartCollector({ newId, shown = [] }: PartCollectorOptions)
     },
     isThinking: () => isThinking,
     take(): Part[] {
-      const taken = parts
-      parts = []
+      const taken = deltas
+      deltas = []
       return taken
     },
   }

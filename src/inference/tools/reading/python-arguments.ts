@@ -6,7 +6,7 @@ import { isSpace, type PieceReader, readUntil, type Source, untilCertain } from 
 import { textSearcher } from './text-searcher.ts'
 
 const maxDepth = 64
-const mostOfKey = 512
+const maxKeyLength = 512
 
 /** Matches what follows `name(`: an argument with its key, or the end. */
 export function pythonBegins(text: string, at: number): Ending {
@@ -54,7 +54,7 @@ function argumentAt(text: string, at: number, isBehindAnother = false): Argument
     if (text[from] === ')') return from
   }
   let end = from
-  while (end < text.length && end - from < mostOfKey && !'=,()\'"'.includes(text[end] as string)) end++
+  while (end < text.length && end - from < maxKeyLength && !'=,()\'"'.includes(text[end] as string)) end++
   if (end >= text.length) return short
   const key = text.slice(from, end).trim()
   return text[end] === '=' && key !== '' ? { key, end: end + 1 } : absent
@@ -178,15 +178,15 @@ function* readMember(
 }
 
 const words: Readonly<Record<string, string>> = { True: 'true', False: 'false', None: 'null' }
-const mostOfWord = 512
+const maxWord = 512
 
 /** A number, or a word such as a constant. */
 function* readWord(source: Source, collector: PartCollector, isKey = false): PieceReader<ReadValue> {
   for (;;) {
     const { text, at } = source
     let end = at
-    while (end < text.length && end - at < mostOfWord && !',:)]}\'"[({'.includes(text[end] as string)) end++
-    if (end === text.length && !source.isOver && end - at < mostOfWord) {
+    while (end < text.length && end - at < maxWord && !',:)]}\'"[({'.includes(text[end] as string)) end++
+    if (end === text.length && !source.isOver && end - at < maxWord) {
       yield
       continue
     }

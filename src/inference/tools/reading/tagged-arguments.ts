@@ -2,8 +2,8 @@ import type { TaggedArguments, TaggedValue, ValueType } from '../call-format.ts'
 import type { OfferedTool } from '../offered-tool.ts'
 import {
   absent,
+  greedyOf,
   inSequence,
-  longestOf,
   type Matcher,
   short,
   space,
@@ -16,7 +16,7 @@ import { readTypedValue } from './typed-value.ts'
 import { propertyOf, typesOf } from './value-types.ts'
 
 /** No key is longer. */
-const mostOfKey = 512
+const maxKeyLength = 512
 
 /** The matchers for tagged arguments, made once for each format. */
 interface TaggedMarks {
@@ -43,7 +43,7 @@ export function taggedMarks(
   const { head, between, tail, empty = head + tail, values, quote } = format
   const all = Object.values(values)
   const befores = [...new Set(all.map(({ before }) => before))]
-  const beforeKey = (texts: readonly string[]) => longestOf(texts.map((text) => mark(text, true)))
+  const beforeKey = (texts: readonly string[]) => greedyOf(texts.map((text) => mark(text, true)))
   return {
     first: beforeKey(befores.map((before) => head + before)),
     next: beforeKey(befores.map((before) => between + before)),
@@ -135,11 +135,11 @@ function argumentAt(
 ): Argument | typeof absent | typeof short {
   const from = mark(text, at)
   if (from < 0) return from === short ? short : absent
-  for (let end = from + 1; end <= Math.min(text.length, from + mostOfKey); end++) {
+  for (let end = from + 1; end <= Math.min(text.length, from + maxKeyLength); end++) {
     const found = values.map((group) => ({ group, end: group.mid(text, end) }))
-    if (found.some((one) => one.end === short)) return short
-    const [longest] = found.filter((one) => one.end >= 0).sort((a, b) => b.end - a.end)
+    if (found.some((match) => match.end === short)) return short
+    const [longest] = found.filter((match) => match.end >= 0).sort((a, b) => b.end - a.end)
     if (longest !== undefined) return { key: text.slice(from, end), ...longest }
   }
-  return text.length <= from + mostOfKey ? short : absent
+  return text.length <= from + maxKeyLength ? short : absent
 }

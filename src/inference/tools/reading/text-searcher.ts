@@ -6,8 +6,8 @@ export function textSearcher<T>(text: string, found: T): Searcher<T> {
   const match = exactly(text)
   return {
     firsts: new Set([text.charCodeAt(0)]),
-    seek(given, at) {
-      const end = match(given, at)
+    seek(answer, at) {
+      const end = match(answer, at)
       return end === short ? 'more' : end === absent ? 'no' : found
     },
   }

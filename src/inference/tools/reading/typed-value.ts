@@ -22,7 +22,7 @@ interface TypedValue {
 }
 
 /** No number is longer; anything longer is a text. */
-const mostOfNumber = 64
+const maxNumberLength = 64
 
 /**
  * Reads a value and the mark after it, and emits it as JSON. A value that may be a text or another type is of the other
@@ -112,7 +112,7 @@ function mayBe(types: ReadonlySet<ValueType>, text: string): boolean {
   if (words.some(([type, word]) => types.has(type) && word.startsWith(text))) return true
   if (types.has('object') && text.startsWith('{')) return true
   if (types.has('array') && text.startsWith('[')) return true
-  return types.has('number') && text.length <= mostOfNumber && /^-?[\d.eE+-]*$/.test(text)
+  return types.has('number') && text.length <= maxNumberLength && /^-?[\d.eE+-]*$/.test(text)
 }
 
 /** `string` if it is not JSON. */

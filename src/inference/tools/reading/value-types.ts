@@ -27,8 +27,8 @@ function firstIn(
   const own = pick(schema)
   if (own !== undefined) return own
   const { allOf, anyOf, oneOf } = schema
-  for (const part of [referredTo(schema, root), ...listOf(allOf), ...listOf(anyOf), ...listOf(oneOf)]) {
-    const found = firstIn(part, root, pick, depth + 1)
+  for (const branch of [referredTo(schema, root), ...listOf(allOf), ...listOf(anyOf), ...listOf(oneOf)]) {
+    const found = firstIn(branch, root, pick, depth + 1)
     if (found !== undefined) return found
   }
   return undefined
@@ -41,16 +41,16 @@ export function typesOf(schema: unknown, root: unknown, depth = 0): ReadonlySet<
   const keep = (others: ReadonlySet<ValueType>) => {
     for (const type of all) if (!others.has(type)) types.delete(type)
   }
-  const given = typeof schema.type === 'string' ? [schema.type] : listOf(schema.type)
-  if (given.length > 0)
-    keep(new Set(given.map((type) => (type === 'integer' ? 'number' : (type as ValueType)))))
+  const listed = typeof schema.type === 'string' ? [schema.type] : listOf(schema.type)
+  if (listed.length > 0)
+    keep(new Set(listed.map((type) => (type === 'integer' ? 'number' : (type as ValueType)))))
   if (Array.isArray(schema.enum)) keep(new Set(schema.enum.map(typeOf)))
   if ('const' in schema) keep(new Set([typeOf(schema.const)]))
   const referred = referredTo(schema, root)
   if (referred !== undefined) keep(typesOf(referred, root, depth + 1))
-  for (const part of listOf(schema.allOf)) keep(typesOf(part, root, depth + 1))
+  for (const branch of listOf(schema.allOf)) keep(typesOf(branch, root, depth + 1))
   for (const either of [listOf(schema.anyOf), listOf(schema.oneOf)]) {
-    if (either.length > 0) keep(new Set(either.flatMap((part) => [...typesOf(part, root, depth + 1)])))
+    if (either.length > 0) keep(new Set(either.flatMap((branch) => [...typesOf(branch, root, depth + 1)])))
   }
   return types
 }

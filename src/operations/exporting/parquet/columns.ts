@@ -59,14 +59,14 @@ export function columnsOf(kind: ExportKind): Columns {
 
 /** The rows of a record in the file of its kind; none if it is of another kind. */
 export function rowsOf(kind: ExportKind, record: ExportRecord): Cell[][] {
-  const given = record[memberOf[kind]]
-  if (given === undefined) return []
+  const member = record[memberOf[kind]]
+  if (member === undefined) return []
   if (kind === 'files') {
-    const { digest, size, from, base64 } = given as Record<string, string | number>
+    const { digest, size, from, base64 } = member as Record<string, string | number>
     return [[digest as string, size as number, from as number, Buffer.from(base64 as string, 'base64')]]
   }
   if (kind === 'tables') {
-    const { table, count, from, values } = given as {
+    const { table, count, from, values } = member as {
       table: string
       count: number
       from: number
@@ -75,7 +75,7 @@ export function rowsOf(kind: ExportKind, record: ExportRecord): Cell[][] {
     if (values.length === 0) return [[table, count, null, null]]
     return values.map((value, index) => [table, count, from + index, value.text])
   }
-  return [columnsOf(kind).map(([name, type]) => cellOf(given[name], type))]
+  return [columnsOf(kind).map(([name, type]) => cellOf(member[name], type))]
 }
 
 function cellOf(value: unknown, type: ColumnType): Cell {

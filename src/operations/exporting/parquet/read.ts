@@ -89,10 +89,10 @@ async function reading<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-function headOf({ key_value_metadata: said, schema }: FileMetaData): ParquetHead {
-  const text = said?.find(({ key }) => key === headKey)?.value
+function headOf({ key_value_metadata: metadata, schema }: FileMetaData): ParquetHead {
+  const text = metadata?.find(({ key }) => key === headKey)?.value
   const head = text === undefined ? undefined : headIn(text)
-  const kind = exportKinds.find((one) => one === head?.kind)
+  const kind = exportKinds.find((known) => known === head?.kind)
   if (text === undefined || kind === undefined) {
     throw new ParquetError(
       `it has no metadata ${headKey} that names a kind: only Parquet of \`heddle export\` is imported`,
@@ -101,8 +101,8 @@ function headOf({ key_value_metadata: said, schema }: FileMetaData): ParquetHead
   const there = new Set(schema.map(({ name }) => name))
   const missing = columnsOf(kind).find(([name]) => !there.has(name))
   if (missing) throw new ParquetError(`the column ${missing[0]} of ${kind} is missing`)
-  const given = Array.isArray(head?.kinds) ? head.kinds : []
-  const kinds = exportKinds.filter((one) => one === kind || given.includes(one))
+  const listed = Array.isArray(head?.kinds) ? head.kinds : []
+  const kinds = exportKinds.filter((known) => known === kind || listed.includes(known))
   return { kind, kinds, line: `{"export":${text}}`, project: String(head?.project_id) }
 }
 
@@ -183,9 +183,9 @@ async function* tableLines(rows: AsyncIterable<Row>): AsyncGenerator<string> {
     }
     // A table without rows has one row without a position.
     if (position == null) continue
-    const one = textOf(value, 'value', 'json')
-    line?.values.push(one)
-    bytes += weightOf([one])
+    const json = textOf(value, 'value', 'json')
+    line?.values.push(json)
+    bytes += weightOf([json])
   }
   if (line) yield text(line)
 }

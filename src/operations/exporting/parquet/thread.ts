@@ -12,7 +12,7 @@ export const parquetThread = import.meta.url
 export interface ParquetThreadData {
   columns: Columns
   /** Metadata of the whole file, by name. */
-  said: Readonly<Record<string, string>>
+  metadata: Readonly<Record<string, string>>
 }
 
 /** Rows to add; `end` finishes the file. */
@@ -47,7 +47,7 @@ export function serve(): void {
   })
 }
 
-function createFile({ columns, said }: ParquetThreadData) {
+function createFile({ columns, metadata }: ParquetThreadData) {
   const bytes = new ByteWriter()
   const root = { name: 'schema', num_children: columns.length }
   const writer = new ParquetWriter({
@@ -58,7 +58,7 @@ function createFile({ columns, said }: ParquetThreadData) {
     ],
     codec: 'ZSTD',
     compressors: { ZSTD: (page) => zstdCompressSync(page) },
-    kvMetadata: Object.entries(said).map(([key, value]) => ({ key, value })),
+    kvMetadata: Object.entries(metadata).map(([key, value]) => ({ key, value })),
     createdBy: 'heddle',
   })
   let rows: Cell[][] = []
@@ -79,8 +79,8 @@ function createFile({ columns, said }: ParquetThreadData) {
   }
 
   return {
-    add(given: readonly Cell[][]): void {
-      for (const row of given) {
+    add(added: readonly Cell[][]): void {
+      for (const row of added) {
         rows.push(row)
         weight += weightOf(row)
         if (weight >= groupWeight || rows.length >= groupRows) writeGroup()

@@ -25,7 +25,7 @@ export async function* parquetPieces(
 ): AsyncGenerator<Uint8Array> {
   const { kind } = asked
   const head = { ...headOf(asked), kind }
-  const file = startFile({ columns: columnsOf(kind), said: { [headKey]: writeJson(head) } })
+  const file = startFile({ columns: columnsOf(kind), metadata: { [headKey]: writeJson(head) } })
   try {
     let rows: Cell[][] = []
     let weight = 0

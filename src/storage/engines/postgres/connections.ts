@@ -10,7 +10,7 @@ export interface ConnectionOptions {
   /**
    * Pieces of work of one tenant that may wait for a connection; for all tenants together the limit is twice as many.
    */
-  mostWaiting: number
+  maxWaiting: number
   connectTimeoutMs: number
   /** For one statement, enforced by the server. */
   queryTimeoutMs: number
@@ -40,8 +40,8 @@ const never = new AbortController().signal
 export function createConnections(url: string, options: ConnectionOptions, closing = never) {
   const { connectTimeoutMs } = options
   const slots = createSlots(sharesOf(options.connections), {
-    perTenant: options.mostWaiting,
-    total: 2 * options.mostWaiting,
+    perTenant: options.maxWaiting,
+    total: 2 * options.maxWaiting,
   })
   const free = createFreeConnections()
   const facts = new WeakMap<pg.ClientBase, { pid: number; prepared: Set<string> }>()
@@ -96,7 +96,7 @@ export function createConnections(url: string, options: ConnectionOptions, closi
         prepared,
         asking,
         answerTimeoutMs: queryTimeoutMs + options.graceMs,
-        given: () => {
+        onRelease: () => {
           slots.release(slot)
           free.wakeNext()
         },

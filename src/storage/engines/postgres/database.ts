@@ -27,7 +27,7 @@ export interface PostgresOptions extends ConnectionOptions {
   /** The most long reads that run at the same time. */
   streams: number
   /** Long reads of one tenant that may wait; for all tenants together the limit is twice as many. */
-  mostStreamsWaiting: number
+  maxStreamsWaiting: number
   probeTimeoutMs: number
 }
 
@@ -36,9 +36,9 @@ const sideConnections = 2
 
 export const postgresDefaults: PostgresOptions = {
   connections: 10,
-  mostWaiting: 1_000,
+  maxWaiting: 1_000,
   streams: 4,
-  mostStreamsWaiting: 128,
+  maxStreamsWaiting: 128,
   connectTimeoutMs: 5_000,
   queryTimeoutMs: 60_000,
   lockTimeoutMs: 10_000,
@@ -94,8 +94,8 @@ export function createPostgresDatabase<R extends Registry>(
   }
   const side = createConnections(url, ofSide, leaving.signal)
   const streamSlots = createSlots(streamShares(options), {
-    perTenant: options.mostStreamsWaiting,
-    total: 2 * options.mostStreamsWaiting,
+    perTenant: options.maxStreamsWaiting,
+    total: 2 * options.maxStreamsWaiting,
   })
   const answer = createUnreadAnswers({
     folder: tmpdir(),
@@ -173,10 +173,10 @@ export function createPostgresDatabase<R extends Registry>(
     async *stream<T>(query: Sql, { signal, tenant = '', rows = defaultRows }: StreamOptions) {
       if (closing !== undefined) throw refuse('stopping')
       const givenUp = (reason: Error) => abandon(signal, reason)
-      const parts = { connections, tenant, streamSlots, waitMs: options.queryTimeoutMs, cancel, givenUp }
+      const source = { connections, tenant, streamSlots, waitMs: options.queryTimeoutMs, cancel, givenUp }
       const either = AbortSignal.any([signal, leaving.signal])
       try {
-        yield* answer(tenant, either, () => streamRows<T>(parts, statements(query), rows, either))
+        yield* answer(tenant, either, () => streamRows<T>(source, statements(query), rows, either))
       } catch (error) {
         throw postgresFailure(error, options)
       }
@@ -239,12 +239,12 @@ export async function openPostgres(url: string, options: OpenPostgresOptions = {
     migrationLockTimeoutMs = 300_000,
     mustExist = false,
     maxConnections,
-    ...given
+    ...overrides
   } = options
   const settings: PostgresOptions = {
     ...postgresDefaults,
     ...(maxConnections !== undefined && { connections: maxConnections - sideConnections }),
-    ...given,
+    ...overrides,
   }
   await migratePostgres(url, migrations, {
     connectTimeoutMs: settings.connectTimeoutMs,

@@ -83,7 +83,7 @@ export const postgresDialect: Dialect = {
   timeNumber: (time) => sql`heddle_number(CAST(${time} * 0.000001 AS TEXT))`,
   ordered,
   lower: (value) => ordered(sql`heddle_lower(${value})`),
-  position: (value, part) => sql`strpos(${value}, ${part})`,
+  position: (value, sought) => sql`strpos(${value}, ${sought})`,
   containsString: containsStringIn,
   quoted: (value) => sql`coalesce(CAST(to_json(${value}) AS TEXT), 'null')`,
   bytes: (value) => sql`octet_length(${value})`,

@@ -76,8 +76,8 @@ function codeOf(error: unknown): string | undefined {
   return reported instanceof DatabaseError ? reported.code : undefined
 }
 
-function unstorable(given: string, accepted: string, cause: unknown): Refusal {
-  return Object.assign(refuse('invalid_value', { field: 'body', given, accepted }), { cause })
+function unstorable(fault: string, accepted: string, cause: unknown): Refusal {
+  return Object.assign(refuse('invalid_value', { field: 'body', given: fault, accepted }), { cause })
 }
 
 function tooSlow(limit: number, cause: unknown): Refusal {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { DatabaseError } from 'pg'
 
 const firstMs = 20
-const longestMs = 1_000
+const maxMs = 1_000
 
 /** The server, or this user or database, has as many connections as it may have. */
 const isFull = (error: unknown) => error instanceof DatabaseError && error.code === '53300'
@@ -37,7 +37,7 @@ export function createFreeConnections() {
       signals: readonly AbortSignal[],
     ): Promise<T> {
       const last = performance.now() + limitMs
-      for (let ms = firstMs; ; ms = Math.min(longestMs, ms * 2)) {
+      for (let ms = firstMs; ; ms = Math.min(maxMs, ms * 2)) {
         try {
           return await connect()
         } catch (error) {

@@ -6,7 +6,7 @@ const channel = 'heddle_changes'
 /** Changes within this time are sent to other servers in one notice. */
 const gatherMs = 100
 /** PostgreSQL accepts less than 8000 bytes (https://www.postgresql.org/docs/current/sql-notify.html). */
-const mostBytes = 7_900
+const maxBytes = 7_900
 const againMs = 1_000
 /**
  * Behind a pooler, LISTEN may be on another connection than later statements, and no notice arrives. After this long
@@ -69,11 +69,11 @@ export function createNotices({ url, connectTimeoutMs, publish, heard }: Parts) 
     let isOver = false
 
     /** What was written while the connection was down is unknown. */
-    const lost = (given: pg.Client) => {
-      if (isOver || client !== given) return
+    const lost = (connection: pg.Client) => {
+      if (isOver || client !== connection) return
       client = undefined
       clearTimeout(timer)
-      given.end().catch(() => undefined)
+      connection.end().catch(() => undefined)
       timer = setTimeout(() => void open(), againMs).unref()
     }
     const deaf = () => {
@@ -127,9 +127,9 @@ export function createNotices({ url, connectTimeoutMs, publish, heard }: Parts) 
 export function payloadOf(from: string, changes: readonly Change[] | 'unknown'): string {
   const written = (notice: Notice) => JSON.stringify(notice)
   if (changes === 'unknown') return written({ from })
-  for (const given of [changes, changes.map((change) => ({ ...change, ids: null }))]) {
-    const payload = written({ from, changes: given })
-    if (Buffer.byteLength(payload) <= mostBytes) return payload
+  for (const listed of [changes, changes.map((change) => ({ ...change, ids: null }))]) {
+    const payload = written({ from, changes: listed })
+    if (Buffer.byteLength(payload) <= maxBytes) return payload
   }
   return written({ from })
 }

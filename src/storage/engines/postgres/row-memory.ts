@@ -21,12 +21,12 @@ function readOnce(dialect: Dialect, valueIn: ValueIn) {
   function once(step: Step, value: Sql): Sql {
     const known = named.get(step) as Map<string, { name: Sql; value: Sql }>
     const key = JSON.stringify([value.text, value.values])
-    let one = known.get(key)
-    if (one === undefined) {
-      one = { name: rawSql(`read_${step}_${known.size}`), value }
-      known.set(key, one)
+    let reading = known.get(key)
+    if (reading === undefined) {
+      reading = { name: rawSql(`read_${step}_${known.size}`), value }
+      known.set(key, reading)
     }
-    return one.name
+    return reading.name
   }
 
   function textOnce(step: Step, value: Sql): Sql {

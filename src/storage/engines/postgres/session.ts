@@ -16,11 +16,11 @@ interface SessionOptions {
   prepared: Set<string>
   /** Is given each statement that is not answered yet. */
   asking<T>(answer: Promise<T>): Promise<T>
-  given(): void
+  onRelease(): void
 }
 
 /** The most prepared statements of a connection. The server keeps each until the connection ends. */
-const mostPrepared = 1_000
+const maxPrepared = 1_000
 
 export type Session = ReturnType<typeof createSession>
 
@@ -87,8 +87,8 @@ export function createSession(client: pg.PoolClient, options: SessionOptions) {
       if (back) return
       back = true
       client.off('error', lose)
-      client.release(lost ?? prepared.size > mostPrepared)
-      options.given()
+      client.release(lost ?? prepared.size > maxPrepared)
+      options.onRelease()
     },
   }
 }

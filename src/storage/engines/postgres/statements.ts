@@ -13,10 +13,10 @@ export interface Statement {
 const remembered = 500
 
 /** A longer text is a one-off batch: its plan would only fill the server's memory. */
-const longestNamed = 4_096
+const maxNamedLength = 4_096
 
 /** The wire protocol counts parameters in 16 bits. */
-const mostValues = 65_535
+const maxValues = 65_535
 
 interface Shape {
   text: string
@@ -40,7 +40,7 @@ export function createStatements(): Statements {
 
   return ({ text, values }) => {
     const shape = shapeOf(text)
-    if (shape.parameters !== values.length || values.length > mostValues) {
+    if (shape.parameters !== values.length || values.length > maxValues) {
       throw new Error(`${shape.parameters} parameters and ${values.length} values: ${text.slice(0, 200)}`)
     }
     const statement: Statement = { text: shape.text, values: [...values] }
@@ -52,9 +52,9 @@ export function createStatements(): Statements {
 /** `?` becomes `$1`, `$2` …, except inside quotes. */
 function number(text: string): Shape {
   let parameters = 0
-  const numbered = text.replace(/'[^']*'|"[^"]*"|\?/g, (part) => (part === '?' ? `$${++parameters}` : part))
+  const numbered = text.replace(/'[^']*'|"[^"]*"|\?/g, (hit) => (hit === '?' ? `$${++parameters}` : hit))
   const name =
-    text.length > longestNamed
+    text.length > maxNamedLength
       ? undefined
       : `heddle_${createHash('sha256').update(numbered).digest('base64url').slice(0, 22)}`
   return { text: numbered, name, parameters }

@@ -25,12 +25,12 @@ const cancelAgainMs = 100
 
 /** Reads rows with a cursor on the server, fetching them as the reader asks. */
 export async function* streamRows<T>(
-  parts: StreamParts,
+  source: StreamParts,
   statement: Statement,
   rows: number,
   signal: AbortSignal,
 ): AsyncGenerator<T[], void, undefined> {
-  const reading = await openReading(parts, statement, signal)
+  const reading = await openReading(source, statement, signal)
   try {
     // The size of rows is known only once some have arrived.
     for (let asked = Math.min(rows, firstRows); ; ) {
@@ -45,9 +45,9 @@ export async function* streamRows<T>(
   }
 }
 
-async function openReading(parts: StreamParts, statement: Statement, signal: AbortSignal): Promise<Reading> {
+async function openReading(source: StreamParts, statement: Statement, signal: AbortSignal): Promise<Reading> {
   for (let attempt = 1; ; attempt++) {
-    const reading = await startReading(parts, signal)
+    const reading = await startReading(source, signal)
     try {
       await reading.ask('BEGIN READ ONLY')
       const { text, values } = statement
@@ -70,14 +70,14 @@ interface Reading {
  * A connection for one reader. It is returned when the reader is done, when the signal aborts, and when the connection
  * ends while the reader is busy elsewhere and may never come back.
  */
-async function startReading(parts: StreamParts, signal: AbortSignal): Promise<Reading> {
+async function startReading(source: StreamParts, signal: AbortSignal): Promise<Reading> {
   signal.throwIfAborted()
-  const slot = await acquireWithTimeout(parts.streamSlots, parts.tenant, parts.waitMs, signal)
+  const slot = await acquireWithTimeout(source.streamSlots, source.tenant, source.waitMs, signal)
   let session: Session
   try {
-    session = await parts.connections.checkOut(parts.tenant, signal)
+    session = await source.connections.checkOut(source.tenant, signal)
   } catch (error) {
-    parts.streamSlots.release(slot)
+    source.streamSlots.release(slot)
     throw error
   }
   let running: Promise<unknown> | undefined
@@ -91,7 +91,7 @@ async function startReading(parts: StreamParts, signal: AbortSignal): Promise<Re
       await cancelling
       await rollBack(session)
       session.giveBack()
-      parts.streamSlots.release(slot)
+      source.streamSlots.release(slot)
     })()
     return ended
   }
@@ -105,7 +105,7 @@ async function startReading(parts: StreamParts, signal: AbortSignal): Promise<Re
     try {
       // A cancel request uses another connection and may overtake the statement it is meant for.
       while (running !== undefined && session.lost === undefined) {
-        await parts.cancel(session.pid)
+        await source.cancel(session.pid)
         await Promise.race([running, sleep(cancelAgainMs, undefined, { ref: false })])
       }
     } catch (error) {
@@ -117,7 +117,7 @@ async function startReading(parts: StreamParts, signal: AbortSignal): Promise<Re
   session.onLost(() => {
     if (running !== undefined) return
     void end()
-    parts.givenUp(session.lost ?? new Error('the connection has ended'))
+    source.givenUp(session.lost ?? new Error('the connection has ended'))
   })
 
   return {

@@ -9,7 +9,7 @@ import type { Answer, Session } from './session.ts'
 import type { Statements } from './statements.ts'
 
 /** For a transaction that collided with another. */
-const mostRetries = 3
+const maxRetries = 3
 
 /**
  * Runs a command in its own transaction and resolves after COMMIT. The command may run more than once, each time from a
@@ -37,7 +37,7 @@ export async function runCommand<Input, Output>(
 }
 
 function mayRetry(error: unknown, attempt: number): boolean {
-  if (isCollision(error)) return attempt <= mostRetries
+  if (isCollision(error)) return attempt <= maxRetries
   return mayReconnect(error, attempt)
 }
 

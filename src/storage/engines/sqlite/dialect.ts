@@ -50,7 +50,7 @@ function tokenAt(column: Sql, path: readonly string[]): Sql {
   const [first = '$', ...others] = pathsOf(path)
   if (others.length === 0) return sql`(${column} -> ${first})`
   // A column expression that is itself a lookup would be evaluated for each of them.
-  const tokens = [first, ...others].map((one) => sql`d -> ${one}`)
+  const tokens = [first, ...others].map((token) => sql`d -> ${token}`)
   return once(column, 'd', sql`coalesce(${join(tokens, ', ')})`)
 }
 
@@ -58,7 +58,7 @@ function tokenAt(column: Sql, path: readonly string[]): Sql {
  * The most bytes of a text that is validated before it is shown: 1 MiB takes 2 ms, during which the read of one row
  * blocks all others.
  */
-const mostChecked = rawSql(String(4 * 1024 * 1024))
+const maxCheckedBytes = rawSql(String(4 * 1024 * 1024))
 
 export const sqliteDialect: Dialect = {
   engine: 'sqlite',
@@ -77,7 +77,7 @@ export const sqliteDialect: Dialect = {
     }
   },
   stored: (column, presence) => {
-    const isText = sql`typeof(${column}) = 'text' AND (octet_length(${column}) > ${mostChecked} OR json_valid(${column}))`
+    const isText = sql`typeof(${column}) = 'text' AND (octet_length(${column}) > ${maxCheckedBytes} OR json_valid(${column}))`
     const isSound = presence === 'always' ? isText : sql`${column} IS NULL OR ${isText}`
     return sql`CASE WHEN ${isSound} THEN ${column} ELSE heddle_damaged() END`
   },
@@ -104,7 +104,7 @@ export const sqliteDialect: Dialect = {
   ordered: (text) => text,
   lower: (text) =>
     once(text, 't', 'CASE WHEN length(t) = octet_length(t) THEN lower(t) ELSE heddle_lower(t) END'),
-  position: (text, part) => sql`instr(${text}, ${part})`,
+  position: (text, sought) => sql`instr(${text}, ${sought})`,
   containsString: containsStringIn,
   quoted: (text) => sql`json_quote(${text})`,
   bytes: (text) => sql`octet_length(${text})`,

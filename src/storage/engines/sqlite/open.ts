@@ -42,7 +42,7 @@ interface SqliteOptions {
 }
 
 /** Writes that may wait for the disk; beyond that a request is refused and may be sent again. */
-const mostWaiting = { perTenant: 5_000, total: 10_000 }
+const maxWaiting = { perTenant: 5_000, total: 10_000 }
 
 const leavingMs = 5_000
 
@@ -162,12 +162,12 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
  * With less free space than this the disk counts as full. Writes go to the log first, whose file may have room for a
  * while longer.
  */
-const leastFree = 1024 * 1024
+const minFree = 1024 * 1024
 
 async function refuseFullDisk(folder: string): Promise<void> {
   // If a file system does not report its free space, only the write itself can tell.
   const space = await statfs(folder).catch(() => undefined)
-  if (space !== undefined && space.bavail * space.bsize < leastFree) throw refuse('storage_full')
+  if (space !== undefined && space.bavail * space.bsize < minFree) throw refuse('storage_full')
 }
 
 function migrateFile(file: string, known: readonly Migration[]): void {
@@ -222,12 +222,12 @@ function startWriter(data: WriterThreadData, changed: Watcher, emptyLog: () => v
   thread.on('message', (results: WriterAnswer) => {
     if (results === 'log is long') return emptyLog()
     for (const result of results) {
-      const one = pending.get(result.id)
+      const job = pending.get(result.id)
       pending.delete(result.id)
-      if ('failure' in result) one?.reject(failureError(result.failure))
+      if ('failure' in result) job?.reject(failureError(result.failure))
       else {
         if (result.changes) changed(result.changes)
-        one?.resolve(result.value)
+        job?.resolve(result.value)
       }
     }
     if (pending.size === 0) thread.unref()
@@ -236,7 +236,7 @@ function startWriter(data: WriterThreadData, changed: Watcher, emptyLog: () => v
   const refuseAll = (code: 'write_unconfirmed' | 'storage_failed'): void => {
     const refused = [...pending.values()]
     pending.clear()
-    for (const one of refused) one.reject(storageFailure(code, ending))
+    for (const job of refused) job.reject(storageFailure(code, ending))
   }
   // Whether the running group reached the disk is unknown.
   const fail = (cause: unknown): void => {
@@ -263,7 +263,7 @@ function startWriter(data: WriterThreadData, changed: Watcher, emptyLog: () => v
 
   function answered<T>(ask: (id: number) => void): Promise<T> {
     if (finishing) return Promise.reject(refuse('stopping'))
-    if (pending.size >= mostWaiting.total) return Promise.reject(refuse('queue_full'))
+    if (pending.size >= maxWaiting.total) return Promise.reject(refuse('queue_full'))
     const answer = Promise.withResolvers<unknown>()
     const id = ++lastId
     pending.set(id, answer)
@@ -279,14 +279,14 @@ function startWriter(data: WriterThreadData, changed: Watcher, emptyLog: () => v
 
   /** Copying a long list at once would block this thread. */
   async function addLong(job: Job, list: readonly unknown[]): Promise<void> {
-    await inSteps(batchesOf(list, itemsAtOnce), (part) => post({ id: job.id, part }))
+    await inSteps(batchesOf(list, itemsAtOnce), (items) => post({ id: job.id, items }))
     add({ ...job, input: [] })
   }
 
   return {
     write<T>(name: string, input: unknown, tenant: string): Promise<T> {
       const own = pendingOf.get(tenant) ?? 0
-      if (own >= mostWaiting.perTenant) return Promise.reject(refuse('queue_full'))
+      if (own >= maxWaiting.perTenant) return Promise.reject(refuse('queue_full'))
       const answer = answered<T>((id) => {
         const job = { id, name, input, tenant }
         if (Array.isArray(input) && input.length > itemsAtOnce) {

@@ -40,10 +40,10 @@ export function createPoolReader(file: string, restMs: number, graceMs = default
     const started = startThread(readerThread, { file, left: left.buffer } satisfies ReaderThreadData, heapMb)
     started.on('message', (answer: ReaderAnswer) => {
       if (thread !== started) return
-      const one = expecting
+      const asker = expecting
       expecting = undefined
       started.unref()
-      one?.resolve(answer)
+      asker?.resolve(answer)
     })
     started.on('error', (error) => {
       if (thread === started) fail(error instanceof Error ? error : new Error(String(error)))
@@ -77,10 +77,10 @@ export function createPoolReader(file: string, restMs: number, graceMs = default
   function abandon(): void {
     Atomics.store(left, 0, 1)
     left = newCell()
-    const one = expecting
+    const asker = expecting
     expecting = undefined
     void end()?.terminate()
-    one?.reject(refuse('query_too_slow', { limit: limitMs }))
+    asker?.reject(refuse('query_too_slow', { limit: limitMs }))
   }
 
   return {

@@ -12,7 +12,7 @@ import { createPoolReader, type PoolReader } from './pool-reader.ts'
 /** An unused reader has no thread, so the reserved ones cost nothing until several tenants read. */
 const readerCounts = { shared: 4, reserved: 12 }
 /** Reads that may wait for a reader. */
-const mostWaiting = { perTenant: 128, total: 1_024 }
+const maxWaiting = { perTenant: 128, total: 1_024 }
 const defaultRows = 200
 
 /** An idle thread costs memory; starting a new one takes some 50 ms. */
@@ -30,7 +30,7 @@ interface ReaderPoolOptions {
  * thread.
  */
 export function createReaderPool(file: string, { limitMs, waitMs }: ReaderPoolOptions) {
-  const slots = createSlots(readerCounts, mostWaiting)
+  const slots = createSlots(readerCounts, maxWaiting)
   const readers = Array.from({ length: readerCounts.shared + readerCounts.reserved }, () =>
     createPoolReader(file, restMs),
   )

@@ -43,17 +43,17 @@ function readCondition(text: string): RowCondition {
 }
 
 /** Restores constants that JSON cannot express. */
-function readNumbers(part: unknown): void {
-  if (typeof part !== 'object' || part === null) return
-  if ('kind' in part && part.kind === 'number' && 'text' in part && 'value' in part) {
-    part.value = parseNumber(part.text as string)
+function readNumbers(node: unknown): void {
+  if (typeof node !== 'object' || node === null) return
+  if ('kind' in node && node.kind === 'number' && 'text' in node && 'value' in node) {
+    node.value = parseNumber(node.text as string)
     return
   }
-  for (const inner of Object.values(part)) readNumbers(inner)
+  for (const inner of Object.values(node)) readNumbers(inner)
 }
 
 /** The most characters of documents at a time. While one is read and compared, three times as many are needed. */
-const mostCharacters = 128 << 20
+const maxCharacters = 128 << 20
 const keptCharacters = 64 << 20
 
 type Argument = string | bigint | number | null
@@ -93,8 +93,8 @@ export function registerRowCondition(db: Database, throwIfCancelled: () => void)
 function boundRow(row: readonly unknown[]): void {
   let characters = 0
   for (const value of row) if (typeof value === 'string') characters += value.length
-  if (characters <= mostCharacters) return
-  throw refuse('row_too_large', { given: characters, limit: mostCharacters })
+  if (characters <= maxCharacters) return
+  throw refuse('row_too_large', { given: characters, limit: maxCharacters })
 }
 
 function fieldOf({ kind, path, countsTruth }: ConditionField, value: Argument, room: CacheSpace): FieldValue {

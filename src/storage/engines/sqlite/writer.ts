@@ -21,7 +21,7 @@ export const defaultGroupLimit = 256
  * the flush itself takes long, so a group is bounded in bytes too.
  */
 const shortestGroupMs = 1
-const longestGroupMs = 3
+const maxGroupMs = 3
 const groupBytes = 256 * 1024
 
 /** Items per part when a list is written in parts because other tenants are writing. */
@@ -94,7 +94,7 @@ export function createWriter(
   const tenants = createWritingTenants(now)
   const isShared = (tenant: string) => waiting.hasOthers(tenant) || tenants.hasOthers(tenant)
   /** How long recent groups took, apart from their jobs. */
-  let flushMs = longestGroupMs
+  let flushMs = maxGroupMs
   let running: Promise<void> | undefined
   let lost: JobFailure | undefined
   let wake = () => {}
@@ -132,18 +132,18 @@ export function createWriter(
    */
   function* nextGroup(first: Taken, isSoon: boolean, spent: Map<string, Spent>): Generator<Job> {
     const since = now()
-    const groupMs = Math.max(shortestGroupMs, Math.min(longestGroupMs, flushMs))
-    let lookAt = since + longestGroupMs
+    const groupMs = Math.max(shortestGroupMs, Math.min(maxGroupMs, flushMs))
+    let lookAt = since + maxGroupMs
     let bytes = 0
     // The result of a part must be known before the next part is written.
-    const parts = new Set<number>()
+    const partIds = new Set<number>()
     let next: Taken | undefined = first
     for (let jobs = 1; next !== undefined; jobs++) {
       const { tenant } = next
       const began = now()
       const isPart = isSoon && !unflushedCommands.has(next.job.name)
       const job = isPart ? partOf(next) : next.job
-      if (isPart) parts.add(job.id)
+      if (isPart) partIds.add(job.id)
       const own = bytesOf(job.input)
       bytes += own
       yield job
@@ -154,16 +154,16 @@ export function createWriter(
       if (jobs === limit) return
       if (options.collect && at > lookAt) {
         take(options.collect())
-        lookAt = now() + longestGroupMs
+        lookAt = now() + maxGroupMs
       }
       const fits = (other: string, { input }: Job) =>
         at - since + tenants.expectedMs(other) <= groupMs && bytes + bytesOf(input) <= groupBytes
       next = waiting.take(
-        (other, one) =>
+        (other, candidate) =>
           !tenants.rests(other) &&
-          !parts.has(one.id) &&
-          (isUndoable(other, one) === isSoon || (!isSoon && !isShared(other))) &&
-          (!isShared(other) || fits(other, one)),
+          !partIds.has(candidate.id) &&
+          (isUndoable(other, candidate) === isSoon || (!isSoon && !isShared(other))) &&
+          (!isShared(other) || fits(other, candidate)),
       )
     }
   }
@@ -307,7 +307,7 @@ export interface WriterThreadData {
 /** A long list is sent in parts ahead of its job. */
 export type WriterMessage =
   | { jobs: Job[] }
-  | { id: number; part: readonly unknown[] }
+  | { id: number; items: readonly unknown[] }
   | { id: number; reclaim: number }
   | { watched: boolean }
   /**
@@ -328,24 +328,24 @@ export function serve(): void {
   const { file, opened, groupLimit } = workerData as WriterThreadData
   const connection = connect(file, 'write')
   let state: 'open' | 'closing' | 'closed' = 'open'
-  const parts = new Map<number, unknown[]>()
+  const sentAhead = new Map<number, unknown[]>()
   let watched = false
 
   /** Joins a job with the parts of its input that were sent ahead. */
   function whole(job: Job): Job {
-    const before = parts.get(job.id)
+    const before = sentAhead.get(job.id)
     if (before === undefined) return job
-    parts.delete(job.id)
+    sentAhead.delete(job.id)
     return { ...job, input: before }
   }
 
   function receive(message: WriterMessage): Job[] {
     if (message === 'close') state = 'closing'
-    else if ('jobs' in message) return parts.size > 0 ? message.jobs.map(whole) : message.jobs
-    else if ('part' in message) {
-      const list = parts.get(message.id) ?? []
-      parts.set(message.id, list)
-      for (const item of message.part) list.push(item)
+    else if ('jobs' in message) return sentAhead.size > 0 ? message.jobs.map(whole) : message.jobs
+    else if ('items' in message) {
+      const list = sentAhead.get(message.id) ?? []
+      sentAhead.set(message.id, list)
+      for (const item of message.items) list.push(item)
     } else if ('watched' in message) watched = message.watched
     else if ('ask' in message) {
       port.postMessage([

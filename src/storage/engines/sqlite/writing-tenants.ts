@@ -10,9 +10,9 @@ const besideMs = 250
 const severalForMs = 100
 
 /** The shortest rest that is worthwhile, and the longest rests: in general, and for bytes that are being flushed. */
-const leastRestMs = 1
-const mostRestMs = 250
-const mostBytesRestMs = 1_000
+const minRestMs = 1
+const maxRestMs = 250
+const maxBytesRestMs = 1_000
 
 /**
  * A write cannot be interrupted: after one that takes longer than this, the tenant rests for this many times as long.
@@ -103,10 +103,9 @@ export function createWritingTenants(now: () => number) {
         const flushMs = jobs > 1 && now() - fewAt < besideMs ? Math.min(groupMs, longMs) : 0
         const restMs = Math.max(took > longMs ? longRests * took : took, flushMs)
         const bytesMs = ((bytes > longBytes ? longBytesRests : 1) * bytes) / bytesPerMs
-        const ms = Math.max(Math.min(restMs, mostRestMs), Math.min(bytesMs, mostBytesRestMs))
+        const ms = Math.max(Math.min(restMs, maxRestMs), Math.min(bytesMs, maxBytesRestMs))
         const cost = costs.get(tenant)
-        if (cost !== undefined && ms >= leastRestMs && hasOthers(tenant, besideMs))
-          cost.restsUntil = now() + ms
+        if (cost !== undefined && ms >= minRestMs && hasOthers(tenant, besideMs)) cost.restsUntil = now() + ms
       }
     },
     rests: (tenant: string): boolean => restMs(tenant) > 0,

@@ -17,7 +17,7 @@ import { columnField, type InputOfRows, inputColumns, inputOf, scoreColumns, sco
 import { type Part, readParts, type StoredEvaluation } from './reading.ts'
 
 /** The most trials read at once; beyond that SQL is used, which takes longer but no memory. */
-const mostTrials = 500_000
+const maxTrials = 500_000
 const stepsAtOnce = 2048
 
 interface ColumnSources {
@@ -37,25 +37,25 @@ export async function openColumns(sources: ColumnSources): Promise<EvaluationPag
   const { db, view, of, shapes, signal } = sources
   const { project, evaluations, filters, sort } = view
   const names =
-    of.reduce((sum, { header }) => sum + header.trials, 0) > mostTrials ? undefined : namesOf(sources)
+    of.reduce((sum, { header }) => sum + header.trials, 0) > maxTrials ? undefined : namesOf(sources)
   if (names === undefined) return undefined
   const yieldToLoop = createYieldToLoop(signal)
-  const asked = of.map((one, i) => ({ ...one, names: names[i] ?? [] }))
+  const asked = of.map((set, i) => ({ ...set, names: names[i] ?? [] }))
   const joined = await readParts(db, project, asked, signal, yieldToLoop)
   if (joined === undefined) return undefined
-  const { parts, digests } = joined
+  const { sets, digests } = joined
   const rowCount = digests.length
 
   const inputs = new Map<string, InputOfRows>()
   const inputKey = (field: string, evaluation: string | null) => JSON.stringify([field, evaluation])
   for (const [field, evaluation] of inputsOf(view)) {
-    const input = inputOf(inScope(parts, evaluation), columnField(field)?.path[0] ?? '', rowCount)
+    const input = inputOf(inScope(sets, evaluation), columnField(field)?.path[0] ?? '', rowCount)
     if (input === undefined) return undefined
     inputs.set(inputKey(field, evaluation), input)
   }
   const inputAt = (field: string, evaluation: string | null) => inputs.get(inputKey(field, evaluation))
   const scoresOf = (of: readonly Part[], field: string) =>
-    of.map((part) => scoreOf(part, columnField(field)?.path ?? [], shapes))
+    of.map((set) => scoreOf(set, columnField(field)?.path ?? [], shapes))
 
   /** Marks the rows that satisfy all filters. */
   async function marked(): Promise<Uint8Array> {
@@ -63,10 +63,10 @@ export async function openColumns(sources: ColumnSources): Promise<EvaluationPag
     for (const { query, evaluation } of filters) {
       const own = new Uint8Array(rowCount)
       const kind = kindOf(query)
-      for (const part of inScope(parts, evaluation)) {
+      for (const set of inScope(sets, evaluation)) {
         const known = new Map(
           kind === 'scores'
-            ? fieldsOf(query).map((field) => [field, scoresOf([part], field)[0]?.numbers])
+            ? fieldsOf(query).map((field) => [field, scoresOf([set], field)[0]?.numbers])
             : [],
         )
         const holds: Holds | undefined =
@@ -79,7 +79,7 @@ export async function openColumns(sources: ColumnSources): Promise<EvaluationPag
                 })
               : (row) =>
                   evaluate(query, (field) => jsonField(inputAt(field, evaluation)?.tokens?.[row] || null, []))
-        const rows = kind === 'scores' ? part.rows : part.places
+        const rows = kind === 'scores' ? set.rows : set.indexes
         for (let i = 0; i < rows.length; i++) {
           const row = rows[i] as number
           if (own[row] === 0 && holds?.(kind === 'scores' ? i : row) === true) own[row] = 1
@@ -97,7 +97,7 @@ export async function openColumns(sources: ColumnSources): Promise<EvaluationPag
   function shown(intersect: boolean): Uint8Array {
     if (!intersect) return satisfying
     const has = new Int32Array(rowCount)
-    for (const { places } of parts) for (const row of places) has[row] = (has[row] as number) + 1
+    for (const { indexes } of sets) for (const row of indexes) has[row] = (has[row] as number) + 1
     return satisfying.map((mark, row) => mark & Number(has[row] === evaluations.length))
   }
   function rowsOf(marks: Uint8Array): Int32Array {
@@ -116,10 +116,10 @@ export async function openColumns(sources: ColumnSources): Promise<EvaluationPag
       }
       const isDifference = mode === 'difference' && evaluations.length > 1
       if (!isDifference)
-        return { numbers: meansOf(rowCount, scoresOf(inScope(parts, evaluation), field)), direction }
-      const isMissing = parts.length < evaluations.length
+        return { numbers: meansOf(rowCount, scoresOf(inScope(sets, evaluation), field)), direction }
+      const isMissing = sets.length < evaluations.length
       const none = () => new Float64Array(rowCount).fill(Number.NaN)
-      return { numbers: isMissing ? none() : differencesOf(rowCount, scoresOf(parts, field)), direction }
+      return { numbers: isMissing ? none() : differencesOf(rowCount, scoresOf(sets, field)), direction }
     })
   }
 
@@ -143,7 +143,7 @@ export async function openColumns(sources: ColumnSources): Promise<EvaluationPag
       if (known !== undefined) return known
       const marks = shown(intersect)
       const sums: ShapeSums[] = []
-      for (const { evaluation_id, header, rows, columns } of parts) {
+      for (const { evaluation_id, header, rows, columns } of sets) {
         const trials = rows.map((_, trial) => trial).filter((trial) => marks[rows[trial] as number] === 1)
         const first = trials.reduce((least, trial) => Math.min(least, rows[trial] as number), rowCount)
         const kinds = header.shapes.map(({ shape }) => shape)
@@ -158,19 +158,19 @@ export async function openColumns(sources: ColumnSources): Promise<EvaluationPag
       const marks = shown(view.intersect)
       const areAllShown = !marks.includes(0)
       const columns: ScoreColumn[] = []
-      const add = (part: Part) => {
-        const [score] = scoresOf([part], sort[0]?.field ?? '')
+      const add = (set: Part) => {
+        const [score] = scoresOf([set], sort[0]?.field ?? '')
         const numbers = score?.numbers.map(onAxis) ?? new Float64Array()
-        const failed = unpackNumbers(part.columns.get(columnNames.failed) as Uint8Array)
-        const isShown = (_: number, trial: number) => marks[part.rows[trial] as number] === 1
+        const failed = unpackNumbers(set.columns.get(columnNames.failed) as Uint8Array)
+        const isShown = (_: number, trial: number) => marks[set.rows[trial] as number] === 1
         const only = <T extends Int32Array | Float64Array>(all: T) =>
           (areAllShown ? all : all.filter(isShown)) as T
         columns.push({
-          ...{ evaluation: part.evaluation_id, rows: only(part.rows) },
+          ...{ evaluation: set.evaluation_id, rows: only(set.rows) },
           ...{ numbers: only(numbers), failed: only(failed) },
         })
       }
-      await inSteps(parts, add, yieldToLoop)
+      await inSteps(sets, add, yieldToLoop)
       return { columns, rowCount }
     },
   }

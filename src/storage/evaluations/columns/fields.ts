@@ -26,7 +26,7 @@ function slotsOf(
   const slots = new Map<number, number>()
   for (const { shape } of own) {
     if (shape === emptyShape) continue
-    const known = shapes.find((one) => one.shape === shape)
+    const known = shapes.find((candidate) => candidate.shape === shape)
     if (known === undefined) return undefined
     const slot = slotOf(known, path)
     if (slot !== -1) slots.set(shape, slot)
@@ -107,22 +107,22 @@ export interface InputOfRows {
 /** A member of the rows of these evaluations. Undefined if they spell it differently, so that one has to be chosen. */
 export function inputOf(of: readonly Part[], key: string, rowCount: number): InputOfRows | undefined {
   const numbers = new Float64Array(rowCount).fill(Number.NaN)
-  const said: (string | undefined)[] = []
+  const known: (string | undefined)[] = []
   let hasTokens = false
-  for (const { header, places, columns } of isShared(of, key) ? of.slice(0, 1) : of) {
+  for (const { header, indexes, columns } of isShared(of, key) ? of.slice(0, 1) : of) {
     const index = inputAt(header, key)
     const own = unpackNumbers(columns.get(columnNames.inputNumbers(index)) ?? new Uint8Array(8))
     const packed = columns.get(columnNames.inputTokens(index))
     const tokens = packed && unpackTexts(packed)
     hasTokens ||= tokens !== undefined
-    for (let i = 0; i < places.length; i++) {
-      const place = places[i] as number
-      numbers[place] = own[i] as number
+    for (let i = 0; i < indexes.length; i++) {
+      const row = indexes[i] as number
+      numbers[row] = own[i] as number
       if (tokens === undefined) continue
-      if ((said[place] ?? tokens[i]) !== tokens[i]) return undefined
-      said[place] = tokens[i]
+      if ((known[row] ?? tokens[i]) !== tokens[i]) return undefined
+      known[row] = tokens[i]
     }
   }
   if (!hasTokens) return { numbers }
-  return { numbers, tokens: Array.from({ length: rowCount }, (_, row) => said[row] ?? '') }
+  return { numbers, tokens: Array.from({ length: rowCount }, (_, row) => known[row] ?? '') }
 }

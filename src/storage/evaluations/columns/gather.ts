@@ -18,7 +18,7 @@ export interface StoredHeader extends ColumnsHeader {
 }
 
 /** Packing more would need more memory than a server should spend on background work. */
-const mostTrials = 250_000
+const maxTrials = 250_000
 
 export interface VersionedEvaluation {
   project_id: string
@@ -70,7 +70,7 @@ export async function gatherColumns(
   )
   for await (const some of lines) {
     trials += some.length
-    if (trials > mostTrials) return undefined
+    if (trials > maxTrials) return undefined
     for (const line of some) {
       if (line.row_digest === '') return undefined
       const numbers = slotNames.map((name) => {

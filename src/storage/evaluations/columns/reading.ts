@@ -39,14 +39,14 @@ function headerOf(bytes: Uint8Array): StoredHeader {
 /** One of several evaluations that are read together, with the requested columns. */
 export interface Part extends StoredEvaluation {
   /** The index of each of its rows among the rows of all. */
-  places: Int32Array
+  indexes: Int32Array
   /** The same for each trial. */
   rows: Int32Array
   columns: ReadonlyMap<string, Uint8Array>
 }
 
 interface JoinedParts {
-  parts: readonly Part[]
+  sets: readonly Part[]
   /** Of all rows, in order. */
   digests: PackedTexts
 }
@@ -60,16 +60,16 @@ export async function readParts(
   yieldToLoop: YieldToLoop,
 ): Promise<JoinedParts | undefined> {
   // Evaluations of the same rows have the same digests, which are most of what is read.
-  const withDigests = new Map(asked.map((one) => [one.row_sum, one]))
-  const wanted = asked.map((one) => {
-    const names = new Set([columnNames.failed, ...one.names])
-    if (one.header.trials !== one.header.rows) names.add(columnNames.places)
-    if (one.header.shapes.length > 1) names.add(columnNames.shapes)
-    if (withDigests.get(one.row_sum) === one) names.add(columnNames.digests)
-    return { ...one, names: [...names].sort(), columns: new Map<string, Uint8Array>() }
+  const withDigests = new Map(asked.map((set) => [set.row_sum, set]))
+  const wanted = asked.map((set) => {
+    const names = new Set([columnNames.failed, ...set.names])
+    if (set.header.trials !== set.header.rows) names.add(columnNames.places)
+    if (set.header.shapes.length > 1) names.add(columnNames.shapes)
+    if (withDigests.get(set.row_sum) === set) names.add(columnNames.digests)
+    return { ...set, names: [...names].sort(), columns: new Map<string, Uint8Array>() }
   })
   // Usually the same columns are read of all evaluations.
-  for (const [names, some] of Map.groupBy(wanted, (one) => JSON.stringify(one.names))) {
+  for (const [names, some] of Map.groupBy(wanted, (set) => JSON.stringify(set.names))) {
     const rows = await allRows<{ evaluation_id: string; version: string; name: string; bytes: Uint8Array }>(
       db,
       sql`SELECT evaluation_id, version, name, bytes FROM eval_columns WHERE project_id = ${project}
@@ -79,23 +79,23 @@ export async function readParts(
       signal,
     )
     for (const { evaluation_id, version, name, bytes } of rows) {
-      const one = some.find((known) => known.evaluation_id === evaluation_id)
-      if (one?.version === version) one.columns.set(name, bytes)
+      const set = some.find((known) => known.evaluation_id === evaluation_id)
+      if (set?.version === version) set.columns.set(name, bytes)
     }
   }
   if (wanted.some(({ names, columns }) => columns.size < names.length)) return undefined
   const own = wanted.map(({ row_sum: sum, header: { rows: count } }) => {
-    const read = wanted.find((one) => one.row_sum === sum && one.columns.has(columnNames.digests))
+    const read = wanted.find((set) => set.row_sum === sum && set.columns.has(columnNames.digests))
     return { sum, count, digests: read?.columns.get(columnNames.digests) as Uint8Array }
   })
   const joined = await joinRows(own, yieldToLoop)
-  const parts = wanted.map((one, i): Part => {
-    const places = joined.places[i] as Int32Array
-    const packed = one.columns.get(columnNames.places)
-    const rows = packed === undefined ? places : unpackWhole(packed).map((at) => places[at] as number)
-    return { ...one, places, rows }
+  const sets = wanted.map((set, i): Part => {
+    const indexes = joined.indexes[i] as Int32Array
+    const packed = set.columns.get(columnNames.places)
+    const rows = packed === undefined ? indexes : unpackWhole(packed).map((at) => indexes[at] as number)
+    return { ...set, indexes, rows }
   })
-  return { parts, digests: joined.digests }
+  return { sets, digests: joined.digests }
 }
 
 /** All stored columns of an evaluation. */

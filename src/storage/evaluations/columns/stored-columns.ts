@@ -28,11 +28,11 @@ export const finishColumns: Command<VersionedEvaluation & { header: string }, bo
     sql`DELETE FROM eval_columns
         WHERE project_id = ${project_id} AND evaluation_id = ${evaluation_id} AND version <> ${version}`,
   )
-  const kept = await tx.run(
+  const changed = await tx.run(
     sql`UPDATE eval_row_sets SET kept_as = ${version}
         WHERE project_id = ${project_id} AND evaluation_id = ${evaluation_id} AND version = ${version}`,
   )
-  return kept > 0
+  return changed > 0
 }
 
 async function isVersion(tx: Reader, { project_id, evaluation_id, version }: VersionedEvaluation) {
