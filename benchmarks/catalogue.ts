@@ -3,9 +3,9 @@
  * of nine; the first time is measured with a compiler whose cache is empty.
  */
 
+import type { OfferedTool } from '../packages/chat-format/index.ts'
 import { createMatcher, sizeOfGrammar } from '../packages/constraints/index.ts'
 import { createConstraintCompiler } from '../src/inference/constraints/compile.ts'
-import type { OfferedTool } from '../src/inference/tools/offered-tool.ts'
 import { callFormats } from '../test/support/call-formats.ts'
 
 const kinds: readonly Record<string, unknown>[] = [

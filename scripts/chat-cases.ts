@@ -6,12 +6,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual, parseArgs } from 'node:util'
-import { firstMarker } from '../src/inference/control-tokens.ts'
-import { createRendering } from '../src/inference/prompt/rendering.ts'
-import { thoughtStartOf } from '../src/inference/reasoning/thought-start.ts'
-import { alternativeSpellings } from '../src/inference/tools/alternative-spellings.ts'
-import { createAnswerReader } from '../src/inference/tools/answer-reader.ts'
-import { resolved } from '../src/inference/tools/markers.ts'
+import {
+  alternativeSpellings,
+  createAnswerReader,
+  firstMarker,
+  loadRendering,
+  resolved,
+  thoughtStartOf,
+} from '../packages/chat-format/index.ts'
 import { type ChatCase, casesOf } from './chat-cases/cases.ts'
 
 const { values: options } = parseArgs({
@@ -21,6 +23,7 @@ const bounds = { limitMs: 10_000, maxTextLength: 10_000_000, maxListLength: 1_00
 const bundle = fileURLToPath(
   new URL('../node_modules/node-llama-cpp/llama/gitRelease.bundle', import.meta.url),
 )
+const { createRendering } = await loadRendering()
 const rendering = createRendering(bounds)
 const formats = new Map<string, ReturnType<typeof rendering.find>>()
 const clone = mkdtempSync(join(tmpdir(), 'heddle-chat-cases-'))

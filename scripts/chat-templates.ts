@@ -13,9 +13,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { AnswerFormat } from '../src/inference/answer-format.ts'
-import { createRendering } from '../src/inference/prompt/rendering.ts'
-import type { CallFormat, Literal } from '../src/inference/tools/call-format.ts'
+import type { AnswerFormat, CallFormat, Literal } from '../packages/chat-format/index.ts'
+import { loadRendering } from '../packages/chat-format/index.ts'
 import { cell } from './pages.ts'
 
 /**
@@ -72,6 +71,7 @@ function bring(): string | undefined {
   }
 }
 
+const { createRendering } = await loadRendering()
 const bounds = { limitMs: 60_000, maxTextLength: 8_000_000, maxListLength: 1_000_000 }
 
 /** The format as a server would detect it, with the usual names of tokens. */

@@ -68,7 +68,7 @@ export {
   type UniqueItemPosition,
 } from './grammar/unique-item-matcher.ts'
 export { checkWidth } from './grammar/width.ts'
-export { rememberByGroup } from './group-cache.ts'
+export { createGroupCache, rememberByGroup } from './group-cache.ts'
 export type { AvoidedTexts } from './mask/avoided-texts.ts'
 export { createAvoidingTokens } from './mask/avoiding-tokens.ts'
 export type { ContinuedText } from './mask/continued.ts'

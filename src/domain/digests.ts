@@ -1,5 +1,5 @@
 import { createHash, type Hash, hash } from 'node:crypto'
-import { canonicalJson } from './json/canonical.ts'
+import { canonicalJson } from '../../packages/json/index.ts'
 import { createYieldToLoop, type YieldToLoop } from './yielding.ts'
 
 /**

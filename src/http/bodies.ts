@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { keptJson } from '../domain/json/scan.ts'
+import { keptJson } from '../../packages/json/index.ts'
 import { JsonText } from '../domain/json/text.ts'
 import { Refusal, refuse } from '../domain/refusals.ts'
 import { inSteps } from '../domain/yielding.ts'

@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module'
 import type { z } from 'zod'
+import { keptJson } from '../../packages/json/index.ts'
 import { traits } from '../domain/fields.ts'
-import { keptJson } from '../domain/json/scan.ts'
 import { type SharedText, sharedText } from '../domain/json/text.ts'
 import { Refusal, type RefusalCode, type RefusalValues, type SchemaIssue } from '../domain/refusals.ts'
 import { type Handover, pack, transferable } from '../threads/handover.ts'

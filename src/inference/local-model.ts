@@ -1,5 +1,6 @@
+import { refuse } from '../domain/refusals.ts'
 import { withAdapters } from './adapter-models.ts'
-import type { Backend, Generation, GenerationEvent, Run } from './backend.ts'
+import type { Backend, Generation, GenerationEvent, Run, ServedModel } from './backend.ts'
 import { type Compiling, type CompilingOptions, createCompiling } from './constraints/compiling.ts'
 import type { Compiled } from './constraints/constraint.ts'
 import { mergeIterables } from './merge-iterables.ts'
@@ -8,9 +9,34 @@ import { formatOf, renderConversation } from './prompt/chat-prompt.ts'
 import { createPrompts, type Prompts } from './prompt/prompts.ts'
 import { createModels, type Models } from './registry.ts'
 import { notReady } from './served-model.ts'
-import { shortening } from './shorter-vectors.ts'
 import { createTemplateFormat, type FormatLog } from './template-format.ts'
 import { planTurn } from './turn.ts'
+
+/**
+ * Cuts vectors to a length and normalizes them again. Only for models trained to have the most information in the first
+ * numbers.
+ */
+function shortening(
+  { dimensions: own, shorter }: Pick<ServedModel, 'dimensions' | 'shorter'>,
+  asked: number | undefined,
+): (vector: Float32Array) => Float32Array {
+  if (asked === undefined || asked === own) return (vector) => vector
+  const isTaken = own !== undefined && asked < own && (shorter === 'any' || shorter?.includes(asked))
+  if (!isTaken) {
+    const others = shorter === 'any' ? `1 to ${own}` : [...(shorter ?? []), own].join(', ')
+    const why = shorter === undefined ? ': this model does not say that its vectors can be cut' : ''
+    throw refuse('invalid_value', {
+      field: 'dimensions',
+      given: String(asked),
+      accepted: own === undefined ? 'nothing: this model makes no vectors' : `${others}${why}`,
+    })
+  }
+  return (vector) => {
+    const first = vector.subarray(0, asked)
+    const length = Math.hypot(...first) || 1
+    return first.map((value) => value / length)
+  }
+}
 
 type ConversationInput = Extract<Input, { conversation: unknown }>
 

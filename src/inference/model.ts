@@ -1,4 +1,4 @@
-import type { AnswerFormat } from './answer-format.ts'
+import type { AnswerFormat, Conversation, GivenTool, Parser, Part } from '../../packages/chat-format/index.ts'
 import type {
   BackendStatus,
   Generation,
@@ -8,9 +8,7 @@ import type {
   TokenLogprob,
 } from './backend.ts'
 import type { CompileQuestion } from './constraints/constraint.ts'
-import type { Parser, Part } from './parts.ts'
 import type { Pooled, PoolingAsked } from './pooling.ts'
-import type { Conversation, GivenTool } from './prompt/chat-prompt.ts'
 
 /**
  * A model that answers requests: run by the engine of this server, or by a server with the OpenAI API. The operations

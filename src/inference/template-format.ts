@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { AnswerFormat } from './answer-format.ts'
+import type { AnswerFormat } from '../../packages/chat-format/index.ts'
 import type { Backend } from './backend.ts'
 import type { Prompts } from './prompt/prompts.ts'
 import { doesTask } from './registry.ts'

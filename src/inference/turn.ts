@@ -1,20 +1,25 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import type {
+  AnswerFormat,
+  CallFormat,
+  Conversation,
+  OfferedTool,
+  Parser,
+  ThoughtStart,
+  TurnConstraint,
+} from '../../packages/chat-format/index.ts'
+import {
+  alternativeSpellings,
+  continuedTurn,
+  createAnswerReader,
+  isThinkingOn,
+  resolved,
+  thoughtStartOf,
+} from '../../packages/chat-format/index.ts'
 import { refuse } from '../domain/refusals.ts'
-import type { AnswerFormat } from './answer-format.ts'
 import type { Generation, ServedModel } from './backend.ts'
-import type { CompileQuestion, ContinuedField, TurnConstraint } from './constraints/constraint.ts'
+import type { CompileQuestion, ContinuedField } from './constraints/constraint.ts'
 import type { CallsAsked, TurnAsked } from './model.ts'
-import type { Parser } from './parts.ts'
-import type { Conversation } from './prompt/chat-prompt.ts'
-import { continuedTurn } from './reasoning/continued-turn.ts'
-import type { ThoughtStart } from './reasoning/reasoning-format.ts'
-import { isThinkingOn } from './reasoning/switches.ts'
-import { thoughtStartOf } from './reasoning/thought-start.ts'
-import { alternativeSpellings } from './tools/alternative-spellings.ts'
-import { createAnswerReader } from './tools/answer-reader.ts'
-import type { CallFormat } from './tools/call-format.ts'
-import { resolved } from './tools/markers.ts'
-import type { OfferedTool } from './tools/offered-tool.ts'
 
 /** How the answer to a conversation is constrained and read. */
 interface TurnPlan {
@@ -171,7 +176,7 @@ function offered({
 }
 
 function allowsOneCall({ calls }: AnswerFormat): boolean {
-  return 'own' in calls ? calls.own === 'gigachat' : calls.gap === undefined
+  return !('own' in calls) && calls.gap === undefined
 }
 
 const nineOf = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'

@@ -1,4 +1,4 @@
-import { type CallFormat, hermes, type TaggedValue } from '../../src/inference/tools/call-format.ts'
+import { type CallFormat, hermes, type TaggedValue } from '../../packages/chat-format/index.ts'
 
 const json = { kind: 'json', isQuoted: false } as const
 

@@ -1,6 +1,6 @@
+import type { Part } from '../../packages/chat-format/index.ts'
 import type { FinishReason } from '../../src/inference/backend.ts'
 import type { AnswerRequest, Model } from '../../src/inference/model.ts'
-import type { Part } from '../../src/inference/parts.ts'
 import { scriptedModel, tokensOf } from './scripted-backend.ts'
 
 export interface PartsModel extends Model {

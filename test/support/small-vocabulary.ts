@@ -1,5 +1,5 @@
+import { namesPattern } from '../../packages/chat-format/index.ts'
 import type { Vocabulary } from '../../packages/constraints/index.ts'
-import { namesPattern } from '../../src/inference/control-tokens.ts'
 import { hiddenParts } from '../../src/inference/embedded/text-pieces.ts'
 
 export interface SmallVocabulary extends Vocabulary {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
+import { canonicalJson } from '../../packages/json/index.ts'
 import { digestOf, digestOfJson, digestOfTable } from '../../src/domain/digests.ts'
-import { canonicalJson } from '../../src/domain/json/canonical.ts'
 
 test('canonical JSON is the text that Python writes', () => {
   const cases: [given: string, canonical: string][] = [

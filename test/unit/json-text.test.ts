@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { compactJson, itemsOf, membersOf } from '../../src/domain/json/scan.ts'
+import { compactJson, compareText, itemsOf, membersOf } from '../../packages/json/index.ts'
 import {
   JsonText,
   joined,
@@ -11,7 +11,6 @@ import {
   withTexts,
   writeJson,
 } from '../../src/domain/json/text.ts'
-import { compareText } from '../../src/domain/text.ts'
 
 const json = fc.jsonValue({ depthSize: 'medium' })
 const space = fc.constantFrom('', ' ', '\n', '\t ', '  \r\n')

@@ -16,16 +16,18 @@ interface Import {
   from: string
   to: string
   isType: boolean
+  isLazy: boolean
 }
 
 const statement =
-  /(?:^|\n)(?:import|export)(?<type> type)?\b[^;'"]*?['"](?<path>\.[^'"]+)['"]|\bimport\(\s*['"](?<lazy>\.[^'"]+)['"]/g
+  /(?:^|\n)(?:import|export)(?<type> type)?\b[^;'"=]*?['"](?<path>\.[^'"]+)['"]|\bimport\(\s*['"](?<lazy>\.[^'"]+)['"]/g
 
 const imports: Import[] = files.flatMap((from) =>
   [...readFileSync(join(root, from), 'utf8').matchAll(statement)].map(({ groups = {} }) => ({
     from,
     to: normalize(join(dirname(from), groups.path ?? groups.lazy ?? '')),
     isType: groups.type !== undefined,
+    isLazy: groups.lazy !== undefined,
   })),
 )
 
@@ -53,9 +55,16 @@ test('the process that answers requests does not load the compiler of constraint
   const load = (file: string): void => {
     if (loaded.has(file)) return
     loaded.add(file)
-    for (const { from, to, isType } of imports) if (from === file && !isType) load(to)
+    for (const { from, to, isType, isLazy } of imports) {
+      // What a package loads when it is asked to is asked for by the processes that need it.
+      if (from === file && !isType && !(isLazy && packageOf(from))) load(to)
+    }
   }
   load('src/main.ts')
   assert.ok(loaded.size > 300, `${loaded.size} files are loaded`)
   assert.ok(!loaded.has('packages/constraints/index.ts'), 'It takes about 10 MB. Import its types only.')
+  assert.ok(
+    !loaded.has('packages/chat-format/template/rendering.ts'),
+    'Templates have processes of their own.',
+  )
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { canonicalJson } from '../../src/domain/json/canonical.ts'
+import { canonicalJson } from '../../packages/json/index.ts'
 import { isBeyondLimit } from '../../src/operations/feedback/payload-size.ts'
 
 /** The size, found as the smallest limit that is not exceeded. */

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createCompiledSchemas } from '../../src/schemas/compiled.ts'
-import { createValidator } from '../../src/schemas/validator.ts'
+import { createCompiledSchemas, createValidator } from '../../src/schemas/validator.ts'
 
 const validate = createValidator()
 const check = (schema: unknown, value: unknown) => validate(JSON.stringify(schema), JSON.stringify(value))

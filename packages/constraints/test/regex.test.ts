@@ -7,7 +7,7 @@ import { regexes } from '../../../test/support/regexes.ts'
 import { seededRandom } from '../../../test/support/seeded-random.ts'
 import { loadXGrammar } from '../../../test/support/xgrammar.ts'
 import { BudgetExceededError, ConstraintError, compileRegex, RegexError, regexGrammar } from '../index.ts'
-import { propertyRanges } from '../regex/unicode-properties.ts'
+import { propertyRanges } from '../regex/characters.ts'
 
 function matcherOf(source: string): GbnfMatcher {
   return createGbnfMatcher(writeGbnf(regexGrammar(source)))

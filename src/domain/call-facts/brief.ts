@@ -1,4 +1,4 @@
-import { stringEnd } from '../json/scan.ts'
+import { stringEnd } from '../../../packages/json/index.ts'
 
 /** The most characters read of one string. */
 export const maxReadLength = 480

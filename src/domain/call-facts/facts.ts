@@ -1,5 +1,5 @@
+import { membersOf } from '../../../packages/json/index.ts'
 import { parseNumber } from '../expressions/numbers.ts'
-import { membersOf } from '../json/scan.ts'
 import { storableText } from '../text.ts'
 import { briefly, isObject, type Members } from './brief.ts'
 import { answerPreview, isPreviewStored, modelIn, requestPreview } from './preview.ts'

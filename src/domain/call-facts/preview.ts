@@ -1,4 +1,4 @@
-import { Scan } from '../json/scan.ts'
+import { Scan } from '../../../packages/json/index.ts'
 import { briefly, isObject, type Members, maxReadLength } from './brief.ts'
 
 /** Characters of a preview. */

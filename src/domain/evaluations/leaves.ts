@@ -1,4 +1,4 @@
-import { JsonNumber, parseLossless } from '../json/lossless.ts'
+import { JsonNumber, parseLossless } from '../../../packages/json/index.ts'
 import { storableText } from '../text.ts'
 
 export const leafKinds = { binary: 0, continuous: 1, text: 2 } as const

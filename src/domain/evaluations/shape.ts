@@ -1,6 +1,6 @@
+import { JsonNumber, parseLossless } from '../../../packages/json/index.ts'
 import { textOfNumber } from '../expressions/json-value.ts'
 import { parseNumber } from '../expressions/numbers.ts'
-import { JsonNumber, parseLossless } from '../json/lossless.ts'
 import { kindOf, type LeafKind, type Scalar } from './leaves.ts'
 
 /** Columns that a trial has for the scalars of its scores. */

@@ -1,4 +1,5 @@
-import { compareText, foldCase, parseBoolean } from '../text.ts'
+import { compareText } from '../../../packages/json/index.ts'
+import { foldCase, parseBoolean } from '../text.ts'
 import { formatTime } from '../time.ts'
 import type { Comparator, ConversionTarget, Expression, Literal } from './expression.ts'
 import type { JsonField } from './json-field.ts'

@@ -1,4 +1,4 @@
-import { Scan } from '../json/scan.ts'
+import { Scan } from '../../../packages/json/index.ts'
 import { storableText } from '../text.ts'
 import { isListIndex } from './path.ts'
 

@@ -1,5 +1,5 @@
+import { JsonNumber, parseLossless } from '../../../packages/json/index.ts'
 import { shortened } from '../described.ts'
-import { JsonNumber, parseLossless } from '../json/lossless.ts'
 import { refuse } from '../refusals.ts'
 import { storableText } from '../text.ts'
 import type { Comparator, ConversionTarget, Expression, Literal } from './expression.ts'

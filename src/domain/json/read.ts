@@ -1,5 +1,5 @@
+import { compactJson } from '../../../packages/json/index.ts'
 import { rememberDigits } from './digits.ts'
-import { compactJson } from './scan.ts'
 import { JsonText } from './text.ts'
 
 /**

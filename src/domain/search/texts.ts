@@ -1,4 +1,4 @@
-import { stringEnd } from '../json/scan.ts'
+import { stringEnd } from '../../../packages/json/index.ts'
 
 /** The most characters read of a document, and the most of its texts that are indexed. */
 export const maxDocumentLength = 128 << 10

@@ -1,6 +1,6 @@
+import { withNames } from '../../../packages/chat-format/index.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Ending, Generation } from '../backend.ts'
-import { withNames } from '../control-tokens.ts'
 import type { Truncation } from '../pooling.ts'
 import type { NativeModel } from './native.ts'
 

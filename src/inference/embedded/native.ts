@@ -1,7 +1,7 @@
 import { type GgufMetadata, readGgufFileInfo } from 'node-llama-cpp'
+import { namesPattern } from '../../../packages/chat-format/index.ts'
 import { controlTokensOf, type Vocabulary } from '../../../packages/constraints/index.ts'
 import { createYieldToLoop } from '../../domain/yielding.ts'
-import { namesPattern } from '../control-tokens.ts'
 import { typeNumbers, usualKvTypes } from '../models/kv-types.ts'
 import type { Truncation } from '../pooling.ts'
 import { type AddonContext, type AddonLora, type AddonModel, type Binding, bindingOf } from './binding.ts'

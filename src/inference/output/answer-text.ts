@@ -1,5 +1,5 @@
+import { unitOfMarker } from '../../../packages/chat-format/index.ts'
 import type { Markers, Vocabulary } from '../../../packages/constraints/index.ts'
-import { unitOfMarker } from '../control-tokens.ts'
 import type { StopStrings } from './stop-strings.ts'
 
 export interface TextPlan {

@@ -1,46 +1,19 @@
 import { randomInt } from 'node:crypto'
-import { type JsonText, writeJson } from '../../domain/json/text.ts'
+import type { AnswerFormat } from '../../../packages/chat-format/index.ts'
+import {
+  adaptConversation,
+  type Conversation,
+  conversationOf,
+  type GivenTool,
+  type Message,
+  MessageError,
+  thinkingAsked,
+  withoutCalls,
+} from '../../../packages/chat-format/index.ts'
+import { writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { AnswerFormat } from '../answer-format.ts'
 import type { ServedModel } from '../backend.ts'
-import { thinkingAsked } from '../reasoning/switches.ts'
-import { conversationOf, type GivenMessage } from './conversation.ts'
-import { adaptConversation } from './history.ts'
 import type { Prompts } from './prompts.ts'
-import { withoutCalls } from './rendering.ts'
-
-/** A conversation in a request. */
-export interface Conversation {
-  messages: readonly GivenMessage[]
-  /** Instead of the model's own. */
-  template?: string | null | undefined
-  /** Variables of the template in addition to those below. */
-  variables?: JsonText | null | undefined
-  /** The template opens the turn of the assistant. */
-  addGenerationPrompt: boolean
-  /** The last message stays open. */
-  continueFinal: boolean
-  /** The field of the request that has its text; absent where it is never reported. */
-  continuedField?: string
-  tools?: readonly GivenTool[] | null | undefined
-  /** False if none of the tools may be called. */
-  mayCall?: boolean | undefined
-  documents?: readonly JsonText[] | null | undefined
-  reasoningEffort?: string | null | undefined
-  /** Whether the model is to think, if the request says so explicitly. */
-  thinks?: boolean | undefined
-}
-
-export interface GivenTool {
-  /** Its index among the tools of the request, if some of these are left out. */
-  index?: number
-  function: {
-    name: string
-    description?: string | null | undefined
-    parameters?: JsonText | null | undefined
-    strict?: boolean | null | undefined
-  }
-}
 
 /** A rendered conversation. No name of a control token is read across the mark, if there is one. */
 interface ChatPrompt {
@@ -71,7 +44,7 @@ export async function renderConversation(
   signal: AbortSignal,
 ): Promise<ChatPrompt> {
   const template = conversation.template || served.template
-  const original = conversationOf(conversation.messages)
+  const original = messagesOf(conversation)
   if (template === undefined) throw refuse('no_chat_template', { field: 'chat_template' })
   const tools = conversation.tools?.map(toolOf) ?? []
   const { messages, takesTools } = adaptConversation(
@@ -92,6 +65,17 @@ export async function renderConversation(
   }
   const text = await prompts.render(tenant, question, signal, conversation.template ? 'request' : 'model')
   return text.includes(mark) ? { text, mark } : { text }
+}
+
+/** Refuses what templates cannot take. */
+function messagesOf({ messages }: Conversation): Message[] {
+  try {
+    return conversationOf(messages)
+  } catch (error) {
+    if (!(error instanceof MessageError)) throw error
+    const { field, given, accepted } = error
+    throw refuse('invalid_value', { field, given, accepted })
+  }
 }
 
 const firstMark = 0x100000

@@ -1,13 +1,18 @@
 import { createHash } from 'node:crypto'
 import { extname } from 'node:path'
 import { LRUCache } from 'lru-cache'
+import type {
+  AnswerFormat,
+  FormatQuestion,
+  Found,
+  Rendering,
+  RenderQuestion,
+} from '../../../packages/chat-format/index.ts'
+import { hermes } from '../../../packages/chat-format/index.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { BudgetExceededError } from '../../threads/bounded-worker.ts'
 import { inProcess } from '../../threads/process.ts'
 import { type AskedBy, createWorkerPool, type PoolOptions } from '../../threads/worker-pool.ts'
-import type { AnswerFormat } from '../answer-format.ts'
-import { hermes } from '../tools/call-format.ts'
-import type { FormatQuestion, Found, Rendering, RenderQuestion } from './rendering.ts'
 
 type Question = RenderQuestion | FormatQuestion
 type Answer = Rendering | Found

@@ -1,13 +1,30 @@
+import {
+  type CompiledTemplate,
+  type FormatQuestion,
+  loadRendering,
+  type RenderQuestion,
+} from '../../../packages/chat-format/index.ts'
 import { answerParent } from '../../threads/process.ts'
-import { answerTenant } from '../../threads/tenant-cache.ts'
+import { answerTenant, createTenantCache } from '../../threads/tenant-cache.ts'
 import type { AskedBy } from '../../threads/worker-pool.ts'
-import { createRendering, type FormatQuestion, type RenderQuestion } from './rendering.ts'
 
 /** The process that renders templates. */
 
 const [from, ...bounds] = process.argv.slice(2)
 const [limitMs = 0, maxTextLength = 0, maxListLength = 0] = bounds.map(Number)
-const rendering = createRendering({ limitMs, maxTextLength, maxListLength })
+const { createRendering } = await loadRendering()
+
+/** The model's own, and those that clients send repeatedly. */
+const maxCompiled = 64
+/** Of all of them together. */
+const maxCharacters = 2 * 1024 * 1024
+const compiled = createTenantCache<CompiledTemplate>({
+  max: maxCompiled,
+  maxSize: maxCharacters,
+  // The longest alone is cached too: examining a template renders it many times.
+  sizeOf: (_, template) => Math.min(template.length, maxCharacters),
+})
+const rendering = createRendering({ limitMs, maxTextLength, maxListLength }, compiled)
 
 answerParent(
   (question: AskedBy<RenderQuestion | FormatQuestion>) => {

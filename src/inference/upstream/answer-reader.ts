@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import type { Part } from '../../../packages/chat-format/index.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Candidate, FinishReason, PromptLogprobs, TokenLogprob } from '../backend.ts'
 import type { AnswerEvent, ReportedUsage } from '../model.ts'
-import type { Part } from '../parts.ts'
 import { failureOf } from './failures.ts'
 import type { UpstreamKind } from './kinds.ts'
 

@@ -1,5 +1,5 @@
-import type { GivenMessage } from '../prompt/conversation.ts'
-import { withOneSystemMessage } from '../prompt/history.ts'
+import type { GivenMessage } from '../../../packages/chat-format/index.ts'
+import { withOneSystemMessage } from '../../../packages/chat-format/index.ts'
 import type { UpstreamKind } from './kinds.ts'
 
 /**

@@ -1,5 +1,4 @@
-import { objectOf } from '../../domain/json/lossless.ts'
-import { membersOf, objectText } from '../../domain/json/scan.ts'
+import { membersOf, objectOf, objectText } from '../../../packages/json/index.ts'
 import { writeJson } from '../../domain/json/text.ts'
 import { formatTime } from '../../domain/time.ts'
 import { createYieldToLoop, inSteps, type YieldToLoop } from '../../domain/yielding.ts'

@@ -1,5 +1,5 @@
+import { membersOf, Scan } from '../../../packages/json/index.ts'
 import { type Caller, hasAccess } from '../../domain/callers.ts'
-import { membersOf, Scan } from '../../domain/json/scan.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { parseRef } from '../../domain/refs.ts'
 import { createYieldToLoop, inSteps } from '../../domain/yielding.ts'

@@ -1,5 +1,5 @@
+import { membersOf, objectText } from '../../../packages/json/index.ts'
 import { newId, traceOf } from '../../domain/ids.ts'
-import { membersOf, objectText } from '../../domain/json/scan.ts'
 import { JsonText, joined } from '../../domain/json/text.ts'
 import { inSteps } from '../../domain/yielding.ts'
 import { givenColumns } from '../../storage/calls/columns.ts'

@@ -1,7 +1,7 @@
+import { membersOf, objectText } from '../../../packages/json/index.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { textOfJson } from '../../domain/expressions/json-value.ts'
 import { parseNumber } from '../../domain/expressions/numbers.ts'
-import { membersOf, objectText } from '../../domain/json/scan.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { opNameOf } from '../../domain/refs.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'

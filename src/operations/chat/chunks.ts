@@ -1,4 +1,4 @@
-import type { Part } from '../../inference/parts.ts'
+import type { Part } from '../../../packages/chat-format/index.ts'
 import { logprobShown } from '../generation/logprobs.ts'
 import { createTally } from '../generation/usage.ts'
 import type { ChatChunk } from './answer-contract.ts'

@@ -1,7 +1,7 @@
+import { wholeText } from '../../../packages/chat-format/index.ts'
 import type { JsonText } from '../../domain/json/text.ts'
 import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
 import type { CallsAsked } from '../../inference/model.ts'
-import { wholeText } from '../../inference/prompt/conversation.ts'
 import { type AnswerOptions, answerOptions } from '../generation/answer-options.ts'
 import { checkNamedTokens, checkPriority, checkSampling, checkStream, wrong } from '../generation/checks.ts'
 import { constraintOf } from '../generation/constraint.ts'

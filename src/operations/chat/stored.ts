@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
+import { itemsOf, membersOf, objectText } from '../../../packages/json/index.ts'
 import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
-import { itemsOf, membersOf, objectText } from '../../domain/json/scan.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'

@@ -2,8 +2,12 @@ import { z } from 'zod'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { tableRef } from '../../domain/refs.ts'
 import { refuse } from '../../domain/refusals.ts'
+import type { Database } from '../../storage/database.ts'
+import { pieceBytes, readFileEntry, readPiece } from '../../storage/objects/files.ts'
+import { openUpload } from '../files/upload.ts'
 import { givenValue } from '../objects/classes.ts'
 import { type CreatedObject, createObject } from '../objects/create.ts'
+import type { Value } from '../objects/values.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 import { checkScorer } from '../scorers/runnable.ts'
@@ -32,7 +36,36 @@ import {
   refOf,
   versionFields,
 } from './kind.ts'
-import { readSource, storeSource } from './source.ts'
+
+/** Source code is read whole. */
+const maxBytes = 4 * 1024 * 1024
+
+/** Stores source code as a file of the project and returns its digest. */
+async function storeSource(db: Database, project: string, code: string): Promise<string> {
+  const upload = openUpload(db, project, Number.POSITIVE_INFINITY)
+  try {
+    await upload.add(Buffer.from(code))
+    return await upload.finish()
+  } catch (error) {
+    // The sweep removes what this fails to remove.
+    await Promise.allSettled([upload.drop()])
+    throw error
+  }
+}
+
+/** The text of the file that a value names; null if there is none, or if it is too long to be source code. */
+async function readSource(db: Database, project: string, val: Value, file: string): Promise<string | null> {
+  const digest = val.member('files')?.member(file)?.string
+  const entry = digest === undefined ? undefined : await readFileEntry(db, project, digest)
+  if (entry === undefined || entry.size > maxBytes) return null
+  const pieces: Uint8Array[] = []
+  for (let position = 0; position * pieceBytes < entry.size; position++) {
+    const bytes = await readPiece(db, project, entry.upload_id, position)
+    if (bytes === undefined) return null
+    pieces.push(bytes)
+  }
+  return Buffer.concat(pieces).toString('utf8')
+}
 
 const opFile = 'obj.py'
 const modelFile = 'model.py'

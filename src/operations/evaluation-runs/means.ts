@@ -1,4 +1,4 @@
-import { Scan } from '../../domain/json/scan.ts'
+import { Scan } from '../../../packages/json/index.ts'
 import type { YieldToLoop } from '../../domain/yielding.ts'
 
 /** Paths of which a mean is kept. Further ones are left out, so that no evaluation exhausts the memory. */

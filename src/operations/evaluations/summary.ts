@@ -1,6 +1,6 @@
+import { compareText } from '../../../packages/json/index.ts'
 import { type LeafKind, leafKinds, leavesOf, nameOf } from '../../domain/evaluations/leaves.ts'
 import { valueAt } from '../../domain/expressions/json-value.ts'
-import { compareText } from '../../domain/text.ts'
 import { formatTime } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import type { ResultsView } from '../../storage/evaluations/evaluation-pages.ts'

@@ -1,4 +1,4 @@
-import { membersOf, objectText } from '../../domain/json/scan.ts'
+import { membersOf, objectText } from '../../../packages/json/index.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'

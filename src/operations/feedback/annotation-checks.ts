@@ -1,4 +1,4 @@
-import { membersOf } from '../../domain/json/scan.ts'
+import { membersOf } from '../../../packages/json/index.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import { readValue, readVersion, type VersionName } from '../../storage/objects/objects.ts'

@@ -1,4 +1,4 @@
-import { Scan } from '../../domain/json/scan.ts'
+import { Scan } from '../../../packages/json/index.ts'
 import { JsonText } from '../../domain/json/text.ts'
 
 /** The payload of a request, and what is found out about it while the body is read, because it may be large. */

@@ -1,5 +1,5 @@
+import { membersOf, objectText } from '../../../packages/json/index.ts'
 import { described } from '../../domain/described.ts'
-import { membersOf, objectText } from '../../domain/json/scan.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { FeedbackGiven } from './contract.ts'
 import { emojiOf, withoutTone } from './emoji.ts'

@@ -1,6 +1,6 @@
+import type { GivenTool } from '../../../packages/chat-format/index.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { CallChoice, CallsAsked } from '../../inference/model.ts'
-import type { GivenTool } from '../../inference/prompt/chat-prompt.ts'
 import { wrong } from './checks.ts'
 import type { GenerationSettings } from './parts.ts'
 

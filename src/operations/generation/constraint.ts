@@ -1,11 +1,8 @@
+import type { Constraint } from '../../../packages/chat-format/index.ts'
+import type { ConstraintOptions } from '../../../packages/constraints/index.ts'
 import type { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
-
-import type {
-  CompileQuestion,
-  Constraint,
-  ConstraintOptions,
-} from '../../inference/constraints/constraint.ts'
+import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
 
 import { wrong } from './checks.ts'
 import type { ConstraintFields } from './constraint-fields.ts'

@@ -1,9 +1,27 @@
+import type { Conversation, GivenMessage } from '../../../packages/chat-format/index.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { Conversation } from '../../inference/prompt/chat-prompt.ts'
 import { wrong } from './checks.ts'
 import type { ConversationFields } from './conversation-fields.ts'
-import { withoutOlderCalls } from './older-calls.ts'
 import type { GenerationSettings } from './parts.ts'
+
+type Given = ConversationFields['messages'][number]
+
+/**
+ * Turns messages with `function_call`, OpenAI's first form, into what templates expect: a call has an id, and the
+ * message of the role `function` after it is its result.
+ */
+function withoutOlderCalls(messages: readonly Given[]): readonly GivenMessage[] {
+  if (!messages.some(({ function_call }) => function_call != null)) return messages
+  let last: string | undefined
+  return messages.map(({ function_call, ...message }, index) => {
+    if (function_call != null) {
+      last = `call_${index}`
+      return { ...message, tool_calls: [{ id: last, type: 'function', function: function_call }] }
+    }
+    if (message.role !== 'function' || last === undefined) return message
+    return { ...message, role: 'tool', tool_call_id: last }
+  })
+}
 
 /** Most messages of one request; more than any context holds. */
 const maxMessages = 10_000

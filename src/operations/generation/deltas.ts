@@ -1,6 +1,6 @@
+import { type Parser, type Part, plainText } from '../../../packages/chat-format/index.ts'
 import type { FinishReason, PredictionCounts, PromptLogprobs, TokenLogprob } from '../../inference/backend.ts'
 import type { AnswerEvent } from '../../inference/model.ts'
-import { type Parser, type Part, plainText } from '../../inference/parts.ts'
 
 /** The next step of the answers to a request. Whole answers and streams are both made of these only. */
 export type Delta = PromptDelta | ChoiceDelta

@@ -1,7 +1,7 @@
+import type { Part } from '../../../packages/chat-format/index.ts'
 import { batchesOf } from '../../domain/batches.ts'
 import { createYieldToLoop, inSteps } from '../../domain/yielding.ts'
 import type { FinishReason, TokenLogprob } from '../../inference/backend.ts'
-import type { Part } from '../../inference/parts.ts'
 import type { Delta, PromptDelta } from './deltas.ts'
 import type { Generation } from './generation.ts'
 import type { CandidateLimit } from './logprobs.ts'

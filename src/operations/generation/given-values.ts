@@ -1,4 +1,4 @@
-import { membersOf } from '../../domain/json/scan.ts'
+import { membersOf } from '../../../packages/json/index.ts'
 import type { JsonText } from '../../domain/json/text.ts'
 
 /** What the rules need to know of values that may be large. It is determined while the body is read. */

@@ -15,8 +15,7 @@ export function registerUpstreams(registers: Registry[], models: Models): void {
     registers,
     collect() {
       this.reset()
-      for (const { shown, fault } of addresses())
-        this.set({ address: shown }, fault === undefined ? 1 : 0)
+      for (const { shown, fault } of addresses()) this.set({ address: shown }, fault === undefined ? 1 : 0)
     },
   })
   new Counter({

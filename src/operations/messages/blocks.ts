@@ -1,4 +1,4 @@
-import type { Part } from '../../inference/parts.ts'
+import type { Part } from '../../../packages/chat-format/index.ts'
 import type { BlockEvent } from './contract.ts'
 import { signatureOf } from './signature.ts'
 

@@ -1,13 +1,31 @@
+import type {
+  Conversation,
+  GivenMessage,
+  GivenPart,
+  GivenTool,
+  GivenToolCall,
+} from '../../../packages/chat-format/index.ts'
 import type { JsonText } from '../../domain/json/text.ts'
 import type { ServedModel } from '../../inference/backend.ts'
-import type { Conversation, GivenTool } from '../../inference/prompt/chat-prompt.ts'
-import type { GivenMessage, GivenPart, GivenToolCall } from '../../inference/prompt/conversation.ts'
 import { wrong } from '../generation/checks.ts'
 import type { CountTokensBody } from './contract.ts'
 import type { ContentBlock, Message, ResultBlock } from './fields.ts'
-import { pictureOf } from './pictures.ts'
 import { thoughtOf } from './signature.ts'
 import { thinkingOf } from './thinking.ts'
+
+/** A picture in the form of chat completions. */
+function pictureOf({ source }: ResultBlock, path: string): GivenPart {
+  const { type, media_type, data, url } = source ?? {}
+  if (type === 'base64') {
+    if (media_type == null) throw wrong(`${path}.source.media_type`, 'nothing', 'a type such as image/png')
+    if (data == null) throw wrong(`${path}.source.data`, 'nothing', 'the picture in base64')
+    return { type: 'image_url', image_url: { url: `data:${media_type};base64,${data}` } }
+  }
+  if (type !== 'url')
+    throw wrong(`${path}.source.type`, type == null ? 'nothing' : JSON.stringify(type), 'base64, url')
+  if (url == null) throw wrong(`${path}.source.url`, 'nothing', 'the address of a picture')
+  return { type: 'image_url', image_url: { url } }
+}
 
 /** More than any context holds. */
 const maxMessages = 10_000

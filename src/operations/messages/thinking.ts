@@ -1,5 +1,5 @@
+import type { Conversation } from '../../../packages/chat-format/index.ts'
 import type { TurnAsked } from '../../inference/model.ts'
-import type { Conversation } from '../../inference/prompt/chat-prompt.ts'
 import { wrong } from '../generation/checks.ts'
 import type { CountTokensBody } from './contract.ts'
 

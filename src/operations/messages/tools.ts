@@ -1,5 +1,5 @@
+import type { GivenTool } from '../../../packages/chat-format/index.ts'
 import type { CallsAsked } from '../../inference/model.ts'
-import type { GivenTool } from '../../inference/prompt/chat-prompt.ts'
 import { type CallFields, callsAsked } from '../generation/calls.ts'
 import { wrong } from '../generation/checks.ts'
 import type { GenerationSettings } from '../generation/parts.ts'

@@ -1,6 +1,6 @@
+import type { AnswerFormat } from '../../../packages/chat-format/index.ts'
 import type { Caller } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { AnswerFormat } from '../../inference/answer-format.ts'
 import type { BackendStatus, ServedModel } from '../../inference/backend.ts'
 import type { Model } from '../../inference/model.ts'
 import type { Models } from '../../inference/registry.ts'

@@ -1,5 +1,5 @@
+import { compactJson } from '../../../packages/json/index.ts'
 import { idOf, newId } from '../../domain/ids.ts'
-import { compactJson } from '../../domain/json/scan.ts'
 import { JsonText, withTexts, writeJson } from '../../domain/json/text.ts'
 import { judgeOp } from '../../domain/judge-op.ts'
 import { callRef, objectRef } from '../../domain/refs.ts'

@@ -1,5 +1,5 @@
+import { membersOf } from '../../../packages/json/index.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
-import { membersOf } from '../../domain/json/scan.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { createYieldToLoop } from '../../domain/yielding.ts'

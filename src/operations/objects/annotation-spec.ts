@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { membersOf, objectText } from '../../../packages/json/index.ts'
 import { plainText } from '../../domain/fields.ts'
-import { membersOf, objectText } from '../../domain/json/scan.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { type Refusal, refuse, type SchemaIssue } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'

@@ -1,5 +1,5 @@
+import { Scan } from '../../../packages/json/index.ts'
 import { digestOfJson } from '../../domain/digests.ts'
-import { Scan } from '../../domain/json/scan.ts'
 import type { JsonText } from '../../domain/json/text.ts'
 import { storableText } from '../../domain/text.ts'
 import type { ObjectKind } from '../../storage/objects/objects.ts'

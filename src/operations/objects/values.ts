@@ -1,4 +1,4 @@
-import { itemsOf, membersOf } from '../../domain/json/scan.ts'
+import { itemsOf, membersOf } from '../../../packages/json/index.ts'
 
 /** A JSON value that is read step by step and keeps the digits as stored. What was parsed once is not parsed again. */
 export class Value {

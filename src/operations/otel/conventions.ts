@@ -1,5 +1,5 @@
+import { membersOf } from '../../../packages/json/index.ts'
 import { DepthError, readJson } from '../../domain/json/read.ts'
-import { membersOf } from '../../domain/json/scan.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { nested, withLists } from './attributes.ts'
 import type { Attributes, Span, Value } from './span.ts'

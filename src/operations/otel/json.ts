@@ -1,6 +1,5 @@
+import { hasMoreMarks, JsonNumber, parseLossless } from '../../../packages/json/index.ts'
 import { described } from '../../domain/described.ts'
-import { JsonNumber, parseLossless } from '../../domain/json/lossless.ts'
-import { hasMoreMarks } from '../../domain/json/scan.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import type { TracesBody } from './contract.ts'
 import type { PartialSuccess } from './intake.ts'

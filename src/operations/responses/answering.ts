@@ -1,7 +1,7 @@
+import type { GivenMessage } from '../../../packages/chat-format/index.ts'
 import { newId } from '../../domain/ids.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { GivenMessage } from '../../inference/prompt/conversation.ts'
 import { callsAsked } from '../generation/calls.ts'
 import { checkPriority, checkSampling, wrong } from '../generation/checks.ts'
 import { conversationFrom } from '../generation/conversation.ts'

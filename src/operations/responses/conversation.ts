@@ -1,4 +1,4 @@
-import type { GivenMessage, GivenPart } from '../../inference/prompt/conversation.ts'
+import type { GivenMessage, GivenPart } from '../../../packages/chat-format/index.ts'
 import { isObjectText } from './input.ts'
 import type { InputPart, Item, MessageItem } from './items.ts'
 

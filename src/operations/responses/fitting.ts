@@ -1,5 +1,5 @@
+import type { GivenMessage } from '../../../packages/chat-format/index.ts'
 import { Refusal } from '../../domain/refusals.ts'
-import type { GivenMessage } from '../../inference/prompt/conversation.ts'
 
 /** Each try renders and tokenizes the conversation again; the first succeeds most of the time. */
 const maxTries = 8

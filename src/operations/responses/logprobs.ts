@@ -1,6 +1,6 @@
+import type { Part } from '../../../packages/chat-format/index.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import type { TokenLogprob } from '../../inference/backend.ts'
-import type { Part } from '../../inference/parts.ts'
 import { wrong } from '../generation/checks.ts'
 import type { ChoiceDelta } from '../generation/deltas.ts'
 import { logprobShown } from '../generation/logprobs.ts'

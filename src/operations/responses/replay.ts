@@ -1,4 +1,4 @@
-import type { Part } from '../../inference/parts.ts'
+import type { Part } from '../../../packages/chat-format/index.ts'
 import { numbering, type ResponseEvent } from './events.ts'
 import { createOutput, type OutputItem } from './output.ts'
 import type { ReadableResponse } from './store.ts'

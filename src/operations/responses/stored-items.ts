@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { membersOf } from '../../domain/json/scan.ts'
+import { membersOf } from '../../../packages/json/index.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import { inSteps, type YieldToLoop } from '../../domain/yielding.ts'
 import type { ResponseContent } from '../../storage/answers/responses.ts'

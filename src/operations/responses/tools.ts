@@ -1,11 +1,12 @@
+import type { GivenTool } from '../../../packages/chat-format/index.ts'
+import type { JsonText } from '../../domain/json/text.ts'
 import type { CallChoice } from '../../inference/model.ts'
-import type { GivenTool } from '../../inference/prompt/chat-prompt.ts'
 import type { AllowedTools } from '../generation/calls.ts'
 import { wrong } from '../generation/checks.ts'
 import type { InputTokensBody } from './contract.ts'
 
 interface ToolsGiven {
-  tools: GivenTool[]
+  tools: GivenTool<JsonText>[]
   /** The types of the skipped tools, each once. */
   skipped: string[]
 }
@@ -15,7 +16,7 @@ interface ToolsGiven {
  * them.
  */
 export function toolsGiven({ tools }: Pick<InputTokensBody, 'tools'>): ToolsGiven {
-  const offered: GivenTool[] = []
+  const offered: GivenTool<JsonText>[] = []
   const skipped = new Set<string>()
   for (const [index, { type, name, description, parameters, strict }] of (tools ?? []).entries()) {
     if (type !== 'function') {

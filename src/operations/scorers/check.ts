@@ -1,5 +1,4 @@
-import { objectOf } from '../../domain/json/lossless.ts'
-import { membersOf } from '../../domain/json/scan.ts'
+import { membersOf, objectOf } from '../../../packages/json/index.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { CallValues } from './call-values.ts'
 import type { Check } from './contract.ts'

@@ -5,8 +5,30 @@ import type { Compiling } from '../../inference/constraints/compiling.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import { invalidFieldReason } from './call-values.ts'
 import { type Check, type Fields, type GivenCheck, type Judge, StoredScorer } from './contract.ts'
-import { hostileTexts } from './hostile-texts.ts'
 import { fieldsOfTemplate, parseTemplate } from './template.ts'
+
+/**
+ * Enough for a pattern that doubles with each character to take minutes, and for one with cubic growth to take no time.
+ */
+const repeated = 40
+const most = 64
+
+/**
+ * Texts on which a regular expression that can backtrack endlessly is likely to do so: something that it names,
+ * repeated, and then something that it does not name. A sample, not a proof: each later run of the pattern is bounded
+ * as well.
+ */
+function hostileTexts(pattern: string): string[] {
+  const named = new Set([
+    'a',
+    '0',
+    ' ',
+    ...(pattern.replace(/\\./g, '').match(/[\p{L}\p{N}\s@.,_-]/gu) ?? []),
+  ])
+  const words = pattern.match(/[\p{L}\p{N}]{2,}/gu) ?? []
+  const units = [...named, ...words].slice(0, most)
+  return units.map((unit) => `${unit.repeat(repeated)}\u0001`)
+}
 
 /** A scorer that this server runs by itself. */
 export type RunnableScorer = { fields: Fields } & ({ judge: Judge } | { check: Check })

@@ -1,4 +1,4 @@
-import { membersOf, objectText } from '../../domain/json/scan.ts'
+import { membersOf, objectText } from '../../../packages/json/index.ts'
 import { isLive } from '../calls/calls.ts'
 import { allOf, emptySql, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, LongReader, Reader } from '../transaction.ts'

@@ -1,5 +1,5 @@
+import { compareText } from '../../../packages/json/index.ts'
 import { fieldsOf } from '../../domain/expressions/expression.ts'
-import { compareText } from '../../domain/text.ts'
 import { now } from '../../domain/time.ts'
 import { isLive } from '../calls/calls.ts'
 import { shownName } from '../calls/columns.ts'

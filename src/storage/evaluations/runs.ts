@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../domain/json/canonical.ts'
+import { canonicalJson } from '../../../packages/json/index.ts'
 import { asText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { isLive } from '../calls/calls.ts'

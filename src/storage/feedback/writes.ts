@@ -1,4 +1,4 @@
-import { exactJson } from '../../domain/json/canonical.ts'
+import { exactJson } from '../../../packages/json/index.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { applyRulesToScores, lockScoreRules } from '../queues/scores.ts'
 import { insertInto } from '../sql/inserts.ts'

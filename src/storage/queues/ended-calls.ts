@@ -1,6 +1,6 @@
+import { membersOf } from '../../../packages/json/index.ts'
 import { batchesOf } from '../../domain/batches.ts'
 import { newId } from '../../domain/ids.ts'
-import { membersOf } from '../../domain/json/scan.ts'
 import { type FilteredCall, matchesRule } from '../../domain/queue-rules.ts'
 import { isLive } from '../calls/calls.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { Part } from '../../../src/inference/parts.ts'
+import type { Part } from '../../../packages/chat-format/index.ts'
 import { basic, keys, openApp, type TestApp } from '../../support/app.ts'
 import { partsModel } from '../../support/parts-model.ts'
 

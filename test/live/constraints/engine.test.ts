@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { loadGrammars } from '../../../packages/chat-format/index.ts'
 import {
   charClass,
   choiceGrammar,
@@ -13,7 +14,6 @@ import {
   sequence,
   wholeMatch,
 } from '../../../packages/constraints/index.ts'
-import { structuralTagGrammar } from '../../../src/inference/constraints/tags/structural-tag.ts'
 import { type EngineGrammars, startEngineGrammars } from '../../support/engine-grammars.ts'
 import { writeGbnf } from '../../support/gbnf.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
@@ -50,6 +50,7 @@ describe('grammars in the engine', () => {
   })
 
   it('structural tags', async () => {
+    const { structuralTagGrammar } = await loadGrammars()
     for (const { tag, yes, no } of structuralTags) {
       const budget = createBudget(400_000)
       const compileSchema = (schema: unknown, into: Grammar, prefix: string): Expr => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
+import type { GivenMessage } from '../../../packages/chat-format/index.ts'
 import { localModels } from '../../../src/inference/local-model.ts'
-import type { GivenMessage } from '../../../src/inference/prompt/conversation.ts'
 import { startEngine } from '../../support/engine.ts'
 
 const file = fileURLToPath(new URL('../../../models/builtin/heddle-tiny.gguf', import.meta.url))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Constraint as Given } from '../../../packages/chat-format/index.ts'
 import {
   createAvoidingTokens,
   createMasks,
@@ -9,7 +10,6 @@ import {
   type TokenTrie,
 } from '../../../packages/constraints/index.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
-import type { Constraint as Given } from '../../../src/inference/constraints/constraint.ts'
 import { createBadWords } from '../../../src/inference/sampling/bad-words.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 import { smallVocabulary } from '../../support/small-vocabulary.ts'

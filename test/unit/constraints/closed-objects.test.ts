@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { ConstraintOptions } from '../../../packages/constraints/index.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
-import type { ConstraintOptions } from '../../../src/inference/constraints/constraint.ts'
 import { gbnfOf } from '../../support/gbnf.ts'
 import { createGbnfMatcher, type GbnfMatcher } from '../../support/gbnf-matcher.ts'
 import { createAjvValidator } from '../../support/schemas/ajv-validator.ts'

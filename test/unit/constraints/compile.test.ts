@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { Constraint } from '../../../packages/chat-format/index.ts'
+import { hermes } from '../../../packages/chat-format/index.ts'
+import type { ConstraintOptions } from '../../../packages/constraints/index.ts'
 import { keywords } from '../../../packages/constraints/index.ts'
 import { Refusal } from '../../../src/domain/refusals.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
-import type { Constraint, ConstraintOptions } from '../../../src/inference/constraints/constraint.ts'
 import { gbnfOf } from '../../support/gbnf.ts'
 import { createGbnfMatcher, type GbnfMatcher } from '../../support/gbnf-matcher.ts'
 
@@ -311,7 +313,7 @@ describe('other kinds of constraints', () => {
 })
 
 it('numbers of a schema keep their digits', async () => {
-  const { parseLossless } = await import('../../../src/domain/json/lossless.ts')
+  const { parseLossless } = await import('../../../packages/json/index.ts')
   const schema = parseLossless(
     '{"anyOf":[{"const":9007199254740993},{"const":1.0},{"type":"integer","minimum":18446744073709551614,"maximum":18446744073709551615}]}',
   )
@@ -331,5 +333,25 @@ it('a compiled constraint is reused, and a refusal names the field of its own re
   assert.notEqual(own.compile(json({ type: 'integer' }), { whitespace: 'none' }, 'a'), once)
   for (const field of ['response_format', 'structured_outputs']) {
     assert.throws(() => own.compile(json({ type: 'x' }), bounded, field), { field })
+  }
+})
+
+it('the refusal of a tool names where the request has its schema', () => {
+  const tool = (schema: object, strict: boolean) => ({
+    name: 'f',
+    parameters: { properties: { a: schema } },
+    strict,
+    field: 'tools.3.function.parameters',
+  })
+  for (const [tools, code] of [
+    [[tool({ type: 'x' }, false)], 'schema_invalid'],
+    [[tool({ not: { pattern: '(x)\\1' } }, true)], 'schema_unsupported'],
+  ] as const) {
+    const calls = { format: hermes, tools, choice: 'auto', isParallel: true } as const
+    assert.throws(() => compiler.compile({ kind: 'turn', thought: 'over', calls }, bounded, 'tools'), {
+      code,
+      field: 'tools.3.function.parameters',
+      message: / at #\/properties\/a/,
+    })
   }
 })

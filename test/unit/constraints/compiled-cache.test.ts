@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Constraint } from '../../../packages/chat-format/index.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
-import { createCompiledCache } from '../../../src/inference/constraints/compiled-cache.ts'
-import { createCompiling } from '../../../src/inference/constraints/compiling.ts'
-import type { Constraint } from '../../../src/inference/constraints/constraint.ts'
+import { createCompiledCache, createCompiling } from '../../../src/inference/constraints/compiling.ts'
 
 const slow = new URL('../../support/slow-compiling-process.ts', import.meta.url)
 

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import { hermes } from '../../../packages/chat-format/index.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
-import { hermes } from '../../../src/inference/tools/call-format.ts'
 import { answerTenant, createTenantCache } from '../../../src/threads/tenant-cache.ts'
-import { tool } from '../../support/turns.ts'
 
 afterEach(() => answerTenant(''))
 
@@ -22,14 +21,16 @@ test('P6: what was made for one tenant is not found for another', () => {
 })
 
 /** Together these take more steps than a request may, so some are widened. */
-const catalogue = Array.from({ length: 40 }, (_, at) =>
-  tool(`tool_${at}`, {
+const catalogue = Array.from({ length: 40 }, (_, at) => ({
+  name: `tool_${at}`,
+  strict: false,
+  parameters: {
     type: 'object',
     properties: {
       name: { type: 'string', pattern: `^[a-z]*x${at}.{0,15}[0-9]{3}$`, minLength: 3, maxLength: 90 },
     },
-  }),
-)
+  },
+}))
 
 test('P6: tools are widened alike, whether or not another tenant has used them before', () => {
   const compiler = createConstraintCompiler()

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { Constraint } from '../../../packages/chat-format/index.ts'
+import { hermes } from '../../../packages/chat-format/index.ts'
 import { createConstraints } from '../../../packages/constraints/index.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
-import type { Constraint } from '../../../src/inference/constraints/constraint.ts'
-import { hermes } from '../../../src/inference/tools/call-format.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'
 
 const words = [

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { unitOfMarker } from '../../../packages/chat-format/index.ts'
 import {
   controlTokensOf,
   createConstraints,
@@ -11,7 +12,6 @@ import {
 } from '../../../packages/constraints/index.ts'
 import type { GenerationEvent } from '../../../src/inference/backend.ts'
 import { createChoice, planAnswer } from '../../../src/inference/choice.ts'
-import { unitOfMarker } from '../../../src/inference/control-tokens.ts'
 import { createRandom } from '../../../src/inference/sampling/random.ts'
 import { type GenerationParts, generationOf } from '../../support/generations.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { closedJson } from '../../../src/operations/messages/cut-json.ts'
+import { closedJson } from '../../../src/operations/messages/answer.ts'
 
 for (const [cut, closed] of [
   ['', '{}'],

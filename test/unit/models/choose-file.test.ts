@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { chooseFile } from '../../../src/inference/models/choose-file.ts'
-import { sourceOf } from '../../../src/inference/models/find.ts'
+import { chooseFile, sourceOf } from '../../../src/inference/models/find.ts'
 import { ModelError } from '../../../src/inference/models/model-error.ts'
 
 const chosen = (wanted: string | undefined, ...paths: string[]) => chooseFile('acme/tiny', wanted, paths)

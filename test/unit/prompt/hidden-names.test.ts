@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { namesPattern } from '../../../src/inference/control-tokens.ts'
+import type { Message } from '../../../packages/chat-format/index.ts'
+import { hiddenText, loadRendering, namesPattern } from '../../../packages/chat-format/index.ts'
 import { hiddenParts } from '../../../src/inference/embedded/text-pieces.ts'
-import type { Message } from '../../../src/inference/prompt/conversation.ts'
-import { hiddenText } from '../../../src/inference/prompt/hidden-names.ts'
-import { createRendering } from '../../../src/inference/prompt/rendering.ts'
 import { hermesTemplate } from '../../support/simulated-backend.ts'
 import { smallVocabulary } from '../../support/small-vocabulary.ts'
 
@@ -38,6 +36,9 @@ const hostile = fc
     { maxLength: 8 },
   )
   .map((parts) => parts.join(''))
+
+const { createRendering } = await loadRendering()
+const hidingRendering = createRendering({ limitMs: 10_000, maxTextLength: 1e6, maxListLength: 1e6 })
 
 test('texts without names are unchanged', () => {
   for (const text of ['', 'hello', 'a < b', '<div>', '[x]', '< s>', 'Grüße 😀']) {
@@ -86,7 +87,7 @@ function promptOf(texts: readonly string[], hide: boolean) {
     add_generation_prompt: true,
   })
   const template = `${hermesTemplate}{% for document in documents %}{{ document.text }}{% endfor %}{{ messages | map(attribute='name') | list }}`
-  const rendering = createRendering({ limitMs: 10_000, maxTextLength: 1e6, maxListLength: 1e6 }).render({
+  const rendering = hidingRendering.render({
     template,
     messages,
     variables,
@@ -110,7 +111,7 @@ test('no text of a conversation adds a control token to its prompt, and none is 
 })
 
 test('messages of the assistant are unchanged, because templates look for markers in them', () => {
-  const rendering = createRendering({ limitMs: 10_000, maxTextLength: 1e6, maxListLength: 1e6 }).render({
+  const rendering = hidingRendering.render({
     template: "{{ messages[0].content.split('</s>')[1] }}",
     messages: [{ role: 'assistant', content: 'a</s>b' }],
     variables: '{}',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { GivenMessage } from '../../../packages/chat-format/index.ts'
 import { refuse } from '../../../src/domain/refusals.ts'
-import type { GivenMessage } from '../../../src/inference/prompt/conversation.ts'
 import { askWithTruncation } from '../../../src/operations/responses/fitting.ts'
 
 const message = (role: string, content: string): GivenMessage => ({ role, content })

@@ -1,4 +1,4 @@
-import { compareText } from '../../text.ts'
+import { compareText } from '../../../../packages/json/index.ts'
 import type { YieldToLoop } from '../../yielding.ts'
 import { openTexts, type PackedTexts, unpackTexts } from './packing.ts'
 

@@ -1,4 +1,4 @@
-import { compareText } from '../../text.ts'
+import { compareText } from '../../../../packages/json/index.ts'
 import type { YieldToLoop } from '../../yielding.ts'
 
 /** What rows are sorted by: numbers before texts, and missing values last, in both directions. */

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import { stringEnd } from '../../../domain/json/scan.ts'
+import { stringEnd } from '../../../../packages/json/index.ts'
 import { type Sql, sql } from '../../sql/sql.ts'
 import { type StringSearch, searchIn } from '../../sql/string-search.ts'
 

@@ -1,0 +1,15 @@
+/** JSON whose digits, names and order are those of its text. */
+
+export { canonicalJson, exactJson, floatText } from './canonical.ts'
+export { compareText } from './code-points.ts'
+export { JsonNumber, objectOf, parseLossless } from './lossless.ts'
+export {
+  compactJson,
+  hasMoreMarks,
+  itemsOf,
+  keptJson,
+  membersOf,
+  objectText,
+  Scan,
+  stringEnd,
+} from './scan.ts'
