@@ -2,3 +2,5 @@
 
 import './bad-input.test.ts'
 import './body-limits.test.ts'
+import './credentials.test.ts'
+import './listeners.test.ts'
