@@ -86,8 +86,15 @@ async function empty(page: Page, options: BrowserContextOptions): Promise<void> 
   for (const other of context.pages()) if (other !== page) await other.close()
   const { origin, protocol } = new URL(page.url())
   const isOnWeb = protocol === 'http:'
-  if (isOnWeb) await page.evaluate(() => sessionStorage.clear())
   await page.unrouteAll({ behavior: 'ignoreErrors' })
+  await context.setOffline(false)
+  if (isOnWeb) {
+    // What the page stores as it is left is removed as well. Its server may have ended.
+    await page.route('**/*', (route) => route.fulfill({ contentType: 'text/html', body: '' }))
+    await page.goto(origin)
+    await page.evaluate(() => sessionStorage.clear())
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+  }
   await page.goto('about:blank')
   for (const event of ['console', 'dialog', 'pageerror', 'request'] as const) page.removeAllListeners(event)
   if (isOnWeb) {
