@@ -2,3 +2,6 @@
 
 import './bad-input.test.ts'
 import './body-limits.test.ts'
+import './calls/facts.test.ts'
+import './credentials.test.ts'
+import './listeners.test.ts'

@@ -171,7 +171,7 @@ describe('settings', () => {
   }
   for (const [what, [settings, says]] of Object.entries(wrong)) {
     test(`${what}: the start exits with 2 and a line that names the setting`, async (t) => {
-      const { code, out, err } = await runHeddle(['serve'], { HEDDLE_DATA: await newFolder(t), ...settings })
+      const { code, out, err } = await runCommand(['serve'], { HEDDLE_DATA: await newFolder(t), ...settings })
       assert.equal(code, 2)
       assert.match(err, says)
       assert.doesNotMatch(err, /secret/)

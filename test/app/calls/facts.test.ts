@@ -7,6 +7,7 @@ import { factColumns } from '../../../src/storage/calls/columns.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { openApp, type TestApp } from '../../support/app.ts'
 import { completeOf, endOf, project, startOf } from '../../support/calls.ts'
+import { tried } from '../../support/campaign-share.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
 import { evaluationRunsOf } from '../../support/evaluation-runs.ts'
 import { exportOf, spanOf } from '../../support/otlp.ts'
@@ -130,7 +131,7 @@ for (const [name, write] of Object.entries(ways)) {
         await write(app, given)
         assert.ok((await haveTheirFacts(app)) > 0)
       }),
-      { numRuns: 8 },
+      tried({ share: 3, whole: 8 }),
     )
   })
 }

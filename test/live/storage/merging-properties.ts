@@ -8,6 +8,7 @@ import type { CallPart } from '../../../src/storage/calls/parts.ts'
 import type { CallName } from '../../../src/storage/calls/writes.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { endPart, newProject, startedAt, startPart, storedRows, wholePart } from '../../support/call-parts.ts'
+import { tried } from '../../support/campaign-share.ts'
 import type { Driver } from '../../support/drivers.ts'
 
 /** The expected row, without a database: parts are applied one after the other. */
@@ -135,7 +136,7 @@ export function mergingProperties(open: Driver['open']): void {
           }
           await sameAs(db, project, rows)
         }),
-        { numRuns: 60 },
+        tried({ share: 15, whole: 60 }),
       )
     })
 
@@ -165,7 +166,7 @@ export function mergingProperties(open: Driver['open']): void {
             await sameAs(db, project, rows)
           },
         ),
-        { numRuns: 40 },
+        tried({ share: 10, whole: 40 }),
       )
     })
   })

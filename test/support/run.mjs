@@ -1,0 +1,66 @@
+// Runs rings of tests: `node test/support/run.mjs [--long] [ring …]`, all without a name. A process for each file spends
+// most of its time on loading the app. So the files of the rings that start nothing outside of their process share
+// one, some at a time, and each of the others has its own. The tests of a file run in its order in either case.
+
+import { spawnSync } from 'node:child_process'
+import { globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+
+const sharing = ['unit', 'packages', 'app']
+const filesOfProcess = 12
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { long: { type: 'boolean' } },
+})
+const tree = fileURLToPath(new URL('../..', import.meta.url))
+const options = [
+  '--import=./test/support/compile-cache.mjs',
+  '--test',
+  '--test-timeout=3600000',
+  '--test-concurrency=2',
+  '--test-reporter=spec',
+  '--test-reporter-destination=stdout',
+  '--test-reporter=./test/support/file-times.mjs',
+  '--test-reporter-destination=stdout',
+]
+const entries = join(tree, 'node_modules/.cache/tests', String(process.pid))
+const rings = positionals.length > 0 ? positionals : [...sharing, 'attack', 'clients', 'live', 'ui']
+
+/** The files of a ring that are long, or those that are not. */
+function filesOf(ring) {
+  const folder = ring === 'packages' ? 'packages' : `test/${ring}`
+  return globSync(`${folder}/**/*.test.ts`, { cwd: tree, exclude: (path) => path.endsWith('node_modules') })
+    .filter((path) => path.endsWith('.long.test.ts') === (values.long ?? false))
+    .sort()
+}
+
+/** A file that imports these: they run in one process. */
+function shared(ring, files, index) {
+  const entry = join(entries, `${ring}-${index + 1}.mjs`)
+  writeFileSync(
+    entry,
+    files.map((path) => `await import('${pathToFileURL(resolve(tree, path))}')\n`).join(''),
+  )
+  return entry
+}
+
+function processesOf(ring) {
+  const files = filesOf(ring)
+  if (values.long || !sharing.includes(ring)) return files
+  const count = Math.ceil(files.length / filesOfProcess)
+  return Array.from({ length: count }, (_, index) =>
+    shared(ring, files.slice(index * filesOfProcess, (index + 1) * filesOfProcess), index),
+  )
+}
+
+mkdirSync(entries, { recursive: true })
+try {
+  const processes = rings.flatMap(processesOf)
+  const { status } = spawnSync(process.execPath, [...options, ...processes], { cwd: tree, stdio: 'inherit' })
+  process.exitCode = status ?? 1
+} finally {
+  rmSync(entries, { recursive: true, force: true })
+}
