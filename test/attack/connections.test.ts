@@ -8,8 +8,8 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import { basic, keys, openApp } from '../support/app.ts'
 import { endOf, project, startOf } from '../support/calls.ts'
 import { allDrivers } from '../support/drivers.ts'
-import { hostileQueries } from '../support/hostile-queries.ts'
-import { textsAreBounded, textsAreTexts } from '../support/hostile-requests.ts'
+import { hostileQueries } from './hostile-queries.ts'
+import { textsAreBounded, textsAreTexts } from './hostile-requests.ts'
 import { withTimeout } from '../support/wait.ts'
 
 const postgres = allDrivers().find(({ name }) => name === 'PostgreSQL')

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { openAppWithoutShedding } from '../support/app-without-shedding.ts'
 import { project } from '../support/calls.ts'
 import { createSpec, feedbackOf } from '../support/feedback.ts'
-import { hostileQueries } from '../support/hostile-queries.ts'
+import { hostileQueries } from './hostile-queries.ts'
 
 hostileQueries(async () => undefined)
 

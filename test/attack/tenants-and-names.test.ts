@@ -4,14 +4,14 @@ import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { keys, type Method } from '../support/app.ts'
 import { openAppWithoutShedding } from '../support/app-without-shedding.ts'
-import { campaign } from '../support/campaign/length.ts'
-import { type Target, targetsOf } from '../support/campaign/requests.ts'
+import { campaign } from './campaign/length.ts'
+import { type Target, targetsOf } from './campaign/requests.ts'
 import { create } from '../support/objects.ts'
 import { secret, storeOneOfEach } from '../support/one-of-each.ts'
 import { documentOf } from '../support/openapi.ts'
 import { dumpOf } from '../support/record-dump.ts'
 import { sampleBodies } from '../support/sample-bodies.ts'
-import { withoutNamesAndTimes } from '../support/tenant-answers.ts'
+import { withoutNamesAndTimes } from './tenant-answers.ts'
 
 const opened = await openAppWithoutShedding(
   { after: (close) => after(close) },

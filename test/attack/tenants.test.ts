@@ -6,7 +6,7 @@ import { openAppWithoutShedding } from '../support/app-without-shedding.ts'
 import { completeOf } from '../support/calls.ts'
 import { secret, storeOneOfEach, type Things } from '../support/one-of-each.ts'
 import { dumpOf } from '../support/record-dump.ts'
-import { withoutNamesAndTimes } from '../support/tenant-answers.ts'
+import { withoutNamesAndTimes } from './tenant-answers.ts'
 
 /** Plausible names of things that do not exist. */
 function nothingAt(project: string): Things {

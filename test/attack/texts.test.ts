@@ -1,4 +1,4 @@
-import { textsAreBounded, textsAreTexts } from '../support/hostile-requests.ts'
+import { textsAreBounded, textsAreTexts } from './hostile-requests.ts'
 
 textsAreTexts(async () => undefined)
 textsAreBounded(async () => undefined)

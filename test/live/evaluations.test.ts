@@ -18,7 +18,7 @@ import { endPart, newProject, startedAt, startPart, wholePart } from '../support
 import { completeOf } from '../support/calls.ts'
 import { sized } from '../support/campaign-share.ts'
 import { allDrivers } from '../support/drivers.ts'
-import { type FinalCall, type ResultsRequest, resultsOf } from '../support/evaluation-results.ts'
+import { type FinalCall, type ResultsRequest, resultsOf } from './evaluation-results.ts'
 
 const caller: Caller = { name: 'alice', role: 'member', entities: new Set(['acme']) }
 const evaluations = ['e1', 'e2']

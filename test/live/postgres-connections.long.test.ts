@@ -13,7 +13,7 @@ import { sql } from '../../src/storage/sql/sql.ts'
 import { newProject, storedRows, wholePart } from '../support/call-parts.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { newFolder, runHeddle, type TestScope } from '../support/server.ts'
-import { startTransactionPooler } from '../support/transaction-pooler.ts'
+import { startTransactionPooler } from './transaction-pooler.ts'
 import { until } from '../support/wait.ts'
 
 /** Five connections for Heddle: PostgreSQL reserves three of these for its administrator. */

@@ -7,7 +7,7 @@ import { createPrompts, type PromptOptions } from '../../src/inference/prompt/pr
 import { until, withTimeout } from '../support/wait.ts'
 
 const never = new AbortController().signal
-const entry = new URL('../support/dying-rendering-process.ts', import.meta.url)
+const entry = new URL('./dying-rendering-process.ts', import.meta.url)
 
 function open(t: TestContext, options: Partial<PromptOptions>) {
   const prompts = createPrompts(options)
@@ -168,7 +168,7 @@ test('the process has no access to the secrets of the server', async (t) => {
   t.after(() => {
     delete process.env.HEDDLE_TEST_SECRET
   })
-  const { render } = open(t, { entry: new URL('../support/showing-environment.ts', import.meta.url) })
+  const { render } = open(t, { entry: new URL('./showing-environment.ts', import.meta.url) })
   const names = JSON.parse(await render('x')) as string[]
   assert.deepEqual(
     names.filter(

@@ -63,7 +63,7 @@ test('a check that needs too much memory is stopped, and the next one runs', asy
 })
 
 test('a check whose thread dies is repeated in a new thread, unless it was the first check of its thread', async (t) => {
-  const checks = open(t, { thread: new URL('../support/dying-checks-thread.ts', import.meta.url).href })
+  const checks = open(t, { thread: new URL('./dying-checks-thread.ts', import.meta.url).href })
   const answers = await Promise.allSettled(
     ['a', 'b', 'die', 'c'].map((value) => checks.check('one', '{}', JSON.stringify(value))),
   )
@@ -104,13 +104,13 @@ test('a tenant does not wait for the checks of another', async (t) => {
 test('a check is stopped by its own processor time, not by that of others', async (t) => {
   const checks = open(t, {
     limitMs: 300,
-    thread: new URL('../support/sleeping-checks-thread.ts', import.meta.url).href,
+    thread: new URL('./sleeping-checks-thread.ts', import.meta.url).href,
   })
   assert.deepEqual(await checks.check('a', '{}', '1500'), valid)
   const short = open(t, {
     limitMs: 300,
     maxMs: 500,
-    thread: new URL('../support/sleeping-checks-thread.ts', import.meta.url).href,
+    thread: new URL('./sleeping-checks-thread.ts', import.meta.url).href,
   })
   assert.deepEqual(await short.check('a', '{}', '60000'), { kind: 'over_budget', limit: '500 ms' })
 })

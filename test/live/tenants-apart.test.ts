@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { keys } from '../support/app.ts'
 import { completeOf } from '../support/calls.ts'
 import { openEvents } from '../support/event-stream.ts'
-import { cachedIn, startWorld, type World, withoutChance } from '../support/tenant-worlds.ts'
+import { cachedIn, startWorld, type World, withoutChance } from './tenant-worlds.ts'
 import { until } from '../support/wait.ts'
 
 /** What alice keeps to herself. In one world bob guesses right, in the other he does not. */

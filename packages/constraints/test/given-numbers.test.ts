@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { createGrammarMatcher } from '../../../test/support/grammar-matcher.ts'
+import { createGrammarMatcher } from './grammar-matcher.ts'
 import { parseExact } from '../exact-number.ts'
 import { compile, SchemaError } from '../index.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createGrammarMatcher } from '../../../test/support/grammar-matcher.ts'
+import { createGrammarMatcher } from './grammar-matcher.ts'
 import { createAjvValidator } from '../../../test/support/schemas/ajv-validator.ts'
 import { compile } from '../index.ts'
 

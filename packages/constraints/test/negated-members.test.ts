@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from '../../../test/support/fast-check.ts'
-import { createGrammarMatcher } from '../../../test/support/grammar-matcher.ts'
+import { createGrammarMatcher } from './grammar-matcher.ts'
 import { createRememberingMatcher } from '../../../test/support/remembering-matcher.ts'
 import { createAjvValidator } from '../../../test/support/schemas/ajv-validator.ts'
-import { orderings } from '../../../test/support/schemas/orderings.ts'
+import { orderings } from './orderings.ts'
 import { seededRandom } from '../../../test/support/seeded-random.ts'
 import { type ConstraintOptions, compile, faultOf } from '../index.ts'
 

@@ -5,7 +5,7 @@ import fc from '../../../test/support/fast-check.ts'
 import { listedVocabulary } from '../../../test/support/listed-vocabulary.ts'
 import { createRememberingMatcher } from '../../../test/support/remembering-matcher.ts'
 import { createAjvValidator } from '../../../test/support/schemas/ajv-validator.ts'
-import { orderings } from '../../../test/support/schemas/orderings.ts'
+import { orderings } from './orderings.ts'
 import { seededRandom } from '../../../test/support/seeded-random.ts'
 import { type CompiledGrammar, compile, createConstraints, faultOf, SchemaError } from '../index.ts'
 

@@ -9,7 +9,7 @@ import {
   startEngine,
   type WholeRun,
   wholeRun,
-} from '../../support/engine.ts'
+} from './engine.ts'
 import { until } from '../../support/wait.ts'
 
 const context = 65_536

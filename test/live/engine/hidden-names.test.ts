@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import type { GivenMessage } from '../../../packages/chat-format/index.ts'
 import { localModels } from '../../../src/inference/local-model.ts'
-import { startEngine } from '../../support/engine.ts'
+import { startEngine } from './engine.ts'
 
 const file = fileURLToPath(new URL('../../../models/builtin/heddle-tiny.gguf', import.meta.url))
 const mark = '\u{100001}'

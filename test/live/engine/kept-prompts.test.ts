@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type GenerationSetting, generate, startEngine } from '../../support/engine.ts'
+import { type GenerationSetting, generate, startEngine } from './engine.ts'
 
 const story = (who: string) =>
   `${who} had a loom that wove by itself, day and night, whoever looked. `.repeat(4)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EmbeddedBackend } from '../../../src/inference/embedded/owner/backend.ts'
-import { generate, generationOf, readTokens, startEngine, wholeRun } from '../../support/engine.ts'
+import { generate, generationOf, readTokens, startEngine, wholeRun } from './engine.ts'
 import { until } from '../../support/wait.ts'
 
 /** So long that no test waits for an answer that fills it. */

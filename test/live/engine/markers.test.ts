@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { generate, startEngine } from '../../support/engine.ts'
+import { generate, startEngine } from './engine.ts'
 
 const file = fileURLToPath(new URL('../../../models/builtin/heddle-tiny.gguf', import.meta.url))
 

@@ -10,7 +10,7 @@ import { getLlama } from 'node-llama-cpp'
 import { bindingOf } from '../../../src/inference/embedded/binding.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 
-const probe = fileURLToPath(new URL('../../support/native-probe.ts', import.meta.url))
+const probe = fileURLToPath(new URL('./native-probe.ts', import.meta.url))
 
 interface Probed {
   couldForget: boolean

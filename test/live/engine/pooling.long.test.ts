@@ -10,7 +10,7 @@ import type { Refusal } from '../../../src/domain/refusals.ts'
 import type { ModelTask } from '../../../src/inference/backend.ts'
 import type { EmbeddedBackend } from '../../../src/inference/embedded/owner/backend.ts'
 import type { Pooled, PoolingInput, PoolingRequest } from '../../../src/inference/pooling.ts'
-import { startEngine } from '../../support/engine.ts'
+import { startEngine } from './engine.ts'
 import { encoderTokens, type RandomEncoderShape, writeRandomEncoder } from '../../support/random-encoder.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 
@@ -54,7 +54,7 @@ async function pool(
 
 /** The results of the package itself. */
 async function byPackage(file: string, task: ModelTask, texts: (string | number[])[]): Promise<unknown[]> {
-  const script = fileURLToPath(new URL('../../support/package-pooling.ts', import.meta.url))
+  const script = fileURLToPath(new URL('./package-pooling.ts', import.meta.url))
   const given = [script, file, task, JSON.stringify(texts)]
   const { stdout } = await promisify(execFile)(process.execPath, given, { maxBuffer: 16 * 1024 * 1024 })
   return JSON.parse(stdout) as unknown[]

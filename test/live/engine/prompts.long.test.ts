@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { generate, generationOf, startEngine, wholeRun } from '../../support/engine.ts'
+import { generate, generationOf, startEngine, wholeRun } from './engine.ts'
 
 const last = (tokens: number) => ({ tokens, side: 'left' as const })
 const first = (tokens: number) => ({ tokens, side: 'right' as const })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { generate, startEngine } from '../../support/engine.ts'
+import { generate, startEngine } from './engine.ts'
 
 test('long prompts of one tenant do not delay every token of another', async (t) => {
   const engine = await startEngine(t, { shape: { layers: 8 } })

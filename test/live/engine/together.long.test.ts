@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { generate, generationOf, startEngine } from '../../support/engine.ts'
+import { generate, generationOf, startEngine } from './engine.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 import { until } from '../../support/wait.ts'
 

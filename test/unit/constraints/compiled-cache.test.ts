@@ -4,7 +4,7 @@ import type { Constraint } from '../../../packages/chat-format/index.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import { createCompiledCache, createCompiling } from '../../../src/inference/constraints/compiling.ts'
 
-const slow = new URL('../../support/slow-compiling-process.ts', import.meta.url)
+const slow = new URL('./slow-compiling-process.ts', import.meta.url)
 
 const question = (constraint: Constraint, whitespace: 'none' | 'bounded' = 'bounded') => ({
   constraint,

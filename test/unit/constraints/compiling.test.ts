@@ -4,7 +4,7 @@ import { createConstraintCompiler } from '../../../src/inference/constraints/com
 import { type CompilingOptions, createCompiling } from '../../../src/inference/constraints/compiling.ts'
 import type { CompileQuestion } from '../../../src/inference/constraints/constraint.ts'
 
-const slow = new URL('../../support/slow-compiling-process.ts', import.meta.url)
+const slow = new URL('./slow-compiling-process.ts', import.meta.url)
 
 function question(constraint: CompileQuestion['constraint'], field = 'x'): CompileQuestion {
   return { constraint, options: { whitespace: 'bounded' }, field }

@@ -7,7 +7,7 @@ import { createConstraintCompiler } from '../../../src/inference/constraints/com
 import { gbnfOf } from '../../support/gbnf.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
 import { createAjvValidator } from '../../support/schemas/ajv-validator.ts'
-import { draftCases } from '../../support/schemas/draft-cases.ts'
+import { draftCases } from './draft-cases.ts'
 
 const open: ConstraintOptions = { whitespace: 'bounded', additionalProperties: true }
 

@@ -11,7 +11,7 @@ import { createLoop } from '../../../src/inference/embedded/loop.ts'
 import { usualKvTypes } from '../../../src/inference/models/kv-types.ts'
 import { tried } from '../../support/campaign-share.ts'
 import { type GenerationParts, generationOf } from '../../support/generations.ts'
-import { type SimulatedContextOptions, simulatedContext } from '../../support/simulated-context.ts'
+import { type SimulatedContextOptions, simulatedContext } from './simulated-context.ts'
 import { smallVocabulary } from '../../support/small-vocabulary.ts'
 
 const vocabulary = smallVocabulary()

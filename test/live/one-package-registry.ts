@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { TestScope } from './server.ts'
+import type { TestScope } from '../support/server.ts'
 
 interface Manifest {
   name: string

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import type { TokenMask } from '../../packages/constraints/index.ts'
-import type { Logits } from '../../src/inference/sampling/logits.ts'
-import { scriptedLogits } from './scripted-logits.ts'
+import type { TokenMask } from '../../../packages/constraints/index.ts'
+import type { Logits } from '../../../src/inference/sampling/logits.ts'
+import { scriptedLogits } from '../../support/scripted-logits.ts'
 
 export interface SimulatedContextOptions {
   vocabulary: number

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Database } from '../../src/storage/database.ts'
-import { openAppWithoutShedding } from './app-without-shedding.ts'
-import { completeOf, project, startOf } from './calls.ts'
-import { feedbackOf } from './feedback.ts'
+import { openAppWithoutShedding } from '../support/app-without-shedding.ts'
+import { completeOf, project, startOf } from '../support/calls.ts'
+import { feedbackOf } from '../support/feedback.ts'
 
 const literal = (value: unknown) => ({ $literal: value })
 const field = (name: string) => ({ $getField: name })

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { refusals } from '../../../src/domain/refusals.ts'
 import { apiOf } from '../../../src/http/errors.ts'
-import { messageStreamOf } from '../messages.ts'
+import { messageStreamOf } from '../../support/messages.ts'
 import type { Target } from './requests.ts'
 
 export interface Given {

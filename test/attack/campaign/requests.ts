@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import { formOf, formType } from '../forms.ts'
-import type { Document, Operation, Schema } from '../openapi.ts'
-import { sampleBodies } from '../sample-bodies.ts'
+import { formOf, formType } from '../../support/forms.ts'
+import type { Document, Operation, Schema } from '../../support/openapi.ts'
+import { sampleBodies } from '../../support/sample-bodies.ts'
 import { change, changed, hostileValue, jsonOf, markPlace } from './json-texts.ts'
 import { valuesOf } from './schema-values.ts'
 

@@ -1,8 +1,8 @@
 import Sqlite from 'better-sqlite3'
 import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
 import { sqliteFile } from '../../src/storage/open.ts'
-import { startedAt } from './call-parts.ts'
-import { project } from './calls.ts'
+import { startedAt } from '../support/call-parts.ts'
+import { project } from '../support/calls.ts'
 
 /** A record with this many calls of a megabyte each. It is written without waiting for the disk: it is only read afterwards. */
 export async function writeLargeRecord(folder: string, megabytes: number): Promise<void> {

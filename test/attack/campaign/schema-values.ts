@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { query } from '../expression-samples.ts'
-import type { Schema } from '../openapi.ts'
+import { query } from '../../support/expression-samples.ts'
+import type { Schema } from '../../support/openapi.ts'
 import { hostileValue, markPlace, Raw } from './json-texts.ts'
 
 /** The part of JSON Schema that the document uses. */

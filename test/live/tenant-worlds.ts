@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { choiceOf, eventsOf } from './chat.ts'
-import { type ChatServer, startChatServer } from './chat-server.ts'
-import type { TestScope } from './server.ts'
+import { choiceOf, eventsOf } from '../support/chat.ts'
+import { type ChatServer, startChatServer } from '../support/chat-server.ts'
+import type { TestScope } from '../support/server.ts'
 
 /** A server on which one tenant has a secret. */
 export interface World {

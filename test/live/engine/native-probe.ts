@@ -1,5 +1,5 @@
-import { createMasks, type TokenMask } from '../../packages/constraints/index.ts'
-import { loadModel } from '../../src/inference/embedded/native.ts'
+import { createMasks, type TokenMask } from '../../../packages/constraints/index.ts'
+import { loadModel } from '../../../src/inference/embedded/native.ts'
 
 /** Prints what the native interface returns about one position of a model; it requires a process of its own. */
 const model = await loadModel(process.argv[2] ?? '', () => {})

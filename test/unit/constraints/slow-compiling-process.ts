@@ -1,5 +1,5 @@
-import type { CompileQuestion } from '../../src/inference/constraints/constraint.ts'
-import { answerParent } from '../../src/threads/process.ts'
+import type { CompileQuestion } from '../../../src/inference/constraints/constraint.ts'
+import { answerParent } from '../../../src/threads/process.ts'
 
 /** Compiles everything to a grammar with the name of its field, but never finishes a regex or a grammar. */
 

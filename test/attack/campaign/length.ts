@@ -1,4 +1,4 @@
-import { isWhole } from '../campaign-share.ts'
+import { isWhole } from '../../support/campaign-share.ts'
 
 /**
  * The length and the seed of the campaign: one case of each kind in `npm test`, more in the long files, and most of them

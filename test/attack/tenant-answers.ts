@@ -1,4 +1,4 @@
-import type { Answer } from './app.ts'
+import type { Answer } from '../support/app.ts'
 
 /** Removes the names of things, generated ids and times. */
 export function withoutNamesAndTimes(

@@ -1,4 +1,4 @@
-import { schemaCase as row, type SchemaCase } from './schema-case.ts'
+import { schemaCase as row, type SchemaCase } from '../../support/schemas/schema-case.ts'
 
 const draft = (number: number) => ({ $schema: `http://json-schema.org/draft-0${number}/schema#` })
 const latest = { $schema: 'https://json-schema.org/draft/2020-12/schema' }

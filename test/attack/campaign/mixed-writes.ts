@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { keys } from '../app.ts'
-import { endOf, startOf } from '../calls.ts'
-import { fileForm, formType } from '../forms.ts'
-import type { RunningServer } from '../server.ts'
+import { keys } from '../../support/app.ts'
+import { endOf, startOf } from '../../support/calls.ts'
+import { fileForm, formType } from '../../support/forms.ts'
+import type { RunningServer } from '../../support/server.ts'
 
 /** Reads one acknowledged write back, and fails if it is not what was written. */
 type Check = (server: RunningServer) => Promise<void>

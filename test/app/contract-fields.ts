@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Schema, withoutNull } from './openapi.ts'
+import { type Schema, withoutNull } from '../support/openapi.ts'
 
 export type Path = (string | number)[]
 
