@@ -29,83 +29,20 @@ export interface OpenedPage {
   problems: string[]
 }
 
-/** Pages that a test has left, by the options that they were opened with. */
-const leftPages = new WeakMap<Browser, Map<string, Page[]>>()
-
-function leftPagesOf(browser: Browser, options: BrowserContextOptions): Page[] {
-  const pages = leftPages.get(browser) ?? new Map<string, Page[]>()
-  leftPages.set(browser, pages)
-  const name = JSON.stringify(options)
-  const left = pages.get(name) ?? []
-  pages.set(name, left)
-  return left
-}
-
-export interface PageOptions extends BrowserContextOptions {
-  /** For a test that changes what cannot be taken back from a page, such as its clock or its scripts. */
-  isOwn?: boolean
-}
-
-/**
- * A page as if it were in a browser of its own: nothing is stored and nothing is intercepted. A new process of Chromium
- * takes as long as most tests, so it is one that another test has left, if there is one.
- */
 export async function openPage(
   browser: Browser,
   t: Ending,
   url: string,
-  { isOwn = false, ...options }: PageOptions = {},
+  options: BrowserContextOptions = {},
 ): Promise<OpenedPage> {
-  const left = leftPagesOf(browser, options)
-  const page = (isOwn ? undefined : left.pop()) ?? (await newPage(browser, options))
-  t.after(async () => {
-    const isLeft = !isOwn && (await empty(page, options).then(yes, no))
-    if (isLeft) left.push(page)
-    else await page.context().close()
-  })
+  const context = await browser.newContext({ viewport: { width: 1400, height: 800 }, ...options })
+  t.after(() => context.close())
+  // Tests wait for a state. How long it takes on a busy machine does not matter.
+  context.setDefaultTimeout(120_000)
+  const page = await context.newPage()
   const problems = collectProblems(page, url)
   await page.goto(url)
   return { page, problems }
-}
-
-const viewport = { width: 1400, height: 800 }
-
-async function newPage(browser: Browser, options: BrowserContextOptions): Promise<Page> {
-  const context = await browser.newContext({ viewport, ...options })
-  // Tests wait for a state. How long it takes on a busy machine does not matter.
-  context.setDefaultTimeout(120_000)
-  return context.newPage()
-}
-
-const yes = () => true
-const no = () => false
-
-/** Removes from the page what its test has stored, changed or listened to. Fails if the page can do no more. */
-async function empty(page: Page, options: BrowserContextOptions): Promise<void> {
-  const context = page.context()
-  for (const other of context.pages()) if (other !== page) await other.close()
-  const { origin, protocol } = new URL(page.url())
-  const isOnWeb = protocol === 'http:'
-  await page.unrouteAll({ behavior: 'ignoreErrors' })
-  await context.setOffline(false)
-  if (isOnWeb) {
-    // What the page stores as it is left is removed as well. Its server may have ended.
-    await page.route('**/*', (route) => route.fulfill({ contentType: 'text/html', body: '' }))
-    await page.goto(origin)
-    await page.evaluate(() => sessionStorage.clear())
-    await page.unrouteAll({ behavior: 'ignoreErrors' })
-  }
-  await page.goto('about:blank')
-  for (const event of ['console', 'dialog', 'pageerror', 'request'] as const) page.removeAllListeners(event)
-  if (isOnWeb) {
-    const session = await context.newCDPSession(page)
-    await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' })
-    await session.detach()
-  }
-  await context.clearCookies()
-  await context.setOffline(options.offline ?? false)
-  await page.emulateMedia({ colorScheme: null })
-  await page.setViewportSize(options.viewport ?? viewport)
 }
 
 /** Collects everything that a user would find in the console. */

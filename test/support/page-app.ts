@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
-import type { Browser } from 'playwright-core'
+import type { Browser, BrowserContextOptions } from 'playwright-core'
 import { keys, openApp, type TestApp, type TestParts } from './app.ts'
-import { noBrowser, type OpenedPage, openBrowser, openPage, type PageOptions } from './browser.ts'
+import { noBrowser, type OpenedPage, openBrowser, openPage } from './browser.ts'
 import { buildPage } from './built-page.ts'
 import { completeOf, project } from './calls.ts'
 
@@ -14,7 +14,7 @@ export interface PageApp extends TestApp {
   link: string
 }
 
-interface Opening extends PageOptions {
+interface Opening extends BrowserContextOptions {
   /** The key that signs in; alice's if absent. */
   key?: string
   /** A server other than that of the file. */
@@ -37,10 +37,8 @@ export async function pageTests<Filled = unknown>(
   { fill, ...parts }: TestParts & { fill?: (served: PageApp) => Promise<Filled> } = {},
 ): Promise<PageTests<Filled>> {
   const start = async () => {
-    // The first to be opened is the first to be closed: a server that closes waits for the connections of a browser.
-    const browser = await openBrowser(t)
     const served = await servePageApp(t, parts)
-    return { served: { ...served, ...((await fill?.(served)) as Filled) }, browser }
+    return { served: { ...served, ...((await fill?.(served)) as Filled) }, browser: await openBrowser(t) }
   }
   const there = noBrowser ? undefined : await start()
   const started = () => there as NonNullable<typeof there>

@@ -154,7 +154,7 @@ test('the keyboard moves to the end of a large trace and back, and collapses and
 test('the beginning of a large trace is shown before its end arrives, and stays', {
   skip,
 }, async (t) => {
-  const { page, problems } = await open(t, path(trace), { isOwn: true })
+  const { page, problems } = await open(t, path(trace))
   await page.addInitScript(holdBackAllBut, 1)
   await page.goto(new URL(path(large), page.url()).href)
   await page.getByText(/^[\d,]+ calls so far$/).waitFor()

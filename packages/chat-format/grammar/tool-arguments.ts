@@ -1,12 +1,15 @@
 import {
   addWritten,
+  alternatives,
   BudgetExceededError,
+  charClass,
   createBudget,
   createGroupCache,
   type Expr,
   type Grammar,
   isRecord,
   literal,
+  type Range,
   SchemaError,
   type SchemaSettings,
   sequence,
@@ -15,10 +18,55 @@ import type { CallFormat } from '../call-format.ts'
 import type { OfferedTool } from '../offered-tool.ts'
 import { elementsExpr } from './element-arguments.ts'
 import { pythonExpr } from './python-arguments.ts'
-import { inString } from './quoted.ts'
 import { addSubgrammar } from './subgrammar.ts'
 import { taggedExpr } from './tagged-arguments.ts'
 import { widened } from './widening.ts'
+
+/** The characters of a JSON text that are escaped if it is itself written as a JSON string. */
+const escapes = new Map([
+  [0x09, '\\t'],
+  [0x0a, '\\n'],
+  [0x0d, '\\r'],
+  [0x22, '\\"'],
+  [0x5c, '\\\\'],
+])
+
+/** JSON texts as the contents of a JSON string, without its quotes. */
+function inString(expr: Expr): Expr {
+  switch (expr.kind) {
+    case 'literal':
+      return literal(
+        Array.from(expr.text, (character) => escapes.get(character.codePointAt(0) ?? 0) ?? character).join(
+          '',
+        ),
+      )
+    case 'class': {
+      const special = [...escapes].filter(([point]) =>
+        expr.ranges.some(([first, last]) => first <= point && point <= last),
+      )
+      if (special.length === 0) return expr
+      let plain: Range[] = [...expr.ranges]
+      for (const [point] of special) plain = plain.flatMap((range) => split(range, point))
+      return alternatives(charClass(...plain), ...special.map(([, text]) => literal(text)))
+    }
+    case 'rule':
+      return expr
+    case 'repetition':
+      return { ...expr, of: inString(expr.of) }
+    case 'sequence':
+      return sequence(...expr.of.map(inString))
+    case 'alternatives':
+      return alternatives(...expr.of.map(inString))
+  }
+}
+
+function split([first, last]: Range, point: number): Range[] {
+  if (point < first || point > last) return [[first, last]]
+  return [
+    ...(first < point ? [[first, point - 1] as const] : []),
+    ...(point < last ? [[point + 1, last] as const] : []),
+  ]
+}
 
 /** The arguments of one tool as a piece of grammar, which is added to every grammar that offers the tool. */
 interface ArgumentsGrammar {

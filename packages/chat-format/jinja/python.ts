@@ -2,7 +2,6 @@ import type { Given } from './filter.ts'
 import { filters } from './filters.ts'
 import { type Environment, Interpreter, type Node, type Value } from './jinja.ts'
 import { methodOf } from './methods.ts'
-import { operandOf } from './operands.ts'
 import { combined } from './operators.ts'
 import { shown } from './printing.ts'
 import { testOfFilter } from './syntax.ts'
@@ -22,6 +21,56 @@ import {
   text,
   tuple,
 } from './values.ts'
+
+const emptyText = text('')
+const ofTexts = new Set([
+  'trim',
+  'lower',
+  'upper',
+  'title',
+  'capitalize',
+  'string',
+  'indent',
+  'replace',
+  'safe',
+  'int',
+  'float',
+  'escape',
+  'e',
+])
+const ofLists = new Set([
+  'list',
+  'length',
+  'count',
+  'join',
+  'sort',
+  'reverse',
+  'unique',
+  'map',
+  'select',
+  'reject',
+  'selectattr',
+  'rejectattr',
+  'first',
+  'last',
+  'sum',
+  'min',
+  'max',
+  'items',
+  'dictsort',
+])
+
+/**
+ * Jinja2 renders undefined values as nothing and iterates over them as over an empty list, and so do its filters. Here
+ * none is an empty list, too: templates made for conversations with tools iterate over `tools` without testing it.
+ */
+function operandOf(value: Held, filter: string): Held {
+  if (isMissing(value) && ofTexts.has(filter)) return emptyText
+  if ((isMissing(value) || isNone(value)) && ofLists.has(filter)) {
+    return filter === 'items' || filter === 'dictsort' ? object(new Map()) : list([])
+  }
+  return value
+}
 
 /** A node that has been evaluated. */
 interface HeldNode extends Node {
