@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { listedVocabulary } from '../../../test/support/listed-vocabulary.ts'
 import { seededRandom } from '../../../test/support/seeded-random.ts'
-import { parseExact } from '../exact-number.ts'
+import { parseLossless } from '../../json/index.ts'
 import {
   type CompiledGrammar,
   type ConstraintOptions,
@@ -99,7 +99,7 @@ async function cases(): Promise<Case[]> {
   for (const name of names.slice(Number(flags.skip))) {
     if (found.length === Number(flags.sample)) break
     try {
-      const { schema, tests } = parseExact(await readFile(join(folder, name), 'utf8')) as Case
+      const { schema, tests } = parseLossless(await readFile(join(folder, name), 'utf8')) as Case
       found.push({ name, schema, tests })
     } catch (error) {
       console.log(`${name} is left out: ${(error as Error).message.slice(0, 80)}`)

@@ -1,4 +1,4 @@
-import { isExactNumber } from '../exact-number.ts'
+import { JsonNumber } from '../../json/index.ts'
 import type { UniqueItemMatcher, UniqueItemPosition } from '../index.ts'
 
 /**
@@ -47,7 +47,7 @@ export function createMemberOrders(following: UniqueItemMatcher, schema: unknown
       return at !== undefined && next(at, before + text)
     }
     if (Array.isArray(value)) return put('[', (at, text) => items(at, text, value, 0, further))
-    if (typeof value === 'object' && value !== null && !isExactNumber(value)) {
+    if (typeof value === 'object' && value !== null && !(value instanceof JsonNumber)) {
       const all = Object.entries(value)
       all.sort(([a], [b]) => (ranks.get(a) ?? Infinity) - (ranks.get(b) ?? Infinity) || 0)
       const failed = new Map<UniqueItemPosition, Set<string>>()

@@ -1,4 +1,4 @@
-import { parseExact } from '../exact-number.ts'
+import { parseLossless } from '../../json/index.ts'
 import { canonicalOf } from '../schema/values.ts'
 import type { CompiledGrammar } from './compiled-grammar.ts'
 import { lastText, type Mark, markOf } from './marks.ts'
@@ -244,7 +244,7 @@ function passed(set: OpenSet | undefined, mark: Mark): OpenSet | undefined | 're
     case 'loose':
       return { ...set, item: { ...item, loose: '' } }
     case 'tight': {
-      const text = item.text + canonicalOf(parseExact(item.loose ?? ''))
+      const text = item.text + canonicalOf(parseLossless(item.loose ?? ''))
       const alike = item.alike.filter((earlier) => earlier.startsWith(text))
       return { ...set, item: { text, alike, quoting: 'outside', loose: undefined } }
     }

@@ -1,4 +1,4 @@
-import { isExactNumber } from '../exact-number.ts'
+import { JsonNumber } from '../../json/index.ts'
 
 /** units / 10^scale, exactly; units has no trailing zero unless scale is 0. */
 export interface Decimal {
@@ -13,7 +13,8 @@ const maxPlaces = 400
 
 /** Undefined for what is not a number, or has an exponent that no double has. */
 export function decimalOf(value: unknown): Decimal | undefined {
-  const text = typeof value === 'number' ? String(value) : isExactNumber(value) ? value.token : undefined
+  const text =
+    typeof value === 'number' ? String(value) : value instanceof JsonNumber ? value.token : undefined
   const match = text === undefined ? null : /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text)
   if (match === null) return undefined
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = match

@@ -1,4 +1,4 @@
-import { isExactNumber } from '../exact-number.ts'
+import { JsonNumber } from '../../json/index.ts'
 import { countOf, isRecord } from './keywords.ts'
 
 /** The drafts of JSON Schema by number; the last two are 2019-09 and 2020-12. */
@@ -54,7 +54,8 @@ export function translateSchema(schema: Schema, draft: Draft): Translation {
   bounds(copy, 'minimum', 'exclusiveMinimum')
   bounds(copy, 'maximum', 'exclusiveMaximum')
   required(copy)
-  for (const keyword of counts) if (isExactNumber(copy[keyword])) copy[keyword] = countOf(copy[keyword])
+  for (const keyword of counts)
+    if (copy[keyword] instanceof JsonNumber) copy[keyword] = countOf(copy[keyword])
   if (isRecord(copy.dependencies)) {
     copy.dependencies = mapped(copy.dependencies, (then) => (typeof then === 'string' ? [then] : then))
   }

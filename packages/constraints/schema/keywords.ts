@@ -1,4 +1,4 @@
-import { isExactNumber } from '../exact-number.ts'
+import { JsonNumber } from '../../json/index.ts'
 import { decimalOf } from '../numbers/decimals.ts'
 
 const typeNames = ['null', 'boolean', 'integer', 'number', 'string', 'array', 'object']
@@ -153,7 +153,7 @@ export function flawOf(kind: ValueKind, value: unknown): string | undefined {
 
 /** A count, whichever way its number is written: 2.0 is two. */
 export function countOf(value: unknown): number {
-  return Number(isExactNumber(value) ? value.token : value)
+  return Number(value instanceof JsonNumber ? value.token : value)
 }
 
 function isNumber(value: unknown): boolean {
@@ -161,5 +161,7 @@ function isNumber(value: unknown): boolean {
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber)
+  )
 }

@@ -1,4 +1,4 @@
-import { ExactNumber, isExactNumber } from '../exact-number.ts'
+import { JsonNumber } from '../../json/index.ts'
 import type { Budget } from '../grammar/budget.ts'
 import { alternatives, type Expr, literal, repetition, sequence, trieOf } from '../grammar/expressions.ts'
 import { decimalOf, textOf } from '../numbers/decimals.ts'
@@ -57,7 +57,7 @@ function partsExpr(value: unknown, emission: Pick<Emission, 'space' | 'gap' | 'a
 /** The text as it was given; for a number also the one without an exponent or trailing zeros of a fraction. */
 function spellings(value: unknown): string[] {
   const text = JSON.stringify(value)
-  const decimal = isExactNumber(value) ? decimalOf(value) : undefined
+  const decimal = value instanceof JsonNumber ? decimalOf(value) : undefined
   const plain = decimal === undefined ? text : textOf(decimal)
   return plain.length <= maxPlainLength ? [text, plain] : [text]
 }
@@ -70,7 +70,7 @@ function alikeValue(value: unknown, rankOf: (name: string) => number): unknown {
     return Object.fromEntries(members.map(([name, member]) => [name, alikeValue(member, rankOf)]))
   }
   const decimal = decimalOf(value)
-  return decimal === undefined ? value : new ExactNumber(textOf(decimal))
+  return decimal === undefined ? value : new JsonNumber(textOf(decimal))
 }
 
 /** One order for the members of all objects: that in which a schema first lists their names. */

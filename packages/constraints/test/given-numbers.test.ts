@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { createGrammarMatcher } from './grammar-matcher.ts'
-import { parseExact } from '../exact-number.ts'
+import { parseLossless } from '../../json/index.ts'
 import { compile, SchemaError } from '../index.ts'
+import { createGrammarMatcher } from './grammar-matcher.ts'
 
 function matcherOf(source: string) {
-  const schema = parseExact(source)
+  const schema = parseLossless(source)
   return createGrammarMatcher(compile({ kind: 'json', schema }, { whitespace: 'none' }).grammar)
 }
 

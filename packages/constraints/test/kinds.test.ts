@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createGrammarMatcher } from './grammar-matcher.ts'
 import { createAjvValidator } from '../../../test/support/schemas/ajv-validator.ts'
 import { compile } from '../index.ts'
+import { createGrammarMatcher } from './grammar-matcher.ts'
 
 const range = <T>(count: number, of: (at: number) => T) => Array.from({ length: count }, (_, at) => of(at))
 

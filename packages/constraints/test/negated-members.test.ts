@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from '../../../test/support/fast-check.ts'
-import { createGrammarMatcher } from './grammar-matcher.ts'
 import { createRememberingMatcher } from '../../../test/support/remembering-matcher.ts'
 import { createAjvValidator } from '../../../test/support/schemas/ajv-validator.ts'
-import { orderings } from './orderings.ts'
 import { seededRandom } from '../../../test/support/seeded-random.ts'
 import { type ConstraintOptions, compile, faultOf } from '../index.ts'
+import { createGrammarMatcher } from './grammar-matcher.ts'
+import { orderings } from './orderings.ts'
 
 function matcherOf(schema: unknown, options: Partial<ConstraintOptions> = { additionalProperties: true }) {
   const { grammar } = compile({ kind: 'json', schema }, { whitespace: 'none', ...options })

@@ -5,9 +5,9 @@ import fc from '../../../test/support/fast-check.ts'
 import { listedVocabulary } from '../../../test/support/listed-vocabulary.ts'
 import { createRememberingMatcher } from '../../../test/support/remembering-matcher.ts'
 import { createAjvValidator } from '../../../test/support/schemas/ajv-validator.ts'
-import { orderings } from './orderings.ts'
 import { seededRandom } from '../../../test/support/seeded-random.ts'
 import { type CompiledGrammar, compile, createConstraints, faultOf, SchemaError } from '../index.ts'
+import { orderings } from './orderings.ts'
 
 function compiled(schema: unknown, additionalProperties?: boolean): CompiledGrammar {
   const options = {

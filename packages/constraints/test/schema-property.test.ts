@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { tried } from '../../../test/support/campaign-share.ts'
 import fc from '../../../test/support/fast-check.ts'
-import { createGrammarMatcher } from './grammar-matcher.ts'
 import { createAjvValidator } from '../../../test/support/schemas/ajv-validator.ts'
 import { schemas, values } from '../../../test/support/schemas/generated-schemas.ts'
-import { orderings } from './orderings.ts'
 import { seededRandom } from '../../../test/support/seeded-random.ts'
 import { compile, faultOf } from '../index.ts'
+import { createGrammarMatcher } from './grammar-matcher.ts'
+import { orderings } from './orderings.ts'
 
 it('generated schemas: texts of the grammar fit, fitting values are accepted, others are refused', () => {
   const amount = tried({ share: 100, whole: 400 }, 20_261_120)
