@@ -95,8 +95,8 @@ export function formatsPage(templates: readonly PublicTemplate[]): string {
 
 <!-- Written by \`node scripts/chat-templates.ts\`. -->
 
-When a model is loaded, the format of its tool calls and thoughts is found by rendering its chat template with probes; the log, and \`tools\`
-in \`/v1/models\`, say which one. These are the ${found.length} templates of public models that the engine's repository collects:
+When a model is loaded, the format of its tool calls and thoughts is found by rendering its chat template with probes; \`tools\` in
+\`/v1/models\` says which one. These are the ${found.length} templates of public models that the engine's repository collects:
 
 - **proven** (${count('proven')}): random calls, with texts that are hard to tell from the marks, were rendered and read back as the same.
 - **own** (${count('own')}): Heddle has code for it, because data cannot describe it, or the template shows no calls but its models' format

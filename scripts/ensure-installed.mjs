@@ -59,20 +59,40 @@ function packagesToRepair(folder) {
   return packages
 }
 
-// npm replaces node_modules while it runs, so it must not run on the Node in that folder.
-function npm(args, folder = root) {
+// npm replaces node_modules while it runs, so it must not run on the Node in that folder. On Windows it is npm.cmd, which
+// only a shell can run.
+function spawnNpm(args, options) {
   const path = (process.env.PATH ?? '')
     .split(delimiter)
     .filter((entry) => !resolve(entry).startsWith(modules))
   const env = { ...process.env, PATH: path.join(delimiter) }
-  const options = { cwd: folder, env, shell: windows, stdio: ['ignore', 'inherit', 'inherit'] }
-  const { status, signal, error } = spawnSync('npm', [...args, '--loglevel=error'], options)
-  if (status !== 0) {
-    console.error(
-      `heddle: npm ${args.join(' ')} failed (${error?.message ?? signal ?? `exit code ${status}`})`,
-    )
-    process.exit(status ?? 1)
-  }
+  return spawnSync('npm', args, { cwd: root, env, shell: windows, ...options })
+}
+
+function npm(args, folder, unreachable) {
+  const options = { cwd: folder, stdio: ['ignore', 'inherit', unreachable ? 'ignore' : 'inherit'] }
+  const { status, signal, error } = spawnNpm([...args, '--loglevel=error'], options)
+  if (status === 0) return
+  console.error(
+    unreachable
+      ? `heddle: ${unreachable}, and npm's cache lacks packages. Behind a proxy set HTTPS_PROXY; without a network copy node_modules from a machine of this kind.`
+      : `heddle: npm ${args.join(' ')} failed (${error?.message ?? signal ?? `exit code ${status}`})`,
+  )
+  process.exit(status ?? 1)
+}
+
+const pingMs = 10_000
+const networkErrors =
+  /\b(EAI_AGAIN|ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)\b/
+
+// Without a network npm tries for more than a minute, and then names one of the packages. Any answer is one of a
+// registry: some do not know this route.
+function unreachableRegistry() {
+  const options = { timeout: pingMs, encoding: 'utf8', killSignal: 'SIGKILL' }
+  const { status, error, stderr } = spawnNpm(['ping', '--fetch-retries=0', '--loglevel=notice'], options)
+  const why = error?.code === 'ETIMEDOUT' ? `within ${pingMs / 1000} s` : networkErrors.exec(stderr)?.[0]
+  if (status === 0 || why === undefined) return undefined
+  return `the registry ${/PING (\S+)/.exec(stderr)?.[1] ?? 'of npm'} does not answer (${why})`
 }
 
 function alive(pid) {
@@ -123,7 +143,8 @@ function install(folder) {
   const reason = reasonToInstall(folder)
   if (reason) {
     console.log(`heddle: ${reason}, installing (npm ci)`)
-    npm(['ci', '--include=dev'], folder)
+    const unreachable = unreachableRegistry()
+    npm(['ci', '--include=dev', ...(unreachable ? ['--offline'] : [])], folder, unreachable)
   }
   const packages = packagesToRepair(folder)
   if (packages.length > 0) {

@@ -7,14 +7,15 @@ import { createEmbeddedBackend } from './inference/embedded/owner/backend.ts'
 import { localModels } from './inference/local-model.ts'
 import { sourceOf } from './inference/models/find.ts'
 import { createModels, type Models } from './inference/registry.ts'
-import { createServedModel, type ServedModelParts } from './inference/served-model.ts'
+import { createServedModel } from './inference/served-model.ts'
 import type { Database } from './storage/database.ts'
 import { compileSooner } from './threads/compile-sooner.ts'
 import { releaseStartupMemory } from './threads/startup-memory.ts'
 
-interface Server {
+export interface Server {
   /** Where it listens, for instance http://127.0.0.1:8080. */
   address: string
+  models: Models
   /** Stops accepting requests, lets running ones finish for a while, cuts off the rest, and closes model and record. */
   stop(): Promise<void>
 }
@@ -25,8 +26,7 @@ export async function startServer(
   database: Database,
   logger: FastifyBaseLogger,
 ): Promise<Server> {
-  const { log: modelLog, release } = createHeldLog(logger)
-  const models = await modelsOf(config, logger, modelLog)
+  const models = await modelsOf(config, logger)
   const close = async () => {
     try {
       await models.close()
@@ -45,9 +45,9 @@ export async function startServer(
     })
     app.log.info({ address }, 'listening')
     if (models.all.length > 0) app.log.info({ record: config.record }, recordingSaid[config.record])
-    release()
     return {
       address,
+      models,
       async stop() {
         const steps = [
           setTimeout(() => tellOfWaiting(app, config.grace), noticeableMs),
@@ -96,30 +96,10 @@ const recordingSaid: Record<Config['record'], string> = {
 /** The most requests at a time; these servers have queues of their own. */
 const maxToUpstream = 256
 
-type ModelLog = ServedModelParts['log']
-
-/** Holds the log lines about the model back until the end of startup, where they are noticed. */
-function createHeldLog(logger: FastifyBaseLogger): { log: ModelLog; release(): void } {
-  const lines: (() => void)[] = []
-  let isHeld = true
-  const at = (level: keyof ModelLog) => (values: object, message: string) => {
-    const say = () => logger[level](values, message)
-    if (isHeld) lines.push(say)
-    else say()
-  }
-  return {
-    log: { info: at('info'), warn: at('warn'), error: at('error') },
-    release() {
-      isHeld = false
-      for (const say of lines.splice(0)) say()
-    },
-  }
-}
-
-async function modelsOf(config: Config, logger: FastifyBaseLogger, log: ModelLog): Promise<Models> {
+async function modelsOf(config: Config, logger: FastifyBaseLogger): Promise<Models> {
   if (config.models !== '') {
     const { openModels } = await import('./inference/many/open.ts')
-    return openModels(config, { log, engineLog: logger, environment: process.env })
+    return openModels(config, { log: logger, engineLog: logger, environment: process.env })
   }
   const source = sourceOf(config.model)
   if (source.kind === 'none') return createModels([])
@@ -138,15 +118,15 @@ async function modelsOf(config: Config, logger: FastifyBaseLogger, log: ModelLog
         queue: config.queue,
         silenceMs: config.upstream_timeout,
       },
-      log,
+      logger,
     )
     return createModels(upstream.all, upstream.close)
   }
   const engine = createServedModel(source, config, {
-    log,
+    log: logger,
     startEngine: (plan) => createEmbeddedBackend(plan, logger),
   })
-  return localModels(engine, (values, message) => log.info({ model: config.model, ...values }, message), {
+  return localModels(engine, (values, message) => logger.debug({ model: config.model, ...values }, message), {
     unknownKeywords: config.unknown_keywords,
   })
 }

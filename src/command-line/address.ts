@@ -25,12 +25,14 @@ export function listenFailure(error: unknown, { host, port }: Config): unknown {
     return error
   const { code = '' } = error as NodeJS.ErrnoException
   const hostSetting = `${variableInUse('host', process.env)}: given ${host}`
-  const portSetting = `${variableInUse('port', process.env)}: given ${port}`
+  const portVariable = variableInUse('port', process.env)
+  const portSetting = `${portVariable}: given ${port}`
   const anyHost = 'accepted: an address of this machine such as 127.0.0.1, or 0.0.0.0 for all of them'
+  const command = process.env.npm_lifecycle_event === 'start' ? 'npm start' : 'heddle'
   switch (code) {
     case 'EADDRINUSE':
       return new CommandError(
-        `${portSetting}, but another program listens on it (${code}, ${host}); accepted: a free port, or 0 to have one chosen.`,
+        `${portSetting}, but another program listens on it (${code}, ${host}); accepted: a free port, or 0 to have one chosen. For instance: ${portVariable}=${(port + 1) % 65_536} ${command}`,
       )
     case 'EACCES':
       return new CommandError(

@@ -44,10 +44,12 @@ export class CommandError extends Error {
   }
 }
 
+export const usageError = (message: string) => new CommandError(message, exitCodes.usage)
+
 /** The only argument of a command that takes one. */
 export function onlyArgument(args: readonly string[], what: string): string {
   const [argument, ...rest] = args
-  if (argument === undefined || rest.length > 0) throw new CommandError(`Give ${what}.`, exitCodes.usage)
+  if (argument === undefined || rest.length > 0) throw usageError(`Give ${what}.`)
   return argument
 }
 

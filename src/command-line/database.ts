@@ -10,7 +10,7 @@ import { backupSqlite, checkSqlite } from '../storage/engines/sqlite/maintenance
 import { isOlder } from '../storage/engines/sqlite/migrate.ts'
 import { checkEvaluation, findEvaluations, maxProblems } from '../storage/evaluations/check.ts'
 import { openRecord, sqliteFile } from '../storage/open.ts'
-import { type Command, CommandError, exitCodes, onlyArgument, type Print, withRecord } from './command.ts'
+import { type Command, CommandError, onlyArgument, type Print, usageError, withRecord } from './command.ts'
 import { untilTheEnd } from './operator.ts'
 
 export const databaseCommands: Record<string, Command> = {
@@ -76,9 +76,8 @@ function refuseNowhere(copy: string): void {
   } catch (error) {
     const why =
       (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'it does not exist' : (error as Error).message
-    throw new CommandError(
+    throw usageError(
       `FILE: ${copy} cannot be written, because of its folder ${folder}: ${why}. Create the folder first, or name another file.`,
-      exitCodes.usage,
     )
   }
 }
@@ -120,7 +119,7 @@ async function copyTo(args: readonly string[], config: Config, print: Print): Pr
   const location = { databaseUrl: isUrl ? to : '', folder: isUrl ? config.data : resolve(to) }
   const here = placeInWords(config.database_url, config.data)
   const there = placeInWords(location.databaseUrl, location.folder)
-  if (here === there) throw new CommandError(`The record is in ${here} already.`, exitCodes.usage)
+  if (here === there) throw usageError(`The record is in ${here} already.`)
   const { copyRecord } = await import('../storage/copying/copy.ts')
   await withRecord(config, async (source) => {
     const target = await openRecord({ ...location, queryTimeoutMs: config.query_timeout, mayBePart: true })

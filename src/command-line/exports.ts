@@ -2,15 +2,15 @@ import { createWriteStream, existsSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { parseArgs } from 'node:util'
 import { Refusal } from '../domain/refusals.ts'
 import type { ExportKind } from '../operations/exporting/contract.ts'
 import type { Exported } from '../operations/exporting/export.ts'
 import type { Database } from '../storage/database.ts'
 import { hasProject } from '../storage/projects/deletion.ts'
-import { type Command, CommandError, exitCodes, onlyArgument, withRecord } from './command.ts'
+import { type Command, CommandError, onlyArgument, usageError, withRecord } from './command.ts'
 import { projectArgument } from './name-arguments.ts'
 import { operator, untilTheEnd } from './operator.ts'
+import { parseWords } from './options.ts'
 
 /** Exports and imports the contents of a project as lines. */
 export const exportCommands: Record<string, Command> = {
@@ -29,10 +29,10 @@ export const exportCommands: Record<string, Command> = {
 }
 
 async function exportProject(...[args, config, print, { stdout }]: Parameters<Command['run']>) {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: { to: { type: 'string' }, kinds: { type: 'string' }, format: { type: 'string' } },
+  const { values, positionals } = parseWords(args, {
+    to: { type: 'string' },
+    kinds: { type: 'string' },
+    format: { type: 'string' },
   })
   const project = projectArgument('PROJECT', onlyArgument(positionals, 'one project, such as acme/qa'))
   const { exportKinds, exportFormats } = await import('../operations/exporting/contract.ts')
@@ -81,7 +81,7 @@ async function exportProject(...[args, config, print, { stdout }]: Parameters<Co
 }
 
 function wrongOption(name: string, text: string, accepted: string): CommandError {
-  return new CommandError(`--${name}: given ${JSON.stringify(text)}; accepted: ${accepted}.`, exitCodes.usage)
+  return usageError(`--${name}: given ${JSON.stringify(text)}; accepted: ${accepted}.`)
 }
 
 async function lines(db: Database, asked: Exported): Promise<AsyncIterable<string>> {
@@ -101,14 +101,10 @@ const writeTo = (path: string, pieces: AsyncIterable<string | Uint8Array>): Prom
   pipeline(pieces, createWriteStream(path, { flush: true }))
 
 async function importFile(...[args, config, print, around]: Parameters<Command['run']>) {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: { project: { type: 'string' } },
-  })
+  const { values, positionals } = parseWords(args, { project: { type: 'string' } })
   const file = onlyArgument(positionals, 'the file of an export, or - for the standard input')
   const project = values.project === undefined ? undefined : projectArgument('--project', values.project)
-  if (file !== '-' && !existsSync(file)) throw new CommandError(`There is no file ${file}.`, exitCodes.usage)
+  if (file !== '-' && !existsSync(file)) throw usageError(`There is no file ${file}.`)
   const { createImport } = await import('../operations/exporting/import.ts')
   const { LineTooLong } = await import('../operations/exporting/lines.ts')
   const { ParquetError } = await import('../operations/exporting/parquet/head.ts')

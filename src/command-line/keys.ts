@@ -1,11 +1,11 @@
-import { parseArgs } from 'node:util'
 import { newId } from '../domain/ids.ts'
 import { hashKey, newKey } from '../domain/keys.ts'
 import { formatTime, formatTimeOrNull, now } from '../domain/time.ts'
 import { hasUser, listKeys } from '../storage/users/users.ts'
-import { type Command, CommandError, exitCodes, onlyArgument, withRecord } from './command.ts'
+import { type Command, CommandError, onlyArgument, usageError, withRecord } from './command.ts'
 import { userNameArgument } from './name-arguments.ts'
 import { operator } from './operator.ts'
+import { parseWords } from './options.ts'
 
 const recordOption = { record: { type: 'string' } } as const
 
@@ -16,11 +16,7 @@ export const keyCommands: Record<string, Command> = {
     summary: 'Make another key for a user and print it, once',
     more: '--record off: answers of models to this key are not recorded, for callers that record them themselves.',
     async run(args, config, print) {
-      const { values, positionals } = parseArgs({
-        args: [...args],
-        allowPositionals: true,
-        options: recordOption,
-      })
+      const { values, positionals } = parseWords(args, recordOption)
       const user = userNameArgument(positionals)
       const settings = recordGiven(values.record) === 'off' ? { record: 'off' as const } : {}
       const key = newKey()
@@ -35,14 +31,10 @@ export const keyCommands: Record<string, Command> = {
     usage: 'ID --record off|on',
     summary: 'Set whether answers of models to a key are recorded, and print its settings',
     async run(args, config, print) {
-      const { values, positionals } = parseArgs({
-        args: [...args],
-        allowPositionals: true,
-        options: recordOption,
-      })
+      const { values, positionals } = parseWords(args, recordOption)
       const id = onlyArgument(positionals, 'the id of one key')
       const record = recordGiven(values.record)
-      if (record === undefined) throw new CommandError('Give what to set: --record.', exitCodes.usage)
+      if (record === undefined) throw usageError('Give what to set: --record.')
       const change = { record: record === 'off' ? ('off' as const) : null }
       const settings = await withRecord(config, (db) =>
         db.write('changeKeySettings', { id, change, by: operator() }),
@@ -81,5 +73,5 @@ export const keyCommands: Record<string, Command> = {
 
 function recordGiven(text: string | undefined): 'off' | 'on' | undefined {
   if (text === undefined || text === 'off' || text === 'on') return text
-  throw new CommandError(`--record: given ${text}; accepted: off, on.`, exitCodes.usage)
+  throw usageError(`--record: given ${text}; accepted: off, on.`)
 }

@@ -1,7 +1,8 @@
 import { utimes } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { reasonOf } from '../inference/models/model-error.ts'
-import { type Command, CommandError, exitCodes } from './command.ts'
+import { type Command, CommandError, usageError } from './command.ts'
+import { noWords } from './options.ts'
 
 /** Commands about the file of HEDDLE_MODELS. Its contract is loaded by the commands that need it. */
 export const modelsFileCommands: Record<string, Command> = {
@@ -10,11 +11,9 @@ export const modelsFileCommands: Record<string, Command> = {
     summary: 'Check the file of HEDDLE_MODELS, and have running servers read it again',
     more: 'Errors in the file are reported, and then nothing changes. The command needs the HEDDLE_MODELS of the server, and the variables with keys that the file names. Servers check the file for changes every second, so this is needed only when nothing in it has changed, such as after a model file was copied.',
     async run(args, config, print, { env }) {
-      if (args.length > 0) {
-        throw new CommandError(`model reload takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
-      }
+      noWords(args, 'model reload')
       if (config.models === '') {
-        throw new CommandError('Set HEDDLE_MODELS to the file of your server.', exitCodes.usage)
+        throw usageError('Set HEDDLE_MODELS to the file of your server.')
       }
       const { readModels } = await import('../inference/many/read-models.ts')
       const file = resolve(config.models)
@@ -38,9 +37,7 @@ export const modelsFileCommands: Record<string, Command> = {
     usage: '',
     summary: 'Print the JSON Schema of the file of HEDDLE_MODELS',
     async run(args, _config, print) {
-      if (args.length > 0) {
-        throw new CommandError(`model schema takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
-      }
+      noWords(args, 'model schema')
       const { modelsFileSchema } = await import('../inference/many/models-file.ts')
       print(modelsFileSchema().trimEnd())
     },

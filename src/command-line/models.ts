@@ -4,7 +4,8 @@ import { builtinModels, findModel, modelsFolder, sourceOf, storedModels } from '
 import { ModelError } from '../inference/models/model-error.ts'
 import { prepareModel } from '../inference/models/plan.ts'
 import { createPrompts, type Prompts } from '../inference/prompt/prompts.ts'
-import { type Command, CommandError, exitCodes } from './command.ts'
+import { type Command, usageError } from './command.ts'
+import { noWords } from './options.ts'
 import { planRecord } from './plan-record.ts'
 import { showProgress } from './progress.ts'
 
@@ -17,9 +18,8 @@ export const modelCommands: Record<string, Command> = {
       const [name = '', ...rest] = args
       const source = sourceOf(name)
       if (source.kind !== 'hub' || rest.length > 0 || !settings.model.schema.safeParse(name).success) {
-        throw new CommandError(
+        throw usageError(
           `Give one model of the hub, hf:<org>/<repo>[:<quant or file>]${name && `; given ${args.join(' ')}`}.`,
-          exitCodes.usage,
         )
       }
       const progress = showProgress(stderr)
@@ -37,9 +37,7 @@ export const modelCommands: Record<string, Command> = {
     summary: 'List the models on this machine and how it would run them, one JSON object per line',
     more: 'Sizes follow the settings: HEDDLE_CONTEXT, HEDDLE_PARALLEL, HEDDLE_THREADS, HEDDLE_BATCH, HEDDLE_GPU, HEDDLE_GPU_LAYERS. With HEDDLE_MODELS the models of that file come first, each with its state: the files of models are read and planned, and the servers behind models are asked; nothing is loaded or downloaded. GET /v1/models of a running server lists what it has loaded.',
     async run(args, config, print, { env }) {
-      if (args.length > 0) {
-        throw new CommandError(`model list takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
-      }
+      noWords(args, 'model list')
       const prompts = createPrompts()
       try {
         const shown = new Set<string>()

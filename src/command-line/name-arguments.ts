@@ -1,12 +1,11 @@
 import { isStep, projectId } from '../domain/fields.ts'
-import { CommandError, exitCodes, onlyArgument } from './command.ts'
+import { onlyArgument, usageError } from './command.ts'
 
 export function userNameArgument(words: readonly string[]): string {
   const name = onlyArgument(words, 'one user name')
   if (!/^[\w.@-]{1,64}$/.test(name) || isStep(name) || name === 'api') {
-    throw new CommandError(
+    throw usageError(
       `NAME: given ${JSON.stringify(name)}; accepted: 1 to 64 letters, digits and _ . @ -, but not . and .., and not "api", which stands for any user.`,
-      exitCodes.usage,
     )
   }
   return name
@@ -14,8 +13,7 @@ export function userNameArgument(words: readonly string[]): string {
 
 export function projectArgument(what: string, text: string): string {
   if (projectId.safeParse(text).success) return text
-  throw new CommandError(
+  throw usageError(
     `${what}: given ${JSON.stringify(text)}; accepted: <entity>/<project>, with spaces only within the name of the project.`,
-    exitCodes.usage,
   )
 }

@@ -1,5 +1,4 @@
 import { createInterface } from 'node:readline/promises'
-import { parseArgs } from 'node:util'
 import { maxRetentionDays } from '../domain/project-settings.ts'
 import { deleteProject } from '../operations/projects/delete.ts'
 import type { Database } from '../storage/database.ts'
@@ -9,13 +8,14 @@ import { readProjectSettings } from '../storage/projects/projects.ts'
 import {
   type Command,
   CommandError,
-  exitCodes,
   onlyArgument,
   type Surroundings,
+  usageError,
   withRecord,
 } from './command.ts'
 import { projectArgument } from './name-arguments.ts'
 import { operator, untilTheEnd } from './operator.ts'
+import { noWords, parseWords } from './options.ts'
 
 const listedAtOnce = 1_000
 
@@ -27,14 +27,10 @@ export const projectCommands: Record<string, Command> = {
       'Set how many days calls of a project are kept, and print its settings; none removes the setting',
     more: 'PROJECT is <entity>/<project>, such as acme/qa. It takes effect within a second on a running server, for calls that are written from then on without an expire_at. 0 keeps them for ever; without a setting HEDDLE_RETENTION_DAYS applies.',
     async run(args, config, print) {
-      const { values, positionals } = parseArgs({
-        args: [...args],
-        allowPositionals: true,
-        options: { 'retention-days': { type: 'string' } },
-      })
+      const { values, positionals } = parseWords(args, { 'retention-days': { type: 'string' } })
       const project = onlyProject(positionals)
       const days = values['retention-days']
-      if (days === undefined) throw new CommandError('Give what to set: --retention-days.', exitCodes.usage)
+      if (days === undefined) throw usageError('Give what to set: --retention-days.')
       const change = { retention_days: daysGiven(days) }
       const settings = await withRecord(config, (db) =>
         db.write('changeProjectSettings', { project_id: project, change, by: operator() }),
@@ -46,7 +42,7 @@ export const projectCommands: Record<string, Command> = {
     usage: '',
     summary: 'List the projects, one JSON object per line',
     async run(args, config, print) {
-      if (args.length > 0) throw new CommandError('project list takes no arguments.', exitCodes.usage)
+      noWords(args, 'project list')
       await withRecord(config, async (db) => {
         for (let after = ''; ; ) {
           const page = await listProjects(db, { entities: null, after, limit: listedAtOnce }, untilTheEnd)
@@ -76,11 +72,7 @@ export const projectCommands: Record<string, Command> = {
     summary: 'Delete everything of a project, and print how much was deleted',
     more: 'Calls, feedback, queues, objects, tables, files, evaluation results, prices, monitors and settings: this cannot be undone. It asks for the name of the project unless --yes is given. A server may run meanwhile; what clients write to the project during the deletion may be deleted too. If the command is interrupted, a running server, the next one that starts, or the same command finishes the deletion. The audit log has an entry of it.',
     async run(args, config, print, around) {
-      const { values, positionals } = parseArgs({
-        args: [...args],
-        allowPositionals: true,
-        options: { yes: { type: 'boolean', default: false } },
-      })
+      const { values, positionals } = parseWords(args, { yes: { type: 'boolean', default: false } })
       const project = onlyProject(positionals)
       await withRecord(config, async (db) => {
         await requireProject(db, project)
@@ -98,7 +90,7 @@ async function requireProject(db: Database, project: string): Promise<void> {
 
 async function confirm({ stdin, stderr }: Surroundings, project: string, counts: Counts): Promise<void> {
   if (!stdin.isTTY) {
-    throw new CommandError('There is no terminal to ask on: give --yes to delete it.', exitCodes.usage)
+    throw usageError('There is no terminal to ask on: give --yes to delete it.')
   }
   const all = Object.entries(counts).map(([name, count]) => `${count} ${name.replace('_', ' ')}`)
   const asking = createInterface({ input: stdin, output: stderr })
@@ -119,8 +111,5 @@ function onlyProject(words: readonly string[]): string {
 function daysGiven(text: string): number | null {
   if (text === 'none') return null
   if (/^\d{1,5}$/.test(text) && Number(text) <= maxRetentionDays) return Number(text)
-  throw new CommandError(
-    `--retention-days: given ${text}; accepted: 0 to ${maxRetentionDays}, or none.`,
-    exitCodes.usage,
-  )
+  throw usageError(`--retention-days: given ${text}; accepted: 0 to ${maxRetentionDays}, or none.`)
 }

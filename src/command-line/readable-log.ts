@@ -1,7 +1,7 @@
 import { PinoPretty } from 'pino-pretty'
 
 /** Already in the line itself, or of no use to a person reading along. */
-const hidden = ['pid', 'hostname', 'reqId', 'user', 'req', 'res', 'responseTime', 'completion', 'code']
+const hidden = 'pid,hostname,reqId,user,req,res,responseTime,completion,code,engine'
 
 /** From this level on, lines include the request id, by which their answer can be found. */
 const warning = 40
@@ -14,7 +14,7 @@ export function createReadableLog() {
     // pino-pretty's own detection treats FORCE_COLOR=0 as a yes.
     colorize: process.stdout.isTTY && process.stdout.hasColors(),
     translateTime: 'SYS:HH:MM:ss',
-    ignore: hidden.join(','),
+    ignore: hidden,
     messageFormat: (line) => textOf(line),
   })
 }

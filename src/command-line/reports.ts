@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import { formatTime, parseTime } from '../domain/time.ts'
 import { type AuditEntry, streamAudit } from '../storage/users/audit.ts'
 import { readUsage, type UsageDay } from '../storage/users/usage.ts'
-import { type Command, CommandError, exitCodes, withRecord } from './command.ts'
+import { type Command, usageError, withRecord } from './command.ts'
 import { untilTheEnd } from './operator.ts'
 
 const usageAtOnce = 1_000
@@ -57,10 +57,7 @@ function dayOf(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const time = day.test(text) ? parseTime(text) : undefined
   if (time !== undefined) return time
-  throw new CommandError(
-    `--${option}: given ${text}; accepted: a UTC day such as 2026-11-22.`,
-    exitCodes.usage,
-  )
+  throw usageError(`--${option}: given ${text}; accepted: a UTC day such as 2026-11-22.`)
 }
 
 /** Read in pages, because the days of many users add up. */

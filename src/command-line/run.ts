@@ -4,7 +4,7 @@ import { Refusal } from '../domain/refusals.ts'
 import { ModelError } from '../inference/models/model-error.ts'
 import { StorageRefusal } from '../storage/failures.ts'
 import { version } from '../version.ts'
-import { type Command, CommandError, exitCodes, type Surroundings } from './command.ts'
+import { type Command, CommandError, exitCodes, type Surroundings, usageError } from './command.ts'
 import { databaseCommands } from './database.ts'
 import { exportCommands } from './exports.ts'
 import { keyCommands } from './keys.ts'
@@ -70,10 +70,7 @@ function unknownCommand(name: string): CommandError {
   const meant =
     nearestName(name, Object.keys(commands)) ?? nearestName(name.split(' ', 1)[0] ?? '', ['serve'])
   const advice = meant === undefined ? '' : ` Did you mean ${meant}?`
-  return new CommandError(
-    `There is no command ${name}.${advice} \`heddle --help\` lists them.`,
-    exitCodes.usage,
-  )
+  return usageError(`There is no command ${name}.${advice} \`heddle --help\` lists them.`)
 }
 
 function helpOf(name: string, { usage, summary, more }: Command): string {

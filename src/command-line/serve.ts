@@ -1,19 +1,15 @@
 import closeWithGrace from 'close-with-grace'
-import { type Config, changedSettings, serviceLinks } from '../config.ts'
-import { newId } from '../domain/ids.ts'
-import { hashKey, newKey } from '../domain/keys.ts'
-import { now } from '../domain/time.ts'
+import { changedSettings, serviceLinks } from '../config.ts'
 import { startServer } from '../server.ts'
-import type { Database } from '../storage/database.ts'
 import { openRecord } from '../storage/open.ts'
-import { listUsers } from '../storage/users/users.ts'
 import { version } from '../version.ts'
 import { checkAddress, listenFailure } from './address.ts'
-import { type Command, CommandError, exitCodes, recordOptions } from './command.ts'
+import { type Command, recordOptions } from './command.ts'
 import { createLogger } from './logger.ts'
 import { stopWithNpm } from './npm-shell.ts'
 import { operator } from './operator.ts'
-import { unknownOption } from './options.ts'
+import { noWords, unknownOption } from './options.ts'
+import { makeFirstUser, welcome } from './welcome.ts'
 
 /** Time for flushing and closing, after the running requests have had theirs. */
 const closingMs = 30_000
@@ -28,11 +24,10 @@ export const serveCommand: Command = {
   usage: '',
   summary: 'Run the server; this is the default without a command',
   more: 'SIGINT, SIGTERM, SIGQUIT and SIGHUP stop it: running requests finish, and everything is flushed. Answers that are not finished after HEDDLE_GRACE end with an error. A second signal ends it at once. SIGUSR2 has no effect.',
-  async run(args, config) {
+  async run(args, config, _print, { stderr }) {
     const [first] = args
     if (first?.startsWith('-')) throw unknownOption(first)
-    if (first !== undefined)
-      throw new CommandError(`serve takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
+    noWords(args, 'serve')
     // Tools send it to have logs reopened; without a listener it would end the process.
     process.on('SIGUSR2', () => {})
     const unwatchNpm = stopWithNpm()
@@ -60,18 +55,16 @@ export const serveCommand: Command = {
     const server = await startServer(config, database, logger).catch((error: unknown) => {
       throw listenFailure(error, config)
     })
-    // Logs are stored and read by others: a link that contains a key is only for the person at the terminal.
-    if (config.page && process.stderr.isTTY) {
-      process.stderr.write(
-        `\nThe page: ${server.address}/ui/${firstKey === undefined ? '' : `#key=${firstKey}`}\n\n`,
-      )
-    }
+    const stopping = new AbortController()
+    // Rejected when the server stops before it was ready.
+    welcome(server, config, firstKey, stderr, stopping.signal).catch(() => undefined)
     await new Promise<void>((resolve, reject) => {
       const grace = { delay: config.grace + closingMs, skip: [...crashes, 'SIGUSR2' as const] }
       closeWithGrace(grace, async ({ err, signal }) => {
         if (err) process.stderr.write(`${err.stack ?? err.message}\n`)
         // The signal may have ended the shell of npm as well, and that must not count as a second one.
         unwatchNpm()
+        stopping.abort()
         logger.info({ signal }, 'stopping')
         try {
           await server.stop()
@@ -84,19 +77,4 @@ export const serveCommand: Command = {
       })
     })
   },
-}
-
-/** Someone must be able to sign in. The key is shown here and never again. */
-async function makeFirstUser(config: Config, database: Database): Promise<string | undefined> {
-  if (config.users.length > 0 || (await listUsers(database)).length > 0) return undefined
-  const key = newKey()
-  const user = { name: 'admin', role: 'admin' as const, entities: ['*'], created_at: now() }
-  const made = await database.write('addFirstUser', {
-    user,
-    key: { id: newId(), hash: hashKey(key) },
-    by: operator('start'),
-  })
-  if (!made) return undefined
-  process.stderr.write(`\nMade the first user, "admin". Its key, shown this once:\n\n  ${key}\n\n`)
-  return key
 }

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import { entityName } from '../domain/fields.ts'
 import { newId } from '../domain/ids.ts'
 import { hashKey, newKey } from '../domain/keys.ts'
@@ -7,9 +6,10 @@ import { maxLimit, maxModels, modelName } from '../domain/user-settings.ts'
 import type { Database } from '../storage/database.ts'
 import type { SettingsChange } from '../storage/users/settings.ts'
 import { listUsers, type Role } from '../storage/users/users.ts'
-import { type Command, CommandError, exitCodes, withRecord } from './command.ts'
+import { type Command, CommandError, usageError, withRecord } from './command.ts'
 import { projectArgument, userNameArgument } from './name-arguments.ts'
 import { operator } from './operator.ts'
+import { parseWords } from './options.ts'
 
 /** Who may use the server, and with which settings. */
 export const userCommands: Record<string, Command> = {
@@ -18,26 +18,21 @@ export const userCommands: Record<string, Command> = {
     summary: 'Add a user and print its first key, once',
     more: 'Without --entities the user has access to every entity. ROLE is member (default) or admin, who may also read /metrics. --new creates the record if there is none yet.',
     async run(args, config, print) {
-      const { values, positionals } = parseArgs({
-        args: [...args],
-        allowPositionals: true,
-        options: {
-          entities: { type: 'string', default: '*' },
-          role: { type: 'string', default: 'member' },
-          new: { type: 'boolean', default: false },
-        },
+      const { values, positionals } = parseWords(args, {
+        entities: { type: 'string', default: '*' },
+        role: { type: 'string', default: 'member' },
+        new: { type: 'boolean', default: false },
       })
       const name = userNameArgument(positionals)
       if (values.role !== 'member' && values.role !== 'admin') {
-        throw new CommandError(`--role: given ${values.role}; accepted: member, admin.`, exitCodes.usage)
+        throw usageError(`--role: given ${values.role}; accepted: member, admin.`)
       }
       const role: Role = values.role
       const entities = values.entities.split(',').map((entity) => entity.trim())
       const wrong = entities.find((entity) => !entityName.safeParse(entity).success)
       if (wrong !== undefined) {
-        throw new CommandError(
+        throw usageError(
           `--entities: given ${JSON.stringify(wrong)}; accepted: names of entities, comma-separated, without spaces and : + /, not . and ..; * for all.`,
-          exitCodes.usage,
         )
       }
       const key = newKey()
@@ -71,11 +66,7 @@ export const userCommands: Record<string, Command> = {
       'Set the limits of a user and where its answers go, and print its settings; none removes a setting',
     more: 'It takes effect on a running server at once. Tokens are those of prompts and answers under /v1, charged when they are known. --default-project acme/qa is where answers of models are recorded when a request names no project; the user needs access to it. --models names the models that the user may use, comma-separated; for this user the others do not exist. NAME may also be a user of HEDDLE_USERS, for whom it takes effect within a second; give the command the same HEDDLE_USERS as the server.',
     async run(args, config, print) {
-      const { values, positionals } = parseArgs({
-        args: [...args],
-        allowPositionals: true,
-        options: settingOptions,
-      })
+      const { values, positionals } = parseWords(args, settingOptions)
       const name = userNameArgument(positionals)
       const change: SettingsChange = {}
       for (const [option, setting] of Object.entries(settingOfOption)) {
@@ -89,7 +80,7 @@ export const userCommands: Record<string, Command> = {
       if (values.models !== undefined) change.models = modelsGiven(values.models)
       if (Object.keys(change).length === 0) {
         const options = Object.keys(settingOptions).map((option) => `--${option}`)
-        throw new CommandError(`Give what to set: ${options.join(', ')}.`, exitCodes.usage)
+        throw usageError(`Give what to set: ${options.join(', ')}.`)
       }
       const isConfigured = config.users.some((user) => user.name === name)
       const settings = await withRecord(config, (db) =>
@@ -134,14 +125,13 @@ function modelsGiven(text: string): string[] | null {
   const names = [...new Set(text.split(',').map((name) => name.trim()))]
   const isGood = names.length <= maxModels && names.every((name) => modelName.safeParse(name).success)
   if (isGood) return names
-  throw new CommandError(
+  throw usageError(
     `--models: given ${JSON.stringify(text)}; accepted: at most ${maxModels} names of models, comma-separated and without spaces, or none.`,
-    exitCodes.usage,
   )
 }
 
 function limitGiven(option: string, text: string): number | null {
   if (text === 'none') return null
   if (/^\d{1,10}$/.test(text) && Number(text) >= 1 && Number(text) <= maxLimit) return Number(text)
-  throw new CommandError(`--${option}: given ${text}; accepted: 1 to ${maxLimit}, or none.`, exitCodes.usage)
+  throw usageError(`--${option}: given ${text}; accepted: 1 to ${maxLimit}, or none.`)
 }

@@ -512,8 +512,9 @@ export const refusals = {
   },
   no_chat_template: {
     status: 400,
-    message: 'chat_template: the model has no chat template of its own, and the request has none.',
-    help: 'Send `chat_template`, or use POST /v1/completions with a finished prompt.',
+    message:
+      'chat_template: the model has no chat template of its own, and the request has none; accepted: a template such as {example}, or POST /v1/completions with a finished prompt.',
+    help: 'HEDDLE_REQUEST_TEMPLATES=off refuses those of requests.',
   },
   template_failed: {
     status: 400,

@@ -4,11 +4,11 @@ import { codeOf } from '../support/answers.ts'
 import { type Answer, keys } from '../support/app.ts'
 import { project } from '../support/calls.ts'
 import { isWhole, sampled } from '../support/campaign-share.ts'
-import { changed, type Field, fieldsOf, missing, type Path } from './contract-fields.ts'
 import { documentedPath, documentOf, type Operation } from '../support/openapi.ts'
 import { addressOf, openAppWithRoutes } from '../support/routes.ts'
 import { instead, methodOf, needed, sampleBodies, sampleBodyOf } from '../support/sample-bodies.ts'
 import { scriptedBackend } from '../support/scripted-backend.ts'
+import { changed, type Field, fieldsOf, missing, type Path } from './contract-fields.ts'
 
 const samplesOfTypes: Record<string, unknown> = {
   string: 'x',

@@ -5,11 +5,11 @@ import { traits } from '../../src/domain/fields.ts'
 import { codeOf } from '../support/answers.ts'
 import { type Answer, keys } from '../support/app.ts'
 import { project } from '../support/calls.ts'
-import { changed, type Field, fieldsOf, missing, type Path } from './contract-fields.ts'
 import { documentedPath, documentOf, type Schema } from '../support/openapi.ts'
 import { addressOf, openAppWithRoutes } from '../support/routes.ts'
 import { methodOf, sampleBodies, sampleBodyOf } from '../support/sample-bodies.ts'
 import { scriptedBackend } from '../support/scripted-backend.ts'
+import { changed, type Field, fieldsOf, missing, type Path } from './contract-fields.ts'
 
 /** A value of each JSON type, and how a message may describe it. */
 const valuesOfTypes: [type: string, value: unknown, description: RegExp][] = [

@@ -5,11 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { basic, keys, openApp } from '../support/app.ts'
 import { completeOf, project, startOf } from '../support/calls.ts'
-import { checkedBackend } from './campaign/checked-backend.ts'
-import { campaign } from './campaign/length.ts'
 import { allDrivers } from '../support/drivers.ts'
 import { fileForm, formType } from '../support/forms.ts'
 import { until, withTimeout } from '../support/wait.ts'
+import { checkedBackend } from './campaign/checked-backend.ts'
+import { campaign } from './campaign/length.ts'
 
 const driver = allDrivers().find(({ name }) => name === 'SQLite file')
 if (driver === undefined) throw new Error('there is no SQLite')

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { campaign } from './campaign/length.ts'
-import { createMixedWrites, type Outcome } from './campaign/mixed-writes.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 import { newFolder, type RunningServer, startOne } from '../support/server.ts'
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { until, withTimeout } from '../support/wait.ts'
+import { campaign } from './campaign/length.ts'
+import { createMixedWrites, type Outcome } from './campaign/mixed-writes.ts'
 
 /** For each server. */
 const writers = 3

@@ -8,9 +8,9 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import { basic, keys, openApp } from '../support/app.ts'
 import { endOf, project, startOf } from '../support/calls.ts'
 import { allDrivers } from '../support/drivers.ts'
+import { withTimeout } from '../support/wait.ts'
 import { hostileQueries } from './hostile-queries.ts'
 import { textsAreBounded, textsAreTexts } from './hostile-requests.ts'
-import { withTimeout } from '../support/wait.ts'
 
 const postgres = allDrivers().find(({ name }) => name === 'PostgreSQL')
 if (postgres === undefined) throw new Error('there is no PostgreSQL')

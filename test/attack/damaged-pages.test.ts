@@ -6,12 +6,12 @@ import { StorageRefusal } from '../../src/storage/failures.ts'
 import { sqliteFile } from '../../src/storage/open.ts'
 import { type Answer, keys, openApp } from '../support/app.ts'
 import { completeOf, project } from '../support/calls.ts'
-import { campaign } from './campaign/length.ts'
 import { sized } from '../support/campaign-share.ts'
 import { evaluationRunsOf } from '../support/evaluation-runs.ts'
 import { storeOneOfEach } from '../support/one-of-each.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 import { newFolder } from '../support/server.ts'
+import { campaign } from './campaign/length.ts'
 
 const rounds = sized(2, 8) * campaign.faults
 

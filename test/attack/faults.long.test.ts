@@ -3,14 +3,14 @@ import { type TestContext, test } from 'node:test'
 import Sqlite from 'better-sqlite3'
 import { sqliteFile } from '../../src/storage/open.ts'
 import { keys } from '../support/app.ts'
-import { campaign } from './campaign/length.ts'
-import { createMixedWrites, type Outcome } from './campaign/mixed-writes.ts'
 import { runCommand } from '../support/commands.ts'
 import { limitDiskSize } from '../support/limited-disk.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
 import { until, withTimeout } from '../support/wait.ts'
+import { campaign } from './campaign/length.ts'
+import { createMixedWrites, type Outcome } from './campaign/mixed-writes.ts'
 
 const writers = 8
 

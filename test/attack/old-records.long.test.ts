@@ -7,13 +7,13 @@ import pg from 'pg'
 import { factColumns } from '../../src/storage/calls/columns.ts'
 import { sqliteFile } from '../../src/storage/open.ts'
 import { completeOf } from '../support/calls.ts'
-import { campaign } from './campaign/length.ts'
-import { createMixedWrites } from './campaign/mixed-writes.ts'
 import { limitFileSize } from '../support/limited-disk.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
+import { campaign } from './campaign/length.ts'
+import { createMixedWrites } from './campaign/mixed-writes.ts'
 
 /** Calls of an older version have no facts: the first server that opens the record derives them in the background. */
 const columns = [...factColumns('start'), ...factColumns('end')]

@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import { hashKey } from '../../src/domain/keys.ts'
 import { apiOf } from '../../src/http/errors.ts'
 import { keys } from '../support/app.ts'
-import { campaign } from './campaign/length.ts'
 import { addressOf, openAppWithRoutes } from '../support/routes.ts'
+import { campaign } from './campaign/length.ts'
 
 const { app, database, routes } = await openAppWithRoutes({ after }, { settings: { HEDDLE_DOCS: 'on' } })
 const revoked = 'carol-revoked-secret-key'

@@ -50,11 +50,11 @@ async function npmStart(t: TestContext) {
 }
 
 test('a signal to npm alone stops the server of npm start in good order', async (t) => {
-  const { npm, log, errors, ended } = await npmStart(t)
+  const { npm, log, errors, ended, address } = await npmStart(t)
   npm.kill('SIGTERM')
   await withTimeout('npm, its shell and the server end', ended)
   assert.equal(log.at(-1), 'stopped')
-  assert.deepEqual(errors, [])
+  assert.deepEqual(errors, [`Heddle is ready: ${address}/ui/`])
 })
 
 test('a signal to npm, its shell and the server counts as one', async (t) => {
@@ -65,5 +65,5 @@ test('a signal to npm, its shell and the server counts as one', async (t) => {
   process.kill(-(npm.pid as number), 'SIGTERM')
   await withTimeout('npm, its shell and the server end', ended)
   assert.equal(log.at(-1), 'stopped')
-  assert.deepEqual(errors, [])
+  assert.deepEqual(errors, [`Heddle is ready: ${address}/ui/`])
 })

@@ -8,8 +8,8 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import manifest from '../../package.json' with { type: 'json' }
-import { startRegistry } from './one-package-registry.ts'
 import { newFolder } from '../support/server.ts'
+import { startRegistry } from './one-package-registry.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const exec = promisify(execFile)

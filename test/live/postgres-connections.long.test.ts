@@ -13,8 +13,8 @@ import { sql } from '../../src/storage/sql/sql.ts'
 import { newProject, storedRows, wholePart } from '../support/call-parts.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { newFolder, runHeddle, type TestScope } from '../support/server.ts'
-import { startTransactionPooler } from './transaction-pooler.ts'
 import { until } from '../support/wait.ts'
+import { startTransactionPooler } from './transaction-pooler.ts'
 
 /** Five connections for Heddle: PostgreSQL reserves three of these for its administrator. */
 const few = '8'

@@ -139,6 +139,7 @@ describe('settings', () => {
     })
     assert.equal(code, 1)
     assert.match(err, /^HEDDLE_PORT: given \d+, but another program listens on it .*EADDRINUSE.*\n$/)
+    assert.equal(err.includes(`For instance: HEDDLE_PORT=${Number(settings.HEDDLE_PORT) + 1} `), true, err)
     assert.deepEqual(readdirSync(folder), [], 'nothing is created')
     assert.equal(await server.end('SIGTERM'), 0)
   })

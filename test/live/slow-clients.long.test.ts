@@ -7,11 +7,11 @@ import { buildApp } from '../../src/app.ts'
 import { openRecord } from '../../src/storage/open.ts'
 import { keys, testConfig } from '../support/app.ts'
 import { project, startOf } from '../support/calls.ts'
-import { writeLargeRecord } from './large-record.ts'
 import { canMeasureMemory, memoryOf, resetPeak } from '../support/process-memory.ts'
 import { rawPost } from '../support/raw-client.ts'
 import { type RunningServer, startServer } from '../support/server.ts'
 import { withTimeout } from '../support/wait.ts'
+import { writeLargeRecord } from './large-record.ts'
 
 const megabytes = 300
 const everything = { project_id: project }

@@ -5,10 +5,10 @@ import { describe, test } from 'node:test'
 import { sqliteFile } from '../../src/storage/open.ts'
 import { keys } from '../support/app.ts'
 import { project, startOf } from '../support/calls.ts'
-import { writeLargeRecord } from './large-record.ts'
 import { rawPost, takesConnections } from '../support/raw-client.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
 import { until, withTimeout } from '../support/wait.ts'
+import { writeLargeRecord } from './large-record.ts'
 
 /** So long that it ends nothing in these tests, neither running requests nor idle connections. */
 const endless = { HEDDLE_GRACE: '600000', HEDDLE_KEEP_ALIVE_TIMEOUT: '600000' }

@@ -4,8 +4,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { keys } from '../support/app.ts'
 import { completeOf } from '../support/calls.ts'
 import { openEvents } from '../support/event-stream.ts'
-import { cachedIn, startWorld, type World, withoutChance } from './tenant-worlds.ts'
 import { until } from '../support/wait.ts'
+import { cachedIn, startWorld, type World, withoutChance } from './tenant-worlds.ts'
 
 /** What alice keeps to herself. In one world bob guesses right, in the other he does not. */
 const guessed = 'Merger with Globex is planned for 14 March at 31.5 per share; keep it secret until then.'

@@ -16,8 +16,8 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 
-/** A project with nothing installed, whose npm only prints its arguments. */
-function openProject(t: TestContext) {
+/** A project with nothing installed, whose npm prints its arguments and then runs these lines of shell. */
+function openProject(t: TestContext, ...lines: string[]) {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-test-')))
   const name = createHash('sha256').update(root).digest('hex').slice(0, 16)
   const claim = join(tmpdir(), `heddle-install-${name}`)
@@ -28,7 +28,7 @@ function openProject(t: TestContext) {
   for (const folder of ['scripts', 'bin']) mkdirSync(join(root, folder))
   const script = join(root, 'scripts', 'ensure-installed.mjs')
   copyFileSync(new URL('../../scripts/ensure-installed.mjs', import.meta.url), script)
-  writeFileSync(join(root, 'bin', 'npm'), '#!/bin/sh\necho "npm $*"\n')
+  writeFileSync(join(root, 'bin', 'npm'), ['#!/bin/sh', 'echo "npm $*"', ...lines, ''].join('\n'))
   chmodSync(join(root, 'bin', 'npm'), 0o755)
   return {
     claim,
@@ -65,4 +65,33 @@ test('the claim of a process that has ended is taken over', async (t) => {
   assert.equal(code, 0, said)
   assert.match(said, /^npm ci --include=dev /m)
   assert.ok(!existsSync(claim), 'the claim is removed afterwards')
+})
+
+test('without a network it installs from the cache of npm', async (t) => {
+  const { install } = openProject(t, '[ $1 = ci ] || { echo npm error code ENOTFOUND >&2; exit 1; }')
+  const { code, said } = await install()
+  assert.equal(code, 0, said)
+  assert.match(said, /^npm ci --include=dev --offline /m)
+})
+
+test('without a network and a cache it fails with one sentence', async (t) => {
+  const lines = [
+    'echo npm notice PING https://registry.example/ >&2',
+    'echo npm error code EAI_AGAIN >&2',
+    'exit 1',
+  ]
+  const { code, said } = await openProject(t, ...lines).install()
+  assert.equal(code, 1)
+  assert.match(
+    said,
+    /^heddle: the registry https:\/\/registry\.example\/ does not answer \(EAI_AGAIN\), and npm's cache .*$/m,
+  )
+  assert.doesNotMatch(said, /npm error/)
+})
+
+test('a registry that answers a ping with an error is asked for the packages', async (t) => {
+  const { install } = openProject(t, '[ $1 = ci ] || { echo npm error code E404 >&2; exit 1; }')
+  const { code, said } = await install()
+  assert.equal(code, 0, said)
+  assert.match(said, /^npm ci --include=dev --loglevel=error$/m)
 })

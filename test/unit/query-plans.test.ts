@@ -15,9 +15,8 @@ import { addQueue } from '../../src/storage/queues/queues.ts'
 import { compileCondition } from '../../src/storage/sql/conditions.ts'
 
 import { rawSql, sql } from '../../src/storage/sql/sql.ts'
-import { openWithPlans } from './query-plans.ts'
-
 import { queueRow } from '../support/stored-queues.ts'
+import { openWithPlans } from './query-plans.ts'
 
 const project = 'acme/qa'
 

@@ -30,9 +30,15 @@ export async function formatOf(
   signal: AbortSignal,
 ): Promise<AnswerFormat> {
   const template = requested || own
-  if (template === undefined) throw refuse('no_chat_template', { field: 'chat_template' })
+  if (template === undefined) throw lacksTemplate()
   return prompts.formatOf(tenant, template, tokens, signal, requested ? 'request' : 'model')
 }
+
+/** It fits any model that continues texts. */
+const plainTemplate = '{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}assistant:'
+
+const lacksTemplate = () =>
+  refuse('no_chat_template', { field: 'chat_template', example: JSON.stringify(plainTemplate) })
 
 /** The messages as rendered by the template. */
 export async function renderConversation(
@@ -45,7 +51,7 @@ export async function renderConversation(
 ): Promise<ChatPrompt> {
   const template = conversation.template || served.template
   const original = messagesOf(conversation)
-  if (template === undefined) throw refuse('no_chat_template', { field: 'chat_template' })
+  if (template === undefined) throw lacksTemplate()
   const tools = conversation.tools?.map(toolOf) ?? []
   const { messages, takesTools } = adaptConversation(
     format,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { refuse } from '../../../src/domain/refusals.ts'
+import type { Generation } from '../../../src/inference/backend.ts'
 import { openApp } from '../../support/app.ts'
 import { asking, assertRefused, chatUrl } from '../../support/chat.ts'
 import { scriptedBackend, scriptedModel, scriptOf } from '../../support/scripted-backend.ts'
@@ -461,12 +462,18 @@ test('a model without a template needs one in the request', async (t) => {
   const backend = scriptedBackend()
   backend.served = { ...scriptedModel, template: undefined }
   const { post } = await openApp(t, { backend })
-  assertRefused(await post(chatUrl, asking()), {
-    status: 400,
-    code: 'no_chat_template',
-    param: 'chat_template',
-  })
-  assert.equal((await post(chatUrl, asking({ chat_template: 'x' }))).status, 200)
+  const refused = await post(chatUrl, asking())
+  assertRefused(refused, { status: 400, code: 'no_chat_template', param: 'chat_template' })
+  const { message } = refused.json.error
+  assert.match(message, /POST \/v1\/completions/)
+  const example = JSON.parse(/such as (".*"),/.exec(message)?.[1] as string)
+  const messages = [
+    { role: 'system', content: 'Be short.' },
+    { role: 'user', content: 'Hello' },
+  ]
+  assert.equal((await post(chatUrl, asking({ messages, chat_template: example }))).status, 200)
+  const { prompt } = backend.asked.at(-1) as Generation
+  assert.equal('text' in prompt && prompt.text, 'system: Be short.\nuser: Hello\nassistant:')
 })
 
 test('an unsupported method is refused with the accepted ones', async (t) => {

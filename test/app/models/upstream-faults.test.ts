@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { basic, keys, openApp } from '../../support/app.ts'
 import { asking, chatUrl, choiceOf, eventsOf } from '../../support/chat.ts'
 import { delta, modelsOfUpstream, usage } from '../../support/fake-upstream.ts'
-import { chunked, event, startRawUpstream, streamHead } from './raw-upstream.ts'
 import { until, withTimeout } from '../../support/wait.ts'
+import { chunked, event, startRawUpstream, streamHead } from './raw-upstream.ts'
 
 // Each way in which an upstream can fail has a defined answer, whole and as a stream.
 

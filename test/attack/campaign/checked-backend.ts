@@ -1,5 +1,10 @@
 import { checkGeneration, checkTokens } from '../../../src/inference/embedded/checks.ts'
-import { type ScriptedBackend, scriptedBackend, scriptedModel, tokensOf } from '../../support/scripted-backend.ts'
+import {
+  type ScriptedBackend,
+  scriptedBackend,
+  scriptedModel,
+  tokensOf,
+} from '../../support/scripted-backend.ts'
 
 /** The scripted model behind the checks of the engine: requests that the engine would refuse never reach it. */
 export function checkedBackend(): ScriptedBackend {

@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { generate, generationOf, startEngine, wholeRun } from './engine.ts'
 import { writeRandomAdapter } from '../../support/random-adapter.ts'
+import { generate, generationOf, startEngine, wholeRun } from './engine.ts'
 
 const story = 'once upon a time there was a loom that wove by itself. '.repeat(4)
 const shape = { hidden: 64 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EmbeddedBackend } from '../../../src/inference/embedded/owner/backend.ts'
+import { until } from '../../support/wait.ts'
 import {
   type GenerationSetting,
   generate,
@@ -10,7 +11,6 @@ import {
   type WholeRun,
   wholeRun,
 } from './engine.ts'
-import { until } from '../../support/wait.ts'
 
 const context = 65_536
 /** So long that no test waits for its end. */

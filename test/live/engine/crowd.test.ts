@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Generation } from '../../../src/inference/backend.ts'
 import type { EmbeddedBackend } from '../../../src/inference/embedded/owner/backend.ts'
-import { generationOf, startEngine } from './engine.ts'
 import { until } from '../../support/wait.ts'
+import { generationOf, startEngine } from './engine.ts'
 
 const beginning = 'You are a loom. You answer in cloth, never in words, whatever they ask. '.repeat(2)
 

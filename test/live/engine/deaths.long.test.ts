@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import type { EmbeddedBackend } from '../../../src/inference/embedded/owner/backend.ts'
-import { generate, generationOf, readTokens, startEngine, wholeRun } from './engine.ts'
 import { plainPlan } from '../../support/model-plan.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 import { until, withTimeout } from '../../support/wait.ts'
+import { generate, generationOf, readTokens, startEngine, wholeRun } from './engine.ts'
 
 const context = 65_536
 const endless = { ending: { maxTokens: 60_000 } }

@@ -6,9 +6,9 @@ import { type TestContext, test } from 'node:test'
 import type { DiskCacheLoad } from '../../../src/inference/backend.ts'
 import type { EmbeddedBackend } from '../../../src/inference/embedded/owner/backend.ts'
 import type { ModelPlan } from '../../../src/inference/models/plan.ts'
-import { type GenerationSetting, generate, startEngine } from './engine.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 import { until } from '../../support/wait.ts'
+import { type GenerationSetting, generate, startEngine } from './engine.ts'
 
 const story = (who: string) =>
   `${who} had a loom that wove by itself, day and night, whoever looked. `.repeat(4)

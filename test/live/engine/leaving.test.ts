@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EmbeddedBackend } from '../../../src/inference/embedded/owner/backend.ts'
-import { generate, generationOf, readTokens, startEngine, wholeRun } from './engine.ts'
 import { until } from '../../support/wait.ts'
+import { generate, generationOf, readTokens, startEngine, wholeRun } from './engine.ts'
 
 /** So long that no test waits for an answer that fills it. */
 const context = 65_536

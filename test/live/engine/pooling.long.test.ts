@@ -10,9 +10,9 @@ import type { Refusal } from '../../../src/domain/refusals.ts'
 import type { ModelTask } from '../../../src/inference/backend.ts'
 import type { EmbeddedBackend } from '../../../src/inference/embedded/owner/backend.ts'
 import type { Pooled, PoolingInput, PoolingRequest } from '../../../src/inference/pooling.ts'
-import { startEngine } from './engine.ts'
 import { encoderTokens, type RandomEncoderShape, writeRandomEncoder } from '../../support/random-encoder.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
+import { startEngine } from './engine.ts'
 
 let folder: string
 let count = 0

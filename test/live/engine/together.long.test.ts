@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { generate, generationOf, startEngine } from './engine.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 import { until } from '../../support/wait.ts'
+import { generate, generationOf, startEngine } from './engine.ts'
 
 const word = 'the quick brown fox jumps over the lazy dog '
 

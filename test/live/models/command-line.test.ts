@@ -3,10 +3,10 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { runCommand } from '../../support/commands.ts'
-import { type FakeHubOptions, startFakeHub } from './fake-hub.ts'
 import { startFakeUpstream, streamWords } from '../../support/fake-upstream.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 import { newFolder, runHeddle } from '../../support/server.ts'
+import { type FakeHubOptions, startFakeHub } from './fake-hub.ts'
 
 async function openHub(t: TestContext, options: Partial<FakeHubOptions> = {}) {
   const folder = await newFolder(t)

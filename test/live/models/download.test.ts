@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type FindWatch, findModel, sourceOf } from '../../../src/inference/models/find.ts'
 import { ModelError } from '../../../src/inference/models/model-error.ts'
-import { type FakeHubOptions, startFakeHub } from './fake-hub.ts'
 import { newFolder } from '../../support/server.ts'
+import { type FakeHubOptions, startFakeHub } from './fake-hub.ts'
 
 const model = randomBytes(300_000)
 const files = {

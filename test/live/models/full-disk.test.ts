@@ -4,11 +4,11 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { project, startOf } from '../../support/calls.ts'
-import { startFakeHub } from './fake-hub.ts'
 import { limitDiskSize, limitFileSize } from '../../support/limited-disk.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 import { newFolder, runHeddle, startServer } from '../../support/server.ts'
 import { until } from '../../support/wait.ts'
+import { startFakeHub } from './fake-hub.ts'
 
 const name = 'm-Q4_0.gguf'
 

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { keys } from '../../support/app.ts'
 import { project, startOf } from '../../support/calls.ts'
-import { type FakeHubOptions, startFakeHub } from './fake-hub.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 import { newFolder, type RunningServer, startServer } from '../../support/server.ts'
 import { until } from '../../support/wait.ts'
+import { type FakeHubOptions, startFakeHub } from './fake-hub.ts'
 
 async function modelIn(t: TestContext): Promise<string> {
   const file = join(await newFolder(t), 'tiny.gguf')

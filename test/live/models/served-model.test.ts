@@ -8,11 +8,11 @@ import { sourceOf } from '../../../src/inference/models/find.ts'
 import { usualKvTypes } from '../../../src/inference/models/kv-types.ts'
 import type { ModelPlan } from '../../../src/inference/models/plan.ts'
 import { createServedModel } from '../../../src/inference/served-model.ts'
-import { type FakeHubOptions, startFakeHub } from './fake-hub.ts'
 import { writeGguf } from '../../support/gguf.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 import { newFolder } from '../../support/server.ts'
 import { until, withTimeout } from '../../support/wait.ts'
+import { type FakeHubOptions, startFakeHub } from './fake-hub.ts'
 
 const never = new AbortController().signal
 

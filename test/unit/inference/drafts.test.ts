@@ -11,8 +11,8 @@ import { createLoop } from '../../../src/inference/embedded/loop.ts'
 import { usualKvTypes } from '../../../src/inference/models/kv-types.ts'
 import { tried } from '../../support/campaign-share.ts'
 import { type GenerationParts, generationOf } from '../../support/generations.ts'
-import { type SimulatedContextOptions, simulatedContext } from './simulated-context.ts'
 import { smallVocabulary } from '../../support/small-vocabulary.ts'
+import { type SimulatedContextOptions, simulatedContext } from './simulated-context.ts'
 
 const vocabulary = smallVocabulary()
 const compiler = createConstraintCompiler()

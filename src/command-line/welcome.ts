@@ -1,0 +1,74 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Config } from '../config.ts'
+import { newId } from '../domain/ids.ts'
+import { hashKey, newKey } from '../domain/keys.ts'
+import { now } from '../domain/time.ts'
+import type { Model } from '../inference/model.ts'
+import { doesTask } from '../inference/registry.ts'
+import type { Server } from '../server.ts'
+import type { Database } from '../storage/database.ts'
+import { listUsers } from '../storage/users/users.ts'
+import type { Surroundings } from './command.ts'
+import { operator } from './operator.ts'
+
+/** Someone must be able to sign in. The key is shown here and never again. */
+export async function makeFirstUser(config: Config, database: Database): Promise<string | undefined> {
+  if (config.users.length > 0 || (await listUsers(database)).length > 0) return undefined
+  const key = newKey()
+  const user = { name: 'admin', role: 'admin' as const, entities: ['*'], created_at: now() }
+  const hashed = { id: newId(), hash: hashKey(key) }
+  if (!(await database.write('addFirstUser', { user, key: hashed, by: operator('start') }))) return undefined
+  process.stderr.write(`\nMade the first user, "admin". Its key, shown this once:\n\n  ${key}\n\n`)
+  return key
+}
+
+const checkMs = 100
+
+/**
+ * The last words of a start: what to open, and what to type. They are for a person, and the log is for machines. Logs
+ * are stored and read by others, so a key is shown only on a terminal.
+ */
+export async function welcome(
+  { address, models }: Pick<Server, 'address' | 'models'>,
+  { page, users }: Pick<Config, 'page' | 'users'>,
+  firstKey: string | undefined,
+  stderr: Surroundings['stderr'],
+  stopping: AbortSignal,
+  // A model that takes longer, for instance because it is downloaded, does not delay the link.
+  patienceMs = 5_000,
+): Promise<void> {
+  const keyed = firstKey !== undefined && page
+  const say = (remark: string, hint = '') => {
+    const text = `Heddle is ${remark === '' ? 'ready' : 'up'}: ${address}${page ? '/ui/' : ''}`
+    stderr.write(
+      stderr.isTTY
+        ? `\n${text}${keyed ? `#key=${firstKey}` : ''}${remark}${keyed ? '' : `\n${signIn}`}${hint}\n\n`
+        : `${text}${remark}\n`,
+    )
+  }
+  const signIn =
+    users.length > 0
+      ? 'Sign in with a key of HEDDLE_USERS.'
+      : 'Sign in with your key. `npx heddle key add admin` prints another; #key=… behind the link signs in, too.'
+  const model = models.all[0]
+  const isStarting = () => model?.status().state === 'starting'
+  for (let waited = 0; isStarting(); waited += checkMs) {
+    if (waited === patienceMs) say(' (its model is not ready yet)')
+    await delay(checkMs, undefined, { signal: stopping, ref: false })
+  }
+  if (model?.status().state === 'failed') say(' (its model cannot be served; the log says why)')
+  else say('', model === undefined ? '' : question(address, model, firstKey))
+}
+
+/** A first question to the model, to be typed into a shell. */
+function question(address: string, model: Model, key = '$KEY'): string {
+  const served = model.served()
+  if (served !== undefined && !doesTask(served, 'answers')) return ''
+  const words = 'What is the capital of Mali?'
+  const [path, body] =
+    served === undefined || served.template !== undefined || model.upstream !== undefined
+      ? ['chat/completions', { messages: [{ role: 'user', content: words }] }]
+      : ['completions', { prompt: words, max_tokens: 20 }]
+  return `\n\n  curl ${address}/v1/${path} -H "authorization: Bearer ${key}" \\
+    -H 'content-type: application/json' -d '${JSON.stringify(body)}'`
+}
