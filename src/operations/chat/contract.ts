@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { explained, jsonObject, plainText } from '../../domain/fields.ts'
+import { explainedObject, jsonObject, plainText } from '../../domain/fields.ts'
 import { constraintFields } from '../generation/constraint-fields.ts'
 import { conversationFields, ToolFunction } from '../generation/conversation-fields.ts'
 import { refusedChatFields } from '../generation/refused-fields.ts'
@@ -8,49 +8,39 @@ import { documented, flag, integer, optIn, streamOptions } from '../generation/s
 
 const none = { effect: 'none' } as const
 
-const NamedTool = z.object(
-  explained(
-    {
-      type: z.literal('function'),
-      function: z.object({ name: z.string().max(256).meta({ description: 'The name of a tool.' }) }),
-    },
-    { type: 'Tools are functions.', function: 'The tool.' },
-  ),
-)
+const NamedTool = explainedObject({
+  type: [z.literal('function'), 'Tools are functions.'],
+  function: [
+    z.object({ name: z.string().max(256).meta({ description: 'The name of a tool.' }) }),
+    'The tool.',
+  ],
+})
 
-const AllowedTools = z.object(
-  explained(
-    {
-      type: z.literal('allowed_tools'),
-      allowed_tools: z.object(
-        explained(
-          { mode: z.enum(['auto', 'required']), tools: z.array(NamedTool).max(512) },
-          { mode: 'Whether the answer may or must call one of them.', tools: 'The tools that it may call.' },
-        ),
-      ),
-    },
-    { type: 'Allows some of the tools.', allowed_tools: 'Which.' },
-  ),
-)
+const AllowedTools = explainedObject({
+  type: [z.literal('allowed_tools'), 'Allows some of the tools.'],
+  allowed_tools: [
+    explainedObject({
+      mode: [z.enum(['auto', 'required']), 'Whether the answer may or must call one of them.'],
+      tools: [z.array(NamedTool).max(512), 'The tools that it may call.'],
+    }),
+    'Which.',
+  ],
+})
 
-const PredictedPart = z.object(
-  explained(
-    { type: z.literal('text'), text: z.string() },
-    { type: 'Parts are texts.', text: 'A part of the expected content.' },
-  ),
-)
+const PredictedPart = explainedObject({
+  type: [z.literal('text'), 'Parts are texts.'],
+  text: [z.string(), 'A part of the expected content.'],
+})
 
-const Prediction = z.object(
-  explained(
-    {
-      type: z.literal('content'),
-      content: z.union([z.string(), z.array(PredictedPart).max(1_024)], {
-        error: 'expected a string or a list of at most 1024 text parts',
-      }),
-    },
-    { type: 'What is predicted.', content: 'The expected content: a text, or text parts.' },
-  ),
-)
+const Prediction = explainedObject({
+  type: [z.literal('content'), 'What is predicted.'],
+  content: [
+    z.union([z.string(), z.array(PredictedPart).max(1_024)], {
+      error: 'expected a string or a list of at most 1024 text parts',
+    }),
+    'The expected content: a text, or text parts.',
+  ],
+})
 
 const NamedFunction = z.object({ name: z.string().max(256).meta({ description: 'The function to call.' }) })
 

@@ -129,18 +129,20 @@ export const samplingFields = {
   repetition_detection: documented(
     z
       .object(
-        explained(
-          {
-            max_pattern_size: integer(0, mostTokens).optional(),
-            min_pattern_size: integer(0, mostTokens).optional(),
-            min_count: integer(0, mostTokens).optional(),
-          },
-          {
-            max_pattern_size: 'The most tokens of the pattern; 0 turns the detection off.',
-            min_pattern_size: 'The fewest tokens of the pattern; 0 counts as 1.',
-            min_count: 'How often the pattern repeats in a row, at least 2.',
-          },
-        ),
+        explained({
+          max_pattern_size: [
+            integer(0, mostTokens).optional(),
+            'The most tokens of the pattern; 0 turns the detection off.',
+          ],
+          min_pattern_size: [
+            integer(0, mostTokens).optional(),
+            'The fewest tokens of the pattern; 0 counts as 1.',
+          ],
+          min_count: [
+            integer(0, mostTokens).optional(),
+            'How often the pattern repeats in a row, at least 2.',
+          ],
+        }),
       )
       .nullish(),
     'Ends the answer, with `finish_reason` `repetition`, when its last tokens are `min_count` (from 2) times a pattern of `min_pattern_size` to `max_pattern_size` (0: off) tokens.',

@@ -39,13 +39,10 @@ export const optIn = () => flag().nullish().meta({ default: false })
 export const streamOptions = () =>
   z
     .object(
-      explained(
-        { include_usage: optIn(), continuous_usage_stats: optIn() },
-        {
-          include_usage: 'Adds a last chunk with the usage and no choices.',
-          continuous_usage_stats: 'Adds the usage so far to each chunk.',
-        },
-      ),
+      explained({
+        include_usage: [optIn(), 'Adds a last chunk with the usage and no choices.'],
+        continuous_usage_stats: [optIn(), 'Adds the usage so far to each chunk.'],
+      }),
     )
     .nullish()
 
