@@ -101,8 +101,8 @@ curl -s localhost:8080/v1/chat/completions -H "authorization: Bearer $KEY" -H 'c
 ## Fields
 
 Every field is honoured, or refused by name with a 400 before the first byte of the answer. One that can have no effect here says so; one
-that is not in the table is ignored, and named in the log at level debug. Numbers may be sent as text, booleans as 0, 1 or a word such
-as \`"true"\`. In brackets: the most characters or entries. \`?\`: \`null\` is accepted.
+that is not in the table is named in \`x-heddle-ignored-fields\`, or refused (HEDDLE_UNKNOWN_FIELDS). Numbers may be sent as text,
+booleans as 0, 1 or a word such as \`"true"\`. In brackets: the most characters or entries. \`?\`: \`null\` is accepted.
 
 ${fieldTable(ChatBody)}
 

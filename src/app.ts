@@ -3,6 +3,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fast
 import type { Config } from './config.ts'
 import { Refusal } from './domain/refusals.ts'
 import { createTrustCheck } from './http/addresses.ts'
+import { nameUnknownFields } from './http/answer-headers/ignored-fields.ts'
 import { acceptJson } from './http/bodies.ts'
 import { limitPlainBodies } from './http/body-limits.ts'
 import { createBodyReader } from './http/body-reader.ts'
@@ -203,6 +204,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   const bodies = createBodyReader(bodyThread, bodyContracts)
   app.addHook('onClose', () => bodies.close())
   acceptJson(app, config.body_budget, bodies)
+  nameUnknownFields(app, config.unknown_fields === 'refuse')
   const described = config.docs ? describeRoutes(app, version) : undefined
 
   const models = parts.models ?? createModels([])

@@ -74,9 +74,11 @@ export function createBodyReader(
     },
     async read(tenant, contract, body, keeps) {
       const answer = await ask(tenant, { ...body, contract, ...(keeps && { keeps }) })
-      if (answer.kind === 'refused') return { body: new CheckedBody({ error: passOnRefusal(answer) }) }
+      const { unknown } = answer
+      if (answer.kind === 'refused')
+        return { body: new CheckedBody({ error: passOnRefusal(answer) }, unknown) }
       const value = await unpack(answer.body, createYieldToLoop())
-      return { body: new CheckedBody({ value }), ...(answer.kept && { kept: answer.kept }) }
+      return { body: new CheckedBody({ value }, unknown), ...(answer.kept && { kept: answer.kept }) }
     },
     async close() {
       await Promise.all([middle.close(), long.close()])

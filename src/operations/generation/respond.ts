@@ -1,5 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { JsonText } from '../../domain/json/text.ts'
+import { headerOf } from '../../http/answer-headers/header-list.ts'
+import { addIgnored } from '../../http/answer-headers/ignored-fields.ts'
 import { openAiRefusalContracts } from '../../http/contracts.ts'
 import { disconnectSignal, hasLeft } from '../../http/disconnect.ts'
 import { asRefusal } from '../../http/errors.ts'
@@ -127,7 +129,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
       'names in schemas that are not keywords',
     )
   }
-  if (begun.ignored.length > 0) reply.header('x-heddle-ignored-fields', headerOf(begun.ignored))
+  if (begun.ignored.length > 0) addIgnored(reply, begun.ignored)
   if (begun.skipped?.length) reply.header('x-heddle-skipped-tools', headerOf(begun.skipped))
   if (recording === undefined) {
     if (!isStream) return wholeOf(begun, answer)
@@ -160,22 +162,4 @@ async function wholeOf({ deltas }: Answering, answer: PartialAnswer): Promise<ob
   return answer.end()
 }
 
-const longestHeader = 2_048
 const mostLogged = 16
-
-/**
- * As many entries as fit, and the number of those left out. Percent-encoded: names and paths may have any characters,
- * even lone surrogates.
- */
-export function headerOf(entries: readonly string[]): string {
-  let header = ''
-  for (const [index, entry] of entries.entries()) {
-    const text = encodeURIComponent(entry.slice(0, longestHeader).toWellFormed())
-    if (header.length + text.length + 20 > longestHeader) {
-      const rest = `and ${entries.length - index} more`
-      return header === '' ? rest : `${header}, ${rest}`
-    }
-    header += header === '' ? text : `, ${text}`
-  }
-  return header
-}
