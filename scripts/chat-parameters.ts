@@ -43,9 +43,15 @@ export function fieldTableBesideChat(body: z.ZodObject): string {
 These are [the fields of chat completions](chat-parameters.md): ${same.map((name) => `\`${name}\``).join(', ')}.`
 }
 
-const tableOf = (rows: ReadonlyMap<string, string>) => `| Field | Type, default | What it does |
+/** Fields without effect are only named: what there is to say of each is in the API reference. */
+function tableOf(rows: ReadonlyMap<string, string>): string {
+  const isUnused = (row: string) => row.includes(`| ${effects.none}`)
+  const unused = [...rows].filter(([, row]) => isUnused(row)).map(([name]) => `\`${name}\``)
+  const table = `| Field | Type, default | What it does |
 |---|---|---|
-${[...rows.values()].join('\n')}`
+${[...rows.values()].filter((row) => !isUnused(row)).join('\n')}`
+  return unused.length === 0 ? table : `${table}\n\nChecked, but without effect: ${unused.join(', ')}.`
+}
 
 function rowsOf(body: z.ZodObject): Map<string, string> {
   const { fields, required } = fieldsOf(body)

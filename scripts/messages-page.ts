@@ -43,7 +43,7 @@ also names \`thinking.budget_tokens\` where a server elsewhere has no such limit
 
 ${fieldTableBesideChat(MessagesBody)}
 
-\`count_tokens\` accepts \`model\` and the fields down to \`cache_control\`.
+\`count_tokens\` accepts \`model\` and those down to \`cache_control\`, and those without effect.
 
 ## What is different
 

@@ -27,6 +27,7 @@ export interface Conversation {
   mayCall?: boolean | undefined
   documents?: readonly JsonText[] | null | undefined
   reasoningEffort?: string | null | undefined
+  verbosity?: string | null | undefined
   /** Whether the model is to think, if the request says so explicitly. */
   thinks?: boolean | undefined
 }
@@ -116,7 +117,7 @@ function variablesOf(
   { reasoning }: AnswerFormat,
   tools: readonly ReturnType<typeof toolOf>[],
 ): string {
-  const { documents, reasoningEffort, variables } = given
+  const { documents, reasoningEffort, verbosity, variables } = given
   // Templates test whether tools and documents are none, so they are always set.
   const defaults = { bos_token: tokens.bos, eos_token: tokens.eos, tools: null, documents: null }
   const fields = {
@@ -124,6 +125,7 @@ function variablesOf(
     continue_final_message: given.continueFinal,
     ...(tools.length > 0 && { tools }),
     ...(documents && { documents }),
+    ...(verbosity != null && { verbosity }),
     // Muse uses another name.
     ...(reasoningEffort != null && {
       reasoning_effort: reasoningEffort,

@@ -115,6 +115,7 @@ export const ChatAnswer = answer('The next message of the conversation.', {
       z.array(z.int()).optional(),
       'The tokens of the prompt, if `return_token_ids` asks for them.',
     ],
+    prompt_text: [z.string().optional(), 'The rendered template, if `return_prompt_text` asks for it.'],
     service_tier: [
       z.enum(['auto', 'default', 'flex', 'scale', 'priority']).nullish(),
       'Never filled in: there is only one tier.',
@@ -143,6 +144,7 @@ export const ChatChunk = z.object({
       z.array(z.int()).optional(),
       'In the first chunk, if `return_token_ids` asks for them.',
     ],
+    prompt_text: [z.string().optional(), 'In the first chunk, if `return_prompt_text` asks for it.'],
   }),
 })
 export type ChatChunk = z.output<typeof ChatChunk>

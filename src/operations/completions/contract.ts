@@ -1,10 +1,12 @@
 import { z } from 'zod'
-import { answer, jsonObject, jsonValue, plainText } from '../../domain/fields.ts'
+import { answer, jsonValue } from '../../domain/fields.ts'
 import { answerHead, ended, PromptLogprobs, Usage } from '../generation/answer-contract.ts'
+import { answerFields } from '../generation/answer-fields.ts'
 import { constraintFields } from '../generation/constraint-fields.ts'
 import { formerConstraintFields } from '../generation/refused-fields.ts'
-import { logprobTokenIds, mostChoices, mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
-import { flag, integer, optIn, streamOptions } from '../generation/scalars.ts'
+import { maxLogprobs, mostChoices, samplingFields } from '../generation/sampling-fields.ts'
+import { flag, integer, optIn } from '../generation/scalars.ts'
+import { unusedOpenAiFields, unusedVllmFields } from '../generation/unused-fields.ts'
 
 /** The default of most servers since the first version of this operation. */
 export const defaultMaxTokens = 16
@@ -27,22 +29,12 @@ export const CompletionBody = z.object({
       default: defaultMaxTokens,
     }),
 
-  logprobs: integer(0, mostLogprobs).nullish(),
-  logprob_token_ids: logprobTokenIds,
-  prompt_logprobs: integer(0, mostLogprobs).nullish(),
-  return_token_ids: optIn(),
-  return_tokens_as_token_ids: optIn(),
-
-  stream: optIn(),
-  stream_options: streamOptions(),
-  request_id: plainText(256).min(1).optional(),
+  logprobs: integer(0, maxLogprobs).nullish(),
+  ...answerFields,
   ...constraintFields,
   ...formerConstraintFields,
-  user: z.string().max(1_024).nullish(),
-  store: flag()
-    .nullish()
-    .meta({ description: 'Whether the answer is recorded as a call; `false` turns it off.' }),
-  metadata: jsonObject().nullish().meta({ description: 'Stored with the recorded answer.' }),
+  ...unusedOpenAiFields,
+  ...unusedVllmFields,
 })
 export type CompletionBody = z.output<typeof CompletionBody>
 

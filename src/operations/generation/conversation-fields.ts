@@ -8,7 +8,7 @@ import {
   plainText,
 } from '../../domain/fields.ts'
 import { documentGiven, variablesGiven } from './given-values.ts'
-import { documented, flag } from './scalars.ts'
+import { documented, flag, integer, switchField } from './scalars.ts'
 
 /** Pictures, sounds and files are recognised so that a refusal can name them; their content is never read. */
 const media = () => jsonValue().nullish()
@@ -86,6 +86,11 @@ const Tool = explainedObject({
 
 const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 
+export const thinkingBudget = documented(
+  integer(0).nullish(),
+  'The most tokens of a thought, which then ends. Needs a template with thoughts.',
+)
+
 /** The fields that shape a conversation. Answers and token counts share them. */
 export const conversationFields = {
   messages: documented(
@@ -96,15 +101,13 @@ export const conversationFields = {
     z.string().max(256).nullish(),
     'A served name. If it is null or empty, the first model answers.',
   ),
-  add_generation_prompt: documented(
-    flag().optional(),
+  add_generation_prompt: switchField(
+    true,
     'Whether the template opens a turn of the assistant. If false, the answer has the role of the last message.',
-    { initial: true },
   ),
-  continue_final_message: documented(
-    flag().optional(),
+  continue_final_message: switchField(
+    false,
     'Leaves the last message open, so that the answer continues it. Needs `"add_generation_prompt": false`. A constraint applies to both together (docs/structured-output.md).',
-    { initial: false },
   ),
   chat_template: documented(
     z.string().max(131_072).nullish(),
@@ -121,6 +124,10 @@ export const conversationFields = {
   reasoning_effort: documented(
     z.enum(reasoningEfforts).nullish(),
     '`none` turns thinking off if the template can, the others on (docs/reasoning.md).',
+  ),
+  verbosity: documented(
+    z.enum(['low', 'medium', 'high']).nullish(),
+    'A variable for templates that know it.',
   ),
   tools: documented(
     z.array(Tool).max(512).nullish(),

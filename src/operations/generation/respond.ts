@@ -12,6 +12,7 @@ import type { CompletionKind } from '../../storage/answers/completions.ts'
 import type { WriteAnswer } from '../recording/answer.ts'
 import { matchesHeader } from '../recording/named-calls.ts'
 import { recordingTarget } from '../recording/target-headers.ts'
+import { grouped } from './deltas.ts'
 import type { GenerationContext } from './generation.ts'
 import type { GenerationRecord } from './observed.ts'
 import type { GenerationParts } from './parts.ts'
@@ -66,6 +67,8 @@ interface GenerationBody {
   stream?: boolean | null | undefined
   request_id?: string | null | undefined
   store?: boolean | null | undefined
+  session_id?: string | null | undefined
+  stream_interval?: number | null | undefined
   metadata?: unknown
 }
 
@@ -82,10 +85,11 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   const disconnect = disconnectSignal(reply)
   const id = answerIdOf(request, body.request_id)
   const isStream = body.stream === true
+  const target = recordingTarget(caller, request.headers)
   const recording = await parts.recorder.open(
     {
       caller,
-      place: recordingTarget(caller, request.headers),
+      place: { ...target, thread: target.thread ?? body.session_id ?? null },
       kind,
       store: body.store,
       isAskedForBySilence,
@@ -118,6 +122,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
     throw error
   }
   const [begun] = await Promise.all([begin(parts, body, asking), proof]).catch(refusedBy)
+  const inChunks = (deltas: Begun['deltas']) => grouped(deltas, body.stream_interval ?? 1)
   // What the answer is written with is created while the answer is awaited.
   const answer = createAnswer(begun, isStream)
   await begun.underWay?.catch(refusedBy)
@@ -135,7 +140,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
     if (!isStream) return wholeOf(begun, answer)
     await sendEvents(
       reply,
-      chunksOf(begun, async () => {}),
+      chunksOf({ ...begun, deltas: inChunks(begun.deltas) }, async () => {}),
       signal,
       form,
     )
@@ -149,7 +154,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
     ...(keep && { keep: (call) => keep(begun, call) }),
   })
   if (!isStream) return recorded.whole()
-  const chunks = chunksOf({ ...begun, deltas: recorded.deltas() }, recorded.complete)
+  const chunks = chunksOf({ ...begun, deltas: inChunks(recorded.deltas()) }, recorded.complete)
   await sendEvents(reply, chunks, signal, form).finally(recorded.left)
   return reply
 }

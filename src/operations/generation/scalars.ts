@@ -59,3 +59,7 @@ export const documented = <Schema extends z.ZodType>(
     ...(initial !== undefined && { default: initial }),
     ...(effect !== 'honoured' && { 'x-effect': effect }),
   })
+
+/** A flag that may be left out. */
+export const switchField = (initial: boolean, description: string) =>
+  documented(flag().optional(), description, { initial })
