@@ -43,9 +43,15 @@ export function fieldTableBesideChat(body: z.ZodObject): string {
 These are [the fields of chat completions](chat-parameters.md): ${same.map((name) => `\`${name}\``).join(', ')}.`
 }
 
-const tableOf = (rows: ReadonlyMap<string, string>) => `| Field | Type, default | What it does |
+/** Fields without effect are only named: what there is to say of each is in the API reference. */
+function tableOf(rows: ReadonlyMap<string, string>): string {
+  const isUnused = (row: string) => row.includes(`| ${effects.none}`)
+  const unused = [...rows].filter(([, row]) => isUnused(row)).map(([name]) => `\`${name}\``)
+  const table = `| Field | Type, default | What it does |
 |---|---|---|
-${[...rows.values()].join('\n')}`
+${[...rows.values()].filter((row) => !isUnused(row)).join('\n')}`
+  return unused.length === 0 ? table : `${table}\n\nChecked, but without effect: ${unused.join(', ')}.`
+}
 
 function rowsOf(body: z.ZodObject): Map<string, string> {
   const { fields, required } = fieldsOf(body)
@@ -101,8 +107,8 @@ curl -s localhost:8080/v1/chat/completions -H "authorization: Bearer $KEY" -H 'c
 ## Fields
 
 Every field is honoured, or refused by name with a 400 before the first byte of the answer. One that can have no effect here says so; one
-that is not in the table is ignored, and named in the log at level debug. Numbers may be sent as text, booleans as 0, 1 or a word such
-as \`"true"\`. In brackets: the most characters or entries. \`?\`: \`null\` is accepted.
+that is not in the table is named in \`x-heddle-ignored-fields\`, or refused (HEDDLE_UNKNOWN_FIELDS). Numbers may be sent as text,
+booleans as 0, 1 or a word such as \`"true"\`. In brackets: the most characters or entries. \`?\`: \`null\` is accepted.
 
 ${fieldTable(ChatBody)}
 

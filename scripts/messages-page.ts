@@ -38,12 +38,12 @@ with its \`Bash\` tool and reported it, with a scripted model. Models on [anothe
 
 ## Fields
 
-Fields are honoured, refused or ignored as in [chat completions](chat-parameters.md#fields). \`x-heddle-ignored-fields\` names a field that has
-no effect on this model only: \`thinking.budget_tokens\`, where a server elsewhere has no such limit.
+Fields are honoured, refused or ignored as in [chat completions](chat-parameters.md#fields). \`x-heddle-ignored-fields\`
+also names \`thinking.budget_tokens\` where a server elsewhere has no such limit.
 
 ${fieldTableBesideChat(MessagesBody)}
 
-\`count_tokens\` accepts \`model\` and the fields down to \`cache_control\`.
+\`count_tokens\` accepts \`model\` and those down to \`cache_control\`, and those without effect.
 
 ## What is different
 

@@ -3,6 +3,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fast
 import type { Config } from './config.ts'
 import { Refusal } from './domain/refusals.ts'
 import { createTrustCheck } from './http/addresses.ts'
+import { nameUnknownFields } from './http/answer-headers/ignored-fields.ts'
 import { acceptJson } from './http/bodies.ts'
 import { limitPlainBodies } from './http/body-limits.ts'
 import { createBodyReader } from './http/body-reader.ts'
@@ -100,39 +101,16 @@ export interface Parts {
 /** Fastify's own types for these assume JSON Schema. */
 type SchemaCompilers = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
 
-const families = [
-  callRoutes,
-  exportRoutes,
-  otelRoutes,
-  priceRoutes,
-  queueRoutes,
-  queueRuleRoutes,
-  evaluationResultRoutes,
-  evaluationViewRoutes,
-  objectRoutes,
-  tableRoutes,
-  fileRoutes,
-  definitionRoutes,
-  evaluationRunRoutes,
-  feedbackRoutes,
-  monitorRoutes,
-  modelRoutes,
-  chatRoutes,
-  completionRoutes,
-  embeddingRoutes,
-  rerankRoutes,
-  responseRoutes,
-  messageRoutes,
-  tokenRoutes,
-  usageRoutes,
-  meRoutes,
-  projectRoutes,
-  viewRoutes,
-  savedViewRoutes,
-  engineRoutes,
-  peopleRoutes,
-  eventRoutes,
-]
+const ofCalls = [callRoutes, exportRoutes, otelRoutes, priceRoutes, feedbackRoutes, eventRoutes]
+const ofQueues = [queueRoutes, queueRuleRoutes]
+const ofObjects = [objectRoutes, tableRoutes, fileRoutes, definitionRoutes]
+const ofEvaluations = [evaluationResultRoutes, evaluationViewRoutes, evaluationRunRoutes, monitorRoutes]
+const ofText = [chatRoutes, completionRoutes, responseRoutes, messageRoutes]
+const ofModels = [modelRoutes, ...ofText, embeddingRoutes, rerankRoutes, tokenRoutes, engineRoutes]
+const ofPeople = [usageRoutes, meRoutes, projectRoutes, peopleRoutes]
+const ofPage = [viewRoutes, savedViewRoutes]
+
+const families = [ofCalls, ofQueues, ofObjects, ofEvaluations, ofModels, ofPeople, ofPage].flat()
 
 /** Builds the whole app, ready for requests. It does not listen. */
 export async function buildApp(config: Config, services: Parts): Promise<App> {
@@ -203,6 +181,7 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
   const bodies = createBodyReader(bodyThread, bodyContracts)
   app.addHook('onClose', () => bodies.close())
   acceptJson(app, config.body_budget, bodies)
+  nameUnknownFields(app, config.unknown_fields === 'refuse')
   const described = config.docs ? describeRoutes(app, version) : undefined
 
   const models = services.models ?? createModels([])

@@ -316,7 +316,7 @@ export const settings = {
   models: setting(
     z.string(),
     '',
-    'A JSON file with several models, local ones and those of other servers (docs/many-models.md), in place of HEDDLE_MODEL.',
+    'A JSON file with several models, in place of HEDDLE_MODEL (docs/many-models.md).',
     'none',
   ),
   models_memory: setting(
@@ -405,7 +405,7 @@ export const settings = {
   prompt_cache_disk: setting(
     sizeBy(diskSizeOf, acceptedDiskSize),
     'off',
-    'The same on disk, for each model in a folder of HEDDLE_DATA/prompts, such as `20GiB`, also after a restart. Conversations can be read from these files, whatever is recorded (docs/models.md).',
+    'The same on disk, in HEDDLE_DATA/prompts, such as `20GiB`, also after a restart. Conversations can be read from these files, whatever is recorded (docs/models.md).',
   ),
   prompt_sharing: setting(
     z.enum(['user', 'entity', 'all'], 'expected user, entity or all'),
@@ -440,10 +440,15 @@ export const settings = {
     'auto',
     'What a request with tools and without `tool_choice` means. `none` refuses any other `tool_choice`.',
   ),
+  unknown_fields: setting(
+    z.enum(['name', 'refuse'], 'expected name or refuse'),
+    'name',
+    'Fields that an operation does not have: `name` names them in `x-heddle-ignored-fields`, `refuse` refuses them, except in OpenTelemetry.',
+  ),
   unknown_keywords: setting(
     z.enum(['annotate', 'refuse'], 'expected annotate or refuse'),
     'annotate',
-    'Names in schemas that are not keywords: `annotate` ignores them, as the standard says, and lists likely typing errors in `x-heddle-schema-notes`; `refuse` refuses them.',
+    'Names in schemas that are not keywords: `annotate` ignores them, and lists likely typing errors in `x-heddle-schema-notes`; `refuse` refuses them.',
   ),
   hf_endpoint: setting(
     z

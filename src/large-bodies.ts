@@ -32,39 +32,11 @@ import * as viewFeedback from './operations/views/feedback-contract.ts'
 import * as viewSearch from './operations/views/search-contract.ts'
 import * as viewTrace from './operations/views/trace-contract.ts'
 
-const families = {
-  calls,
-  chat,
-  completions,
-  definitions,
-  embeddings,
-  evaluationRuns,
-  evaluations,
-  evaluationViews,
-  exporting,
-  feedback,
-  files,
-  messages,
-  monitors,
-  objects,
-  otel,
-  page,
-  people,
-  prices,
-  queues,
-  queueRules,
-  rerank,
-  responses,
-  savedViews,
-  storedCompletions,
-  tables,
-  tokens,
-  views,
-  viewColumns,
-  viewFeedback,
-  viewSearch,
-  viewTrace,
-}
+const ofCalls = { calls, exporting, feedback, files, objects, otel, prices, tables, definitions }
+const ofEvaluations = { evaluationRuns, evaluations, evaluationViews, monitors, queueRules, queues }
+const ofModels = { chat, completions, embeddings, messages, rerank, responses, storedCompletions, tokens }
+const ofViews = { savedViews, viewColumns, viewFeedback, views, viewSearch, viewTrace }
+const families = { ...ofCalls, ...ofEvaluations, ...ofModels, ...ofViews, page, people }
 
 /** All contracts by name, so that the threads that read bodies can find the one that a route uses. */
 export const bodyContracts: ReadonlyMap<string, z.ZodType> = new Map(

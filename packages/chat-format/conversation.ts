@@ -168,6 +168,7 @@ export interface Conversation {
   mayCall?: boolean | undefined
   documents?: readonly JsonValue[] | null | undefined
   reasoningEffort?: string | null | undefined
+  verbosity?: string | null | undefined
   /** Whether the model is to think, if the request says so explicitly. */
   thinks?: boolean | undefined
 }

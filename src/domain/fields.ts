@@ -342,17 +342,19 @@ export function describeFields({
 /** A switch, with its value when it is absent or null. */
 export const flag = (absent: boolean) => z.boolean().nullish().meta({ default: absent })
 
-/** The fields of an object, each with its description: the type asks for that of every one. */
-export function explained<Shape extends Readonly<Record<string, z.ZodType>>>(
-  shape: Shape,
-  descriptions: Readonly<Record<keyof Shape, string>>,
-): Shape {
-  const named = Object.entries(shape).map(([name, field]) => [
+type ExplainedFields = Readonly<Record<string, readonly [z.ZodType, description: string]>>
+
+/** The fields of an object, each with its description. */
+export function explained<Fields extends ExplainedFields>(fields: Fields) {
+  const named = Object.entries(fields).map(([name, [field, description]]) => [
     name,
-    field.meta({ description: descriptions[name] as string }),
+    field.meta({ description }),
   ])
-  return Object.fromEntries(named) as Shape
+  return Object.fromEntries(named) as { -readonly [Name in keyof Fields]: Fields[Name][0] }
 }
+
+/** An object of such fields. */
+export const explainedObject = <Fields extends ExplainedFields>(fields: Fields) => z.object(explained(fields))
 
 /** The answer of a route. OpenAPI shows the description next to the status. */
 export const answer = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>

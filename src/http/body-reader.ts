@@ -74,9 +74,11 @@ export function createBodyReader(
     },
     async read(tenant, contract, body, keeps) {
       const answer = await ask(tenant, { ...body, contract, ...(keeps && { keeps }) })
-      if (answer.kind === 'refused') return { body: new CheckedBody({ error: passOnRefusal(answer) }) }
+      const { unknown } = answer
+      if (answer.kind === 'refused')
+        return { body: new CheckedBody({ error: passOnRefusal(answer) }, unknown) }
       const value = await unpack(answer.body, createYieldToLoop())
-      return { body: new CheckedBody({ value }), ...(answer.shared && { shared: answer.shared }) }
+      return { body: new CheckedBody({ value }, unknown), ...(answer.shared && { shared: answer.shared }) }
     },
     async close() {
       await Promise.all([middle.close(), long.close()])

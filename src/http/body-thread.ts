@@ -7,6 +7,7 @@ import { Refusal, type RefusalCode, type RefusalValues, type SchemaIssue } from 
 import { type Handover, pack, transferable } from '../threads/handover.ts'
 import { lowerThreadPriority } from '../threads/priority.ts'
 import { portToParent } from '../threads/thread.ts'
+import { type UnknownField, unknownFields } from './answer-headers/ignored-fields.ts'
 import { type BodyExclusions, readBody } from './read-body.ts'
 import { parseOrRefuse } from './validation.ts'
 
@@ -20,8 +21,14 @@ export interface BodyQuestion {
 }
 
 export type BodyAnswer =
-  | { kind: 'fits'; body: Handover; shared?: SharedText }
-  | { kind: 'refused'; code: RefusalCode; values: RefusalValues; detail: readonly SchemaIssue[] | undefined }
+  | { kind: 'fits'; body: Handover; shared?: SharedText; unknown: UnknownField[] }
+  | {
+      kind: 'refused'
+      code: RefusalCode
+      values: RefusalValues
+      detail: readonly SchemaIssue[] | undefined
+      unknown: UnknownField[]
+    }
 
 /** What the thread runs: it reads one body at a time and checks it against its contract. */
 export function serveBodies(contractOf: (name: string) => Promise<z.ZodType>): void {
@@ -38,14 +45,17 @@ export function serveBodies(contractOf: (name: string) => Promise<z.ZodType>): v
 }
 
 function answerTo(bytes: Buffer, contract: z.ZodType, keeps: BodyQuestion['keeps']): BodyAnswer {
+  let unknown: UnknownField[] = []
   try {
-    const data = traits.get(contract)?.isBytes ? bytes : readBody(bytes, contract)
+    const isBytes = traits.get(contract)?.isBytes
+    const data = isBytes ? bytes : readBody(bytes, contract)
+    if (!isBytes) unknown = unknownFields(contract, data)
     const body = pack(parseOrRefuse(contract, data, 'body'))
-    if (keeps === undefined) return { kind: 'fits', body }
-    return { kind: 'fits', body, shared: sharedText(keptJson(bytes.toString(), keeps.without)) }
+    if (keeps === undefined) return { kind: 'fits', body, unknown }
+    return { kind: 'fits', body, unknown, shared: sharedText(keptJson(bytes.toString(), keeps.without)) }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const { code, values, detail } = error
-    return { kind: 'refused', code, values, detail }
+    return { kind: 'refused', code, values, detail, unknown }
   }
 }

@@ -1,4 +1,4 @@
-import type { FastifySchemaCompiler, preValidationHookHandler } from 'fastify'
+import type { FastifySchemaCompiler } from 'fastify'
 import { z } from 'zod'
 import { described } from '../domain/described.ts'
 import { spelledPath } from '../domain/fields.ts'
@@ -27,9 +27,12 @@ export const checkAgainstContract: FastifySchemaCompiler<unknown> = ({ schema, h
 /** A body that was already validated where it was read. */
 export class CheckedBody {
   readonly result: { value: unknown } | { error: Refusal }
+  /** The paths of members that the contract does not have. */
+  readonly unknown: readonly (readonly (string | number)[])[]
 
-  constructor(result: CheckedBody['result']) {
+  constructor(result: CheckedBody['result'], unknown: CheckedBody['unknown'] = []) {
     this.result = result
+    this.unknown = unknown
   }
 }
 
@@ -129,10 +132,16 @@ function schemaRefusal(issues: readonly z.core.$ZodIssue[], section: string, dat
     (issue, index, all) => !isReportedDeeper(issue, all.slice(index + 1)),
   )
   const detail = reported.flatMap((issue) => placesOf(issue, [section], data)).slice(0, 100)
-  const first = detail[0] as SchemaIssue
-  const field = first.loc.slice(section === 'body' ? 1 : 0).join('.')
-  const what = `${field || 'the body'}: ${first.msg}`
-  return refuse('invalid_request', { part: section, what, ...(field && { field }) }, detail)
+  return refusalOf(detail)
+}
+
+/** Names the first of the paths that are wrong, and has all of them. */
+export function refusalOf(detail: readonly SchemaIssue[]): Refusal {
+  const [{ loc, msg }] = detail as readonly [SchemaIssue]
+  const origin = String(loc[0])
+  const field = loc.slice(origin === 'body' ? 1 : 0).join('.')
+  const what = `${field || 'the body'}: ${msg}`
+  return refuse('invalid_request', { part: origin, what, ...(field && { field }) }, detail)
 }
 
 /** That a whole number has to fit a double need not be reported if a narrower bound is reported as well. */
@@ -208,16 +217,4 @@ function isWrongScalar(issue: z.core.$ZodIssue): boolean {
   if (issue.code !== 'invalid_type' || !['number', 'int', 'boolean'].includes(issue.expected)) return false
   const { input } = issue
   return typeof input === 'number' ? Number.isFinite(input) : ['string', 'boolean'].includes(typeof input)
-}
-
-/** Fields that the contract does not know are ignored, and named in the log at level debug. */
-export function logUnknownFields(contract: z.ZodObject): preValidationHookHandler {
-  const known = new Set(Object.keys(contract.shape))
-  return ({ body, log }, _reply, done) => {
-    if (typeof body === 'object' && body !== null && !Array.isArray(body)) {
-      const fields = Object.keys(body).filter((name) => !known.has(name))
-      if (fields.length > 0) log.debug({ fields: fields.slice(0, 20) }, 'ignored fields')
-    }
-    done()
-  }
 }

@@ -134,6 +134,7 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
       const cancelling = new AbortController()
       const signal = inputs.length === 1 ? clientSignal : AbortSignal.any([clientSignal, cancelling.signal])
       const runs: Run[] = []
+      const promptTexts: string[] = []
       let createParser: Answering['createParser']
       let compiled: Compiled | undefined
       try {
@@ -141,6 +142,7 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
         for (const input of inputs) {
           const ready = await prepared(input, asked, signal)
           const { request, prompt, constraint, continued } = ready
+          if ('text' in prompt) promptTexts.push(withoutMark(prompt))
           createParser ??= ready.createParser
           // The same for all of them: turns have only one input.
           compiled ??= constraint && (await compiling.compile(tenant, constraint, signal))
@@ -160,6 +162,7 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
       const [only] = sources
       return {
         prompts: runs.map(({ promptTokens }) => promptTokens),
+        promptTexts,
         events:
           only !== undefined && sources.length === 1
             ? only
@@ -204,3 +207,6 @@ async function* numbered(
     })
   }
 }
+
+const withoutMark = ({ text, mark }: { text: string; mark?: string }) =>
+  mark === undefined ? text : text.replaceAll(mark, '')

@@ -113,6 +113,8 @@ export interface Answering {
    * the `prefilled` of the input, if it returns them.
    */
   prompts: readonly number[][]
+  /** The prompts that are texts, as they were rendered; absent if that happened elsewhere. */
+  promptTexts?: readonly string[]
   /**
    * In groups of everything that has arrived since the last one, so that a slow reader gets few large groups instead of
    * many small ones. Ends after the last choice's `finished`. Throws a refusal when the engine fails in between. Can be

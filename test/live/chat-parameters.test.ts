@@ -775,6 +775,52 @@ describe('P2: every field is honoured, or refused by name', () => {
       },
       bad: [{ return_token_ids: 'x' }],
     },
+    return_prompt_text: {
+      async effect() {
+        const expected = await promptText({})
+        const { json } = await server.ask({ ...greedy, return_prompt_text: true })
+        assert.equal(json.prompt_text, expected)
+        const { text } = await server.ask({ ...greedy, return_prompt_text: true, stream: true })
+        const [first, ...others] = eventsOf(text).chunks
+        assert.equal(first?.prompt_text, expected)
+        assert.ok(others.every((chunk) => !('prompt_text' in chunk)))
+        assert.ok(!('prompt_text' in (await server.ask(greedy)).json))
+      },
+      bad: [{ return_prompt_text: 'x' }],
+    },
+    stream_interval: {
+      async effect() {
+        const streamed = async (fields: Fields) => {
+          const asked = {
+            ...greedy,
+            n: 1,
+            max_tokens: 10,
+            ignore_eos: true,
+            return_token_ids: true,
+            ...fields,
+          }
+          const { text } = await server.ask({ ...asked, stream: true })
+          const choices = eventsOf(text).chunks.flatMap((chunk) => chunk.choices)
+          return choices.flatMap((choice) => (choice.token_ids ? [choice.token_ids as number[]] : []))
+        }
+        const every = await streamed({})
+        const grouped = await streamed({ stream_interval: 4 })
+        assert.deepEqual(grouped.flat(), every.flat())
+        assert.ok(grouped.slice(1, -1).every((tokens) => tokens.length >= 4))
+        assert.ok(grouped.length <= 4)
+        await sameAsWithout({ stream_interval: 4 })
+      },
+      bad: [{ stream_interval: 0 }, { stream_interval: 'x' }],
+    },
+    session_id: noEffect('a session', null)('session_id', [{ session_id: '' }, { session_id: 5 }]),
+    verbosity: {
+      async effect() {
+        const chat_template = '{{ verbosity }}|{% for m in messages %}{{ m.content }}{% endfor %}'
+        assert.match(await promptText({ chat_template, verbosity: 'low' }), /low\|Hi$/)
+        await sameAsWithout({ verbosity: 'high' })
+      },
+      bad: [{ verbosity: 'huge' }, { verbosity: 5 }],
+    },
     return_tokens_as_token_ids: {
       async effect() {
         const fields = { ...greedy, logprobs: true, top_logprobs: 2, return_tokens_as_token_ids: true }
@@ -932,10 +978,24 @@ describe('P2: every field is honoured, or refused by name', () => {
     web_search_options: takesNull('web_search_options', {}),
     moderation: takesNull('moderation', { model: 'omni-moderation-latest' }),
     user: noEffect('me', null)('user', [{ user: 5 }]),
+    safety_identifier: noEffect('me', null)('safety_identifier', [{ safety_identifier: 5 }]),
+    prompt_cache_key: noEffect('me', null)('prompt_cache_key', [{ prompt_cache_key: 5 }]),
+    prompt_cache_options: noEffect({ mode: 'implicit' }, null)('prompt_cache_options', [
+      { prompt_cache_options: 'x' },
+    ]),
+    prompt_cache_retention: noEffect('24h', null)('prompt_cache_retention', [{ prompt_cache_retention: 5 }]),
     store: noEffect(true, null)('store', [{ store: 'x' }]),
     metadata: noEffect({ a: 'b' }, null)('metadata', [{ metadata: 5 }]),
     service_tier: noEffect('flex', null)('service_tier', [{ service_tier: 5 }]),
     kv_transfer_params: noEffect({ a: [1] }, null)('kv_transfer_params', [{ kv_transfer_params: [] }]),
+    ec_transfer_params: noEffect({ a: [1] }, null)('ec_transfer_params', [{ ec_transfer_params: [] }]),
+    media_io_kwargs: noEffect({ a: 1 }, null)('media_io_kwargs', [{ media_io_kwargs: 5 }]),
+    return_mm_kwargs: noEffect(true, null)('return_mm_kwargs', [{ return_mm_kwargs: 'x' }]),
+    return_token_offsets: noEffect(true, null)('return_token_offsets', [{ return_token_offsets: 'x' }]),
+    routed_experts_prompt_start: noEffect(1, null)('routed_experts_prompt_start', [
+      { routed_experts_prompt_start: -1 },
+    ]),
+    watermarking: noEffect(false, null)('watermarking', [{ watermarking: true }, { watermarking: 'x' }]),
     mm_processor_kwargs: noEffect({ a: 1 }, null)('mm_processor_kwargs', [{ mm_processor_kwargs: 5 }]),
     engine_xargs: noEffect({ a: 1, b: ['x'] }, null)('engine_xargs', [{ engine_xargs: { a: { b: 1 } } }]),
     vllm_xargs: noEffect({ a: 1, b: ['x'] }, null)('vllm_xargs', [{ vllm_xargs: { a: true } }]),
@@ -973,7 +1033,9 @@ describe('P2: every field is honoured, or refused by name', () => {
 
   test('every field of the contract and of the table in the docs has a case', async () => {
     const page = await readFile(new URL('../../docs/chat-parameters.md', import.meta.url), 'utf8')
+    const [, unused = ''] = /^Checked, but without effect: (.+)$/m.exec(page) ?? []
     const rows = Array.from(page.matchAll(/^\| `(\w+)` \|/gm), ([, name]) => name)
+    rows.push(...Array.from(unused.matchAll(/`(\w+)`/g), ([, name]) => name))
     assert.deepEqual(rows.toSorted(), Object.keys(cases).toSorted())
     assert.deepEqual(Object.keys(ChatBody.shape).toSorted(), Object.keys(cases).toSorted())
   })

@@ -1,5 +1,10 @@
 import { CompletionBody } from '../../src/operations/completions/contract.ts'
 import { refusedChatFields } from '../../src/operations/generation/refused-fields.ts'
+import {
+  unusedAnthropicFields,
+  unusedOpenAiFields,
+  unusedVllmFields,
+} from '../../src/operations/generation/unused-fields.ts'
 import { refusedRerankFields } from '../../src/operations/rerank/contract.ts'
 import { ResponsesBody } from '../../src/operations/responses/contract.ts'
 import { keys, type Method } from './app.ts'
@@ -98,7 +103,8 @@ const nothing = (fields: object): Record<string, null> =>
   Object.fromEntries(Object.keys(fields).map((name) => [name, null]))
 
 const chat = () => ({
-  ...nothing(refusedChatFields),
+  ...nothing({ ...refusedChatFields, ...unusedOpenAiFields, ...unusedVllmFields }),
+  ...{ verbosity: 'low', session_id: 'mine', stream_interval: 2, return_prompt_text: true },
   messages: [
     {
       role: 'assistant',
@@ -199,6 +205,7 @@ const {
   chat_template_kwargs,
   documents,
   reasoning_effort,
+  verbosity,
   tools,
 } = chat()
 
@@ -207,6 +214,7 @@ const cacheControl = { type: 'ephemeral' }
 const source = () => ({ type: 'base64', media_type: 'image/png', data: 'AAAA', url: null })
 
 const counted = () => ({
+  ...nothing({ ...unusedAnthropicFields, mcp_servers: null, compaction: null }),
   model: 'scripted',
   messages: [
     {
@@ -273,7 +281,6 @@ const message = () => ({
   context_management: { edits: [] },
   container: null,
   mcp_servers: [],
-  compaction: null,
   thread: null,
 })
 
@@ -289,6 +296,7 @@ const tokenize = () => ({
   chat_template_kwargs,
   documents,
   reasoning_effort,
+  verbosity,
   tools,
 })
 
@@ -337,7 +345,7 @@ const ranking = () => ({
 })
 
 const inputTokens = () => ({
-  input: 'Hi',
+  ...{ input: 'Hi', personality: 'friendly' },
   instructions: 'Be kind.',
   model: 'scripted',
   previous_response_id: null,
@@ -369,11 +377,8 @@ const response = () => {
     background: false,
     prompt: null,
     max_tool_calls: 5,
-    safety_identifier: 'me',
     thinking_token_budget: null,
-    prompt_cache_key: 'mine',
-    prompt_cache_retention: '24h',
-    context_management: null,
+    ...{ context_management: null, image: null, access_programs: null },
   }
 }
 

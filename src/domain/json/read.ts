@@ -46,11 +46,8 @@ const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
 
-/**
- * Names that no contract knows are added with null, up to this many, so that the code that ignores them can report
- * them.
- */
-const maxUnknown = 20
+/** Of an object, one more name that no contract knows is added with null, so that they can be reported. */
+export const maxUnknown = 20
 
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const literals: readonly [text: string, value: boolean | null][] = [
@@ -132,7 +129,7 @@ class Reader {
         if (isInexact(value)) rememberDigits(members, name, this.#token)
       } else {
         this.#check(depth + 1)
-        if (fields !== undefined && others === undefined && unknown++ < maxUnknown) put(members, name, null)
+        if (fields !== undefined && others === undefined && unknown++ <= maxUnknown) put(members, name, null)
       }
     }
     return members

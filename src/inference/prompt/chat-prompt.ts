@@ -106,7 +106,7 @@ function variablesOf(
   { reasoning }: AnswerFormat,
   tools: readonly ReturnType<typeof toolOf>[],
 ): string {
-  const { documents, reasoningEffort, variables } = conversation
+  const { documents, reasoningEffort, verbosity, variables } = conversation
   // Templates test whether tools and documents are none, so they are always set.
   const defaults = { bos_token: tokens.bos, eos_token: tokens.eos, tools: null, documents: null }
   const fields = {
@@ -114,6 +114,7 @@ function variablesOf(
     continue_final_message: conversation.continueFinal,
     ...(tools.length > 0 && { tools }),
     ...(documents && { documents }),
+    ...(verbosity != null && { verbosity }),
     // Muse uses another name.
     ...(reasoningEffort != null && {
       reasoning_effort: reasoningEffort,

@@ -59,6 +59,7 @@ const somewhere: Record<string, (value: unknown, isText: boolean) => boolean> = 
 const told: Record<string, (value: unknown) => boolean> = {
   prompt_logprobs: never,
   return_token_ids: isFalse,
+  return_prompt_text: isFalse,
   return_tokens_as_token_ids: isFalse,
 }
 

@@ -54,26 +54,45 @@ const ofVllm = [
   'echo',
 ]
 
+/** Of OpenAI alone; for the engine of this machine only `verbosity` has an effect. */
+const ofOpenAi = [
+  'user',
+  'safety_identifier',
+  'service_tier',
+  'prompt_cache_key',
+  'prompt_cache_options',
+  'prompt_cache_retention',
+  'verbosity',
+]
+
 /** Accepted without effect by an engine of this machine, and by servers that do not know them. */
 export const withoutEffect = [
-  'user',
-  'service_tier',
+  ...ofOpenAi,
   'kv_transfer_params',
+  'ec_transfer_params',
   'mm_processor_kwargs',
+  'media_io_kwargs',
   'engine_xargs',
   'vllm_xargs',
 ]
 
 export const kindsOfUpstreams: Record<UpstreamKind, KindOfUpstream> = {
   heddle: {
-    takes: new Set([...ofVllm, 'prediction']),
+    takes: new Set([...ofVllm, 'prediction', 'verbosity']),
     returnsTokens: true,
     returnsLogprobIds: true,
     tokenizes: true,
     names: {},
   },
   vllm: {
-    takes: new Set([...ofVllm, 'kv_transfer_params', 'mm_processor_kwargs', 'vllm_xargs']),
+    takes: new Set([
+      ...ofVllm,
+      'kv_transfer_params',
+      'ec_transfer_params',
+      'mm_processor_kwargs',
+      'media_io_kwargs',
+      'vllm_xargs',
+    ]),
     returnsTokens: true,
     returnsLogprobIds: false,
     tokenizes: true,
@@ -87,7 +106,7 @@ export const kindsOfUpstreams: Record<UpstreamKind, KindOfUpstream> = {
     names: { repetition_penalty: 'repeat_penalty' },
   },
   openai: {
-    takes: new Set(['user', 'service_tier', 'prediction']),
+    takes: new Set([...ofOpenAi, 'prediction']),
     returnsTokens: false,
     returnsLogprobIds: false,
     tokenizes: false,

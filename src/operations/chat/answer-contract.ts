@@ -1,17 +1,12 @@
 import { z } from 'zod'
-import { answer, explained } from '../../domain/fields.ts'
+import { answer, explained, explainedObject } from '../../domain/fields.ts'
 import { answerHead, ended, PromptLogprobs, Usage } from '../generation/answer-contract.ts'
 
-const Candidate = z.object(
-  explained(
-    { token: z.string(), bytes: z.array(z.int()), logprob: z.number() },
-    {
-      token: 'Its text; empty if it is only a part of a character.',
-      bytes: 'The exact bytes of its text.',
-      logprob: 'Its log-probability before any sampling setting; never below -9999.',
-    },
-  ),
-)
+const Candidate = explainedObject({
+  token: [z.string(), 'Its text; empty if it is only a part of a character.'],
+  bytes: [z.array(z.int()), 'The exact bytes of its text.'],
+  logprob: [z.number(), 'Its log-probability before any sampling setting; never below -9999.'],
+})
 
 const Token = Candidate.extend({
   top_logprobs: z.array(Candidate).meta({
@@ -24,112 +19,71 @@ const Logprobs = z.object({
   content: z.array(Token).meta({ description: 'The tokens, with the one that ends the answer.' }),
 })
 
-const FunctionCall = z.object(
-  explained(
-    { name: z.string(), arguments: z.string() },
-    { name: 'The name of the tool.', arguments: 'JSON, as a string.' },
-  ),
-)
+const FunctionCall = explainedObject({
+  name: [z.string(), 'The name of the tool.'],
+  arguments: [z.string(), 'JSON, as a string.'],
+})
 
-const ToolCall = z.object(
-  explained(
-    { id: z.string(), type: z.literal('function'), function: FunctionCall },
-    { id: 'Names the call in the answer to it.', type: 'Tools are functions.', function: 'What is called.' },
-  ),
-)
+const ToolCall = explainedObject({
+  id: [z.string(), 'Names the call in the answer to it.'],
+  type: [z.literal('function'), 'Tools are functions.'],
+  function: [FunctionCall, 'What is called.'],
+})
 
 /** The first delta of a call has its id and name; later ones add to its arguments. */
-const CallDelta = z.object(
-  explained(
-    {
-      index: z.int(),
-      id: z.string().optional(),
-      type: z.literal('function').optional(),
-      function: FunctionCall.partial(),
-    },
-    {
-      index: 'Which call of the answer it belongs to, from 0.',
-      id: 'In the first delta of the call.',
-      type: 'In the first delta of the call.',
-      function: 'The name in the first delta of the call; in all of them, more of the arguments.',
-    },
-  ),
-)
+const CallDelta = explainedObject({
+  index: [z.int(), 'Which call of the answer it belongs to, from 0.'],
+  id: [z.string().optional(), 'In the first delta of the call.'],
+  type: [z.literal('function').optional(), 'In the first delta of the call.'],
+  function: [
+    FunctionCall.partial(),
+    'The name in the first delta of the call; in all of them, more of the arguments.',
+  ],
+})
 
-const Citation = z.object(
-  explained(
-    { start_index: z.int(), end_index: z.int(), title: z.string(), url: z.string() },
-    {
-      start_index: 'Where it begins.',
-      end_index: 'Where it ends.',
-      title: 'The title of the page.',
-      url: 'The address of the page.',
-    },
-  ),
-)
+const Citation = explainedObject({
+  start_index: [z.int(), 'Where it begins.'],
+  end_index: [z.int(), 'Where it ends.'],
+  title: [z.string(), 'The title of the page.'],
+  url: [z.string(), 'The address of the page.'],
+})
 
-const Annotation = z.object(
-  explained({ type: z.string(), url_citation: Citation }, { type: 'Its kind.', url_citation: 'A page.' }),
-)
+const Annotation = explainedObject({
+  type: [z.string(), 'Its kind.'],
+  url_citation: [Citation, 'A page.'],
+})
 
-const Sound = z.object(
-  explained(
-    { id: z.string(), data: z.string(), expires_at: z.int(), transcript: z.string() },
-    { id: 'Its id.', data: 'Its bytes in base64.', expires_at: 'When it expires.', transcript: 'Its words.' },
-  ),
-)
+const Sound = explainedObject({
+  id: [z.string(), 'Its id.'],
+  data: [z.string(), 'Its bytes in base64.'],
+  expires_at: [z.int(), 'When it expires.'],
+  transcript: [z.string(), 'Its words.'],
+})
 
 const reasoning = {
-  reasoning: 'The thought of the model, if its template shows one.',
+  reasoning: [z.string().optional(), 'The thought of the model, if its template shows one.'],
   /** The older name, which some clients read. */
-  reasoning_content: 'The same as `reasoning`, under its older name.',
-}
+  reasoning_content: [z.string().optional(), 'The same as `reasoning`, under its older name.'],
+} as const
 
-const Message = z.object(
-  explained(
-    {
-      role: z.string(),
-      content: z.string().nullable(),
-      refusal: z.string().nullable(),
-      reasoning: z.string().optional(),
-      reasoning_content: z.string().optional(),
-      tool_calls: z.array(ToolCall).optional(),
-      function_call: FunctionCall.optional(),
-      annotations: Annotation.optional(),
-      audio: Sound.optional(),
-    },
-    {
-      ...reasoning,
-      role: '`assistant`, or the role of the last message if the answer continues it.',
-      content: 'The text; null if there is none, but a thought or a call.',
-      refusal: 'Always null.',
-      tool_calls: 'The calls of tools that the answer makes.',
-      function_call: 'The call, if the request has `functions`.',
-      annotations: 'Never filled in by this version.',
-      audio: 'Never filled in by this version.',
-    },
-  ),
-)
+const Message = explainedObject({
+  role: [z.string(), '`assistant`, or the role of the last message if the answer continues it.'],
+  content: [z.string().nullable(), 'The text; null if there is none, but a thought or a call.'],
+  refusal: [z.string().nullable(), 'Always null.'],
+  ...reasoning,
+  tool_calls: [z.array(ToolCall).optional(), 'The calls of tools that the answer makes.'],
+  function_call: [FunctionCall.optional(), 'The call, if the request has `functions`.'],
+  annotations: [Annotation.optional(), 'Never filled in by this version.'],
+  audio: [Sound.optional(), 'Never filled in by this version.'],
+})
 
-const Delta = z.object(
-  explained(
-    {
-      role: z.string().optional(),
-      content: z.string().optional(),
-      reasoning: z.string().optional(),
-      reasoning_content: z.string().optional(),
-      tool_calls: z.array(CallDelta).optional(),
-      function_call: FunctionCall.partial().optional(),
-    },
-    {
-      ...reasoning,
-      role: 'In the first chunk of a choice.',
-      content: 'More of the text.',
-      tool_calls: 'More of one call.',
-      function_call: 'More of the call, if the request has `functions`.',
-    },
-  ),
-)
+const Delta = explainedObject({
+  role: [z.string().optional(), 'In the first chunk of a choice.'],
+  content: [z.string().optional(), 'More of the text.'],
+  ...reasoning,
+  tool_calls: [z.array(CallDelta).optional(), 'More of one call.'],
+  function_call: [FunctionCall.partial().optional(), 'More of the call, if the request has `functions`.'],
+})
 
 const ChatFinish = z.enum([...ended.finish_reason.options, 'tool_calls', 'function_call'])
 export type ChatFinish = z.output<typeof ChatFinish>
@@ -137,87 +91,60 @@ export type ChatFinish = z.output<typeof ChatFinish>
 const finishes =
   '`stop`, `length` (the limit of tokens, or the end of the context), `repetition`, `tool_calls` or `function_call` (whole calls that the model chose to make; `stop` if the request names the tool), or `content_filter` of another server.'
 
-const ofChoice = {
-  index: 'The number of the choice, from 0.',
-  logprobs: 'Null unless asked for.',
-  stop_reason: 'The stop text or stop token that ended it, `repetition_detected`, or null.',
-  token_ids: 'The tokens, if `return_token_ids` asks for them.',
-}
+const index = [z.int(), 'The number of the choice, from 0.'] as const
+const logprobs = [Logprobs.nullable(), 'Null unless asked for.'] as const
+const tokenIds = [z.array(z.int()).optional(), 'The tokens, if `return_token_ids` asks for them.'] as const
+const stop = 'The stop text or stop token that ended it, `repetition_detected`, or null.'
 
-const Choice = z.object(
-  explained(
-    {
-      index: z.int(),
-      message: Message,
-      logprobs: Logprobs.nullable(),
-      finish_reason: ChatFinish,
-      stop_reason: ended.stop_reason,
-      token_ids: z.array(z.int()).optional(),
-    },
-    { ...ofChoice, message: 'The answer.', finish_reason: `Why it ended: ${finishes}` },
-  ),
-)
-
-const ofAnswer = {
-  usage: 'Counts of tokens.',
-  prompt_token_ids: 'The tokens of the prompt, if `return_token_ids` asks for them.',
-}
+const Choice = explainedObject({
+  index,
+  message: [Message, 'The answer.'],
+  logprobs,
+  finish_reason: [ChatFinish, `Why it ended: ${finishes}`],
+  stop_reason: [ended.stop_reason, stop],
+  token_ids: tokenIds,
+})
 
 export const ChatAnswer = answer('The next message of the conversation.', {
   ...answerHead,
-  ...explained(
-    {
-      object: z.literal('chat.completion'),
-      choices: z.array(Choice),
-      usage: Usage,
-      prompt_token_ids: z.array(z.int()).optional(),
-      service_tier: z.enum(['auto', 'default', 'flex', 'scale', 'priority']).nullish(),
-      kv_transfer_params: z.record(z.string(), z.unknown()).optional(),
-    },
-    {
-      ...ofAnswer,
-      object: 'What this is.',
-      choices: '`n` answers.',
-      service_tier: 'Never filled in: there is only one tier.',
-      kv_transfer_params: 'Never filled in by this version.',
-    },
-  ),
+  ...explained({
+    object: [z.literal('chat.completion'), 'What this is.'],
+    choices: [z.array(Choice), '`n` answers.'],
+    usage: [Usage, 'Counts of tokens.'],
+    prompt_token_ids: [
+      z.array(z.int()).optional(),
+      'The tokens of the prompt, if `return_token_ids` asks for them.',
+    ],
+    prompt_text: [z.string().optional(), 'The rendered template, if `return_prompt_text` asks for it.'],
+    service_tier: [
+      z.enum(['auto', 'default', 'flex', 'scale', 'priority']).nullish(),
+      'Never filled in: there is only one tier.',
+    ],
+    kv_transfer_params: [z.record(z.string(), z.unknown()).optional(), 'Never filled in by this version.'],
+  }),
   prompt_logprobs: PromptLogprobs.optional(),
 })
 
-const ChunkChoice = z.object(
-  explained(
-    {
-      index: z.int(),
-      delta: Delta,
-      logprobs: Logprobs.nullable(),
-      finish_reason: ChatFinish.nullable(),
-      stop_reason: ended.stop_reason.optional(),
-      token_ids: z.array(z.int()).optional(),
-    },
-    {
-      ...ofChoice,
-      delta: 'What is added to the answer.',
-      finish_reason: `Null, and in the last chunk of a choice why it ended: ${finishes}`,
-    },
-  ),
-)
+const ChunkChoice = explainedObject({
+  index,
+  delta: [Delta, 'What is added to the answer.'],
+  logprobs,
+  finish_reason: [ChatFinish.nullable(), `Null, and in the last chunk of a choice why it ended: ${finishes}`],
+  stop_reason: [ended.stop_reason.optional(), stop],
+  token_ids: tokenIds,
+})
 
 export const ChatChunk = z.object({
   ...answerHead,
-  ...explained(
-    {
-      object: z.literal('chat.completion.chunk'),
-      choices: z.array(ChunkChoice),
-      usage: Usage.optional(),
-      prompt_token_ids: z.array(z.int()).optional(),
-    },
-    {
-      object: 'What this is.',
-      choices: 'One choice; none in the last chunk with `include_usage`.',
-      usage: 'As `stream_options` ask for it.',
-      prompt_token_ids: 'In the first chunk, if `return_token_ids` asks for them.',
-    },
-  ),
+  ...explained({
+    object: [z.literal('chat.completion.chunk'), 'What this is.'],
+    choices: [z.array(ChunkChoice), 'One choice; none in the last chunk with `include_usage`.'],
+    usage: [Usage.optional(), 'As `stream_options` ask for it.'],
+    prompt_token_ids: [
+      z.array(z.int()).optional(),
+      'In the first chunk, if `return_token_ids` asks for them.',
+    ],
+    prompt_text: [z.string().optional(), 'In the first chunk, if `return_prompt_text` asks for it.'],
+  }),
 })
 export type ChatChunk = z.output<typeof ChatChunk>

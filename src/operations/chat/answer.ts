@@ -36,6 +36,7 @@ export function createAnswer(completion: ChatCompletion, isStream: boolean): Par
         })),
         usage,
         ...(shown.tokenIds && { prompt_token_ids: new JsonText(JSON.stringify(completion.prompts[0])) }),
+        ...(shown.promptText && { prompt_text: completion.promptTexts?.[0] }),
         ...(promptLogprobs && { prompt_logprobs: promptLogprobs }),
       }
     },

@@ -31,7 +31,12 @@ export async function* chunksOf(completion: ChatCompletion): AsyncGenerator<Chat
       const opening = chunk(index, { role, content: '' })
       // Once is enough: all choices have the same prompt.
       const [prompt] = completion.prompts
-      yield index === 0 && shown.tokenIds && prompt ? { ...opening, prompt_token_ids: prompt } : opening
+      const isFirst = index === 0
+      yield {
+        ...opening,
+        ...(isFirst && shown.tokenIds && prompt && { prompt_token_ids: prompt }),
+        ...(isFirst && shown.promptText && { prompt_text: completion.promptTexts?.[0] }),
+      }
     }
     if (echo === '') return
     for (let index = 0; index < completion.choices; index++) yield chunk(index, { content: echo })

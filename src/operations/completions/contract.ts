@@ -1,10 +1,12 @@
 import { z } from 'zod'
-import { answer, jsonObject, jsonValue, plainText } from '../../domain/fields.ts'
+import { answer, jsonValue } from '../../domain/fields.ts'
 import { answerHead, ended, PromptLogprobs, Usage } from '../generation/answer-contract.ts'
+import { answerFields } from '../generation/answer-fields.ts'
 import { constraintFields } from '../generation/constraint-fields.ts'
 import { formerConstraintFields } from '../generation/refused-fields.ts'
-import { logprobTokenIds, maxChoices, maxLogprobs, samplingFields } from '../generation/sampling-fields.ts'
-import { flag, integer, optIn, streamOptions } from '../generation/scalars.ts'
+import { maxChoices, maxLogprobs, samplingFields } from '../generation/sampling-fields.ts'
+import { flag, integer, optIn } from '../generation/scalars.ts'
+import { unusedOpenAiFields, unusedVllmFields } from '../generation/unused-fields.ts'
 
 /** The default of most servers since the first version of this operation. */
 export const defaultMaxTokens = 16
@@ -28,21 +30,11 @@ export const CompletionBody = z.object({
     }),
 
   logprobs: integer(0, maxLogprobs).nullish(),
-  logprob_token_ids: logprobTokenIds,
-  prompt_logprobs: integer(0, maxLogprobs).nullish(),
-  return_token_ids: optIn(),
-  return_tokens_as_token_ids: optIn(),
-
-  stream: optIn(),
-  stream_options: streamOptions(),
-  request_id: plainText(256).min(1).optional(),
+  ...answerFields,
   ...constraintFields,
   ...formerConstraintFields,
-  user: z.string().max(1_024).nullish(),
-  store: flag()
-    .nullish()
-    .meta({ description: 'Whether the answer is recorded as a call; `false` turns it off.' }),
-  metadata: jsonObject().nullish().meta({ description: 'Stored with the recorded answer.' }),
+  ...unusedOpenAiFields,
+  ...unusedVllmFields,
 })
 export type CompletionBody = z.output<typeof CompletionBody>
 

@@ -1,5 +1,4 @@
 import { type Routes, wholeOrEvents } from '../../http/contracts.ts'
-import { logUnknownFields } from '../../http/validation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { generationRefusals, recordedBody, respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
@@ -28,7 +27,6 @@ const complete: Routes<GenerationParts> = async (app, services) => {
     {
       config: { spendsTokens: true, keepsBody: recordedBody },
       schema,
-      preValidation: logUnknownFields(CompletionBody),
     },
     (request, reply) => respond(services, request, reply, completions),
   )

@@ -2,7 +2,6 @@ import { endianness } from 'node:os'
 import { clockNow } from '../../domain/clock.ts'
 import type { Routes } from '../../http/contracts.ts'
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
-import { logUnknownFields } from '../../http/validation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { recordedBody } from '../generation/respond.ts'
 import { family } from '../parts.ts'
@@ -69,7 +68,6 @@ const makeVectors: Routes<GenerationParts> = async (app, services) => {
       {
         config: { spendsTokens: true, keepsBody: recordedBody },
         schema: { ...schema, hide: url.endsWith('/') },
-        preValidation: logUnknownFields(EmbeddingBody),
       },
       (request, reply) => respondPooled(services, request, reply, question),
     )

@@ -1,7 +1,14 @@
 import { z } from 'zod'
-import { explained, jsonObject, jsonValue, longList, plainText } from '../../domain/fields.ts'
+import {
+  explained,
+  explainedObject,
+  jsonObject,
+  jsonValue,
+  longList,
+  plainText,
+} from '../../domain/fields.ts'
 import { documentGiven, variablesGiven } from './given-values.ts'
-import { documented, flag } from './scalars.ts'
+import { documented, flag, integer, switchField } from './scalars.ts'
 
 /** Pictures, sounds and files are recognised so that a refusal can name them; their content is never read. */
 const media = () => jsonValue().nullish()
@@ -9,111 +16,80 @@ const media = () => jsonValue().nullish()
 const refusedMedia = 'Refused, unless a server elsewhere answers that takes it.'
 
 const Part = z.looseObject(
-  explained(
-    {
-      type: z.string().max(64).nullish(),
-      text: z.string().nullish(),
-      refusal: z.string().nullish(),
-      thinking: z.string().nullish(),
-      image_url: media(),
-      input_image: media(),
-      input_audio: media(),
-      audio_url: media(),
-      video_url: media(),
-      file: media(),
-    },
-    {
-      type: 'The kind of the part; if absent, the member that it has says so.',
-      text: 'A text.',
-      refusal: 'A text, of an earlier answer.',
-      thinking: 'A thought, of an earlier answer.',
-      image_url: refusedMedia,
-      input_image: refusedMedia,
-      input_audio: refusedMedia,
-      audio_url: refusedMedia,
-      video_url: refusedMedia,
-      file: refusedMedia,
-    },
-  ),
+  explained({
+    type: [z.string().max(64).nullish(), 'The kind of the part; if absent, the member that it has says so.'],
+    text: [z.string().nullish(), 'A text.'],
+    refusal: [z.string().nullish(), 'A text, of an earlier answer.'],
+    thinking: [z.string().nullish(), 'A thought, of an earlier answer.'],
+    image_url: [media(), refusedMedia],
+    input_image: [media(), refusedMedia],
+    input_audio: [media(), refusedMedia],
+    audio_url: [media(), refusedMedia],
+    video_url: [media(), refusedMedia],
+    file: [media(), refusedMedia],
+  }),
 )
 
-const FunctionCall = z.object(
-  explained(
-    { name: plainText(256).min(1), arguments: z.string().nullish() },
-    { name: 'The name of the tool.', arguments: 'A JSON object, as a string.' },
-  ),
-)
+const FunctionCall = explainedObject({
+  name: [plainText(256).min(1), 'The name of the tool.'],
+  arguments: [z.string().nullish(), 'A JSON object, as a string.'],
+})
 
-const ToolCall = z.object(
-  explained(
-    { id: z.string().max(256).nullish(), type: z.string().max(64).nullish(), function: FunctionCall },
-    { id: 'Names the call in the answer to it.', type: 'Only `function`.', function: 'What was called.' },
-  ),
-)
+const ToolCall = explainedObject({
+  id: [z.string().max(256).nullish(), 'Names the call in the answer to it.'],
+  type: [z.string().max(64).nullish(), 'Only `function`.'],
+  function: [FunctionCall, 'What was called.'],
+})
 
-export const Message = z.object(
-  explained(
-    {
-      role: plainText(64).min(1),
-      content: z
-        .union(
-          [
-            z.string(),
-            z.array(z.union([z.string(), Part], { error: 'expected a string or a part' })).max(1_024),
-          ],
-          {
-            error: 'expected a string or a list of at most 1024 parts',
-          },
-        )
-        .nullish(),
-      name: z.string().max(256).nullish(),
-      tool_calls: z.array(ToolCall).max(128).nullish(),
-      tool_call_id: z.string().max(256).nullish(),
-      reasoning: z.string().nullish(),
-      reasoning_content: z.string().nullish(),
-      refusal: z.string().nullish(),
-      function_call: FunctionCall.nullish(),
-    },
-    {
-      role: '`system`, `developer`, `user`, `assistant`, `tool`, `function`, or any other that the template knows.',
-      content: 'A text, or a list of texts and parts.',
-      name: 'Who says it, for templates that show names.',
-      tool_calls: 'The calls that an earlier answer made.',
-      tool_call_id: 'The call that a message of the role `tool` answers.',
-      reasoning: 'The thought of an earlier answer.',
-      reasoning_content: 'The same as `reasoning`, under its older name.',
-      refusal: 'The refusal of an earlier answer.',
-      function_call: 'The older form of `tool_calls`.',
-    },
-  ),
-)
+export const Message = explainedObject({
+  role: [
+    plainText(64).min(1),
+    '`system`, `developer`, `user`, `assistant`, `tool`, `function`, or any other that the template knows.',
+  ],
+  content: [
+    z
+      .union(
+        [
+          z.string(),
+          z.array(z.union([z.string(), Part], { error: 'expected a string or a part' })).max(1_024),
+        ],
+        {
+          error: 'expected a string or a list of at most 1024 parts',
+        },
+      )
+      .nullish(),
+    'A text, or a list of texts and parts.',
+  ],
+  name: [z.string().max(256).nullish(), 'Who says it, for templates that show names.'],
+  tool_calls: [z.array(ToolCall).max(128).nullish(), 'The calls that an earlier answer made.'],
+  tool_call_id: [z.string().max(256).nullish(), 'The call that a message of the role `tool` answers.'],
+  reasoning: [z.string().nullish(), 'The thought of an earlier answer.'],
+  reasoning_content: [z.string().nullish(), 'The same as `reasoning`, under its older name.'],
+  refusal: [z.string().nullish(), 'The refusal of an earlier answer.'],
+  function_call: [FunctionCall.nullish(), 'The older form of `tool_calls`.'],
+})
 
-export const ToolFunction = z.object(
-  explained(
-    {
-      name: plainText(256).min(1),
-      description: z.string().nullish(),
-      parameters: jsonObject().nullish(),
-      strict: flag().nullish(),
-    },
-    {
-      name: 'Letters, digits and any of `_-.:/@`.',
-      description: 'What it does, for the model.',
-      parameters: 'A JSON Schema, which the arguments of a call fit.',
-      strict:
-        'If true, a schema that cannot be enforced is refused; otherwise the smallest part of it is widened.',
-    },
-  ),
-)
+export const ToolFunction = explainedObject({
+  name: [plainText(256).min(1), 'Letters, digits and any of `_-.:/@`.'],
+  description: [z.string().nullish(), 'What it does, for the model.'],
+  parameters: [jsonObject().nullish(), 'A JSON Schema, which the arguments of a call fit.'],
+  strict: [
+    flag().nullish(),
+    'If true, a schema that cannot be enforced is refused; otherwise the smallest part of it is widened.',
+  ],
+})
 
-const Tool = z.object(
-  explained(
-    { type: z.literal('function').optional(), function: ToolFunction },
-    { type: 'Tools are functions.', function: 'The tool.' },
-  ),
-)
+const Tool = explainedObject({
+  type: [z.literal('function').optional(), 'Tools are functions.'],
+  function: [ToolFunction, 'The tool.'],
+})
 
 const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
+
+export const thinkingBudget = documented(
+  integer(0).nullish(),
+  'The most tokens of a thought, which then ends. Needs a template with thoughts.',
+)
 
 /** The fields that shape a conversation. Answers and token counts share them. */
 export const conversationFields = {
@@ -125,15 +101,13 @@ export const conversationFields = {
     z.string().max(256).nullish(),
     'A served name. If it is null or empty, the first model answers.',
   ),
-  add_generation_prompt: documented(
-    flag().optional(),
+  add_generation_prompt: switchField(
+    true,
     'Whether the template opens a turn of the assistant. If false, the answer has the role of the last message.',
-    { initial: true },
   ),
-  continue_final_message: documented(
-    flag().optional(),
+  continue_final_message: switchField(
+    false,
     'Leaves the last message open, so that the answer continues it. Needs `"add_generation_prompt": false`. A constraint applies to both together (docs/structured-output.md).',
-    { initial: false },
   ),
   chat_template: documented(
     z.string().max(131_072).nullish(),
@@ -150,6 +124,10 @@ export const conversationFields = {
   reasoning_effort: documented(
     z.enum(reasoningEfforts).nullish(),
     '`none` turns thinking off if the template can, the others on (docs/reasoning.md).',
+  ),
+  verbosity: documented(
+    z.enum(['low', 'medium', 'high']).nullish(),
+    'A variable for templates that know it.',
   ),
   tools: documented(
     z.array(Tool).max(512).nullish(),

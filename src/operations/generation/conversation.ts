@@ -82,5 +82,6 @@ export function conversationFrom(
     tools: fields.tools,
     documents: fields.documents?.map(({ json }) => json),
     reasoningEffort: fields.reasoning_effort,
+    verbosity: fields.verbosity,
   }
 }

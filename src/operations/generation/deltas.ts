@@ -172,3 +172,44 @@ export function contentOf(turnParts: readonly Part[]): string {
   for (const turnPart of turnParts) if (turnPart.kind === 'content') content += turnPart.text
   return content
 }
+
+/**
+ * Holds the deltas of a choice back until they have so many tokens. The first and the last are passed on at once, so a
+ * reader sees when an answer begins, and nothing is left at its end.
+ */
+export async function* grouped(groups: AsyncIterable<Delta[]>, interval: number): AsyncGenerator<Delta[]> {
+  if (interval <= 1) return yield* groups
+  const held = new Map<number, ChoiceDelta>()
+  const begun = new Set<number>()
+  for await (const group of groups) {
+    const due: Delta[] = []
+    for (const delta of group) {
+      if (delta.kind === 'prompt') {
+        due.push(delta)
+        continue
+      }
+      const { choice } = delta
+      const joined = joinedTo(held.get(choice), delta)
+      const tokens = joined.tokens.length + joined.hidden
+      if (tokens < interval && begun.has(choice) && !joined.finished) held.set(choice, joined)
+      else {
+        held.delete(choice)
+        begun.add(choice)
+        due.push(joined)
+      }
+    }
+    if (due.length > 0) yield due
+  }
+}
+
+function joinedTo(earlier: ChoiceDelta | undefined, delta: ChoiceDelta): ChoiceDelta {
+  if (earlier === undefined) return delta
+  return {
+    ...delta,
+    turnParts: [...earlier.turnParts, ...delta.turnParts],
+    tokens: [...earlier.tokens, ...delta.tokens],
+    logprobs: [...earlier.logprobs, ...delta.logprobs],
+    thought: earlier.thought + delta.thought,
+    hidden: earlier.hidden + delta.hidden,
+  }
+}

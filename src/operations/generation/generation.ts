@@ -34,6 +34,7 @@ export interface Generation {
   head: { created: number; model: string; system_fingerprint: string }
   /** The tokens of each prompt. */
   prompts: readonly number[][]
+  promptTexts?: Answering['promptTexts']
   /** Number of answers to each prompt. */
   choices: number
   /** In groups, as they come from the model. Must be read exactly once, to the end. */
@@ -78,6 +79,7 @@ export async function generate(
       system_fingerprint: fingerprintOf(served),
     },
     prompts: answering.prompts,
+    ...(answering.promptTexts && { promptTexts: answering.promptTexts }),
     choices: request.choices,
     deltas: observed(answering, createDeltas({ createParser: answering.createParser, ...shown }), {
       arrived,

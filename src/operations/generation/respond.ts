@@ -1,5 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { JsonText } from '../../domain/json/text.ts'
+import { headerOf } from '../../http/answer-headers/header-list.ts'
+import { addIgnored } from '../../http/answer-headers/ignored-fields.ts'
 import { openAiRefusalContracts } from '../../http/contracts.ts'
 import { disconnectSignal, hasLeft } from '../../http/disconnect.ts'
 import { asRefusal } from '../../http/errors.ts'
@@ -10,6 +12,7 @@ import type { CompletionKind } from '../../storage/answers/completions.ts'
 import type { WriteAnswer } from '../recording/answer.ts'
 import { matchesHeader } from '../recording/named-calls.ts'
 import { recordingTarget } from '../recording/target-headers.ts'
+import { grouped } from './deltas.ts'
 import type { GenerationContext } from './generation.ts'
 import type { GenerationRecord } from './observed.ts'
 import type { GenerationParts } from './parts.ts'
@@ -64,6 +67,8 @@ interface GenerationBody {
   stream?: boolean | null | undefined
   request_id?: string | null | undefined
   store?: boolean | null | undefined
+  session_id?: string | null | undefined
+  stream_interval?: number | null | undefined
   metadata?: unknown
 }
 
@@ -80,10 +85,11 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   const disconnect = disconnectSignal(reply)
   const id = answerIdOf(request, body.request_id)
   const isStream = body.stream === true
+  const target = recordingTarget(caller, request.headers)
   const recording = await services.recorder.open(
     {
       caller,
-      target: recordingTarget(caller, request.headers),
+      target: { ...target, thread: target.thread ?? body.session_id ?? null },
       kind,
       store: body.store,
       isAskedForBySilence,
@@ -116,6 +122,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
     throw error
   }
   const [begun] = await Promise.all([begin(services, body, asking), proof]).catch(refusedBy)
+  const inChunks = (deltas: Begun['deltas']) => grouped(deltas, body.stream_interval ?? 1)
   // What the answer is written with is created while the answer is awaited.
   const answer = createAnswer(begun, isStream)
   await begun.underWay?.catch(refusedBy)
@@ -127,13 +134,13 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
       'names in schemas that are not keywords',
     )
   }
-  if (begun.ignored.length > 0) reply.header('x-heddle-ignored-fields', headerOf(begun.ignored))
+  if (begun.ignored.length > 0) addIgnored(reply, begun.ignored)
   if (begun.skipped?.length) reply.header('x-heddle-skipped-tools', headerOf(begun.skipped))
   if (recording === undefined) {
     if (!isStream) return wholeOf(begun, answer)
     await sendEvents(
       reply,
-      chunksOf(begun, async () => {}),
+      chunksOf({ ...begun, deltas: inChunks(begun.deltas) }, async () => {}),
       signal,
       form,
     )
@@ -147,7 +154,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
     ...(keep && { keep: (call) => keep(begun, call) }),
   })
   if (!isStream) return recorded.whole()
-  const chunks = chunksOf({ ...begun, deltas: recorded.deltas() }, recorded.complete)
+  const chunks = chunksOf({ ...begun, deltas: inChunks(recorded.deltas()) }, recorded.complete)
   await sendEvents(reply, chunks, signal, form).finally(recorded.left)
   return reply
 }
@@ -160,22 +167,4 @@ async function wholeOf({ deltas }: Answering, answer: PartialAnswer): Promise<ob
   return answer.end()
 }
 
-const maxHeaderLength = 2_048
 const maxLogged = 16
-
-/**
- * As many entries as fit, and the number of those left out. Percent-encoded: names and paths may have any characters,
- * even lone surrogates.
- */
-export function headerOf(entries: readonly string[]): string {
-  let header = ''
-  for (const [index, entry] of entries.entries()) {
-    const text = encodeURIComponent(entry.slice(0, maxHeaderLength).toWellFormed())
-    if (header.length + text.length + 20 > maxHeaderLength) {
-      const rest = `and ${entries.length - index} more`
-      return header === '' ? rest : `${header}, ${rest}`
-    }
-    header += header === '' ? text : `, ${text}`
-  }
-  return header
-}

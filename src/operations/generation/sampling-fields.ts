@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { explained, int64, jsonObject, plainText } from '../../domain/fields.ts'
 import { biasGiven } from './given-values.ts'
-import { documented, flag, integer, number } from './scalars.ts'
+import { documented, integer, number, switchField } from './scalars.ts'
 
 /** The fields that say how tokens are drawn and where an answer ends. Chat and text completions share them. */
 
@@ -14,16 +14,7 @@ export const maxChoices = 128
 /** Most candidates for each token whose log-probabilities may be asked for. */
 export const maxLogprobs = 20
 
-const tokenIds = (most: number) => z.array(integer(0, maxTokenCount)).max(most)
-
-/** vLLM's limit. */
-const maxNamedTokens = 128
-
-/** In chat and text completions. */
-export const logprobTokenIds = documented(
-  tokenIds(maxNamedTokens).min(1).nullish(),
-  'Returns, in `top_logprobs`, these tokens and the drawn one at each position, in place of the most likely ones; most likely first. Needs `logprobs`.',
-)
+export const tokenIds = (most: number) => z.array(integer(0, maxTokenCount)).max(most)
 
 const stopText = z.string().min(1).max(4_096)
 
@@ -85,10 +76,9 @@ export const samplingFields = {
     'Texts that never appear in the answer, whichever tokens they consist of, also inside a longer word (`small` bans `smaller`), case-sensitive. At most 65536 characters in all.',
     { initial: [] },
   ),
-  use_beam_search: documented(
-    flag().optional(),
+  use_beam_search: switchField(
+    false,
     'Searches for the most likely answers with `n` beams at once, at most HEDDLE_PARALLEL. Penalties, top_*, seed, stop texts and logit_bias have no effect. Not allowed with a constraint or `repetition_detection`.',
-    { initial: false },
   ),
   length_penalty: documented(
     number().optional(),
@@ -118,41 +108,37 @@ export const samplingFields = {
     tokenIds(4_096).nullish(),
     'The answer ends at the first of these tokens. `stop_reason` names it.',
   ),
-  ignore_eos: documented(flag().optional(), 'If true, the end token of the model does not end the answer.', {
-    initial: false,
-  }),
-  include_stop_str_in_output: documented(
-    flag().optional(),
+  ignore_eos: switchField(false, 'If true, the end token of the model does not end the answer.'),
+  include_stop_str_in_output: switchField(
+    false,
     'Keeps the stop text, or the text of the stop token, in the answer.',
-    { initial: false },
   ),
   repetition_detection: documented(
     z
       .object(
-        explained(
-          {
-            max_pattern_size: integer(0, maxTokenCount).optional(),
-            min_pattern_size: integer(0, maxTokenCount).optional(),
-            min_count: integer(0, maxTokenCount).optional(),
-          },
-          {
-            max_pattern_size: 'The most tokens of the pattern; 0 turns the detection off.',
-            min_pattern_size: 'The fewest tokens of the pattern; 0 counts as 1.',
-            min_count: 'How often the pattern repeats in a row, at least 2.',
-          },
-        ),
+        explained({
+          max_pattern_size: [
+            integer(0, maxTokenCount).optional(),
+            'The most tokens of the pattern; 0 turns the detection off.',
+          ],
+          min_pattern_size: [
+            integer(0, maxTokenCount).optional(),
+            'The fewest tokens of the pattern; 0 counts as 1.',
+          ],
+          min_count: [
+            integer(0, maxTokenCount).optional(),
+            'How often the pattern repeats in a row, at least 2.',
+          ],
+        }),
       )
       .nullish(),
     'Ends the answer, with `finish_reason` `repetition`, when its last tokens are `min_count` (from 2) times a pattern of `min_pattern_size` to `max_pattern_size` (0: off) tokens.',
   ),
 
-  skip_special_tokens: documented(flag().optional(), 'Removes the text of special tokens from the answer.', {
-    initial: true,
-  }),
-  spaces_between_special_tokens: documented(
-    flag().optional(),
+  skip_special_tokens: switchField(true, 'Removes the text of special tokens from the answer.'),
+  spaces_between_special_tokens: switchField(
+    true,
     'Adds spaces between special tokens when their text is shown.',
-    { initial: true },
   ),
   truncate_prompt_tokens: documented(
     number(
@@ -171,8 +157,17 @@ export const samplingFields = {
     { initial: 'left' },
   ),
   cache_salt: documented(
-    plainText(256).min(1).nullish(),
+    plainText(1_024).min(1).nullish(),
     'Among users who share cached prompts (HEDDLE_PROMPT_SHARING), only requests with the same salt, or all without one, share.',
+  ),
+  session_id: documented(
+    plainText(512).min(1).nullish(),
+    'The thread of the call, unless the header `x-heddle-thread` names one.',
+  ),
+  stream_interval: documented(
+    integer(1, maxTokenCount).nullish(),
+    'The fewest tokens of a chunk, but for the first and the last of a choice.',
+    { initial: 1 },
   ),
   priority: documented(
     integer(-(2 ** 31), 2 ** 31 - 1).optional(),

@@ -39,13 +39,10 @@ export const optIn = () => flag().nullish().meta({ default: false })
 export const streamOptions = () =>
   z
     .object(
-      explained(
-        { include_usage: optIn(), continuous_usage_stats: optIn() },
-        {
-          include_usage: 'Adds a last chunk with the usage and no choices.',
-          continuous_usage_stats: 'Adds the usage so far to each chunk.',
-        },
-      ),
+      explained({
+        include_usage: [optIn(), 'Adds a last chunk with the usage and no choices.'],
+        continuous_usage_stats: [optIn(), 'Adds the usage so far to each chunk.'],
+      }),
     )
     .nullish()
 
@@ -62,3 +59,7 @@ export const documented = <Schema extends z.ZodType>(
     ...(initial !== undefined && { default: initial }),
     ...(effect !== 'honoured' && { 'x-effect': effect }),
   })
+
+/** A flag that may be left out. */
+export const switchField = (initial: boolean, description: string) =>
+  documented(flag().optional(), description, { initial })

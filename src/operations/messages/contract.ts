@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { answer, jsonValue } from '../../domain/fields.ts'
-import { refused as refusedField } from '../generation/refused-fields.ts'
+import { answerFields } from '../generation/answer-fields.ts'
 import { maxTokenCount, samplingFields } from '../generation/sampling-fields.ts'
-import { documented, flag, integer, optIn } from '../generation/scalars.ts'
+import { documented, flag, integer } from '../generation/scalars.ts'
+import { unused, unusedAnthropicFields } from '../generation/unused-fields.ts'
 import { sharedFields } from './fields.ts'
 
-const none = { effect: 'none' } as const
 const refused = { effect: 'refused' } as const
 
 export const MessagesBody = z.object({
@@ -14,7 +14,7 @@ export const MessagesBody = z.object({
     integer(1, maxTokenCount),
     'The maximum number of tokens of the answer, thoughts included. It is lowered to what the context leaves; the answer then ends with `model_context_window_exceeded`.',
   ),
-  stream: documented(optIn(), 'Sends the answer as server-sent events.'),
+  stream: answerFields.stream,
   stop_sequences: documented(
     z.array(z.string().min(1).max(4_096)).max(1_024).nullish(),
     'The answer ends before the first of these texts; `stop_sequence` names it.',
@@ -27,26 +27,12 @@ export const MessagesBody = z.object({
     flag().nullish(),
     'Whether the answer is recorded as a call (docs/recording.md): `false` turns it off, `true` requests it under HEDDLE_RECORD=asked. Anthropic has no such field.',
   ),
-  metadata: documented(
-    z.object({ user_id: z.string().max(1_024).nullish() }).nullish(),
+  metadata: unused(
+    z.object({ user_id: z.string().max(1_024).nullish() }),
     'The caller is identified by its key.',
-    none,
   ),
-  service_tier: documented(z.string().max(64).nullish(), 'There is only one tier.', none),
-  speed: documented(z.string().max(64).nullish(), 'There is only one speed.', none),
-  inference_geo: documented(z.string().max(64).nullish(), 'The model runs here.', none),
-  context_management: documented(
-    jsonValue().nullish(),
-    'Nothing is removed from a conversation; `applied_edits` of the answer is empty.',
-    none,
-  ),
+  ...unusedAnthropicFields,
   container: documented(jsonValue().nullish(), 'The server runs no code.', refused),
-  mcp_servers: documented(
-    jsonValue().nullish(),
-    'Anything but an empty list: tools are called by clients.',
-    refused,
-  ),
-  compaction: refusedField('send a conversation that fits, or ask for a summary of it'),
   thread: documented(
     jsonValue().nullish(),
     'Conversations are not kept between requests: each request contains all of it. The code is `thread_unsupported_request`, on which the tool runner of the SDK continues without threads.',
@@ -55,7 +41,7 @@ export const MessagesBody = z.object({
 })
 export type MessagesBody = z.output<typeof MessagesBody>
 
-export const CountTokensBody = z.object(sharedFields)
+export const CountTokensBody = z.object({ ...sharedFields, ...unusedAnthropicFields })
 export type CountTokensBody = z.output<typeof CountTokensBody>
 
 export const CountTokensAnswer = answer('The number of input tokens of a request with these fields.', {

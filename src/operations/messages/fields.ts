@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { jsonObject, longList, plainText } from '../../domain/fields.ts'
+import { jsonObject, jsonValue, longList, plainText } from '../../domain/fields.ts'
+import { refused } from '../generation/refused-fields.ts'
 import { maxTokenCount } from '../generation/sampling-fields.ts'
 import { documented, integer, optIn } from '../generation/scalars.ts'
 
@@ -109,6 +110,10 @@ export const sharedFields = {
     '`format`: the answer is JSON that fits this schema. `effort`: a variable for templates that know it.',
   ),
   output_format: documented(OutputFormat.nullish(), 'The older name of `output_config.format`.'),
+  mcp_servers: documented(jsonValue().nullish(), 'Anything but an empty list: tools are called by clients.', {
+    effect: 'refused',
+  }),
+  compaction: refused('send a conversation that fits, or ask for a summary of it'),
   cache_control: documented(cacheControl, 'The beginnings of prompts are cached without it.', {
     effect: 'none',
   }),

@@ -1,6 +1,5 @@
 import { anthropicRefusalContracts, type Routes } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
-import { logUnknownFields } from '../../http/validation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { recordedBody, respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
@@ -49,7 +48,6 @@ const answered: Routes<GenerationParts> = async (app, services) => {
   app.post('/v1/messages', {
     config: { spendsTokens: true, keepsBody: recordedBody },
     schema,
-    preValidation: logUnknownFields(MessagesBody),
     handler: (request, reply) => respond(services, request, reply, messages),
   })
 }

@@ -1,5 +1,4 @@
 import type { Routes } from '../../http/contracts.ts'
-import { logUnknownFields } from '../../http/validation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { recordedBody } from '../generation/respond.ts'
 import { family } from '../parts.ts'
@@ -41,7 +40,6 @@ const rank: Routes<GenerationParts> = async (app, services) => {
       {
         config: { spendsTokens: true, keepsBody: recordedBody },
         schema,
-        preValidation: logUnknownFields(RerankBody),
       },
       (request, reply) => respondPooled(services, request, reply, ranking),
     )

@@ -234,6 +234,7 @@ function conversationOf(
       chat_template: body.chat_template,
       chat_template_kwargs: body.chat_template_kwargs,
       reasoning_effort: body.reasoning?.effort,
+      verbosity: body.text?.verbosity,
       tools,
       add_generation_prompt: true,
       continue_final_message: false,

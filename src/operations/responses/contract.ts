@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import { jsonObject, jsonValue, plainText } from '../../domain/fields.ts'
+import { answerFields } from '../generation/answer-fields.ts'
 import { constraintFields } from '../generation/constraint-fields.ts'
-import { conversationFields } from '../generation/conversation-fields.ts'
+import { conversationFields, thinkingBudget } from '../generation/conversation-fields.ts'
 import { moderation } from '../generation/refused-fields.ts'
 import { maxLogprobs, samplingFields } from '../generation/sampling-fields.ts'
 import { documented, flag, integer, optIn } from '../generation/scalars.ts'
+import { unused, unusedOpenAiFields } from '../generation/unused-fields.ts'
 import { InputItem, maxItems } from './items-contract.ts'
 
-const none = { effect: 'none' } as const
 const refused = { effect: 'refused' } as const
 
 /** OpenAI's ids are a third as long. */
@@ -89,8 +90,8 @@ const inputFields = {
     initial: true,
   }),
   text: documented(
-    z.object({ format: TextFormat.nullish(), verbosity: z.string().max(64).nullish() }).nullish(),
-    '`format` is the form of the answer: `text`, `json_object` or `json_schema`, enforced whether `strict` or not. `verbosity` has no effect.',
+    z.object({ format: TextFormat.nullish(), verbosity: conversationFields.verbosity }).nullish(),
+    '`format` is the form of the answer: `text`, `json_object` or `json_schema`, enforced whether `strict` or not. `verbosity` is that of chat completions.',
   ),
   reasoning: documented(
     z
@@ -112,7 +113,11 @@ const inputFields = {
   chat_template_kwargs: conversationFields.chat_template_kwargs,
 }
 
-export const InputTokensBody = z.object({ input: documented(input.nullish(), aboutInput), ...inputFields })
+export const InputTokensBody = z.object({
+  input: documented(input.nullish(), aboutInput),
+  ...inputFields,
+  personality: unused(z.string().max(64), 'Models here have no presets of style.'),
+})
 export type InputTokensBody = z.output<typeof InputTokensBody>
 
 /** Leaves out the fields that make no sense for a single drawn answer. */
@@ -152,22 +157,15 @@ export const ResponsesBody = z.object({
     'If false, thoughts are left out. They still count as usage.',
     { initial: true },
   ),
-  thinking_token_budget: documented(
-    integer(0).nullish(),
-    'The most tokens of a thought, which then ends. Needs a template with thoughts.',
-  ),
-  return_tokens_as_token_ids: documented(optIn(), 'Writes tokens in log-probabilities as `token_id:<id>`.'),
+  thinking_token_budget: thinkingBudget,
+  return_tokens_as_token_ids: answerFields.return_tokens_as_token_ids,
   request_id: documented(
     plainText(200).min(1).nullish(),
     'The `id` of the answer is `resp_` followed by this value. If absent, the id is random.',
   ),
 
-  stream: documented(optIn(), 'Sends the answer as server-sent events.'),
-  stream_options: documented(
-    z.object({ include_obfuscation: optIn() }).nullish(),
-    'There is nothing to obfuscate.',
-    none,
-  ),
+  stream: answerFields.stream,
+  stream_options: unused(z.object({ include_obfuscation: optIn() }), 'There is nothing to obfuscate.'),
   metadata: documented(
     jsonObject().nullish(),
     'Up to 16 strings of up to 512 characters, under names of up to 64. They are returned in the answer.',
@@ -178,29 +176,11 @@ export const ResponsesBody = z.object({
   }),
   prompt: documented(jsonValue().nullish(), 'OpenAI’s stored prompts are not available.', refused),
   moderation,
-  max_tool_calls: documented(
-    integer(1).nullish(),
-    'Limits tools that run on the server; there are none.',
-    none,
-  ),
-  user: documented(
-    z.string().max(1_024).nullish(),
-    'The caller is identified by its key. It is returned in the answer.',
-    none,
-  ),
-  safety_identifier: documented(z.string().max(1_024).nullish(), 'It is returned in the answer.', none),
-  prompt_cache_key: documented(
-    z.string().max(1_024).nullish(),
-    'Prompts are cached without it. It is returned in the answer.',
-    none,
-  ),
-  prompt_cache_retention: documented(
-    z.string().max(64).nullish(),
-    'Prompts stay in the cache as long as there is room.',
-    none,
-  ),
-  service_tier: documented(z.string().max(64).nullish(), 'There is only one tier.', none),
-  context_management: documented(jsonValue().nullish(), 'Conversations are not compacted.', none),
-  vllm_xargs: documented(jsonObject().nullish(), 'For extensions; there are none.', none),
+  max_tool_calls: unused(integer(1), 'Limits tools that run on the server; there are none.'),
+  ...unusedOpenAiFields,
+  image: unused(jsonValue(), 'Pictures are passed on as they are.'),
+  access_programs: unused(jsonValue(), 'There are none.'),
+  context_management: unused(jsonValue(), 'Conversations are not compacted.'),
+  vllm_xargs: unused(jsonObject(), 'For extensions; there are none.'),
 })
 export type ResponsesBody = z.output<typeof ResponsesBody>

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../../domain/refusals.ts'
+import { headerOf } from '../../http/answer-headers/header-list.ts'
 import { openAiRefusalContracts, type Routes, wholeOrEvents } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { type EventForm, openAiEvents, sendEvents } from '../../http/streams/sse.ts'
-import { logUnknownFields } from '../../http/validation.ts'
-import { generationRefusals, headerOf, recordedBody, respond, type Writers } from '../generation/respond.ts'
+import { generationRefusals, recordedBody, respond, type Writers } from '../generation/respond.ts'
 import type { Operation } from '../parts.ts'
 import {
   Deleted,
@@ -79,7 +79,7 @@ const create: RoutePlugin = async (app, services) => {
     {
       config: { spendsTokens: true, keepsBody: recordedBody },
       schema,
-      preValidation: [withoutStoredPrompt, logUnknownFields(ResponsesBody)],
+      preValidation: withoutStoredPrompt,
     },
     (request, reply) => {
       const { skipped } = toolsGiven(request.body)
@@ -193,14 +193,10 @@ const inputTokens: RoutePlugin = async (app, services) => {
       ...openAiRefusalContracts('response_item_not_found', 'previous_response_not_found', 'query_too_slow'),
     },
   }
-  app.post(
-    '/v1/responses/input_tokens',
-    { schema, preValidation: logUnknownFields(InputTokensBody) },
-    async ({ body, caller }, reply) => ({
-      object: 'response.input_tokens',
-      input_tokens: await countInputTokens(services, body, { caller, signal: disconnectSignal(reply) }),
-    }),
-  )
+  app.post('/v1/responses/input_tokens', { schema }, async ({ body, caller }, reply) => ({
+    object: 'response.input_tokens',
+    input_tokens: await countInputTokens(services, body, { caller, signal: disconnectSignal(reply) }),
+  }))
 }
 
 export const responseRoutes: Operation = async (app, services) => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { pino } from 'pino'
 import type { Constraint } from '../../../packages/chat-format/index.ts'
 import type { ConstraintOptions } from '../../../packages/constraints/index.ts'
 import type { Generation } from '../../../src/inference/backend.ts'
@@ -264,16 +263,5 @@ test('seeds keep every digit', async () => {
   assert.deepEqual(
     backend.asked.map(({ sampling }) => sampling.seed),
     seeds.map(([, seed]) => seed),
-  )
-})
-
-test('unknown fields are named in the log at debug', async (t) => {
-  const lines: { fields?: string[] }[] = []
-  const logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-  const { post } = await openApp(t, { backend: scriptedBackend(), logger })
-  await post(chatUrl, asking({ mirostat: {}, temperature: 1, best: 1 }))
-  assert.deepEqual(
-    lines.flatMap(({ fields }) => (fields ? [fields] : [])),
-    [['mirostat', 'best']],
   )
 })

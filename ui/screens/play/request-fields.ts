@@ -63,6 +63,18 @@ export const requestFields: readonly RequestField[] = [
   "effect": "honoured"
  },
  {
+  "name": "verbosity",
+  "kind": "choice",
+  "range": "\"low\", \"medium\", \"high\"",
+  "says": "A variable for templates that know it.",
+  "choices": [
+   "low",
+   "medium",
+   "high"
+  ],
+  "effect": "honoured"
+ },
+ {
   "name": "tools",
   "kind": "json",
   "range": "list of objects of at most 512 entries",
@@ -307,8 +319,23 @@ export const requestFields: readonly RequestField[] = [
  {
   "name": "cache_salt",
   "kind": "text",
-  "range": "string of at most 256 characters",
+  "range": "string of at most 1024 characters",
   "says": "Among users who share cached prompts (HEDDLE_PROMPT_SHARING), only requests with the same salt, or all without one, share.",
+  "effect": "honoured"
+ },
+ {
+  "name": "session_id",
+  "kind": "text",
+  "range": "string of at most 512 characters",
+  "says": "The thread of the call, unless the header `x-heddle-thread` names one.",
+  "effect": "honoured"
+ },
+ {
+  "name": "stream_interval",
+  "kind": "number",
+  "range": "integer from 1",
+  "says": "The fewest tokens of a chunk, but for the first and the last of a choice.",
+  "initial": "1",
   "effect": "honoured"
  },
  {
@@ -340,6 +367,14 @@ export const requestFields: readonly RequestField[] = [
   "range": "integer from 0 to 20",
   "says": "The number of most likely tokens at each position, most likely first. Needs `logprobs`. Without a stream, `n` × `max_tokens` × (`top_logprobs` + 1) is at most 1000000.",
   "initial": "0",
+  "effect": "honoured"
+ },
+ {
+  "name": "return_prompt_text",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "Returns the rendered template as `prompt_text` (in the first chunk of a stream).",
+  "initial": "false",
   "effect": "honoured"
  },
  {
@@ -391,7 +426,21 @@ export const requestFields: readonly RequestField[] = [
   "name": "request_id",
   "kind": "text",
   "range": "string of at most 256 characters",
-  "says": "The `id` of the answer is `chatcmpl-` and this value, else the header X-Request-Id of the request, else a random one. The header of the answer repeats that of the request, never this field.",
+  "says": "The `id` of the answer ends in this value, else in the header X-Request-Id of the request, else in a random one. The header of the answer repeats that of the request, never this field.",
+  "effect": "honoured"
+ },
+ {
+  "name": "store",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "Whether the answer becomes a call: `false` turns that off; `true` requests it under HEDDLE_RECORD=asked, and is a 400 where nothing is recorded.",
+  "effect": "honoured"
+ },
+ {
+  "name": "metadata",
+  "kind": "json",
+  "range": "object",
+  "says": "Up to 16 strings of up to 512 characters, under names of up to 64. Stored in `attributes.heddle.metadata` of the call.",
   "effect": "honoured"
  },
  {
@@ -532,24 +581,38 @@ export const requestFields: readonly RequestField[] = [
   "effect": "none"
  },
  {
-  "name": "store",
-  "kind": "boolean",
-  "range": "boolean",
-  "says": "Whether the answer becomes a call: `false` turns that off; `true` requests it under HEDDLE_RECORD=asked, and is a 400 where nothing is recorded.",
-  "effect": "honoured"
- },
- {
-  "name": "metadata",
-  "kind": "json",
-  "range": "object",
-  "says": "Up to 16 strings of up to 512 characters, under names of up to 64. Stored in `attributes.heddle.metadata` of the call.",
-  "effect": "honoured"
+  "name": "safety_identifier",
+  "kind": "text",
+  "range": "string of at most 1024 characters",
+  "says": "As `user`.",
+  "effect": "none"
  },
  {
   "name": "service_tier",
   "kind": "text",
   "range": "string of at most 64 characters",
   "says": "There is only one tier.",
+  "effect": "none"
+ },
+ {
+  "name": "prompt_cache_key",
+  "kind": "text",
+  "range": "string of at most 1024 characters",
+  "says": "Prompts are cached without it; `cache_salt` separates them.",
+  "effect": "none"
+ },
+ {
+  "name": "prompt_cache_options",
+  "kind": "json",
+  "range": "object",
+  "says": "As `prompt_cache_key`.",
+  "effect": "none"
+ },
+ {
+  "name": "prompt_cache_retention",
+  "kind": "text",
+  "range": "string of at most 64 characters",
+  "says": "Prompts stay in the cache as long as there is room.",
   "effect": "none"
  },
  {
@@ -560,11 +623,56 @@ export const requestFields: readonly RequestField[] = [
   "effect": "none"
  },
  {
+  "name": "ec_transfer_params",
+  "kind": "json",
+  "range": "object",
+  "says": "The same for images.",
+  "effect": "none"
+ },
+ {
   "name": "mm_processor_kwargs",
   "kind": "json",
   "range": "object",
   "says": "For models that accept images.",
   "effect": "none"
+ },
+ {
+  "name": "media_io_kwargs",
+  "kind": "json",
+  "range": "object",
+  "says": "The same.",
+  "effect": "none"
+ },
+ {
+  "name": "return_mm_kwargs",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "The same.",
+  "initial": "false",
+  "effect": "none"
+ },
+ {
+  "name": "return_token_offsets",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "vLLM has it for prompts that are only rendered.",
+  "initial": "false",
+  "effect": "none"
+ },
+ {
+  "name": "routed_experts_prompt_start",
+  "kind": "number",
+  "range": "integer from 0",
+  "says": "No answer tells which experts computed it.",
+  "effect": "none"
+ },
+ {
+  "name": "watermarking",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "Only `false`: answers have no watermark.",
+  "initial": "false",
+  "effect": "partly"
  },
  {
   "name": "engine_xargs",

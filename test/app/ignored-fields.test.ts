@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { openApp } from '../support/app.ts'
+import { project } from '../support/calls.ts'
+import { asking, chatUrl } from '../support/chat.ts'
+import { scriptedBackend } from '../support/scripted-backend.ts'
+
+const header = 'x-heddle-ignored-fields'
+const { post, get } = await openApp({ after }, { backend: scriptedBackend() })
+const strict = await openApp(
+  { after },
+  { backend: scriptedBackend(), settings: { HEDDLE_UNKNOWN_FIELDS: 'refuse' } },
+)
+
+const start = { project_id: project, op_name: 'x', started_at: '2026-01-01T00:00:00Z', attributes: {} }
+const long = 'x'.repeat(100_000)
+
+for (const [what, url, body, named] of [
+  ['a known field', chatUrl, asking({ temperature: 1 }), undefined],
+  ['a typing error', chatUrl, asking({ temprature: 1 }), 'temprature'],
+  ['a stream', chatUrl, asking({ temprature: 1, stream: true }), 'temprature'],
+  ['several', chatUrl, asking({ mirostat: {}, temperature: 1, best: null }), 'mirostat, best'],
+  [
+    'inner fields',
+    chatUrl,
+    asking({
+      messages: [{ role: 'user', content: 'Hi', nmae: 'x' }],
+      stream_options: { usage: 1 },
+      stream: true,
+    }),
+    'messages.0.nmae, stream_options.usage',
+  ],
+  ['odd characters', chatUrl, asking({ 'a b,\r\n\0é\ud800': 1 }), 'a%20b%2C%0D%0A%00%C3%A9%EF%BF%BD'],
+  ['a special name', chatUrl, asking(JSON.parse('{"__proto__": 1}')), '__proto__'],
+  ['a refused request', chatUrl, { mesages: [] }, 'mesages'],
+  [
+    'a body that a thread reads',
+    chatUrl,
+    asking({ temprature: 1, user: 'me', prompt: long }),
+    'temprature, prompt',
+  ],
+  ['a large body that is refused', chatUrl, { mesages: [long] }, 'mesages'],
+  ['a message of Anthropic', '/v1/messages', { messages: [], max_token: 1 }, 'max_token'],
+  ['a query', `/call/start?project=x`, { start: { ...start, inputs: { any: 1 } } }, undefined],
+  ['a call', '/call/start', { start: { ...start, inputs: { any: 1 }, ended: 1 } }, 'start.ended'],
+] as const) {
+  test(`${what}: fields that the operation does not have are named in a header`, async () => {
+    const { headers } = await post(url, body)
+    assert.equal(headers[header], named)
+  })
+}
+
+test('a parameter of a query that the operation does not have is named', async () => {
+  const { headers } = await get('/v1/responses/resp_x?starting_after=1&straem=true')
+  assert.equal(headers[header], 'straem')
+})
+
+test('the header is bounded, however many fields there are and however long their names', async () => {
+  const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`field${index}`, 1]))
+  const { headers } = await post(chatUrl, asking(many))
+  const names = Array.from({ length: 20 }, (_, index) => `field${index}`)
+  assert.equal(headers[header], [...names, 'and more'].join(', '))
+  const answer = await post(chatUrl, asking({ [`${long}`]: 1, ['é'.repeat(5_000)]: 1 }))
+  assert.equal(answer.status, 200)
+  assert.ok((answer.headers[header] as string).length <= 2_048)
+})
+
+test('with HEDDLE_UNKNOWN_FIELDS=refuse they are refused by name, with the name that was probably meant', async () => {
+  const error = async (url: string, body: unknown) => (await strict.post(url, body)).json.error
+  assert.partialDeepStrictEqual(await error(chatUrl, asking({ temprature: 1 })), {
+    message: 'The body does not fit the schema: temprature: unknown field, perhaps temperature.',
+    param: 'temprature',
+    code: 'invalid_request',
+  })
+  const inner = asking({ messages: [{ role: 'user', content: 'Hi', nmae: 'x' }], stream: true })
+  assert.equal((await error(chatUrl, inner)).param, 'messages.0.nmae')
+  assert.equal((await error(chatUrl, asking({ prompt: long }))).param, 'prompt')
+  const query = await strict.get('/v1/responses/resp_x?straem=true')
+  assert.deepEqual([query.status, query.json.error.param], [400, 'query.straem'])
+  const call = await strict.post('/call/start', { start: { ...start, inputs: {}, ended: 1 } })
+  assert.deepEqual([call.status, call.json.detail[0].loc], [422, ['body', 'start', 'ended']])
+  for (const [url, body] of [
+    [chatUrl, asking({ temperature: 1 })],
+    ['/call/start', { start: { ...start, inputs: { any: 1 } } }],
+    ['/otel/v1/traces', { resourceSpans: [], later: 1 }],
+  ] as const) {
+    assert.equal((await strict.post(url, body)).status, 200, url)
+  }
+})
