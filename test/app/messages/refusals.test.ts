@@ -311,3 +311,12 @@ test('the tenant of a generation is the caller', async () => {
   await post(messagesUrl, askingMessage())
   assert.equal(backend.asked.at(-1)?.tenant, 'alice')
 })
+
+test('a token count with MCP servers is refused, because their tools cannot be counted', async (t) => {
+  const { post } = await openApp(t, { backend: scriptedBackend() })
+  const body = { messages: [{ role: 'user', content: 'Hi' }] }
+  const refused = await post(countUrl, { ...body, mcp_servers: [{ type: 'url', url: 'http://x' }] })
+  assert.deepEqual([refused.status, refused.json.error.details.error_code], [400, 'invalid_value'])
+  assert.match(refused.json.error.message, /^mcp_servers: /)
+  assert.equal((await post(countUrl, { ...body, mcp_servers: [], speed: 'fast' })).status, 200)
+})

@@ -201,6 +201,29 @@ test('fields that the kind of upstream does not support are refused and named, a
   assert.equal(upstream.asked[0]?.body.user, 'somebody')
 })
 
+test('fields of OpenAI without an effect here are passed on to its API', async (t) => {
+  const { ask, upstream } = await open(t, streamWords('Hello'))
+  const fields = {
+    safety_identifier: 'somebody',
+    prompt_cache_key: 'mine',
+    prompt_cache_options: { mode: 'implicit' },
+    prompt_cache_retention: '24h',
+    verbosity: 'low',
+  }
+  assert.equal(
+    (await ask({ ...fields, watermarking: false, session_id: 'x', stream_interval: 2 })).status,
+    200,
+  )
+  const body = upstream.asked[0]?.body ?? {}
+  assert.partialDeepStrictEqual(body, fields)
+  assert.ok(!('watermarking' in body || 'session_id' in body || 'stream_interval' in body))
+  const refused = await ask({ return_prompt_text: true })
+  assert.deepEqual(
+    [refused.json.error.code, refused.json.error.param],
+    ['upstream_lacks', 'return_prompt_text'],
+  )
+})
+
 test('which end of a prompt is cut, and which candidates are listed, is passed on', async (t) => {
   for (const owner of ['heddle', 'vllm']) {
     const upstream = await startFakeUpstream(t, streamWords('Hello'), {

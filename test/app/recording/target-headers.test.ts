@@ -37,6 +37,11 @@ test('P12: a call goes to the project that its request names, or else to the def
   assert.equal((await callIn('acme/qa', named.id)).thread_id, 'a thread')
   const own = await ask()
   assert.equal((await callIn('acme/default', own.id)).thread_id, null)
+  const session_id = 'a session'
+  const inSession = await ask({}, { session_id })
+  assert.equal((await callIn('acme/default', inSession.id)).thread_id, session_id)
+  const both = await ask({ 'x-heddle-thread': 'a thread' }, { session_id })
+  assert.equal((await callIn('acme/default', both.id)).thread_id, 'a thread')
   const root = await ask({}, {}, keys.root)
   assert.equal((await callIn('main/default', root.id, keys.root)).svc_user_id, 'root')
   const utf8 = Buffer.from('acme/été').toString('latin1')
