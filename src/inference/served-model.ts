@@ -17,7 +17,7 @@ export interface ObtainParts {
   saying?: string
 }
 
-export interface ServedModelParts extends Omit<ObtainParts, 'prepare' | 'saying'> {
+interface ServedModelParts extends Omit<ObtainParts, 'prepare' | 'saying'> {
   /** Starts the engine that runs a prepared model. */
   startEngine(plan: ModelPlan): Backend
 }

@@ -6,7 +6,7 @@ import { startStoringColumns } from '../../src/operations/evaluations/behind-the
 import type { Database } from '../../src/storage/database.ts'
 import { checkEvaluation } from '../../src/storage/evaluations/check.ts'
 import { findUnstored, headerName } from '../../src/storage/evaluations/columns/gather.ts'
-import { storeColumns } from '../../src/storage/evaluations/columns/stored-columns.ts'
+import { storeColumns } from '../../src/storage/evaluations/columns/store-columns.ts'
 import { readRowSets } from '../../src/storage/evaluations/row-sets.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
 import { openApp, type TestApp } from '../support/app.ts'

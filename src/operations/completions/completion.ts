@@ -175,7 +175,7 @@ async function* withoutAnswers(deltas: AsyncIterable<Delta[]>): AsyncGenerator<D
   for await (const group of deltas) {
     yield group.map((delta) => {
       if (delta.kind === 'prompt') return delta
-      const shown = { ...delta, parts: [], tokens: [], logprobs: [] }
+      const shown = { ...delta, turnParts: [], tokens: [], logprobs: [] }
       return delta.finished ? { ...shown, finished: { reason: 'length', stop: null } } : shown
     })
   }

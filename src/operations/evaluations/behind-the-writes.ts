@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import { findUnstored } from '../../storage/evaluations/columns/gather.ts'
-import { storeColumns } from '../../storage/evaluations/columns/stored-columns.ts'
+import { storeColumns } from '../../storage/evaluations/columns/store-columns.ts'
 import { readPending } from '../../storage/evaluations/pending.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 

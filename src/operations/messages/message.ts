@@ -1,13 +1,28 @@
+import type { Caller } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
 import { wrong } from '../generation/checks.ts'
 import { type Generation, type GenerationContext, generate } from '../generation/generation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { requestOf } from '../generation/request.ts'
-import type { MessagesBody } from './contract.ts'
+import type { CountTokensBody, MessagesBody } from './contract.ts'
 import { conversationOf } from './conversation.ts'
 import { budgetOf } from './thinking.ts'
 import { callsOf, toolsOf } from './tools.ts'
+
+/** The prompt tokens that a request with this conversation would have. */
+export async function countTokens(
+  { models }: GenerationParts,
+  caller: Caller,
+  body: CountTokensBody,
+  signal: AbortSignal,
+): Promise<{ input_tokens: number }> {
+  refuseServices(body)
+  const { model, served } = models.find(body.model, caller)
+  const conversation = conversationOf(body, toolsOf(body).tools, served)
+  const tokens = await model.tokenize({ conversation, addSpecial: false }, caller.name, signal)
+  return { input_tokens: tokens.length }
+}
 
 /** A message that is running or queued. */
 export interface AskedMessage extends Generation {
@@ -70,7 +85,7 @@ export async function beginMessage(
 }
 
 /** Refuses what only Anthropic's servers can do. */
-export function refuseServices({ container, mcp_servers, thread }: Partial<MessagesBody>): void {
+function refuseServices({ container, mcp_servers, thread }: Partial<MessagesBody>): void {
   // If the field were ignored, a continued thread would be answered without its earlier messages.
   if (thread != null) throw refuse('thread_unsupported_request', { field: 'thread', given: 'a thread' })
   if (container != null) throw wrong('container', 'a container', 'nothing: this server runs no code')

@@ -5,9 +5,8 @@ import { recordedBody, respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
 import { createAnswer } from './answer.ts'
 import { CountTokensAnswer, CountTokensBody, MessageAnswer, MessageEvent, MessagesBody } from './contract.ts'
-import { countTokens } from './count-tokens.ts'
 import { eventsOf, messageEvents } from './events.ts'
-import { type AskedMessage, beginMessage } from './message.ts'
+import { type AskedMessage, beginMessage, countTokens } from './message.ts'
 
 const tags = ['messages']
 

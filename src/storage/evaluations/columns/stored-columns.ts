@@ -1,33 +1,6 @@
-import type { Database } from '../../database.ts'
 import { sql } from '../../sql/sql.ts'
-import { type Command, onlyRow, type Reader } from '../../transaction.ts'
-import { gatherColumns, headerName, type StoredHeader, type VersionedEvaluation } from './gather.ts'
-
-/** Stores the columns of an evaluation, unless its trials change meanwhile. Returns whether they were stored. */
-export async function storeColumns(
-  db: Database,
-  of: VersionedEvaluation,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const gathered = await gatherColumns(db, of.project_id, of.evaluation_id, signal)
-  if (gathered === undefined) return false
-  const sums = await onlyRow<{ latency: number | null; tokens: number | string | null }>(
-    db,
-    sql`SELECT avg(latency) AS latency, sum(tokens) AS tokens FROM eval_trials AS trial
-        WHERE project_id = ${of.project_id} AND evaluation_id = ${of.evaluation_id} AND ${db.dialect.trialsCancellable}`,
-    signal,
-  )
-  const header: StoredHeader = {
-    ...gathered.header,
-    latency: sums.latency,
-    tokens: sums.tokens === null ? null : Number(sums.tokens),
-  }
-  for (const [name, bytes] of gathered.columns) {
-    signal.throwIfAborted()
-    if (!(await db.write('keepColumn', { ...of, name, bytes }))) return false
-  }
-  return db.write('finishColumns', { ...of, header: JSON.stringify(header) })
-}
+import type { Command, Reader } from '../../transaction.ts'
+import { headerName, type VersionedEvaluation } from './gather.ts'
 
 /** Stores one column. Returns false if the evaluation has changed since the column was made. */
 export const keepColumn: Command<VersionedEvaluation & { name: string; bytes: Uint8Array }, boolean> = async (

@@ -1,5 +1,7 @@
 import { type Caller, hasAccess, requireAccess } from '../../domain/callers.ts'
+import { projectOf, projectPath } from '../../domain/fields.ts'
 import { formatTime, now } from '../../domain/time.ts'
+import { sendJsonList } from '../../http/streams/streamed-answers.ts'
 import type { Database } from '../../storage/database.ts'
 import {
   countEvaluations,
@@ -10,6 +12,8 @@ import {
 } from '../../storage/evaluations/evaluation-list.ts'
 import { derivePending, deriveThenOpen } from '../../storage/evaluations/results.ts'
 import { family, operation } from '../parts.ts'
+import { queryResults } from './results.ts'
+import { ResultsAnswer, ResultsBody } from './results-contract.ts'
 import { viewScores } from './score-views.ts'
 import { refsOf } from './summary.ts'
 import { viewOf } from './view.ts'
@@ -22,6 +26,22 @@ import {
   ScoresAnswer,
   ScoresBody,
 } from './views-contract.ts'
+
+export const evaluationResultRoutes = family(
+  operation('POST', '/v2/:entity/:project/eval_results/query', {
+    summary: 'Compare evaluations by rows, trials, scores and summaries',
+    tags: ['evaluations'],
+    params: projectPath,
+    body: ResultsBody,
+    answer: ResultsAnswer,
+    refusals: ['invalid_value', 'not_available', 'too_many_ids', 'query_too_slow'],
+    rule: async ({ db, signal }, { caller, body, params }, reply) => {
+      const project = projectOf(params)
+      const { rows, others } = await queryResults(db, caller, project, body, signal)
+      return sendJsonList(reply, 'rows', rows, others)
+    },
+  }),
+)
 
 /** The evaluations of a project and their number of trials. */
 async function viewEvaluations(
