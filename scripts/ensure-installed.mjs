@@ -139,6 +139,24 @@ async function alone(work) {
   work()
 }
 
+// The install script of the node package fetches Node without a checksum. One that is not what the tests ran on is
+// removed before anything runs on it. A system that is not in the list is not checked.
+function checkNode() {
+  const folder = join(modules, 'node')
+  const program = join(folder, 'bin', windows ? 'node.exe' : 'node')
+  if (!existsSync(program)) return
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const sums = JSON.parse(readFileSync(join(root, 'scripts', 'node-checksums.json'), 'utf8'))
+  const expected = sums[version]?.[`${process.platform}-${process.arch}`]
+  const found = createHash('sha256').update(readFileSync(program)).digest('hex')
+  if (expected === undefined || found === expected) return
+  rmSync(program)
+  console.error(
+    `heddle: the Node ${version} that was fetched has the SHA-256 ${found}, expected ${expected}. It was removed.`,
+  )
+  process.exit(1)
+}
+
 function install(folder) {
   const reason = reasonToInstall(folder)
   if (reason) {
@@ -157,5 +175,6 @@ const folders = [root, ...others]
 if (folders.some((folder) => reasonToInstall(folder) || packagesToRepair(folder).length > 0)) {
   await alone(() => {
     for (const folder of folders) install(folder)
+    checkNode()
   })
 }

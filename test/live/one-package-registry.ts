@@ -24,8 +24,7 @@ export async function startRegistry(
     }
     const integrity = `sha512-${createHash('sha512').update(tarball).digest('base64')}`
     const dist = { tarball: `${address}${file}`, integrity }
-    // A registry reports whether a package has a lock file; npm does not look for one otherwise.
-    const version = { ...manifest, _hasShrinkwrap: true, dist }
+    const version = { ...manifest, dist }
     response.setHeader('content-type', 'application/json')
     return response.end(
       JSON.stringify({

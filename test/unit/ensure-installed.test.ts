@@ -27,10 +27,12 @@ function openProject(t: TestContext, ...lines: string[]) {
   })
   for (const folder of ['scripts', 'bin']) mkdirSync(join(root, folder))
   const script = join(root, 'scripts', 'ensure-installed.mjs')
-  copyFileSync(new URL('../../scripts/ensure-installed.mjs', import.meta.url), script)
+  for (const name of ['ensure-installed.mjs', 'node-checksums.json'])
+    copyFileSync(new URL(`../../scripts/${name}`, import.meta.url), join(root, 'scripts', name))
   writeFileSync(join(root, 'bin', 'npm'), ['#!/bin/sh', 'echo "npm $*"', ...lines, ''].join('\n'))
   chmodSync(join(root, 'bin', 'npm'), 0o755)
   return {
+    root,
     claim,
     async install(...args: string[]) {
       const path = `${join(root, 'bin')}${delimiter}${process.env.PATH}`
@@ -94,4 +96,25 @@ test('a registry that answers a ping with an error is asked for the packages', a
   const { code, said } = await install()
   assert.equal(code, 0, said)
   assert.match(said, /^npm ci --include=dev --loglevel=error$/m)
+})
+
+test('a fetched Node with another checksum is removed before it runs', async (t) => {
+  const sums = { '1.2.3': { [`${process.platform}-${process.arch}`]: '0'.repeat(64) } }
+  const { root, install } = openProject(t)
+  writeFileSync(join(root, 'scripts', 'node-checksums.json'), JSON.stringify(sums))
+  const program = join(root, 'node_modules', 'node', 'bin', 'node')
+  mkdirSync(join(root, 'node_modules', 'node', 'bin'), { recursive: true })
+  writeFileSync(join(root, 'node_modules', 'node', 'package.json'), '{ "version": "1.2.3" }')
+  writeFileSync(program, 'another')
+  const { code, said } = await install()
+  assert.equal(code, 1)
+  assert.match(
+    said,
+    /^heddle: the Node 1\.2\.3 that was fetched has the SHA-256 [0-9a-f]{64}, expected 0{64}\./m,
+  )
+  assert.ok(!existsSync(program))
+
+  writeFileSync(join(root, 'scripts', 'node-checksums.json'), '{}')
+  writeFileSync(program, 'another')
+  assert.equal((await install()).code, 0)
 })
