@@ -175,9 +175,7 @@ function offered({
   return { name, parameters: parameters?.value, strict: strict ?? false, field }
 }
 
-function allowsOneCall({ calls }: AnswerFormat): boolean {
-  return !('own' in calls) && calls.gap === undefined
-}
+const allowsOneCall = ({ calls }: AnswerFormat) => !('own' in calls) && calls.gap === undefined
 
 const nineOf = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 

@@ -14,12 +14,10 @@ const [from, ...bounds] = process.argv.slice(2)
 const [limitMs = 0, maxTextLength = 0, maxListLength = 0] = bounds.map(Number)
 const { createRendering } = await loadRendering()
 
-/** The model's own, and those that clients send repeatedly. */
-const maxCompiled = 64
-/** Of all of them together. */
+/** Of all templates that stay compiled: the model's own, and those that clients send repeatedly. */
 const maxCharacters = 2 * 1024 * 1024
 const compiled = createTenantCache<CompiledTemplate>({
-  max: maxCompiled,
+  max: 64,
   maxSize: maxCharacters,
   // The longest alone is cached too: examining a template renders it many times.
   sizeOf: (_, template) => Math.min(template.length, maxCharacters),
