@@ -100,6 +100,8 @@ const takesAnyObject = new Set([
     'kv_transfer_params',
   ],
   ...['chat_template_kwargs', 'mm_processor_kwargs', 'engine_xargs', 'vllm_xargs', 'stream_options'],
+  ...['prompt_cache_options', 'ec_transfer_params', 'media_io_kwargs', 'image', 'access_programs'],
+  ...['diagnostics', 'billing_policy', 'fallbacks', 'fallback_credit_token'],
   ...['repetition_detection', 'cache_control', 'context_management', 'output_config'],
 ])
 

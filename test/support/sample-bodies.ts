@@ -345,7 +345,7 @@ const ranking = () => ({
 })
 
 const inputTokens = () => ({
-  ...{ input: 'Hi', personality: 'friendly' },
+  input: 'Hi',
   instructions: 'Be kind.',
   model: 'scripted',
   previous_response_id: null,
@@ -810,7 +810,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v2/rerank': ranking,
   '/rerank': ranking,
   '/v1/responses': response,
-  '/v1/responses/input_tokens': inputTokens,
+  '/v1/responses/input_tokens': () => ({ ...inputTokens(), personality: 'friendly' }),
   '/v1/messages': message,
   '/v1/messages/count_tokens': counted,
   '/tokenize': tokenize,

@@ -31,10 +31,7 @@ interface SecondTool {
 }
 
 /** What has to be read at the start of an answer until it can only be a call in one of these spellings. */
-function alternativePaths(
-  spellings: readonly AlternativeSpelling[],
-  tools: readonly SecondTool[],
-): Path[] {
+function alternativePaths(spellings: readonly AlternativeSpelling[], tools: readonly SecondTool[]): Path[] {
   return spellings.flatMap(({ opens, certain, mids, close }) => {
     // Shared by all spellings: each name of each tool is a path of its own.
     const names = path()
