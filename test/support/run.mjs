@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 
-const sharing = ['unit', 'packages', 'app']
+const sharing = ['unit', 'packages']
 const filesOfProcess = 12
 
 const { values, positionals } = parseArgs({
@@ -27,7 +27,7 @@ const options = [
   '--test-reporter-destination=stdout',
 ]
 const entries = join(tree, 'node_modules/.cache/tests', String(process.pid))
-const rings = positionals.length > 0 ? positionals : [...sharing, 'attack', 'clients', 'live', 'ui']
+const rings = positionals.length > 0 ? positionals : [...sharing, 'app', 'attack', 'clients', 'live', 'ui']
 
 /** The files of a ring that are long, or those that are not. */
 function filesOf(ring) {
@@ -59,6 +59,7 @@ function processesOf(ring) {
 mkdirSync(entries, { recursive: true })
 try {
   const processes = rings.flatMap(processesOf)
+  if (processes.length === 0) throw new Error(`${rings.join(', ')}: no such ring of tests`)
   const { status } = spawnSync(process.execPath, [...options, ...processes], { cwd: tree, stdio: 'inherit' })
   process.exitCode = status ?? 1
 } finally {
