@@ -43,7 +43,7 @@ import { embeddingRoutes } from './operations/embeddings/routes.ts'
 import { engineRoutes } from './operations/engine/routes.ts'
 import { evaluationRunRoutes } from './operations/evaluation-runs/routes.ts'
 import { startDeriving, startStoringColumns } from './operations/evaluations/behind-the-writes.ts'
-import { evaluationResultRoutes, evaluationViewRoutes } from './operations/evaluations/routes.ts'
+import { evaluationRoutes } from './operations/evaluations/routes.ts'
 import { createEventHub } from './operations/events/hub.ts'
 import { eventRoutes } from './operations/events/routes.ts'
 import { exportRoutes } from './operations/exporting/routes.ts'
@@ -103,7 +103,7 @@ type SchemaCompilers = NonNullable<NonNullable<FastifyServerOptions['schemaContr
 const ofCalls = [callRoutes, exportRoutes, otelRoutes, priceRoutes, feedbackRoutes, eventRoutes]
 const ofQueues = [queueRoutes, queueRuleRoutes]
 const ofObjects = [objectRoutes, tableRoutes, fileRoutes, definitionRoutes]
-const ofEvaluations = [evaluationResultRoutes, evaluationViewRoutes, evaluationRunRoutes, monitorRoutes]
+const ofEvaluations = [evaluationRoutes, evaluationRunRoutes, monitorRoutes]
 const ofText = [chatRoutes, completionRoutes, responseRoutes, messageRoutes]
 const ofModels = [modelRoutes, ...ofText, embeddingRoutes, rerankRoutes, tokenRoutes, engineRoutes]
 const ofPeople = [usageRoutes, meRoutes, projectRoutes, peopleRoutes]

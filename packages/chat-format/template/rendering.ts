@@ -26,15 +26,11 @@ type Unrendered =
 
 export type CompiledTemplate = ReturnType<typeof compile>
 
-/** Templates that stay compiled, by their texts. */
-interface CompiledTemplates {
-  memo(template: string, compile: () => CompiledTemplate): CompiledTemplate
-}
-
-function rememberingOne(): CompiledTemplates {
+/** Templates that stay compiled, by their texts: here only the last. */
+function rememberingOne() {
   let last: { template: string; compiled: CompiledTemplate } | undefined
   return {
-    memo(template, compile) {
+    memo(template: string, compile: () => CompiledTemplate): CompiledTemplate {
       if (last?.template !== template) last = { template, compiled: compile() }
       return last.compiled
     },

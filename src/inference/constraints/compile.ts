@@ -11,7 +11,7 @@ import {
   sizeOfGrammar,
   WhitespaceError,
 } from '../../../packages/constraints/index.ts'
-import { passOnRefusal, type RefusalCode, type RefusalValues, refuse } from '../../domain/refusals.ts'
+import { passOnRefusal, type RefusalCode, type RefusalValues } from '../../domain/refusals.ts'
 import { answeredTenant, createTenantCache } from '../../threads/tenant-cache.ts'
 import type { Compiled } from './constraint.ts'
 
@@ -38,32 +38,31 @@ export function createConstraintCompiler(): ConstraintCompiler {
     sizeOf: (outcome, source) => 2 * source.length + ('code' in outcome ? 0 : outcome.bytes),
   })
 
-  function outcomeOf(constraint: Constraint, options: ConstraintOptions): Outcome {
-    try {
-      const { rules, widened, notes } = grammars.of(constraint, options)
-      const grammar = packGrammar(rules)
-      return { grammar, bytes: sizeOfGrammar(grammar), widened: [...widened], notes: [...notes] }
-    } catch (error) {
-      return refusalOf(error)
-    }
+  function compiled(constraint: Constraint, options: ConstraintOptions): Compiled {
+    const { rules, widened, notes } = grammars.of(constraint, options)
+    const grammar = packGrammar(rules)
+    return { grammar, bytes: sizeOfGrammar(grammar), widened: [...widened], notes: [...notes] }
   }
 
   return {
     compile(constraint, options, field) {
-      checkDepthOf(constraint, field)
-      const outcome = cache.memo(JSON.stringify([constraint, options]), () => outcomeOf(constraint, options))
+      const outcome = outcomeOf(() => {
+        // What is too deep cannot be written as the key of the cache.
+        checkDepth(constraint)
+        const key = JSON.stringify([constraint, options])
+        return cache.memo(key, () => outcomeOf(() => compiled(constraint, options)))
+      })
       if ('code' in outcome) throw passOnRefusal({ code: outcome.code, values: { field, ...outcome.values } })
       return outcome
     },
   }
 }
 
-function checkDepthOf(constraint: Constraint, field: string): void {
+function outcomeOf(work: () => Outcome): Outcome {
   try {
-    checkDepth(constraint)
+    return work()
   } catch (error) {
-    if (!(error instanceof ConstraintError)) throw error
-    throw refuse('constraint_too_large', { field, why: error.message })
+    return refusalOf(error)
   }
 }
 

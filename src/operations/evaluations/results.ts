@@ -10,6 +10,7 @@ import { hasRow, rawRowsOf } from './raw-rows.ts'
 import type { ResultsBody, Summary } from './results-contract.ts'
 import { summaries } from './summary.ts'
 import { viewOf } from './view.ts'
+import type { RankAnswer, RankBody } from './views-contract.ts'
 
 const maxWarnings = 1000
 
@@ -154,4 +155,18 @@ async function haveCommonRow(results: Results, evaluations: readonly string[]): 
   const { rowSums } = results
   if (rowSums.size < evaluations.length) return false
   return new Set(rowSums.values()).size === 1 || results.hasCommonRow()
+}
+
+/** The position of a row in an order of rows, and its neighbours. */
+export async function rankRow(
+  db: Database,
+  caller: Caller,
+  body: RankBody,
+  signal: AbortSignal,
+): Promise<RankAnswer> {
+  const { project_id: project, row_digest: row } = body
+  requireAccess(caller, project)
+  const view = viewOf(project, body, (other) => hasAccess(caller, other))
+  const { rankOf } = await deriveThenOpen(db, view, signal)
+  return rankOf(row, body.neighbours ?? 1)
 }
