@@ -202,14 +202,18 @@ export async function* grouped(groups: AsyncIterable<Delta[]>, interval: number)
   }
 }
 
+/** Appends in place: a copy for each delta would cost the square of what is held. */
 function joinedTo(earlier: ChoiceDelta | undefined, delta: ChoiceDelta): ChoiceDelta {
-  if (earlier === undefined) return delta
+  const { turnParts = [], tokens = [], logprobs = [], thought = 0, hidden = 0 } = earlier ?? {}
+  for (const turnPart of delta.turnParts) turnParts.push(turnPart)
+  for (const token of delta.tokens) tokens.push(token)
+  for (const logprob of delta.logprobs) logprobs.push(logprob)
   return {
     ...delta,
-    turnParts: [...earlier.turnParts, ...delta.turnParts],
-    tokens: [...earlier.tokens, ...delta.tokens],
-    logprobs: [...earlier.logprobs, ...delta.logprobs],
-    thought: earlier.thought + delta.thought,
-    hidden: earlier.hidden + delta.hidden,
+    turnParts,
+    tokens,
+    logprobs,
+    thought: thought + delta.thought,
+    hidden: hidden + delta.hidden,
   }
 }

@@ -6,7 +6,7 @@ import { createAnswerReader } from '../../../packages/chat-format/index.ts'
 import type { GenerationEvent } from '../../../src/inference/backend.ts'
 import { createRunEvents } from '../../../src/inference/embedded/events/run-events.ts'
 import type { AnswerEvent } from '../../../src/inference/model.ts'
-import { contentOf, createDeltas, type Delta } from '../../../src/operations/generation/deltas.ts'
+import { contentOf, createDeltas, type Delta, grouped } from '../../../src/operations/generation/deltas.ts'
 import { createFold } from '../../../src/operations/generation/fold.ts'
 import { limitCandidates } from '../../../src/operations/generation/logprobs.ts'
 import { createTally } from '../../../src/operations/generation/usage.ts'
@@ -182,4 +182,25 @@ test('the tokens of a thought are counted exactly, however many arrive at once',
     [2],
   )
   assert.deepEqual(sums(await collected(groups as AnswerEvent[][], reading)), expected)
+})
+
+test('held deltas lose nothing, the first and the last are not held, and what was read stays as it was', async () => {
+  const letters = Array.from('abcdefgh', (text, token) => said(token % 2, text, [token]))
+  const deltas = await collected([...letters.map((event) => [event]), [ended(0), ended(1)]])
+  const before = structuredClone(deltas)
+  async function* oneByOne() {
+    for (const delta of deltas) yield [delta]
+  }
+  for (const [interval, contents] of [
+    [1, ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', '', '']],
+    [2, ['a', 'b', 'ce', 'df', 'g', 'h']],
+    [1e9, ['a', 'b', 'ceg', 'dfh']],
+  ] as const) {
+    const joined = (await Array.fromAsync(grouped(oneByOne(), interval))).flat()
+    const shown = joined.map((delta) => (delta.kind === 'choice' ? contentOf(delta.turnParts) : ''))
+    assert.deepEqual(shown, contents, String(interval))
+    const tokens = joined.flatMap((delta) => (delta.kind === 'choice' ? delta.tokens : []))
+    assert.deepEqual(tokens.toSorted(), [0, 1, 2, 3, 4, 5, 6, 7])
+    assert.deepEqual(deltas, before)
+  }
 })
