@@ -104,10 +104,11 @@ test('complete answers survive a full disk, and answers resume when there is spa
     }
   }
   for (let stream = false; await ask(stream); stream = !stream) assert.ok(kept.length < 200)
-  const before = kept.length
-  assert.ok(before > 0)
+  assert.ok(kept.length > 0)
   await allThere()
-  assert.equal(await ask(true), false, 'no answer is reported as complete that could not be stored')
+  // SQLite may find room for one more where it writes its log from the beginning again.
+  for (let asked = 0; asked < 5; asked++) await ask(asked % 2 === 0)
+  await allThere()
   disk.lift(server.process.pid as number)
   await until('answers are kept again', () => ask(true))
   await allThere()

@@ -21,9 +21,12 @@ export async function openAppWithRoutes(
   t: { after(close: () => Promise<void>): void },
   { settings, ...parts }: Parameters<typeof openApp>[1] = {},
 ): Promise<TestApp & { routes: Route[] }> {
-  const routes: Route[] = []
+  // Other apps may be opened meanwhile.
+  const routesOf = new Map<unknown, Route[]>()
   const collect = (message: unknown) => {
     const { fastify } = message as { fastify: FastifyInstance }
+    const routes: Route[] = []
+    routesOf.set(fastify, routes)
     fastify.addHook('onRoute', ({ method, url, config, schema }) => {
       for (const one of [method].flat()) {
         routes.push({
@@ -40,7 +43,8 @@ export async function openAppWithRoutes(
   }
   subscribe('fastify.initialization', collect)
   try {
-    return { ...(await openApp(t, { ...parts, settings: { HEDDLE_DOCS: 'on', ...settings } })), routes }
+    const opened = await openApp(t, { ...parts, settings: { HEDDLE_DOCS: 'on', ...settings } })
+    return { ...opened, routes: routesOf.get(opened.app) ?? [] }
   } finally {
     unsubscribe('fastify.initialization', collect)
   }

@@ -13,6 +13,7 @@ interface ReplyChunk {
   usage?: unknown
   prompt_token_ids?: unknown
   prompt_logprobs?: unknown
+  prompt_text?: unknown
 }
 
 interface ReplyChoice {
@@ -52,6 +53,8 @@ export interface AnswerReader {
   isComplete(): boolean
   usage(): ReportedUsage
   prompts: number[][]
+  /** The rendered template, from a server that is asked to return it. */
+  promptTexts: string[]
 }
 
 interface OpenChoice {
@@ -74,6 +77,7 @@ const charactersOfToken = 4
 
 export function createReader({ kind, inputs, choices, isNamed, promptLength }: ReaderOptions): AnswerReader {
   const prompts: number[][] = Array.from({ length: inputs }, () => [])
+  const promptTexts: string[] = []
   const open = Array.from({ length: inputs * choices }, (): OpenChoice => ({ calls: [], isFinished: false }))
   const begun = new Set<number>()
   let told: ReportedUsage | undefined
@@ -130,9 +134,11 @@ export function createReader({ kind, inputs, choices, isNamed, promptLength }: R
 
   return {
     prompts,
+    promptTexts,
     read(data) {
       const chunk = parsed(data)
       if (chunk.error != null) throw failureOf(chunk.error, kind)
+      if (typeof chunk.prompt_text === 'string') promptTexts[0] = chunk.prompt_text
       const events: AnswerEvent[] = []
       if (Array.isArray(chunk.choices)) {
         for (const choice of chunk.choices)

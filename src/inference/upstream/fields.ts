@@ -46,6 +46,7 @@ const somewhere: Record<string, (value: unknown, isText: boolean) => boolean> = 
   use_beam_search: isFalse,
   length_penalty: isOne,
   repetition_detection: (value) => !(value as { max_pattern_size?: number }).max_pattern_size,
+  return_prompt_text: isFalse,
   add_generation_prompt: isTrue,
   continue_final_message: isFalse,
   add_special_tokens: (value, isText) => value === isText,
@@ -59,7 +60,6 @@ const somewhere: Record<string, (value: unknown, isText: boolean) => boolean> = 
 const told: Record<string, (value: unknown) => boolean> = {
   prompt_logprobs: never,
   return_token_ids: isFalse,
-  return_prompt_text: isFalse,
   return_tokens_as_token_ids: isFalse,
 }
 

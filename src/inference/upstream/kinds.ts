@@ -41,6 +41,7 @@ const ofVllm = [
   'repetition_detection',
   'prompt_logprobs',
   'return_token_ids',
+  'return_prompt_text',
   'return_tokens_as_token_ids',
   'continuous_usage_stats',
   'add_generation_prompt',

@@ -127,7 +127,8 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
       const first = groups.next()
       const events = readOnce(first, groups, over, signal)
       const { ignored } = asked
-      const answering = { prompts: reader.prompts, events, usage: reader.usage, ignored }
+      const { prompts, promptTexts, usage } = reader
+      const answering = { prompts, promptTexts, events, usage, ignored }
       if (isNeededFirst(asked, request)) {
         await first
         return answering
