@@ -58,6 +58,7 @@ import { startJudging } from './operations/monitors/judging.ts'
 import { startRuns } from './operations/monitors/old-calls.ts'
 import { monitorRoutes } from './operations/monitors/routes.ts'
 import { objectRoutes } from './operations/objects/routes.ts'
+import { ollamaRoutes } from './operations/ollama/routes.ts'
 import { otelRoutes } from './operations/otel/routes.ts'
 import type { OperationParts } from './operations/parts.ts'
 import { peopleRoutes } from './operations/people/routes.ts'
@@ -105,7 +106,8 @@ const ofQueues = [queueRoutes, queueRuleRoutes]
 const ofObjects = [objectRoutes, tableRoutes, fileRoutes, definitionRoutes]
 const ofEvaluations = [evaluationRoutes, evaluationRunRoutes, monitorRoutes]
 const ofText = [chatRoutes, completionRoutes, responseRoutes, messageRoutes]
-const ofModels = [modelRoutes, ...ofText, embeddingRoutes, rerankRoutes, tokenRoutes, engineRoutes]
+const ofPooling = [embeddingRoutes, rerankRoutes]
+const ofModels = [modelRoutes, ...ofText, ...ofPooling, tokenRoutes, engineRoutes, ollamaRoutes]
 const ofPeople = [usageRoutes, meRoutes, projectRoutes, peopleRoutes]
 const ofPage = [viewRoutes, savedViewRoutes]
 

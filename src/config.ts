@@ -215,6 +215,17 @@ export const settings = {
     'Users that exist from the start, comma-separated: `name:key` is an admin with access to every entity, `name:key:entity+entity` has access to those entities only. A key has at least 20 characters.',
     'none',
   ),
+  ollama_user: setting(
+    z.string().regex(/^[\w.@-]{0,64}$/, 'expected the name of a user'),
+    '',
+    'The user of requests without a key on the routes of Ollama’s clients, which send none: /api/… and /v1/chat/completions. Never of a page in a browser (docs/ollama.md).',
+    'none: they need a key',
+  ),
+  ollama_from: setting(
+    z.enum(['loopback', 'anywhere'], 'expected loopback or anywhere'),
+    'loopback',
+    'Where requests of HEDDLE_OLLAMA_USER may come from: `loopback` is this machine, without a proxy, `anywhere` whoever reaches the port.',
+  ),
   cors_origins: setting(
     corsOrigins,
     '',

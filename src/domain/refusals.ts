@@ -483,6 +483,12 @@ export const refusals = {
       '{field}: the encrypted content could not be verified; accepted: what this server gave the same user.',
     help: 'It was changed, or is of another server or user. Leave the reasoning item out.',
   },
+  models_chosen: {
+    status: 403,
+    message:
+      '{what}: the operator of this server chooses its models (HEDDLE_MODEL, HEDDLE_MODELS). GET /api/tags lists them.',
+    help: 'Of the routes of Ollama that change models. Pulling a model that is served succeeds.',
+  },
   not_available: {
     status: 400,
     message: '{field}: {given} is not available in this version; accepted: {accepted}.',

@@ -27,8 +27,8 @@ const anthropicTypes: Record<number, string> = {
   504: 'timeout_error',
 }
 
-/** Whose clients read the answers of a route: those of OpenAI, of Anthropic, or of the record. */
-type Api = 'openai' | 'anthropic' | 'record'
+/** Whose clients read the answers of a route: those of OpenAI, of Anthropic, of Ollama, or of the record. */
+type Api = 'openai' | 'anthropic' | 'ollama' | 'record'
 
 /** Where clients of models ask whose base URL lacks `/v1`; they read only errors of their own form. */
 const withoutVersion =
@@ -36,6 +36,7 @@ const withoutVersion =
 
 export function apiOf(url: string): Api {
   if (/^\/(?:v2\/)?rerank(?:[?]|$)/.test(url)) return 'openai'
+  if (url.startsWith('/api/')) return 'ollama'
   if (withoutVersion.test(url)) return apiOf(`/v1${url}`)
   if (url.startsWith('/v1/v1/')) return apiOf(url.slice('/v1'.length))
   const [, below] = /^\/v1(?:\/([^/?]*)|[?]|$)/.exec(url) ?? ['', null]
@@ -58,6 +59,9 @@ export function anthropicError({ code, message, status: httpStatus }: Refusal, r
   const error = { type, message, details: { error_code: code } }
   return { type: 'error' as const, error, request_id: request.id }
 }
+
+/** In the form that Ollama's clients expect: they show the text of `error`. */
+export const ollamaError = ({ code, message }: Refusal) => ({ error: message, code })
 
 function typeOf(status: number, types: Record<number, string>): string {
   return types[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
@@ -84,6 +88,7 @@ export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusa
   if (refusal.code === 'method_not_allowed') reply.header('allow', String(refusal.values.allowed))
   if (wire === 'openai') return reply.send(JSON.stringify(openAiError(refusal)))
   if (wire === 'anthropic') return reply.send(JSON.stringify(anthropicError(refusal, request)))
+  if (wire === 'ollama') return reply.send(JSON.stringify(ollamaError(refusal)))
   const { message, code, detail } = refusal
   const { deleted_at } = refusal.values
   return reply.send(JSON.stringify({ reason: message, code, detail, deleted_at }))

@@ -114,6 +114,11 @@ export interface ServedModel {
   /** The names of its control tokens, which no text can contain; only the first if there are very many. */
   controlTokens: readonly string[]
   parameters: number
+  /** As its file says, such as `qwen3` and `Q4_K_M`; absent for a model elsewhere. */
+  architecture?: string
+  quantization?: string
+  /** The tokens around the text before and after a gap, and before what fills it; absent if it has none. */
+  infill?: InfillTokens
   bytes: number
   /** The length of its vectors; absent if it makes none, or if only its server knows. */
   dimensions?: number
@@ -125,6 +130,18 @@ export interface ServedModel {
   passesPictures?: boolean
   /** In the form that templates expect. */
   tokens: { bos: string; eos: string }
+}
+
+/** Ids of control tokens. */
+export interface InfillTokens {
+  prefix: number
+  suffix: number
+  middle: number
+  /** Between files, and after the name of a project. */
+  file?: number
+  project?: number
+  /** Tokens that end what fills the gap, besides the end token. */
+  ends: readonly number[]
 }
 
 export interface Generation {

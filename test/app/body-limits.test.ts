@@ -62,7 +62,9 @@ for (const [url, sampleOf] of Object.entries(sampleBodies)) {
         }
       : url.startsWith('/v1/') || url.endsWith('/rerank')
         ? { error: { message: reason, type: 'invalid_request_error', param: null, code } }
-        : { reason, code }
+        : url.startsWith('/api/')
+          ? { error: reason, code }
+          : { reason, code }
     assert.deepEqual([status, json], [413, refusal])
   })
 }

@@ -5,6 +5,7 @@ import {
   unusedOpenAiFields,
   unusedVllmFields,
 } from '../../src/operations/generation/unused-fields.ts'
+import * as ollama from '../../src/operations/ollama/contract.ts'
 import { refusedRerankFields } from '../../src/operations/rerank/contract.ts'
 import { ResponsesBody } from '../../src/operations/responses/contract.ts'
 import { keys, type Method } from './app.ts'
@@ -129,41 +130,20 @@ const chat = () => ({
   reasoning_effort: 'low',
   include_reasoning: true,
   thinking_token_budget: null,
-  frequency_penalty: 0.5,
-  presence_penalty: 0.5,
-  repetition_penalty: 1.5,
-  temperature: 0.5,
-  top_p: 0.5,
-  top_k: 5,
-  min_p: 0.5,
-  seed: 5,
-  n: 2,
+  ...{ frequency_penalty: 0.5, presence_penalty: 0.5, repetition_penalty: 1.5, temperature: 0.5 },
+  ...{ top_p: 0.5, top_k: 5, min_p: 0.5, seed: 5, n: 2, use_beam_search: false, length_penalty: 1.5 },
+  ...{ max_tokens: 5, max_completion_tokens: 6, min_tokens: 1, stop: ['end'], stop_token_ids: [7] },
   logit_bias: { '5': 1 },
   allowed_token_ids: [5, 6],
   bad_words: ['bad'],
-  use_beam_search: false,
-  length_penalty: 1.5,
-  max_tokens: 5,
-  max_completion_tokens: 6,
-  min_tokens: 1,
-  stop: ['end'],
-  stop_token_ids: [7],
-  ignore_eos: true,
-  include_stop_str_in_output: true,
+  ...{ ignore_eos: true, include_stop_str_in_output: true, skip_special_tokens: false },
+  ...{ spaces_between_special_tokens: false, truncate_prompt_tokens: 100, truncation_side: 'left' },
+  ...{ logprobs: true, top_logprobs: 1, logprob_token_ids: [7], prompt_logprobs: 0 },
+  ...{ return_token_ids: true, return_tokens_as_token_ids: true, parallel_tool_calls: true },
   repetition_detection: { max_pattern_size: 4, min_pattern_size: 0, min_count: 2 },
-  skip_special_tokens: false,
-  spaces_between_special_tokens: false,
-  truncate_prompt_tokens: 100,
-  truncation_side: 'left',
   cache_salt: 'salt',
   prediction: { type: 'content', content: 'Hello' },
   priority: 0,
-  logprobs: true,
-  top_logprobs: 1,
-  logprob_token_ids: [7],
-  prompt_logprobs: 0,
-  return_token_ids: true,
-  return_tokens_as_token_ids: true,
   stream: true,
   stream_options: { include_usage: true, continuous_usage_stats: true },
   request_id: 'mine',
@@ -174,7 +154,6 @@ const chat = () => ({
     },
   ],
   tool_choice: 'none',
-  parallel_tool_calls: true,
   functions: null,
   function_call: null,
   response_format: {
@@ -264,6 +243,13 @@ const ofMessages = {
   'tools.0.input_schema': noTools,
   tools: { tool_choice: null },
 }
+
+const ofOllama = ({ shape }: { shape: object }) => ({
+  ...nothing(shape),
+  options: nothing(ollama.Options.shape),
+  stream: false,
+})
+const ollamaCall = { id: 'a', type: 'function', function: { index: 0, name: 'look_up', arguments: {} } }
 
 const message = () => ({
   ...counted(),
@@ -809,6 +795,18 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v1/rerank': ranking,
   '/v2/rerank': ranking,
   '/rerank': ranking,
+  '/api/chat': () => ({
+    ...ofOllama(ollama.OllamaChatBody),
+    messages: [
+      { ...nothing(ollama.Message.shape), role: 'assistant', content: 'Hello', tool_calls: [ollamaCall] },
+    ],
+    tools: chat().tools,
+  }),
+  '/api/generate': () => ({ ...ofOllama(ollama.GenerateBody), prompt: 'Hello' }),
+  '/api/embed': () => ({ ...ofOllama(ollama.EmbedBody), input: 'Hello' }),
+  '/api/embeddings': () => ({ ...ofOllama(ollama.PromptEmbedBody), prompt: 'Hello' }),
+  '/api/show': () => nothing(ollama.ShowBody.shape),
+  '/api/pull': () => ({ ...nothing(ollama.PullBody.shape), name: 'scripted' }),
   '/v1/responses': response,
   '/v1/responses/input_tokens': () => ({ ...inputTokens(), personality: 'friendly' }),
   '/v1/messages': message,

@@ -2,33 +2,18 @@ import { wholeText } from '../../../packages/chat-format/index.ts'
 import type { JsonText } from '../../domain/json/text.ts'
 import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
 import type { CallsAsked } from '../../inference/model.ts'
-import { type AnswerOptions, answerOptions } from '../generation/answer-options.ts'
+import { answerOptions } from '../generation/answer-options.ts'
+import type { ChatCompletion } from '../generation/chat-answer.ts'
 import { checkNamedTokens, checkPriority, checkSampling, checkStream, wrong } from '../generation/checks.ts'
 import { constraintOf } from '../generation/constraint.ts'
 import { checkConversation, conversationFrom } from '../generation/conversation.ts'
-import { type Generation, type GenerationContext, generate } from '../generation/generation.ts'
+import { type GenerationContext, generate } from '../generation/generation.ts'
 import { candidatesAsked, checkCandidates } from '../generation/logprobs.ts'
 import { checkMetadata } from '../generation/metadata.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { requestOf, turnOf } from '../generation/request.ts'
 import type { ChatBody } from './contract.ts'
-import { type CallForm, callFormOf, callsOf, toolsOf } from './tools.ts'
-
-/** A chat completion that is running or queued. */
-export interface ChatCompletion extends Generation {
-  id: string
-  /** The role of the answer. */
-  role: string
-  /** The text that the answer begins with, because the request asked for an echo. */
-  echo: string
-  logprobs: boolean
-  /** The field that says which candidates each token has. */
-  candidatesField: string
-  callForm: CallForm
-  /** The request names the tool to call, for which OpenAI's finish reason is `stop`. */
-  isNamed: boolean
-  shown: AnswerOptions
-}
+import { callFormOf, callsOf, toolsOf } from './tools.ts'
 
 /** Checks everything that can be wrong, in the order of the checks, before the first byte of an answer. */
 export async function beginChat(

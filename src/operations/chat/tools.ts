@@ -1,11 +1,9 @@
 import type { CallsAsked } from '../../inference/model.ts'
 import { type CallFields, callsAsked } from '../generation/calls.ts'
+import type { CallForm } from '../generation/chat-answer.ts'
 import { wrong } from '../generation/checks.ts'
 import type { GenerationSettings } from '../generation/parts.ts'
 import type { ChatBody } from './contract.ts'
-
-/** How calls are shown: as `tool_calls`, or as the one `function_call` of OpenAI's first form. */
-export type CallForm = 'tools' | 'functions'
 
 /** The tools of a request, in either form. */
 export function toolsOf({ tools, functions }: ChatBody): ChatBody['tools'] {
