@@ -119,17 +119,9 @@ const chat = () => ({
       function_call: { name: 'look_up', arguments: '{"a":1}' },
     },
   ],
-  model: 'scripted',
-  add_generation_prompt: true,
-  continue_final_message: false,
-  echo: true,
-  add_special_tokens: true,
   chat_template: '{{ messages[0].content }}',
   chat_template_kwargs: { enable_thinking: false },
   documents: [{ title: 'a', text: 'b' }],
-  reasoning_effort: 'low',
-  include_reasoning: true,
-  thinking_token_budget: null,
   ...{ frequency_penalty: 0.5, presence_penalty: 0.5, repetition_penalty: 1.5, temperature: 0.5 },
   ...{ top_p: 0.5, top_k: 5, min_p: 0.5, seed: 5, n: 2, use_beam_search: false, length_penalty: 1.5 },
   ...{ max_tokens: 5, max_completion_tokens: 6, min_tokens: 1, stop: ['end'], stop_token_ids: [7] },
@@ -140,13 +132,18 @@ const chat = () => ({
   ...{ spaces_between_special_tokens: false, truncate_prompt_tokens: 100, truncation_side: 'left' },
   ...{ logprobs: true, top_logprobs: 1, logprob_token_ids: [7], prompt_logprobs: 0 },
   ...{ return_token_ids: true, return_tokens_as_token_ids: true, parallel_tool_calls: true },
+  ...{
+    model: 'scripted',
+    add_generation_prompt: true,
+    continue_final_message: false,
+    echo: true,
+    add_special_tokens: true,
+  },
+  ...{ reasoning_effort: 'low', include_reasoning: true, thinking_token_budget: null },
+  ...{ cache_salt: 'salt', priority: 0, stream: true, request_id: 'mine' },
   repetition_detection: { max_pattern_size: 4, min_pattern_size: 0, min_count: 2 },
-  cache_salt: 'salt',
   prediction: { type: 'content', content: 'Hello' },
-  priority: 0,
-  stream: true,
   stream_options: { include_usage: true, continuous_usage_stats: true },
-  request_id: 'mine',
   tools: [
     {
       type: 'function',
@@ -247,7 +244,7 @@ const ofMessages = {
 const ofOllama = ({ shape }: { shape: object }) => ({
   ...nothing(shape),
   options: nothing(ollama.Options.shape),
-  stream: false,
+  ...('stream' in shape && { stream: false }),
 })
 const ollamaCall = { id: 'a', type: 'function', function: { index: 0, name: 'look_up', arguments: {} } }
 

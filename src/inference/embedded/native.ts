@@ -6,6 +6,7 @@ import { typeNumbers, usualKvTypes } from '../models/kv-types.ts'
 import type { Truncation } from '../pooling.ts'
 import { type AddonContext, type AddonLora, type AddonModel, type Binding, bindingOf } from './binding.ts'
 import { openBuild } from './build.ts'
+import { infillOf } from './infill-tokens.ts'
 import { createLogitsReader } from './logits-reader.ts'
 import { openPoolingContext, type PoolingOptions } from './pooling/context.ts'
 import { inspectCheckpoints, saveState } from './prompt-cache/states.ts'
@@ -93,6 +94,7 @@ export async function loadModel(
     template: metadata.tokenizer.chat_template,
     tokens: { bos: nameOf(bos), eos: nameOf(eos) },
     controlTokens: names.slice(0, maxControlTokens),
+    infill: infillOf(metadata.tokenizer.ggml, (name) => addon.tokenize(name, true)),
     around,
     /** By name; each a list of one, or empty if the model has no such token. */
     ends: { bos: some(bos), eos: some(eos), sep: some(sep) },

@@ -1,5 +1,4 @@
 import { type FileHandle, open, stat } from 'node:fs/promises'
-import type { InfillTokens } from '../backend.ts'
 import { type FileBytes, fileBytes, GgufError } from './file-bytes.ts'
 import { numberIn, readName, readValues, textIn, type Value } from './gguf-values.ts'
 import { ModelError, reasonOf } from './model-error.ts'
@@ -131,24 +130,8 @@ function factsOf(values: ReadonlyMap<string, Value>) {
     vocabulary: typeof tokens === 'object' ? tokens.length : 0,
     tokenizer: textIn(values, 'tokenizer.ggml.model'),
     template: textIn(values, 'tokenizer.chat_template'),
-    infill: infillOf((name) => numberIn(values, `tokenizer.ggml.${name}_token_id`)),
     /** The number of files into which the model is split. */
     fileCount: numberIn(values, 'split.count') ?? 1,
-  }
-}
-
-/** The names of keys before August 2024 were without `fim_`. */
-function infillOf(token: (name: string) => number | undefined): InfillTokens | undefined {
-  const prefix = token('fim_pre') ?? token('prefix')
-  const suffix = token('fim_suf') ?? token('suffix')
-  const middle = token('fim_mid') ?? token('middle')
-  if (prefix === undefined || suffix === undefined || middle === undefined) return undefined
-  const [file, project] = [token('fim_sep'), token('fim_rep')]
-  const ends = [token('fim_pad'), file, project, token('eot')].filter((id) => id !== undefined)
-  return {
-    ...{ prefix, suffix, middle, ends },
-    ...(file !== undefined && { file }),
-    ...(project !== undefined && { project }),
   }
 }
 

@@ -44,7 +44,7 @@ export interface ModelPlan
   extends EngineOptions,
     Pick<ServedModel, 'names' | 'source' | 'device' | 'shorter'> {
   /** What the file says of the model. */
-  facts?: Pick<ServedModel, 'architecture' | 'quantization' | 'infill'>
+  facts?: Pick<ServedModel, 'architecture' | 'quantization'>
   /** Whether requests may set their priority. */
   priority: boolean
   adapterBytes: number
@@ -97,9 +97,9 @@ export async function prepareModel(
   const { flash_attention: flashAttention = 'auto', speculation = true } = settings
   const how = { ...sizes, gpu, gpuLayers, flashAttention, adapters, drafts: speculation }
   const promptDisk = task === 'answers' ? promptDiskOf(file, settings) : undefined
-  const { architecture, fileType, infill } = header
+  const { architecture, fileType } = header
   const quantization = quantizationOf(fileType)
-  const facts = { architecture, ...(quantization && { quantization }), ...(infill && { infill }) }
+  const facts = { architecture, ...(quantization && { quantization }) }
   const plan = { file, source, names, task, facts, ...how, device: where, queue, priority }
   return {
     header,

@@ -10,8 +10,14 @@ import { messagesOf } from './conversation.ts'
 import { type LineForm, lineForms, lineOf, linesOf, ollamaLines, wholeLine } from './lines.ts'
 import { findModel, nameOf } from './models.ts'
 import { maxTokensOf, samplingOf } from './options.ts'
-import { beginText, type OllamaText } from './raw.ts'
-import { beginChat, beginPrompt, messagesOfPrompt, type OllamaTurn } from './turns.ts'
+import {
+  beginChat,
+  beginPrompt,
+  beginText,
+  messagesOfPrompt,
+  type OllamaText,
+  type OllamaTurn,
+} from './turns.ts'
 
 type AnyBody = OllamaChatBody | GenerateBody
 

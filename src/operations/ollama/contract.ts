@@ -165,11 +165,7 @@ export const GenerateBody = z.object({
   system: documented(z.string().nullish(), 'The system message.'),
   images: images(),
   raw: documented(optIn(), 'Continues the prompt as it is, without the template of the model.'),
-  template: documented(
-    z.literal('', { error: 'is not supported here; use raw with the whole prompt' }).nullish(),
-    'Only empty: `raw` takes a whole prompt.',
-    { effect: 'refused' },
-  ),
+  template: refused('use raw with the whole prompt'),
   context: documented(
     z
       .array(integer(0, maxTokenCount))

@@ -4,6 +4,7 @@ import { refuse } from '../../domain/refusals.ts'
 import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
 import type { AnswerRequest } from '../../inference/model.ts'
 import type { FoundModel } from '../../inference/registry.ts'
+import type { Completion } from '../completions/completion.ts'
 import { answerOptions } from '../generation/answer-options.ts'
 import { callsAsked } from '../generation/calls.ts'
 import type { ChatCompletion } from '../generation/chat-answer.ts'
@@ -111,13 +112,13 @@ async function beginTurn(
   }
 }
 
-export const namedAs = ({ model }: AnyBody, found: FoundModel, { arrived }: GenerationContext): Named => ({
+const namedAs = ({ model }: AnyBody, found: FoundModel, { arrived }: GenerationContext): Named => ({
   askedName: nameOf(model, found),
   arrived,
 })
 
 /** The request to the model, but for the turn of a conversation. */
-export function answerRequest(
+function answerRequest(
   body: AnyBody,
   { caller }: GenerationContext,
   inputs: AnswerRequest['inputs'],
@@ -172,4 +173,39 @@ async function checkThoughts({ think }: AnyBody, { model, served }: FoundModel):
     why: 'does not support thinking',
     accepted: '"think": false, or none',
   })
+}
+
+/** A text that is continued without the template of the model. */
+export type OllamaText = Completion & Named
+
+export async function beginText(
+  services: GenerationParts,
+  body: GenerateBody,
+  asking: GenerationContext,
+): Promise<OllamaText> {
+  const how = body.raw ? 'raw' : 'suffix'
+  for (const field of ['system', 'images', 'think'] as const) {
+    if (!body[field] || (Array.isArray(body[field]) && body[field].length === 0)) continue
+    throw wrong(field, `given with \`${how}\``, 'only without it')
+  }
+  const found = findModel(services.models, body.model, asking.caller)
+  const { prompt, suffix } = body
+  const text = prompt ?? ''
+  const inputs = [{ text, addSpecial: true, ...(suffix && { suffix: { text: suffix, isCut: true } }) }]
+  const request = answerRequest(body, asking, inputs)
+  const names = { prompt: 'prompt', maxTokens: 'options.num_predict' }
+  const generation = await generate(services, found, request, asking, names)
+  const id = `cmpl-${asking.id}`
+  return {
+    ...generation,
+    ...namedAs(body, found, asking),
+    ignored: [...generation.ignored, ...ignoredOptions(body.options, found.served.context)],
+    id,
+    head: { id, object: 'text_completion', ...generation.head },
+    openings: [{ echo: '', firstToken: '' }],
+    logprobs: body.logprobs ? (body.top_logprobs ?? 0) : undefined,
+    candidatesField: 'top_logprobs',
+    echoLogprobs: false,
+    shown: { ...answerOptions({}), promptLogprobs: false },
+  }
 }

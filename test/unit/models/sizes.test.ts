@@ -34,7 +34,6 @@ const large: GgufHeader = {
   parameters: 7_000_000_000,
   weightBytes: 4 * gibi,
   layerBytes: 3.5 * gibi,
-  infill: undefined,
   fileCount: 1,
 }
 const tiny = {
