@@ -8,10 +8,11 @@ import { acceptJson } from './http/bodies.ts'
 import { limitPlainBodies } from './http/body-limits.ts'
 import { createBodyReader } from './http/body-reader.ts'
 import { authenticateCallers } from './http/callers.ts'
+import { nameDeployments, withoutAzure } from './http/clients/azure.ts'
 import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
 import { allowOrigins } from './http/cross-origin/origins.ts'
 import { followDisconnects } from './http/disconnect.ts'
-import { apiOf, asRefusal, handleErrors, logError, sendRefusal } from './http/errors.ts'
+import { asRefusal, handleErrors, logError, sendRefusal, wireOf } from './http/errors.ts'
 import { answerFaults, pathOfTarget, refuseOddRequests } from './http/faults.ts'
 import { answerHealth } from './http/health.ts'
 import { type Limits, limitUsers } from './http/limits.ts'
@@ -138,7 +139,7 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
       connectionsCheckingInterval: 1_000,
     },
     schemaController: { compilersFactory },
-    rewriteUrl: ({ url = '/' }) => pathOfTarget(url),
+    rewriteUrl: (request) => withoutAzure(request, pathOfTarget(request.url ?? '/')),
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 512 },
     // A request that arrives on a keep-alive connection while the server stops gets its answer, with Connection: close.
     return503OnClosing: false,
@@ -166,7 +167,7 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     // The header name that Anthropic's SDKs know.
-    if (apiOf(request.url) === 'anthropic') reply.header('request-id', request.id)
+    if (wireOf(request) === 'anthropic') reply.header('request-id', request.id)
     done()
   })
   refuseOddRequests(app)
@@ -182,6 +183,7 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
   const bodies = createBodyReader(bodyThread, bodyContracts)
   app.addHook('onClose', () => bodies.close())
   acceptJson(app, config.body_budget, bodies)
+  nameDeployments(app)
   nameUnknownFields(app, config.unknown_fields === 'refuse')
   const described = config.docs ? describeRoutes(app, version) : undefined
 

@@ -35,7 +35,7 @@ const withoutVersion =
   /^\/(?:(?:chat\/)?completions|embeddings|messages(?:\/count_tokens)?|(?:models|responses)(?:\/[^/?]+)?)\/?(?:[?]|$)/
 
 export function apiOf(url: string): Api {
-  if (/^\/(?:v2\/)?rerank(?:[?]|$)/.test(url)) return 'openai'
+  if (/^\/(?:(?:v2\/)?rerank|score|classify)(?:[?]|$)/.test(url)) return 'openai'
   if (url.startsWith('/api/')) return 'ollama'
   if (withoutVersion.test(url)) return apiOf(`/v1${url}`)
   if (url.startsWith('/v1/v1/')) return apiOf(url.slice('/v1'.length))
@@ -44,6 +44,12 @@ export function apiOf(url: string): Api {
   // Where OpenTelemetry exporters send their spans.
   if (below === 'traces') return 'record'
   return below === 'messages' ? 'anthropic' : 'openai'
+}
+
+/** The clients of Anthropic ask for models, files and the like where those of OpenAI do, and name a version. */
+export function wireOf({ url, headers }: FastifyRequest): Api {
+  const api = apiOf(url)
+  return api === 'openai' && headers['anthropic-version'] !== undefined ? 'anthropic' : api
 }
 
 /** In the form that OpenAI's SDKs expect. */
@@ -75,7 +81,7 @@ function modelStatus(code: RefusalCode, status: number): number {
 /** The one place that decides the form of a refusal: the one that the clients of its route expect. */
 export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
   readRestOf(request, reply)
-  const wire = apiOf(request.url)
+  const wire = wireOf(request)
   const status = wire === 'record' ? refusal.status : modelStatus(refusal.code, refusal.status)
   reply.code(status).type('application/json; charset=utf-8')
   if (status === 401) {

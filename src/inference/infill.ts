@@ -8,10 +8,11 @@ const suffixShare = 0.25
 /** The tokens with which this model fills gaps. */
 export function infillTokensOf({ infill, names }: ServedModel): InfillTokens {
   if (infill !== undefined) return infill
-  throw refuse('invalid_value', {
+  throw refuse('model_lacks', {
     field: 'suffix',
-    given: `a text, but the model ${JSON.stringify(names[0])} does not support insert: it has no tokens for it`,
-    accepted: 'null, or a model with tokens for a prefix, a suffix and a middle',
+    model: JSON.stringify(names[0]),
+    why: 'does not support insert, which `suffix` asks for: it has no tokens for it',
+    accepted: 'a model with tokens for a prefix, a suffix and a middle, or no `suffix`',
   })
 }
 

@@ -76,7 +76,7 @@ function without(url: string, body: Record<string, unknown>, path: Path, value: 
 
 /** Under /v1 a body that does not fit is a 400, except on the route for traces. */
 const isOfModels = (url: string) =>
-  (url.startsWith('/v1/') && url !== '/v1/traces') || url.startsWith('/api/') || url.endsWith('/rerank')
+  (url.startsWith('/v1/') && url !== '/v1/traces') || url.startsWith('/api/') || /\/(rerank|score)$/.test(url)
 
 const unfit = (url: string) => (isOfModels(url) ? 400 : 422)
 

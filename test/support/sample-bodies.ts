@@ -6,7 +6,7 @@ import {
   unusedVllmFields,
 } from '../../src/operations/generation/unused-fields.ts'
 import * as ollama from '../../src/operations/ollama/contract.ts'
-import { refusedRerankFields } from '../../src/operations/rerank/contract.ts'
+import { refusedRerankFields, ScoreBody } from '../../src/operations/rerank/contract.ts'
 import { ResponsesBody } from '../../src/operations/responses/contract.ts'
 import { keys, type Method } from './app.ts'
 import { completeOf, endOf, startOf } from './calls.ts'
@@ -247,6 +247,13 @@ const ofOllama = ({ shape }: { shape: object }) => ({
   ...('stream' in shape && { stream: false }),
 })
 const ollamaCall = { id: 'a', type: 'function', function: { index: 0, name: 'look_up', arguments: {} } }
+
+const scored = () => ({
+  ...nothing(ScoreBody.shape),
+  request_id: 'mine',
+  queries: 'a',
+  documents: ['a'],
+})
 
 const message = () => ({
   ...counted(),
@@ -804,6 +811,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/api/embeddings': () => ({ ...ofOllama(ollama.PromptEmbedBody), prompt: 'Hello' }),
   '/api/show': () => nothing(ollama.ShowBody.shape),
   '/api/pull': () => ({ ...nothing(ollama.PullBody.shape), name: 'scripted' }),
+  '/v1/score': scored,
+  '/score': scored,
   '/v1/responses': response,
   '/v1/responses/input_tokens': () => ({ ...inputTokens(), personality: 'friendly' }),
   '/v1/messages': message,

@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
 import type { FastifyRequest } from 'fastify'
-import type { Config } from '../config.ts'
-import type { Caller } from '../domain/callers.ts'
-import { hashKey } from '../domain/keys.ts'
-import type { Reader } from '../storage/transaction.ts'
-import { userNamed } from '../storage/users/users.ts'
+import type { Config } from '../../config.ts'
+import type { Caller } from '../../domain/callers.ts'
+import { hashKey } from '../../domain/keys.ts'
+import type { Reader } from '../../storage/transaction.ts'
+import { userNamed } from '../../storage/users/users.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
