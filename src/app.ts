@@ -8,12 +8,12 @@ import { acceptJson } from './http/bodies.ts'
 import { limitPlainBodies } from './http/body-limits.ts'
 import { createBodyReader } from './http/body-reader.ts'
 import { authenticateCallers } from './http/callers.ts'
-import { nameDeployments, withoutAzure } from './http/clients/azure.ts'
+import { nameDeployments, pathOf } from './http/clients/targets.ts'
 import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
 import { allowOrigins } from './http/cross-origin/origins.ts'
 import { followDisconnects } from './http/disconnect.ts'
 import { asRefusal, handleErrors, logError, sendRefusal, wireOf } from './http/errors.ts'
-import { answerFaults, pathOfTarget, refuseOddRequests } from './http/faults.ts'
+import { answerFaults, refuseOddRequests } from './http/faults.ts'
 import { answerHealth } from './http/health.ts'
 import { type Limits, limitUsers } from './http/limits.ts'
 import { ignoreLaterRequests } from './http/lingering.ts'
@@ -139,7 +139,7 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
       connectionsCheckingInterval: 1_000,
     },
     schemaController: { compilersFactory },
-    rewriteUrl: (request) => withoutAzure(request, pathOfTarget(request.url ?? '/')),
+    rewriteUrl: pathOf,
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 512 },
     // A request that arrives on a keep-alive connection while the server stops gets its answer, with Connection: close.
     return503OnClosing: false,

@@ -218,13 +218,13 @@ export const settings = {
   ollama_user: setting(
     z.string().regex(/^[\w.@-]{0,64}$/, 'expected the name of a user'),
     '',
-    'The user of requests without a key on the routes of Ollama’s clients, which send none: /api/… and /v1/chat/completions. Never of a page in a browser (docs/ollama.md).',
-    'none: they need a key',
+    'The user of requests without a key to /api/… and /v1/chat/completions, as Ollama’s clients send them (docs/ollama.md).',
+    'none',
   ),
   ollama_from: setting(
     z.enum(['loopback', 'anywhere'], 'expected loopback or anywhere'),
     'loopback',
-    'Where requests of HEDDLE_OLLAMA_USER may come from: `loopback` is this machine, without a proxy, `anywhere` whoever reaches the port.',
+    'Where these may come from: `loopback` (this machine) or `anywhere`.',
   ),
   cors_origins: setting(
     corsOrigins,

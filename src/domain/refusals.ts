@@ -485,9 +485,8 @@ export const refusals = {
   },
   models_chosen: {
     status: 403,
-    message:
-      '{what}: the operator of this server chooses its models (HEDDLE_MODEL, HEDDLE_MODELS). GET /api/tags lists them.',
-    help: 'Of the routes of Ollama that change models. Pulling a model that is served succeeds.',
+    message: '{what}: the operator of this server chooses its models (HEDDLE_MODEL).',
+    help: '`GET /api/tags` lists them.',
   },
   not_available: {
     status: 400,

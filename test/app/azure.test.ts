@@ -55,7 +55,7 @@ test('clients of Anthropic read refusals of their form wherever they ask', async
 
 test('the version and scores are where clients of vLLM ask for them', async () => {
   assert.deepEqual((await ask('/load')).json, { server_load: 0 })
-  assert.deepEqual((await ask('/classify', { input: 'a' })).json.error.code, 'not_available')
+  assert.deepEqual((await ask('/classify', { input: 'a' })).json.error.param, 'model')
   assert.match((await ask('/version')).json.version, /^\d+\.\d+/)
   const scores = async (body: object) => {
     const { status, json } = await ask('/score', body)

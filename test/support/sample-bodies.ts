@@ -120,14 +120,9 @@ const chat = () => ({
     },
   ],
   chat_template: '{{ messages[0].content }}',
-  chat_template_kwargs: { enable_thinking: false },
-  documents: [{ title: 'a', text: 'b' }],
   ...{ frequency_penalty: 0.5, presence_penalty: 0.5, repetition_penalty: 1.5, temperature: 0.5 },
   ...{ top_p: 0.5, top_k: 5, min_p: 0.5, seed: 5, n: 2, use_beam_search: false, length_penalty: 1.5 },
   ...{ max_tokens: 5, max_completion_tokens: 6, min_tokens: 1, stop: ['end'], stop_token_ids: [7] },
-  logit_bias: { '5': 1 },
-  allowed_token_ids: [5, 6],
-  bad_words: ['bad'],
   ...{ ignore_eos: true, include_stop_str_in_output: true, skip_special_tokens: false },
   ...{ spaces_between_special_tokens: false, truncate_prompt_tokens: 100, truncation_side: 'left' },
   ...{ logprobs: true, top_logprobs: 1, logprob_token_ids: [7], prompt_logprobs: 0 },
@@ -141,6 +136,10 @@ const chat = () => ({
   },
   ...{ reasoning_effort: 'low', include_reasoning: true, thinking_token_budget: null },
   ...{ cache_salt: 'salt', priority: 0, stream: true, request_id: 'mine' },
+  ...{ logit_bias: { '5': 1 }, allowed_token_ids: [5, 6], bad_words: ['bad'] },
+  ...{ tool_choice: 'none', functions: null, function_call: null },
+  ...{ chat_template_kwargs: { enable_thinking: false }, documents: [{ title: 'a', text: 'b' }] },
+  ...{ user: 'me', store: true, metadata: { a: 'b' } },
   repetition_detection: { max_pattern_size: 4, min_pattern_size: 0, min_count: 2 },
   prediction: { type: 'content', content: 'Hello' },
   stream_options: { include_usage: true, continuous_usage_stats: true },
@@ -150,9 +149,6 @@ const chat = () => ({
       function: { name: 'look_up', description: 'Finds', parameters: { type: 'object' }, strict: true },
     },
   ],
-  tool_choice: 'none',
-  functions: null,
-  function_call: null,
   response_format: {
     type: 'text',
     json_schema: { name: 'x', description: 'y', schema: { type: 'object' }, strict: true },
@@ -162,9 +158,6 @@ const chat = () => ({
     format: { type: 'any_text' },
   },
   structured_outputs: null,
-  user: 'me',
-  store: true,
-  metadata: { a: 'b' },
   service_tier: 'auto',
   kv_transfer_params: { a: 1 },
   mm_processor_kwargs: { a: 1 },
@@ -248,12 +241,7 @@ const ofOllama = ({ shape }: { shape: object }) => ({
 })
 const ollamaCall = { id: 'a', type: 'function', function: { index: 0, name: 'look_up', arguments: {} } }
 
-const scored = () => ({
-  ...nothing(ScoreBody.shape),
-  request_id: 'mine',
-  queries: 'a',
-  documents: ['a'],
-})
+const scored = () => ({ ...nothing(ScoreBody.shape), request_id: 'a', queries: 'a', documents: ['a'] })
 
 const message = () => ({
   ...counted(),

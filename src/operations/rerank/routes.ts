@@ -1,6 +1,6 @@
 import { clockNow } from '../../domain/clock.ts'
-import { refuse } from '../../domain/refusals.ts'
 import { openAiRefusalContracts, type Routes } from '../../http/contracts.ts'
+import { wrong } from '../generation/checks.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { recordedBody } from '../generation/respond.ts'
 import { family } from '../parts.ts'
@@ -77,11 +77,10 @@ const unclassified: Routes<GenerationParts> = async (app) => {
     schema: {
       summary: 'Refused: no model here gives labels',
       tags: ['embeddings'],
-      response: openAiRefusalContracts('not_available'),
+      response: openAiRefusalContracts('invalid_value'),
     },
     onRequest: async () => {
-      const accepted = 'POST /v1/score and POST /v1/rerank'
-      throw refuse('not_available', { field: 'model', given: 'a model that gives labels', accepted })
+      throw wrong('model', 'a model that gives labels', 'POST /v1/score and POST /v1/rerank')
     },
     handler: async () => undefined,
   })

@@ -2,14 +2,30 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { CheckedBody } from '../validation.ts'
 
+/**
+ * The path of a request target. A client of a proxy sends a whole URL where others send a path, and a server must
+ * accept both (RFC 9112, section 3.2.2).
+ */
+function pathOfTarget(target: string): string {
+  if (target.startsWith('/') || !/^https?:\/\//i.test(target)) return target
+  const rest = target.slice(target.indexOf('//') + 2)
+  const at = rest.search(/[/?#]/)
+  if (at === -1) return '/'
+  return rest[at] === '/' ? rest.slice(at) : `/${rest.slice(at)}`
+}
+
+/** What Azure has beside its deployments, and without `v1`. */
+const withoutDeployment = /^\/(?:models|responses)(?:[/?]|$)/
+
 /** The models that addresses of Azure name, by the request. */
 const deployments = new WeakMap<IncomingMessage, string>()
 
 /**
- * The address here of one of Azure's OpenAI: `/openai/v1/…`, or `/openai/deployments/{model}/…`, whose `api-version` says
+ * The path of a request. An address of Azure's OpenAI is that of the route here: `/openai/v1/…`, or `/openai/deployments/{model}/…`, whose `api-version` says
  * nothing here.
  */
-export function withoutAzure(request: IncomingMessage, url: string): string {
+export function pathOf(request: IncomingMessage): string {
+  const url = pathOfTarget(request.url ?? '/')
   if (!url.startsWith('/openai/')) return url
   const below = url
     .slice('/openai'.length)
@@ -25,7 +41,7 @@ export function withoutAzure(request: IncomingMessage, url: string): string {
       return url
     }
   }
-  return /^\/models(?:[/?]|$)/.test(below) ? `/v1${below}` : url
+  return withoutDeployment.test(below) ? `/v1${below}` : url
 }
 
 /** A body at such an address need not name the model. If it does, the address counts, as at Azure. */
