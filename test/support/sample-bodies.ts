@@ -360,6 +360,8 @@ const response = () => {
   }
 }
 
+const ofScores = { queries: { text_1: 'a' }, documents: { text_2: 'a' } }
+
 /** What stands in for a field if one of several must be present. */
 export const instead: Record<string, Record<string, object>> = {
   '/tokenize': { messages: { prompt: 'Hello' } },
@@ -368,6 +370,8 @@ export const instead: Record<string, Record<string, object>> = {
   '/v2/:entity/:project/scorers': { op_source_code: { check: { kind: 'latency', max_ms: 5 } } },
   '/v1/messages': ofMessages,
   '/v1/messages/count_tokens': ofMessages,
+  '/v1/score': ofScores,
+  '/score': ofScores,
 }
 
 const chatFields = {
