@@ -4,6 +4,7 @@ import { controlTokensOf, type Vocabulary } from '../../../packages/constraints/
 import { createYieldToLoop } from '../../domain/yielding.ts'
 import { typeNumbers, usualKvTypes } from '../models/kv-types.ts'
 import type { Truncation } from '../pooling.ts'
+import { isPlainCostly } from './attention.ts'
 import { type AddonContext, type AddonLora, type AddonModel, type Binding, bindingOf } from './binding.ts'
 import { openBuild } from './build.ts'
 import { createLogitsReader } from './logits-reader.ts'
@@ -130,7 +131,7 @@ export async function loadModel(
       addon.detokenize(Uint32Array.from(tokens), special),
     async openPooling(options: Omit<PoolingOptions, 'flashAttention'>) {
       const { context, batch } = options
-      const flashAttention = isCostly(headCount(metadata), context, batch) && 'auto'
+      const flashAttention = isPlainCostly({ ...headsOf(metadata), context, batch, sequences: 1 }) && 'auto'
       const opened = await openPoolingContext(binding, addon, { ...options, flashAttention })
       if (opened !== undefined) return opened
       throw new Error(
@@ -138,7 +139,7 @@ export async function loadModel(
       )
     },
     async openContext(options: ContextOptions) {
-      const context = await openContext(binding, addon, vocabulary.size, headCount(metadata), options)
+      const context = await openContext(binding, addon, vocabulary.size, headsOf(metadata), options)
       if (context !== undefined) return context
       const { sequences, context: length } = options
       throw new Error(
@@ -204,21 +205,12 @@ function readVocabulary(addon: AddonModel, size: number): { vocabulary: Vocabula
   }
 }
 
-function headCount({ general, ...others }: GgufMetadata): number {
-  const attention = others[general.architecture]?.attention
-  const heads = attention !== undefined && 'head_count' in attention ? attention.head_count : undefined
-  return Array.isArray(heads) ? Math.max(...heads) : (heads ?? 1)
-}
-
-/**
- * Flash attention reads a long prompt a quarter faster and takes less memory, but its result depends a little on how
- * the prompt was cut into batches, and so on the other requests. Where plain attention costs almost nothing, it is
- * used: then the same seed gives the same answer.
- */
-const plainAttentionBytes = 32 * 2 ** 20
-
-function isCostly(heads: number, context: number, batch: number): boolean {
-  return heads * context * batch * Float32Array.BYTES_PER_ELEMENT > plainAttentionBytes
+function headsOf({ general, ...others }: GgufMetadata) {
+  const architecture = others[general.architecture]
+  const attention = { head_count: undefined, key_length: undefined, ...architecture?.attention }
+  const count = attention.head_count
+  const heads = Array.isArray(count) ? Math.max(...count) : (count ?? 1)
+  return { heads, headLength: attention.key_length ?? (architecture?.embedding_length ?? 0) / heads }
 }
 
 /** llama.cpp rounds up to this by itself; done here so that each sequence has at least the requested size. */
@@ -239,7 +231,7 @@ async function openContext(
   binding: Binding,
   model: AddonModel,
   vocabulary: number,
-  heads: number,
+  heads: ReturnType<typeof headsOf>,
   {
     context,
     sequences,
@@ -252,7 +244,8 @@ async function openContext(
   }: ContextOptions,
 ) {
   const cells = Math.ceil(context / cellsInRow) * cellsInRow * sequences
-  const usual = kv.values.startsWith('q') || (isCostly(heads, context, batch) && 'auto')
+  const usual =
+    kv.values.startsWith('q') || (isPlainCostly({ ...heads, context, batch, sequences }) && 'auto')
   const usesFlash = flashAttention === 'auto' ? usual : flashAttention === 'on'
   const addon: AddonContext = new binding.AddonContext(model, {
     contextSize: cells,
