@@ -31,13 +31,12 @@ const families: readonly Partial<Record<TokenName, string>>[] = [
 
 /** The tokens around a gap: by their ids in the file, or by names that are tokens of the vocabulary. */
 export function infillOf(
-  metadata: object,
+  metadata: (key: string) => string | undefined,
   tokenize: (name: string) => ArrayLike<number>,
 ): InfillTokens | undefined {
-  const ids = metadata as Readonly<Record<string, unknown>>
   const byKey = (name: TokenName) => {
-    const id = keys[name].map((key) => ids[key]).find((value) => typeof value === 'number')
-    return typeof id === 'number' ? id : undefined
+    const id = keys[name].map((key) => metadata(`tokenizer.ggml.${key}`)).find((text) => text !== undefined)
+    return id === undefined || !/^\d{1,9}$/.test(id) ? undefined : Number(id)
   }
   const byText = (text: string | undefined) => {
     const tokens = text === undefined ? [] : tokenize(text)

@@ -10,6 +10,12 @@ const vocabularyOf =
     return found === -1 ? Array.from(text, () => 0) : [100 + found]
   }
 
+/** As llama.cpp shows the metadata of a file: as texts. */
+const metadataOf = (ids: Record<string, number>) => (key: string) => {
+  const id = ids[key.replace('tokenizer.ggml.', '')]
+  return id === undefined ? undefined : String(id)
+}
+
 test('the ids of a file are used, under their newer and their older names', () => {
   const ids = {
     fim_pre_token_id: 1,
@@ -18,7 +24,12 @@ test('the ids of a file are used, under their newer and their older names', () =
     fim_pad_token_id: 4,
     eot_token_id: 5,
   }
-  assert.deepEqual(infillOf(ids, vocabularyOf()), { prefix: 1, suffix: 2, middle: 3, ends: [4, 5] })
+  assert.deepEqual(infillOf(metadataOf(ids), vocabularyOf()), {
+    prefix: 1,
+    suffix: 2,
+    middle: 3,
+    ends: [4, 5],
+  })
   const older = {
     prefix_token_id: 1,
     suffix_token_id: 2,
@@ -26,20 +37,21 @@ test('the ids of a file are used, under their newer and their older names', () =
     fim_sep_token_id: 6,
     fim_rep_token_id: 7,
   }
-  assert.deepEqual(infillOf(older, vocabularyOf()), {
+  assert.deepEqual(infillOf(metadataOf(older), vocabularyOf()), {
     ...{ prefix: 1, suffix: 2, middle: 3, file: 6, project: 7, ends: [6, 7] },
   })
 })
 
 test('without ids, names of the vocabulary are, if all three are tokens', () => {
   const names = ['<|fim_prefix|>', '<|fim_suffix|>', '<|fim_middle|>', '<|endoftext|>']
-  assert.deepEqual(infillOf({}, vocabularyOf(...names)), {
+  assert.deepEqual(infillOf(metadataOf({}), vocabularyOf(...names)), {
     ...{ prefix: 100, suffix: 101, middle: 102, ends: [103] },
   })
-  assert.equal(infillOf({}, vocabularyOf(...names.slice(0, 2))), undefined)
-  assert.equal(infillOf({ fim_pre_token_id: 1, fim_suf_token_id: 2 }, vocabularyOf()), undefined)
+  assert.equal(infillOf(metadataOf({}), vocabularyOf(...names.slice(0, 2))), undefined)
+  assert.equal(infillOf(metadataOf({ fim_pre_token_id: 1, fim_suf_token_id: 2 }), vocabularyOf()), undefined)
   assert.equal(
-    infillOf({}, vocabularyOf('<fim-prefix>', '<fim-suffix>', '<fim-middle>', '<fim-pad>'))?.middle,
+    infillOf(metadataOf({}), vocabularyOf('<fim-prefix>', '<fim-suffix>', '<fim-middle>', '<fim-pad>'))
+      ?.middle,
     102,
   )
 })
