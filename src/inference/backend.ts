@@ -1,5 +1,4 @@
 import type { GivenConstraint } from './constraints/constraint.ts'
-import type { InfillTokens } from './infill.ts'
 import type { Pooled, PoolingRequest, Truncation } from './pooling.ts'
 
 /**
@@ -131,6 +130,18 @@ export interface ServedModel {
   passesPictures?: boolean
   /** In the form that templates expect. */
   tokens: { bos: string; eos: string }
+}
+
+/** Ids of control tokens. */
+export interface InfillTokens {
+  prefix: number
+  suffix: number
+  middle: number
+  /** Between files, and after the name of a project. */
+  file?: number
+  project?: number
+  /** Tokens that end what fills the gap, besides the end token. */
+  ends: readonly number[]
 }
 
 export interface Generation {

@@ -1,18 +1,6 @@
 import { refuse } from '../domain/refusals.ts'
-import type { Backend, Ending, Generation, ServedModel } from './backend.ts'
+import type { Backend, Ending, Generation, InfillTokens, ServedModel } from './backend.ts'
 import type { TextInput } from './model.ts'
-
-/** Ids of control tokens. */
-export interface InfillTokens {
-  prefix: number
-  suffix: number
-  middle: number
-  /** Between files, and after the name of a project. */
-  file?: number
-  project?: number
-  /** Tokens that end what fills the gap, besides the end token. */
-  ends: readonly number[]
-}
 
 /** Of what the context leaves, the most that the text after a gap takes when both are cut. */
 const suffixShare = 0.25
@@ -20,13 +8,16 @@ const suffixShare = 0.25
 /** The tokens with which this model fills gaps. */
 export function infillTokensOf({ infill, names }: ServedModel): InfillTokens {
   if (infill !== undefined) return infill
-  throw refuse('model_lacks', {
+  throw lacksInfill(JSON.stringify(names[0]))
+}
+
+export const lacksInfill = (model: string) =>
+  refuse('model_lacks', {
     field: 'suffix',
-    model: JSON.stringify(names[0]),
+    model,
     why: 'does not support insert, which `suffix` asks for: it has no tokens for it',
     accepted: 'a model with tokens for a prefix, a suffix and a middle, or no `suffix`',
   })
-}
 
 /** The prompt of a gap. No name of a control token is read in the texts around it. */
 export async function promptOfGap(

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Conversation, GivenMessage, GivenTool } from '../../../packages/chat-format/index.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
+import { lacksInfill } from '../infill.ts'
 import type { AnswerRequest, CallsAsked, Input, TurnAsked } from '../model.ts'
 import { promptGroupOf } from '../prompt-group.ts'
 import { forwardedFields, refuseUnsupported } from './fields.ts'
@@ -142,7 +143,7 @@ function constraintOf({ constraint, body = {} }: AnswerRequest) {
 function promptsOf(inputs: readonly Input[], kind: KindOfUpstream): unknown {
   const prompts = inputs.map((input, index) => {
     if ('conversation' in input) throw new Error('a conversation in a list of texts')
-    if ('text' in input && input.suffix) return refuseUnsupported('suffix', 'a text', 'null')
+    if ('text' in input && input.suffix) throw lacksInfill('on another server')
     if ('text' in input) return input.text
     if (kind.returnsTokens) return input.tokens
     return refuseUnsupported(inputs.length === 1 ? 'prompt' : `prompt.${index}`, 'tokens', 'texts')
