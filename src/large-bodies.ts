@@ -16,6 +16,7 @@ import * as files from './operations/files/contract.ts'
 import * as messages from './operations/messages/contract.ts'
 import * as monitors from './operations/monitors/contract.ts'
 import * as objects from './operations/objects/contract.ts'
+import * as ollama from './operations/ollama/later.ts'
 import * as otel from './operations/otel/traces-given.ts'
 import * as people from './operations/people/contract.ts'
 import * as prices from './operations/prices/contract.ts'
@@ -34,7 +35,8 @@ import * as viewTrace from './operations/views/trace-contract.ts'
 
 const ofCalls = { calls, exporting, feedback, files, objects, otel, prices, tables, definitions }
 const ofEvaluations = { evaluationRuns, evaluations, evaluationViews, monitors, queueRules, queues }
-const ofModels = { chat, completions, embeddings, messages, rerank, responses, storedCompletions, tokens }
+const ofText = { chat, completions, messages, ollama, responses, storedCompletions, tokens }
+const ofModels = { ...ofText, embeddings, rerank }
 const ofViews = { savedViews, viewColumns, viewFeedback, views, viewSearch, viewTrace }
 const families = { ...ofCalls, ...ofEvaluations, ...ofModels, ...ofViews, page, people }
 
@@ -57,6 +59,7 @@ export function serve(): void {
       name === otel.protobufContract
         ? (await import('./operations/otel/protobuf-given.ts')).ProtobufGiven
         : bodyContracts.get(name)
+    if (contract instanceof z.ZodLazy) return contract.unwrap() as z.ZodType
     if (contract === undefined) throw new Error(`no contract ${name}`)
     return contract
   })
