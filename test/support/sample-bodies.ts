@@ -764,6 +764,14 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     id: null,
   }),
   '/v2/:entity/:project/evaluation_runs/:evaluation_run_id/finish': () => ({ summary: { note: 'x' } }),
+  '/v2/:entity/:project/evaluation_runs/serve': (project_id) => ({
+    name: 'cities',
+    dataset: `weave:///${project_id}/object/nowhere:v0`,
+    prompt: 'Name it: {question}',
+    settings: [{ name: 'cold', system: 'Be brief.', request: { temperature: 0 } }],
+    scorers: [{ scorer: `weave:///${project_id}/object/exact:v0`, fields: { answer: 'output' } }],
+    repeats: 2,
+  }),
   '/v2/:entity/:project/predictions': () => ({
     model: 'weave:///acme/qa/object/small:v0',
     inputs: { question: 'capital of Chad' },
