@@ -72,6 +72,7 @@ import { createRecorder, type OpenedRecorder } from './operations/recording/reco
 import { rerankRoutes } from './operations/rerank/routes.ts'
 import { responseRoutes } from './operations/responses/routes.ts'
 import { savedViewRoutes } from './operations/saved-views/routes.ts'
+import { scorerRoutes } from './operations/scorers/try.ts'
 import { createSealing } from './operations/sealing.ts'
 import { startServedRuns } from './operations/served-runs/carrying.ts'
 import { servedRunRoutes } from './operations/served-runs/routes.ts'
@@ -106,7 +107,7 @@ type SchemaCompilers = NonNullable<NonNullable<FastifyServerOptions['schemaContr
 const ofCalls = [callRoutes, exportRoutes, otelRoutes, priceRoutes, feedbackRoutes, eventRoutes]
 const ofQueues = [queueRoutes, queueRuleRoutes]
 const ofObjects = [objectRoutes, tableRoutes, fileRoutes, definitionRoutes]
-const ofEvaluations = [evaluationRoutes, evaluationRunRoutes, servedRunRoutes, monitorRoutes]
+const ofEvaluations = [evaluationRoutes, evaluationRunRoutes, servedRunRoutes, scorerRoutes, monitorRoutes]
 const ofText = [chatRoutes, completionRoutes, responseRoutes, messageRoutes]
 const ofModels = [modelRoutes, ...ofText, embeddingRoutes, rerankRoutes, tokenRoutes, engineRoutes]
 const ofPeople = [usageRoutes, meRoutes, projectRoutes, peopleRoutes]

@@ -24,6 +24,7 @@ import * as queueRules from './operations/queues/rule-contract.ts'
 import * as rerank from './operations/rerank/contract.ts'
 import * as responses from './operations/responses/contract.ts'
 import * as savedViews from './operations/saved-views/contract.ts'
+import * as scorers from './operations/scorers/try-contract.ts'
 import * as servedRuns from './operations/served-runs/contract.ts'
 import * as tables from './operations/tables/contract.ts'
 import * as tokens from './operations/tokens/contract.ts'
@@ -41,6 +42,7 @@ const ofEvaluations = {
   monitors,
   queueRules,
   queues,
+  scorers,
   servedRuns,
 }
 const ofModels = { chat, completions, embeddings, messages, rerank, responses, storedCompletions, tokens }

@@ -764,6 +764,11 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     id: null,
   }),
   '/v2/:entity/:project/evaluation_runs/:evaluation_run_id/finish': () => ({ summary: { note: 'x' } }),
+  '/v2/:entity/:project/scorers/try': () => ({
+    check: { kind: 'length', min: 1, max: 3, field: 'text' },
+    fields: { text: 'output' },
+    call_ids: [ids.id],
+  }),
   '/v2/:entity/:project/evaluation_runs/serve': (project_id) => ({
     name: 'cities',
     dataset: `weave:///${project_id}/object/nowhere:v0`,
