@@ -388,6 +388,7 @@ export const instead: Record<string, Record<string, object>> = {
   '/v1/responses/input_tokens': {},
   '/annotation_queues/:queue_id/rules': { 'pick.below': { pick: { kind: 'scores', above: 0.5 } } },
   '/v2/:entity/:project/scorers': { op_source_code: { check: { kind: 'latency', max_ms: 5 } } },
+  '/v2/:entity/:project/scorers/try': { check: { judge: { prompt: '{output}', schema: {} } } },
   '/v1/messages': ofMessages,
   '/v1/messages/count_tokens': ofMessages,
 }
@@ -765,7 +766,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   }),
   '/v2/:entity/:project/evaluation_runs/:evaluation_run_id/finish': () => ({ summary: { note: 'x' } }),
   '/v2/:entity/:project/scorers/try': () => ({
-    check: { kind: 'length', min: 1, max: 3, field: 'text' },
+    judge: null,
+    check: { kind: 'length', min: 1, max: 3, field: 'output' },
     fields: { text: 'output' },
     call_ids: [ids.id],
   }),

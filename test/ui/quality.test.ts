@@ -124,6 +124,7 @@ test('a run is stopped from the page with what exists', { skip }, async (t) => {
   await page.getByLabel('Name', { exact: true }).fill('long one')
   await page.getByLabel('Times that each row is asked').fill('1000')
   await page.getByRole('button', { name: 'Start run' }).click()
+  await page.getByText(/^Settings A: [1-9]/).waitFor()
   await page.getByRole('button', { name: 'Stop' }).click()
   await page.getByText('Settings A: done').waitFor()
   await page.getByRole('link', { name: 'All runs' }).click()

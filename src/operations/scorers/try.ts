@@ -23,8 +23,8 @@ async function tryScorer(
   const { db } = services
   const { call_ids, judge, check, fields } = body
   if ((judge == null) === (check == null)) {
-    const given = judge == null ? 'nothing' : 'a value together with judge'
-    throw refuse('invalid_value', { field: 'check', given, accepted: 'a judge or a check' })
+    const problem = judge == null ? 'nothing' : 'a value together with judge'
+    throw refuse('invalid_value', { field: 'check', given: problem, accepted: 'a judge or a check' })
   }
   await checkScorer(services, caller.name, body, signal)
   const scorer = runnableOf(writeJson({ judge, check, fields }))

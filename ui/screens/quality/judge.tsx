@@ -3,9 +3,9 @@ import { FormFooter } from '../../parts/form-footer.tsx'
 import { Failed } from '../../parts/states.tsx'
 import { navigate, search } from '../../router.ts'
 import { paths } from '../../routes.ts'
+import { readEngine } from '../../server/engine.ts'
 import { useLoading } from '../../server/loading.ts'
 import { makeScorer, type TryResult, tryScorer } from '../../server/scorers.ts'
-import { ModelChoice } from './model-choice.tsx'
 import { type CallField, fieldsOf, readSamples } from './sample-calls.ts'
 import { answers, bodyOf, isComplete, newDraft, type ScorerDraft } from './scorer-draft.ts'
 
@@ -209,5 +209,31 @@ function Tried({ project, tried }: { project: string; tried: readonly TryResult[
         </li>
       ))}
     </ul>
+  )
+}
+
+interface ModelChoiceProps {
+  id: string
+  value: string
+  onChange(model: string): void
+}
+
+/** A model that writes answers; the first if none is chosen. */
+function ModelChoice({ id, value, onChange }: ModelChoiceProps) {
+  const { value: engine } = useLoading(readEngine, [])
+  const names =
+    engine?.models.flatMap(({ names: own, tasks }) => (tasks.includes('answers') ? own : [])) ?? []
+  return (
+    <>
+      <label for={id}>Model</label>
+      <select id={id} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+        <option value="">first model</option>
+        {names.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </>
   )
 }

@@ -16,7 +16,7 @@ import {
   switchMonitor,
 } from '../../server/monitors.ts'
 import { existedUntilDeleted, isForbidden, isMissing } from '../../server/request.ts'
-import { refName } from '../../value/ref.ts'
+import { parseRef } from '../../value/ref.ts'
 import { numberText, shareText } from '../../value/scores.ts'
 import { countText } from '../../value/units.ts'
 
@@ -69,8 +69,8 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
       await work
       setFailure(undefined)
       reload()
-    } catch (given) {
-      setFailure(given as Error)
+    } catch (thrown) {
+      setFailure(thrown as Error)
     }
   }
   const { monitor, stats } = value ?? {}
@@ -102,7 +102,7 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
       {value && monitor && stats && (
         <>
           <p>
-            {monitor.scorers.map(({ scorer }) => refName(scorer).replace(/:latest$/, '')).join(', ')} on{' '}
+            {monitor.scorers.map(({ scorer }) => parseRef(scorer)?.name ?? scorer).join(', ')} on{' '}
             {shareText(monitor.sampling_rate)} of its calls.{' '}
             {monitor.active ? '' : `Paused. ${monitor.stopped ?? ''} `}
             {countText(stats.judged)} judged, {countText(stats.skipped)} skipped, {countText(stats.failed)}{' '}

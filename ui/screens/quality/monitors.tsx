@@ -6,7 +6,7 @@ import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { readMonitors, readStats } from '../../server/monitors.ts'
 import { isForbidden } from '../../server/request.ts'
-import { refName } from '../../value/ref.ts'
+import { parseRef } from '../../value/ref.ts'
 import { numberText, shareText } from '../../value/scores.ts'
 import { countText } from '../../value/units.ts'
 import { QualityHead } from './head.tsx'
@@ -26,7 +26,7 @@ export function MonitorsScreen({ project }: { project: string }) {
   const make = () => setSearch({ new: '-' })
   useShortcuts('Monitors', [{ keys: ['n'], does: 'New monitor', run: make }])
   if (isForbidden(error)) return <FailedScreen name="Monitors" error={error} />
-  const stats = new Map(value?.stats.map((one) => [one.monitor_id, one]))
+  const stats = new Map(value?.stats.map((own) => [own.monitor_id, own]))
   return (
     <main class="screen sheet quality">
       <QualityHead project={project} title="Monitors">
@@ -57,7 +57,7 @@ export function MonitorsScreen({ project }: { project: string }) {
                   </a>
                   {!active && <span class="muted"> paused</span>}
                 </td>
-                <td>{scorers.map(({ scorer }) => refName(scorer).replace(/:latest$/, '')).join(', ')}</td>
+                <td>{scorers.map(({ scorer }) => parseRef(scorer)?.name ?? scorer).join(', ')}</td>
                 <td>{shareText(sampling_rate)}</td>
                 <td>{mean ? numberText(mean.mean) : '–'}</td>
                 <td>{countText(own?.judged ?? 0)}</td>

@@ -44,14 +44,14 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
     try {
       const id = await makeMonitor(project, {
         name: name.trim(),
-        scorers: chosen.map((one) => ({ scorer: objectRefOf(project, one, 'latest') })),
+        scorers: chosen.map((scorerName) => ({ scorer: objectRefOf(project, scorerName, 'latest') })),
         ...(parsed.problem === undefined && parsed.query && { query: { $expr: parsed.query } }),
         sampling_rate: percent / 100,
         ...(budget.trim() !== '' && { token_budget: Number(budget) }),
       })
       navigate(paths.monitor(project, id))
-    } catch (given) {
-      setFailure(given as Error)
+    } catch (thrown) {
+      setFailure(thrown as Error)
       setWorking(false)
     }
   }

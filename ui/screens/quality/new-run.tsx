@@ -100,7 +100,7 @@ function RunForm({ project, known }: { project: string; known: Known }) {
     answers > 0 &&
     isCount &&
     !isWorking &&
-    settings.every((one) => one.name.trim() !== '') &&
+    settings.every((side) => side.name.trim() !== '') &&
     (hasMessages || prompt.trim() !== '')
   const start = async () => {
     setWorking(true)
@@ -117,13 +117,13 @@ function RunForm({ project, known }: { project: string; known: Known }) {
       })
       const { evaluation_run_ids } = await startRuns(project, body)
       navigate(paths.newRun(project, { runs: evaluation_run_ids.join(',') }), { replaces: true })
-    } catch (given) {
-      setFailure(given as Error)
+    } catch (thrown) {
+      setFailure(thrown as Error)
       setWorking(false)
     }
   }
   const change = (at: number, changes: Partial<RunSettings>) =>
-    setSettings(settings.map((one, index) => (index === at ? { ...one, ...changes } : one)))
+    setSettings(settings.map((side, index) => (index === at ? { ...side, ...changes } : side)))
   return (
     <form
       class="form quality-form"
@@ -139,9 +139,9 @@ function RunForm({ project, known }: { project: string; known: Known }) {
         onChange={({ currentTarget }) => setDataset(currentTarget.value)}
       >
         {datasets.length === 0 && <option value="">none yet: select calls and press d</option>}
-        {datasets.map((one) => (
-          <option key={one} value={one}>
-            {one}
+        {datasets.map((name) => (
+          <option key={name} value={name}>
+            {name}
           </option>
         ))}
       </select>
@@ -162,21 +162,19 @@ function RunForm({ project, known }: { project: string; known: Known }) {
         value={prompt}
         onInput={({ currentTarget }) => setPrompt(currentTarget.value)}
       />
-      <ul class="chips" aria-label="Columns">
+      <div class="choices is-bare" role="group" aria-label="Columns">
         {columns.map((column) => (
-          <li key={column}>
-            <button type="button" class="chip" onClick={() => setPrompt(`${prompt}{${column}}`)}>
-              {column}
-            </button>
-          </li>
+          <button key={column} type="button" class="chip" onClick={() => setPrompt(`${prompt}{${column}}`)}>
+            {column}
+          </button>
         ))}
-      </ul>
+      </div>
       <div class="run-settings-list">
-        {settings.map((one, index) => (
+        {settings.map((side, index) => (
           <RunSettingsForm
             key={index}
-            side={'ab'[index] ?? ''}
-            settings={one}
+            letter={'ab'[index] ?? ''}
+            settings={side}
             {...{ models }}
             onChange={(changes) => change(index, changes)}
             onRemove={

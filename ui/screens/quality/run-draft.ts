@@ -34,7 +34,7 @@ export function runBody({ project, name, dataset, prompt, settings, scorers, rep
     name,
     dataset: objectRefOf(project, dataset, 'latest'),
     ...(prompt.trim() !== '' && { prompt }),
-    scorers: scorers.map((one) => ({ scorer: objectRefOf(project, one, 'latest') })),
+    scorers: scorers.map((scorer) => ({ scorer: objectRefOf(project, scorer, 'latest') })),
     repeats,
   }
   const texts = settings.map(({ name: own, system, fields }) => {

@@ -21,8 +21,8 @@ export function RunProgress({ project, runs }: { project: string; runs: readonly
         setStatuses(found)
         setError(undefined)
         if (found.some(({ code }) => code === 'running')) timer = setTimeout(() => void read(), pauseMs)
-      } catch (given) {
-        if (!closing.signal.aborted) setError(given as Error)
+      } catch (thrown) {
+        if (!closing.signal.aborted) setError(thrown as Error)
       }
     }
     void read()
@@ -36,8 +36,8 @@ export function RunProgress({ project, runs }: { project: string; runs: readonly
     setStopping(true)
     try {
       await Promise.all(runs.map((run) => stopRun(project, run)))
-    } catch (given) {
-      setError(given as Error)
+    } catch (thrown) {
+      setError(thrown as Error)
       setStopping(false)
     }
   }

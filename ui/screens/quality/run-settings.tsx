@@ -7,7 +7,7 @@ const common = ['model', 'temperature', 'max_completion_tokens', 'top_p', 'seed'
 
 interface Props {
   /** Distinguishes the fields of the first settings from those of the second. */
-  side: string
+  letter: string
   settings: RunSettings
   models: readonly string[]
   onChange(changes: Partial<RunSettings>): void
@@ -15,32 +15,33 @@ interface Props {
 }
 
 /** What answers: the fields of the playground that matter most, and those that were set there. */
-export function RunSettingsForm({ side, settings, models, onChange, onRemove }: Props) {
+export function RunSettingsForm({ letter, settings, models, onChange, onRemove }: Props) {
   const { name, system, fields } = settings
   const shown = requestFields.filter((field) => common.includes(field.name) || fields.has(field.name))
   return (
     <fieldset class="run-settings">
-      <legend>Settings {side.toUpperCase()}</legend>
-      <label for={`settings-name-${side}`}>Name of settings {side.toUpperCase()}</label>
+      <legend>Settings {letter.toUpperCase()}</legend>
+      <label for={`settings-name-${letter}`}>Name of settings {letter.toUpperCase()}</label>
       <input
-        id={`settings-name-${side}`}
+        id={`settings-name-${letter}`}
         maxLength={64}
         value={name}
         onInput={({ currentTarget }) => onChange({ name: currentTarget.value })}
       />
-      <label for={`settings-system-${side}`}>System message {side.toUpperCase()}</label>
+      <label for={`settings-system-${letter}`}>System message {letter.toUpperCase()}</label>
       <textarea
-        id={`settings-system-${side}`}
+        id={`settings-system-${letter}`}
         rows={2}
         value={system}
         onInput={({ currentTarget }) => onChange({ system: currentTarget.value })}
       />
       {shown
-        .toSorted((one, other) => common.indexOf(one.name) - common.indexOf(other.name))
+        .toSorted((a, b) => common.indexOf(a.name) - common.indexOf(b.name))
         .map((field) => (
           <FieldRow
             key={field.name}
-            {...{ field, side, models }}
+            side={letter}
+            {...{ field, models }}
             value={fields.get(field.name)}
             wrong={undefined}
             onChange={(json) => onChange({ fields: withSetting(fields, field.name, json) })}
@@ -48,7 +49,7 @@ export function RunSettingsForm({ side, settings, models, onChange, onRemove }: 
         ))}
       {onRemove && (
         <button type="button" onClick={onRemove}>
-          Remove settings {side.toUpperCase()}
+          Remove settings {letter.toUpperCase()}
         </button>
       )}
     </fieldset>

@@ -59,5 +59,5 @@ export function fieldsOf({ node }: SampleCall): CallField[] {
       fields.push({ path: root, value: lineOf(sourceOf(member).slice(0, longestShown)) })
   }
   const rank = ({ path }: CallField) => (/content$|question|answer|^output$|prompt/.test(path) ? 0 : 1)
-  return fields.toSorted((one, other) => rank(one) - rank(other))
+  return fields.toSorted((a, b) => rank(a) - rank(b))
 }
