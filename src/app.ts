@@ -37,6 +37,7 @@ import type { BackgroundWork } from './operations/background.ts'
 import { startBackfill } from './operations/calls/backfill.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
+import { chatAsking } from './operations/chat/asking.ts'
 import { chatRoutes } from './operations/chat/routes.ts'
 import { completionRoutes } from './operations/completions/routes.ts'
 import { definitionRoutes } from './operations/definitions/routes.ts'
@@ -73,7 +74,10 @@ import { createRecorder, type OpenedRecorder } from './operations/recording/reco
 import { rerankRoutes } from './operations/rerank/routes.ts'
 import { responseRoutes } from './operations/responses/routes.ts'
 import { savedViewRoutes } from './operations/saved-views/routes.ts'
+import { scorerRoutes } from './operations/scorers/try.ts'
 import { createSealing } from './operations/sealing.ts'
+import { startServedRuns } from './operations/served-runs/carrying.ts'
+import { servedRunRoutes } from './operations/served-runs/routes.ts'
 import { tableRoutes } from './operations/tables/routes.ts'
 import { tokenRoutes } from './operations/tokens/routes.ts'
 import { countRequests, createUsageMeter, startFlushing, type UsageMeter } from './operations/usage/meter.ts'
@@ -105,7 +109,7 @@ type SchemaCompilers = NonNullable<NonNullable<FastifyServerOptions['schemaContr
 const ofCalls = [callRoutes, exportRoutes, otelRoutes, priceRoutes, feedbackRoutes, eventRoutes]
 const ofQueues = [queueRoutes, queueRuleRoutes]
 const ofObjects = [objectRoutes, tableRoutes, fileRoutes, definitionRoutes]
-const ofEvaluations = [evaluationRoutes, evaluationRunRoutes, monitorRoutes]
+const ofEvaluations = [evaluationRoutes, evaluationRunRoutes, servedRunRoutes, scorerRoutes, monitorRoutes]
 const ofText = [chatRoutes, completionRoutes, responseRoutes, messageRoutes]
 const ofPooling = [embeddingRoutes, rerankRoutes]
 const ofModels = [modelRoutes, ...ofText, ...ofPooling, tokenRoutes, engineRoutes, ollamaRoutes]
@@ -235,6 +239,7 @@ function openOperations(
   const operations: OperationParts = {
     db: database,
     events: hub,
+    chats: chatAsking,
     schemas,
     constraints,
     projects,
@@ -293,6 +298,7 @@ function startBackground(
     ),
     startSharingLimits(db, limits, logging(app, 'limits could not be counted together with other servers')),
     startRuns(db, logging(app, 'old calls for monitors could not be found; the next attempt continues')),
+    startServedRuns(operations, logging(app, 'an evaluation run could not continue; the next attempt does')),
     ...startJudging(
       operations,
       logging(app, 'judgements could not be made; they stay pending and are tried again'),

@@ -25,6 +25,8 @@ import * as queueRules from './operations/queues/rule-contract.ts'
 import * as rerank from './operations/rerank/contract.ts'
 import * as responses from './operations/responses/contract.ts'
 import * as savedViews from './operations/saved-views/contract.ts'
+import * as scorers from './operations/scorers/try-contract.ts'
+import * as servedRuns from './operations/served-runs/contract.ts'
 import * as tables from './operations/tables/contract.ts'
 import * as tokens from './operations/tokens/contract.ts'
 import * as viewColumns from './operations/views/columns-contract.ts'
@@ -34,7 +36,8 @@ import * as viewSearch from './operations/views/search-contract.ts'
 import * as viewTrace from './operations/views/trace-contract.ts'
 
 const ofCalls = { calls, exporting, feedback, files, objects, otel, prices, tables, definitions }
-const ofEvaluations = { evaluationRuns, evaluations, evaluationViews, monitors, queueRules, queues }
+const ofRuns = { evaluationRuns, evaluations, evaluationViews, scorers, servedRuns }
+const ofEvaluations = { ...ofRuns, monitors, queueRules, queues }
 const ofText = { chat, completions, messages, ollama, responses, storedCompletions, tokens }
 const ofModels = { ...ofText, embeddings, rerank }
 const ofViews = { savedViews, viewColumns, viewFeedback, views, viewSearch, viewTrace }

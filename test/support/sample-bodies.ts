@@ -366,6 +366,7 @@ export const instead: Record<string, Record<string, object>> = {
   '/v1/responses/input_tokens': {},
   '/annotation_queues/:queue_id/rules': { 'pick.below': { pick: { kind: 'scores', above: 0.5 } } },
   '/v2/:entity/:project/scorers': { op_source_code: { check: { kind: 'latency', max_ms: 5 } } },
+  '/v2/:entity/:project/scorers/try': { check: { judge: { prompt: '{output}', schema: {} } } },
   '/v1/messages': ofMessages,
   '/v1/messages/count_tokens': ofMessages,
 }
@@ -742,6 +743,20 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     id: null,
   }),
   '/v2/:entity/:project/evaluation_runs/:evaluation_run_id/finish': () => ({ summary: { note: 'x' } }),
+  '/v2/:entity/:project/scorers/try': () => ({
+    judge: null,
+    check: { kind: 'length', min: 1, max: 3, field: 'output' },
+    fields: { text: 'output' },
+    call_ids: [ids.id],
+  }),
+  '/v2/:entity/:project/evaluation_runs/serve': (project_id) => ({
+    name: 'cities',
+    dataset: `weave:///${project_id}/object/nowhere:v0`,
+    prompt: 'Name it: {question}',
+    settings: [{ name: 'cold', system: 'Be brief.', request: { temperature: 0 } }],
+    scorers: [{ scorer: `weave:///${project_id}/object/exact:v0`, fields: { answer: 'output' } }],
+    repeats: 2,
+  }),
   '/v2/:entity/:project/predictions': () => ({
     model: 'weave:///acme/qa/object/small:v0',
     inputs: { question: 'capital of Chad' },
