@@ -38,6 +38,7 @@ import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
 import { chatRoutes } from './operations/chat/routes.ts'
 import { completionRoutes } from './operations/completions/routes.ts'
+import { decisionRoutes } from './operations/decisions/routes.ts'
 import { definitionRoutes } from './operations/definitions/routes.ts'
 import { embeddingRoutes } from './operations/embeddings/routes.ts'
 import { engineRoutes } from './operations/engine/routes.ts'
@@ -105,7 +106,15 @@ const ofQueues = [queueRoutes, queueRuleRoutes]
 const ofObjects = [objectRoutes, tableRoutes, fileRoutes, definitionRoutes]
 const ofEvaluations = [evaluationRoutes, evaluationRunRoutes, monitorRoutes]
 const ofText = [chatRoutes, completionRoutes, responseRoutes, messageRoutes]
-const ofModels = [modelRoutes, ...ofText, embeddingRoutes, rerankRoutes, tokenRoutes, engineRoutes]
+const ofModels = [
+  modelRoutes,
+  ...ofText,
+  embeddingRoutes,
+  rerankRoutes,
+  decisionRoutes,
+  tokenRoutes,
+  engineRoutes,
+]
 const ofPeople = [usageRoutes, meRoutes, projectRoutes, peopleRoutes]
 const ofPage = [viewRoutes, savedViewRoutes]
 

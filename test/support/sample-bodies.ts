@@ -1,4 +1,5 @@
 import { CompletionBody } from '../../src/operations/completions/contract.ts'
+import { refusedDecisionFields } from '../../src/operations/decisions/contract.ts'
 import { refusedChatFields } from '../../src/operations/generation/refused-fields.ts'
 import {
   unusedAnthropicFields,
@@ -342,6 +343,52 @@ const ranking = () => ({
   top_n: 2,
   return_documents: true,
   ...nothing(refusedRerankFields),
+})
+
+const decided = () => ({
+  model: 'scripted',
+  orders: 2,
+  cache_salt: 'mine',
+  priority: 0,
+  request_id: 'mine',
+  store: true,
+  metadata: { run: '7' },
+  stream: false,
+  ...nothing(refusedDecisionFields),
+})
+
+const decisions = () => ({
+  ...decided(),
+  input: [
+    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
+    { role: 'assistant', content: 'Hello', phase: 'final_answer' },
+  ],
+  questions: [
+    { type: 'predicate', name: 'kind', instructions: 'Is it kind?' },
+    {
+      type: 'choice',
+      instructions: [{ type: 'input_json', data: { ask: 'What?' } }],
+      choices: [{ value: true, description: 'so' }, { value: 'true' }],
+    },
+    { type: 'score', instructions: 'How good?', levels: [{ label: 'bad' }, { label: 'good' }] },
+  ],
+  min_label_mass: 0.1,
+  safety_identifier: 'me',
+  prompt_cache_key: 'key',
+  prompt_cache_options: { mode: 'implicit' },
+})
+
+const systemOne = () => ({
+  ...decided(),
+  state: { text: 'Hi' },
+  questions: {
+    kind: { type: 'noul', instructions: 'Is it kind?', criteria: { true: 'so' } },
+    topic: { type: 'choice', criteria: { '10': null, '2': 'two' } },
+    good: { type: 'score', instructions: 'How good?', criteria: ['bad', 'good'] },
+  },
+  instructions: 'Be strict.',
+  files: null,
+  images: null,
 })
 
 const inputTokens = () => ({
@@ -807,6 +854,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v1/completions': completion,
   '/v1/embeddings': embeddings,
   '/v1/rerank': ranking,
+  '/v1/decisions': decisions,
+  '/v1/systemone': systemOne,
   '/v2/rerank': ranking,
   '/rerank': ranking,
   '/v1/responses': response,

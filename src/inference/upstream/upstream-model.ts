@@ -5,6 +5,7 @@ import type { AnswerEvent, Answering, AnswerRequest, Model } from '../model.ts'
 import { notReady } from '../served-model.ts'
 import { type AnswerReader, createReader } from './answer-reader.ts'
 import type { TakenAnswer } from './asking.ts'
+import { createUpstreamDeciding } from './deciding.ts'
 import { cutOff, isBroken, readingError, unreadableReply } from './failures.ts'
 import { createFitting, lengthOf } from './fitting.ts'
 import type { UpstreamKind } from './kinds.ts'
@@ -229,6 +230,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     pool: createPooling(server, { kind, model }, (change) => {
       running += change
     }),
+    decide: createUpstreamDeciding(server, { kind, model }, answer),
     tokenize: tokens.tokenize,
     detokenize: tokens.detokenize,
     upstream: server.load,
