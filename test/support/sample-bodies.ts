@@ -345,50 +345,30 @@ const ranking = () => ({
   ...nothing(refusedRerankFields),
 })
 
-const decided = () => ({
-  model: 'scripted',
-  orders: 2,
-  cache_salt: 'mine',
-  priority: 0,
-  request_id: 'mine',
-  store: true,
-  metadata: { run: '7' },
-  stream: false,
-  ...nothing(refusedDecisionFields),
-})
+const decided = () => {
+  const { truncate_prompt_tokens: _, user, ...shared } = pooling()
+  return { ...shared, orders: 2, cache_salt: user, stream: false, ...nothing(refusedDecisionFields) }
+}
 
 const decisions = () => ({
   ...decided(),
-  input: [
-    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
-    { role: 'assistant', content: 'Hello', phase: 'final_answer' },
-  ],
+  input: 'Hi',
   questions: [
-    { type: 'predicate', name: 'kind', instructions: 'Is it kind?' },
+    { type: 'predicate', name: 'kind', instructions: 'Is it kind?', choices: null, levels: null },
     {
       type: 'choice',
-      instructions: [{ type: 'input_json', data: { ask: 'What?' } }],
+      instructions: 'What?',
       choices: [{ value: true, description: 'so' }, { value: 'true' }],
     },
     { type: 'score', instructions: 'How good?', levels: [{ label: 'bad' }, { label: 'good' }] },
   ],
-  min_label_mass: 0.1,
-  safety_identifier: 'me',
-  prompt_cache_key: 'key',
-  prompt_cache_options: { mode: 'implicit' },
+  ...{ min_label_mass: 0.1, safety_identifier: 'me', prompt_cache_key: 'key', prompt_cache_options: null },
 })
 
 const systemOne = () => ({
   ...decided(),
-  state: { text: 'Hi' },
-  questions: {
-    kind: { type: 'noul', instructions: 'Is it kind?', criteria: { true: 'so' } },
-    topic: { type: 'choice', criteria: { '10': null, '2': 'two' } },
-    good: { type: 'score', instructions: 'How good?', criteria: ['bad', 'good'] },
-  },
-  instructions: 'Be strict.',
-  files: null,
-  images: null,
+  ...{ state: { text: 'Hi' }, instructions: 'Be strict.', files: null, images: null },
+  questions: { kind: { type: 'noul' }, topic: { type: 'choice', criteria: { '10': null, '2': 'two' } } },
 })
 
 const inputTokens = () => ({

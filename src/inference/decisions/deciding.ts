@@ -5,8 +5,7 @@ import { notReady } from '../served-model.ts'
 import { averageOf, type Scored } from './averages.ts'
 import type { Decide, DecisionAsked, DecisionQuestion, DecisionTokens } from './decision.ts'
 import { type DecisionPrompt, decisionPrompt } from './decision-prompt.ts'
-import { createLabelPaths } from './label-paths.ts'
-import { type ReadNext, scoreLabels, sharesOf } from './label-tree.ts'
+import { createLabelPaths, type ReadNext, scoreLabels, sharesOf } from './label-tree.ts'
 import { labelsOf, ordersOf, questionText } from './wording.ts'
 
 /** One question with its options in one order. */
@@ -36,10 +35,6 @@ export function createDeciding(engine: Backend, prompts: Prompts): Decide {
     if (served === undefined) throw notReady(engine.status())
     const cancelling = new AbortController()
     const signal = AbortSignal.any([callerSignal, cancelling.signal])
-    if (asked.needsServer) {
-      const accepted = 'texts, because this model reads nothing else'
-      throw refuse('invalid_value', { ...asked.needsServer, accepted })
-    }
     const prompt = await decisionPrompt(prompts, served, asked, signal)
     const readings = asked.questions.flatMap((question, index) =>
       ordersOf(question, asked.orders).map((order) => ({

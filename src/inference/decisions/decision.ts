@@ -18,8 +18,8 @@ export interface DecisionAsked {
   adapter?: string
   /** The request in the form of OpenAI, for a server that answers it itself. */
   body: Readonly<Record<string, unknown>>
-  /** The field that only such a server can read, if there is one. */
-  needsServer?: { field: string; given: string }
+  /** The field that only such a server can read, if there is one, and what is there. */
+  needsServer?: { field: string; value: string }
 }
 
 export interface DecisionQuestion {

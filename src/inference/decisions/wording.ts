@@ -53,11 +53,11 @@ export function questionText({ kind, text, options }: DecisionQuestion, order: r
  * yes and no have their order.
  */
 export function ordersOf({ kind, options }: DecisionQuestion, orders: number): number[][] {
-  const given = options.map((_, index) => index)
-  if (kind !== 'choice') return [given]
+  const plain = options.map((_, index) => index)
+  if (kind !== 'choice') return [plain]
   return Array.from({ length: Math.min(orders, options.length) }, (_, index) => {
     const turn = Math.floor((Math.floor(index / 2) * options.length) / Math.ceil(orders / 2))
-    const turned = [...given.slice(turn), ...given.slice(0, turn)]
+    const turned = [...plain.slice(turn), ...plain.slice(0, turn)]
     return index % 2 === 0 ? turned : turned.toReversed()
   })
 }

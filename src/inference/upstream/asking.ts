@@ -18,8 +18,8 @@ export interface UpstreamAsk {
    * a proxy may pass on everything else.
    */
   shows: 'speed' | 'health' | 'nothing'
-  /** What it asks for, if servers may lack that: they are then not asked again, and the refusal is `upstream_lacks`. */
-  optional?: string
+  /** The refusal for a server without the route, or whose model cannot do what it is for. */
+  ifMissing?: Refusal
 }
 
 /** An answer that has begun at one of the addresses. */
@@ -123,9 +123,8 @@ export function createAsk({ addresses, silenceMs, send, resent }: Asking): Ask {
         }
         const text = await textOf(answer, silenceMs, maxText)
         const retryAfter = answer.headers['retry-after']
-        if (question.optional !== undefined && missing.has(status)) {
-          return fail({ outcome: 'refused', refusal: lacking(question.optional) })
-        }
+        const { ifMissing } = question
+        if (ifMissing && missing.has(status)) return fail({ outcome: 'refused', refusal: ifMissing })
         const refusal = refusalOf(status, text, question.kind, retryAfter)
         return fail({ outcome: outcomeOf(status), refusal, coolMs: secondsOf(retryAfter) * 1_000 })
       } catch (error) {
@@ -158,11 +157,7 @@ export function createAsk({ addresses, silenceMs, send, resent }: Asking): Ask {
   }
 }
 
-/** Of servers without a route, and of those whose model cannot do what it is for. */
 const missing = new Set([404, 405, 501])
-
-const lacking = (what: string) =>
-  refuse('upstream_lacks', { field: 'model', given: what, accepted: 'a model of another server' })
 
 const isStream = ({ headers }: IncomingMessage) =>
   headers['content-type']?.startsWith('text/event-stream') === true

@@ -1,5 +1,4 @@
 import { JsonText } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
 import type { Candidate } from '../backend.ts'
 import { averageOf, type Scored } from '../decisions/averages.ts'
 import type { Decide, DecisionAnswer, DecisionAsked, DecisionQuestion } from '../decisions/decision.ts'
@@ -44,11 +43,8 @@ export async function decideByLogprobs(
     const { prompt, cached } = answering.usage?.() ?? { prompt: 0, cached: 0 }
     read({ prompt, cached })
     if (first === undefined) {
-      throw refuse('upstream_lacks', {
-        field: 'model',
-        given: 'decisions: it has neither the route nor log-probabilities',
-        accepted: 'a model of another server',
-      })
+      const lack = 'decisions: it has neither the route nor log-probabilities'
+      refuseUnsupported('model', lack, 'a model of another server')
     }
     scores[index]?.push(scoredOf(question, order, first))
   }

@@ -3,7 +3,7 @@ import { Refusal, refuse } from '../../domain/refusals.ts'
 import type { Decide, DecisionAnswer, DecisionAsked, DecisionQuestion } from '../decisions/decision.ts'
 import type { Model } from '../model.ts'
 import { decideByLogprobs } from './deciding-by-logprobs.ts'
-import { refuseUnsupported } from './fields.ts'
+import { refuseUnsupported, unsupported } from './fields.ts'
 import type { UpstreamKind } from './kinds.ts'
 import type { UpstreamServer } from './server.ts'
 import { saltOf } from './upstream-request.ts'
@@ -37,7 +37,7 @@ export function createUpstreamDeciding(
       kind,
       beginning: asked.input.slice(0, 4_096),
       shows: 'nothing' as const,
-      optional: 'decisions',
+      ifMissing: unsupported('model', 'decisions', 'a model of another server'),
     }
     try {
       return await askWhole(server, question, maxBytes, signal)
@@ -48,7 +48,7 @@ export function createUpstreamDeciding(
 
   async function byRoute(asked: DecisionAsked, read: Parameters<Decide>[1], signal: AbortSignal) {
     if (kind === 'llama-server') {
-      if (asked.needsServer) throw refuse('invalid_value', { ...asked.needsServer, accepted: 'texts' })
+      if (asked.needsServer) refuseUnsupported(asked.needsServer.field, asked.needsServer.value, 'texts')
       const told = await ask('systemone', systemOneOf(asked), asked, signal)
       const answers = (told.answers ?? {}) as Record<string, Told | undefined>
       read({ prompt: countOf(told, 'input_tokens'), cached: 0 })
@@ -78,7 +78,7 @@ export function createUpstreamDeciding(
     if (asked.needsServer) {
       refuseUnsupported(
         asked.needsServer.field,
-        asked.needsServer.given,
+        asked.needsServer.value,
         'texts: it has no decisions of its own',
       )
     }

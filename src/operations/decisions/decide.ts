@@ -1,5 +1,5 @@
 import type { DecisionAnswer, DecisionAsked } from '../../inference/decisions/decision.ts'
-import { checkPriority } from '../generation/checks.ts'
+import { checkPriority, wrong } from '../generation/checks.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { promptGroupOf } from '../generation/prompt-group.ts'
 import { type PoolingContext, whileMeasured } from '../pooling/pooling.ts'
@@ -27,6 +27,10 @@ export async function decide(
 ): Promise<Decided> {
   const { caller, signal } = context
   const { model, served } = services.models.find(name, caller)
+  const { needsServer } = asked
+  if (needsServer && !served.passesPictures) {
+    throw wrong(needsServer.field, needsServer.value, 'texts, because this model reads nothing else')
+  }
   checkPriority({ priority: priority ?? 0 }, services.settings)
   const promptGroup = promptGroupOf(caller, services.settings.promptSharing)
   const found = served.names[0] as string

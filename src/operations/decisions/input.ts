@@ -29,7 +29,7 @@ export function inputOf({ input }: Pick<DecisionBody, 'input'>): DecisionInput {
   if (input.length === 0) throw wrong('input', 'an empty list', 'a text, or at least one item')
   let needsServer: DecisionInput['needsServer']
   const image: Image = (field) => {
-    needsServer ??= { field, given: 'an image' }
+    needsServer ??= { field, value: 'an image' }
   }
   const instructions: string[] = []
   const items: Record<string, unknown>[] = []
@@ -90,11 +90,11 @@ function itemOf(item: InputItem, path: string, calls: Set<string>, image: Image)
 /** The texts of parts, one after the other on lines of their own. */
 export function textOf(contents: Contents, path: string, accepted: readonly string[], image: Image): string {
   if (typeof contents === 'string') return contents
-  return contents.map((part, index) => textOfPart(part, `${path}.${index}`, accepted, image)).join('\n')
+  return contents.map((piece, index) => textOfPart(piece, `${path}.${index}`, accepted, image)).join('\n')
 }
 
-function textOfPart(part: Part, path: string, accepted: readonly string[], image: Image): string {
-  const { type, text, refusal, data, image_url } = part
+function textOfPart(piece: Part, path: string, accepted: readonly string[], image: Image): string {
+  const { type, text, refusal, data, image_url } = piece
   if (!accepted.includes(type)) throw wrong(`${path}.type`, JSON.stringify(type), accepted.join(', '))
   switch (type) {
     case 'input_image':

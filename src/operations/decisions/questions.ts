@@ -16,7 +16,7 @@ export function questionsOf(
     const { type, instructions, choices, levels } = question
     const path = `${field}.instructions`
     const text = textOf(instructions, path, partsOfQuestions, (image) => {
-      needsServer ??= { field: image, given: 'an image' }
+      needsServer ??= { field: image, value: 'an image' }
     })
     if (text.trim() === '' && !needsServer) throw wrong(path, 'an empty text', 'a question')
     for (const [name, value] of Object.entries({ choices, levels })) {

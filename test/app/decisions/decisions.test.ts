@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { localModels } from '../../../src/inference/local-model.ts'
 import { openApp } from '../../support/app.ts'
-import { deciding } from '../../support/decisions.ts'
 import { scriptedBackend } from '../../support/scripted-backend.ts'
 import { until } from '../../support/wait.ts'
+import { deciding } from './deciding.ts'
 
 /** Yes with 0.6 of 0.8; A, B and the levels by their letters. */
 const weights = { Y: 0.4, y: 0.2, N: 0.2, A: 0.1, B: 0.3, C: 0.1, '0': 0.1, '1': 0.1, '2': 0.2 }

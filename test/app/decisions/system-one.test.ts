@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { openApp } from '../../support/app.ts'
-import { deciding } from '../../support/decisions.ts'
 import { scriptedBackend } from '../../support/scripted-backend.ts'
+import { deciding } from './deciding.ts'
 
 const weights = { Y: 0.6, N: 0.2, A: 0.1, B: 0.3, C: 0.1, '0': 0.1, '1': 0.1, '2': 0.2 }
 const backend = scriptedBackend(deciding(() => weights))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai-7'
-import { deciding } from '../../support/decisions.ts'
+import { deciding } from '../../app/decisions/deciding.ts'
 import { startChat } from '../chat/server.ts'
 
 /** The unmodified client of OpenAI. */

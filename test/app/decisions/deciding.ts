@@ -1,5 +1,5 @@
-import type { Script } from './scripted-backend.ts'
-import { candidate, prefilled, promptTokensOf } from './scripted-backend.ts'
+import type { Script } from '../../support/scripted-backend.ts'
+import { candidate, prefilled, promptTokensOf } from '../../support/scripted-backend.ts'
 
 /** A model that begins its answer with these characters, by their probabilities; anything else is as good as impossible. */
 export function deciding(weights: (prompt: string) => Record<string, number>, cached = 3): Script {
