@@ -89,13 +89,8 @@ const feedback = (project_id: string) => ({
   feedback_type: 'thumbs',
   payload: { up: true },
   creator: 'Alice',
-  id: null,
-  annotation_ref: null,
-  runnable_ref: null,
-  call_ref: null,
-  trigger_ref: null,
-  queue_id: null,
-  svc_user_id: null,
+  ...{ id: null, annotation_ref: null, runnable_ref: null, call_ref: null },
+  ...{ trigger_ref: null, queue_id: null, svc_user_id: null },
 })
 
 /** The values are chosen such that each field may be missing, except for those in `needed`. */
@@ -130,30 +125,13 @@ const chat = () => ({
   reasoning_effort: 'low',
   include_reasoning: true,
   thinking_token_budget: null,
-  frequency_penalty: 0.5,
-  presence_penalty: 0.5,
-  repetition_penalty: 1.5,
-  temperature: 0.5,
-  top_p: 0.5,
-  top_k: 5,
-  min_p: 0.5,
-  seed: 5,
-  n: 2,
-  logit_bias: { '5': 1 },
-  allowed_token_ids: [5, 6],
-  bad_words: ['bad'],
-  use_beam_search: false,
-  length_penalty: 1.5,
-  max_tokens: 5,
-  max_completion_tokens: 6,
-  min_tokens: 1,
-  stop: ['end'],
-  stop_token_ids: [7],
-  ignore_eos: true,
-  include_stop_str_in_output: true,
+  ...{ frequency_penalty: 0.5, presence_penalty: 0.5, repetition_penalty: 1.5, length_penalty: 1.5 },
+  ...{ temperature: 0.5, top_p: 0.5, top_k: 5, min_p: 0.5, seed: 5, n: 2, use_beam_search: false },
+  ...{ logit_bias: { '5': 1 }, allowed_token_ids: [5, 6], bad_words: ['bad'] },
+  ...{ max_tokens: 5, max_completion_tokens: 6, min_tokens: 1, stop: ['end'], stop_token_ids: [7] },
+  ...{ ignore_eos: true, include_stop_str_in_output: true },
   repetition_detection: { max_pattern_size: 4, min_pattern_size: 0, min_count: 2 },
-  skip_special_tokens: false,
-  spaces_between_special_tokens: false,
+  ...{ skip_special_tokens: false, spaces_between_special_tokens: false },
   truncate_prompt_tokens: 100,
   truncation_side: 'left',
   cache_salt: 'salt',
@@ -191,10 +169,12 @@ const chat = () => ({
   store: true,
   metadata: { a: 'b' },
   service_tier: 'auto',
-  kv_transfer_params: { a: 1 },
-  mm_processor_kwargs: { a: 1 },
-  engine_xargs: { a: 1 },
-  vllm_xargs: { a: 1 },
+  ...{
+    kv_transfer_params: { a: 1 },
+    mm_processor_kwargs: { a: 1 },
+    engine_xargs: { a: 1 },
+    vllm_xargs: { a: 1 },
+  },
 })
 
 const {
@@ -314,26 +294,15 @@ const completion = () => {
 }
 
 const pooling = () => ({
-  model: 'scripted',
-  truncate_prompt_tokens: 100,
-  priority: 0,
-  user: 'me',
-  request_id: 'mine',
-  store: true,
-  metadata: { run: '7' },
+  ...{ model: 'scripted', truncate_prompt_tokens: 100, priority: 0, user: 'me' },
+  ...{ request_id: 'mine', store: true, metadata: { run: '7' } },
 })
 
 const embeddings = () => ({
   ...pooling(),
-  input: ['a cab', 'bad'],
-  encoding_format: 'float',
-  dimensions: 2,
-  add_special_tokens: true,
-  truncation_side: 'left',
-  messages: null,
-  normalize: true,
-  embed_dtype: 'float32',
-  endianness: 'little',
+  ...{ input: ['a cab', 'bad'], encoding_format: 'float', dimensions: 2, add_special_tokens: true },
+  ...{ truncation_side: 'left', messages: null, normalize: true },
+  ...{ embed_dtype: 'float32', endianness: 'little' },
 })
 
 const ranking = () => ({

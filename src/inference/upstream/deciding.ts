@@ -27,6 +27,7 @@ export function createUpstreamDeciding(
   server: UpstreamServer,
   { kind, model }: Target,
   answer: Model['answer'],
+  counted: (change: 1 | -1) => void,
 ): Decide {
   async function ask(path: string, body: object, asked: DecisionAsked, signal: AbortSignal): Promise<Told> {
     const slots = asked.lane === 'background' ? server.slots.background : server.slots.callers
@@ -39,9 +40,11 @@ export function createUpstreamDeciding(
       shows: 'nothing' as const,
       ifMissing: unsupported('model', 'decisions', 'a model of another server'),
     }
+    counted(1)
     try {
       return await askWhole(server, question, maxBytes, signal)
     } finally {
+      counted(-1)
       slots.release(slot)
     }
   }

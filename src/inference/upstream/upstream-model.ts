@@ -79,6 +79,10 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
   const tokens = createTokens(server, { kind, model })
   const fitting = createFitting(tokens.tokenize, { kind, context })
 
+  const count = (change: 1 | -1) => {
+    running += change
+  }
+
   function status(): BackendStatus {
     const well = server.addresses.all.some(({ fault }) => fault === undefined)
     if (!well) return { state: 'starting', doing: 'the server behind it does not answer' }
@@ -227,10 +231,8 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     served: () => served,
     format: async () => undefined,
     answer,
-    pool: createPooling(server, { kind, model }, (change) => {
-      running += change
-    }),
-    decide: createUpstreamDeciding(server, { kind, model }, answer),
+    pool: createPooling(server, { kind, model }, count),
+    decide: createUpstreamDeciding(server, { kind, model }, answer, count),
     tokenize: tokens.tokenize,
     detokenize: tokens.detokenize,
     upstream: server.load,
