@@ -1,5 +1,5 @@
 import { refuse } from '../../domain/refusals.ts'
-import type { Backend, Generation } from '../backend.ts'
+import type { Backend, Generation, Sampling } from '../backend.ts'
 import type { Prompts } from '../prompt/prompts.ts'
 import { notReady } from '../served-model.ts'
 import { averageOf, type Scored } from './averages.ts'
@@ -111,23 +111,19 @@ export function createDeciding(engine: Backend, prompts: Prompts): Decide {
   }
 }
 
+/** Takes the likeliest token. */
+export const greedySampling: Sampling = {
+  ...{ temperature: 0, topP: 1, topK: 0, minP: 0, bias: [], badWords: [] },
+  ...{ frequencyPenalty: 0, presencePenalty: 0, repetitionPenalty: 1 },
+}
+
 /** The likeliest token is drawn to see its log-probability; it is no output. */
 function generationOf(asked: DecisionAsked, tokens: number[], named: readonly number[]): Generation {
   const { tenant, promptGroup, salt, priority, lane, adapter } = asked
   return {
     prompt: { tokens },
     choices: 1,
-    sampling: {
-      temperature: 0,
-      topP: 1,
-      topK: 0,
-      minP: 0,
-      frequencyPenalty: 0,
-      presencePenalty: 0,
-      repetitionPenalty: 1,
-      bias: [],
-      badWords: [],
-    },
+    sampling: greedySampling,
     ending: { maxTokens: 1, minTokens: 0, stop: [], stopTokens: [], ignoreEos: true, includeStop: false },
     logprobs: 0,
     logprobTokens: named,

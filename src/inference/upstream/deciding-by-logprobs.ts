@@ -1,6 +1,7 @@
 import { JsonText } from '../../domain/json/text.ts'
 import type { Candidate } from '../backend.ts'
 import { averageOf, type Scored } from '../decisions/averages.ts'
+import { greedySampling } from '../decisions/deciding.ts'
 import type { Decide, DecisionAnswer, DecisionAsked, DecisionQuestion } from '../decisions/decision.ts'
 import { sharesOf } from '../decisions/label-tree.ts'
 import { decisionSystem, divider, labelsOf, ordersOf, questionText } from '../decisions/wording.ts'
@@ -111,17 +112,7 @@ function requestOf(kind: UpstreamKind, asked: DecisionAsked, question: string): 
     tenant,
     turn: {},
     choices: 1,
-    sampling: {
-      temperature: 0,
-      topP: 1,
-      topK: 0,
-      minP: 0,
-      frequencyPenalty: 0,
-      presencePenalty: 0,
-      repetitionPenalty: 1,
-      bias: [],
-      badWords: [],
-    },
+    sampling: greedySampling,
     ending: { maxTokens: 1, minTokens: 0, stop: [], stopTokens: [], ignoreEos: false, includeStop: false },
     logprobs: maxListed,
     text: { skipSpecial: true, spaceSpecial: true },
