@@ -40,6 +40,7 @@ import { startSweep } from './operations/calls/sweep.ts'
 import { chatAsking } from './operations/chat/asking.ts'
 import { chatRoutes } from './operations/chat/routes.ts'
 import { completionRoutes } from './operations/completions/routes.ts'
+import { decisionRoutes } from './operations/decisions/routes.ts'
 import { definitionRoutes } from './operations/definitions/routes.ts'
 import { embeddingRoutes } from './operations/embeddings/routes.ts'
 import { engineRoutes } from './operations/engine/routes.ts'
@@ -111,8 +112,8 @@ const ofQueues = [queueRoutes, queueRuleRoutes]
 const ofObjects = [objectRoutes, tableRoutes, fileRoutes, definitionRoutes]
 const ofEvaluations = [evaluationRoutes, evaluationRunRoutes, servedRunRoutes, scorerRoutes, monitorRoutes]
 const ofText = [chatRoutes, completionRoutes, responseRoutes, messageRoutes]
-const ofPooling = [embeddingRoutes, rerankRoutes]
-const ofModels = [modelRoutes, ...ofText, ...ofPooling, tokenRoutes, engineRoutes, ollamaRoutes]
+const ofScores = [embeddingRoutes, rerankRoutes, decisionRoutes]
+const ofModels = [modelRoutes, ...ofText, ...ofScores, tokenRoutes, engineRoutes, ollamaRoutes]
 const ofPeople = [usageRoutes, meRoutes, projectRoutes, peopleRoutes]
 const ofPage = [viewRoutes, savedViewRoutes]
 

@@ -5,6 +5,7 @@ import * as calls from './operations/calls/contract.ts'
 import * as chat from './operations/chat/contract.ts'
 import * as storedCompletions from './operations/chat/stored-contract.ts'
 import * as completions from './operations/completions/contract.ts'
+import * as decisions from './operations/decisions/contract.ts'
 import * as definitions from './operations/definitions/contract.ts'
 import * as embeddings from './operations/embeddings/contract.ts'
 import * as evaluationRuns from './operations/evaluation-runs/contract.ts'
@@ -38,7 +39,7 @@ import * as viewTrace from './operations/views/trace-contract.ts'
 const ofCalls = { calls, exporting, feedback, files, objects, otel, prices, tables, definitions }
 const ofRuns = { evaluationRuns, evaluations, evaluationViews, scorers, servedRuns }
 const ofEvaluations = { ...ofRuns, monitors, queueRules, queues }
-const ofText = { chat, completions, messages, ollama, responses, storedCompletions, tokens }
+const ofText = { chat, completions, decisions, messages, ollama, responses, storedCompletions, tokens }
 const ofModels = { ...ofText, embeddings, rerank }
 const ofViews = { savedViews, viewColumns, viewFeedback, views, viewSearch, viewTrace }
 const families = { ...ofCalls, ...ofEvaluations, ...ofModels, ...ofViews, page, people }

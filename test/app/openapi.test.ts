@@ -147,6 +147,8 @@ for (const [path, statuses] of Object.entries({
   '/v1/completions': [...ofModels, 403],
   '/v1/embeddings': [...ofModels, 403],
   '/v1/rerank': [...ofModels, 403],
+  '/v1/decisions': [...ofModels, 403],
+  '/v1/systemone': [...ofModels, 403],
   '/v1/responses': [...ofModels, 403, 409],
   '/v1/responses/{response_id}': [200, ...always, 400, 404, 504],
   '/v1/responses/{response_id}/cancel': [200, ...always, 400, 404],
@@ -222,7 +224,8 @@ test('every answer and every refusal has a description', () => {
 test('answers that can be streamed are also described as events', () => {
   const streamed = operations.filter(({ operation }) => {
     const schema = operation.requestBody?.content['application/json']?.schema
-    return schema?.properties?.stream !== undefined
+    const stream = schema?.properties?.stream
+    return stream !== undefined && withoutNull(stream).schema.enum?.join() !== 'false'
   })
   assert.deepEqual(
     streamed.map(({ path }) => path),

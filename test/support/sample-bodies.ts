@@ -1,4 +1,5 @@
 import { CompletionBody } from '../../src/operations/completions/contract.ts'
+import { refusedDecisionFields } from '../../src/operations/decisions/contract.ts'
 import { refusedChatFields } from '../../src/operations/generation/refused-fields.ts'
 import {
   unusedAnthropicFields,
@@ -89,13 +90,8 @@ const feedback = (project_id: string) => ({
   feedback_type: 'thumbs',
   payload: { up: true },
   creator: 'Alice',
-  id: null,
-  annotation_ref: null,
-  runnable_ref: null,
-  call_ref: null,
-  trigger_ref: null,
-  queue_id: null,
-  svc_user_id: null,
+  ...{ id: null, annotation_ref: null, runnable_ref: null, call_ref: null },
+  ...{ trigger_ref: null, queue_id: null, svc_user_id: null },
 })
 
 /** The values are chosen such that each field may be missing, except for those in `needed`. */
@@ -291,26 +287,15 @@ const completion = () => {
 }
 
 const pooling = () => ({
-  model: 'scripted',
-  truncate_prompt_tokens: 100,
-  priority: 0,
-  user: 'me',
-  request_id: 'mine',
-  store: true,
-  metadata: { run: '7' },
+  ...{ model: 'scripted', truncate_prompt_tokens: 100, priority: 0, user: 'me' },
+  ...{ request_id: 'mine', store: true, metadata: { run: '7' } },
 })
 
 const embeddings = () => ({
   ...pooling(),
-  input: ['a cab', 'bad'],
-  encoding_format: 'float',
-  dimensions: 2,
-  add_special_tokens: true,
-  truncation_side: 'left',
-  messages: null,
-  normalize: true,
-  embed_dtype: 'float32',
-  endianness: 'little',
+  ...{ input: ['a cab', 'bad'], encoding_format: 'float', dimensions: 2, add_special_tokens: true },
+  ...{ truncation_side: 'left', messages: null, normalize: true },
+  ...{ embed_dtype: 'float32', endianness: 'little' },
 })
 
 const ranking = () => ({
@@ -320,6 +305,32 @@ const ranking = () => ({
   top_n: 2,
   return_documents: true,
   ...nothing(refusedRerankFields),
+})
+
+const decided = () => {
+  const { truncate_prompt_tokens: _, user, ...shared } = pooling()
+  return { ...shared, orders: 2, cache_salt: user, stream: false, ...nothing(refusedDecisionFields) }
+}
+
+const decisions = () => ({
+  ...decided(),
+  input: 'Hi',
+  questions: [
+    { type: 'predicate', name: 'kind', instructions: 'Is it kind?', choices: null, levels: null },
+    {
+      type: 'choice',
+      instructions: 'What?',
+      choices: [{ value: true, description: 'so' }, { value: 'true' }],
+    },
+    { type: 'score', instructions: 'How good?', levels: [{ label: 'bad' }, { label: 'good' }] },
+  ],
+  ...{ min_label_mass: 0.1, safety_identifier: 'me', prompt_cache_key: 'key', prompt_cache_options: null },
+})
+
+const systemOne = () => ({
+  ...decided(),
+  ...{ state: { text: 'Hi' }, instructions: 'Be strict.', files: null, images: null },
+  questions: { kind: { type: 'noul' }, topic: { type: 'choice', criteria: { '10': null, '2': 'two' } } },
 })
 
 const inputTokens = () => ({
@@ -800,6 +811,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v1/completions': completion,
   '/v1/embeddings': embeddings,
   '/v1/rerank': ranking,
+  '/v1/decisions': decisions,
+  '/v1/systemone': systemOne,
   '/v2/rerank': ranking,
   '/rerank': ranking,
   '/api/chat': () => ({
