@@ -472,6 +472,17 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     include_total_storage_size: true,
     expand_columns: [],
   }),
+  '/threads/stream_query': (project_id) => ({
+    project_id,
+    filter: {
+      thread_ids: ['thread'],
+      after_datetime: '2026-01-01T00:00:00Z',
+      before_datetime: '2026-01-02T00:00:00Z',
+    },
+    limit: 10,
+    offset: 1,
+    sort_by: [{ field: 'turn_count', direction: 'desc' }],
+  }),
   '/views/facets': (project_id) => ({ project_id, filter, query: byId, fields: ['op', 'inputs.question'] }),
   '/views/saved': (project_id) => ({
     project_id,

@@ -82,4 +82,6 @@ export interface Dialect {
   quoted(text: Sql): Sql
   /** Length of a text in bytes. */
   bytes(text: Sql): Sql
+  /** An aggregate: the value below which this fraction of the numbers lies, between two of them if need be. */
+  percentile(value: Sql, fraction: number): Sql
 }

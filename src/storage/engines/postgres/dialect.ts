@@ -111,4 +111,6 @@ export const postgresDialect: Dialect = {
   containsString: containsStringIn,
   quoted: (value) => sql`coalesce(CAST(to_json(${value}) AS TEXT), 'null')`,
   bytes: (value) => sql`octet_length(${value})`,
+  percentile: (value, fraction) =>
+    sql`percentile_cont(${rawSql(String(fraction))}) WITHIN GROUP (ORDER BY ${value})`,
 }

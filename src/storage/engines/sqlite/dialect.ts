@@ -108,4 +108,5 @@ export const sqliteDialect: Dialect = {
   containsString: containsStringIn,
   quoted: (text) => sql`json_quote(${text})`,
   bytes: (text) => sql`octet_length(${text})`,
+  percentile: (value, fraction) => sql`percentile_cont(${value}, ${rawSql(String(fraction))})`,
 }
