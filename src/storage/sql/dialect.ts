@@ -14,6 +14,8 @@ export interface JsonReading {
   number: Sql
   /** A condition: there is a value other than null. */
   exists: Sql
+  /** The number of items; NULL if it is no list. */
+  size: Sql
 }
 
 /** A condition that reads documents. `compile` builds it with the readings of the given dialect. */

@@ -74,6 +74,7 @@ export const sqliteDialect: Dialect = {
       text: once(token, 'j', textOfToken),
       number: once(token, 'j', numberOfToken),
       exists: sql`coalesce(${token} <> 'null', FALSE)`,
+      size: once(token, 'j', "CASE WHEN j GLOB '[[]*' THEN json_array_length(j) END"),
     }
   },
   stored: (column, presence) => {
