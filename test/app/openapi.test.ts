@@ -94,6 +94,8 @@ for (const [path, statuses] of Object.entries({
   '/objs/{object_id}/versions/{digest}/tags/remove': [...withBody, 404],
   '/objs/{object_id}/aliases': [...withBody, 404],
   '/objs/{object_id}/aliases/remove': [...withBody, 404],
+  '/tags': [200, ...always, 403, 422, 504],
+  '/aliases': [200, ...always, 403, 422, 504],
   '/refs/read_batch': [...withBody, 404],
   '/table/create': [...withBody, 409],
   '/table/update': [...withBody, 404, 504],

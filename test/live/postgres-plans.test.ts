@@ -290,6 +290,7 @@ describe('plans of queries on PostgreSQL', () => {
       before: '2026-01-04T00:00:00Z',
       step_seconds: 3600,
     })
+    await look('/tags', get(`/tags?project_id=${project}`))
     await ask('/threads/stream_query', {})
     await ask('/threads/stream_query', { filter: { thread_ids: ['t'] }, limit: 5 })
     await ask('/views/saved/query', {})
