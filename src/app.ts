@@ -75,6 +75,7 @@ import { createSealing } from './operations/sealing.ts'
 import { tableRoutes } from './operations/tables/routes.ts'
 import { threadRoutes } from './operations/threads/routes.ts'
 import { tokenRoutes } from './operations/tokens/routes.ts'
+import { totalRoutes } from './operations/totals/routes.ts'
 import { countRequests, createUsageMeter, startFlushing, type UsageMeter } from './operations/usage/meter.ts'
 import { usageRoutes } from './operations/usage/routes.ts'
 import { startSharingLimits } from './operations/usage/share-limits.ts'
@@ -101,7 +102,16 @@ export interface Parts {
 /** Fastify's own types for these assume JSON Schema. */
 type SchemaCompilers = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
 
-const ofCalls = [callRoutes, exportRoutes, otelRoutes, priceRoutes, feedbackRoutes, eventRoutes, threadRoutes]
+const ofCalls = [
+  callRoutes,
+  exportRoutes,
+  otelRoutes,
+  priceRoutes,
+  feedbackRoutes,
+  eventRoutes,
+  threadRoutes,
+  totalRoutes,
+]
 const ofQueues = [queueRoutes, queueRuleRoutes]
 const ofObjects = [objectRoutes, tableRoutes, fileRoutes, definitionRoutes]
 const ofEvaluations = [evaluationRoutes, evaluationRunRoutes, monitorRoutes]

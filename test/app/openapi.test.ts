@@ -63,6 +63,7 @@ for (const [path, statuses] of Object.entries({
   '/calls/stream_query': [...withBody, 504],
   '/calls/query': [...withBody, 504],
   '/calls/query_stats': [...withBody, 504],
+  '/calls/stats': [...withBody, 504],
   '/threads/stream_query': [...withBody, 504],
   '/calls/export': [...withBody, 404, 504],
   '/views/calls': [...withBody, 504],

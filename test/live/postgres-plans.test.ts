@@ -292,6 +292,13 @@ describe('plans of queries on PostgreSQL', () => {
     })
     await look('/tags', get(`/tags?project_id=${project}`))
     await ask('/threads/stream_query', {})
+    await ask('/calls/stats', {
+      start: '2026-01-01T00:00:00Z',
+      end: '2026-01-04T00:00:00Z',
+      filter: { op_names: ['chat'] },
+      usage_metrics: [{ metric: 'total_cost' }],
+      call_metrics: [{ metric: 'latency_ms', percentiles: [50] }],
+    })
     await ask('/threads/stream_query', { filter: { thread_ids: ['t'] }, limit: 5 })
     await ask('/views/saved/query', {})
     await ask('/calls/export', {})

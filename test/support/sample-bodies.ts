@@ -73,6 +73,13 @@ const callsQuery = (project_id: string) => ({
   return_expanded_column_values: true,
 })
 
+const statsRange = {
+  start: '2026-01-01T00:00:00Z',
+  end: '2026-01-02T00:00:00Z',
+  granularity: 3600,
+  timezone: 'Europe/Berlin',
+}
+
 const byRow = { $expr: { $eq: [{ $getField: 'row_digest' }, { $literal: 'x' }] } }
 
 const queue = {
@@ -471,6 +478,13 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     limit: 10,
     include_total_storage_size: true,
     expand_columns: [],
+  }),
+  '/calls/stats': (project_id) => ({
+    project_id,
+    ...statsRange,
+    filter,
+    usage_metrics: [{ metric: 'total_cost', aggregations: ['avg'], percentiles: [95] }],
+    call_metrics: [{ metric: 'latency_ms', aggregations: ['avg'], percentiles: [95] }],
   }),
   '/threads/stream_query': (project_id) => ({
     project_id,
