@@ -486,6 +486,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     usage_metrics: [{ metric: 'total_cost', aggregations: ['avg'], percentiles: [95] }],
     call_metrics: [{ metric: 'latency_ms', aggregations: ['avg'], percentiles: [95] }],
   }),
+  '/calls/usage': (project_id) => ({ project_id, call_ids: [ids.id], include_costs: true, limit: 10 }),
+  '/trace/usage': (project_id) => ({ project_id, filter, query: byId, include_costs: true, limit: 10 }),
   '/threads/stream_query': (project_id) => ({
     project_id,
     filter: {
@@ -593,6 +595,21 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     sort_by: [{ field: 'created_at', direction: 'desc' }],
     limit: 10,
     offset: 1,
+  }),
+  '/feedback/stats': (project_id) => ({
+    project_id,
+    ...statsRange,
+    feedback_type: 'thumbs',
+    trigger_ref: 'weave:///acme/qa/object/monitor:*',
+    metrics: [{ json_path: 'up', value_type: 'boolean', aggregations: ['count'], percentiles: [50] }],
+  }),
+  '/feedback/payload_schema': (project_id) => ({
+    project_id,
+    start: statsRange.start,
+    end: statsRange.end,
+    feedback_type: 'thumbs',
+    trigger_ref: 'weave:///acme/qa/object/monitor:*',
+    sample_limit: 10,
   }),
   '/feedback/purge': (project_id) => ({ project_id, query: byId }),
   '/feedback/replace': (project) => ({ ...feedback(project), feedback_id: 'old' }),

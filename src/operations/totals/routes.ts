@@ -1,6 +1,16 @@
 import { family, operation } from '../parts.ts'
 import { readCallStats } from './call-stats.ts'
+import { readCallsUsage, readTraceUsage } from './call-usage.ts'
+import {
+  FeedbackStatsAnswer,
+  FeedbackStatsBody,
+  PayloadSchemaAnswer,
+  PayloadSchemaBody,
+} from './feedback-contract.ts'
+import { readFeedbackStats } from './feedback-stats.ts'
+import { findPayloadPaths } from './payload-schema.ts'
 import { CallStatsAnswer, CallStatsBody } from './stats-contract.ts'
+import { CallsUsageBody, TraceUsageBody, UsageAnswer } from './usage-contract.ts'
 
 export const totalRoutes = family(
   operation('POST', '/calls/stats', {
@@ -10,5 +20,37 @@ export const totalRoutes = family(
     answer: CallStatsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
     rule: (services, { caller, body }) => readCallStats(services, caller, body, services.signal),
+  }),
+  operation('POST', '/calls/usage', {
+    summary: 'Add up what calls used with everything below them',
+    tags: ['calls'],
+    body: CallsUsageBody,
+    answer: UsageAnswer,
+    refusals: ['invalid_value', 'query_too_slow'],
+    rule: (services, { caller, body }) => readCallsUsage(services, caller, body, services.signal),
+  }),
+  operation('POST', '/trace/usage', {
+    summary: 'Add up what each selected call used with those below it',
+    tags: ['calls'],
+    body: TraceUsageBody,
+    answer: UsageAnswer,
+    refusals: ['invalid_value', 'query_too_slow'],
+    rule: (services, { caller, body }) => readTraceUsage(services, caller, body, services.signal),
+  }),
+  operation('POST', '/feedback/stats', {
+    summary: 'Add up values of feedback by creation time',
+    tags: ['feedback'],
+    body: FeedbackStatsBody,
+    answer: FeedbackStatsAnswer,
+    refusals: ['invalid_value', 'query_too_slow'],
+    rule: ({ db, signal }, { caller, body }) => readFeedbackStats(db, caller, body, signal),
+  }),
+  operation('POST', '/feedback/payload_schema', {
+    summary: 'Find the values that feedback has',
+    tags: ['feedback'],
+    body: PayloadSchemaBody,
+    answer: PayloadSchemaAnswer,
+    refusals: ['query_too_slow'],
+    rule: ({ db, signal }, { caller, body }) => findPayloadPaths(db, caller, body, signal),
   }),
 )

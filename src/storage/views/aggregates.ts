@@ -48,7 +48,8 @@ export function figuresOf(dialect: Dialect, metrics: readonly Aggregates[]) {
 
 /** The index of the bucket of a time. */
 export function bucketOf(time: Sql, edges: readonly number[]): Sql {
-  const [first = 0, second = first + 1] = edges
+  const [first = 0, second] = edges
+  if (second === undefined) return rawSql('0')
   const step = second - first
   const isEven = edges.every((edge, index) => edge === first + index * step)
   if (isEven) return sql`((${time} - ${rawSql(String(first))}) / ${rawSql(String(step))})`

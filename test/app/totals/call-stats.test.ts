@@ -54,7 +54,11 @@ test('calls/stats: refuses invalid requests', async (t) => {
     [{ call_metrics: [{ metric: 'total_cost' }] }, 422, 'invalid_request'],
     [{ call_metrics: [{ metric: 'latency_ms', percentiles: [101] }] }, 422, 'invalid_request'],
     [{ call_metrics: [{ metric: 'latency_ms', aggregations: ['median'] }] }, 422, 'invalid_request'],
-    [{ filter: { call_ids: Array(1001).fill('x') }, call_metrics: [{ metric: 'call_count' }] }, 400, 'invalid_value'],
+    [
+      { filter: { call_ids: Array(1001).fill('x') }, call_metrics: [{ metric: 'call_count' }] },
+      400,
+      'invalid_value',
+    ],
     [{ filter: { op: 'x' }, call_metrics: [] }, 422, 'invalid_request'],
   ] as const) {
     const answer = await post(url, { project_id: project, ...range, ...body })
