@@ -73,7 +73,6 @@ import { responseRoutes } from './operations/responses/routes.ts'
 import { savedViewRoutes } from './operations/saved-views/routes.ts'
 import { createSealing } from './operations/sealing.ts'
 import { tableRoutes } from './operations/tables/routes.ts'
-import { threadRoutes } from './operations/threads/routes.ts'
 import { tokenRoutes } from './operations/tokens/routes.ts'
 import { totalRoutes } from './operations/totals/routes.ts'
 import { countRequests, createUsageMeter, startFlushing, type UsageMeter } from './operations/usage/meter.ts'
@@ -102,16 +101,7 @@ export interface Parts {
 /** Fastify's own types for these assume JSON Schema. */
 type SchemaCompilers = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
 
-const ofCalls = [
-  callRoutes,
-  exportRoutes,
-  otelRoutes,
-  priceRoutes,
-  feedbackRoutes,
-  eventRoutes,
-  threadRoutes,
-  totalRoutes,
-]
+const ofCalls = [callRoutes, exportRoutes, otelRoutes, priceRoutes, feedbackRoutes, eventRoutes, totalRoutes]
 const ofQueues = [queueRoutes, queueRuleRoutes]
 const ofObjects = [objectRoutes, tableRoutes, fileRoutes, definitionRoutes]
 const ofEvaluations = [evaluationRoutes, evaluationRunRoutes, monitorRoutes]

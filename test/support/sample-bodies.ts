@@ -74,8 +74,9 @@ const callsQuery = (project_id: string) => ({
 })
 
 const statsRange = {
-  start: '2026-01-01T00:00:00Z',
-  end: '2026-01-02T00:00:00Z',
+  // Without an end, the range ends now.
+  start: new Date(Date.now() - 3_600_000).toISOString(),
+  end: new Date().toISOString(),
   granularity: 3600,
   timezone: 'Europe/Berlin',
 }

@@ -71,8 +71,8 @@ type OffsetAt = (time: number) => number
 function offsetsOf(timeZone: string): OffsetAt {
   const format = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' })
   return (time) => {
-    const parts = format.formatToParts(Math.floor(time / 1000))
-    const name = parts.find(({ type }) => type === 'timeZoneName')?.value ?? ''
+    const named = format.formatToParts(Math.floor(time / 1000)).find(({ type }) => type === 'timeZoneName')
+    const name = named?.value ?? ''
     const [, sign = '+', hours = '0', minutes = '0', seconds = '0'] =
       /([+-\u2212])(\d{2}):(\d{2})(?::(\d{2}))?/.exec(name) ?? []
     const offset = Number(hours) * hour + Number(minutes) * 60 + Number(seconds ?? 0)

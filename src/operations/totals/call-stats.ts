@@ -1,16 +1,16 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { jsonList } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import { readCallSums, readUsageSums } from '../../storage/views/call-sums.ts'
 import { callsViewOf } from '../calls/query.ts'
 import type { Asked } from '../views/calls.ts'
 import { bucketsOf, rangeOf } from './buckets.ts'
+import { tooMany } from './call-usage.ts'
 import type { Aggregation } from './range-contract.ts'
 import type { CallStatsBody } from './stats-contract.ts'
 
 /** The most rows of an answer that are assembled in memory. */
-export const maxRows = 20_000
+const maxRows = 20_000
 
 export async function readCallStats(
   { db, names }: Asked,
@@ -68,9 +68,6 @@ export function figureNames(
 }
 
 function tooManyRows(granularity: number) {
-  return refuse('invalid_value', {
-    field: 'granularity',
-    given: `${granularity}, with more than ${maxRows} buckets of models`,
-    accepted: `at most ${maxRows} of them: longer buckets, or a filter`,
-  })
+  const count = `${granularity}, with more than ${maxRows} buckets of models`
+  return tooMany('granularity', count, `at most ${maxRows} of them: longer buckets, or a filter`)
 }

@@ -44,11 +44,7 @@ export async function readCallsUsage(
   const { project_id, call_ids } = body
   requireAccess(caller, project_id)
   if (call_ids.length > 1000) {
-    throw refuse('invalid_value', {
-      field: 'call_ids',
-      given: `${call_ids.length} entries`,
-      accepted: 'at most 1000',
-    })
+    throw tooMany('call_ids', `${call_ids.length} entries`, 'at most 1000')
   }
   const ids = await names.calls(project_id, call_ids)
   const usage = createReading(db, body, signal)
@@ -165,6 +161,6 @@ function checkEntries(entries: number): void {
   throw tooMany('limit', `${entries} models of calls`, `at most ${maxEntries}, so fewer calls at a time`)
 }
 
-function tooMany(field: string, given: string, accepted: string) {
-  return refuse('invalid_value', { field, given, accepted })
+export function tooMany(field: string, count: string, accepted: string) {
+  return refuse('invalid_value', { field, given: count, accepted })
 }

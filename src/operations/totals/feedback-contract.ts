@@ -46,11 +46,9 @@ export const FeedbackStatsAnswer = answer('Figures named <aggregation>_<path>. E
       })
       .catchall(z.union([figure, z.string()])),
   ),
-  window_stats: z
-    .record(z.string(), z.record(z.string(), figure))
-    .meta({
-      description: 'The same over the whole range: by path with _ for other characters, then by figure.',
-    }),
+  window_stats: z.record(z.string(), z.record(z.string(), figure)).meta({
+    description: 'The same over the whole range: by path with _ for other characters, then by figure.',
+  }),
 })
 
 export const maxSample = 5_000

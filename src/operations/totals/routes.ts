@@ -1,3 +1,5 @@
+import { jsonLinesOf } from '../../http/contracts.ts'
+import { sendJsonLines } from '../../http/streams/streamed-answers.ts'
 import { family, operation } from '../parts.ts'
 import { readCallStats } from './call-stats.ts'
 import { readCallsUsage, readTraceUsage } from './call-usage.ts'
@@ -7,12 +9,21 @@ import {
   PayloadSchemaAnswer,
   PayloadSchemaBody,
 } from './feedback-contract.ts'
-import { readFeedbackStats } from './feedback-stats.ts'
-import { findPayloadPaths } from './payload-schema.ts'
+import { findPayloadPaths, readFeedbackStats } from './feedback-stats.ts'
 import { CallStatsAnswer, CallStatsBody } from './stats-contract.ts'
+import { queryThreads, Thread, ThreadsBody } from './threads.ts'
 import { CallsUsageBody, TraceUsageBody, UsageAnswer } from './usage-contract.ts'
 
 export const totalRoutes = family(
+  operation('POST', '/threads/stream_query', {
+    summary: 'List conversations with their turns, as JSON Lines',
+    tags: ['calls'],
+    body: ThreadsBody,
+    answer: jsonLinesOf(Thread),
+    refusals: ['invalid_value', 'query_too_slow'],
+    rule: ({ db, signal }, { caller, body }, reply) =>
+      sendJsonLines(reply, queryThreads(db, caller, body, signal)),
+  }),
   operation('POST', '/calls/stats', {
     summary: 'Add up tokens, costs, times and errors of calls by start time',
     tags: ['calls'],

@@ -1,6 +1,10 @@
 import { z } from 'zod'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { dateTime, explainedObject, plainText, projectId, shortList } from '../../domain/fields.ts'
-import { threadFields } from '../../storage/views/threads.ts'
+import { formatTime, now } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+import { streamThreads, threadFields } from '../../storage/views/threads.ts'
+import { jsonLines } from '../json-lines.ts'
 import { limit, offset } from '../paging.ts'
 
 const ThreadsFilter = z.strictObject({
@@ -38,3 +42,23 @@ export const Thread = explainedObject({
   p50_turn_duration_ms: [milliseconds, 'The median of its turns that have ended.'],
   p99_turn_duration_ms: [milliseconds, 'The 99th percentile of them.'],
 })
+
+/** One JSON text for each thread of the project. */
+export function queryThreads(db: Database, caller: Caller, body: ThreadsBody, signal: AbortSignal) {
+  requireAccess(caller, body.project_id)
+  const { thread_ids, after_datetime, before_datetime } = body.filter ?? {}
+  const view = {
+    project: body.project_id,
+    threads: thread_ids ?? undefined,
+    after: after_datetime ?? undefined,
+    before: before_datetime ?? undefined,
+    sort: body.sort_by ?? [],
+    limit: body.limit ?? null,
+    offset: body.offset ?? 0,
+  }
+  return jsonLines(streamThreads(db, view, now(), signal), (thread) => ({
+    ...thread,
+    start_time: formatTime(thread.start_time),
+    last_updated: formatTime(thread.last_updated),
+  }))
+}
