@@ -37,8 +37,10 @@ import type { BackgroundWork } from './operations/background.ts'
 import { startBackfill } from './operations/calls/backfill.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
+import { chatAsking } from './operations/chat/asking.ts'
 import { chatRoutes } from './operations/chat/routes.ts'
 import { completionRoutes } from './operations/completions/routes.ts'
+import { decisionRoutes } from './operations/decisions/routes.ts'
 import { definitionRoutes } from './operations/definitions/routes.ts'
 import { embeddingRoutes } from './operations/embeddings/routes.ts'
 import { engineRoutes } from './operations/engine/routes.ts'
@@ -73,9 +75,13 @@ import { createRecorder, type OpenedRecorder } from './operations/recording/reco
 import { rerankRoutes } from './operations/rerank/routes.ts'
 import { responseRoutes } from './operations/responses/routes.ts'
 import { savedViewRoutes } from './operations/saved-views/routes.ts'
+import { scorerRoutes } from './operations/scorers/try.ts'
 import { createSealing } from './operations/sealing.ts'
+import { startServedRuns } from './operations/served-runs/carrying.ts'
+import { servedRunRoutes } from './operations/served-runs/routes.ts'
 import { tableRoutes } from './operations/tables/routes.ts'
 import { tokenRoutes } from './operations/tokens/routes.ts'
+import { totalRoutes } from './operations/totals/routes.ts'
 import { countRequests, createUsageMeter, startFlushing, type UsageMeter } from './operations/usage/meter.ts'
 import { usageRoutes } from './operations/usage/routes.ts'
 import { startSharingLimits } from './operations/usage/share-limits.ts'
@@ -102,13 +108,13 @@ export interface Parts {
 /** Fastify's own types for these assume JSON Schema. */
 type SchemaCompilers = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
 
-const ofCalls = [callRoutes, exportRoutes, otelRoutes, priceRoutes, feedbackRoutes, eventRoutes]
+const ofCalls = [callRoutes, exportRoutes, otelRoutes, priceRoutes, feedbackRoutes, eventRoutes, totalRoutes]
 const ofQueues = [queueRoutes, queueRuleRoutes]
 const ofObjects = [objectRoutes, tableRoutes, fileRoutes, definitionRoutes]
-const ofEvaluations = [evaluationRoutes, evaluationRunRoutes, monitorRoutes]
+const ofEvaluations = [evaluationRoutes, evaluationRunRoutes, servedRunRoutes, scorerRoutes, monitorRoutes]
 const ofText = [chatRoutes, completionRoutes, responseRoutes, messageRoutes]
-const ofPooling = [embeddingRoutes, rerankRoutes]
-const ofModels = [modelRoutes, ...ofText, ...ofPooling, tokenRoutes, engineRoutes, ollamaRoutes]
+const ofScores = [embeddingRoutes, rerankRoutes, decisionRoutes]
+const ofModels = [modelRoutes, ...ofText, ...ofScores, tokenRoutes, engineRoutes, ollamaRoutes]
 const ofPeople = [usageRoutes, meRoutes, projectRoutes, peopleRoutes]
 const ofPage = [viewRoutes, savedViewRoutes]
 
@@ -235,6 +241,7 @@ function openOperations(
   const operations: OperationParts = {
     db: database,
     events: hub,
+    chats: chatAsking,
     schemas,
     constraints,
     projects,
@@ -293,6 +300,7 @@ function startBackground(
     ),
     startSharingLimits(db, limits, logging(app, 'limits could not be counted together with other servers')),
     startRuns(db, logging(app, 'old calls for monitors could not be found; the next attempt continues')),
+    startServedRuns(operations, logging(app, 'an evaluation run could not continue; the next attempt does')),
     ...startJudging(
       operations,
       logging(app, 'judgements could not be made; they stay pending and are tried again'),

@@ -5,6 +5,7 @@ import * as calls from './operations/calls/contract.ts'
 import * as chat from './operations/chat/contract.ts'
 import * as storedCompletions from './operations/chat/stored-contract.ts'
 import * as completions from './operations/completions/contract.ts'
+import * as decisions from './operations/decisions/contract.ts'
 import * as definitions from './operations/definitions/contract.ts'
 import * as embeddings from './operations/embeddings/contract.ts'
 import * as evaluationRuns from './operations/evaluation-runs/contract.ts'
@@ -25,8 +26,14 @@ import * as queueRules from './operations/queues/rule-contract.ts'
 import * as rerank from './operations/rerank/contract.ts'
 import * as responses from './operations/responses/contract.ts'
 import * as savedViews from './operations/saved-views/contract.ts'
+import * as scorers from './operations/scorers/try-contract.ts'
+import * as servedRuns from './operations/served-runs/contract.ts'
 import * as tables from './operations/tables/contract.ts'
 import * as tokens from './operations/tokens/contract.ts'
+import * as totalFeedback from './operations/totals/feedback-contract.ts'
+import * as stats from './operations/totals/stats-contract.ts'
+import * as threads from './operations/totals/threads.ts'
+import * as totalUsage from './operations/totals/usage-contract.ts'
 import * as viewColumns from './operations/views/columns-contract.ts'
 import * as views from './operations/views/contract.ts'
 import * as viewFeedback from './operations/views/feedback-contract.ts'
@@ -34,11 +41,13 @@ import * as viewSearch from './operations/views/search-contract.ts'
 import * as viewTrace from './operations/views/trace-contract.ts'
 
 const ofCalls = { calls, exporting, feedback, files, objects, otel, prices, tables, definitions }
-const ofEvaluations = { evaluationRuns, evaluations, evaluationViews, monitors, queueRules, queues }
-const ofText = { chat, completions, messages, ollama, responses, storedCompletions, tokens }
+const ofRuns = { evaluationRuns, evaluations, evaluationViews, scorers, servedRuns }
+const ofEvaluations = { ...ofRuns, monitors, queueRules, queues }
+const ofText = { chat, completions, decisions, messages, ollama, responses, storedCompletions, tokens }
 const ofModels = { ...ofText, embeddings, rerank }
 const ofViews = { savedViews, viewColumns, viewFeedback, views, viewSearch, viewTrace }
-const families = { ...ofCalls, ...ofEvaluations, ...ofModels, ...ofViews, page, people }
+const ofTotals = { stats, threads, totalFeedback, totalUsage }
+const families = { ...ofCalls, ...ofTotals, ...ofEvaluations, ...ofModels, ...ofViews, page, people }
 
 /** All contracts by name, so that the threads that read bodies can find the one that a route uses. */
 export const bodyContracts: ReadonlyMap<string, z.ZodType> = new Map(

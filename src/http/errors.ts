@@ -32,7 +32,7 @@ type Api = 'openai' | 'anthropic' | 'ollama' | 'record'
 
 /** Where clients of models ask whose base URL lacks `/v1`; they read only errors of their own form. */
 const withoutVersion =
-  /^\/(?:(?:chat\/)?completions|embeddings|messages(?:\/count_tokens)?|(?:models|responses)(?:\/[^/?]+)?)\/?(?:[?]|$)/
+  /^\/(?:(?:chat\/)?completions|embeddings|decisions|systemone|messages(?:\/count_tokens)?|(?:models|responses)(?:\/[^/?]+)?)\/?(?:[?]|$)/
 
 export function apiOf(url: string): Api {
   if (/^\/(?:(?:v2\/)?rerank|score|classify)(?:[?]|$)/.test(url)) return 'openai'

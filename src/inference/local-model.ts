@@ -3,6 +3,7 @@ import { withAdapters } from './adapter-models.ts'
 import type { Backend, Generation, GenerationEvent, Run, ServedModel } from './backend.ts'
 import { type Compiling, type CompilingOptions, createCompiling } from './constraints/compiling.ts'
 import type { Compiled } from './constraints/constraint.ts'
+import { createDeciding } from './decisions/deciding.ts'
 import { endingOfGap, infillTokensOf, promptOfGap } from './infill.ts'
 import { mergeIterables } from './merge-iterables.ts'
 import type { AnswerEvent, Answering, AnswerRequest, Input, Model } from './model.ts'
@@ -194,6 +195,7 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
       await engine.pool(request, (pooled) => each({ ...pooled, values: shorten(pooled.values) }), signal)
       return {}
     },
+    decide: createDeciding(engine, prompts),
     async tokenize(input, tenant, signal) {
       const prompt = await promptOf(input, tenant, signal)
       if ('tokens' in prompt) return prompt.tokens

@@ -82,7 +82,7 @@ const unfit = (url: string) => (isOfModels(url) ? 400 : 422)
 
 /** Fields that may accept `{"x": 1.5e3}`. */
 const takesAnyObject = new Set([
-  'text',
+  ...['text', 'state'],
   'reasoning',
   'context_management',
   ...[

@@ -63,6 +63,12 @@ for (const [path, statuses] of Object.entries({
   '/calls/stream_query': [...withBody, 504],
   '/calls/query': [...withBody, 504],
   '/calls/query_stats': [...withBody, 504],
+  '/calls/stats': [...withBody, 504],
+  '/calls/usage': [...withBody, 504],
+  '/trace/usage': [...withBody, 504],
+  '/feedback/stats': [...withBody, 504],
+  '/feedback/payload_schema': [...withBody, 504],
+  '/threads/stream_query': [...withBody, 504],
   '/calls/export': [...withBody, 404, 504],
   '/views/calls': [...withBody, 504],
   '/views/facets': [...withBody, 504],
@@ -93,6 +99,8 @@ for (const [path, statuses] of Object.entries({
   '/objs/{object_id}/versions/{digest}/tags/remove': [...withBody, 404],
   '/objs/{object_id}/aliases': [...withBody, 404],
   '/objs/{object_id}/aliases/remove': [...withBody, 404],
+  '/tags': [200, ...always, 403, 422, 504],
+  '/aliases': [200, ...always, 403, 422, 504],
   '/refs/read_batch': [...withBody, 404],
   '/table/create': [...withBody, 409],
   '/table/update': [...withBody, 404, 504],
@@ -109,6 +117,9 @@ for (const [path, statuses] of Object.entries({
   '/v2/{entity}/{project}/eval_results/query': [...withBody, 504],
   '/v2/{entity}/{project}/evaluation_runs': [...withBody, 409],
   '/v2/{entity}/{project}/evaluation_runs/{evaluation_run_id}': [200, ...always, 403, 404, 422],
+  '/v2/{entity}/{project}/scorers/try': [...withBody, 404, 502, 504],
+  '/v2/{entity}/{project}/evaluation_runs/serve': [...withBody, 404, 409, 504],
+  '/v2/{entity}/{project}/evaluation_runs/{evaluation_run_id}/stop': [...withBody, 404],
   '/v2/{entity}/{project}/evaluation_runs/{evaluation_run_id}/finish': [...withBody, 404, 409, 504],
   '/v2/{entity}/{project}/predictions': [...withBody, 404, 409],
   '/v2/{entity}/{project}/predictions/{prediction_id}': [200, ...always, 403, 404, 422],
@@ -144,6 +155,8 @@ for (const [path, statuses] of Object.entries({
   '/v1/completions': [...ofModels, 403],
   '/v1/embeddings': [...ofModels, 403],
   '/v1/rerank': [...ofModels, 403],
+  '/v1/decisions': [...ofModels, 403],
+  '/v1/systemone': [...ofModels, 403],
   '/v1/responses': [...ofModels, 403, 409],
   '/v1/responses/{response_id}': [200, ...always, 400, 404, 504],
   '/v1/responses/{response_id}/cancel': [200, ...always, 400, 404],
@@ -219,7 +232,8 @@ test('every answer and every refusal has a description', () => {
 test('answers that can be streamed are also described as events', () => {
   const streamed = operations.filter(({ operation }) => {
     const schema = operation.requestBody?.content['application/json']?.schema
-    return schema?.properties?.stream !== undefined
+    const stream = schema?.properties?.stream
+    return stream !== undefined && withoutNull(stream).schema.enum?.join() !== 'false'
   })
   assert.deepEqual(
     streamed.map(({ path }) => path),

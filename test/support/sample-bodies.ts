@@ -1,4 +1,5 @@
 import { CompletionBody } from '../../src/operations/completions/contract.ts'
+import { refusedDecisionFields } from '../../src/operations/decisions/contract.ts'
 import { refusedChatFields } from '../../src/operations/generation/refused-fields.ts'
 import {
   unusedAnthropicFields,
@@ -74,6 +75,14 @@ const callsQuery = (project_id: string) => ({
   return_expanded_column_values: true,
 })
 
+const statsRange = {
+  // Without an end, the range ends now.
+  start: new Date(Date.now() - 3_600_000).toISOString(),
+  end: new Date().toISOString(),
+  granularity: 3600,
+  timezone: 'Europe/Berlin',
+}
+
 const byRow = { $expr: { $eq: [{ $getField: 'row_digest' }, { $literal: 'x' }] } }
 
 const queue = {
@@ -89,13 +98,8 @@ const feedback = (project_id: string) => ({
   feedback_type: 'thumbs',
   payload: { up: true },
   creator: 'Alice',
-  id: null,
-  annotation_ref: null,
-  runnable_ref: null,
-  call_ref: null,
-  trigger_ref: null,
-  queue_id: null,
-  svc_user_id: null,
+  ...{ id: null, annotation_ref: null, runnable_ref: null, call_ref: null },
+  ...{ trigger_ref: null, queue_id: null, svc_user_id: null },
 })
 
 /** The values are chosen such that each field may be missing, except for those in `needed`. */
@@ -291,26 +295,15 @@ const completion = () => {
 }
 
 const pooling = () => ({
-  model: 'scripted',
-  truncate_prompt_tokens: 100,
-  priority: 0,
-  user: 'me',
-  request_id: 'mine',
-  store: true,
-  metadata: { run: '7' },
+  ...{ model: 'scripted', truncate_prompt_tokens: 100, priority: 0, user: 'me' },
+  ...{ request_id: 'mine', store: true, metadata: { run: '7' } },
 })
 
 const embeddings = () => ({
   ...pooling(),
-  input: ['a cab', 'bad'],
-  encoding_format: 'float',
-  dimensions: 2,
-  add_special_tokens: true,
-  truncation_side: 'left',
-  messages: null,
-  normalize: true,
-  embed_dtype: 'float32',
-  endianness: 'little',
+  ...{ input: ['a cab', 'bad'], encoding_format: 'float', dimensions: 2, add_special_tokens: true },
+  ...{ truncation_side: 'left', messages: null, normalize: true },
+  ...{ embed_dtype: 'float32', endianness: 'little' },
 })
 
 const ranking = () => ({
@@ -320,6 +313,32 @@ const ranking = () => ({
   top_n: 2,
   return_documents: true,
   ...nothing(refusedRerankFields),
+})
+
+const decided = () => {
+  const { truncate_prompt_tokens: _, user, ...shared } = pooling()
+  return { ...shared, orders: 2, cache_salt: user, stream: false, ...nothing(refusedDecisionFields) }
+}
+
+const decisions = () => ({
+  ...decided(),
+  input: 'Hi',
+  questions: [
+    { type: 'predicate', name: 'kind', instructions: 'Is it kind?', choices: null, levels: null },
+    {
+      type: 'choice',
+      instructions: 'What?',
+      choices: [{ value: true, description: 'so' }, { value: 'true' }],
+    },
+    { type: 'score', instructions: 'How good?', levels: [{ label: 'bad' }, { label: 'good' }] },
+  ],
+  ...{ min_label_mass: 0.1, safety_identifier: 'me', prompt_cache_key: 'key', prompt_cache_options: null },
+})
+
+const systemOne = () => ({
+  ...decided(),
+  ...{ state: { text: 'Hi' }, instructions: 'Be strict.', files: null, images: null },
+  questions: { kind: { type: 'noul' }, topic: { type: 'choice', criteria: { '10': null, '2': 'two' } } },
 })
 
 const inputTokens = () => ({
@@ -368,6 +387,7 @@ export const instead: Record<string, Record<string, object>> = {
   '/v1/responses/input_tokens': {},
   '/annotation_queues/:queue_id/rules': { 'pick.below': { pick: { kind: 'scores', above: 0.5 } } },
   '/v2/:entity/:project/scorers': { op_source_code: { check: { kind: 'latency', max_ms: 5 } } },
+  '/v2/:entity/:project/scorers/try': { check: { judge: { prompt: '{output}', schema: {} } } },
   '/v1/messages': ofMessages,
   '/v1/messages/count_tokens': ofMessages,
   '/v1/score': ofScores,
@@ -453,6 +473,26 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     limit: 10,
     include_total_storage_size: true,
     expand_columns: [],
+  }),
+  '/calls/stats': (project_id) => ({
+    project_id,
+    ...statsRange,
+    filter,
+    usage_metrics: [{ metric: 'total_cost', aggregations: ['avg'], percentiles: [95] }],
+    call_metrics: [{ metric: 'latency_ms', aggregations: ['avg'], percentiles: [95] }],
+  }),
+  '/calls/usage': (project_id) => ({ project_id, call_ids: [ids.id], include_costs: true, limit: 10 }),
+  '/trace/usage': (project_id) => ({ project_id, filter, query: byId, include_costs: true, limit: 10 }),
+  '/threads/stream_query': (project_id) => ({
+    project_id,
+    filter: {
+      thread_ids: ['thread'],
+      after_datetime: '2026-01-01T00:00:00Z',
+      before_datetime: '2026-01-02T00:00:00Z',
+    },
+    limit: 10,
+    offset: 1,
+    sort_by: [{ field: 'turn_count', direction: 'desc' }],
   }),
   '/views/facets': (project_id) => ({ project_id, filter, query: byId, fields: ['op', 'inputs.question'] }),
   '/views/saved': (project_id) => ({
@@ -550,6 +590,21 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     sort_by: [{ field: 'created_at', direction: 'desc' }],
     limit: 10,
     offset: 1,
+  }),
+  '/feedback/stats': (project_id) => ({
+    project_id,
+    ...statsRange,
+    feedback_type: 'thumbs',
+    trigger_ref: 'weave:///acme/qa/object/monitor:*',
+    metrics: [{ json_path: 'up', value_type: 'boolean', aggregations: ['count'], percentiles: [50] }],
+  }),
+  '/feedback/payload_schema': (project_id) => ({
+    project_id,
+    start: statsRange.start,
+    end: statsRange.end,
+    feedback_type: 'thumbs',
+    trigger_ref: 'weave:///acme/qa/object/monitor:*',
+    sample_limit: 10,
   }),
   '/feedback/purge': (project_id) => ({ project_id, query: byId }),
   '/feedback/replace': (project) => ({ ...feedback(project), feedback_id: 'old' }),
@@ -746,6 +801,20 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     id: null,
   }),
   '/v2/:entity/:project/evaluation_runs/:evaluation_run_id/finish': () => ({ summary: { note: 'x' } }),
+  '/v2/:entity/:project/scorers/try': () => ({
+    judge: null,
+    check: { kind: 'length', min: 1, max: 3, field: 'output' },
+    fields: { text: 'output' },
+    call_ids: [ids.id],
+  }),
+  '/v2/:entity/:project/evaluation_runs/serve': (project_id) => ({
+    name: 'cities',
+    dataset: `weave:///${project_id}/object/nowhere:v0`,
+    prompt: 'Name it: {question}',
+    settings: [{ name: 'cold', system: 'Be brief.', request: { temperature: 0 } }],
+    scorers: [{ scorer: `weave:///${project_id}/object/exact:v0`, fields: { answer: 'output' } }],
+    repeats: 2,
+  }),
   '/v2/:entity/:project/predictions': () => ({
     model: 'weave:///acme/qa/object/small:v0',
     inputs: { question: 'capital of Chad' },
@@ -789,6 +858,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v1/completions': completion,
   '/v1/embeddings': embeddings,
   '/v1/rerank': ranking,
+  '/v1/decisions': decisions,
+  '/v1/systemone': systemOne,
   '/v2/rerank': ranking,
   '/rerank': ranking,
   '/api/chat': () => ({

@@ -1,4 +1,4 @@
-import type { InfillTokens } from '../backend.ts'
+import type { InfillTokens } from '../infill.ts'
 
 type TokenName = 'prefix' | 'suffix' | 'middle' | 'pad' | 'project' | 'file' | 'end'
 
@@ -35,8 +35,8 @@ export function infillOf(
   tokenize: (name: string) => ArrayLike<number>,
 ): InfillTokens | undefined {
   const byKey = (name: TokenName) => {
-    const id = keys[name].map((key) => metadata(`tokenizer.ggml.${key}`)).find((text) => text !== undefined)
-    return id === undefined || !/^\d{1,9}$/.test(id) ? undefined : Number(id)
+    const [id] = keys[name].flatMap((key) => metadata(`tokenizer.ggml.${key}`) ?? [])
+    return id === undefined ? undefined : Number(id)
   }
   const byText = (text: string | undefined) => {
     const tokens = text === undefined ? [] : tokenize(text)

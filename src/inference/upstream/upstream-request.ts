@@ -78,7 +78,7 @@ export function upstreamRequestOf(request: AnswerRequest, { kind: name, model }:
 }
 
 /** The server behind knows one user, so what tenants must not share there has different salts. */
-function saltOf(request: AnswerRequest): string | undefined {
+export function saltOf(request: Pick<AnswerRequest, 'promptGroup' | 'tenant' | 'salt'>): string | undefined {
   const group = promptGroupOf(request)
   if (group === '') return request.salt
   return hash('sha256', JSON.stringify([group, request.salt]), 'base64url')

@@ -25,6 +25,8 @@ export const poolingRefusals = openAiRefusalContracts(
   'upstream_timeout',
 )
 
+type RecordedFields = Pick<PoolingFields, 'request_id' | 'store' | 'metadata'>
+
 /** An operation on a model that pools, from its body to its answer. */
 export interface PoolingQuestion<Body, Made> {
   kind: CompletionKind
@@ -40,7 +42,7 @@ export interface PoolingQuestion<Body, Made> {
   send(reply: FastifyReply, made: Made, id: string): Promise<FastifyReply> | object
 }
 
-export async function respondPooled<Body extends PoolingFields, Made>(
+export async function respondPooled<Body extends RecordedFields, Made>(
   services: GenerationParts,
   request: FastifyRequest & { body: Body },
   reply: FastifyReply,

@@ -12,6 +12,7 @@ const ops: Record<CompletionKind, string> = {
   message: 'heddle.messages',
   embedding: 'heddle.embeddings',
   ranking: 'heddle.rerank',
+  decision: 'heddle.decisions',
 }
 
 const wires: Record<CompletionKind, string> = {
@@ -21,6 +22,7 @@ const wires: Record<CompletionKind, string> = {
   message: 'anthropic',
   embedding: 'openai',
   ranking: 'openai',
+  decision: 'openai',
 }
 
 const dayInMicroseconds = 86_400_000_000

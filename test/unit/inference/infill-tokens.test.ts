@@ -10,11 +10,8 @@ const vocabularyOf =
     return found === -1 ? Array.from(text, () => 0) : [100 + found]
   }
 
-/** As llama.cpp shows the metadata of a file: as texts. */
-const metadataOf = (ids: Record<string, number>) => (key: string) => {
-  const id = ids[key.replace('tokenizer.ggml.', '')]
-  return id === undefined ? undefined : String(id)
-}
+const metadataOf = (ids: Record<string, number>) => (key: string) =>
+  ids[key.replace('tokenizer.ggml.', '')]?.toString()
 
 test('the ids of a file are used, under their newer and their older names', () => {
   const ids = {
