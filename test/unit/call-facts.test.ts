@@ -20,13 +20,13 @@ for (const [name, inputs, preview] of [
   ['messages of OpenInference', { messages: [{ message: user('hi') }] }, 'hi'],
   ['messages without a user', { messages: [{ role: 'system', content: 'be kind' }] }, 'be kind'],
   ['the only text', { self: 'weave:///acme/qa/object/m:v0', question: 'why?' }, 'why?'],
-  ['other inputs as JSON', { a: 1, b: 'x' }, '{"a":1,"b":"x"}'],
+  ['other inputs by name', { a: 1, b: 'x', c: { d: [1, 'y'] } }, 'a: 1 · b: x · c: d: 1, y'],
   ['one line', { prompt: ' a\n\n\tb\u0000\u0007c\u00a0d ' }, 'a b c d'],
   ['no half of a character at the end', { prompt: `${'x'.repeat(159)}🐟` }, 'x'.repeat(159)],
   ['a lone surrogate', { prompt: 'a\ud800b' }, 'a\ufffdb'],
   ['a message of many megabytes', { messages: [user(`${'y'.repeat(9_000_000)}\\"`)] }, 'y'.repeat(160)],
-  ['nothing', {}, '{}'],
-] as [string, object, string][]) {
+  ['nothing', {}, null],
+] as [string, object, string | null][]) {
   test(`the preview of inputs: ${name}`, () => {
     assert.equal(requestPreview(JSON.stringify(inputs)).preview, preview)
   })
@@ -72,7 +72,7 @@ for (const [name, output, preview] of [
   ['an item with a tool call', { output: [{ type: 'function_call', name: 'f', arguments: '{}' }] }, 'f({})'],
   ['messages', { messages: [{ role: 'assistant', parts: [{ type: 'text', content: 'yes' }] }] }, 'yes'],
   ['the only text', { completion: 'yes' }, 'yes'],
-  ['a list', [1, 2], '[1,2]'],
+  ['a list', [1, 2], '1, 2'],
 ] as [string, unknown, string | null][]) {
   test(`the preview of an output: ${name}`, () => {
     assert.equal(answerPreview(JSON.stringify(output)), preview)

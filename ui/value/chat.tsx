@@ -1,9 +1,15 @@
 import { useMemo, useState } from 'preact/hooks'
+import {
+  type Conversation,
+  type Message,
+  type Part,
+  paired,
+  type ToolResult,
+} from '../../packages/conversations/index.ts'
 import { IncrementalList } from './incremental-list.tsx'
-import { type JsonNode, jsonNode } from './json-index.ts'
+import { jsonNode } from './json-index.ts'
 import { JsonTree } from './json-tree.tsx'
 import { Markdown } from './markdown.tsx'
-import type { Message, MessagePart } from './messages.ts'
 import { PlainText } from './plain-text.tsx'
 import { countText } from './units.ts'
 
@@ -11,7 +17,9 @@ import { countText } from './units.ts'
 const shownAtEnds = 20
 
 /** A conversation, from its first message to the answer. */
-export function Chat({ asked, said }: { asked: readonly Message[]; said: readonly Message[] }) {
+export function Chat(conversation: Conversation) {
+  const { asked: from, answered: to } = conversation
+  const { asked, answered } = useMemo(() => paired({ asked: from, answered: to }), [from, to])
   const hidden = Math.max(0, asked.length - 2 * shownAtEnds)
   const first = hidden === 0 ? asked : asked.slice(0, shownAtEnds)
   const last = hidden === 0 ? [] : asked.slice(-shownAtEnds)
@@ -24,8 +32,8 @@ export function Chat({ asked, said }: { asked: readonly Message[]; said: readonl
       {last.map((message, index) => (
         <Said key={index} message={message} />
       ))}
-      {said.map((message, index) => (
-        <Said key={index} message={message} isAnswer={true} of={said.length > 1 ? index + 1 : undefined} />
+      {answered.map((message, index) => (
+        <Said key={index} message={message} isAnswer={true} />
       ))}
     </ol>
   )
@@ -53,40 +61,36 @@ function Middle({ messages, from, count }: { messages: readonly Message[]; from:
   )
 }
 
-interface SaidProps {
-  message: Message
-  isAnswer?: boolean
-  /** Number of the answer where there are several. */
-  of?: number | undefined
-}
-
-function Said({ message: { role, name, parts }, isAnswer = false, of }: SaidProps) {
+function Said({ message, isAnswer = false }: { message: Message; isAnswer?: boolean }) {
+  const { role, name, choice, ending, parts } = message
   return (
     <li class={`said ${isAnswer ? 'is-answer' : ''}`} data-role={role}>
       <div class="said-by">
         {role}
         {name !== undefined && <span class="muted"> {name}</span>}
-        {of !== undefined && <span class="muted"> answer {of}</span>}
+        {choice !== undefined && <span class="muted"> answer {choice}</span>}
+        {ending !== undefined && <span class="muted"> ended by {ending}</span>}
       </div>
       <div class="said-what">
         {parts.length === 0 && <span class="muted">nothing</span>}
         {parts.map((part, index) => (
-          <Part key={index} part={part} />
+          <ShownPart key={index} part={part} />
         ))}
       </div>
     </li>
   )
 }
 
-function Part({ part }: { part: MessagePart }) {
+function ShownPart({ part }: { part: Part }) {
   switch (part.kind) {
     case 'text':
       return <Markdown text={part.text} />
     case 'thought':
+    case 'context':
       return (
         <details class="thought">
-          <summary>Thought</summary>
-          <Markdown text={part.text} />
+          <summary>{part.kind === 'thought' ? 'Thought' : 'Context'}</summary>
+          {part.text === '' ? <span class="muted">nothing</span> : <Markdown text={part.text} />}
         </details>
       )
     case 'call':
@@ -96,38 +100,78 @@ function Part({ part }: { part: MessagePart }) {
             <span class="tool-kind">calls</span> {part.name}
           </div>
           <Arguments input={part.input} />
+          {part.result && <Result result={part.result} />}
         </div>
       )
     case 'result':
       return (
         <div class="tool">
-          <div class="tool-name">
-            <span class="tool-kind">result</span> <span class="muted">{part.id}</span>
-          </div>
-          {part.content.map((one, index) => (
-            <Part key={index} part={one} />
-          ))}
+          <Result result={part} />
         </div>
       )
     case 'image':
       return part.source.startsWith('data:image/') && !part.source.startsWith('data:image/svg') ? (
         <img class="picture" src={part.source} alt="sent with the message" />
       ) : (
-        <span class="dead-link">picture: {part.source.slice(0, 200)}</span>
+        <Linked source={part.source} text={`picture: ${part.source.slice(0, 200)}`} />
       )
+    case 'file':
+      return <Linked source={part.source ?? ''} text={`file: ${part.name.slice(0, 200)}`} />
+    case 'document':
+      return (
+        <div class="tool">
+          <div class="tool-name">
+            <span class="tool-kind">document</span> {part.id} <span class="muted">{part.score}</span>
+          </div>
+          <PlainText text={part.text} />
+        </div>
+      )
+    case 'data':
+      return <Json json={part.json} />
     case 'other':
-      return <JsonTree node={part.node} />
+      return (
+        <div>
+          <span class="muted">not recognised, as recorded:</span>
+          <Json json={part.json} />
+        </div>
+      )
   }
 }
 
+function Result({ result: { id, isError, content } }: { result: ToolResult }) {
+  return (
+    <>
+      <div class="tool-name">
+        <span class="tool-kind">{isError ? 'error' : 'result'}</span> <span class="muted">{id}</span>
+      </div>
+      {content.map((part, index) => (
+        <ShownPart key={index} part={part} />
+      ))}
+    </>
+  )
+}
+
+/** A picture of another server is not loaded: that server would learn who reads the record. */
+function Linked({ source, text }: { source: string; text: string }) {
+  if (!/^https?:/i.test(source)) return <span class="dead-link">{text}</span>
+  return (
+    <a href={source} target="_blank" rel="noopener noreferrer">
+      {text}
+    </a>
+  )
+}
+
+function Json({ json }: { json: string }) {
+  return <JsonTree node={useMemo(() => jsonNode(json), [json])} />
+}
+
 /** Arguments are JSON in a text, unless the answer was cut off. */
-function Arguments({ input }: { input: JsonNode | string }) {
-  if (typeof input !== 'string') return <JsonTree node={input} />
+function Arguments({ input }: { input: string }) {
   if (input === '') return null
   try {
     JSON.parse(input)
   } catch {
     return <PlainText text={input} />
   }
-  return <JsonTree node={jsonNode(input)} />
+  return <Json json={input} />
 }
