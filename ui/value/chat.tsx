@@ -98,6 +98,7 @@ function ShownPart({ part }: { part: Part }) {
         <div class="tool">
           <div class="tool-name">
             <span class="tool-kind">calls</span> {part.name}
+            {part.result === undefined && <span class="muted"> {part.id}</span>}
           </div>
           <Arguments input={part.input} />
           {part.result && <Result result={part.result} />}

@@ -12,6 +12,7 @@ import type { CompletionKind } from '../../storage/answers/completions.ts'
 import type { WriteAnswer } from '../recording/answer.ts'
 import { matchesHeader } from '../recording/named-calls.ts'
 import { recordingTarget } from '../recording/target-headers.ts'
+import { threadOf } from '../recording/thread.ts'
 import { grouped } from './deltas.ts'
 import type { GenerationContext } from './generation.ts'
 import type { GenerationRecord } from './observed.ts'
@@ -89,7 +90,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   const recording = await services.recorder.open(
     {
       caller,
-      target: { ...target, thread: target.thread ?? body.session_id ?? null },
+      target: { ...target, thread: target.thread ?? threadOf(request.headers, body) },
       kind,
       store: body.store,
       isAskedForBySilence,
