@@ -38,18 +38,21 @@ export function answerLine(output: Json): string | undefined {
     return only === undefined ? valueLine(output) : textIn(only)
   }
   const [first] = messages
-  const lines = first?.choice === undefined ? messages.map(messageLine).reverse() : [messageLine(first)]
+  const lines =
+    first?.choice === undefined
+      ? messages.map((message) => messageLine(message)).reverse()
+      : [messageLine(first)]
   return lines.find((line) => line !== '') ?? ''
 }
 
 /** The words of a message; its calls where it has none. */
-export function messageLine(message: Message): string {
-  return wordsOf(message) || message.parts.map(partLine).filter(Boolean).join(' ')
+export function messageLine(message: Message, between = ' '): string {
+  return wordsOf(message, between) || message.parts.map(partLine).filter(Boolean).join(between)
 }
 
-function wordsOf({ parts }: Message): string {
+export function wordsOf({ parts }: Message, between = ' '): string {
   const words = parts.flatMap((part) => (part.kind === 'text' || part.kind === 'document' ? part.text : []))
-  return words.filter(Boolean).join(' ')
+  return words.filter(Boolean).join(between)
 }
 
 function partLine(part: Part): string {

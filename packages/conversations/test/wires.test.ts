@@ -248,7 +248,10 @@ test('an output that repeats the conversation shows only what is new', () => {
     inputs: json({ messages: history.slice(0, 1) }),
     output: json({ messages: history }),
   })
-  assert.deepEqual(found?.answered.map(messageLine), ['So.'])
+  assert.deepEqual(
+    found?.answered.map((message) => messageLine(message)),
+    ['So.'],
+  )
 })
 
 const deep = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth)

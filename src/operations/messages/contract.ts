@@ -3,7 +3,7 @@ import { answer, jsonValue } from '../../domain/fields.ts'
 import { answerFields } from '../generation/answer-fields.ts'
 import { maxTokenCount, samplingFields } from '../generation/sampling-fields.ts'
 import { documented, flag, integer } from '../generation/scalars.ts'
-import { unused, unusedAnthropicFields } from '../generation/unused-fields.ts'
+import { unusedAnthropicFields } from '../generation/unused-fields.ts'
 import { sharedFields } from './fields.ts'
 
 const refused = { effect: 'refused' } as const
