@@ -1,3 +1,4 @@
+import { blocksOf, documentBlock, textBlock } from './blocks.ts'
 import {
   isList,
   isNothing,
@@ -10,9 +11,8 @@ import {
   textIn,
   textOf,
 } from './json.ts'
-import type { Message, Part } from './message.ts'
+import type { Block, Message } from './message.ts'
 import { isMessageList, messageOf, messagesIn } from './messages.ts'
-import { documentPart, partsOf, textPart } from './parts.ts'
 import { completedResponse, streamedMessages } from './streams.ts'
 import { toolCall } from './tools.ts'
 
@@ -22,7 +22,7 @@ const maxWrapped = 4
 export function outputMessages(output: Json | undefined, depth = 0): Message[] | undefined {
   if (output === undefined || isNothing(output) || depth > maxWrapped) return undefined
   const text = textIn(output)
-  if (text !== undefined) return depth > 0 ? [{ role: 'assistant', parts: partsOf(output) }] : undefined
+  if (text !== undefined) return depth > 0 ? [{ role: 'assistant', blocks: blocksOf(output) }] : undefined
   if (isList(output)) return listedMessages(output, depth)
   const members = membersIn(output)
   const choices = memberOf(members, 'choices', 'candidates')
@@ -42,8 +42,8 @@ export function outputMessages(output: Json | undefined, depth = 0): Message[] |
   }
   if (isObject(members.get('content'))) return [choiceOf(output)]
   if (isMessage(members)) return [messageOf(output)]
-  const answered = answeredParts(members)
-  if (answered !== undefined) return [{ role: 'assistant', parts: answered }]
+  const answered = answeredBlocks(members)
+  if (answered !== undefined) return [{ role: 'assistant', blocks: answered }]
   return failed(members) ?? wrappedMessages(members, depth)
 }
 
@@ -62,11 +62,11 @@ function choiceOf(json: Json): Message {
   const text = textIn(members.get('text'))
   const inner = [members.get('message'), members.get('delta'), members.get('content')].find(isObject)
   if (inner === undefined) {
-    const { role, parts, ending } = messageOf(json)
-    if (role !== 'unknown') return { role, parts, ...(ending !== undefined && { ending }) }
+    const { role, blocks, ending } = messageOf(json)
+    if (role !== 'unknown') return { role, blocks, ...(ending !== undefined && { ending }) }
     return {
       role: 'answer',
-      parts: text === undefined ? parts : partsOf(members.get('text')),
+      blocks: text === undefined ? blocks : blocksOf(members.get('text')),
       ...(ending !== undefined && { ending }),
     }
   }
@@ -101,8 +101,8 @@ function listedMessages(list: Json, depth: number): Message[] | undefined {
     return isChoices ? numbered(messages) : messages
   }
   if (items.length > 0 && items.every((item) => membersIn(item).has('toolName')))
-    return [{ role: 'assistant', parts: items.map(toolCall) }]
-  if (isDocumentList(items)) return [{ role: 'documents', parts: items.map(documentPart) }]
+    return [{ role: 'assistant', blocks: items.map(toolCall) }]
+  if (isDocumentList(items)) return [{ role: 'documents', blocks: items.map(documentBlock) }]
   return items.length === 1 && depth > 0 ? outputMessages(items[0], depth + 1) : undefined
 }
 
@@ -119,7 +119,7 @@ const isDocumentList = (items: readonly Json[]): boolean => {
 const ofOneAnswer = new Set(['text', 'reasoning', 'object', 'toolCalls', 'files'])
 
 /** The Vercel AI SDK writes one answer under several names. */
-function answeredParts(members: Members): Part[] | undefined {
+function answeredBlocks(members: Members): Block[] | undefined {
   const calls = memberOf(members, 'toolCalls', 'tool_calls')
   const [reasoning, text] = [textOf(members, 'reasoning'), textOf(members, 'text')]
   const isWhole =
@@ -128,10 +128,10 @@ function answeredParts(members: Members): Part[] | undefined {
   const [object, files] = [members.get('object'), members.get('files')]
   return [
     ...(reasoning ? [{ kind: 'thought' as const, text: reasoning }] : []),
-    ...(text ? [textPart(text)] : []),
+    ...(text ? [textBlock(text)] : []),
     ...(isObject(object) || isList(object) ? [{ kind: 'data' as const, json: object }] : []),
     ...itemsIn(calls).map(toolCall),
-    ...(isList(files) ? partsOf(files) : []),
+    ...(isList(files) ? blocksOf(files) : []),
   ]
 }
 
@@ -139,7 +139,7 @@ function answeredParts(members: Members): Part[] | undefined {
 function failed(members: Members): Message[] | undefined {
   const error = members.get('error')
   const text = textIn(error) ?? textOf(membersIn(error), 'message')
-  return text === undefined ? undefined : [{ role: 'error', parts: [textPart(text)] }]
+  return text === undefined ? undefined : [{ role: 'error', blocks: [textBlock(text)] }]
 }
 
 /** Members under which SDKs return an answer. A text that an op returns under the others is no message. */

@@ -1,8 +1,8 @@
 import { outputMessages } from './answers.ts'
+import { blocksOf } from './blocks.ts'
 import { isNothing, type Json, jsonAt, membersIn, textIn } from './json.ts'
-import { textOfMessage } from './lines.ts'
-import type { Message, Part, ToolCall, ToolResult } from './message.ts'
-import { partsOf } from './parts.ts'
+import { messageLine, textOfMessage, wordsOf } from './lines.ts'
+import type { Block, Message, ToolCall, ToolResult } from './message.ts'
 import { inputMessages } from './requests.ts'
 
 export interface Conversation {
@@ -34,13 +34,13 @@ export function conversationOf({ inputs, output, attributes, name }: CallJson): 
 function shownAsIs(role: string, json: Json | undefined): Message[] {
   return json === undefined || isNothing(json) || json === '{}'
     ? []
-    : [{ role, parts: [{ kind: 'other', json }] }]
+    : [{ role, blocks: [{ kind: 'other', json }] }]
 }
 
 function answerAsIs(output: Json | undefined): Message[] {
   return textIn(output) === undefined
     ? shownAsIs('output', output)
-    : [{ role: 'assistant', parts: partsOf(output) }]
+    : [{ role: 'assistant', blocks: blocksOf(output) }]
 }
 
 /** Where the conventions say that a span is the run of a tool, and what they write there. */
@@ -79,14 +79,16 @@ function toolRun(
 ): Conversation {
   const input = unwrapped(inputs, ['arguments', 'value', 'inputs', 'input'])
   const call: ToolCall = { kind: 'call', ...tool, input: textIn(input) ?? input ?? '' }
-  const asked: Message[] = [{ role: 'assistant', parts: [call] }]
+  const asked: Message[] = [{ role: 'assistant', blocks: [call] }]
   if (output === undefined || isNothing(output)) return { asked, answered: [] }
   const value = unwrapped(output, ['value', 'outputs', 'output', 'result']) ?? output
-  const content: Part[] = textIn(value) === undefined ? [{ kind: 'data', json: value }] : partsOf(value)
+  const content: Block[] = textIn(value) === undefined ? [{ kind: 'data', json: value }] : blocksOf(value)
   const { id, name } = tool
   return {
     asked,
-    answered: [{ role: 'tool', parts: [{ kind: 'result', ...(id !== undefined && { id }), name, content }] }],
+    answered: [
+      { role: 'tool', blocks: [{ kind: 'result', ...(id !== undefined && { id }), name, content }] },
+    ],
   }
 }
 
@@ -102,7 +104,7 @@ function withoutRepeats({ asked, answered }: Conversation): Conversation {
     a !== undefined &&
     b !== undefined &&
     a.role === b.role &&
-    JSON.stringify(a.parts) === JSON.stringify(b.parts)
+    JSON.stringify(a.blocks) === JSON.stringify(b.blocks)
   let same = 0
   while (same < answered.length - 1 && same < asked.length && isSame(asked[same], answered[same])) same++
   const left = same === asked.length ? answered.slice(same) : answered
@@ -116,8 +118,8 @@ function withoutRepeats({ asked, answered }: Conversation): Conversation {
   return { asked: isRepeated ? asked.slice(0, -1) : asked, answered: left }
 }
 
-const textOfWords = ({ role, parts }: Message) =>
-  textOfMessage({ role, parts: parts.filter(({ kind }) => kind === 'text') })
+const textOfWords = ({ role, blocks }: Message) =>
+  textOfMessage({ role, blocks: blocks.filter(({ kind }) => kind === 'text') })
 
 /** The same conversation with each result beside the call that it answers, by its id or else by the name of the tool. */
 export function paired({ asked, answered }: Conversation): Conversation {
@@ -138,17 +140,43 @@ export function paired({ asked, answered }: Conversation): Conversation {
   }
   const pair = (messages: readonly Message[]): Message[] =>
     messages.flatMap((message) => {
-      const parts = message.parts.flatMap((part): Part[] => {
-        if (part.kind === 'result') return isTaken(part) ? [] : [part]
-        if (part.kind !== 'call') return [part]
-        const call = { ...part }
+      const blocks = message.blocks.flatMap((block): Block[] => {
+        if (block.kind === 'result') return isTaken(block) ? [] : [block]
+        if (block.kind !== 'call') return [block]
+        const call = { ...block }
         note(call)
         return [call]
       })
-      return parts.length === 0 && message.parts.length > 0 ? [] : [{ ...message, parts }]
+      return blocks.length === 0 && message.blocks.length > 0 ? [] : [{ ...message, blocks }]
     })
   return { asked: pair(asked), answered: pair(answered) }
 }
 
 const keyOf = ({ id, name }: { id?: string; name?: string }) =>
   id === undefined ? `name ${name}` : `id ${id}`
+
+/** A conversation as texts, for whoever judges it or makes examples of it. */
+export interface Transcript {
+  /** The last words of the user. */
+  question: string | undefined
+  /** The first choice, or all messages of the answer; calls where there are no words. */
+  answer: string | undefined
+  /** Every message, after its role. */
+  whole: string
+}
+
+export function transcriptOf({ asked, answered }: Conversation): Transcript {
+  const users = asked.filter(({ role }) => role === 'user' || role === 'prompt')
+  const [first] = answered
+  const chosen = first?.choice === undefined ? answered : [first]
+  const messages = [...asked, ...chosen]
+  return {
+    question: users.map((message) => wordsOf(message, '\n\n')).findLast((text) => text !== ''),
+    answer:
+      chosen
+        .map((message) => messageLine(message, '\n\n'))
+        .filter(Boolean)
+        .join('\n\n') || undefined,
+    whole: messages.map((message) => `${message.role}: ${textOfMessage(message)}`).join('\n\n'),
+  }
+}

@@ -1,6 +1,6 @@
 import { outputMessages } from './answers.ts'
 import { itemsIn, type Json, membersIn, textIn } from './json.ts'
-import type { Message, Part } from './message.ts'
+import type { Block, Message } from './message.ts'
 import { itemMessage, onlyText, type Request, requestIn } from './requests.ts'
 
 /** Messages that are read from the end of a conversation to find the last words of the user. */
@@ -47,29 +47,31 @@ export function answerLine(output: Json): string | undefined {
 
 /** The words of a message; its calls where it has none. */
 export function messageLine(message: Message, between = ' '): string {
-  return wordsOf(message, between) || message.parts.map(partLine).filter(Boolean).join(between)
+  return wordsOf(message, between) || message.blocks.map(blockLine).filter(Boolean).join(between)
 }
 
-export function wordsOf({ parts }: Message, between = ' '): string {
-  const words = parts.flatMap((part) => (part.kind === 'text' || part.kind === 'document' ? part.text : []))
+export function wordsOf({ blocks }: Message, between = ' '): string {
+  const words = blocks.flatMap((block) =>
+    block.kind === 'text' || block.kind === 'document' ? block.text : [],
+  )
   return words.filter(Boolean).join(between)
 }
 
-function partLine(part: Part): string {
-  switch (part.kind) {
+function blockLine(block: Block): string {
+  switch (block.kind) {
     case 'call':
-      return `${part.name}(${part.input})`
+      return `${block.name}(${block.input})`
     case 'result':
-      return part.content.map(partLine).join(' ')
+      return block.content.map(blockLine).join(' ')
     case 'text':
     case 'document':
-      return part.text
+      return block.text
     case 'file':
-      return `[file ${part.name}]`
+      return `[file ${block.name}]`
     case 'image':
       return '[picture]'
     case 'data':
-      return valueLine(part.json)
+      return valueLine(block.json)
     default:
       return ''
   }
@@ -102,26 +104,26 @@ export function valueLine(json: Json, depth = 0): string {
 }
 
 /** The whole text of one message. */
-export const textOfMessage = ({ parts }: Message): string => parts.map(textOfPart).join('\n\n')
+export const textOfMessage = ({ blocks }: Message): string => blocks.map(textOfBlock).join('\n\n')
 
-function textOfPart(part: Part): string {
-  switch (part.kind) {
+function textOfBlock(block: Block): string {
+  switch (block.kind) {
     case 'text':
     case 'context':
     case 'document':
-      return part.text
+      return block.text
     case 'thought':
-      return `[thought] ${part.text}`
+      return `[thought] ${block.text}`
     case 'call':
-      return `[calls] ${part.name}(${part.input})`
+      return `[calls] ${block.name}(${block.input})`
     case 'result':
-      return `[result] ${part.content.map(textOfPart).join('\n\n')}`
+      return `[result] ${block.content.map(textOfBlock).join('\n\n')}`
     case 'image':
-      return `[picture] ${part.source}`
+      return `[picture] ${block.source}`
     case 'file':
-      return `[file] ${part.name}`
+      return `[file] ${block.name}`
     case 'data':
     case 'other':
-      return part.json
+      return block.json
   }
 }

@@ -1,12 +1,12 @@
 import { isObject, type Json, type Members, memberOf, membersIn, textIn, textOf } from './json.ts'
-import type { Part } from './message.ts'
+import type { Block } from './message.ts'
 
 const mediaTypes =
   /image|audio|video|document|^(input_)?file|^(uri|blob|media|binary|inline_?data|file_?data)$/i
 
 export const isMediaType = (type: string): boolean => mediaTypes.test(type)
 
-/** Members that hold what the part refers to; it may be wrapped twice (OpenInference's `image.image.url`). */
+/** Members that hold what the block refers to; it may be wrapped twice (OpenInference's `image.image.url`). */
 const holders = [
   'image_url',
   'image',
@@ -25,8 +25,8 @@ const holders = [
 const addresses = ['url', 'uri', 'fileUri', 'file_uri', 'image_url', 'image', 'audio', 'file_data']
 const maxWrapped = 4
 
-/** A picture, or a file of any other kind. Undefined where the part names neither an address, data nor a name. */
-export function mediaPart(json: Json): Part | undefined {
+/** A picture, or a file of any other kind. Undefined where the block names neither an address, data nor a name. */
+export function mediaBlock(json: Json): Block | undefined {
   const found = new Map<string, string>()
   collect(membersIn(json), found, 0)
   const mime = found.get('mime')

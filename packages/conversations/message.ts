@@ -4,14 +4,14 @@ import type { Json } from './json.ts'
 export interface Message {
   role: string
   name?: string
-  parts: Part[]
+  blocks: Block[]
   /** Its number among answers of which only one was wanted. */
   choice?: number
   /** Why the answer ended, if not by itself. */
   ending?: string
 }
 
-export type Part =
+export type Block =
   | { kind: 'text'; text: string }
   | { kind: 'thought'; text: string }
   /** What a program wrote in front of the user's words. */
@@ -42,7 +42,7 @@ export interface ToolResult {
   id?: string
   name?: string
   isError?: boolean
-  content: Part[]
+  content: Block[]
 }
 
 const roles = new Map([

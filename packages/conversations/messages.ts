@@ -1,3 +1,4 @@
+import { blockOf, blocksOf, textBlock } from './blocks.ts'
 import {
   isList,
   isObject,
@@ -10,8 +11,7 @@ import {
   textIn,
   textOf,
 } from './json.ts'
-import { type Message, type Part, roleOf } from './message.ts'
-import { partOf, partsOf, textPart } from './parts.ts'
+import { type Block, type Message, roleOf } from './message.ts'
 import { flatCall, isCallType, isResultType, resultContent, toolCall } from './tools.ts'
 
 /** The message in each item of a list. */
@@ -46,10 +46,10 @@ const ordinaryEndings = new Set([
 
 export function messageOf(json: Json): Message {
   const text = textIn(json)
-  if (text !== undefined) return { role: 'unknown', parts: text === '' ? [] : [textPart(text)] }
+  if (text !== undefined) return { role: 'unknown', blocks: text === '' ? [] : [textBlock(text)] }
   const outer = membersIn(json)
   if (outer.size === 0)
-    return { role: 'unknown', parts: json === 'null' || json === '{}' ? [] : [{ kind: 'other', json }] }
+    return { role: 'unknown', blocks: json === 'null' || json === '{}' ? [] : [{ kind: 'other', json }] }
   const role = roleIn(outer)
   const inner = innerOf(outer)
   const ending = endingOf(outer)
@@ -60,14 +60,14 @@ export function messageOf(json: Json): Message {
   const type = textOf(outer, 'type') ?? ''
   // Items of the Responses API that are not messages.
   if (role === undefined && type !== '' && type !== 'message') {
-    return { role: isResultType(type) ? 'tool' : 'assistant', parts: [partOf(json)] }
+    return { role: isResultType(type) ? 'tool' : 'assistant', blocks: [blockOf(json)] }
   }
   const name = textOf(outer, 'name')
   const isNamed = name !== undefined && name !== '' && role !== 'tool'
   return {
     role: role ?? 'unknown',
     ...(isNamed && { name }),
-    parts: [...thoughtsOf(outer), ...contentOf(outer, role), ...callsOf(outer)],
+    blocks: [...thoughtsOf(outer), ...contentOf(outer, role), ...callsOf(outer)],
     ...ending,
   }
 }
@@ -100,28 +100,28 @@ function endingOf(members: Members): { ending?: string } {
   return ending === undefined || ordinaryEndings.has(ending.toLowerCase()) ? {} : { ending }
 }
 
-function thoughtsOf(members: Members): Part[] {
+function thoughtsOf(members: Members): Block[] {
   const text = textOf(members, 'reasoning', 'reasoning_content')
   return text ? [{ kind: 'thought', text }] : []
 }
 
-function contentOf(members: Members, role: string | undefined): Part[] {
+function contentOf(members: Members, role: string | undefined): Block[] {
   const content = memberOf(members, 'contents', 'content', 'parts', 'text')
   const id =
     textOf(members, 'tool_call_id', 'toolCallId') ?? (role === 'tool' ? textOf(members, 'id') : undefined)
   if (id === undefined && role !== 'tool') {
     const more = textOf(members, 'refusal') ?? textIn(jsonAt(members.get('audio'), 'transcript'))
-    return more ? [...partsOf(content), textPart(more)] : partsOf(content)
+    return more ? [...blocksOf(content), textBlock(more)] : blocksOf(content)
   }
-  const parts = resultContent(content, partsOf)
-  if (parts.some(({ kind }) => kind === 'result')) return parts
+  const blocks = resultContent(content, blocksOf)
+  if (blocks.some(({ kind }) => kind === 'result')) return blocks
   const name = textOf(members, 'name')
   return [
-    { kind: 'result', ...(id !== undefined && { id }), ...(name !== undefined && { name }), content: parts },
+    { kind: 'result', ...(id !== undefined && { id }), ...(name !== undefined && { name }), content: blocks },
   ]
 }
 
-function callsOf(members: Members): Part[] {
+function callsOf(members: Members): Block[] {
   const calls =
     memberOf(members, 'tool_calls', 'toolCalls') ?? jsonAt(members.get('additional_kwargs'), 'tool_calls')
   const older = members.get('function_call')

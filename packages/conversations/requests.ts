@@ -1,3 +1,4 @@
+import { blocksOf } from './blocks.ts'
 import {
   isList,
   isNothing,
@@ -12,7 +13,6 @@ import {
 } from './json.ts'
 import type { Message } from './message.ts'
 import { isMessageList, messageOf } from './messages.ts'
-import { partsOf } from './parts.ts'
 
 /** What was asked: system messages of their own, and then the messages, which are read when they are needed. */
 export interface Request {
@@ -30,7 +30,7 @@ export function inputMessages(inputs: Json | undefined): Message[] | undefined {
 }
 
 export function itemMessage({ role }: Pick<Request, 'role'>, item: Json): Message {
-  return textIn(item) === undefined ? messageOf(item) : { role, parts: partsOf(item) }
+  return textIn(item) === undefined ? messageOf(item) : { role, blocks: blocksOf(item) }
 }
 
 /** Members under which SDKs pass a request on. */
@@ -109,10 +109,10 @@ function systemIn(members: Members): Message[] {
     jsonAt(members.get('config'), 'system_instruction') ??
     jsonAt(members.get('config'), 'systemInstruction')
   if (json === undefined || isNothing(json)) return []
-  const parts = membersIn(json).get('parts') ?? membersIn(json).get('content') ?? json
-  const first = itemsIn(parts)[0]
-  if (membersIn(first).has('role')) return itemsIn(parts).map(messageOf)
-  return [{ role: 'system', parts: partsOf(parts) }]
+  const blocks = membersIn(json).get('parts') ?? membersIn(json).get('content') ?? json
+  const first = itemsIn(blocks)[0]
+  if (membersIn(first).has('role')) return itemsIn(blocks).map(messageOf)
+  return [{ role: 'system', blocks: blocksOf(blocks) }]
 }
 
 /** The only member, if it is a text; `self`, the object that a method belongs to, does not count. */

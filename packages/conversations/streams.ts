@@ -1,7 +1,7 @@
+import { blockOf, textBlock } from './blocks.ts'
 import { isObject, itemsIn, type Json, jsonAt, type Members, membersIn, textIn, textOf } from './json.ts'
-import type { Message, Part } from './message.ts'
+import type { Block, Message } from './message.ts'
 import { messageOf } from './messages.ts'
-import { partOf, textPart } from './parts.ts'
 
 /** The messages of an answer that was recorded as the list of its events; undefined for any other list. */
 export function streamedMessages(events: readonly Json[]): Message[] | undefined {
@@ -26,15 +26,15 @@ function folded(additions: readonly Json[]): Message[] {
     const index = members.get('index') ?? '0'
     const growing = byIndex.get(index) ?? { role: 'assistant', pieces: [] }
     byIndex.set(index, growing)
-    const { role, parts, ending } = messageOf(withoutIndex(members) ?? addition)
+    const { role, blocks, ending } = messageOf(withoutIndex(members) ?? addition)
     if (role !== 'unknown') growing.role = role
     const own = messageOf(addition).ending ?? ending
     if (own !== undefined) growing.ending = own
-    for (const part of parts) add(growing.pieces, part, part.kind === 'call' ? part.id : part.kind)
+    for (const block of blocks) add(growing.pieces, block, block.kind === 'call' ? block.id : block.kind)
   }
   return [...byIndex.values()].map(({ role, pieces, ending }) => ({
     role,
-    parts: pieces.map(({ part }) => part),
+    blocks: pieces.map(({ block }) => block),
     ...(ending !== undefined && { ending }),
   }))
 }
@@ -44,48 +44,48 @@ const withoutIndex = (members: Members): Json | undefined =>
 
 interface Growing {
   role: string
-  pieces: { part: Part; key: string | undefined }[]
+  pieces: { block: Block; key: string | undefined }[]
   ending?: string
 }
 
-/** Appends a piece to the part that it continues, or begins a new one. */
-function add(pieces: Growing['pieces'], part: Part, key: string | undefined): void {
+/** Appends a piece to the block that it continues, or begins a new one. */
+function add(pieces: Growing['pieces'], block: Block, key: string | undefined): void {
   const last = pieces.at(-1)
-  if (last !== undefined && last.part.kind === part.kind) {
-    if ('text' in last.part && 'text' in part) {
-      last.part.text += part.text
+  if (last !== undefined && last.block.kind === block.kind) {
+    if ('text' in last.block && 'text' in block) {
+      last.block.text += block.text
       return
     }
     // Only the first piece of a call has its id and name.
-    if (last.part.kind === 'call' && part.kind === 'call' && (key === undefined || key === last.key)) {
-      last.part.input += part.input
+    if (last.block.kind === 'call' && block.kind === 'call' && (key === undefined || key === last.key)) {
+      last.block.input += block.input
       return
     }
   }
-  pieces.push({ part, key })
+  pieces.push({ block, key })
 }
 
 /** Events of the Messages API. */
 function foldedBlocks(events: readonly Json[]): Message {
-  const blocks = new Map<string, Part>()
+  const byIndex = new Map<string, Block>()
   let ending: string | undefined
   for (const event of events) {
     const members = membersIn(event)
     const index = members.get('index') ?? '0'
-    const block = members.get('content_block')
-    if (isObject(block)) {
-      const part = partOf(block)
-      blocks.set(index, part.kind === 'call' && part.input === '{}' ? { ...part, input: '' } : part)
+    const begun = members.get('content_block')
+    if (isObject(begun)) {
+      const block = blockOf(begun)
+      byIndex.set(index, block.kind === 'call' && block.input === '{}' ? { ...block, input: '' } : block)
     }
     const delta = membersIn(members.get('delta'))
     const reason = textOf(delta, 'stop_reason')
     if (reason !== undefined && !/^(end_turn|tool_use)$/.test(reason)) ending = reason
-    const part = blocks.get(index)
-    if (part === undefined) continue
-    if ('text' in part) part.text += textOf(delta, 'text', 'thinking') ?? ''
-    else if (part.kind === 'call') part.input += textOf(delta, 'partial_json') ?? ''
+    const block = byIndex.get(index)
+    if (block === undefined) continue
+    if ('text' in block) block.text += textOf(delta, 'text', 'thinking') ?? ''
+    else if (block.kind === 'call') block.input += textOf(delta, 'partial_json') ?? ''
   }
-  return { role: 'assistant', parts: [...blocks.values()], ...(ending !== undefined && { ending }) }
+  return { role: 'assistant', blocks: [...byIndex.values()], ...(ending !== undefined && { ending }) }
 }
 
 /** Events of the Responses API that has not completed; one that has is in its last event. */
@@ -94,14 +94,14 @@ function foldedItems(events: readonly Json[]): Message {
     const members = membersIn(event)
     return textOf(members, 'type') === 'response.output_item.done' ? (members.get('item') ?? []) : []
   })
-  if (done.length > 0) return { role: 'assistant', parts: done.flatMap((item) => messageOf(item).parts) }
+  if (done.length > 0) return { role: 'assistant', blocks: done.flatMap((item) => messageOf(item).blocks) }
   const texts = events.map((event) => {
     const members = membersIn(event)
     return textOf(members, 'type') === 'response.output_text.delta'
       ? (textIn(members.get('delta')) ?? '')
       : ''
   })
-  return { role: 'assistant', parts: [textPart(texts.join(''))] }
+  return { role: 'assistant', blocks: [textBlock(texts.join(''))] }
 }
 
 /** The answer in the last event of a stream of the Responses API. */

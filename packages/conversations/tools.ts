@@ -9,7 +9,7 @@ import {
   textIn,
   textOf,
 } from './json.ts'
-import type { Part, ToolCall, ToolResult } from './message.ts'
+import type { Block, ToolCall, ToolResult } from './message.ts'
 
 /** A request of the model to run a tool, in any of the forms. */
 export function toolCall(json: Json): ToolCall {
@@ -38,7 +38,7 @@ export function flatCall(message: Members): ToolCall[] {
     : [{ kind: 'call', name, input: textOf(message, 'function_call_arguments_json') ?? '' }]
 }
 
-type ReadContent = (json: Json) => Part[]
+type ReadContent = (json: Json) => Block[]
 
 const resultTypes = /(^|[-_])(result|call_output|call_response|tool-return)$/
 
@@ -78,8 +78,8 @@ function opened(json: Json | undefined): { content: Json | undefined; isError: b
   return { content: members.get('value'), isError: type.startsWith('error') }
 }
 
-/** A list of parts is content; any other list or object is what the tool returned. */
-export function resultContent(json: Json | undefined, read: ReadContent): Part[] {
+/** A list of blocks is content; any other list or object is what the tool returned. */
+export function resultContent(json: Json | undefined, read: ReadContent): Block[] {
   if (json === undefined || json === 'null') return []
   if (json.startsWith('"')) return read(json)
   const items = itemsIn(json)

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import {
+  type Block,
   type Conversation,
   conversationOf,
   type Message,
-  type Part,
   paired,
 } from '../../packages/conversations/index.ts'
 import { answerPreview, requestPreview } from '../../src/domain/call-facts/preview.ts'
@@ -19,7 +19,7 @@ import { attributesOf, exportOf, protobufOf, spanOf } from '../support/otlp.ts'
 
 /** From the span to the call, and from the call to what a person reads of it. */
 
-const partLines: { [Kind in Part['kind']]: (part: Extract<Part, { kind: Kind }>) => string } = {
+const blockLines: { [Kind in Block['kind']]: (block: Extract<Block, { kind: Kind }>) => string } = {
   text: ({ text }) => text,
   thought: ({ text }) => `thought ${text}`,
   context: ({ text }) => `context ${text}`,
@@ -32,12 +32,12 @@ const partLines: { [Kind in Part['kind']]: (part: Extract<Part, { kind: Kind }>)
   data: ({ json }) => json,
   other: ({ json }) => `not recognised ${json}`,
 }
-const lineOf = (part: Part): string => (partLines[part.kind] as (part: Part) => string)(part)
+const lineOf = (block: Block): string => (blockLines[block.kind] as (block: Block) => string)(block)
 
 const messageLines = (messages: readonly Message[]) =>
   messages.map(
-    ({ role, choice, ending, parts }) =>
-      `${role}${choice ? ` ${choice}` : ''}${ending ? ` (${ending})` : ''}: ${parts.map(lineOf).join(' | ')}`,
+    ({ role, choice, ending, blocks }) =>
+      `${role}${choice ? ` ${choice}` : ''}${ending ? ` (${ending})` : ''}: ${blocks.map(lineOf).join(' | ')}`,
   )
 
 const lines = (conversation: Conversation | undefined) => {

@@ -1,8 +1,8 @@
 import { useMemo, useState } from 'preact/hooks'
 import {
+  type Block,
   type Conversation,
   type Message,
-  type Part,
   paired,
   type ToolResult,
 } from '../../packages/conversations/index.ts'
@@ -62,7 +62,7 @@ function Middle({ messages, from, count }: { messages: readonly Message[]; from:
 }
 
 function Said({ message, isAnswer = false }: { message: Message; isAnswer?: boolean }) {
-  const { role, name, choice, ending, parts } = message
+  const { role, name, choice, ending, blocks } = message
   return (
     <li class={`said ${isAnswer ? 'is-answer' : ''}`} data-role={role}>
       <div class="said-by">
@@ -72,68 +72,68 @@ function Said({ message, isAnswer = false }: { message: Message; isAnswer?: bool
         {ending !== undefined && <span class="muted"> ended by {ending}</span>}
       </div>
       <div class="said-what">
-        {parts.length === 0 && <span class="muted">nothing</span>}
-        {parts.map((part, index) => (
-          <ShownPart key={index} part={part} />
+        {blocks.length === 0 && <span class="muted">nothing</span>}
+        {blocks.map((block, index) => (
+          <ShownBlock key={index} block={block} />
         ))}
       </div>
     </li>
   )
 }
 
-function ShownPart({ part }: { part: Part }) {
-  switch (part.kind) {
+function ShownBlock({ block }: { block: Block }) {
+  switch (block.kind) {
     case 'text':
-      return <Markdown text={part.text} />
+      return <Markdown text={block.text} />
     case 'thought':
     case 'context':
       return (
         <details class="thought">
-          <summary>{part.kind === 'thought' ? 'Thought' : 'Context'}</summary>
-          {part.text === '' ? <span class="muted">nothing</span> : <Markdown text={part.text} />}
+          <summary>{block.kind === 'thought' ? 'Thought' : 'Context'}</summary>
+          {block.text === '' ? <span class="muted">nothing</span> : <Markdown text={block.text} />}
         </details>
       )
     case 'call':
       return (
         <div class="tool">
           <div class="tool-name">
-            <span class="tool-kind">calls</span> {part.name}
-            {part.result === undefined && <span class="muted"> {part.id}</span>}
+            <span class="tool-kind">calls</span> {block.name}
+            {block.result === undefined && <span class="muted"> {block.id}</span>}
           </div>
-          <Arguments input={part.input} />
-          {part.result && <Result result={part.result} />}
+          <Arguments input={block.input} />
+          {block.result && <Result result={block.result} />}
         </div>
       )
     case 'result':
       return (
         <div class="tool">
-          <Result result={part} />
+          <Result result={block} />
         </div>
       )
     case 'image':
-      return part.source.startsWith('data:image/') && !part.source.startsWith('data:image/svg') ? (
-        <img class="picture" src={part.source} alt="sent with the message" />
+      return block.source.startsWith('data:image/') && !block.source.startsWith('data:image/svg') ? (
+        <img class="picture" src={block.source} alt="sent with the message" />
       ) : (
-        <Linked source={part.source} text={`picture: ${part.source.slice(0, 200)}`} />
+        <Linked source={block.source} text={`picture: ${block.source.slice(0, 200)}`} />
       )
     case 'file':
-      return <Linked source={part.source ?? ''} text={`file: ${part.name.slice(0, 200)}`} />
+      return <Linked source={block.source ?? ''} text={`file: ${block.name.slice(0, 200)}`} />
     case 'document':
       return (
         <div class="tool">
           <div class="tool-name">
-            <span class="tool-kind">document</span> {part.id} <span class="muted">{part.score}</span>
+            <span class="tool-kind">document</span> {block.id} <span class="muted">{block.score}</span>
           </div>
-          <PlainText text={part.text} />
+          <PlainText text={block.text} />
         </div>
       )
     case 'data':
-      return <Json json={part.json} />
+      return <Json json={block.json} />
     case 'other':
       return (
         <div>
           <span class="muted">not recognised, as recorded:</span>
-          <Json json={part.json} />
+          <Json json={block.json} />
         </div>
       )
   }
@@ -145,8 +145,8 @@ function Result({ result: { id, isError, content } }: { result: ToolResult }) {
       <div class="tool-name">
         <span class="tool-kind">{isError ? 'error' : 'result'}</span> <span class="muted">{id}</span>
       </div>
-      {content.map((part, index) => (
-        <ShownPart key={index} part={part} />
+      {content.map((block, index) => (
+        <ShownBlock key={index} block={block} />
       ))}
     </>
   )

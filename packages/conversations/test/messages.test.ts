@@ -28,23 +28,23 @@ test('a conversation of the OpenAI API has text in parts, calls, results and tho
       ],
     }),
     [
-      { role: 'system', parts: [{ kind: 'text', text: 'Be short.' }] },
+      { role: 'system', blocks: [{ kind: 'text', text: 'Be short.' }] },
       {
         role: 'user',
         name: 'ann',
-        parts: [
+        blocks: [
           { kind: 'text', text: 'Look' },
           { kind: 'image', source: 'data:image/png;base64,AA' },
         ],
       },
       {
         role: 'assistant',
-        parts: [
+        blocks: [
           { kind: 'thought', text: 'hm' },
           { kind: 'call', id: 'c1', name: 'find', input: '{"a":1}' },
         ],
       },
-      { role: 'tool', parts: [{ kind: 'result', id: 'c1', content: [{ kind: 'text', text: 'found' }] }] },
+      { role: 'tool', blocks: [{ kind: 'result', id: 'c1', content: [{ kind: 'text', text: 'found' }] }] },
     ],
   )
 })
@@ -65,15 +65,15 @@ test('a conversation of the Anthropic API', () => {
       ],
     }),
     [
-      { role: 'system', parts: [{ kind: 'text', text: 'Be short.' }] },
+      { role: 'system', blocks: [{ kind: 'text', text: 'Be short.' }] },
       {
         role: 'assistant',
-        parts: [
+        blocks: [
           { kind: 'thought', text: 'hm' },
           { kind: 'call', id: 't', name: 'find', input: '{"a":1}' },
         ],
       },
-      { role: 'user', parts: [{ kind: 'result', id: 't', content: [{ kind: 'text', text: 'found' }] }] },
+      { role: 'user', blocks: [{ kind: 'result', id: 't', content: [{ kind: 'text', text: 'found' }] }] },
     ],
   )
 })
@@ -89,24 +89,24 @@ test('items of the Responses API', () => {
       ],
     }),
     [
-      { role: 'system', parts: [{ kind: 'text', text: 'Be short.' }] },
-      { role: 'user', parts: [{ kind: 'text', text: 'hi' }] },
-      { role: 'assistant', parts: [{ kind: 'call', id: 'c', name: 'find', input: '{}' }] },
-      { role: 'tool', parts: [{ kind: 'result', id: 'c', content: [{ kind: 'text', text: 'found' }] }] },
+      { role: 'system', blocks: [{ kind: 'text', text: 'Be short.' }] },
+      { role: 'user', blocks: [{ kind: 'text', text: 'hi' }] },
+      { role: 'assistant', blocks: [{ kind: 'call', id: 'c', name: 'find', input: '{}' }] },
+      { role: 'tool', blocks: [{ kind: 'result', id: 'c', content: [{ kind: 'text', text: 'found' }] }] },
     ],
   )
   assert.deepEqual(
     said({
       output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'yes' }] }],
     }),
-    [{ role: 'assistant', parts: [{ kind: 'text', text: 'yes' }] }],
+    [{ role: 'assistant', blocks: [{ kind: 'text', text: 'yes' }] }],
   )
 })
 
 test('answers may be several choices or plain texts, and other values are not conversations', () => {
   assert.deepEqual(said({ choices: [{ message: { role: 'assistant', content: 'a' } }, { text: 'b' }] }), [
-    { role: 'assistant', parts: [{ kind: 'text', text: 'a' }], choice: 1 },
-    { role: 'answer', parts: [{ kind: 'text', text: 'b' }], choice: 2 },
+    { role: 'assistant', blocks: [{ kind: 'text', text: 'a' }], choice: 1 },
+    { role: 'answer', blocks: [{ kind: 'text', text: 'b' }], choice: 2 },
   ])
   for (const value of [null, 1, 'x', [], {}, { messages: 7 }, { choices: 'x' }]) {
     assert.equal(asked(value), undefined)
@@ -118,17 +118,17 @@ test('malformed messages are shown without an error', () => {
   assert.deepEqual(
     asked({ messages: [null, 7, 'x', { role: 7, content: { deep: [1] } }, { content: [{ type: 'odd' }] }] }),
     [
-      { role: 'unknown', parts: [] },
-      { role: 'unknown', parts: [{ kind: 'other', json: '7' }] },
-      { role: 'user', parts: [{ kind: 'text', text: 'x' }] },
-      { role: 'unknown', parts: [{ kind: 'other', json: '{"deep":[1]}' }] },
-      { role: 'unknown', parts: [{ kind: 'other', json: '{"type":"odd"}' }] },
+      { role: 'unknown', blocks: [] },
+      { role: 'unknown', blocks: [{ kind: 'other', json: '7' }] },
+      { role: 'user', blocks: [{ kind: 'text', text: 'x' }] },
+      { role: 'unknown', blocks: [{ kind: 'other', json: '{"deep":[1]}' }] },
+      { role: 'unknown', blocks: [{ kind: 'other', json: '{"type":"odd"}' }] },
     ],
   )
 })
 
 test('a line of a message is its words, or else its calls', () => {
   const call = { kind: 'call', name: 'f', input: '{}' } as const
-  assert.equal(messageLine({ role: 'user', parts: [{ kind: 'text', text: 'two' }, call] }), 'two')
-  assert.equal(messageLine({ role: 'user', parts: [call] }), 'f({})')
+  assert.equal(messageLine({ role: 'user', blocks: [{ kind: 'text', text: 'two' }, call] }), 'two')
+  assert.equal(messageLine({ role: 'user', blocks: [call] }), 'f({})')
 })

@@ -199,8 +199,8 @@ test('values of ops that are no conversations stay values', () => {
 test('what is not recognised beside a conversation is shown as it is', () => {
   const { asked: from, answered: to } =
     conversationOf({ inputs: json({ messages: [user('Why?')] }), output: '{"a":1}' }) ?? {}
-  assert.deepEqual(from, [{ role: 'user', parts: [{ kind: 'text', text: 'Why?' }] }])
-  assert.deepEqual(to, [{ role: 'output', parts: [{ kind: 'other', json: '{"a":1}' }] }])
+  assert.deepEqual(from, [{ role: 'user', blocks: [{ kind: 'text', text: 'Why?' }] }])
+  assert.deepEqual(to, [{ role: 'output', blocks: [{ kind: 'other', json: '{"a":1}' }] }])
 })
 
 test('a result stands beside its call, wherever it was recorded', () => {
@@ -227,17 +227,17 @@ test('a result stands beside its call, wherever it was recorded', () => {
   const { asked: shown } = paired(conversation)
   const [calls, goOn, lost] = shown
   assert.deepEqual(
-    calls?.parts.map(
-      (part) => part.kind === 'call' && [part.name, part.result?.content, part.result?.isError],
+    calls?.blocks.map(
+      (block) => block.kind === 'call' && [block.name, block.result?.content, block.result?.isError],
     ),
     [
       ['f', [{ kind: 'text', text: 'one' }], undefined],
       ['g', [{ kind: 'text', text: 'two' }], true],
     ],
   )
-  assert.deepEqual(goOn?.parts, [{ kind: 'text', text: 'Go on.' }])
+  assert.deepEqual(goOn?.blocks, [{ kind: 'text', text: 'Go on.' }])
   assert.deepEqual(
-    lost?.parts.map(({ kind }) => kind),
+    lost?.blocks.map(({ kind }) => kind),
     ['result'],
   )
 })

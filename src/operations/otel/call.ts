@@ -3,15 +3,38 @@ import type { CompleteCall } from '../calls/contract.ts'
 import { textOf } from './attribute-values.ts'
 import { nested } from './attributes.ts'
 import { inputOf, outputOf } from './conventions.ts'
-import type { Payload } from './payload.ts'
+import type { Payload } from './event-messages.ts'
 import { type Attributes, type Resource, type Scope, type Span, SpanError, type Value } from './span.ts'
 import { microseconds, spanRecord } from './span-record.ts'
-import { threadNames } from './thread.ts'
 import { usageOf } from './usage.ts'
 
 const errorStatus = 2
 
 const longest = { op_name: 128, display_name: 1024, exception: 1 << 20, label: 512 }
+
+/**
+ * The attributes that name the conversation of a span. The first one present counts: Weave's own, OpenTelemetry's, and then
+ * those of instrumentations.
+ */
+const threadNames = [
+  'wandb.thread_id',
+  'gen_ai.conversation.id',
+  'session.id',
+  'langfuse.session.id',
+  'langfuse.trace.metadata.langfuse_session_id',
+  'langfuse.observation.metadata.langfuse_session_id',
+  'ai.telemetry.metadata.sessionId',
+  'ai.settings.context.sessionId',
+  'langsmith.metadata.session_id',
+  'langsmith.metadata.thread_id',
+  'langsmith.metadata.conversation_id',
+  'gcp.vertex.agent.session_id',
+  'conversation.id',
+  'traceloop.association.properties.session_id',
+  'traceloop.association.properties.chat_id',
+  'traceloop.association.properties.thread_id',
+  'mlflow.trace.session',
+] as const
 
 /** The call that a span becomes. Throws SpanError if it cannot become one. */
 export function callOfSpan(span: Span, resource: Resource, scope: Scope, project: string): CompleteCall {

@@ -1,7 +1,6 @@
 import { anyJson, opened } from './attribute-values.ts'
 import { nested, withLists } from './attributes.ts'
-import { eventMessages } from './event-messages.ts'
-import type { Payload } from './payload.ts'
+import { eventMessages, type Payload } from './event-messages.ts'
 import type { Attributes, Span, Value } from './span.ts'
 
 /**

@@ -1,8 +1,15 @@
 import { itemsOf, membersOf } from '../../../packages/json/index.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { opened } from './attribute-values.ts'
-import type { Payload } from './payload.ts'
 import type { Span, SpanEvent, Value } from './span.ts'
+
+/** The input or the output of a span. */
+export interface Payload {
+  name: string
+  value: Value
+  /** The attributes of the span that it was made of. */
+  taken: readonly string[]
+}
 
 interface EventMessages {
   input?: Payload

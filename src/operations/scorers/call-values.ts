@@ -7,21 +7,21 @@ import type { Fields } from './contract.ts'
 /** The members of a call that are JSON, and those that are text. */
 const documents = ['inputs', 'output', 'attributes', 'summary']
 /** What was said, whichever convention recorded it: `conversation` is the whole. */
-const said: ReadonlyMap<string, keyof Transcript> = new Map([
+const transcripts: ReadonlyMap<string, keyof Transcript> = new Map([
   ['conversation', 'whole'],
   ['conversation.question', 'question'],
   ['conversation.answer', 'answer'],
 ])
 const texts = ['id', 'op_name', 'display_name', 'trace_id', 'thread_id', 'exception', 'svc_user_id']
 
-const accepted = `${documents.map((name) => `${name}.…`).join(', ')}, ${[...texts, ...said.keys()].join(', ')}`
+const accepted = `${documents.map((name) => `${name}.…`).join(', ')}, ${[...texts, ...transcripts.keys()].join(', ')}`
 
 /** Why a path cannot be a field of a call; undefined if it can. */
 export function invalidFieldReason(path: string): { why: string; accepted: string } | undefined {
   const flaw = invalidPathReason(path)
   if (flaw !== undefined) return flaw
   const [root = '', ...rest] = splitPath(path)
-  if (said.has(path)) return undefined
+  if (transcripts.has(path)) return undefined
   if (documents.includes(root) || (texts.includes(root) && rest.length === 0)) return undefined
   return { why: 'is not a field of a call', accepted }
 }
@@ -43,9 +43,9 @@ export function callValues(record: Readonly<Record<string, unknown>>, fields: Fi
   }
   function json(field: string): string | undefined {
     const path = Object.hasOwn(fields, field) ? (fields[field] as string) : field
-    const part = said.get(path)
-    if (part !== undefined) {
-      const text = transcript()?.[part]
+    const wanted = transcripts.get(path)
+    if (wanted !== undefined) {
+      const text = transcript()?.[wanted]
       return text === undefined ? undefined : JSON.stringify(text)
     }
     const [root = '', ...rest] = splitPath(path)

@@ -9,43 +9,43 @@ import {
   textIn,
   textOf,
 } from './json.ts'
-import { isMediaType, mediaPart } from './media.ts'
-import type { Part } from './message.ts'
+import { isMediaType, mediaBlock } from './media.ts'
+import type { Block } from './message.ts'
 import { isCallType, isResultType, toolCall, toolResult } from './tools.ts'
 
-/** Results hold parts, which may be results. What is deeper is shown as it is. */
+/** Results hold blocks, which may be results. What is deeper is shown as it is. */
 const maxDepth = 6
 
-/** The content of a message: a text, a part or a list of parts. */
-export function partsOf(content: Json | undefined, depth = 0): Part[] {
+/** The content of a message: a text, a block or a list of blocks. */
+export function blocksOf(content: Json | undefined, depth = 0): Block[] {
   if (content === undefined || isNothing(content)) return []
-  if (isList(content)) return itemsIn(content).map((item) => partOf(item, depth))
-  const part = partOf(content, depth)
-  return part.kind === 'text' && part.text === '' ? [] : [part]
+  if (isList(content)) return itemsIn(content).map((item) => blockOf(item, depth))
+  const block = blockOf(content, depth)
+  return block.kind === 'text' && block.text === '' ? [] : [block]
 }
 
 /** What coding agents put into messages of the user and the system on their own account. */
 const contextStarts =
   /^\s*(<(system-reminder|environment_context|user_instructions|INSTRUCTIONS)>|x-anthropic-billing-header|# AGENTS\.md instructions)/
 
-export const textPart = (text: string): Part => ({
+export const textBlock = (text: string): Block => ({
   kind: contextStarts.test(text) ? 'context' : 'text',
   text,
 })
 
-export function partOf(json: Json, depth = 0): Part {
+export function blockOf(json: Json, depth = 0): Block {
   const plain = textIn(json)
-  if (plain !== undefined) return textPart(plain)
+  if (plain !== undefined) return textBlock(plain)
   const members = membersIn(json)
   const wrapped = members.get('message_content')
-  if (isObject(wrapped) && depth < maxDepth) return partOf(wrapped, depth + 1)
+  if (isObject(wrapped) && depth < maxDepth) return blockOf(wrapped, depth + 1)
   if (!isObject(json) || depth >= maxDepth) return { kind: 'other', json }
   const type = textOf(members, 'type') ?? ''
-  const read = (content: Json) => partsOf(content, depth + 1)
-  if (/^(text|(input|output|summary)_text|refusal)$/.test(type)) return textPart(textOfPart(members))
+  const read = (content: Json) => blocksOf(content, depth + 1)
+  if (/^(text|(input|output|summary)_text|refusal)$/.test(type)) return textBlock(textOfBlock(members))
   if (/^(redacted_)?(thinking|reasoning)$/.test(type) || members.get('thought') === 'true')
     return { kind: 'thought', text: thoughtOf(members) }
-  if (type === 'compaction') return { kind: 'context', text: textOfPart(members) }
+  if (type === 'compaction') return { kind: 'context', text: textOfBlock(members) }
   if (
     isResultType(type) ||
     isObject(members.get('functionResponse')) ||
@@ -57,13 +57,13 @@ export function partOf(json: Json, depth = 0): Part {
   const isMedia =
     isMediaType(type) ||
     ['inlineData', 'inline_data', 'fileData', 'file_data'].some((name) => members.has(name))
-  const media = isMedia ? mediaPart(json) : undefined
+  const media = isMedia ? mediaBlock(json) : undefined
   if (media !== undefined) return media
   const text = textOf(members, 'text')
-  return text === undefined ? { kind: 'other', json } : textPart(text)
+  return text === undefined ? { kind: 'other', json } : textBlock(text)
 }
 
-function textOfPart(members: Members): string {
+function textOfBlock(members: Members): string {
   return (
     textOf(members, 'text', 'content', 'refusal') ?? textIn(membersIn(members.get('text')).get('value')) ?? ''
   )
@@ -75,13 +75,13 @@ function thoughtOf(members: Members): string {
   if (text !== undefined) return text
   for (const name of ['content', 'summary']) {
     const texts = itemsIn(members.get(name)).map((item) => textOf(membersIn(item), 'text') ?? '')
-    if (texts.some((one) => one !== '')) return texts.join('\n')
+    if (texts.some((line) => line !== '')) return texts.join('\n')
   }
   return ''
 }
 
 /** A document that a search found. */
-export function documentPart(json: Json): Part {
+export function documentBlock(json: Json): Block {
   const outer = membersIn(json)
   const members = isObject(outer.get('document')) ? membersIn(outer.get('document')) : outer
   const text = textOf(members, 'content', 'text', 'page_content', 'pageContent')
