@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { answerLine, requestLine } from '../../packages/conversations/index.ts'
 import { endFacts, opOf, startFacts } from '../../src/domain/call-facts/facts.ts'
 import { answerPreview, modelIn, requestPreview } from '../../src/domain/call-facts/preview.ts'
 
@@ -104,6 +105,34 @@ test('the facts of any JSON are counts and short texts that both storage engines
           assert.ok(fact.isWellFormed() && !fact.includes('\0') && Buffer.byteLength(fact) <= 480)
         } else assert.ok(fact === null || (Number.isSafeInteger(fact) && fact >= 0))
       }
+    }),
+  )
+})
+
+test('a preview of plain messages is what the reader of conversations finds', () => {
+  const text = fc.oneof(
+    fc.constantFrom('', 'why?', ' a', '<system-reminder>', '# AGENTS.md instructions', 'x'),
+    fc.string(),
+  )
+  const extra = fc.constantFrom(
+    {},
+    { refusal: 'no' },
+    { tool_call_id: 'k' },
+    { contents: [{ type: 'text', text: 'c' }] },
+  )
+  const roles = fc.constantFrom('user', 'assistant', 'system', 'tool', 'human', 'x', 7)
+  const content = fc.oneof(text, fc.constantFrom(null, [{ type: 'text', text: 'part' }]))
+  const message = fc
+    .tuple(fc.record({ role: roles, content }), extra)
+    .map((both) => Object.assign({}, ...both))
+  fc.assert(
+    fc.property(fc.array(fc.oneof(message, fc.jsonValue()), { maxLength: 6 }), (messages) => {
+      const inputs = JSON.stringify({ messages })
+      const output = JSON.stringify({ choices: messages.map((one) => ({ message: one })) })
+      // A text alone is its own preview.
+      const line = (found: string | undefined) => answerPreview(JSON.stringify(found ?? ''))
+      assert.equal(requestPreview(inputs).preview, line(requestLine(inputs)))
+      assert.equal(answerPreview(output), line(answerLine(output)))
     }),
   )
 })

@@ -1,6 +1,6 @@
 import { answerLine, requestLine } from '../../../packages/conversations/index.ts'
 import { Scan } from '../../../packages/json/index.ts'
-import { maxReadLength, shortJson } from './brief.ts'
+import { isObject, type Members, maxReadLength, shortJson } from './brief.ts'
 
 /** Characters of a preview. */
 const longest = 160
@@ -25,10 +25,45 @@ interface RequestPreview {
 /** What was asked: the last words of the user, in any of the forms that the reader of conversations knows. */
 export function requestPreview(json: string): RequestPreview {
   const inputs = shortJson(json)
+  if (inputs === undefined) return { preview: null, model: null }
+  const value: unknown = JSON.parse(inputs)
+  const { messages, model } = isObject(value) ? value : {}
   return {
-    preview: inputs === undefined ? null : lineOf(requestLine(inputs) ?? ''),
-    model: inputs === undefined ? null : modelIn(inputs),
+    preview: lineOf(plainQuestion(messages) ?? requestLine(inputs) ?? ''),
+    model: typeof model === 'string' ? model : null,
   }
+}
+
+/** What the reader may take for something else than words. */
+const oddStart = /^(?:[\s<#x]|$)/
+const others = new Set<unknown>(['assistant', 'system', 'tool', 'developer'])
+const maxPlainMessages = 100
+
+/** What the reader finds in the plainest of conversations. Most are, and it takes ten times as long. */
+function plainQuestion(messages: unknown): string | undefined {
+  if (!Array.isArray(messages)) return undefined
+  for (const message of messages.slice(-maxPlainMessages).reverse()) {
+    if (!isObject(message)) return undefined
+    const { role, content, contents } = message
+    if (role === 'user' && contents === undefined && typeof content === 'string' && !oddStart.test(content)) {
+      return isOnly(message) ? content : undefined
+    }
+    if (!others.has(role)) return undefined
+  }
+  return undefined
+}
+
+/** Nothing else in the message counts as its words. */
+const isOnly = ({ refusal, audio, tool_call_id, toolCallId }: Members): boolean =>
+  [refusal, audio, tool_call_id, toolCallId].every((member) => member == null)
+
+function plainAnswer(output: unknown): string | undefined {
+  const { choices } = isObject(output) ? output : {}
+  const [choice] = Array.isArray(choices) ? choices : []
+  const { message } = isObject(choice) ? choice : {}
+  if (!isObject(message) || message.role !== 'assistant' || message.contents !== undefined) return undefined
+  const { content } = message
+  return typeof content === 'string' && !oddStart.test(content) && isOnly(message) ? content : undefined
 }
 
 /** The same model, without parsing the rest. */
@@ -53,7 +88,9 @@ export function modelIn(json: string): string | null {
 /** What was answered: the first choice, or the last message. */
 export function answerPreview(json: string): string | null {
   const output = shortJson(json)
-  return output === undefined ? null : lineOf(answerLine(output) ?? '')
+  if (output === undefined) return null
+  const value: unknown = JSON.parse(output)
+  return lineOf(typeof value === 'string' ? value : (plainAnswer(value) ?? answerLine(output) ?? ''))
 }
 
 /** Words separated by single spaces: most texts begin like this, and then nothing more has to be read. */
