@@ -110,30 +110,41 @@ test('the facts of any JSON are counts and short texts that both storage engines
 })
 
 test('a preview of plain messages is what the reader of conversations finds', () => {
-  const text = fc.oneof(
-    fc.constantFrom('', 'why?', ' a', '<system-reminder>', '# AGENTS.md instructions', 'x'),
-    fc.string(),
-  )
+  const text = fc.constantFrom('', 'why?', 'so', ' a', '<system-reminder>', '# AGENTS.md instructions', 'x-')
+  const part = fc.constantFrom(null, [{ type: 'text', text: 'part' }])
   const extra = fc.constantFrom(
+    {},
     {},
     { refusal: 'no' },
     { tool_call_id: 'k' },
     { contents: [{ type: 'text', text: 'c' }] },
   )
-  const roles = fc.constantFrom('user', 'assistant', 'system', 'tool', 'human', 'x', 7)
-  const content = fc.oneof(text, fc.constantFrom(null, [{ type: 'text', text: 'part' }]))
   const message = fc
-    .tuple(fc.record({ role: roles, content }), extra)
+    .tuple(
+      fc.record({
+        role: fc.constantFrom('user', 'user', 'assistant', 'assistant', 'system', 'tool', 'human', 'x', 7),
+        content: fc.oneof({ weight: 4, arbitrary: text }, { weight: 1, arbitrary: part }),
+      }),
+      extra,
+    )
     .map((both) => Object.assign({}, ...both))
+  const list = fc.array(
+    fc.oneof({ weight: 9, arbitrary: message }, { weight: 1, arbitrary: fc.jsonValue() }),
+    {
+      minLength: 1,
+      maxLength: 4,
+    },
+  )
   fc.assert(
-    fc.property(fc.array(fc.oneof(message, fc.jsonValue()), { maxLength: 6 }), (messages) => {
+    fc.property(list, (messages) => {
       const inputs = JSON.stringify({ messages })
-      const output = JSON.stringify({ choices: messages.map((one) => ({ message: one })) })
+      const output = JSON.stringify({ choices: messages.map((item) => ({ message: item })) })
       // A text alone is its own preview.
       const line = (found: string | undefined) => answerPreview(JSON.stringify(found ?? ''))
       assert.equal(requestPreview(inputs).preview, line(requestLine(inputs)))
       assert.equal(answerPreview(output), line(answerLine(output)))
     }),
+    { numRuns: 1_000 },
   )
 })
 
