@@ -40,7 +40,7 @@ export function outputMessages(output: Json | undefined, depth = 0): Message[] |
         .map(choiceOf),
     )
   }
-  if (isObject(members.get('content'))) return [choiceOf(output)]
+  if (saysSomething(members.get('content'))) return [choiceOf(output)]
   if (isMessage(members)) return [messageOf(output)]
   const answered = answeredBlocks(members)
   if (answered !== undefined) return [{ role: 'assistant', blocks: answered }]
@@ -52,9 +52,14 @@ function isMessage(members: Members): boolean {
     return true
   // Ollama's answer, and LangChain's.
   return (
-    isObject(members.get('message')) ||
+    saysSomething(members.get('message')) ||
     (members.has('content') && /^(ai|AIMessage(Chunk)?)$/.test(textOf(members, 'type') ?? ''))
   )
+}
+
+function saysSomething(json: Json | undefined): boolean {
+  const members = membersIn(json)
+  return members.has('role') || members.has('parts')
 }
 
 function choiceOf(json: Json): Message {
@@ -135,11 +140,12 @@ function answeredBlocks(members: Members): Block[] | undefined {
   ]
 }
 
-/** An error in place of an answer. */
+/** An error in place of an answer, as servers of models write it. */
 function failed(members: Members): Message[] | undefined {
-  const error = members.get('error')
-  const text = textIn(error) ?? textOf(membersIn(error), 'message')
-  return text === undefined ? undefined : [{ role: 'error', blocks: [textBlock(text)] }]
+  const error = membersIn(members.get('error'))
+  const text = members.size === 1 ? textIn(members.get('error')) : undefined
+  const message = error.has('type') || error.has('code') ? textOf(error, 'message') : text
+  return message === undefined ? undefined : [{ role: 'error', blocks: [textBlock(message)] }]
 }
 
 /** Members under which SDKs return an answer. A text that an op returns under the others is no message. */

@@ -46,15 +46,17 @@ const wrappers = [
   'body',
   'params',
 ]
+/** Under these a text is a question; anywhere else it may be any argument. */
+const textWrappers = new Set(['value', 'inputs'])
 const maxWrapped = 4
 
-export function requestIn(json: Json | undefined, depth = 0): Request | undefined {
+export function requestIn(json: Json | undefined, depth = 0, isText = false): Request | undefined {
   if (json === undefined || isNothing(json) || depth > maxWrapped) return undefined
-  if (textIn(json) !== undefined) return depth > 0 ? { system: [], items: [json], role: 'user' } : undefined
+  if (textIn(json) !== undefined) return isText ? { system: [], items: [json], role: 'user' } : undefined
   if (isList(json)) {
     if (isMessageList(json)) return { system: [], items: itemsIn(json), role: 'user' }
     const items = itemsIn(json)
-    return depth > 0 && items.length === 1 ? requestIn(items[0], depth + 1) : undefined
+    return depth > 0 && items.length === 1 ? requestIn(items[0], depth + 1, isText) : undefined
   }
   const members = membersIn(json)
   const system = systemIn(members)
@@ -65,32 +67,31 @@ export function requestIn(json: Json | undefined, depth = 0): Request | undefine
     // Text completions have no user.
     return { system, items: [prompt], role: depth > 0 || system.length > 0 ? 'user' : 'prompt' }
   }
-  if (isObject(prompt)) return requestIn(prompt, depth + 1)
+  if (isObject(prompt)) return requestIn(prompt, depth + 1, true)
   for (const name of wrappers) {
-    const found = members.has(name) ? requestIn(members.get(name), depth + 1) : undefined
+    const takesText = isText || textWrappers.has(name)
+    const found = members.has(name) ? requestIn(members.get(name), depth + 1, takesText) : undefined
     if (found !== undefined) return { ...found, system: [...system, ...found.system] }
   }
-  const only = depth > 0 ? onlyText(members) : undefined
+  const only = isText ? onlyText(members) : undefined
   return only === undefined ? undefined : { system, items: [only], role: 'user' }
 }
 
 function messagesOf(members: Members): readonly Json[] | undefined {
+  const isOfGemini = (name: string) => name === 'contents' && members.has('model')
   for (const name of ['messages', 'input', 'contents', 'prompt', 'events', 'history', 'new_message']) {
     const json = members.get(name)
     if (isList(json)) {
       const items = itemsIn(json)
       // LangChain passes a batch, and Gemini's contents may be texts.
       const [first] = items
-      if (items.length === 1 && isList(first)) return itemsIn(first)
-      const isTrusted = name === 'messages' || name === 'input' || name === 'contents'
+      if (items.length === 1 && isMessageList(first)) return itemsIn(first)
+      const isTrusted = name === 'messages' || name === 'input' || isOfGemini(name)
       if (isTrusted || isMessageList(json)) return items
-    } else if (
-      json !== undefined &&
-      textIn(json) !== undefined &&
-      (name === 'input' || name === 'contents')
-    ) {
+    } else if (json !== undefined && textIn(json) !== undefined && (name === 'input' || isOfGemini(name))) {
       return [json]
-    } else if (isObject(json) && (name === 'contents' || name === 'new_message')) return [json]
+    } else if (isObject(json) && /^(contents|new_message)$/.test(name) && isMessageList(`[${json}]`))
+      return [json]
   }
   return undefined
 }

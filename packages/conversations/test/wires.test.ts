@@ -31,6 +31,7 @@ for (const [name, value, expected] of [
     ['system: Be brief.', 'user: Why?'],
   ],
   ['contents of Gemini', { contents: [{ role: 'user', parts: [{ text: 'Why?' }] }] }, ['user: Why?']],
+  ['a new message of ADK', { new_message: { role: 'user', parts: [{ text: 'Why?' }] } }, ['user: Why?']],
   ['arguments by name', { args: [], kwargs: { messages: [user('Why?')] } }, ['user: Why?']],
   [
     'a request in a list',
@@ -99,7 +100,7 @@ for (const [name, value, expected] of [
   ['LangChain', { generations: [[{ text: 'So.', generation_info: {} }]] }, ['answer: So.']],
   ['the state of LangGraph', { messages: [{ type: 'ai', content: 'So.' }] }, ['assistant: So.']],
   ['the Vercel AI SDK', { text: 'So.', finishReason: 'stop', usage: {} }, ['assistant: So.']],
-  ['an error', { error: { message: 'No model.' } }, ['error: No model.']],
+  ['an error', { error: { message: 'No model.', type: 'not_found' } }, ['error: No model.']],
   [
     'a refusal',
     { choices: [{ message: { role: 'assistant', content: null, refusal: 'No.' } }] },
@@ -180,6 +181,12 @@ test('values of ops that are no conversations stay values', () => {
     { query: ['a'] },
     { value: 1 },
     { rows: [{ a: 1 }] },
+    { body: 'a text' },
+    { params: { q: 'a text' } },
+    { contents: ['a', 'b'] },
+    { events: [{ type: 'click' }] },
+    { events: [[1, 2]] },
+    { contents: { a: 1 } },
     [1, 2],
     7,
   ]) {
@@ -188,8 +195,12 @@ test('values of ops that are no conversations stay values', () => {
   for (const value of [
     { answer: 'So.' },
     { result: 'So.' },
-    { reasoning: 'x', score: 1 },
     { output: 'So.' },
+    { reasoning: 'x', score: 1 },
+    { text: 'x', score: 1 },
+    { content: { a: 1 } },
+    { message: { a: 1 } },
+    { error: 'x', rows: 1 },
     [{ type: 'a' }],
   ]) {
     assert.equal(answered(value), undefined, json(value))
