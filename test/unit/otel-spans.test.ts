@@ -432,11 +432,7 @@ for (const [encoding, read] of Object.entries(encodings)) {
       { endTimeUnixNano: '18446744073709551615' },
       'endTimeUnixNano: expected nanoseconds since 1970 before the year 2255, received 18446744073709551615',
     ],
-    [
-      { 'wandb.thread_id': 'x'.repeat(513) },
-      {},
-      'wandb.thread_id: expected at most 512 characters',
-    ],
+    [{ 'wandb.thread_id': 'x'.repeat(513) }, {}, 'wandb.thread_id: expected at most 512 characters'],
     [
       { 'wandb.wb_run_step': -1 },
       {},
