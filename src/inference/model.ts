@@ -61,10 +61,14 @@ export interface UpstreamLoad {
 }
 
 /** What an answer continues. `addSpecial` adds the tokens that the model wants around a text. */
-export type Input =
-  | { conversation: Conversation; addSpecial: boolean }
-  | { text: string; addSpecial: boolean }
-  | { tokens: number[] }
+export type Input = { conversation: Conversation; addSpecial: boolean } | TextInput | { tokens: number[] }
+
+export interface TextInput {
+  text: string
+  addSpecial: boolean
+  /** The text after a gap that the answer fills. Both are cut to what fits if `isCut`. */
+  suffix?: { text: string; isCut: boolean }
+}
 
 export interface AnswerRequest extends Omit<Generation, 'prompt' | 'constraint' | 'tenant'> {
   /** Each is answered with `choices` choices. They are queued in their order. */

@@ -234,9 +234,10 @@ function unknownModel(names: string[], source: string, created: number): ServedM
 
 /** What is known from its file before it was ever loaded. */
 function plannedModel({ plan, header }: Prepared, created: number): ServedModel {
-  const { names, source, context, parallel, threads, device, task, shorter } = plan
+  const { names, source, context, parallel, threads, device, task, shorter, facts } = plan
   return {
     ...unknownModel(names, source, created),
+    ...facts,
     tasks: [task],
     ...(shorter && { shorter }),
     ...(plan.adapters.length > 0 && { adapters: plan.adapters.map(({ name }) => name) }),

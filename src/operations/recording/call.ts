@@ -44,14 +44,14 @@ interface AnswerToWrite {
 /** The call of an answer, start and end together. */
 export function callOf(answer: AnswerToWrite): WithSharedTexts<RecordedAnswer> {
   const { callId, asked, result, trace, startedAt, endedAt, retentionDays } = answer
-  const { caller, target, kind, isStream } = asked
+  const { caller, target, kind, wire, isStream } = asked
   const { completionId, output, measured } = result
   const inputs = asked.inputs.json()
   const metadata = asked.metadata?.text ?? null
   const attributes = writeJson({
     heddle: {
       completion: completionId,
-      wire: wires[kind],
+      wire: wire ?? wires[kind],
       stream: isStream,
       ...(asked.metadata && { metadata: asked.metadata }),
     },
