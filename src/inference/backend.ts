@@ -144,18 +144,6 @@ export interface ServedModel {
   tokens: { bos: string; eos: string }
 }
 
-/** Ids of control tokens. */
-export interface InfillTokens {
-  prefix: number
-  suffix: number
-  middle: number
-  /** Between files, and after the name of a project. */
-  file?: number
-  project?: number
-  /** Tokens that end what fills the gap, besides the end token. */
-  ends: readonly number[]
-}
-
 export interface Generation {
   /** The rendered prompt, or its tokens. The options are those of `tokenize`. */
   prompt: { text: string; special: boolean; add: boolean; mark?: string } | { tokens: number[] }
