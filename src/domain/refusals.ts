@@ -488,6 +488,11 @@ export const refusals = {
       '{field}: the encrypted content could not be verified; accepted: what this server gave the same user.',
     help: 'It was changed, or is of another server or user. Leave the reasoning item out.',
   },
+  models_chosen: {
+    status: 403,
+    message: '{what}: the operator of this server chooses its models (HEDDLE_MODEL).',
+    help: '`GET /api/tags` lists them.',
+  },
   not_available: {
     status: 400,
     message: '{field}: {given} is not available in this version; accepted: {accepted}.',
