@@ -1,6 +1,6 @@
-import type { JsonText } from '../../domain/json/text.ts'
-import type { GenerationContext } from './generation.ts'
-import type { GenerationParts } from './parts.ts'
+import type { JsonText } from '../domain/json/text.ts'
+import type { GenerationContext } from './generation/generation.ts'
+import type { GenerationParts } from './generation/parts.ts'
 
 /** The first answer to a chat, without its stream. */
 export interface ChatAnswered {
