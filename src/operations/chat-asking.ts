@@ -1,0 +1,19 @@
+import type { JsonText } from '../domain/json/text.ts'
+import type { GenerationContext } from './generation/generation.ts'
+import type { GenerationParts } from './generation/parts.ts'
+
+/** The first answer to a chat, without its stream. */
+export interface ChatAnswered {
+  /** The model that answered. */
+  model: string
+  /** The text; the calls of tools where there is none. */
+  output: JsonText
+  usage: { prompt_tokens: number; completion_tokens: number; total_tokens: number }
+}
+
+/** For work of the server that asks as clients do. `request` is the body of a chat completion, as JSON. */
+export interface ChatAsking {
+  /** The model that it names. Refuses what the contract refuses. */
+  modelOf(request: string): string | null | undefined
+  ask(services: GenerationParts, request: string, asking: GenerationContext): Promise<ChatAnswered>
+}
