@@ -5,6 +5,7 @@ import { typeNumbers, usualKvTypes } from '../models/kv-types.ts'
 import type { Truncation } from '../pooling.ts'
 import { isPlainCostly } from './attention.ts'
 import { type Build, openBuild } from './build.ts'
+import { infillOf } from './infill-tokens.ts'
 import { openLlamaContext } from './llama/context.ts'
 import { type LoadedModel, loadLlamaModel } from './llama/model.ts'
 import { createLogitsReader } from './logits-reader.ts'
@@ -88,6 +89,7 @@ export async function loadModel(
     template: llama.metadata('tokenizer.chat_template'),
     tokens: { bos: nameOf(ends.bos), eos: nameOf(ends.eos) },
     controlTokens: names.slice(0, maxControlTokens),
+    infill: infillOf(llama.metadata, (name) => llama.tokenize(name, true)),
     around,
     ends,
     /** How a query and a document are combined into one text. */
