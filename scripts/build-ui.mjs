@@ -15,16 +15,28 @@ const target = join(root, 'dist', 'ui')
 const stamp = join(target, '.built-from')
 
 function sourceFiles() {
-  return readdirSync(source, { recursive: true, withFileTypes: true })
+  return filesIn(source)
+}
+
+function filesIn(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort()
 }
 
+/** The packages that the page shares with the server. */
+const shared = ['conversations', 'json'].map((name) => join(root, 'packages', name))
+
 /** The hash of everything the page is made from. */
 function sourceHash() {
   const hash = createHash('sha256')
-  for (const file of [...sourceFiles(), join(root, 'package-lock.json'), fileURLToPath(import.meta.url)]) {
+  for (const file of [
+    ...sourceFiles(),
+    ...shared.flatMap(filesIn),
+    join(root, 'package-lock.json'),
+    fileURLToPath(import.meta.url),
+  ]) {
     hash.update(file.slice(root.length)).update('\0').update(readFileSync(file)).update('\0')
   }
   return hash.digest('hex')

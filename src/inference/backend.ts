@@ -1,5 +1,4 @@
 import type { GivenConstraint } from './constraints/constraint.ts'
-import type { InfillTokens } from './infill.ts'
 import type { Pooled, PoolingRequest, Truncation } from './pooling.ts'
 
 /**
@@ -90,6 +89,18 @@ export interface DiskCacheLoad {
 
 /** What a model does: generate text, make vectors of texts, or score how well documents fit a query. */
 export type ModelTask = 'answers' | 'embeddings' | 'ranking'
+
+/** The control tokens with which a model fills gaps, by id. */
+export interface InfillTokens {
+  prefix: number
+  suffix: number
+  middle: number
+  /** Between files, and after the name of a project. */
+  file?: number
+  project?: number
+  /** Tokens that end what fills the gap, besides the end token. */
+  ends: readonly number[]
+}
 
 export interface ServedModel {
   /** Absent: answers only. */

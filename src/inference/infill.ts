@@ -1,18 +1,6 @@
 import { refuse } from '../domain/refusals.ts'
-import type { Backend, Ending, Generation, ServedModel } from './backend.ts'
+import type { Backend, Ending, Generation, InfillTokens, ServedModel } from './backend.ts'
 import type { TextInput } from './model.ts'
-
-/** Ids of control tokens. */
-export interface InfillTokens {
-  prefix: number
-  suffix: number
-  middle: number
-  /** Between files, and after the name of a project. */
-  file?: number
-  project?: number
-  /** Tokens that end what fills the gap, besides the end token. */
-  ends: readonly number[]
-}
 
 /** Of what the context leaves, the most that the text after a gap takes when both are cut. */
 const suffixShare = 0.25

@@ -133,12 +133,31 @@ const progressBefore = ['completed', 'skipped', 'in_progress', 'completed'].map(
     `INSERT INTO annotation_progress VALUES ('acme/qa', 'item ${n}', '${n < 3 ? 'ann' : 'bob'}', 'queue', '${state}', 1, 1)`,
 )
 
-function beforeTheCount(engine: Engine): Migration[] {
+const beforeTheCount = (engine: Engine) => earlierThan(engine, 'CREATE TABLE annotation_finished')
+
+/** The migrations of the versions before the one that has this text. */
+function earlierThan(engine: Engine, marker: string): Migration[] {
   const all = loadMigrations(engine)
   return all.slice(
     0,
-    all.findIndex(({ text }) => text.includes('CREATE TABLE annotation_finished')),
+    all.findIndex(({ text }) => text.includes(marker)),
   )
+}
+
+/** A conversation of which an earlier version showed the JSON. */
+const oldPreview = (() => {
+  const message = { message: { role: 'user', content: `Why? ${'x'.repeat(5000)}` } }
+  const inputs = JSON.stringify({ value: { messages: [message] } })
+  return `INSERT INTO calls (project_id, id, trace_id, op_name, started_at, inputs, start_bytes, end_bytes, input_preview, derivation)
+    VALUES ('acme/qa', 'c', 't', 'chat', 1, '${inputs}', ${inputs.length}, 0, '${inputs.slice(0, 160)}', 1)`
+})()
+
+async function showsWords(db: Database): Promise<void> {
+  while (await db.writeInBackground('backfillFacts', { limit: 2, characters: 10 }));
+  const { input_preview } =
+    (await db.get<Thing>(sql`SELECT input_preview FROM calls WHERE id = ${'c'}`)) ?? {}
+  await db.close()
+  assert.match(String(input_preview), /^Why\? x+$/)
 }
 
 async function countsWhatWasFinished(db: Database): Promise<void> {
@@ -185,6 +204,27 @@ describe('P10: a record of a released version opens in this one', () => {
     for (const insertion of progressBefore) await client.query(insertion)
     await client.end()
     await countsWhatWasFinished(await openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 }))
+  })
+
+  test('previews are derived again, in SQLite', async (t) => {
+    const folder = await newFolder(t)
+    const file = sqliteFile(folder)
+    await (await openSqlite({ file, migrations: earlierThan('sqlite', 'previews that earlier') })).close()
+    const { handle, close } = connect(file, 'write')
+    handle.exec(oldPreview)
+    close()
+    await showsWords(await openRecord({ databaseUrl: '', folder, queryTimeoutMs: 60_000 }))
+  })
+
+  test('previews are derived again, in PostgreSQL', async () => {
+    const databaseUrl = await server.createDatabase()
+    const patience = { connectTimeoutMs: 5_000, lockTimeoutMs: 60_000 }
+    await migratePostgres(databaseUrl, earlierThan('postgres', 'previews that earlier'), patience)
+    const client = new pg.Client({ connectionString: databaseUrl })
+    await client.connect()
+    await client.query(oldPreview)
+    await client.end()
+    await showsWords(await openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 }))
   })
 
   test('an incomplete copy is not mistaken for the saved one', async (t) => {

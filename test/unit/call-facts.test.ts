@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { answerLine, requestLine } from '../../packages/conversations/index.ts'
 import { endFacts, opOf, startFacts } from '../../src/domain/call-facts/facts.ts'
 import { answerPreview, modelIn, requestPreview } from '../../src/domain/call-facts/preview.ts'
 
@@ -20,13 +21,13 @@ for (const [name, inputs, preview] of [
   ['messages of OpenInference', { messages: [{ message: user('hi') }] }, 'hi'],
   ['messages without a user', { messages: [{ role: 'system', content: 'be kind' }] }, 'be kind'],
   ['the only text', { self: 'weave:///acme/qa/object/m:v0', question: 'why?' }, 'why?'],
-  ['other inputs as JSON', { a: 1, b: 'x' }, '{"a":1,"b":"x"}'],
+  ['other inputs by name', { a: 1, b: 'x', c: { d: [1, 'y'] } }, 'a: 1 · b: x · c: d: 1, y'],
   ['one line', { prompt: ' a\n\n\tb\u0000\u0007c\u00a0d ' }, 'a b c d'],
   ['no half of a character at the end', { prompt: `${'x'.repeat(159)}🐟` }, 'x'.repeat(159)],
   ['a lone surrogate', { prompt: 'a\ud800b' }, 'a\ufffdb'],
   ['a message of many megabytes', { messages: [user(`${'y'.repeat(9_000_000)}\\"`)] }, 'y'.repeat(160)],
-  ['nothing', {}, '{}'],
-] as [string, object, string][]) {
+  ['nothing', {}, null],
+] as [string, object, string | null][]) {
   test(`the preview of inputs: ${name}`, () => {
     assert.equal(requestPreview(JSON.stringify(inputs)).preview, preview)
   })
@@ -72,7 +73,7 @@ for (const [name, output, preview] of [
   ['an item with a tool call', { output: [{ type: 'function_call', name: 'f', arguments: '{}' }] }, 'f({})'],
   ['messages', { messages: [{ role: 'assistant', parts: [{ type: 'text', content: 'yes' }] }] }, 'yes'],
   ['the only text', { completion: 'yes' }, 'yes'],
-  ['a list', [1, 2], '[1,2]'],
+  ['a list', [1, 2], '1, 2'],
 ] as [string, unknown, string | null][]) {
   test(`the preview of an output: ${name}`, () => {
     assert.equal(answerPreview(JSON.stringify(output)), preview)
@@ -105,6 +106,45 @@ test('the facts of any JSON are counts and short texts that both storage engines
         } else assert.ok(fact === null || (Number.isSafeInteger(fact) && fact >= 0))
       }
     }),
+  )
+})
+
+test('a preview of plain messages is what the reader of conversations finds', () => {
+  const text = fc.constantFrom('', 'why?', 'so', ' a', '<system-reminder>', '# AGENTS.md instructions', 'x-')
+  const part = fc.constantFrom(null, [{ type: 'text', text: 'part' }])
+  const extra = fc.constantFrom(
+    {},
+    {},
+    { refusal: 'no' },
+    { tool_call_id: 'k' },
+    { contents: [{ type: 'text', text: 'c' }] },
+  )
+  const message = fc
+    .tuple(
+      fc.record({
+        role: fc.constantFrom('user', 'user', 'assistant', 'assistant', 'system', 'tool', 'human', 'x', 7),
+        content: fc.oneof({ weight: 4, arbitrary: text }, { weight: 1, arbitrary: part }),
+      }),
+      extra,
+    )
+    .map((both) => Object.assign({}, ...both))
+  const list = fc.array(
+    fc.oneof({ weight: 9, arbitrary: message }, { weight: 1, arbitrary: fc.jsonValue() }),
+    {
+      minLength: 1,
+      maxLength: 4,
+    },
+  )
+  fc.assert(
+    fc.property(list, (messages) => {
+      const inputs = JSON.stringify({ messages })
+      const output = JSON.stringify({ choices: messages.map((item) => ({ message: item })) })
+      // A text alone is its own preview.
+      const line = (found: string | undefined) => answerPreview(JSON.stringify(found ?? ''))
+      assert.equal(requestPreview(inputs).preview, line(requestLine(inputs)))
+      assert.equal(answerPreview(output), line(answerLine(output)))
+    }),
+    { numRuns: 1_000 },
   )
 })
 

@@ -185,7 +185,7 @@ for (const [name, attributes, expected] of [
       'session.id': 's',
     },
     {
-      inputs: '{"question":"capital of Chad","n":1.50}',
+      inputs: '{"messages":[{"message":{"role":"user"}}]}',
       output: `"N'Djamena"`,
       summary: '{"usage":{"small":{"input_tokens":1,"output_tokens":2,"total_tokens":3}}}',
       thread_id: 's',
@@ -432,11 +432,7 @@ for (const [encoding, read] of Object.entries(encodings)) {
       { endTimeUnixNano: '18446744073709551615' },
       'endTimeUnixNano: expected nanoseconds since 1970 before the year 2255, received 18446744073709551615',
     ],
-    [
-      { 'wandb.thread_id': 'x'.repeat(513) },
-      {},
-      'wandb.thread_id or gen_ai.conversation.id or session.id or langfuse.session.id or traceloop.association.properties.session_id: expected at most 512 characters',
-    ],
+    [{ 'wandb.thread_id': 'x'.repeat(513) }, {}, 'wandb.thread_id: expected at most 512 characters'],
     [
       { 'wandb.wb_run_step': -1 },
       {},

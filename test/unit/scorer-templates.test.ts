@@ -68,6 +68,25 @@ test('the values of a call are found by paths and names, and numbers keep their 
   }
 })
 
+test('what was said is a value of a call, whichever convention recorded it', () => {
+  const value = (json: unknown) => new JsonText(JSON.stringify(json))
+  const question = { role: 'user', parts: [{ type: 'text', content: 'why?' }] }
+  const answer = { role: 'assistant', content: [{ type: 'text', text: 'so' }] }
+  const { text } = callValues(
+    {
+      inputs: value({ system_instructions: [{ type: 'text', content: 'be brief' }], messages: [question] }),
+      output: value(answer),
+    },
+    { a: 'conversation.answer' },
+  )
+  assert.equal(text('conversation.question'), 'why?')
+  assert.equal(text('a'), 'so')
+  assert.equal(text('conversation'), 'system: be brief\n\nuser: why?\n\nassistant: so')
+  assert.equal(callValues({ inputs: value({ a: 1 }), output: value(1) }, {}).text('conversation'), undefined)
+  assert.equal(invalidFieldReason('conversation.answer'), undefined)
+  assert.match(invalidFieldReason('conversation.system')?.why ?? '', /is not a field/)
+})
+
 test('a path that leads to no field of a call is reported', () => {
   for (const path of ['inputs', 'output.choices.0.message.content', 'op_name', 'summary.weave.status']) {
     assert.equal(invalidFieldReason(path), undefined, path)

@@ -7,6 +7,7 @@ import { readPayloads } from '../server/calls.ts'
 import { addRows, type Column, makeDataset, readDatasets, rowOf } from '../server/datasets.ts'
 import { useLoading } from '../server/loading.ts'
 import { type JsonNode, membersOf, nodeAt } from '../value/json-index.ts'
+import { conversationIn } from '../value/messages.ts'
 import { countText } from '../value/units.ts'
 import { AddedDialog } from './done-adding.tsx'
 
@@ -154,7 +155,7 @@ export function AddToDataset({ project, calls, onClose }: Props) {
   )
 }
 
-/** One column for each input of the calls, and one for their output. */
+/** One column for each input of the calls and one for their output; texts of conversations if they are chosen. */
 function columnsOf(calls: readonly JsonNode[]): Column[] {
   const names = new Set<string>()
   for (const call of calls) {
@@ -165,6 +166,9 @@ function columnsOf(calls: readonly JsonNode[]): Column[] {
   return [
     ...[...names].map((name) => ({ path: ['inputs', name], name, isTaken: true })),
     { path: ['output'], name: names.has('output') ? 'answer' : 'output', isTaken: true },
+    ...(calls.some(conversationIn)
+      ? ['question', 'answer'].map((name) => ({ path: ['conversation', name], name, isTaken: false }))
+      : []),
   ]
 }
 

@@ -24,7 +24,7 @@ import { useLoading } from '../server/loading.ts'
 import { Chat } from '../value/chat.tsx'
 import { type JsonNode, nodeAt, sourceOf, stringOf } from '../value/json-index.ts'
 import { JsonTree } from '../value/json-tree.tsx'
-import { inputMessages, outputMessages } from '../value/messages.ts'
+import { conversationIn } from '../value/messages.ts'
 import { PlainText } from '../value/plain-text.tsx'
 import { costText, countText, durationText, sizeText } from '../value/units.ts'
 import { Feedback } from './feedback.tsx'
@@ -99,9 +99,8 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
   // These members are small, and their numbers (sizes and times) lose no digits.
   const row = JSON.parse(`{${lightText(call)}}`) as CallRow
   const [inputs, output] = [nodeAt(call, 'inputs'), nodeAt(call, 'output')]
-  const asked = useMemo(() => inputMessages(inputs), [inputs])
-  const said = useMemo(() => outputMessages(output), [output])
-  const isChat = asked !== undefined || said !== undefined
+  const conversation = useMemo(() => conversationIn(call), [call])
+  const isChat = conversation !== undefined
   const tokens = tokensIn(output)
   const isThere = (one: Tab) => {
     if (one === 'chat') return isChat
@@ -163,7 +162,7 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
         ))}
       </div>
       <div class="tab-panel" id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`} tabIndex={0}>
-        {tab === 'chat' && <Chat asked={asked ?? []} said={said ?? []} />}
+        {tab === 'chat' && conversation && <Chat {...conversation} />}
         {tab === 'surprise' && <SurpriseTab {...{ project, inputs }} choices={tokens} />}
         {tab === 'input' && <Value node={inputs} name="input" />}
         {tab === 'output' && <Value node={output} name="output" />}

@@ -15,7 +15,7 @@ export function recordedRequestIn(call: JsonNode): RecordedRequest | undefined {
   const said = outputMessages(nodeAt(call, 'output'))
   if (inputs === undefined || nodeAt(inputs, 'messages')?.kind !== 'array' || !said?.[0]) return undefined
   const request = new Map([...membersOf(inputs)].map(({ name, node }) => [name, sourceOf(node)]))
-  const answer = said[0].parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('')
+  const answer = said[0].blocks.flatMap((block) => (block.kind === 'text' ? [block.text] : [])).join('')
   return { request, answer }
 }
 

@@ -1,4 +1,6 @@
+import { transcriptOf } from '../../packages/conversations/index.ts'
 import { type JsonNode, nodeAt, sourceOf, stringOf } from '../value/json-index.ts'
+import { conversationIn } from '../value/messages.ts'
 import { parseRef } from '../value/ref.ts'
 import { type Created, createObject, type ObjectVersion, readObject, readVersions } from './objects.ts'
 import { requestJson } from './request.ts'
@@ -61,8 +63,20 @@ export interface Column extends Source {
 /** A row for one call, as JSON. Members that the call does not have are left out. */
 export function rowOf(call: JsonNode, columns: readonly Column[]): string {
   const members = columns.flatMap(({ path, name, isTaken }) => {
-    const node = isTaken && name.trim() !== '' ? nodeAt(call, ...path) : undefined
-    return node === undefined ? [] : [`${JSON.stringify(name.trim())}:${sourceOf(node)}`]
+    const json = isTaken && name.trim() !== '' ? jsonOfColumn(call, path) : undefined
+    return json === undefined ? [] : [`${JSON.stringify(name.trim())}:${json}`]
   })
   return `{${members.join(',')}}`
+}
+
+/** What was asked and answered are texts, whichever convention recorded them. */
+function jsonOfColumn(call: JsonNode, path: readonly string[]): string | undefined {
+  const [root, member] = path
+  if (root !== 'conversation') {
+    const node = nodeAt(call, ...path)
+    return node && sourceOf(node)
+  }
+  const conversation = conversationIn(call)
+  const transcript = conversation && transcriptOf(conversation)
+  return JSON.stringify(member === 'question' ? transcript?.question : transcript?.answer)
 }

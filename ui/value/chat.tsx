@@ -1,9 +1,15 @@
 import { useMemo, useState } from 'preact/hooks'
+import {
+  type Block,
+  type Conversation,
+  type Message,
+  paired,
+  type ToolResult,
+} from '../../packages/conversations/index.ts'
 import { IncrementalList } from './incremental-list.tsx'
-import { type JsonNode, jsonNode } from './json-index.ts'
+import { jsonNode } from './json-index.ts'
 import { JsonTree } from './json-tree.tsx'
 import { Markdown } from './markdown.tsx'
-import type { Message, MessagePart } from './messages.ts'
 import { PlainText } from './plain-text.tsx'
 import { countText } from './units.ts'
 
@@ -11,7 +17,9 @@ import { countText } from './units.ts'
 const shownAtEnds = 20
 
 /** A conversation, from its first message to the answer. */
-export function Chat({ asked, said }: { asked: readonly Message[]; said: readonly Message[] }) {
+export function Chat(conversation: Conversation) {
+  const { asked: from, answered: to } = conversation
+  const { asked, answered } = useMemo(() => paired({ asked: from, answered: to }), [from, to])
   const hidden = Math.max(0, asked.length - 2 * shownAtEnds)
   const first = hidden === 0 ? asked : asked.slice(0, shownAtEnds)
   const last = hidden === 0 ? [] : asked.slice(-shownAtEnds)
@@ -24,8 +32,8 @@ export function Chat({ asked, said }: { asked: readonly Message[]; said: readonl
       {last.map((message, index) => (
         <Said key={index} message={message} />
       ))}
-      {said.map((message, index) => (
-        <Said key={index} message={message} isAnswer={true} of={said.length > 1 ? index + 1 : undefined} />
+      {answered.map((message, index) => (
+        <Said key={index} message={message} isAnswer={true} />
       ))}
     </ol>
   )
@@ -53,81 +61,118 @@ function Middle({ messages, from, count }: { messages: readonly Message[]; from:
   )
 }
 
-interface SaidProps {
-  message: Message
-  isAnswer?: boolean
-  /** Number of the answer where there are several. */
-  of?: number | undefined
-}
-
-function Said({ message: { role, name, parts }, isAnswer = false, of }: SaidProps) {
+function Said({ message, isAnswer = false }: { message: Message; isAnswer?: boolean }) {
+  const { role, name, choice, ending, blocks } = message
   return (
     <li class={`said ${isAnswer ? 'is-answer' : ''}`} data-role={role}>
       <div class="said-by">
         {role}
         {name !== undefined && <span class="muted"> {name}</span>}
-        {of !== undefined && <span class="muted"> answer {of}</span>}
+        {choice !== undefined && <span class="muted"> answer {choice}</span>}
+        {ending !== undefined && <span class="muted"> ended by {ending}</span>}
       </div>
       <div class="said-what">
-        {parts.length === 0 && <span class="muted">nothing</span>}
-        {parts.map((part, index) => (
-          <Part key={index} part={part} />
+        {blocks.length === 0 && <span class="muted">nothing</span>}
+        {blocks.map((block, index) => (
+          <ShownBlock key={index} block={block} />
         ))}
       </div>
     </li>
   )
 }
 
-function Part({ part }: { part: MessagePart }) {
-  switch (part.kind) {
+function ShownBlock({ block }: { block: Block }) {
+  switch (block.kind) {
     case 'text':
-      return <Markdown text={part.text} />
+      return <Markdown text={block.text} />
     case 'thought':
+    case 'context':
       return (
         <details class="thought">
-          <summary>Thought</summary>
-          <Markdown text={part.text} />
+          <summary>{block.kind === 'thought' ? 'Thought' : 'Context'}</summary>
+          {block.text === '' ? <span class="muted">nothing</span> : <Markdown text={block.text} />}
         </details>
       )
     case 'call':
       return (
         <div class="tool">
           <div class="tool-name">
-            <span class="tool-kind">calls</span> {part.name}
+            <span class="tool-kind">calls</span> {block.name}
+            {block.result === undefined && <span class="muted"> {block.id}</span>}
           </div>
-          <Arguments input={part.input} />
+          <Arguments input={block.input} />
+          {block.result && <Result result={block.result} />}
         </div>
       )
     case 'result':
       return (
         <div class="tool">
-          <div class="tool-name">
-            <span class="tool-kind">result</span> <span class="muted">{part.id}</span>
-          </div>
-          {part.content.map((one, index) => (
-            <Part key={index} part={one} />
-          ))}
+          <Result result={block} />
         </div>
       )
     case 'image':
-      return part.source.startsWith('data:image/') && !part.source.startsWith('data:image/svg') ? (
-        <img class="picture" src={part.source} alt="sent with the message" />
+      return block.source.startsWith('data:image/') && !block.source.startsWith('data:image/svg') ? (
+        <img class="picture" src={block.source} alt="sent with the message" />
       ) : (
-        <span class="dead-link">picture: {part.source.slice(0, 200)}</span>
+        <Linked source={block.source} text={`picture: ${block.source.slice(0, 200)}`} />
       )
+    case 'file':
+      return <Linked source={block.source ?? ''} text={`file: ${block.name.slice(0, 200)}`} />
+    case 'document':
+      return (
+        <div class="tool">
+          <div class="tool-name">
+            <span class="tool-kind">document</span> {block.id} <span class="muted">{block.score}</span>
+          </div>
+          <PlainText text={block.text} />
+        </div>
+      )
+    case 'data':
+      return <Json json={block.json} />
     case 'other':
-      return <JsonTree node={part.node} />
+      return (
+        <div>
+          <span class="muted">not recognised, as recorded:</span>
+          <Json json={block.json} />
+        </div>
+      )
   }
 }
 
+function Result({ result: { id, isError, content } }: { result: ToolResult }) {
+  return (
+    <>
+      <div class="tool-name">
+        <span class="tool-kind">{isError ? 'error' : 'result'}</span> <span class="muted">{id}</span>
+      </div>
+      {content.map((block, index) => (
+        <ShownBlock key={index} block={block} />
+      ))}
+    </>
+  )
+}
+
+/** A picture of another server is not loaded: that server would learn who reads the record. */
+function Linked({ source, text }: { source: string; text: string }) {
+  if (!/^https?:/i.test(source)) return <span class="dead-link">{text}</span>
+  return (
+    <a href={source} target="_blank" rel="noopener noreferrer">
+      {text}
+    </a>
+  )
+}
+
+function Json({ json }: { json: string }) {
+  return <JsonTree node={useMemo(() => jsonNode(json), [json])} />
+}
+
 /** Arguments are JSON in a text, unless the answer was cut off. */
-function Arguments({ input }: { input: JsonNode | string }) {
-  if (typeof input !== 'string') return <JsonTree node={input} />
+function Arguments({ input }: { input: string }) {
   if (input === '') return null
   try {
     JSON.parse(input)
   } catch {
     return <PlainText text={input} />
   }
-  return <JsonTree node={jsonNode(input)} />
+  return <Json json={input} />
 }

@@ -1,5 +1,6 @@
+import { type Message, textOfMessage } from '../../packages/conversations/index.ts'
 import { type JsonNode, membersOf, nodeAt, sourceOf, stringOf } from './json-index.ts'
-import { type Message, messagesIn, textOfMessage } from './messages.ts'
+import { messagesIn } from './messages.ts'
 
 /** How one message differs between two conversations. */
 export type MessageChange =

@@ -11,8 +11,14 @@ const backslash = 0x5c
 
 /** A JSON value with its long strings truncated; undefined if it is still too large. */
 export function briefly(json: string): unknown {
-  const text = json.length <= small ? json : shortened(json)
-  return text.length <= maxParsedLength ? JSON.parse(text) : undefined
+  const text = shortJson(json)
+  return text === undefined ? undefined : JSON.parse(text)
+}
+
+/** The same as a text. */
+export function shortJson(json: string): string | undefined {
+  const text = json.length <= small ? json.trimStart() : shortened(json.trimStart())
+  return text.length <= maxParsedLength ? text : undefined
 }
 
 function shortened(json: string): string {

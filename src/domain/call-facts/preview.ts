@@ -1,5 +1,6 @@
+import { answerLine, requestLine } from '../../../packages/conversations/index.ts'
 import { Scan } from '../../../packages/json/index.ts'
-import { briefly, isObject, type Members, maxReadLength } from './brief.ts'
+import { isObject, type Members, maxReadLength, shortJson } from './brief.ts'
 
 /** Characters of a preview. */
 const longest = 160
@@ -21,19 +22,48 @@ interface RequestPreview {
   model: string | null
 }
 
-/** What was asked: the last user message, in the formats of OpenAI, Anthropic and OpenTelemetry's conventions. */
+/** What was asked: the last words of the user, in any of the forms that the reader of conversations knows. */
 export function requestPreview(json: string): RequestPreview {
-  const inputs = briefly(json)
-  if (!isObject(inputs)) return { preview: lineOf(json), model: null }
-  const { messages, input, prompt, model } = inputs
-  const sent = messages ?? input
-  const found = Array.isArray(sent)
-    ? (lastOf(sent, isUser) ?? lastOf(sent))
-    : [sent, prompt].find((text) => typeof text === 'string')
+  const inputs = shortJson(json)
+  if (inputs === undefined) return { preview: null, model: null }
+  const value: unknown = JSON.parse(inputs)
+  const { messages, model } = isObject(value) ? value : {}
   return {
-    preview: lineOf(found ?? onlyText(inputs) ?? json),
+    preview: lineOf(plainQuestion(messages) ?? requestLine(inputs) ?? ''),
     model: typeof model === 'string' ? model : null,
   }
+}
+
+/** What the reader may take for something else than words. */
+const oddStart = /^(?:[\s<#x]|$)/
+const others = new Set<unknown>(['assistant', 'system', 'tool', 'developer'])
+const maxPlainMessages = 100
+
+/** What the reader finds in the plainest of conversations. Most are, and it takes ten times as long. */
+function plainQuestion(messages: unknown): string | undefined {
+  if (!Array.isArray(messages)) return undefined
+  for (const message of messages.slice(-maxPlainMessages).reverse()) {
+    if (!isObject(message)) return undefined
+    const { role, content, contents } = message
+    if (role === 'user' && contents === undefined && typeof content === 'string' && !oddStart.test(content)) {
+      return isOnly(message) ? content : undefined
+    }
+    if (!others.has(role)) return undefined
+  }
+  return undefined
+}
+
+/** Nothing else in the message counts as its words. */
+const isOnly = ({ refusal, audio, tool_call_id, toolCallId }: Members): boolean =>
+  [refusal, audio, tool_call_id, toolCallId].every((member) => member == null)
+
+function plainAnswer(output: unknown): string | undefined {
+  const { choices } = isObject(output) ? output : {}
+  const [choice] = Array.isArray(choices) ? choices : []
+  const { message } = isObject(choice) ? choice : {}
+  if (!isObject(message) || message.role !== 'assistant' || message.contents !== undefined) return undefined
+  const { content } = message
+  return typeof content === 'string' && !oddStart.test(content) && isOnly(message) ? content : undefined
 }
 
 /** The same model, without parsing the rest. */
@@ -57,20 +87,10 @@ export function modelIn(json: string): string | null {
 
 /** What was answered: the first choice, or the last message. */
 export function answerPreview(json: string): string | null {
-  const output = briefly(json)
-  if (typeof output === 'string') return lineOf(output)
-  if (!isObject(output)) return output === null ? null : lineOf(json)
-  return lineOf(answerOf(output) ?? onlyText(output) ?? json)
-}
-
-function answerOf({ choices, output, messages, content }: Members): string | undefined {
-  if (Array.isArray(choices)) {
-    const [first] = choices
-    if (!isObject(first)) return undefined
-    return isObject(first.message) ? messagePreview(first.message) : textOf(first.text)
-  }
-  for (const list of [output, messages]) if (Array.isArray(list)) return lastOf(list)
-  return contentOf(content)
+  const output = shortJson(json)
+  if (output === undefined) return null
+  const value: unknown = JSON.parse(output)
+  return lineOf(typeof value === 'string' ? value : (plainAnswer(value) ?? answerLine(output) ?? ''))
 }
 
 /** Words separated by single spaces: most texts begin like this, and then nothing more has to be read. */
@@ -92,62 +112,4 @@ function lineOf(text: string): string | null {
   const last = line.charCodeAt(longest - 1)
   const isCut = line.length > longest && last >= 0xd800 && last < 0xdc00
   return line.slice(0, isCut ? longest - 1 : longest).toWellFormed() || null
-}
-
-/** The only member, if it is a text; `self`, the object that a method belongs to, does not count. */
-function onlyText(value: Members): string | undefined {
-  const names = Object.keys(value)
-  if (names.length > 2) return undefined
-  const [only, ...others] = names.filter((name) => name !== 'self')
-  return only === undefined || others.length > 0 ? undefined : textOf(value[only])
-}
-
-const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined)
-
-const isUser = ({ role }: Members) => role === 'user' || role === 'human'
-
-/** The text of the last message of a list that has one. */
-function lastOf(
-  list: readonly unknown[],
-  fits: (message: Members) => boolean = () => true,
-): string | undefined {
-  for (const item of list.toReversed()) {
-    if (!isObject(item)) continue
-    // OpenInference wraps each message in an object.
-    const message = isObject(item.message) ? item.message : item
-    const preview = fits(message) ? messagePreview(message) : undefined
-    if (preview) return preview
-  }
-  return undefined
-}
-
-function messagePreview(message: Members): string | undefined {
-  const text = contentOf(message.content ?? message.parts) || textOf(message.text)
-  if (text) return text
-  if (Array.isArray(message.tool_calls)) return calledIn(message.tool_calls[0])
-  return message.type === 'function_call' ? calledIn(message) : undefined
-}
-
-/** A text, or a list of parts: the parts that are texts, or else the first tool call. */
-function contentOf(content: unknown): string | undefined {
-  if (!Array.isArray(content)) return textOf(content)
-  const texts: string[] = []
-  let called: string | undefined
-  for (const block of content) {
-    const text = isObject(block)
-      ? (textOf(block.text) ?? (block.type === 'text' ? textOf(block.content) : undefined))
-      : textOf(block)
-    if (text) texts.push(text)
-    else if (isObject(block) && /^tool_(use|call)$/.test(String(block.type))) called ??= calledIn(block)
-  }
-  return texts.length > 0 ? texts.join(' ') : called
-}
-
-/** `lookup({"city":"Paris"})` */
-function calledIn(call: unknown): string | undefined {
-  if (!isObject(call)) return undefined
-  const called = isObject(call.function) ? call.function : call
-  const args = called.arguments ?? called.input
-  const written = typeof args === 'string' || args === undefined ? (args ?? '') : JSON.stringify(args)
-  return typeof called.name === 'string' ? `${called.name}(${written})` : undefined
 }

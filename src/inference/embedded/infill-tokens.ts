@@ -1,4 +1,4 @@
-import type { InfillTokens } from '../infill.ts'
+import type { InfillTokens } from '../backend.ts'
 
 type TokenName = 'prefix' | 'suffix' | 'middle' | 'pad' | 'project' | 'file' | 'end'
 

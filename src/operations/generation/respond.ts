@@ -11,7 +11,7 @@ import { type EventForm, sendEvents } from '../../http/streams/sse.ts'
 import type { CompletionKind } from '../../storage/answers/completions.ts'
 import type { WriteAnswer } from '../recording/answer.ts'
 import { matchesHeader } from '../recording/named-calls.ts'
-import { recordingTarget } from '../recording/target-headers.ts'
+import { recordingTarget, threadOf } from '../recording/target-headers.ts'
 import { grouped } from './deltas.ts'
 import type { GenerationContext } from './generation.ts'
 import type { GenerationRecord } from './observed.ts'
@@ -96,7 +96,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   const recording = await services.recorder.open(
     {
       caller,
-      target: { ...target, thread: target.thread ?? body.session_id ?? null },
+      target: { ...target, thread: target.thread ?? threadOf(request.headers, body) },
       kind,
       wire,
       store: body.store,

@@ -3,7 +3,7 @@ import { answer, jsonValue } from '../../domain/fields.ts'
 import { answerFields } from '../generation/answer-fields.ts'
 import { maxTokenCount, samplingFields } from '../generation/sampling-fields.ts'
 import { documented, flag, integer } from '../generation/scalars.ts'
-import { unused, unusedAnthropicFields } from '../generation/unused-fields.ts'
+import { unusedAnthropicFields } from '../generation/unused-fields.ts'
 import { sharedFields } from './fields.ts'
 
 const refused = { effect: 'refused' } as const
@@ -27,9 +27,9 @@ export const MessagesBody = z.object({
     flag().nullish(),
     'Whether the answer is recorded as a call (docs/recording.md): `false` turns it off, `true` requests it under HEDDLE_RECORD=asked. Anthropic has no such field.',
   ),
-  metadata: unused(
-    z.object({ user_id: z.string().max(1_024).nullish() }),
-    'The caller is identified by its key.',
+  metadata: documented(
+    z.object({ user_id: z.string().max(1_024).nullish() }).nullish(),
+    'A `user_id` that contains a session, as that of Claude Code, names the thread of the call (docs/recording.md).',
   ),
   ...unusedAnthropicFields,
   container: documented(jsonValue().nullish(), 'The server runs no code.', refused),

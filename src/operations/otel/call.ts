@@ -1,13 +1,40 @@
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import type { CompleteCall } from '../calls/contract.ts'
+import { textOf } from './attribute-values.ts'
 import { nested } from './attributes.ts'
-import { inputOf, outputOf, type Payload, textOf, usageOf } from './conventions.ts'
+import { inputOf, outputOf } from './conventions.ts'
+import type { Payload } from './event-messages.ts'
 import { type Attributes, type Resource, type Scope, type Span, SpanError, type Value } from './span.ts'
 import { microseconds, spanRecord } from './span-record.ts'
+import { usageOf } from './usage.ts'
 
 const errorStatus = 2
 
 const longest = { op_name: 128, display_name: 1024, exception: 1 << 20, label: 512 }
+
+/**
+ * The attributes that name the conversation of a span. The first one present counts: Weave's own, OpenTelemetry's, and then
+ * those of instrumentations.
+ */
+const threadNames = [
+  'wandb.thread_id',
+  'gen_ai.conversation.id',
+  'session.id',
+  'langfuse.session.id',
+  'langfuse.trace.metadata.langfuse_session_id',
+  'langfuse.observation.metadata.langfuse_session_id',
+  'ai.telemetry.metadata.sessionId',
+  'ai.settings.context.sessionId',
+  'langsmith.metadata.session_id',
+  'langsmith.metadata.thread_id',
+  'langsmith.metadata.conversation_id',
+  'gcp.vertex.agent.session_id',
+  'conversation.id',
+  'traceloop.association.properties.session_id',
+  'traceloop.association.properties.chat_id',
+  'traceloop.association.properties.thread_id',
+  'mlflow.trace.session',
+] as const
 
 /** The call that a span becomes. Throws SpanError if it cannot become one. */
 export function callOfSpan(span: Span, resource: Resource, scope: Scope, project: string): CompleteCall {
@@ -18,20 +45,16 @@ export function callOfSpan(span: Span, resource: Resource, scope: Scope, project
   const output = outputOf(span)
   const usage = usageOf(span)
   const displayName = textOf(attributes, 'wandb.display_name')
-  const thread = labelOf(
-    attributes,
-    'wandb.thread_id',
-    'gen_ai.conversation.id',
-    'session.id',
-    'langfuse.session.id',
-    'traceloop.association.properties.session_id',
-  )
-  const isTurn = ['true', true].includes(attributes.get('wandb.is_turn') as string | boolean)
+  const thread = labelOf(attributes, ...threadNames)
+  const isRoot = isNone(span.parentSpanId)
+  const turn = attributes.get('wandb.is_turn')
+  // The root of a trace that belongs to a conversation is a turn of it.
+  const isTurn = turn === undefined ? isRoot : turn === true || turn === 'true'
   return {
     project_id: project,
     id: idOf('spanId', span.spanId, 16),
     trace_id: idOf('traceId', span.traceId, 32),
-    parent_id: isNone(span.parentSpanId) ? null : idOf('parentSpanId', span.parentSpanId, 16),
+    parent_id: isRoot ? null : idOf('parentSpanId', span.parentSpanId, 16),
     op_name: shortened(plain(span.name), longest.op_name) || 'unknown',
     display_name: displayName === undefined ? null : shortened(plain(displayName), longest.display_name),
     started_at: started,
@@ -85,10 +108,11 @@ function shortened(text: string, most: number): string {
 
 /** Labels group calls, and a shortened one could join two groups. */
 function labelOf(attributes: Attributes, ...names: string[]): string | undefined {
-  const label = textOf(attributes, ...names)
+  const name = names.find((candidate) => textOf(attributes, candidate) !== undefined)
+  const label = name === undefined ? undefined : textOf(attributes, name)
   if (label === undefined) return undefined
   if (label.length > longest.label) {
-    throw new SpanError(`${names.join(' or ')}: expected at most ${longest.label} characters`)
+    throw new SpanError(`${name}: expected at most ${longest.label} characters`)
   }
   return plain(label)
 }

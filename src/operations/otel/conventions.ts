@@ -1,7 +1,6 @@
-import { membersOf } from '../../../packages/json/index.ts'
-import { DepthError, readJson } from '../../domain/json/read.ts'
-import { JsonText } from '../../domain/json/text.ts'
+import { anyJson, opened } from './attribute-values.ts'
 import { nested, withLists } from './attributes.ts'
+import { eventMessages, type Payload } from './event-messages.ts'
 import type { Attributes, Span, Value } from './span.ts'
 
 /**
@@ -11,43 +10,59 @@ import type { Attributes, Span, Value } from './span.ts'
  */
 const inputNames: readonly [attribute: string, name: string][] = [
   ['gen_ai.input.messages', 'messages'],
-  ['gen_ai.prompt', 'prompt'],
-  ['gen_ai.tool.call.arguments', 'arguments'],
-  ['input.value', 'value'],
   ['llm.input_messages', 'messages'],
   ['ai.prompt.messages', 'messages'],
+  ['gen_ai.prompt', 'prompt'],
+  ['gen_ai.tool.call.arguments', 'arguments'],
+  ['gen_ai.retrieval.query.text', 'input'],
   ['ai.prompt', 'prompt'],
   ['ai.toolCall.args', 'arguments'],
-  ['traceloop.entity.input', 'value'],
-  ['llm.prompts', 'messages'],
-  ['langfuse.observation.input', 'value'],
-  ['langfuse.trace.input', 'value'],
-  ['mlflow.spanInputs', 'value'],
-  ['ai.value', 'value'],
-  ['ai.values', 'values'],
   ['pydantic_ai.all_messages', 'messages'],
   ['all_messages_events', 'messages'],
+  ['gcp.vertex.agent.tool_call_args', 'arguments'],
+  ['gcp.vertex.agent.llm_request', 'value'],
+  ['langfuse.observation.input', 'value'],
+  ['mlflow.spanInputs', 'value'],
+  ['traceloop.entity.input', 'value'],
+  ['llm.prompts', 'messages'],
+  ['input.value', 'value'],
+  ['langfuse.trace.input', 'value'],
+  ['ai.value', 'value'],
+  ['ai.values', 'values'],
   ['tool_arguments', 'arguments'],
 ]
 
-const outputNames: readonly [attribute: string, name: string][] = [
+/** Claude Code uses these short names; its spans have a type. */
+const claudeNames: typeof inputNames = [
+  ['user_prompt', 'input'],
+  ['full_command', 'command'],
+  ['file_path', 'file_path'],
+]
+
+const outputNames: typeof inputNames = [
   ['gen_ai.output.messages', 'messages'],
+  ['llm.output_messages', 'messages'],
   ['gen_ai.completion', 'completion'],
   ['gen_ai.tool.call.result', 'result'],
-  ['output.value', 'value'],
-  ['llm.output_messages', 'messages'],
-  ['ai.response.text', 'text'],
-  ['ai.response.object', 'object'],
-  ['ai.response.toolCalls', 'tool_calls'],
+  ['gen_ai.retrieval.documents', 'documents'],
+  ...['response', 'result'].flatMap((stem) =>
+    ['text', 'object', 'toolCalls', 'reasoning', 'files'].map((name): [string, string] => [
+      `ai.${stem}.${name}`,
+      name,
+    ]),
+  ),
   ['ai.toolCall.result', 'result'],
-  ['traceloop.entity.output', 'value'],
-  ['llm.completions', 'messages'],
-  ['langfuse.observation.output', 'value'],
-  ['langfuse.trace.output', 'value'],
-  ['mlflow.spanOutputs', 'value'],
+  ['gcp.vertex.agent.tool_response', 'result'],
+  ['gcp.vertex.agent.llm_response', 'value'],
   ['retrieval.documents', 'documents'],
   ['reranker.output_documents', 'documents'],
+  ['langfuse.observation.output', 'value'],
+  ['mlflow.spanOutputs', 'value'],
+  ['traceloop.entity.output', 'value'],
+  ['llm.completions', 'messages'],
   ['final_result', 'result'],
+  ['output.value', 'value'],
+  ['langfuse.trace.output', 'value'],
   ['tool_response', 'result'],
 ]
 
@@ -63,100 +78,16 @@ const alwaysJson = new Set([
   'mlflow.spanOutputs',
 ])
 
-const modelNames = [
-  'gen_ai.response.model',
-  'gen_ai.request.model',
-  'llm.model_name',
-  'ai.response.model',
-  'ai.model.id',
-  'langfuse.observation.model.name',
-  'langfuse.observation.model',
-  'llm.response.model',
-  'llm.request.model',
-  'embedding.model_name',
-  'model_name',
-]
-
-/** Under the names that prices need; see operations/calls/costs.ts. */
-const usageNames: readonly [name: string, attributes: readonly string[]][] = [
-  [
-    'input_tokens',
-    [
-      'gen_ai.usage.input_tokens',
-      'gen_ai.usage.prompt_tokens',
-      'langfuse.usage.input',
-      'langfuse.usage.input_tokens',
-      'langfuse.usage.prompt_tokens',
-      'llm.usage.prompt_tokens',
-      'llm.token_count.prompt',
-      'mlflow.usage.input_tokens',
-      'ai.usage.inputTokens',
-      'ai.usage.promptTokens',
-    ],
-  ],
-  [
-    'output_tokens',
-    [
-      'gen_ai.usage.output_tokens',
-      'gen_ai.usage.completion_tokens',
-      'langfuse.usage.output',
-      'langfuse.usage.output_tokens',
-      'langfuse.usage.completion_tokens',
-      'llm.usage.completion_tokens',
-      'llm.token_count.completion',
-      'mlflow.usage.output_tokens',
-      'ai.usage.outputTokens',
-      'ai.usage.completionTokens',
-    ],
-  ],
-  [
-    'total_tokens',
-    [
-      'gen_ai.usage.total_tokens',
-      'llm.usage.total_tokens',
-      'llm.token_count.total',
-      'ai.usage.totalTokens',
-      'ai.usage.tokens',
-      'mlflow.usage.total_tokens',
-      'langfuse.usage.total',
-      'langfuse.usage.total_tokens',
-    ],
-  ],
-  [
-    'cache_read_input_tokens',
-    [
-      'gen_ai.usage.cache_read.input_tokens',
-      'gen_ai.usage.cache_read_input_tokens',
-      'langfuse.usage.cache_read_input_tokens',
-      'langfuse.usage.input_cached_tokens',
-      'llm.token_count.prompt_details.cache_read',
-      'ai.usage.cachedInputTokens',
-    ],
-  ],
-  [
-    'cache_creation_input_tokens',
-    [
-      'gen_ai.usage.cache_creation.input_tokens',
-      'gen_ai.usage.cache_creation_input_tokens',
-      'langfuse.usage.cache_creation_input_tokens',
-      'llm.token_count.prompt_details.cache_write',
-    ],
-  ],
-]
-
-export interface Payload {
-  name: string
-  value: Value
-  /** The attributes of the span that it was made of. */
-  taken: readonly string[]
-}
-
 export function inputOf(span: Span): Payload | undefined {
-  return payloadOf(span, inputNames)
+  return (
+    payloadOf(span, inputNames) ??
+    eventMessages(span).input ??
+    (span.attributes.has('span.type') ? payloadIn(span.attributes, claudeNames) : undefined)
+  )
 }
 
 export function outputOf(span: Span): Payload | undefined {
-  return payloadOf(span, outputNames)
+  return payloadOf(span, outputNames) ?? eventMessages(span).output
 }
 
 /** Some instrumentations put messages into events, so that they can be filtered out on the way. */
@@ -175,14 +106,38 @@ function payloadIn(attributes: Attributes, names: typeof inputNames): Payload | 
   for (const [attribute, name] of names) {
     if (!there.has(attribute)) continue
     const value = attributes.get(attribute)
-    if (value !== undefined) return { name, value: payloadValue(attribute, value), taken: [attribute] }
+    if (value !== undefined) {
+      return completed({ name, value: payloadValue(attribute, value), taken: [attribute] }, attributes)
+    }
     const items = itemsOf(attributes, attribute)
     if (items) return { name, ...items }
   }
   return undefined
 }
 
-const known = new Set([...inputNames, ...outputNames].map(([attribute]) => attribute))
+const instructions = 'gen_ai.system_instructions'
+
+/** What belongs to the same request or answer, but has an attribute of its own. */
+function completed(payload: Payload, attributes: Attributes): Payload {
+  const [attribute = ''] = payload.taken
+  const system = attributes.get(instructions)
+  if (attribute === 'gen_ai.input.messages' && system !== undefined) {
+    const value = { system_instructions: opened(system), [payload.name]: payload.value }
+    return { ...payload, value, taken: [attribute, instructions] }
+  }
+  const [stem] = /^ai\.(?:response|result)\./.exec(attribute) ?? []
+  if (stem === undefined) return payload
+  const siblings = outputNames.filter(
+    ([name]) => name.startsWith(stem) && attributes.has(name) && attributes.get(name) !== '',
+  )
+  if (siblings.length < 2) return payload
+  const value = Object.fromEntries(
+    siblings.map(([name, member]) => [member, payloadValue(name, attributes.get(name) as Value)]),
+  )
+  return { ...payload, value, taken: [attribute, ...siblings.map(([name]) => name)] }
+}
+
+const known = new Set([...inputNames, ...claudeNames, ...outputNames].map(([attribute]) => attribute))
 
 /**
  * The known names among the attributes, as they are or flattened. Few events have any, and there may be many events.
@@ -199,6 +154,10 @@ function namesIn(attributes: Attributes): Set<string> {
 /** From the first step that is a number. */
 const flattened = /\.\d+(?:\..*)?$/s
 
+/** OpenLLMetry writes the parts of a message as JSON. */
+const isContent = /\.content$/
+const isParts = /^\s*\[\s*\{\s*"type"/
+
 /** A list of messages that was flattened into `gen_ai.prompt.0.role` and so on. */
 function itemsOf(attributes: Attributes, attribute: string): Pick<Payload, 'value' | 'taken'> | undefined {
   const below = new Map<string, Value>()
@@ -207,81 +166,13 @@ function itemsOf(attributes: Attributes, attribute: string): Pick<Payload, 'valu
     if (!key.startsWith(attribute)) continue
     const rest = key.slice(attribute.length)
     if (!/^\.\d+(?:\.|$)/.test(rest)) continue
-    below.set(rest.slice(1), value)
+    below.set(rest.slice(1), isContent.test(key) && isParts.test(String(value)) ? opened(value) : value)
     taken.push(key)
   }
   return taken.length > 0 ? { value: withLists(nested(below)), taken } : undefined
 }
 
 function payloadValue(attribute: string, value: Value): Value {
-  if (!alwaysJson.has(attribute)) return read(value)
-  return Array.isArray(value) ? value.map((item) => read(item, anyJson)) : read(value, anyJson)
-}
-
-const listOrObject = /^\s*[[{]/
-const anyJson = /^\s*[[{"]/
-
-/** Most SDKs do not allow objects as attributes, so these contain JSON as a text. */
-function read(value: Value, first = listOrObject): Value {
-  if (typeof value !== 'string' || !first.test(value)) return value
-  try {
-    return readJson(value, { verbatim: true }, 100) as JsonText
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof DepthError) return value
-    throw error
-  }
-}
-
-/** `summary.usage`, if the span counts tokens. */
-export function usageOf({ attributes: own }: Span): { [model: string]: Value } | undefined {
-  const attributes = withUsageInTexts(own)
-  const usage: { [name: string]: Value } = {}
-  for (const [name, candidates] of usageNames) {
-    const tokens = firstOf(candidates, (candidate) => tokensOf(attributes.get(candidate)))
-    if (tokens) usage[name] = tokens
-  }
-  if (Object.keys(usage).length === 0) return undefined
-  const byModel: { [model: string]: Value } = Object.create(null)
-  byModel[textOf(attributes, ...modelNames) ?? 'unknown'] = usage
-  return byModel
-}
-
-const usageTexts = [
-  ['langfuse.observation.usage_details', 'langfuse.usage'],
-  ['mlflow.chat.tokenUsage', 'mlflow.usage'],
-] as const
-
-/** Langfuse and MLflow put their counts into the JSON of one attribute. */
-function withUsageInTexts(attributes: Attributes): Attributes {
-  let all: Map<string, Value> | undefined
-  for (const [attribute, prefix] of usageTexts) {
-    const value = attributes.get(attribute)
-    const details = value === undefined ? undefined : read(value)
-    if (!(details instanceof JsonText) || !details.text.startsWith('{')) continue
-    all ??= new Map(attributes)
-    for (const [name, text] of membersOf(details.text)) all.set(`${prefix}.${name}`, new JsonText(text))
-  }
-  return all ?? attributes
-}
-
-function tokensOf(value: Value | undefined): JsonText | undefined {
-  const digits = value instanceof JsonText ? value.text.replace(/\.0+$/, '') : value
-  return typeof digits === 'string' && /^(?:0|[1-9]\d{0,14})$/.test(digits) ? new JsonText(digits) : undefined
-}
-
-/** The first of the attributes with a number or a text that is not empty. */
-export function textOf(attributes: Attributes, ...names: readonly string[]): string | undefined {
-  return firstOf(names, (name) => {
-    const value = attributes.get(name)
-    const text = value instanceof JsonText ? value.text : value
-    return typeof text === 'string' && text !== '' ? text : undefined
-  })
-}
-
-function firstOf<T>(names: readonly string[], find: (name: string) => T | undefined): T | undefined {
-  for (const name of names) {
-    const found = find(name)
-    if (found !== undefined) return found
-  }
-  return undefined
+  if (!alwaysJson.has(attribute)) return opened(value)
+  return Array.isArray(value) ? value.map((item) => opened(item, anyJson)) : opened(value, anyJson)
 }

@@ -1,6 +1,6 @@
 import type { CompleteCall } from '../calls/contract.ts'
+import { textOf } from './attribute-values.ts'
 import { callOfSpan } from './call.ts'
-import { textOf } from './conventions.ts'
 import type { ResourcePiece, SpanPiece } from './pieces.ts'
 import { cut, type Resource, SpanError } from './span.ts'
 

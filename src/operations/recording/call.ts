@@ -66,6 +66,8 @@ export function callOf(answer: AnswerToWrite): WithSharedTexts<RecordedAnswer> {
         trace_id: trace ?? traceOf(callId),
         parent_id: target.parent,
         thread_id: target.thread,
+        // The root of a trace that belongs to a conversation is a turn of it.
+        turn_id: target.thread !== null && target.parent === null ? callId : null,
         op_name: ops[kind],
         started_at: startedAt,
         user_id: caller.name,

@@ -148,7 +148,18 @@ export const keepResponse: Command<NewResponse, boolean> = async (tx, response) 
   await tx.lock(responsesLock(user_name))
   if ((await projectOfResponse(tx, { user_name, id, now })) !== undefined) return false
   await removeOne(tx, user_name, id)
-  const start = { ...call.start, expire_at: least(retained, until) }
+  const thread =
+    call.start.thread_id == null && previous_id !== null
+      ? await threadContinued(tx, { user_name, id: previous_id, now })
+      : undefined
+  const start = {
+    ...call.start,
+    expire_at: least(retained, until),
+    ...(thread !== undefined && {
+      thread_id: thread,
+      turn_id: call.start.parent_id == null ? call.id : null,
+    }),
+  }
   await recordAnswers(tx, [{ ...answer, call: { ...call, start } }])
   await tx.run(
     sql`INSERT INTO responses (user_name, id, created_at, expire_at, previous_id, bytes, project_id, call_id)
@@ -159,6 +170,21 @@ export const keepResponse: Command<NewResponse, boolean> = async (tx, response) 
   )
   for (const some of batchesOf(earlier, 100)) await keepLonger(tx, user_name, some, { now, until })
   return true
+}
+
+/** The thread of the response that is continued. One that had none began a conversation under its own id. */
+async function threadContinued(tx: Transaction, key: ResponseKey): Promise<string | undefined> {
+  const call = await tx.get<{ project_id: string; call_id: string; thread_id: string | null }>(
+    sql`SELECT responses.project_id, call_id, thread_id FROM responses ${itsCall}
+        WHERE user_name = ${key.user_name} AND responses.id = ${key.id} AND call_id IS NOT NULL AND ${isLive(key.now)}`,
+  )
+  if (call === undefined || call.thread_id !== null) return call?.thread_id ?? undefined
+  const { project_id, call_id } = call
+  await tx.run(
+    sql`UPDATE calls SET thread_id = ${key.id}, turn_id = CASE WHEN parent_id IS NULL THEN id ELSE turn_id END
+        WHERE project_id = ${project_id} AND id = ${call_id}`,
+  )
+  return key.id
 }
 
 interface Expiring {

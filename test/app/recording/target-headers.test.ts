@@ -49,6 +49,32 @@ test('P12: a call goes to the project that its request names, or else to the def
   assert.equal((await callIn('acme/été', accented.id)).id, accented.id)
 })
 
+test('the thread of an answer is the session that its client names, and a root call of it is a turn', async (t) => {
+  const { ask, callIn } = await open(t)
+  const device = { device_id: 'd', session_id: 's-5' }
+  for (const [headers, fields, thread] of [
+    [{ 'x-claude-code-session-id': 's-1' }, {}, 's-1'],
+    [{ 'session-id': 's-2', 'thread-id': 't-2' }, {}, 't-2'],
+    [{ session_id: 's-3' }, {}, 's-3'],
+    [{ 'x-heddle-thread': 'own', 'thread-id': 't-2' }, { session_id: 's' }, 'own'],
+    [{ 'thread-id': 't-2' }, { session_id: 's-4' }, 's-4'],
+    [{}, { metadata: { thread_id: 't-4' } }, 't-4'],
+    [{}, { metadata: { user_id: JSON.stringify(device) } }, 's-5'],
+    [{}, { metadata: { user_id: 'user_ab_account__session_0a-1' } }, '0a-1'],
+    [{}, { metadata: { user_id: '{not json' } }, null],
+    [{ 'thread-id': 'x'.repeat(513) }, {}, null],
+    [{ 'thread-id': 'a\tb' }, {}, null],
+  ] as [Record<string, string>, object, string | null][]) {
+    const { status, id } = await ask(headers, fields)
+    assert.equal(status, 200)
+    const { thread_id, turn_id } = await callIn('acme/default', id)
+    assert.deepEqual([thread_id, turn_id], [thread, thread === null ? null : id])
+  }
+  const below = await ask({ 'x-heddle-thread': 'own', traceparent: `00-${trace}-${span}-01` })
+  const { thread_id, turn_id } = await callIn('acme/default', below.id)
+  assert.deepEqual([thread_id, turn_id], ['own', null])
+})
+
 test('a project without access is refused before anything is generated', async (t) => {
   const { ask, backend } = await open(t)
   for (const project of ['globex/qa', 'globex/none']) {

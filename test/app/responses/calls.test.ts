@@ -97,6 +97,21 @@ test('each text of a conversation is stored once', async (t) => {
   assert.equal(dump.split('an-answer-to-find').length - 1, 2)
 })
 
+test('responses that continue each other are turns of one thread', async () => {
+  model.parts = [text('Yes')]
+  const first = await post(responsesUrl, asking())
+  const firstCall = first.headers['x-heddle-call-id']
+  assert.equal((await callOf(firstCall))?.thread_id, null)
+  const second = await post(responsesUrl, asking({ previous_response_id: first.json.id }))
+  const third = await post(responsesUrl, asking({ previous_response_id: second.json.id }))
+  const branch = await post(responsesUrl, asking({ previous_response_id: first.json.id }))
+  for (const { headers } of [first, second, third, branch]) {
+    const id = headers['x-heddle-call-id']
+    const { thread_id, turn_id } = (await callOf(id)) ?? {}
+    assert.deepEqual([thread_id, turn_id], [first.json.id, id])
+  }
+})
+
 test('deleting the answer deletes its call, and deleting the call deletes the answer', async () => {
   model.parts = [text('Yes')]
   for (const deletes of ['response', 'call']) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import { conversationOf, transcriptOf } from '../../../packages/conversations/index.ts'
 import { fakeUsage, startFakeChat } from '../../support/fake-chat.ts'
 import { type RecordingProxy, startRecordingProxy } from '../../support/recording-proxy.ts'
 import { newFolder, type RunningServer, startServer } from '../../support/server.ts'
@@ -222,6 +223,17 @@ describe('the weave SDK, as it is published', () => {
         completion_tokens_details: { reasoning_tokens: 3 },
       },
     })
+    const answered = calls.filter((call) => opOf(call).startsWith('openai.') && call.exception === null)
+    const said = answered.map(({ inputs, output }) => {
+      const found = conversationOf({ inputs: JSON.stringify(inputs), output: JSON.stringify(output) })
+      const { question, answer } = transcriptOf(found ?? { asked: [], answered: [] })
+      return [question, answer]
+    })
+    const questions = ['one', 'two', 'three']
+    assert.deepEqual(
+      said,
+      questions.map((question, index) => [question, done.answers[index]]),
+    )
     const refused = calls.filter(({ exception }) => exception !== null)
     assert.deepEqual(
       refused.map(({ exception, parent_id }) => [exception, parent_id]),

@@ -114,7 +114,7 @@ function Inputs({ inputs }: { inputs: JsonNode }) {
   if (asked === undefined) return <JsonTree node={inputs} />
   return (
     <>
-      <Chat asked={asked} said={[]} />
+      <Chat asked={asked} answered={[]} />
       <details class="recorded">
         <summary>As recorded</summary>
         <JsonTree node={inputs} />

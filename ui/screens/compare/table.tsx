@@ -1,10 +1,11 @@
 import type { RefObject } from 'preact'
 import { VirtualList } from '../../parts/virtual-list.tsx'
 import type { ResultRow } from '../../server/evaluations.ts'
+import { lineOfValue } from '../../value/messages.ts'
 import { scoreName } from '../../value/scores.ts'
 import { Difference } from './card.tsx'
 import type { Rows } from './rows.ts'
-import { lineOfValue, scoreOfRow } from './values.ts'
+import { scoreOfRow } from './values.ts'
 
 /** As in style/compare.css. */
 const rowHeight = 3

@@ -1,6 +1,7 @@
+import { textOfMessage } from '../../../packages/conversations/index.ts'
 import type { ResultRow, TrialResult } from '../../server/evaluations.ts'
-import { type JsonNode, membersOf, nodeAt, sourceOf, stringOf } from '../../value/json-index.ts'
-import { inputMessages, lineOf, outputMessages, previewOf, textOfMessage } from '../../value/messages.ts'
+import { type JsonNode, nodeAt, sourceOf, stringOf } from '../../value/json-index.ts'
+import { outputMessages } from '../../value/messages.ts'
 import { numberText } from '../../value/scores.ts'
 
 /** The steps of a field below its first name, as queries read them. */
@@ -46,31 +47,6 @@ export function scoreOfRow(row: ResultRow, evaluation: string, field: string): S
 }
 
 const truthText = (value: number | undefined) => (value === 1 ? 'yes' : value === 0 ? 'no' : 'null')
-
-/** Any value on one line. */
-export function lineOfValue(node: JsonNode | undefined): string {
-  if (node === undefined || node.kind === 'null') return ''
-  const said = outputMessages(node) ?? inputMessages(node)
-  if (said !== undefined) return previewOf(said)
-  if (node.kind === 'object') return lineOf(membersLine(node))
-  return lineOf(stringOf(node) ?? sourceOf(node).slice(0, 400))
-}
-
-/** Texts come first, since they tell rows apart, then the rest by name. */
-function membersLine(node: JsonNode): string {
-  const texts: string[] = []
-  const others: string[] = []
-  for (const { name, node: value } of membersOf(node)) {
-    const text = stringOf(value)
-    if (text !== undefined) texts.push(text.slice(0, 200))
-    else others.push(`${name} ${sourceOf(value).slice(0, 60)}`)
-    if (texts.length + others.length === mostMembers) break
-  }
-  return [...texts, ...others].join(' · ')
-}
-
-/** More do not fit on one line. */
-const mostMembers = 8
 
 /** The text of a value, or of the messages of an answer; undefined for anything else. */
 export function explanationIn(node: JsonNode): string | undefined {

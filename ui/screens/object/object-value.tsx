@@ -22,7 +22,7 @@ export function ObjectValue({ project, object }: { project: string; object: Obje
   return (
     <div class="object-value" tabIndex={0} role="region" aria-label="Value">
       {description !== undefined && description !== '' && <Markdown text={description} />}
-      {messages && <Chat asked={messages} said={[]} />}
+      {messages && <Chat asked={messages} answered={[]} />}
       {val.kind !== 'object' ? (
         <JsonTree node={val} />
       ) : (

@@ -8,9 +8,9 @@ import { VirtualList } from '../../parts/virtual-list.tsx'
 import { search, setSearch } from '../../router.ts'
 import { useLoading } from '../../server/loading.ts'
 import { countRows, readRows, type TableRow } from '../../server/tables.ts'
-import { membersOf, nodeAt, sourceOf, stringOf } from '../../value/json-index.ts'
+import { membersOf, nodeAt } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
-import { lineOf } from '../../value/messages.ts'
+import { lineOfValue } from '../../value/messages.ts'
 import { countText } from '../../value/units.ts'
 
 /** As in style/objects.css. */
@@ -175,7 +175,7 @@ function RowLine({ index, top, columns, row, isActive, onChoose }: LineProps) {
         const node = row && nodeAt(row.val, name)
         return (
           <div key={name} role="gridcell" class={node?.kind === 'number' ? 'is-number' : ''}>
-            {node && node.kind !== 'null' ? lineOf(stringOf(node) ?? sourceOf(node).slice(0, 400)) : ''}
+            {lineOfValue(node)}
           </div>
         )
       })}

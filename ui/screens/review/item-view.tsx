@@ -1,3 +1,4 @@
+import { useMemo } from 'preact/hooks'
 import { CallDetail, Value } from '../../call/detail.tsx'
 import { ExportButton } from '../../export/button.tsx'
 import { Failed } from '../../parts/states.tsx'
@@ -7,7 +8,7 @@ import { Chat } from '../../value/chat.tsx'
 import { type JsonNode, nodeAt, stringOf } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
 import { Markdown } from '../../value/markdown.tsx'
-import { inputMessages, outputMessages } from '../../value/messages.ts'
+import { conversationIn } from '../../value/messages.ts'
 import type { LeasedItem } from './leased-item.ts'
 
 interface Props {
@@ -89,9 +90,9 @@ function Shown({ node }: { node: JsonNode | undefined }) {
 }
 
 function WholeCall({ call }: { call: JsonNode }) {
+  const conversation = useMemo(() => conversationIn(call), [call])
+  if (conversation !== undefined) return <Chat {...conversation} />
   const [inputs, output] = [nodeAt(call, 'inputs'), nodeAt(call, 'output')]
-  const [asked, said] = [inputMessages(inputs), outputMessages(output)]
-  if (asked !== undefined || said !== undefined) return <Chat asked={asked ?? []} said={said ?? []} />
   return (
     <>
       <section>

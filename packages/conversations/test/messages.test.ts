@@ -1,18 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { jsonNode, sourceOf } from '../../../ui/value/json-index.ts'
-import { inputMessages, type Message, outputMessages, previewOf } from '../../../ui/value/messages.ts'
+import { inputMessages, messageLine, outputMessages } from '../index.ts'
 
-const asked = (value: unknown) => plain(inputMessages(jsonNode(JSON.stringify(value))))
-const said = (value: unknown) => plain(outputMessages(jsonNode(JSON.stringify(value))))
-
-/** Replaces nodes by their values. */
-function plain(messages: Message[] | undefined): unknown {
-  const text = JSON.stringify(messages, (_, value) =>
-    typeof value?.start === 'number' ? JSON.parse(sourceOf(value)) : value,
-  )
-  return text === undefined ? undefined : JSON.parse(text)
-}
+const asked = (value: unknown) => inputMessages(JSON.stringify(value))
+const said = (value: unknown) => outputMessages(JSON.stringify(value))
 
 test('a conversation of the OpenAI API has text in parts, calls, results and thoughts', () => {
   assert.deepEqual(
@@ -37,23 +28,23 @@ test('a conversation of the OpenAI API has text in parts, calls, results and tho
       ],
     }),
     [
-      { role: 'system', parts: [{ kind: 'text', text: 'Be short.' }] },
+      { role: 'system', blocks: [{ kind: 'text', text: 'Be short.' }] },
       {
         role: 'user',
         name: 'ann',
-        parts: [
+        blocks: [
           { kind: 'text', text: 'Look' },
           { kind: 'image', source: 'data:image/png;base64,AA' },
         ],
       },
       {
         role: 'assistant',
-        parts: [
+        blocks: [
           { kind: 'thought', text: 'hm' },
           { kind: 'call', id: 'c1', name: 'find', input: '{"a":1}' },
         ],
       },
-      { role: 'tool', parts: [{ kind: 'result', id: 'c1', content: [{ kind: 'text', text: 'found' }] }] },
+      { role: 'tool', blocks: [{ kind: 'result', id: 'c1', content: [{ kind: 'text', text: 'found' }] }] },
     ],
   )
 })
@@ -74,15 +65,15 @@ test('a conversation of the Anthropic API', () => {
       ],
     }),
     [
-      { role: 'system', parts: [{ kind: 'text', text: 'Be short.' }] },
+      { role: 'system', blocks: [{ kind: 'text', text: 'Be short.' }] },
       {
         role: 'assistant',
-        parts: [
+        blocks: [
           { kind: 'thought', text: 'hm' },
-          { kind: 'call', id: 't', name: 'find', input: { a: 1 } },
+          { kind: 'call', id: 't', name: 'find', input: '{"a":1}' },
         ],
       },
-      { role: 'user', parts: [{ kind: 'result', id: 't', content: [{ kind: 'text', text: 'found' }] }] },
+      { role: 'user', blocks: [{ kind: 'result', id: 't', content: [{ kind: 'text', text: 'found' }] }] },
     ],
   )
 })
@@ -98,24 +89,24 @@ test('items of the Responses API', () => {
       ],
     }),
     [
-      { role: 'system', parts: [{ kind: 'text', text: 'Be short.' }] },
-      { role: 'user', parts: [{ kind: 'text', text: 'hi' }] },
-      { role: 'assistant', parts: [{ kind: 'call', id: 'c', name: 'find', input: '{}' }] },
-      { role: 'tool', parts: [{ kind: 'result', id: 'c', content: [{ kind: 'text', text: 'found' }] }] },
+      { role: 'system', blocks: [{ kind: 'text', text: 'Be short.' }] },
+      { role: 'user', blocks: [{ kind: 'text', text: 'hi' }] },
+      { role: 'assistant', blocks: [{ kind: 'call', id: 'c', name: 'find', input: '{}' }] },
+      { role: 'tool', blocks: [{ kind: 'result', id: 'c', content: [{ kind: 'text', text: 'found' }] }] },
     ],
   )
   assert.deepEqual(
     said({
       output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'yes' }] }],
     }),
-    [{ role: 'assistant', parts: [{ kind: 'text', text: 'yes' }] }],
+    [{ role: 'assistant', blocks: [{ kind: 'text', text: 'yes' }] }],
   )
 })
 
 test('answers may be several choices or plain texts, and other values are not conversations', () => {
   assert.deepEqual(said({ choices: [{ message: { role: 'assistant', content: 'a' } }, { text: 'b' }] }), [
-    { role: 'assistant', parts: [{ kind: 'text', text: 'a' }] },
-    { role: 'answer', parts: [{ kind: 'text', text: 'b' }] },
+    { role: 'assistant', blocks: [{ kind: 'text', text: 'a' }], choice: 1 },
+    { role: 'answer', blocks: [{ kind: 'text', text: 'b' }], choice: 2 },
   ])
   for (const value of [null, 1, 'x', [], {}, { messages: 7 }, { choices: 'x' }]) {
     assert.equal(asked(value), undefined)
@@ -127,27 +118,17 @@ test('malformed messages are shown without an error', () => {
   assert.deepEqual(
     asked({ messages: [null, 7, 'x', { role: 7, content: { deep: [1] } }, { content: [{ type: 'odd' }] }] }),
     [
-      { role: 'unknown', parts: [] },
-      { role: 'unknown', parts: [] },
-      { role: 'unknown', parts: [] },
-      { role: 'unknown', parts: [{ kind: 'other', node: { deep: [1] } }] },
-      { role: 'unknown', parts: [{ kind: 'other', node: { type: 'odd' } }] },
+      { role: 'unknown', blocks: [] },
+      { role: 'unknown', blocks: [{ kind: 'other', json: '7' }] },
+      { role: 'user', blocks: [{ kind: 'text', text: 'x' }] },
+      { role: 'unknown', blocks: [{ kind: 'other', json: '{"deep":[1]}' }] },
+      { role: 'unknown', blocks: [{ kind: 'other', json: '{"type":"odd"}' }] },
     ],
   )
 })
 
-test('a preview is one line of the last message', () => {
-  const messages: Message[] = [
-    { role: 'user', parts: [{ kind: 'text', text: 'first' }] },
-    {
-      role: 'user',
-      parts: [
-        { kind: 'text', text: ' two\n\nlines ' },
-        { kind: 'call', name: 'f', input: '{}' },
-      ],
-    },
-  ]
-  assert.equal(previewOf(messages), 'two lines f({})')
-  assert.equal(previewOf(undefined), '')
-  assert.ok(previewOf([{ role: 'user', parts: [{ kind: 'text', text: 'x'.repeat(10_000) }] }]).length <= 200)
+test('a line of a message is its words, or else its calls', () => {
+  const call = { kind: 'call', name: 'f', input: '{}' } as const
+  assert.equal(messageLine({ role: 'user', blocks: [{ kind: 'text', text: 'two' }, call] }), 'two')
+  assert.equal(messageLine({ role: 'user', blocks: [call] }), 'f({})')
 })

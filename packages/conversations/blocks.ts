@@ -1,0 +1,97 @@
+import {
+  isList,
+  isNothing,
+  isObject,
+  itemsIn,
+  type Json,
+  type Members,
+  membersIn,
+  textIn,
+  textOf,
+} from './json.ts'
+import { isMediaType, mediaBlock } from './media.ts'
+import type { Block } from './message.ts'
+import { isCallType, isResultType, toolCall, toolResult } from './tools.ts'
+
+/** Results hold blocks, which may be results. What is deeper is shown as it is. */
+const maxDepth = 6
+
+/** The content of a message: a text, a block or a list of blocks. */
+export function blocksOf(content: Json | undefined, depth = 0): Block[] {
+  if (content === undefined || isNothing(content)) return []
+  if (isList(content)) return itemsIn(content).map((item) => blockOf(item, depth))
+  const block = blockOf(content, depth)
+  return block.kind === 'text' && block.text === '' ? [] : [block]
+}
+
+/** What coding agents put into messages of the user and the system on their own account. */
+const contextStarts =
+  /^\s*(<(system-reminder|environment_context|user_instructions|INSTRUCTIONS)>|x-anthropic-billing-header|# AGENTS\.md instructions)/
+
+export const textBlock = (text: string): Block => ({
+  kind: contextStarts.test(text) ? 'context' : 'text',
+  text,
+})
+
+export function blockOf(json: Json, depth = 0): Block {
+  const plain = textIn(json)
+  if (plain !== undefined) return textBlock(plain)
+  const members = membersIn(json)
+  const wrapped = members.get('message_content')
+  if (isObject(wrapped) && depth < maxDepth) return blockOf(wrapped, depth + 1)
+  if (!isObject(json) || depth >= maxDepth) return { kind: 'other', json }
+  const type = textOf(members, 'type') ?? ''
+  const read = (content: Json) => blocksOf(content, depth + 1)
+  if (/^(text|(input|output|summary)_text|refusal)$/.test(type)) return textBlock(textOfBlock(members))
+  if (/^(redacted_)?(thinking|reasoning)$/.test(type) || members.get('thought') === 'true')
+    return { kind: 'thought', text: thoughtOf(members) }
+  if (type === 'compaction') return { kind: 'context', text: textOfBlock(members) }
+  if (
+    isResultType(type) ||
+    isObject(members.get('functionResponse')) ||
+    isObject(members.get('function_response'))
+  )
+    return toolResult(json, read)
+  if (isCallType(type) || isObject(members.get('functionCall')) || isObject(members.get('function_call')))
+    return toolCall(json)
+  const isMedia =
+    isMediaType(type) ||
+    ['inlineData', 'inline_data', 'fileData', 'file_data'].some((name) => members.has(name))
+  const media = isMedia ? mediaBlock(json) : undefined
+  if (media !== undefined) return media
+  const text = textOf(members, 'text')
+  return text === undefined ? { kind: 'other', json } : textBlock(text)
+}
+
+function textOfBlock(members: Members): string {
+  return (
+    textOf(members, 'text', 'content', 'refusal') ?? textIn(membersIn(members.get('text')).get('value')) ?? ''
+  )
+}
+
+/** A thought is a text, or a list of texts, or hidden. */
+function thoughtOf(members: Members): string {
+  const text = textOf(members, 'thinking', 'content', 'text', 'reasoning')
+  if (text !== undefined) return text
+  for (const name of ['content', 'summary']) {
+    const texts = itemsIn(members.get(name)).map((item) => textOf(membersIn(item), 'text') ?? '')
+    if (texts.some((line) => line !== '')) return texts.join('\n')
+  }
+  return ''
+}
+
+/** A document that a search found. */
+export function documentBlock(json: Json): Block {
+  const outer = membersIn(json)
+  const members = isObject(outer.get('document')) ? membersIn(outer.get('document')) : outer
+  const text = textOf(members, 'content', 'text', 'page_content', 'pageContent')
+  if (text === undefined) return { kind: 'other', json }
+  const id = textOf(members, 'id')
+  const score = members.get('score') ?? members.get('relevance_score')
+  return {
+    kind: 'document',
+    text,
+    ...(id !== undefined && { id }),
+    ...(score !== undefined && /^-?\d/.test(score) && { score }),
+  }
+}

@@ -1,0 +1,182 @@
+import { outputMessages } from './answers.ts'
+import { blocksOf } from './blocks.ts'
+import { isNothing, type Json, jsonAt, membersIn, textIn } from './json.ts'
+import { messageLine, textOfMessage, wordsOf } from './lines.ts'
+import type { Block, Message, ToolCall, ToolResult } from './message.ts'
+import { inputMessages } from './requests.ts'
+
+export interface Conversation {
+  asked: Message[]
+  answered: Message[]
+}
+
+interface CallJson {
+  inputs: Json | undefined
+  output: Json | undefined
+  attributes?: Json | undefined
+  /** The name of the call, for a tool that has none. */
+  name?: string | undefined
+}
+
+/** The conversation of a call, whichever convention recorded it; undefined where there is none. */
+export function conversationOf({ inputs, output, attributes, name }: CallJson): Conversation | undefined {
+  const tool = toolOf(attributes, name ?? 'tool')
+  if (tool !== undefined) return toolRun(tool, inputs, output)
+  const asked = inputMessages(inputs)
+  const answered = outputMessages(output)
+  if (asked === undefined && answered === undefined) return undefined
+  return withoutRepeats({
+    asked: asked ?? shownAsIs('input', inputs),
+    answered: answered ?? answerAsIs(output),
+  })
+}
+
+function shownAsIs(role: string, json: Json | undefined): Message[] {
+  return json === undefined || isNothing(json) || json === '{}'
+    ? []
+    : [{ role, blocks: [{ kind: 'other', json }] }]
+}
+
+function answerAsIs(output: Json | undefined): Message[] {
+  return textIn(output) === undefined
+    ? shownAsIs('output', output)
+    : [{ role: 'assistant', blocks: blocksOf(output) }]
+}
+
+/** Where the conventions say that a span is the run of a tool, and what they write there. */
+const toolMarks: readonly [path: readonly string[], pattern: RegExp][] = [
+  [['gen_ai', 'operation', 'name'], /^execute_tool$/],
+  [['openinference', 'span', 'kind'], /^TOOL$/i],
+  [['ai', 'operationId'], /^ai\.toolCall$/],
+  [['traceloop', 'span', 'kind'], /^tool$/],
+  [['langfuse', 'observation', 'type'], /^tool$/i],
+  [['langsmith', 'span', 'kind'], /^tool$/],
+  [['mlflow', 'spanType'], /^"?TOOL"?$/],
+  [['span', 'type'], /^tool$/],
+]
+const toolNames: readonly (readonly string[])[] = [
+  ['gen_ai', 'tool', 'name'],
+  ['tool', 'name'],
+  ['ai', 'toolCall', 'name'],
+  ['traceloop', 'entity', 'name'],
+  ['tool_name'],
+]
+
+function toolOf(attributes: Json | undefined, name: string): Pick<ToolCall, 'id' | 'name'> | undefined {
+  // The attributes also hold the whole span, so they are searched once.
+  const members = membersIn(attributes)
+  const textAt = ([first = '', ...rest]: readonly string[]) => textIn(jsonAt(members.get(first), ...rest))
+  if (!toolMarks.some(([path, pattern]) => pattern.test(textAt(path) ?? ''))) return undefined
+  const id = textAt(['gen_ai', 'tool', 'call', 'id']) ?? textAt(['ai', 'toolCall', 'id'])
+  const own = toolNames.map(textAt).find((text) => text !== undefined)
+  return { name: own ?? name, ...(id !== undefined && { id }) }
+}
+
+function toolRun(
+  tool: Pick<ToolCall, 'id' | 'name'>,
+  inputs: Json | undefined,
+  output: Json | undefined,
+): Conversation {
+  const input = unwrapped(inputs, ['arguments', 'value', 'inputs', 'input'])
+  const call: ToolCall = { kind: 'call', ...tool, input: textIn(input) ?? input ?? '' }
+  const asked: Message[] = [{ role: 'assistant', blocks: [call] }]
+  if (output === undefined || isNothing(output)) return { asked, answered: [] }
+  const value = unwrapped(output, ['value', 'outputs', 'output', 'result']) ?? output
+  const content: Block[] = textIn(value) === undefined ? [{ kind: 'data', json: value }] : blocksOf(value)
+  const { id, name } = tool
+  return {
+    asked,
+    answered: [
+      { role: 'tool', blocks: [{ kind: 'result', ...(id !== undefined && { id }), name, content }] },
+    ],
+  }
+}
+
+function unwrapped(json: Json | undefined, names: readonly string[]): Json | undefined {
+  const members = membersIn(json)
+  const [only] = members.keys()
+  return members.size === 1 && names.includes(only as string) ? members.get(only as string) : json
+}
+
+/** Some record the whole conversation as the output, others the answer as the last message of the input. */
+function withoutRepeats({ asked, answered }: Conversation): Conversation {
+  const isSame = (a: Message | undefined, b: Message | undefined) =>
+    a !== undefined &&
+    b !== undefined &&
+    a.role === b.role &&
+    JSON.stringify(a.blocks) === JSON.stringify(b.blocks)
+  let same = 0
+  while (same < answered.length - 1 && same < asked.length && isSame(asked[same], answered[same])) same++
+  const left = same === asked.length ? answered.slice(same) : answered
+  const last = asked.at(-1)
+  const [only] = left
+  const isRepeated =
+    left.length === 1 &&
+    last?.role === 'assistant' &&
+    only !== undefined &&
+    textOfWords(last) === textOfWords(only)
+  return { asked: isRepeated ? asked.slice(0, -1) : asked, answered: left }
+}
+
+const textOfWords = ({ role, blocks }: Message) =>
+  textOfMessage({ role, blocks: blocks.filter(({ kind }) => kind === 'text') })
+
+/** The same conversation with each result beside the call that it answers, by its id or else by the name of the tool. */
+export function paired({ asked, answered }: Conversation): Conversation {
+  const open = new Map<string, { calls: ToolCall[]; next: number }>()
+  const note = (call: ToolCall) => {
+    const key = keyOf(call)
+    const known = open.get(key)
+    if (known === undefined) open.set(key, { calls: [call], next: 0 })
+    else known.calls.push(call)
+  }
+  const isTaken = (result: ToolResult): boolean => {
+    const known = open.get(keyOf(result))
+    const call = known?.calls[known.next]
+    if (known === undefined || call === undefined) return false
+    known.next++
+    call.result = result
+    return true
+  }
+  const pair = (messages: readonly Message[]): Message[] =>
+    messages.flatMap((message) => {
+      const blocks = message.blocks.flatMap((block): Block[] => {
+        if (block.kind === 'result') return isTaken(block) ? [] : [block]
+        if (block.kind !== 'call') return [block]
+        const call = { ...block }
+        note(call)
+        return [call]
+      })
+      return blocks.length === 0 && message.blocks.length > 0 ? [] : [{ ...message, blocks }]
+    })
+  return { asked: pair(asked), answered: pair(answered) }
+}
+
+const keyOf = ({ id, name }: { id?: string; name?: string }) =>
+  id === undefined ? `name ${name}` : `id ${id}`
+
+/** A conversation as texts, for whoever judges it or makes examples of it. */
+export interface Transcript {
+  /** The last words of the user. */
+  question: string | undefined
+  /** The first choice, or all messages of the answer; calls where there are no words. */
+  answer: string | undefined
+  /** Every message, after its role. */
+  whole: string
+}
+
+export function transcriptOf({ asked, answered }: Conversation): Transcript {
+  const users = asked.filter(({ role }) => role === 'user' || role === 'prompt')
+  const [first] = answered
+  const chosen = first?.choice === undefined ? answered : [first]
+  const messages = [...asked, ...chosen]
+  return {
+    question: users.map((message) => wordsOf(message, '\n\n')).findLast((text) => text !== ''),
+    answer:
+      chosen
+        .map((message) => messageLine(message, '\n\n'))
+        .filter(Boolean)
+        .join('\n\n') || undefined,
+    whole: messages.map((message) => `${message.role}: ${textOfMessage(message)}`).join('\n\n'),
+  }
+}

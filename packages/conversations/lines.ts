@@ -1,0 +1,129 @@
+import { outputMessages } from './answers.ts'
+import { itemsIn, type Json, membersIn, textIn } from './json.ts'
+import type { Block, Message } from './message.ts'
+import { itemMessage, onlyText, type Request, requestIn } from './requests.ts'
+
+/** Messages that are read from the end of a conversation to find the last words of the user. */
+const maxMessages = 400
+
+/** What was asked, as a text for lists: the last words of the user, or else of anyone. */
+export function requestLine(inputs: Json): string | undefined {
+  const request = requestIn(inputs)
+  if (request === undefined) {
+    const only = onlyText(membersIn(inputs))
+    return only === undefined ? valueLine(inputs) : textIn(only)
+  }
+  const ofUser = (message: Message) => (/^(user|prompt)$/.test(message.role) ? wordsOf(message) : '')
+  return lastLine(request, ofUser) ?? lastLine(request, messageLine) ?? ''
+}
+
+function lastLine(request: Request, read: (message: Message) => string): string | undefined {
+  const { system, items } = request
+  const first = Math.max(0, items.length - maxMessages)
+  for (let at = items.length - 1; at >= first; at--) {
+    const line = read(itemMessage(request, items[at] as Json))
+    if (line !== '') return line
+  }
+  return system.map(read).find((line) => line !== '')
+}
+
+/** What was answered, as a text for lists: the first choice, or the last message. */
+export function answerLine(output: Json): string | undefined {
+  const text = textIn(output)
+  if (text !== undefined) return text
+  if (output === 'null') return undefined
+  const messages = outputMessages(output)
+  if (messages === undefined) {
+    const only = onlyText(membersIn(output))
+    return only === undefined ? valueLine(output) : textIn(only)
+  }
+  const [first] = messages
+  const lines =
+    first?.choice === undefined
+      ? messages.map((message) => messageLine(message)).reverse()
+      : [messageLine(first)]
+  return lines.find((line) => line !== '') ?? ''
+}
+
+/** The words of a message; its calls where it has none. */
+export function messageLine(message: Message, between = ' '): string {
+  return wordsOf(message, between) || message.blocks.map(blockLine).filter(Boolean).join(between)
+}
+
+export function wordsOf({ blocks }: Message, between = ' '): string {
+  const words = blocks.flatMap((block) =>
+    block.kind === 'text' || block.kind === 'document' ? block.text : [],
+  )
+  return words.filter(Boolean).join(between)
+}
+
+function blockLine(block: Block): string {
+  switch (block.kind) {
+    case 'call':
+      return `${block.name}(${block.input})`
+    case 'result':
+      return block.content.map(blockLine).join(' ')
+    case 'text':
+    case 'document':
+      return block.text
+    case 'file':
+      return `[file ${block.name}]`
+    case 'image':
+      return '[picture]'
+    case 'data':
+      return valueLine(block.json)
+    default:
+      return ''
+  }
+}
+
+/** More do not fit on one line. */
+const maxMembers = 8
+const maxWords = 200
+const maxDepth = 3
+
+/** Any value on one line: members with their names, texts without quotes. */
+export function valueLine(json: Json, depth = 0): string {
+  const text = textIn(json)
+  if (text !== undefined) return text.slice(0, maxWords)
+  if (json.startsWith('{')) {
+    const members = [...membersIn(json)]
+    if (depth === maxDepth) return `${members.length} members`
+    const shown = members
+      .slice(0, maxMembers)
+      .map(([name, value]) => `${name}: ${valueLine(value, depth + 1)}`)
+    return shown.join(depth === 0 ? ' · ' : ', ')
+  }
+  if (json[0] !== '[') return json.slice(0, maxWords)
+  const items = itemsIn(json)
+  if (depth === maxDepth) return `${items.length} items`
+  return items
+    .slice(0, maxMembers)
+    .map((item) => valueLine(item, depth + 1))
+    .join(', ')
+}
+
+/** The whole text of one message. */
+export const textOfMessage = ({ blocks }: Message): string => blocks.map(textOfBlock).join('\n\n')
+
+function textOfBlock(block: Block): string {
+  switch (block.kind) {
+    case 'text':
+    case 'context':
+    case 'document':
+      return block.text
+    case 'thought':
+      return `[thought] ${block.text}`
+    case 'call':
+      return `[calls] ${block.name}(${block.input})`
+    case 'result':
+      return `[result] ${block.content.map(textOfBlock).join('\n\n')}`
+    case 'image':
+      return `[picture] ${block.source}`
+    case 'file':
+      return `[file] ${block.name}`
+    case 'data':
+    case 'other':
+      return block.json
+  }
+}

@@ -1,0 +1,133 @@
+import { blockOf, blocksOf, textBlock } from './blocks.ts'
+import {
+  isList,
+  isObject,
+  itemsIn,
+  type Json,
+  jsonAt,
+  type Members,
+  memberOf,
+  membersIn,
+  textIn,
+  textOf,
+} from './json.ts'
+import { type Block, type Message, roleOf } from './message.ts'
+import { flatCall, isCallType, isResultType, resultContent, toolCall } from './tools.ts'
+
+/** The message in each item of a list. */
+export const messagesIn = (list: Json): Message[] => itemsIn(list).map(messageOf)
+
+/** Whether a list of values is one of messages, rather than of anything else. */
+export function isMessageList(json: Json | undefined): boolean {
+  const [first] = itemsIn(json)
+  const members = membersIn(first)
+  const type = textOf(members, 'type') ?? ''
+  return (
+    ['role', 'lc', 'parts', 'event.name', 'contents'].some((name) => members.has(name)) ||
+    isObject(members.get('message')) ||
+    (members.has('content') && roleOf(type) !== type) ||
+    (type !== '' &&
+      (isCallType(type) || isResultType(type) || type === 'reasoning') &&
+      !members.has('choices'))
+  )
+}
+
+/** Reasons of an answer's end that need no mention. */
+const ordinaryEndings = new Set([
+  '',
+  'stop',
+  'end_turn',
+  'tool_calls',
+  'tool_call',
+  'tool_use',
+  'tool-calls',
+  'completed',
+])
+
+export function messageOf(json: Json): Message {
+  const text = textIn(json)
+  if (text !== undefined) return { role: 'unknown', blocks: text === '' ? [] : [textBlock(text)] }
+  const outer = membersIn(json)
+  if (outer.size === 0)
+    return { role: 'unknown', blocks: json === 'null' || json === '{}' ? [] : [{ kind: 'other', json }] }
+  const role = roleIn(outer)
+  const inner = innerOf(outer)
+  const ending = endingOf(outer)
+  if (inner !== undefined) {
+    const message = messageOf(inner)
+    return { ...message, ...(message.role === 'unknown' && role && { role }), ...ending }
+  }
+  const type = textOf(outer, 'type') ?? ''
+  // Items of the Responses API that are not messages.
+  if (role === undefined && type !== '' && type !== 'message') {
+    return { role: isResultType(type) ? 'tool' : 'assistant', blocks: [blockOf(json)] }
+  }
+  const name = textOf(outer, 'name')
+  const isNamed = name !== undefined && name !== '' && role !== 'tool'
+  return {
+    role: role ?? 'unknown',
+    ...(isNamed && { name }),
+    blocks: [...thoughtsOf(outer), ...contentOf(outer, role), ...callsOf(outer)],
+    ...ending,
+  }
+}
+
+/** OpenInference, choices and LangChain wrap the message. */
+function innerOf(outer: Members): Json | undefined {
+  if (outer.has('lc')) return outer.get('kwargs')
+  if (outer.has('role') && outer.has('content')) return undefined
+  const inner = memberOf(outer, 'message', 'delta') ?? (outer.has('type') ? outer.get('data') : undefined)
+  return isObject(inner) ? inner : undefined
+}
+
+function roleIn(members: Members): string | undefined {
+  const role = textOf(members, 'role')
+  if (role) return roleOf(role)
+  const named = textOf(members, 'event.name')
+  const [, event] = /^gen_ai\.(system|user|assistant|tool)\.message$/.exec(named ?? '') ?? []
+  if (event !== undefined) return event
+  if (named === 'gen_ai.choice') return 'assistant'
+  // LangChain has the kind of a message in its type, or in the name of its class.
+  const type = textIn(itemsIn(members.get('id')).at(-1)) ?? textOf(members, 'type')
+  if (type === undefined) return undefined
+  const word = roleOf(type)
+  const isRole = word !== type || /^(system|user|assistant|tool|developer)(message)?$/i.test(type)
+  return isRole ? word.toLowerCase().replace(/message$/, '') : undefined
+}
+
+function endingOf(members: Members): { ending?: string } {
+  const ending = textOf(members, 'finish_reason', 'stop_reason', 'finishReason')
+  return ending === undefined || ordinaryEndings.has(ending.toLowerCase()) ? {} : { ending }
+}
+
+function thoughtsOf(members: Members): Block[] {
+  const text = textOf(members, 'reasoning', 'reasoning_content')
+  return text ? [{ kind: 'thought', text }] : []
+}
+
+function contentOf(members: Members, role: string | undefined): Block[] {
+  const content = memberOf(members, 'contents', 'content', 'parts', 'text')
+  const id =
+    textOf(members, 'tool_call_id', 'toolCallId') ?? (role === 'tool' ? textOf(members, 'id') : undefined)
+  if (id === undefined && role !== 'tool') {
+    const more = textOf(members, 'refusal') ?? textIn(jsonAt(members.get('audio'), 'transcript'))
+    return more ? [...blocksOf(content), textBlock(more)] : blocksOf(content)
+  }
+  const blocks = resultContent(content, blocksOf)
+  if (blocks.some(({ kind }) => kind === 'result')) return blocks
+  const name = textOf(members, 'name')
+  return [
+    { kind: 'result', ...(id !== undefined && { id }), ...(name !== undefined && { name }), content: blocks },
+  ]
+}
+
+function callsOf(members: Members): Block[] {
+  const calls =
+    memberOf(members, 'tool_calls', 'toolCalls') ?? jsonAt(members.get('additional_kwargs'), 'tool_calls')
+  const older = members.get('function_call')
+  return [
+    ...(isList(calls) ? itemsIn(calls).map(toolCall) : []),
+    ...(isObject(older) ? [toolCall(older)] : []),
+    ...flatCall(members),
+  ]
+}

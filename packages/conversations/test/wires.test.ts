@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  answerLine,
+  conversationOf,
+  inputMessages,
+  messageLine,
+  outputMessages,
+  paired,
+  requestLine,
+  textOfMessage,
+} from '../index.ts'
+
+const json = (value: unknown) => JSON.stringify(value)
+const lines = (messages: ReturnType<typeof inputMessages>) =>
+  messages?.map((message) => `${message.role}: ${textOfMessage(message)}`)
+const asked = (value: unknown) => lines(inputMessages(json(value)))
+const answered = (value: unknown) => lines(outputMessages(json(value)))
+
+const user = (content: unknown) => ({ role: 'user', content })
+const chunk = (delta: object, index = 0, more: object = {}) => ({ choices: [{ index, delta, ...more }] })
+const call = (name: string | undefined, args: string, id?: string) => ({
+  tool_calls: [{ index: 0, ...(id && { id }), function: { ...(name && { name }), arguments: args } }],
+})
+
+/** What Weave's SDKs record of calls of clients, and what servers and frameworks return. */
+for (const [name, value, expected] of [
+  [
+    'Gemini',
+    { model: 'm', config: { system_instruction: 'Be brief.' }, contents: 'Why?' },
+    ['system: Be brief.', 'user: Why?'],
+  ],
+  ['contents of Gemini', { contents: [{ role: 'user', parts: [{ text: 'Why?' }] }] }, ['user: Why?']],
+  ['a new message of ADK', { new_message: { role: 'user', parts: [{ text: 'Why?' }] } }, ['user: Why?']],
+  ['arguments by name', { args: [], kwargs: { messages: [user('Why?')] } }, ['user: Why?']],
+  [
+    'a request in a list',
+    { args: [{ system: 'Be brief.', messages: [user('Why?')] }] },
+    ['system: Be brief.', 'user: Why?'],
+  ],
+  [
+    'messages of LangChain',
+    {
+      messages: [
+        { type: 'human', content: 'Why?' },
+        { type: 'ai', data: { content: 'So.' } },
+      ],
+    },
+    ['user: Why?', 'assistant: So.'],
+  ],
+  [
+    'context of a coding agent',
+    {
+      messages: [
+        user([
+          { type: 'text', text: '<system-reminder>x' },
+          { type: 'text', text: 'Why?' },
+        ]),
+      ],
+    },
+    ['user: <system-reminder>x\n\nWhy?'],
+  ],
+  [
+    'a file',
+    {
+      messages: [
+        user([{ type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AA' } }]),
+      ],
+    },
+    ['user: [file] a.pdf'],
+  ],
+  [
+    'sound',
+    { messages: [user([{ type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } }])] },
+    ['user: [file] audio/wav'],
+  ],
+  [
+    'a picture of Anthropic',
+    {
+      messages: [user([{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA' } }])],
+    },
+    ['user: [picture] data:image/png;base64,AA'],
+  ],
+  [
+    'a picture of Gemini',
+    { contents: [{ role: 'user', parts: [{ inlineData: { mimeType: 'image/png', data: 'AA' } }] }] },
+    ['user: [picture] data:image/png;base64,AA'],
+  ],
+] as [string, unknown, string[]][]) {
+  test(`a request: ${name}`, () => assert.deepEqual(asked(value), expected))
+}
+
+for (const [name, value, expected] of [
+  [
+    'Gemini',
+    { candidates: [{ content: { role: 'model', parts: [{ text: 'hm', thought: true }, { text: 'So.' }] } }] },
+    ['assistant: [thought] hm\n\nSo.'],
+  ],
+  ['Ollama', { model: 'm', message: { role: 'assistant', content: 'So.' }, done: true }, ['assistant: So.']],
+  ['LangChain', { generations: [[{ text: 'So.', generation_info: {} }]] }, ['answer: So.']],
+  ['the state of LangGraph', { messages: [{ type: 'ai', content: 'So.' }] }, ['assistant: So.']],
+  ['the Vercel AI SDK', { text: 'So.', finishReason: 'stop', usage: {} }, ['assistant: So.']],
+  ['an error', { error: { message: 'No model.', type: 'not_found' } }, ['error: No model.']],
+  [
+    'a refusal',
+    { choices: [{ message: { role: 'assistant', content: null, refusal: 'No.' } }] },
+    ['assistant: No.'],
+  ],
+  [
+    'items of a response',
+    {
+      object: 'response',
+      output: [
+        { type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }] },
+        { type: 'web_search_call', id: 'w', action: { query: 'q' } },
+        { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'So.' }] },
+      ],
+    },
+    ['assistant: [thought] hm', 'assistant: [calls] web_search({"query":"q"})', 'assistant: So.'],
+  ],
+  [
+    'a streamed chat',
+    [
+      chunk({ role: 'assistant', content: '' }),
+      chunk({ content: 'S' }),
+      chunk({ content: 'o.' }),
+      chunk(call('f', '', 'c')),
+      chunk(call(undefined, '{"a"')),
+      chunk(call(undefined, ':1}')),
+      chunk({}, 0, { finish_reason: 'length' }),
+    ],
+    ['assistant: So.\n\n[calls] f({"a":1})'],
+  ],
+  [
+    'two streamed choices',
+    [chunk({ content: 'a' }), chunk({ content: 'b' }, 1), chunk({ content: 'c' })],
+    ['assistant: ac', 'assistant: b'],
+  ],
+  [
+    'streamed blocks',
+    [
+      { type: 'message_start', message: {} },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'So.' } },
+      {
+        type: 'content_block_start',
+        index: 1,
+        content_block: { type: 'tool_use', id: 't', name: 'f', input: {} },
+      },
+      { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: '{"a":1}' } },
+    ],
+    ['assistant: So.\n\n[calls] f({"a":1})'],
+  ],
+  [
+    'a streamed response',
+    [
+      { type: 'response.created' },
+      { type: 'response.output_text.delta', delta: 'S' },
+      { type: 'response.output_text.delta', delta: 'o.' },
+    ],
+    ['assistant: So.'],
+  ],
+  [
+    'a completed stream',
+    [
+      { type: 'response.created' },
+      {
+        type: 'response.completed',
+        response: { object: 'response', output: [{ type: 'message', role: 'assistant', content: 'So.' }] },
+      },
+    ],
+    ['assistant: So.'],
+  ],
+] as [string, unknown, string[]][]) {
+  test(`an answer: ${name}`, () => assert.deepEqual(answered(value), expected))
+}
+
+test('values of ops that are no conversations stay values', () => {
+  for (const value of [
+    { question: 'Why?' },
+    { query: ['a'] },
+    { value: 1 },
+    { rows: [{ a: 1 }] },
+    { body: 'a text' },
+    { params: { q: 'a text' } },
+    { contents: ['a', 'b'] },
+    { events: [{ type: 'click' }] },
+    { events: [[1, 2]] },
+    { contents: { a: 1 } },
+    [1, 2],
+    7,
+  ]) {
+    assert.equal(asked(value), undefined, json(value))
+  }
+  for (const value of [
+    { answer: 'So.' },
+    { result: 'So.' },
+    { output: 'So.' },
+    { reasoning: 'x', score: 1 },
+    { text: 'x', score: 1 },
+    { content: { a: 1 } },
+    { message: { a: 1 } },
+    { error: 'x', rows: 1 },
+    [{ type: 'a' }],
+  ]) {
+    assert.equal(answered(value), undefined, json(value))
+  }
+})
+
+test('what is not recognised beside a conversation is shown as it is', () => {
+  const { asked: from, answered: to } =
+    conversationOf({ inputs: json({ messages: [user('Why?')] }), output: '{"a":1}' }) ?? {}
+  assert.deepEqual(from, [{ role: 'user', blocks: [{ kind: 'text', text: 'Why?' }] }])
+  assert.deepEqual(to, [{ role: 'output', blocks: [{ kind: 'other', json: '{"a":1}' }] }])
+})
+
+test('a result stands beside its call, wherever it was recorded', () => {
+  const messages = [
+    {
+      role: 'assistant',
+      content: [
+        { type: 'tool_use', id: 'a', name: 'f', input: {} },
+        { type: 'tool_use', id: 'b', name: 'g', input: {} },
+      ],
+    },
+    {
+      role: 'user',
+      content: [
+        { type: 'tool_result', tool_use_id: 'b', content: 'two', is_error: true },
+        { type: 'text', text: 'Go on.' },
+      ],
+    },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'one' }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'lost', content: 'three' }] },
+  ]
+  const conversation = conversationOf({ inputs: json({ messages }), output: undefined })
+  assert.ok(conversation)
+  const { asked: shown } = paired(conversation)
+  const [calls, goOn, lost] = shown
+  assert.deepEqual(
+    calls?.blocks.map(
+      (block) => block.kind === 'call' && [block.name, block.result?.content, block.result?.isError],
+    ),
+    [
+      ['f', [{ kind: 'text', text: 'one' }], undefined],
+      ['g', [{ kind: 'text', text: 'two' }], true],
+    ],
+  )
+  assert.deepEqual(goOn?.blocks, [{ kind: 'text', text: 'Go on.' }])
+  assert.deepEqual(
+    lost?.blocks.map(({ kind }) => kind),
+    ['result'],
+  )
+})
+
+test('an output that repeats the conversation shows only what is new', () => {
+  const history = [user('Why?'), { role: 'assistant', content: 'So.' }]
+  const found = conversationOf({
+    inputs: json({ messages: history.slice(0, 1) }),
+    output: json({ messages: history }),
+  })
+  assert.deepEqual(
+    found?.answered.map((message) => messageLine(message)),
+    ['So.'],
+  )
+})
+
+const deep = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth)
+
+for (const [name, text] of [
+  ['lists in lists', deep(200_000, '[', ']')],
+  ['objects in objects', `${'{"value":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
+  ['results in results', json({ messages: [user(nestedResult(2_000))] })],
+  ['10,000 messages', json({ messages: Array.from({ length: 10_000 }, (_, n) => user(`question ${n}`)) })],
+  [
+    '10,000 calls with one id',
+    json({
+      messages: Array.from({ length: 5_000 }, () => [
+        { role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'f' } }] },
+        { role: 'tool', tool_call_id: 'a', content: 'x' },
+      ]).flat(),
+    }),
+  ],
+  ['a message of eight megabytes', json({ messages: [user('x "y" '.repeat(1_400_000))] })],
+  ['100,000 members', json(Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`k${n}`, n])))],
+  [
+    'wrong types',
+    json({
+      messages: [
+        {
+          role: {},
+          content: [[[]], { type: [] }, { type: 'image_url', image_url: 7 }],
+          tool_calls: [1, {}, { function: 'x' }],
+        },
+      ],
+      system: [7, { type: 'text', text: {} }],
+      input: 3,
+    }),
+  ],
+] as const) {
+  test(`hostile input is read in bounded time: ${name}`, () => {
+    const found = conversationOf({ inputs: text, output: text, attributes: text, name: 'x' })
+    if (found) for (const message of Object.values(paired(found)).flat()) textOfMessage(message)
+    for (const line of [requestLine(text), answerLine(text)])
+      assert.ok(line === undefined || line.length < 9_000_000)
+  })
+}
+
+/** JSON.stringify cannot nest this deep by itself. */
+function nestedResult(depth: number): unknown {
+  let content: unknown = 'end'
+  for (let at = 0; at < depth; at++) content = [{ type: 'tool_result', tool_use_id: `${at}`, content }]
+  return content
+}

@@ -1,0 +1,164 @@
+import { membersOf } from '../../../packages/json/index.ts'
+import { JsonText } from '../../domain/json/text.ts'
+import { firstOf, opened, textOf } from './attribute-values.ts'
+import type { Attributes, Span, Value } from './span.ts'
+
+const modelNames = [
+  'gen_ai.response.model',
+  'gen_ai.request.model',
+  'llm.model_name',
+  'ai.response.model',
+  'ai.model.id',
+  'langfuse.observation.model.name',
+  'langfuse.observation.model',
+  'llm.response.model',
+  'llm.request.model',
+  'embedding.model_name',
+  'model_name',
+  'mlflow.llm.model',
+  'model',
+]
+
+/** Under the names that prices need; see operations/calls/costs.ts. */
+const usageNames: readonly [name: string, attributes: readonly string[]][] = [
+  [
+    'input_tokens',
+    [
+      'gen_ai.usage.input_tokens',
+      'gen_ai.usage.prompt_tokens',
+      'langfuse.usage.input',
+      'langfuse.usage.input_tokens',
+      'langfuse.usage.prompt_tokens',
+      'llm.usage.prompt_tokens',
+      'llm.token_count.prompt',
+      'mlflow.usage.input_tokens',
+      'ai.usage.inputTokens',
+      'ai.usage.promptTokens',
+      'langsmith.usage.input_tokens',
+    ],
+  ],
+  [
+    'output_tokens',
+    [
+      'gen_ai.usage.output_tokens',
+      'gen_ai.usage.completion_tokens',
+      'langfuse.usage.output',
+      'langfuse.usage.output_tokens',
+      'langfuse.usage.completion_tokens',
+      'llm.usage.completion_tokens',
+      'llm.token_count.completion',
+      'mlflow.usage.output_tokens',
+      'ai.usage.outputTokens',
+      'ai.usage.completionTokens',
+      'langsmith.usage.output_tokens',
+    ],
+  ],
+  [
+    'total_tokens',
+    [
+      'gen_ai.usage.total_tokens',
+      'llm.usage.total_tokens',
+      'llm.token_count.total',
+      'ai.usage.totalTokens',
+      'ai.usage.tokens',
+      'mlflow.usage.total_tokens',
+      'langfuse.usage.total',
+      'langfuse.usage.total_tokens',
+      'langsmith.usage.total_tokens',
+    ],
+  ],
+  [
+    'cache_read_input_tokens',
+    [
+      'gen_ai.usage.cache_read.input_tokens',
+      'gen_ai.usage.cache_read_input_tokens',
+      'langfuse.usage.cache_read_input_tokens',
+      'langfuse.usage.input_cached_tokens',
+      'langfuse.usage.input_cache_read',
+      'llm.token_count.prompt_details.cache_read',
+      'ai.usage.cachedInputTokens',
+      'ai.usage.inputTokenDetails.cacheReadTokens',
+      'mlflow.usage.cache_read_input_tokens',
+    ],
+  ],
+  [
+    'cache_creation_input_tokens',
+    [
+      'gen_ai.usage.cache_creation.input_tokens',
+      'gen_ai.usage.cache_creation_input_tokens',
+      'gen_ai.usage.cache_write.input_tokens',
+      'langfuse.usage.cache_creation_input_tokens',
+      'llm.token_count.prompt_details.cache_write',
+      'ai.usage.inputTokenDetails.cacheWriteTokens',
+      'langfuse.usage.input_cache_creation',
+      'mlflow.usage.cache_creation_input_tokens',
+    ],
+  ],
+]
+
+/** `summary.usage`, if the span counts tokens. */
+export function usageOf({ attributes: own }: Span): { [model: string]: Value } | undefined {
+  const attributes = withUsageInTexts(own)
+  const usage: { [name: string]: Value } = {}
+  for (const [name, candidates] of usageNames) {
+    const tokens = firstOf(candidates, (candidate) => tokensOf(attributes.get(candidate)))
+    if (tokens) usage[name] = tokens
+  }
+  if (Object.keys(usage).length === 0) return undefined
+  const byModel: { [model: string]: Value } = Object.create(null)
+  byModel[modelOf(attributes)] = usage
+  return byModel
+}
+
+/** MLflow quotes the name, as it quotes all its texts. */
+function modelOf(attributes: Attributes): string {
+  const name = textOf(attributes, ...modelNames) ?? 'unknown'
+  return /^"[^"\\]+"$/.test(name) ? name.slice(1, -1) : name
+}
+
+const usageTexts = [
+  ['langfuse.observation.usage_details', 'langfuse.usage'],
+  ['mlflow.chat.tokenUsage', 'mlflow.usage'],
+  ['langsmith.usage_metadata', 'langsmith.usage'],
+] as const
+
+/** Some put their counts into the JSON of one attribute. */
+function withUsageInTexts(attributes: Attributes): Attributes {
+  let all: Map<string, Value> | undefined
+  for (const [attribute, prefix] of usageTexts) {
+    const value = attributes.get(attribute)
+    const details = value === undefined ? undefined : opened(value)
+    if (!(details instanceof JsonText) || !details.text.startsWith('{')) continue
+    all ??= new Map(attributes)
+    const counts = membersOf(details.text)
+    if (prefix === 'langfuse.usage') addBuckets(counts)
+    for (const [name, text] of counts) all.set(`${prefix}.${name}`, new JsonText(text))
+  }
+  return all ?? attributes
+}
+
+const inputBucket = /^input_|^cache_(read|creation)_input_tokens$/
+
+/**
+ * The counts of Langfuse are disjoint: `input` leaves out the tokens that a cache had, and `output` those of thoughts. A
+ * total that is the sum of both shows that the sender counts them in.
+ */
+function addBuckets(counts: Map<string, string>): void {
+  const sum = (fits: (name: string) => boolean) =>
+    [...counts].reduce(
+      (all, [name, text]) => all + (fits(name) ? Number(tokensOf(new JsonText(text))?.text ?? 0) : 0),
+      0,
+    )
+  if (!counts.has('input') || counts.has('input_tokens')) return
+  const plain = sum((name) => name === 'input' || name === 'output')
+  if (counts.has('total') && sum((name) => name === 'total') === plain) return
+  const input = sum((name) => name === 'input' || inputBucket.test(name))
+  const output = sum((name) => name === 'output' || name.startsWith('output_'))
+  counts.set('input', String(input))
+  if (counts.has('output')) counts.set('output', String(output))
+}
+
+function tokensOf(value: Value | undefined): JsonText | undefined {
+  const digits = value instanceof JsonText ? value.text.replace(/\.0+$/, '') : value
+  return typeof digits === 'string' && /^(?:0|[1-9]\d{0,14})$/.test(digits) ? new JsonText(digits) : undefined
+}
