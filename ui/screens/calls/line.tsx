@@ -103,6 +103,7 @@ export function CallLine(props: Props) {
           {nameOf(row)}
         </a>
         <span
+          dir="auto"
           title={row.exception ?? [row.input_preview, row.output_preview].filter(Boolean).join(' → ')}
           class={`preview ${row.exception === null || isGone ? '' : 'is-failed'}`}
         >
