@@ -13,6 +13,10 @@ const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 
 export const countText = (count: number): string => whole.format(count)
 
+/** What went in and what came out. */
+export const tokensText = ({ input, output }: { input: number; output: number }): string =>
+  `${countText(input)} → ${countText(output)}`
+
 export function sizeText(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`
   if (bytes < 1_000_000) return `${(bytes / 1_000).toFixed(bytes < 10_000 ? 1 : 0)} kB`

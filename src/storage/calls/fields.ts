@@ -4,6 +4,7 @@ import { maxPayloadBytes, payloadOfCall } from '../feedback/feedback.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { FieldReading, FieldResolver } from '../sql/readings.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import { failedBelow } from './calls.ts'
 import {
   columnOf,
   isLarge,
@@ -80,8 +81,9 @@ function payloadReading(field: string, dialect: Dialect): FieldReading | undefin
  */
 export function statusOfCall(dialect: Dialect): Sql {
   const errors = dialect.json(rawSql('summary'), ['status_counts', 'error']).number
-  return dialect.ordered(sql`(CASE WHEN ended_at IS NULL THEN 'running' WHEN status IS NOT NULL THEN status
-    WHEN exception <> '' THEN 'error' WHEN ${errors} > 0 THEN 'descendant_error' ELSE 'success' END)`)
+  return dialect.ordered(sql`(CASE WHEN ended_at IS NULL THEN 'running' WHEN status <> 'success' THEN status
+    WHEN status IS NULL AND exception <> '' THEN 'error' WHEN status IS NULL AND ${errors} > 0 THEN 'descendant_error'
+    WHEN ${failedBelow} THEN 'descendant_error' ELSE 'success' END)`)
 }
 
 function traceName(dialect: Dialect): Sql {

@@ -1,4 +1,4 @@
-import { matchingCalls } from '../calls/calls.ts'
+import { failedCalls, matchingCalls } from '../calls/calls.ts'
 import { callFields } from '../calls/fields.ts'
 import { type CallsView, callsQueryOf } from '../calls/queries.ts'
 import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
@@ -10,12 +10,13 @@ export type GroupField = (typeof groupFields)[number]
 
 /**
  * The empty text stands for calls without a value. All these columns are in the index; for any other SQLite would open
- * each row.
+ * each row. Roots below which a call has failed are therefore found once, and not by the trace of each call.
  */
-export function groupOf(field: GroupField): Sql {
+export function groupOf(field: GroupField, project: string): Sql {
   switch (field) {
     case 'status':
-      return rawSql("CASE WHEN ended_at IS NULL THEN 'running' ELSE coalesce(status, '') END")
+      return sql`CASE WHEN ended_at IS NULL THEN 'running' WHEN status = 'success' AND calls.id IN (${rootsOfFailed(project)}) THEN 'descendant_error'
+        ELSE coalesce(status, '') END`
     case 'op':
       return rawSql("coalesce(op, '')")
     case 'model':
@@ -23,6 +24,17 @@ export function groupOf(field: GroupField): Sql {
     case 'user':
       return rawSql("coalesce(user_id, '')")
   }
+}
+
+const rootsOfFailed = (project: string) =>
+  sql`SELECT root.id FROM calls AS root WHERE root.project_id = ${project} AND root.parent_id IS NULL
+    AND root.trace_id IN (SELECT failed.trace_id FROM ${failedCalls} AND failed.project_id = ${project})`
+
+/** The group of a call; null if it is none of these. */
+export function groupAmong(by: BucketsView['by'], project: string): Sql {
+  if (by === undefined) return rawSql('CAST(NULL AS TEXT)')
+  const group = groupOf(by.field, project)
+  return sql`CASE WHEN ${group} IN (${listOf(by.values)}) THEN ${group} END`
 }
 
 export interface Group {
@@ -46,7 +58,7 @@ export async function topGroups(
   signal: AbortSignal,
 ): Promise<Groups> {
   const query = callsQueryOf(db, { ...view, sort: [] })
-  const values = sql`SELECT ${groupOf(field)} AS value ${matchingCalls(db, query, now)}`
+  const values = sql`SELECT ${groupOf(field, view.project)} AS value ${matchingCalls(db, query, now)}`
   const rows = await allRows<Group & { total: number }>(
     db,
     sql`SELECT value, count, sum(count) OVER () AS total
@@ -132,9 +144,7 @@ export async function readBuckets(
 ): Promise<BucketPart[]> {
   const { dialect } = db
   const { edges, by, timed } = view
-  const group = by
-    ? sql`CASE WHEN ${groupOf(by.field)} IN (${listOf(by.values)}) THEN ${groupOf(by.field)} END`
-    : rawSql('CAST(NULL AS TEXT)')
+  const group = groupAmong(by, view.project)
   const time = timed ? micros[timed] : micros.latency
   const bin = timed
     ? sql`CASE WHEN ${rawSql(time)} IS NOT NULL THEN ${inHistogram(time)} END`
