@@ -17,6 +17,7 @@ import {
   queriedColumns,
   shownName,
 } from './columns.ts'
+import { costOfCall } from './cost.ts'
 
 const columns = new Map(
   queriedColumns.flatMap((column) => namesOf(column).map((name) => [name, readingOf(column)])),
@@ -35,8 +36,12 @@ const derived = new Map<string, (dialect: Dialect) => FieldReading>([
   ['trace_name', (dialect) => ({ kind: 'text', sql: traceName(dialect) })],
 ])
 
+/** By the prices of the project. */
+const costField = 'cost'
+
 const accepted = [
   ...queriedColumns.map(nameOf),
+  costField,
   ...largeColumns.map((name) => `${name}.…`),
   ...Array.from(derived.keys(), (name) => `summary.weave.${name}`),
   'feedback.[<type>].payload.…',
@@ -51,6 +56,7 @@ export function callFields(dialect: Dialect, requestPath: string): FieldResolver
     checkPath(field, requestPath)
     const column = columns.get(field)
     if (column) return column
+    if (field === costField) return { kind: 'number', sql: costOfCall(dialect) }
     const payload = payloadReading(field, dialect)
     if (payload) return payload
     const [document = '', ...path] = splitPath(field)

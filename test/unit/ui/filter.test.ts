@@ -21,6 +21,8 @@ for (const [text, query] of [
   ['status:error', is('$eq', 'summary.weave.status', 'error')],
   ['latency:>2s', is('$gt', 'summary.weave.latency_ms', 2000)],
   ['latency:<=300ms', is('$lte', 'summary.weave.latency_ms', 300)],
+  ['cost:>0.01', is('$gt', 'cost', 0.01)],
+  ['cost:<$2', is('$lt', 'cost', 2)],
   ['op:foo', has('op_name', 'foo')],
   ['op:="heddle.chat.completions"', is('$eq', 'op_name', 'heddle.chat.completions')],
   ['-op:foo', { $not: [has('op_name', 'foo')] }],
