@@ -36,8 +36,6 @@ export function Feedback({ project, call, onChanged }: Props) {
     if (note.trim() !== '' && (await add({ kind: 'note', note: note.trim() }))) setNote('')
   }
   const bindings: Shortcut[] = [
-    { keys: ['+'], does: 'Thumbs up', run: () => void add({ kind: 'reaction', emoji: '👍' }) },
-    { keys: ['-'], does: 'Thumbs down', run: () => void add({ kind: 'reaction', emoji: '👎' }) },
     { keys: ['Ctrl+Enter'], does: 'Add note', whileTyping: true, run: () => void keepNote() },
   ]
   useShortcuts('Feedback', [], bindings)
@@ -46,12 +44,6 @@ export function Feedback({ project, call, onChanged }: Props) {
   return (
     <div class="feedback">
       <div class="feedback-add" data-file={null}>
-        <button type="button" onClick={() => void add({ kind: 'reaction', emoji: '👍' })}>
-          <Icon name="up" /> Good
-        </button>
-        <button type="button" onClick={() => void add({ kind: 'reaction', emoji: '👎' })}>
-          <Icon name="down" /> Bad
-        </button>
         <form
           onSubmit={(event) => {
             event.preventDefault()

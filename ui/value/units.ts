@@ -29,6 +29,21 @@ export function costText(dollars: number): string {
   return `$${dollars.toFixed(dollars < 0.01 ? 4 : dollars < 1 ? 3 : 2)}`
 }
 
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+const spans = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+] as const
+
+/** In the largest unit of which there is a whole one: 3 days ago. */
+export function agoText(at: Date, now: Date): string {
+  const ms = at.getTime() - now.getTime()
+  const [unit, length] = spans.find(([, length]) => Math.abs(ms) >= length) ?? ['second', 1_000]
+  return relative.format(Math.trunc(ms / length), unit)
+}
+
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
 const minutes = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })

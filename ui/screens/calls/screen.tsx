@@ -109,13 +109,15 @@ export function CallsScreen({ project }: { project: string }) {
     scroller.current?.scrollTo({ top: 0 })
     void list.reload()
   }
+  /** The first preview is an entry of the history, so that going back closes it. */
+  const preview = (id: string | undefined) => setSearch({ peek: id }, { replaces: peek !== undefined })
   const open = (row: LightCall | undefined) => row && navigate(pathOfCall(project, row))
   const reading: Shortcut[] = [
     { keys: ['j', 'ArrowDown'], does: 'Next call', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous call', run: () => move(-1) },
     { keys: ['g g', 'Home'], does: 'First call', run: () => move(-Infinity) },
     { keys: ['G', 'End'], does: 'Last call', run: () => move(Infinity) },
-    { keys: ['p', ' '], does: 'Preview', run: () => setSearch({ peek: current?.id }) },
+    { keys: ['p', ' '], does: 'Preview', run: () => preview(current?.id) },
     { keys: ['Enter', 'o'], does: 'Open call', run: () => open(current) },
     {
       keys: ['Escape'],
@@ -217,7 +219,7 @@ export function CallsScreen({ project }: { project: string }) {
                     isGone={row !== undefined && list.gone.value.has(row.id)}
                     onOpen={() => {
                       setActive(index)
-                      setSearch({ peek: row?.id })
+                      preview(row?.id)
                     }}
                     onLeave={() => keepPlace(index)}
                     onChoose={(isRange) => {
