@@ -12,6 +12,8 @@ import {
   type GroupField,
   groupFields,
   histogramSize,
+  largestGroups,
+  maxGroups,
   readBuckets,
   topGroups,
   topValues,
@@ -22,7 +24,6 @@ import type { Asked } from './calls.ts'
 import { type BucketsBody, type FacetsBody, maxBuckets, sampledCalls } from './contract.ts'
 
 const maxValues = 50
-const maxGroups = 20
 
 const shownValue = (value: string | null) => value || null
 
@@ -81,8 +82,9 @@ export async function readTimeBuckets(
     query: body.query,
   })
   const field = body.by ?? undefined
+  const range = { from: edges[0] as number, step: body.step_seconds * 1_000_000, end: edges.at(-1) as number }
   const top =
-    field && (await topGroups(db, view, field, maxGroups, time, signal)).top.map(({ value }) => value)
+    field && (await largestGroups(db, view, { field, costs: body.costs === true, ...range }, time, signal))
   const rows = await readBuckets(
     db,
     { ...view, edges, by: field && top && { field, values: top }, timed: body.timed ?? undefined },
@@ -95,7 +97,6 @@ export async function readTimeBuckets(
   }
   const byPlace = Map.groupBy(rows, ({ bucket, group }) => keyOf(bucket, group))
   const by = field && top && { field, values: top }
-  const range = { from: edges[0] as number, step: body.step_seconds * 1_000_000, end: edges.at(-1) as number }
   const costs = body.costs
     ? await readBucketCosts(db, { ...view, ...range, by }, keyOf, time, signal)
     : undefined

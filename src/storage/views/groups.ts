@@ -1,4 +1,5 @@
 import { failedCalls, matchingCalls } from '../calls/calls.ts'
+import { costOfCall } from '../calls/cost.ts'
 import { callFields } from '../calls/fields.ts'
 import { type CallsView, callsQueryOf } from '../calls/queries.ts'
 import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
@@ -67,6 +68,48 @@ export async function topGroups(
     signal,
   )
   return { top: rows.map(({ value, count }) => ({ value, count })), total: Number(rows[0]?.total ?? 0) }
+}
+
+/** Groups of a chart: the largest by their calls, and those beside them that are the largest by another measure. */
+const maxByCalls = 20
+const maxByMeasure = 6
+const measures = ['errors', 'asked', 'said', 'cost'] as const
+export const maxGroups = maxByCalls + maxByMeasure * measures.length
+
+/**
+ * The groups of the calls that began between these times in microseconds. Few calls may have most of the errors, tokens
+ * or costs.
+ */
+export async function largestGroups(
+  db: LongReader,
+  view: CallsView,
+  { field, from, end, costs }: { field: GroupField; from: number; end: number; costs: boolean },
+  now: number,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const query = callsQueryOf(db, { ...view, sort: [] })
+  const conditions = [sql`calls.started_at >= ${from} AND calls.started_at < ${end}`, ...query.conditions]
+  const cost = costs
+    ? sql`CASE WHEN input_tokens IS NULL AND output_tokens IS NULL THEN 0 ELSE ${costOfCall(db.dialect)} END`
+    : rawSql('0')
+  const narrow = sql`SELECT ${groupOf(field, view.project)} AS value, CASE WHEN status = 'error' THEN 1 ELSE 0 END AS errors,
+    input_tokens AS asked, output_tokens AS said, ${cost} AS cost ${matchingCalls(db, { ...query, conditions }, now)}`
+  const sums = measures.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ')
+  const places = measures.map(
+    (name) => `row_number() OVER (ORDER BY ${name} DESC, count DESC, value) AS by_${name}`,
+  )
+  const kept = measures.map((name) => `(by_${name} <= ${maxByMeasure} AND ${name} > 0)`)
+  const rows = await allRows<{ value: string }>(
+    db,
+    sql`SELECT value FROM (
+        SELECT value, count, ${rawSql([...measures, ...places].join(', '))},
+          row_number() OVER (ORDER BY count DESC, CASE value WHEN '' THEN 1 ELSE 0 END, value) AS by_count
+        FROM (SELECT value, count(*) AS count, ${rawSql(sums)} FROM (${narrow}) AS narrow GROUP BY value) AS counted
+      ) AS placed
+      WHERE by_count <= ${maxByCalls} OR ${rawSql(kept.join(' OR '))} ORDER BY by_count`,
+    signal,
+  )
+  return rows.map(({ value }) => value)
 }
 
 /** The longest value in bytes that is counted separately. */

@@ -154,7 +154,7 @@ test('any text is read as a filter or refused with a position', () => {
 test('the record knows every field of the search bar', () => {
   for (const { field: name, kind } of described) {
     const value = {
-      ...{ status: 'error', duration: '1s', size: '1kB', number: '500' },
+      ...{ status: 'error', duration: '1s', size: '1kB', number: '500', cost: '0.01' },
       ...{ time: '2026-01-01', age: '1h' },
     }[kind as 'status']
     const query = queryOf(readFilter(`${name}:${kind === 'age' ? '<' : ''}${value ?? 'x'}`))
