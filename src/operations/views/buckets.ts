@@ -23,6 +23,7 @@ import { readBucketCosts } from './bucket-costs.ts'
 import type { Asked } from './calls.ts'
 import { type BucketsBody, type FacetsBody, maxBuckets, sampledCalls } from './contract.ts'
 
+const usualFields = ['op', 'model', 'status', 'user'] as const
 const maxValues = 50
 
 const shownValue = (value: string | null) => value || null
@@ -43,7 +44,7 @@ export async function readFacets(
   const view = await callsViewOf(names, body)
   const time = now()
   const facets = []
-  for (const field of new Set(body.fields ?? groupFields)) {
+  for (const field of new Set(body.fields ?? usualFields)) {
     if (isSaidField(field)) {
       const bounds = { most: maxValues, sample: sampledCalls }
       const { top, without, others, sampled } = await topFeedbackGroups(db, view, field, bounds, time, signal)

@@ -103,7 +103,7 @@ export const CallsAnswer = answer('Calls without their inputs, outputs and attri
   is_deriving: isDeriving,
 })
 
-export const groupField = z.enum(['op', 'model', 'status', 'user'])
+export const groupField = z.enum(['op', 'model', 'status', 'user', 'origin'])
 
 /** Feedback on calls; one call may have several. */
 const saidField = z.enum(['feedback', 'reaction'])

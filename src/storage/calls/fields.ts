@@ -18,6 +18,7 @@ import {
   shownName,
 } from './columns.ts'
 import { costOfCall } from './cost.ts'
+import { originOf } from './origin.ts'
 
 const columns = new Map(
   queriedColumns.flatMap((column) => namesOf(column).map((name) => [name, readingOf(column)])),
@@ -38,10 +39,13 @@ const derived = new Map<string, (dialect: Dialect) => FieldReading>([
 
 /** By the prices of the project. */
 const costField = 'cost'
+/** app, judge or evaluation. */
+const originField = 'origin'
 
 const accepted = [
   ...queriedColumns.map(nameOf),
   costField,
+  originField,
   ...largeColumns.map((name) => `${name}.…`),
   ...Array.from(derived.keys(), (name) => `summary.weave.${name}`),
   'feedback.[<type>].payload.…',
@@ -56,6 +60,8 @@ export function callFields(dialect: Dialect, requestPath: string): FieldResolver
     checkPath(field, requestPath)
     const column = columns.get(field)
     if (column) return column
+    if (field === originField)
+      return { kind: 'text', sql: dialect.ordered(originOf(dialect)), isAlways: true }
     if (field === costField) return { kind: 'number', sql: costOfCall(dialect) }
     const payload = payloadReading(field, dialect)
     if (payload) return payload

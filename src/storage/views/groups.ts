@@ -1,23 +1,27 @@
 import { failedCalls, matchingCalls } from '../calls/calls.ts'
 import { costOfCall } from '../calls/cost.ts'
 import { callFields } from '../calls/fields.ts'
+import { originOf } from '../calls/origin.ts'
 import { type CallsView, callsQueryOf } from '../calls/queries.ts'
+import type { Dialect } from '../sql/dialect.ts'
 import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 
 /** What calls are grouped by. */
-export const groupFields = ['op', 'model', 'status', 'user'] as const
+export const groupFields = ['op', 'model', 'status', 'user', 'origin'] as const
 export type GroupField = (typeof groupFields)[number]
 
 /**
  * The empty text stands for calls without a value. All these columns are in the index; for any other SQLite would open
  * each row. Roots below which a call has failed are therefore found once, and not by the trace of each call.
  */
-export function groupOf(field: GroupField, project: string): Sql {
+export function groupOf(field: GroupField, project: string, dialect: Dialect): Sql {
   switch (field) {
     case 'status':
       return sql`CASE WHEN ended_at IS NULL THEN 'running' WHEN status = 'success' AND calls.id IN (${rootsOfFailed(project)}) THEN 'descendant_error'
         ELSE coalesce(status, '') END`
+    case 'origin':
+      return originOf(dialect)
     case 'op':
       return rawSql("coalesce(op, '')")
     case 'model':
@@ -32,9 +36,9 @@ const rootsOfFailed = (project: string) =>
     AND root.trace_id IN (SELECT failed.trace_id FROM ${failedCalls} AND failed.project_id = ${project})`
 
 /** The group of a call; null if it is none of these. */
-export function groupAmong(by: BucketsView['by'], project: string): Sql {
+export function groupAmong(by: BucketsView['by'], project: string, dialect: Dialect): Sql {
   if (by === undefined) return rawSql('CAST(NULL AS TEXT)')
-  const group = groupOf(by.field, project)
+  const group = groupOf(by.field, project, dialect)
   return sql`CASE WHEN ${group} IN (${listOf(by.values)}) THEN ${group} END`
 }
 
@@ -59,7 +63,7 @@ export async function topGroups(
   signal: AbortSignal,
 ): Promise<Groups> {
   const query = callsQueryOf(db, { ...view, sort: [] })
-  const values = sql`SELECT ${groupOf(field, view.project)} AS value ${matchingCalls(db, query, now)}`
+  const values = sql`SELECT ${groupOf(field, view.project, db.dialect)} AS value ${matchingCalls(db, query, now)}`
   const rows = await allRows<Group & { total: number }>(
     db,
     sql`SELECT value, count, sum(count) OVER () AS total
@@ -92,7 +96,7 @@ export async function largestGroups(
   const cost = costs
     ? sql`CASE WHEN input_tokens IS NULL AND output_tokens IS NULL THEN 0 ELSE ${costOfCall(db.dialect)} END`
     : rawSql('0')
-  const narrow = sql`SELECT ${groupOf(field, view.project)} AS value, CASE WHEN status = 'error' THEN 1 ELSE 0 END AS errors,
+  const narrow = sql`SELECT ${groupOf(field, view.project, db.dialect)} AS value, CASE WHEN status = 'error' THEN 1 ELSE 0 END AS errors,
     input_tokens AS asked, output_tokens AS said, ${cost} AS cost ${matchingCalls(db, { ...query, conditions }, now)}`
   const sums = measures.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ')
   const places = measures.map(
@@ -187,7 +191,7 @@ export async function readBuckets(
 ): Promise<BucketPart[]> {
   const { dialect } = db
   const { edges, by, timed } = view
-  const group = groupAmong(by, view.project)
+  const group = groupAmong(by, view.project, dialect)
   const time = timed ? micros[timed] : micros.latency
   const bin = timed
     ? sql`CASE WHEN ${rawSql(time)} IS NOT NULL THEN ${inHistogram(time)} END`

@@ -39,7 +39,7 @@ export async function readTokenSums(
   now: number,
   signal: AbortSignal,
 ): Promise<TokenSum[]> {
-  const group = groupAmong(by, view.project)
+  const group = groupAmong(by, view.project, db.dialect)
   const query = callsQueryOf(db, { ...view, sort: [] })
   const conditions = [
     sql`calls.started_at >= ${from} AND calls.started_at < ${end}`,
