@@ -170,7 +170,10 @@ test('a list of calls is exported as one file, with its columns and each call in
   skip,
 }, async (t) => {
   const filter = encodeURIComponent('-op:Evaluation.predict_and_score')
-  const { page, problems } = await open(t, `/ui/${project}/calls?all=1&q=${filter}&cols=model,inputs.ticket`)
+  const { page, problems } = await open(
+    t,
+    `/ui/${project}/calls?all=1&judged=1&q=${filter}&cols=model,inputs.ticket`,
+  )
   await page.waitForSelector('.grid-row .call-name')
   const rows = await page.locator('.grid-row').allTextContents()
   const file = await reopened(t, page, 'list')

@@ -1,5 +1,7 @@
+import { batchesOf } from '../../domain/batches.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
+import type { Reader } from '../transaction.ts'
 
 interface Used {
   model: Sql
@@ -51,3 +53,21 @@ function priceOf({ model, input, output, cacheRead, cacheCreation }: Used): Sql 
     ORDER BY CASE WHEN prices.effective_date <= calls.started_at THEN 0 ELSE 1 END,
       abs(prices.effective_date - calls.started_at), prices.created_at DESC LIMIT 1)`
 }
+
+/** What some calls cost, by their ids; those without a price are left out. */
+export async function readCosts(
+  db: Reader,
+  project: string,
+  ids: readonly string[],
+): Promise<Map<string, number>> {
+  const costs = new Map<string, number>()
+  for (const some of batchesOf(ids, idsAtOnce)) {
+    const rows = await db.all<{ id: string; cost: number | null }>(
+      sql`SELECT id, ${costOfCall(db.dialect)} AS cost FROM calls WHERE project_id = ${project} AND id IN (${listOf(some)})`,
+    )
+    for (const { id, cost } of rows) if (cost !== null) costs.set(id, cost)
+  }
+  return costs
+}
+
+const idsAtOnce = 500
