@@ -8,11 +8,12 @@ import { acceptJson } from './http/bodies.ts'
 import { limitPlainBodies } from './http/body-limits.ts'
 import { createBodyReader } from './http/body-reader.ts'
 import { authenticateCallers } from './http/callers.ts'
+import { nameDeployments, pathOf } from './http/clients/targets.ts'
 import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
 import { allowOrigins } from './http/cross-origin/origins.ts'
 import { followDisconnects } from './http/disconnect.ts'
-import { apiOf, asRefusal, handleErrors, logError, sendRefusal } from './http/errors.ts'
-import { answerFaults, pathOfTarget, refuseOddRequests } from './http/faults.ts'
+import { asRefusal, handleErrors, logError, sendRefusal, wireOf } from './http/errors.ts'
+import { answerFaults, refuseOddRequests } from './http/faults.ts'
 import { answerHealth } from './http/health.ts'
 import { type Limits, limitUsers } from './http/limits.ts'
 import { ignoreLaterRequests } from './http/lingering.ts'
@@ -36,8 +37,10 @@ import type { BackgroundWork } from './operations/background.ts'
 import { startBackfill } from './operations/calls/backfill.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
+import { chatAsking } from './operations/chat/asking.ts'
 import { chatRoutes } from './operations/chat/routes.ts'
 import { completionRoutes } from './operations/completions/routes.ts'
+import { decisionRoutes } from './operations/decisions/routes.ts'
 import { definitionRoutes } from './operations/definitions/routes.ts'
 import { embeddingRoutes } from './operations/embeddings/routes.ts'
 import { engineRoutes } from './operations/engine/routes.ts'
@@ -58,6 +61,7 @@ import { startJudging } from './operations/monitors/judging.ts'
 import { startRuns } from './operations/monitors/old-calls.ts'
 import { monitorRoutes } from './operations/monitors/routes.ts'
 import { objectRoutes } from './operations/objects/routes.ts'
+import { ollamaRoutes } from './operations/ollama/routes.ts'
 import { otelRoutes } from './operations/otel/routes.ts'
 import type { OperationParts } from './operations/parts.ts'
 import { peopleRoutes } from './operations/people/routes.ts'
@@ -71,7 +75,10 @@ import { createRecorder, type OpenedRecorder } from './operations/recording/reco
 import { rerankRoutes } from './operations/rerank/routes.ts'
 import { responseRoutes } from './operations/responses/routes.ts'
 import { savedViewRoutes } from './operations/saved-views/routes.ts'
+import { scorerRoutes } from './operations/scorers/try.ts'
 import { createSealing } from './operations/sealing.ts'
+import { startServedRuns } from './operations/served-runs/carrying.ts'
+import { servedRunRoutes } from './operations/served-runs/routes.ts'
 import { tableRoutes } from './operations/tables/routes.ts'
 import { tokenRoutes } from './operations/tokens/routes.ts'
 import { countRequests, createUsageMeter, startFlushing, type UsageMeter } from './operations/usage/meter.ts'
@@ -103,9 +110,10 @@ type SchemaCompilers = NonNullable<NonNullable<FastifyServerOptions['schemaContr
 const ofCalls = [callRoutes, exportRoutes, otelRoutes, priceRoutes, feedbackRoutes, eventRoutes]
 const ofQueues = [queueRoutes, queueRuleRoutes]
 const ofObjects = [objectRoutes, tableRoutes, fileRoutes, definitionRoutes]
-const ofEvaluations = [evaluationRoutes, evaluationRunRoutes, monitorRoutes]
+const ofEvaluations = [evaluationRoutes, evaluationRunRoutes, servedRunRoutes, scorerRoutes, monitorRoutes]
 const ofText = [chatRoutes, completionRoutes, responseRoutes, messageRoutes]
-const ofModels = [modelRoutes, ...ofText, embeddingRoutes, rerankRoutes, tokenRoutes, engineRoutes]
+const ofScores = [embeddingRoutes, rerankRoutes, decisionRoutes]
+const ofModels = [modelRoutes, ...ofText, ...ofScores, tokenRoutes, engineRoutes, ollamaRoutes]
 const ofPeople = [usageRoutes, meRoutes, projectRoutes, peopleRoutes]
 const ofPage = [viewRoutes, savedViewRoutes]
 
@@ -136,7 +144,7 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
       connectionsCheckingInterval: 1_000,
     },
     schemaController: { compilersFactory },
-    rewriteUrl: ({ url = '/' }) => pathOfTarget(url),
+    rewriteUrl: pathOf,
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 512 },
     // A request that arrives on a keep-alive connection while the server stops gets its answer, with Connection: close.
     return503OnClosing: false,
@@ -164,7 +172,7 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     // The header name that Anthropic's SDKs know.
-    if (apiOf(request.url) === 'anthropic') reply.header('request-id', request.id)
+    if (wireOf(request) === 'anthropic') reply.header('request-id', request.id)
     done()
   })
   refuseOddRequests(app)
@@ -180,6 +188,7 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
   const bodies = createBodyReader(bodyThread, bodyContracts)
   app.addHook('onClose', () => bodies.close())
   acceptJson(app, config.body_budget, bodies)
+  nameDeployments(app)
   nameUnknownFields(app, config.unknown_fields === 'refuse')
   const described = config.docs ? describeRoutes(app, version) : undefined
 
@@ -231,6 +240,7 @@ function openOperations(
   const operations: OperationParts = {
     db: database,
     events: hub,
+    chats: chatAsking,
     schemas,
     constraints,
     projects,
@@ -289,6 +299,7 @@ function startBackground(
     ),
     startSharingLimits(db, limits, logging(app, 'limits could not be counted together with other servers')),
     startRuns(db, logging(app, 'old calls for monitors could not be found; the next attempt continues')),
+    startServedRuns(operations, logging(app, 'an evaluation run could not continue; the next attempt does')),
     ...startJudging(
       operations,
       logging(app, 'judgements could not be made; they stay pending and are tried again'),

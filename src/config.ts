@@ -215,6 +215,17 @@ export const settings = {
     'Users that exist from the start, comma-separated: `name:key` is an admin with access to every entity, `name:key:entity+entity` has access to those entities only. A key has at least 20 characters.',
     'none',
   ),
+  ollama_user: setting(
+    z.string().regex(/^[\w.@-]{0,64}$/, 'expected the name of a user'),
+    '',
+    'The user of requests without a key to /api/… and /v1/chat/completions, as Ollama’s clients send them (docs/ollama.md).',
+    'none',
+  ),
+  ollama_from: setting(
+    z.enum(['loopback', 'anywhere'], 'expected loopback or anywhere'),
+    'loopback',
+    'Where these may come from: `loopback` (this machine) or `anywhere`.',
+  ),
   cors_origins: setting(
     corsOrigins,
     '',

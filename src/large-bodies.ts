@@ -5,6 +5,7 @@ import * as calls from './operations/calls/contract.ts'
 import * as chat from './operations/chat/contract.ts'
 import * as storedCompletions from './operations/chat/stored-contract.ts'
 import * as completions from './operations/completions/contract.ts'
+import * as decisions from './operations/decisions/contract.ts'
 import * as definitions from './operations/definitions/contract.ts'
 import * as embeddings from './operations/embeddings/contract.ts'
 import * as evaluationRuns from './operations/evaluation-runs/contract.ts'
@@ -16,6 +17,7 @@ import * as files from './operations/files/contract.ts'
 import * as messages from './operations/messages/contract.ts'
 import * as monitors from './operations/monitors/contract.ts'
 import * as objects from './operations/objects/contract.ts'
+import * as ollama from './operations/ollama/later.ts'
 import * as otel from './operations/otel/traces-given.ts'
 import * as people from './operations/people/contract.ts'
 import * as prices from './operations/prices/contract.ts'
@@ -24,6 +26,8 @@ import * as queueRules from './operations/queues/rule-contract.ts'
 import * as rerank from './operations/rerank/contract.ts'
 import * as responses from './operations/responses/contract.ts'
 import * as savedViews from './operations/saved-views/contract.ts'
+import * as scorers from './operations/scorers/try-contract.ts'
+import * as servedRuns from './operations/served-runs/contract.ts'
 import * as tables from './operations/tables/contract.ts'
 import * as tokens from './operations/tokens/contract.ts'
 import * as viewColumns from './operations/views/columns-contract.ts'
@@ -33,8 +37,10 @@ import * as viewSearch from './operations/views/search-contract.ts'
 import * as viewTrace from './operations/views/trace-contract.ts'
 
 const ofCalls = { calls, exporting, feedback, files, objects, otel, prices, tables, definitions }
-const ofEvaluations = { evaluationRuns, evaluations, evaluationViews, monitors, queueRules, queues }
-const ofModels = { chat, completions, embeddings, messages, rerank, responses, storedCompletions, tokens }
+const ofRuns = { evaluationRuns, evaluations, evaluationViews, scorers, servedRuns }
+const ofEvaluations = { ...ofRuns, monitors, queueRules, queues }
+const ofText = { chat, completions, decisions, messages, ollama, responses, storedCompletions, tokens }
+const ofModels = { ...ofText, embeddings, rerank }
 const ofViews = { savedViews, viewColumns, viewFeedback, views, viewSearch, viewTrace }
 const families = { ...ofCalls, ...ofEvaluations, ...ofModels, ...ofViews, page, people }
 
@@ -57,6 +63,7 @@ export function serve(): void {
       name === otel.protobufContract
         ? (await import('./operations/otel/protobuf-given.ts')).ProtobufGiven
         : bodyContracts.get(name)
+    if (contract instanceof z.ZodLazy) return contract.unwrap() as z.ZodType
     if (contract === undefined) throw new Error(`no contract ${name}`)
     return contract
   })

@@ -10,6 +10,12 @@ export type Route =
   | { screen: 'me' }
   | { screen: 'evals'; project: string }
   | { screen: 'compare'; project: string }
+  | { screen: 'newRun'; project: string }
+  | { screen: 'judges'; project: string }
+  | { screen: 'judge'; project: string }
+  | { screen: 'monitors'; project: string }
+  | { screen: 'monitor'; project: string; monitor: string }
+  | { screen: 'datasets'; project: string }
   | { screen: 'charts'; project: string }
   | { screen: 'search'; project: string }
   | { screen: 'queues'; project: string }
@@ -38,6 +44,15 @@ const table: [pattern: string, place: (names: Names) => Route][] = [
   ['/ui/:entity/:name/call/:call', (names) => callIn(names)],
   ['/ui/:entity/:name/evals', (names) => ({ screen: 'evals', project: projectIn(names) })],
   ['/ui/:entity/:name/evals/compare', (names) => ({ screen: 'compare', project: projectIn(names) })],
+  ['/ui/:entity/:name/evals/new', (names) => ({ screen: 'newRun', project: projectIn(names) })],
+  ['/ui/:entity/:name/judges', (names) => ({ screen: 'judges', project: projectIn(names) })],
+  ['/ui/:entity/:name/judges/new', (names) => ({ screen: 'judge', project: projectIn(names) })],
+  ['/ui/:entity/:name/monitors', (names) => ({ screen: 'monitors', project: projectIn(names) })],
+  [
+    '/ui/:entity/:name/monitors/:monitor',
+    (names) => ({ screen: 'monitor', project: projectIn(names), monitor: names.monitor ?? '' }),
+  ],
+  ['/ui/:entity/:name/datasets', (names) => ({ screen: 'datasets', project: projectIn(names) })],
   ['/ui/:entity/:name/search', (names) => ({ screen: 'search', project: projectIn(names) })],
   ['/ui/:entity/:name/charts', (names) => ({ screen: 'charts', project: projectIn(names) })],
   ['/ui/:entity/:name/queues', (names) => ({ screen: 'queues', project: projectIn(names) })],
@@ -117,6 +132,15 @@ export const paths = {
   evals: (project: string) => `${projectPath(project)}/evals`,
   compare: (project: string, search: Record<string, string> = {}) =>
     `${projectPath(project)}/evals/compare${searchText(search)}`,
+  newRun: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/evals/new${searchText(search)}`,
+  judges: (project: string) => `${projectPath(project)}/judges`,
+  newJudge: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/judges/new${searchText(search)}`,
+  monitors: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/monitors${searchText(search)}`,
+  monitor: (project: string, monitor: string) => `${projectPath(project)}/monitors/${segment(monitor)}`,
+  datasets: (project: string) => `${projectPath(project)}/datasets`,
   charts: (project: string, search: Record<string, string> = {}) =>
     `${projectPath(project)}/charts${searchText(search)}`,
   search: (project: string, search: Record<string, string> = {}) =>

@@ -26,6 +26,12 @@ const ChartsScreen = lazy(async () => (await import('./screens/charts/screen.tsx
 const SearchScreen = lazy(async () => (await import('./screens/search/screen.tsx')).SearchScreen)
 const EvalsScreen = lazy(async () => (await import('./screens/evals/screen.tsx')).EvalsScreen)
 const CompareScreen = lazy(async () => (await import('./screens/compare/screen.tsx')).CompareScreen)
+const NewRunScreen = lazy(async () => (await import('./screens/quality/new-run.tsx')).NewRunScreen)
+const JudgesScreen = lazy(async () => (await import('./screens/quality/judges.tsx')).JudgesScreen)
+const JudgeScreen = lazy(async () => (await import('./screens/quality/judge.tsx')).JudgeScreen)
+const MonitorsScreen = lazy(async () => (await import('./screens/quality/monitors.tsx')).MonitorsScreen)
+const MonitorScreen = lazy(async () => (await import('./screens/quality/monitor.tsx')).MonitorScreen)
+const DatasetsScreen = lazy(async () => (await import('./screens/quality/datasets.tsx')).DatasetsScreen)
 const QueuesScreen = lazy(async () => (await import('./screens/queues/screen.tsx')).QueuesScreen)
 const QueueScreen = lazy(async () => (await import('./screens/queue/screen.tsx')).QueueScreen)
 const ReviewScreen = lazy(async () => (await import('./screens/review/screen.tsx')).ReviewScreen)
@@ -36,6 +42,8 @@ const ObjectScreen = lazy(async () => (await import('./screens/object/screen.tsx
 const lazyScreens: Partial<Record<Route['screen'], { preload(): void }>> = {
   ...{ trace: TraceScreen, play: PlayScreen, engine: EngineScreen, people: PeopleScreen, me: MeScreen },
   ...{ charts: ChartsScreen, search: SearchScreen, evals: EvalsScreen, compare: CompareScreen },
+  ...{ newRun: NewRunScreen, judges: JudgesScreen, judge: JudgeScreen },
+  ...{ monitors: MonitorsScreen, monitor: MonitorScreen, datasets: DatasetsScreen },
   ...{ queues: QueuesScreen, queue: QueueScreen, review: ReviewScreen },
   ...{ objects: ObjectsScreen, object: ObjectScreen },
 }
@@ -195,6 +203,18 @@ function Screen({ here }: { here: Route }) {
       return <EvalsScreen key={here.project} project={here.project} />
     case 'compare':
       return <CompareScreen key={here.project} project={here.project} />
+    case 'newRun':
+      return <NewRunScreen key={here.project} project={here.project} />
+    case 'judges':
+      return <JudgesScreen key={here.project} project={here.project} />
+    case 'judge':
+      return <JudgeScreen key={here.project} project={here.project} />
+    case 'monitors':
+      return <MonitorsScreen key={here.project} project={here.project} />
+    case 'monitor':
+      return <MonitorScreen key={here.monitor} project={here.project} monitor={here.monitor} />
+    case 'datasets':
+      return <DatasetsScreen key={here.project} project={here.project} />
     case 'queues':
       return <QueuesScreen key={here.project} project={here.project} />
     case 'queue':

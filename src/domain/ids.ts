@@ -26,10 +26,10 @@ export function traceOf(callId: string): string {
 export const traceIdPattern = new RegExp(`^(?:${uuid}|[0-9a-f]{32})$`)
 
 /**
- * The prefixes of the ids of chat and text completions, responses, messages, embeddings and rankings. The caller may
+ * The prefixes of the ids of chat and text completions, responses, messages, embeddings, rankings and decisions. The caller may
  * have chosen what follows.
  */
-const completionPrefix = /^(?:chatcmpl-|cmpl-|resp_|msg_|embd-|rerank-)./s
+const completionPrefix = /^(?:chatcmpl-|cmpl-|resp_|msg_|embd-|rerank-|decision-)./s
 
 export const isCompletionId = (id: string): boolean => completionPrefix.test(id)
 

@@ -208,6 +208,11 @@ export const refusals = {
     message: '{field}: the scorer {given} cannot be run by this server: {why}.',
     help: 'A monitor runs scorers with a judge or a check (docs/judges.md).',
   },
+  too_many_served_runs: {
+    status: 409,
+    message: 'Project {project} already has {limit} evaluation runs that the server carries out.',
+    help: 'Wait until some are done, or stop some.',
+  },
   queue_item_not_found: {
     status: 404,
     message: '{field}: there is no item {item} in annotation queue {queue}.',
@@ -482,6 +487,11 @@ export const refusals = {
     message:
       '{field}: the encrypted content could not be verified; accepted: what this server gave the same user.',
     help: 'It was changed, or is of another server or user. Leave the reasoning item out.',
+  },
+  models_chosen: {
+    status: 403,
+    message: '{what}: the operator of this server chooses its models (HEDDLE_MODEL).',
+    help: '`GET /api/tags` lists them.',
   },
   not_available: {
     status: 400,

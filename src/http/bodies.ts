@@ -67,22 +67,30 @@ export function acceptJson(app: FastifyInstance, budget: number, reader: BodyRea
 }
 
 /**
- * On routes of the record a body without a content type is JSON: W&B's Python client sends its bodies so. Another type
- * stays a refusal.
+ * On routes of the record, and of Ollama, a body without a content type is JSON: W&B's Python client sends its bodies
+ * so. Another type stays a refusal.
  */
 function takeMissingTypesForJson(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const { headers } = request.raw
-    if (headers['content-type'] === undefined && takesOnlyJson(request) && !isFromPage(request))
+    if (isMissingType(request) && takesOnlyJson(request) && !isFromPage(request))
       headers['content-type'] = 'application/json'
     done()
   })
 }
 
-/** Whether the request has a body for a route of the record that accepts nothing but JSON. */
+/** The examples of Ollama are of curl, which names the type of forms unless told otherwise. */
+function isMissingType({ url, raw: { headers } }: FastifyRequest): boolean {
+  const type = headers['content-type']
+  return type === undefined || (type === 'application/x-www-form-urlencoded' && apiOf(url) === 'ollama')
+}
+
+/** Whether the request has a body for a route of the record, or of Ollama, that accepts nothing but JSON. */
 function takesOnlyJson({ url, raw: { headers }, routeOptions: { schema, config } }: FastifyRequest): boolean {
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-  return hasBody && apiOf(url) === 'record' && schema?.consumes === undefined && !config.form
+  return (
+    hasBody && ['record', 'ollama'].includes(apiOf(url)) && schema?.consumes === undefined && !config.form
+  )
 }
 
 /**

@@ -37,6 +37,7 @@ function foundShape(schema: z.core.$ZodType): Shape {
   if (schema instanceof z.ZodRecord) return { others: anyShape, most: maxOthers }
   if (schema instanceof z.ZodUnion) return schema.options.map(shapeOf).reduce(either, scalar)
   if (schema instanceof z.ZodPipe) return pipedShape(schema)
+  if (schema instanceof z.ZodLazy) return shapeOf(schema.unwrap())
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
     return shapeOf(schema.unwrap())
   }

@@ -9,6 +9,7 @@ import type { Reader } from '../storage/transaction.ts'
 import { readUserSettings } from '../storage/users/settings.ts'
 import { userOfKey } from '../storage/users/users.ts'
 import { originOf, type TrustCheck } from './addresses.ts'
+import { createKeyless } from './clients/keyless.ts'
 import { asRefusal } from './errors.ts'
 import { pageSessionHeader } from './page/session-header.ts'
 import { hasSession, type PageSessions } from './page/sessions.ts'
@@ -91,10 +92,11 @@ type SignIn = (key: string, request: FastifyRequest, reply: FastifyReply) => Pro
 export async function authenticateCallers(
   app: FastifyInstance,
   db: Reader,
-  { users, wrong_keys }: Pick<Config, 'users' | 'wrong_keys'>,
+  settings: Pick<Config, 'users' | 'wrong_keys' | 'ollama_user' | 'ollama_from'>,
   trusts: TrustCheck,
   sessions: PageSessions,
 ): Promise<SignIn> {
+  const { users, wrong_keys } = settings
   const slowDown = wrong_keys > 0 ? limitWrongKeys(wrong_keys) : undefined
   const configured = findConfigured(db, users)
 
@@ -108,6 +110,7 @@ export async function authenticateCallers(
     const { name, role, entities, settings, key: keySettings } = user
     return { name, role, entities: new Set(entities), key: keySettings, ...(settings && { settings }) }
   }
+  const keylessCaller = createKeyless(db, settings, callerOfHash)
   function callerOf(key: string, request: FastifyRequest): Promise<Caller | undefined> {
     const hash = hashKey(key)
     request.callerNow = () => callerOfHash(hash)
@@ -174,11 +177,11 @@ export async function authenticateCallers(
     else if (scheme === 'bearer') app.verifyBearerAuth?.(request, reply, settled)
     else if (typeof key === 'string') known(callerOf(key, request), 'wrong_credentials')
     else if (hasSession(request)) known(callerOfSession(request), 'session_ended')
-    else settled(refuse('not_authenticated'))
+    else known(keylessCaller(request), 'not_authenticated')
 
     function known(
       found: Promise<Caller | undefined>,
-      otherwise: 'wrong_credentials' | 'session_ended',
+      otherwise: 'wrong_credentials' | 'session_ended' | 'not_authenticated',
     ): void {
       found.then((caller) => {
         if (caller) request.caller = caller

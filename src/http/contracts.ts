@@ -84,6 +84,9 @@ const AnthropicRefusal = z.object({
   request_id: z.string(),
 })
 
+/** In the form that Ollama's clients expect. */
+const OllamaRefusal = z.object({ error: z.string(), code: OpenAiRefusal.shape.error.shape.code })
+
 /**
  * The refusals, by status, that a route of models may send besides its own answers; a body that does not fit is a 400
  * there.
@@ -96,6 +99,8 @@ function refusingAs(body: z.ZodType, codes: RefusalCode[]): Record<number, z.Zod
 export const openAiRefusalContracts = (...codes: RefusalCode[]) => refusingAs(OpenAiRefusal, codes)
 
 export const anthropicRefusalContracts = (...codes: RefusalCode[]) => refusingAs(AnthropicRefusal, codes)
+
+export const ollamaRefusalContracts = (...codes: RefusalCode[]) => refusingAs(OllamaRefusal, codes)
 
 /** What every route with a project and a body may refuse. */
 const recordRefusals = refusalContracts(

@@ -27,15 +27,16 @@ const anthropicTypes: Record<number, string> = {
   504: 'timeout_error',
 }
 
-/** Whose clients read the answers of a route: those of OpenAI, of Anthropic, or of the record. */
-type Api = 'openai' | 'anthropic' | 'record'
+/** Whose clients read the answers of a route: those of OpenAI, of Anthropic, of Ollama, or of the record. */
+type Api = 'openai' | 'anthropic' | 'ollama' | 'record'
 
 /** Where clients of models ask whose base URL lacks `/v1`; they read only errors of their own form. */
 const withoutVersion =
-  /^\/(?:(?:chat\/)?completions|embeddings|messages(?:\/count_tokens)?|(?:models|responses)(?:\/[^/?]+)?)\/?(?:[?]|$)/
+  /^\/(?:(?:chat\/)?completions|embeddings|decisions|systemone|messages(?:\/count_tokens)?|(?:models|responses)(?:\/[^/?]+)?)\/?(?:[?]|$)/
 
 export function apiOf(url: string): Api {
-  if (/^\/(?:v2\/)?rerank(?:[?]|$)/.test(url)) return 'openai'
+  if (/^\/(?:(?:v2\/)?rerank|score|classify)(?:[?]|$)/.test(url)) return 'openai'
+  if (url.startsWith('/api/')) return 'ollama'
   if (withoutVersion.test(url)) return apiOf(`/v1${url}`)
   if (url.startsWith('/v1/v1/')) return apiOf(url.slice('/v1'.length))
   const [, below] = /^\/v1(?:\/([^/?]*)|[?]|$)/.exec(url) ?? ['', null]
@@ -43,6 +44,12 @@ export function apiOf(url: string): Api {
   // Where OpenTelemetry exporters send their spans.
   if (below === 'traces') return 'record'
   return below === 'messages' ? 'anthropic' : 'openai'
+}
+
+/** The clients of Anthropic ask for models, files and the like where those of OpenAI do, and name a version. */
+export function wireOf({ url, headers }: FastifyRequest): Api {
+  const api = apiOf(url)
+  return api === 'openai' && headers['anthropic-version'] !== undefined ? 'anthropic' : api
 }
 
 /** In the form that OpenAI's SDKs expect. */
@@ -59,6 +66,9 @@ export function anthropicError({ code, message, status: httpStatus }: Refusal, r
   return { type: 'error' as const, error, request_id: request.id }
 }
 
+/** In the form that Ollama's clients expect: they show the text of `error`. */
+export const ollamaError = ({ code, message }: Refusal) => ({ error: message, code })
+
 function typeOf(status: number, types: Record<number, string>): string {
   return types[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
 }
@@ -71,7 +81,7 @@ function modelStatus(code: RefusalCode, status: number): number {
 /** The one place that decides the form of a refusal: the one that the clients of its route expect. */
 export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
   readRestOf(request, reply)
-  const wire = apiOf(request.url)
+  const wire = wireOf(request)
   const status = wire === 'record' ? refusal.status : modelStatus(refusal.code, refusal.status)
   reply.code(status).type('application/json; charset=utf-8')
   if (status === 401) {
@@ -84,6 +94,7 @@ export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusa
   if (refusal.code === 'method_not_allowed') reply.header('allow', String(refusal.values.allowed))
   if (wire === 'openai') return reply.send(JSON.stringify(openAiError(refusal)))
   if (wire === 'anthropic') return reply.send(JSON.stringify(anthropicError(refusal, request)))
+  if (wire === 'ollama') return reply.send(JSON.stringify(ollamaError(refusal)))
   const { message, code, detail } = refusal
   const { deleted_at } = refusal.values
   return reply.send(JSON.stringify({ reason: message, code, detail, deleted_at }))

@@ -63,18 +63,6 @@ function hasSecondHost(namesAndValues: readonly string[]): boolean {
   return found > 1
 }
 
-/**
- * The path of a request target. A client of a proxy sends a whole URL where others send a path, and a server must
- * accept both (RFC 9112, section 3.2.2).
- */
-export function pathOfTarget(target: string): string {
-  if (target.startsWith('/') || !/^https?:\/\//i.test(target)) return target
-  const rest = target.slice(target.indexOf('//') + 2)
-  const at = rest.search(/[/?#]/)
-  if (at === -1) return '/'
-  return rest[at] === '/' ? rest.slice(at) : `/${rest.slice(at)}`
-}
-
 function refusalOf(error: ConnectionError): Refusal {
   const code: string = error.code
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return refuse('request_too_slow')

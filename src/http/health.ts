@@ -144,6 +144,18 @@ export function answerHealth(app: App, { database, models, metrics, version }: H
   )
 
   app.get(
+    '/version',
+    {
+      schema: {
+        summary: 'The version of this server',
+        tags: ['service'],
+        response: { 200: answer('The version.', { version: z.string() }), ...refusalContracts() },
+      },
+    },
+    async () => ({ version }),
+  )
+
+  app.get(
     '/server_info',
     {
       schema: {

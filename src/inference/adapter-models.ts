@@ -35,6 +35,7 @@ function adapterModel(base: Model, name: string): Model {
     format: () => base.format(),
     answer: (request, signal) => base.answer({ ...request, adapter: name }, signal),
     pool: (...args) => base.pool(...args),
+    decide: (asked, ...rest) => base.decide({ ...asked, adapter: name }, ...rest),
     tokenize: (...args) => base.tokenize(...args),
     detokenize: (...args) => base.detokenize(...args),
     ...(load && {

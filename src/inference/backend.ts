@@ -1,4 +1,5 @@
 import type { GivenConstraint } from './constraints/constraint.ts'
+import type { InfillTokens } from './infill.ts'
 import type { Pooled, PoolingRequest, Truncation } from './pooling.ts'
 
 /**
@@ -114,6 +115,11 @@ export interface ServedModel {
   /** The names of its control tokens, which no text can contain; only the first if there are very many. */
   controlTokens: readonly string[]
   parameters: number
+  /** As its file says, such as `qwen3` and `Q4_K_M`; absent for a model elsewhere. */
+  architecture?: string
+  quantization?: string
+  /** The tokens around the text before and after a gap, and before what fills it; absent if it has none. */
+  infill?: InfillTokens
   bytes: number
   /** The length of its vectors; absent if it makes none, or if only its server knows. */
   dimensions?: number

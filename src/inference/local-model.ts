@@ -3,6 +3,8 @@ import { withAdapters } from './adapter-models.ts'
 import type { Backend, Generation, GenerationEvent, Run, ServedModel } from './backend.ts'
 import { type Compiling, type CompilingOptions, createCompiling } from './constraints/compiling.ts'
 import type { Compiled } from './constraints/constraint.ts'
+import { createDeciding } from './decisions/deciding.ts'
+import { endingOfGap, infillTokensOf, promptOfGap } from './infill.ts'
 import { mergeIterables } from './merge-iterables.ts'
 import type { AnswerEvent, Answering, AnswerRequest, Input, Model } from './model.ts'
 import { formatOf, renderConversation } from './prompt/chat-prompt.ts'
@@ -70,9 +72,24 @@ export function localModels(
 export function createLocalModel(engine: Backend, { prompts, compiling, log }: LocalModelParts): Model {
   const own = createTemplateFormat(engine, prompts, log)
 
-  async function promptOf(input: Input, tenant: string, signal: AbortSignal): Promise<Generation['prompt']> {
+  function loaded(): ServedModel {
+    const served = engine.model()
+    if (served === undefined) throw notReady(engine.status())
+    return served
+  }
+
+  async function promptOf(
+    input: Input,
+    tenant: string,
+    signal: AbortSignal,
+    maxTokens = 0,
+  ): Promise<Generation['prompt']> {
     if ('tokens' in input) return input
-    if ('text' in input) return { text: input.text, special: true, add: input.addSpecial }
+    if ('text' in input) {
+      const { text, suffix, addSpecial } = input
+      if (suffix) return promptOfGap(engine, loaded(), { ...input, suffix }, maxTokens, signal)
+      return { text, special: true, add: addSpecial }
+    }
     return (await renderedOf(input, tenant, signal)).prompt
   }
 
@@ -81,8 +98,7 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
     tenant: string,
     signal: AbortSignal,
   ) {
-    const served = engine.model()
-    if (served === undefined) throw notReady(engine.status())
+    const served = loaded()
     const format = await formatOf(prompts, served, tenant, conversation, signal)
     const rendered = await renderConversation(prompts, served, tenant, conversation, format, signal)
     return { served, format, prompt: { ...rendered, special: true, add } }
@@ -96,9 +112,11 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
   ) {
     const { tenant } = request
     if (asked === undefined || !('conversation' in input)) {
+      const isGap = 'text' in input && input.suffix !== undefined
+      const ending = isGap ? endingOfGap(request.ending, infillTokensOf(loaded())) : request.ending
       return {
-        request,
-        prompt: await promptOf(input, tenant, signal),
+        request: { ...request, ending },
+        prompt: await promptOf(input, tenant, signal, ending.maxTokens),
         constraint: content,
         continued: undefined,
       }
@@ -173,12 +191,11 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
       }
     },
     async pool({ dimensions, user: _, ...request }, each, signal) {
-      const served = engine.model()
-      if (served === undefined) throw notReady(engine.status())
-      const shorten = shortening(served, dimensions)
+      const shorten = shortening(loaded(), dimensions)
       await engine.pool(request, (pooled) => each({ ...pooled, values: shorten(pooled.values) }), signal)
       return {}
     },
+    decide: createDeciding(engine, prompts),
     async tokenize(input, tenant, signal) {
       const prompt = await promptOf(input, tenant, signal)
       if ('tokens' in prompt) return prompt.tokens

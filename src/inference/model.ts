@@ -8,6 +8,7 @@ import type {
   TokenLogprob,
 } from './backend.ts'
 import type { CompileQuestion } from './constraints/constraint.ts'
+import type { Decide } from './decisions/decision.ts'
 import type { Pooled, PoolingAsked } from './pooling.ts'
 
 /**
@@ -32,6 +33,8 @@ export interface Model {
    * input cannot be read, rejects before the first.
    */
   pool(asked: PoolingAsked, each: (pooled: Pooled) => void, signal: AbortSignal): Promise<{ tokens?: number }>
+  /** Answers questions about one input with probabilities, without writing anything. */
+  decide: Decide
   /** The tokens that an answer to this input would have as its prompt. */
   tokenize(input: Input, tenant: string, signal: AbortSignal): Promise<number[]>
   detokenize(tokens: number[], options: { special: boolean }, signal: AbortSignal): Promise<string>
@@ -58,10 +61,14 @@ export interface UpstreamLoad {
 }
 
 /** What an answer continues. `addSpecial` adds the tokens that the model wants around a text. */
-export type Input =
-  | { conversation: Conversation; addSpecial: boolean }
-  | { text: string; addSpecial: boolean }
-  | { tokens: number[] }
+export type Input = { conversation: Conversation; addSpecial: boolean } | TextInput | { tokens: number[] }
+
+export interface TextInput {
+  text: string
+  addSpecial: boolean
+  /** The text after a gap that the answer fills. Both are cut to what fits if `isCut`. */
+  suffix?: { text: string; isCut: boolean }
+}
 
 export interface AnswerRequest extends Omit<Generation, 'prompt' | 'constraint' | 'tenant'> {
   /** Each is answered with `choices` choices. They are queued in their order. */

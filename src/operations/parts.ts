@@ -8,7 +8,7 @@ import type { Compiling } from '../inference/constraints/compiling.ts'
 import type { SchemaChecks } from '../schemas/checks.ts'
 import { type Database, databaseOf } from '../storage/database.ts'
 import type { EventHub } from './events/hub.ts'
-import type { GenerationParts } from './generation/parts.ts'
+import type { ChatAsking, GenerationParts } from './generation/parts.ts'
 import type { Projects } from './projects/settings.ts'
 import { type CallNames, createCallNames, matchesHeader } from './recording/named-calls.ts'
 import type { Sealing } from './sealing.ts'
@@ -33,6 +33,7 @@ export interface OperationParts extends GenerationParts {
   usage: UsageMeter
   people: ConfiguredPeople
   events: EventHub
+  chats: ChatAsking
 }
 
 /** The users of HEDDLE_USERS, whose keys are configured there. */

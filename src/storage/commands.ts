@@ -16,6 +16,13 @@ import {
   finishEvaluationRun,
   finishPrediction,
 } from './evaluations/runs.ts'
+import {
+  addServedRuns,
+  dropServedRun,
+  holdServedRun,
+  stopServedRun,
+  takeServedRun,
+} from './evaluations/served-runs.ts'
 import { refreshStale } from './evaluations/trials.ts'
 import { importVersion } from './exporting/import-writes.ts'
 import { addFeedback, replaceFeedback } from './feedback/writes.ts'
@@ -95,6 +102,11 @@ export const commands = {
   finishPrediction,
   addScore,
   finishEvaluationRun,
+  addServedRuns,
+  takeServedRun,
+  holdServedRun,
+  stopServedRun,
+  dropServedRun,
   addMonitor,
   changeMonitor,
   stopMonitorsOf,

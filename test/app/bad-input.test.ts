@@ -76,13 +76,13 @@ function without(url: string, body: Record<string, unknown>, path: Path, value: 
 
 /** Under /v1 a body that does not fit is a 400, except on the route for traces. */
 const isOfModels = (url: string) =>
-  (url.startsWith('/v1/') && url !== '/v1/traces') || url.endsWith('/rerank')
+  (url.startsWith('/v1/') && url !== '/v1/traces') || url.startsWith('/api/') || /\/(rerank|score)$/.test(url)
 
 const unfit = (url: string) => (isOfModels(url) ? 400 : 422)
 
 /** Fields that may accept `{"x": 1.5e3}`. */
 const takesAnyObject = new Set([
-  'text',
+  ...['text', 'state'],
   'reasoning',
   'context_management',
   ...[
@@ -102,7 +102,7 @@ const takesAnyObject = new Set([
   ...['chat_template_kwargs', 'mm_processor_kwargs', 'engine_xargs', 'vllm_xargs', 'stream_options'],
   ...['prompt_cache_options', 'ec_transfer_params', 'media_io_kwargs', 'image', 'access_programs'],
   ...['diagnostics', 'billing_policy', 'fallbacks', 'fallback_credit_token'],
-  ...['repetition_detection', 'cache_control', 'context_management', 'output_config'],
+  ...['format', 'options', 'repetition_detection', 'cache_control', 'context_management', 'output_config'],
 ])
 
 function shortly(value: unknown): string {
@@ -119,14 +119,15 @@ function assertNamed(answer: Answer, path: Path, given: string): void {
   } = answer.json as Partial<{
     reason: string
     detail: { loc: Path; msg: string }[]
-    error: { message: string; param?: string | null }
+    error: { message: string; param?: string | null } | string
   }>
   assert.equal(typeof codeOf(answer), 'string')
+  const { message, param } = typeof error === 'string' ? { message: error } : (error ?? {})
   const named =
     reason.includes(place) ||
-    error?.param?.startsWith(place) ||
-    // In the Messages API only the message can name a path.
-    (error?.param === undefined && error?.message.includes(place)) ||
+    param?.startsWith(place) ||
+    // To clients of Anthropic and Ollama only the message can name a path.
+    (param === undefined && message?.includes(place)) ||
     detail.some(({ loc }) => loc.slice(1, path.length + 1).join('.') === place)
   assert.ok(named, `${place} ${given} is not named: ${answer.text.slice(0, 300)}`)
 }

@@ -60,9 +60,11 @@ for (const [url, sampleOf] of Object.entries(sampleBodies)) {
           error: { type: 'request_too_large', message: reason, details: { error_code: code } },
           request_id: json.request_id,
         }
-      : url.startsWith('/v1/') || url.endsWith('/rerank')
+      : url.startsWith('/v1/') || /\/(rerank|score)$/.test(url)
         ? { error: { message: reason, type: 'invalid_request_error', param: null, code } }
-        : { reason, code }
+        : url.startsWith('/api/')
+          ? { error: reason, code }
+          : { reason, code }
     assert.deepEqual([status, json], [413, refusal])
   })
 }

@@ -24,8 +24,8 @@ function* unboundedIn(schema: z.ZodType, path = 'body'): Generator<string> {
   } else if (schema instanceof z.ZodPipe) {
     yield* unboundedIn(schema.in as z.ZodType, path)
     yield* unboundedIn(schema.out as z.ZodType, path)
-  } else if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) {
-    yield* unboundedIn(schema.unwrap() as z.ZodType, path)
+  } else if ([z.ZodNullable, z.ZodOptional, z.ZodLazy].some((kind) => schema instanceof kind)) {
+    yield* unboundedIn((schema as z.ZodOptional<z.ZodType>).unwrap(), path)
   } else if (!isScalar(schema)) yield `${path} (${schema.def.type})`
 }
 

@@ -194,6 +194,8 @@ async function assertRefused(
       const error = { type, message, details: { error_code: code } }
       const request_id = answer.headers['x-request-id']
       assert.deepEqual(answer.json(), { type: 'error', error, request_id }, place)
+    } else if (apiOf(route.url) === 'ollama') {
+      assert.deepEqual(answer.json(), { error: message, code }, place)
     } else assert.deepEqual(answer.json(), { reason: message, code }, place)
   }
 }

@@ -70,7 +70,7 @@ function assertBlamed(answer: Answer, path: Path, value: unknown, description: R
   const { reason, detail = [], error } = answer.json
   if (error?.param !== undefined) assert.equal(error.param, place, context)
   for (const { loc } of detail) assert.deepEqual(loc, ['body', ...path], context)
-  const message: string = reason ?? error.message
+  const message: string = reason ?? error.message ?? error
   const [, field, received] =
     /^(?:The body does not fit the schema: )?(\S+?): .*?(?:, received (.*))?\.$/.exec(message) ?? []
   assert.equal(field, place, context)

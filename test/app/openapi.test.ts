@@ -109,6 +109,9 @@ for (const [path, statuses] of Object.entries({
   '/v2/{entity}/{project}/eval_results/query': [...withBody, 504],
   '/v2/{entity}/{project}/evaluation_runs': [...withBody, 409],
   '/v2/{entity}/{project}/evaluation_runs/{evaluation_run_id}': [200, ...always, 403, 404, 422],
+  '/v2/{entity}/{project}/scorers/try': [...withBody, 404, 502, 504],
+  '/v2/{entity}/{project}/evaluation_runs/serve': [...withBody, 404, 409, 504],
+  '/v2/{entity}/{project}/evaluation_runs/{evaluation_run_id}/stop': [...withBody, 404],
   '/v2/{entity}/{project}/evaluation_runs/{evaluation_run_id}/finish': [...withBody, 404, 409, 504],
   '/v2/{entity}/{project}/predictions': [...withBody, 404, 409],
   '/v2/{entity}/{project}/predictions/{prediction_id}': [200, ...always, 403, 404, 422],
@@ -144,6 +147,8 @@ for (const [path, statuses] of Object.entries({
   '/v1/completions': [...ofModels, 403],
   '/v1/embeddings': [...ofModels, 403],
   '/v1/rerank': [...ofModels, 403],
+  '/v1/decisions': [...ofModels, 403],
+  '/v1/systemone': [...ofModels, 403],
   '/v1/responses': [...ofModels, 403, 409],
   '/v1/responses/{response_id}': [200, ...always, 400, 404, 504],
   '/v1/responses/{response_id}/cancel': [200, ...always, 400, 404],
@@ -153,6 +158,14 @@ for (const [path, statuses] of Object.entries({
   '/v1/messages/count_tokens': ofModels,
   '/v1/models': [200, ...always],
   '/v1/models/{model}': [200, ...always, 400, 404],
+  '/api/chat': [...ofModels, 403],
+  '/api/generate': [...ofModels, 403],
+  '/api/embed': [...ofModels, 403],
+  '/api/embeddings': [...ofModels, 403],
+  '/api/show': [200, ...always, 400, 404, 413, 415],
+  '/api/pull': [200, ...always, 400, 403, 404, 413, 415],
+  '/api/tags': [200, ...always],
+  '/api/create': [...always, 403],
   '/tokenize': [...ofModels, 422],
   '/detokenize': [...ofModels, 422],
   '/tokenizer_info': [200, ...always, 400, 404, 422],
@@ -171,6 +184,7 @@ for (const [path, statuses] of Object.entries({
       const members = {
         openai: ['error'],
         anthropic: ['type', 'error', 'request_id'],
+        ollama: ['error', 'code'],
         record: ['reason', 'code', 'detail', 'deleted_at'],
       }[apiOf(path)]
       const parts = path === '/ready' && status === '503' ? ['record', 'model', 'models'] : []
@@ -210,15 +224,30 @@ test('every answer and every refusal has a description', () => {
 test('answers that can be streamed are also described as events', () => {
   const streamed = operations.filter(({ operation }) => {
     const schema = operation.requestBody?.content['application/json']?.schema
-    return schema?.properties?.stream !== undefined
+    const stream = schema?.properties?.stream
+    return stream !== undefined && withoutNull(stream).schema.enum?.join() !== 'false'
   })
   assert.deepEqual(
     streamed.map(({ path }) => path),
-    ['/v1/chat/completions', '/v1/chat/completions/', '/v1/completions', '/v1/responses', '/v1/messages'],
+    [
+      '/v1/chat/completions',
+      '/v1/chat/completions/',
+      '/v1/completions',
+      '/v1/responses',
+      '/v1/messages',
+      '/api/chat',
+      '/api/generate',
+      '/api/pull',
+    ],
   )
   for (const { path, operation } of streamed) {
     const { content = {} } = operation.responses['200'] ?? {}
-    assert.deepEqual(Object.keys(content), ['application/json', 'text/event-stream'])
+    const streamType = path.startsWith('/api/') ? 'application/x-ndjson' : 'text/event-stream'
+    assert.deepEqual(Object.keys(content), ['application/json', streamType])
+    if (streamType !== 'text/event-stream') {
+      assert.ok(content[streamType]?.schema.properties, path)
+      continue
+    }
     if (path === '/v1/responses') {
       assert.ok(content['application/json']?.schema.properties?.output)
       assert.ok(content['text/event-stream']?.schema.properties?.sequence_number)

@@ -57,6 +57,9 @@ export function partsModel(...parts: Part[]): PartsModel {
     async pool() {
       throw new Error('this model writes')
     },
+    async decide() {
+      throw new Error('this model writes')
+    },
     async tokenize(input) {
       return tokensOf(JSON.stringify(input))
     },

@@ -18,6 +18,8 @@ export interface RandomModelShape {
   addBos: boolean
   /** The llama.cpp id of the way in which the model pools a text into one vector; 0 for a model that generates. */
   pooling: number
+  /** Whether its file names tokens for gaps: those of the beginning, of a turn, and of padding. */
+  infills: boolean
   seed: number
 }
 
@@ -40,6 +42,7 @@ export const smallShape: RandomModelShape = {
   words: 'smollm',
   addBos: false,
   pooling: 0,
+  infills: false,
   seed: 1,
 }
 
@@ -91,6 +94,11 @@ function metadata(shape: RandomModelShape): Record<string, GgufValue> {
     'tokenizer.ggml.padding_token_id': { u32: special + specials.indexOf('<|pad|>') },
     'tokenizer.ggml.add_bos_token': { bool: shape.addBos },
     'tokenizer.chat_template': { text: shape.chatTemplate },
+    ...(shape.infills && {
+      'tokenizer.ggml.fim_pre_token_id': { u32: special },
+      'tokenizer.ggml.fim_suf_token_id': { u32: special + 1 },
+      'tokenizer.ggml.fim_mid_token_id': { u32: special + 3 },
+    }),
     ...(shape.pooling > 0 && {
       'llama.pooling_type': { u32: shape.pooling },
       'tokenizer.ggml.add_eos_token': { bool: true },

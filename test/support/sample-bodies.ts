@@ -1,11 +1,13 @@
 import { CompletionBody } from '../../src/operations/completions/contract.ts'
+import { refusedDecisionFields } from '../../src/operations/decisions/contract.ts'
 import { refusedChatFields } from '../../src/operations/generation/refused-fields.ts'
 import {
   unusedAnthropicFields,
   unusedOpenAiFields,
   unusedVllmFields,
 } from '../../src/operations/generation/unused-fields.ts'
-import { refusedRerankFields } from '../../src/operations/rerank/contract.ts'
+import * as ollama from '../../src/operations/ollama/contract.ts'
+import { refusedRerankFields, ScoreBody } from '../../src/operations/rerank/contract.ts'
 import { ResponsesBody } from '../../src/operations/responses/contract.ts'
 import { keys, type Method } from './app.ts'
 import { completeOf, endOf, startOf } from './calls.ts'
@@ -88,13 +90,8 @@ const feedback = (project_id: string) => ({
   feedback_type: 'thumbs',
   payload: { up: true },
   creator: 'Alice',
-  id: null,
-  annotation_ref: null,
-  runnable_ref: null,
-  call_ref: null,
-  trigger_ref: null,
-  queue_id: null,
-  svc_user_id: null,
+  ...{ id: null, annotation_ref: null, runnable_ref: null, call_ref: null },
+  ...{ trigger_ref: null, queue_id: null, svc_user_id: null },
 })
 
 /** The values are chosen such that each field may be missing, except for those in `needed`. */
@@ -118,65 +115,36 @@ const chat = () => ({
       function_call: { name: 'look_up', arguments: '{"a":1}' },
     },
   ],
-  model: 'scripted',
-  add_generation_prompt: true,
-  continue_final_message: false,
-  echo: true,
-  add_special_tokens: true,
   chat_template: '{{ messages[0].content }}',
-  chat_template_kwargs: { enable_thinking: false },
-  documents: [{ title: 'a', text: 'b' }],
-  reasoning_effort: 'low',
-  include_reasoning: true,
-  thinking_token_budget: null,
-  frequency_penalty: 0.5,
-  presence_penalty: 0.5,
-  repetition_penalty: 1.5,
-  temperature: 0.5,
-  top_p: 0.5,
-  top_k: 5,
-  min_p: 0.5,
-  seed: 5,
-  n: 2,
-  logit_bias: { '5': 1 },
-  allowed_token_ids: [5, 6],
-  bad_words: ['bad'],
-  use_beam_search: false,
-  length_penalty: 1.5,
-  max_tokens: 5,
-  max_completion_tokens: 6,
-  min_tokens: 1,
-  stop: ['end'],
-  stop_token_ids: [7],
-  ignore_eos: true,
-  include_stop_str_in_output: true,
+  ...{ frequency_penalty: 0.5, presence_penalty: 0.5, repetition_penalty: 1.5, temperature: 0.5 },
+  ...{ top_p: 0.5, top_k: 5, min_p: 0.5, seed: 5, n: 2, use_beam_search: false, length_penalty: 1.5 },
+  ...{ max_tokens: 5, max_completion_tokens: 6, min_tokens: 1, stop: ['end'], stop_token_ids: [7] },
+  ...{ ignore_eos: true, include_stop_str_in_output: true, skip_special_tokens: false },
+  ...{ spaces_between_special_tokens: false, truncate_prompt_tokens: 100, truncation_side: 'left' },
+  ...{ logprobs: true, top_logprobs: 1, logprob_token_ids: [7], prompt_logprobs: 0 },
+  ...{ return_token_ids: true, return_tokens_as_token_ids: true, parallel_tool_calls: true },
+  ...{
+    model: 'scripted',
+    add_generation_prompt: true,
+    continue_final_message: false,
+    echo: true,
+    add_special_tokens: true,
+  },
+  ...{ reasoning_effort: 'low', include_reasoning: true, thinking_token_budget: null },
+  ...{ cache_salt: 'salt', priority: 0, stream: true, request_id: 'mine' },
+  ...{ logit_bias: { '5': 1 }, allowed_token_ids: [5, 6], bad_words: ['bad'] },
+  ...{ tool_choice: 'none', functions: null, function_call: null },
+  ...{ chat_template_kwargs: { enable_thinking: false }, documents: [{ title: 'a', text: 'b' }] },
+  ...{ user: 'me', store: true, metadata: { a: 'b' } },
   repetition_detection: { max_pattern_size: 4, min_pattern_size: 0, min_count: 2 },
-  skip_special_tokens: false,
-  spaces_between_special_tokens: false,
-  truncate_prompt_tokens: 100,
-  truncation_side: 'left',
-  cache_salt: 'salt',
   prediction: { type: 'content', content: 'Hello' },
-  priority: 0,
-  logprobs: true,
-  top_logprobs: 1,
-  logprob_token_ids: [7],
-  prompt_logprobs: 0,
-  return_token_ids: true,
-  return_tokens_as_token_ids: true,
-  stream: true,
   stream_options: { include_usage: true, continuous_usage_stats: true },
-  request_id: 'mine',
   tools: [
     {
       type: 'function',
       function: { name: 'look_up', description: 'Finds', parameters: { type: 'object' }, strict: true },
     },
   ],
-  tool_choice: 'none',
-  parallel_tool_calls: true,
-  functions: null,
-  function_call: null,
   response_format: {
     type: 'text',
     json_schema: { name: 'x', description: 'y', schema: { type: 'object' }, strict: true },
@@ -186,9 +154,6 @@ const chat = () => ({
     format: { type: 'any_text' },
   },
   structured_outputs: null,
-  user: 'me',
-  store: true,
-  metadata: { a: 'b' },
   service_tier: 'auto',
   kv_transfer_params: { a: 1 },
   mm_processor_kwargs: { a: 1 },
@@ -265,6 +230,15 @@ const ofMessages = {
   tools: { tool_choice: null },
 }
 
+const ofOllama = ({ shape }: { shape: object }) => ({
+  ...nothing(shape),
+  options: nothing(ollama.Options.shape),
+  ...('stream' in shape && { stream: false }),
+})
+const ollamaCall = { id: 'a', type: 'function', function: { index: 0, name: 'look_up', arguments: {} } }
+
+const scored = () => ({ ...nothing(ScoreBody.shape), request_id: 'a', queries: 'a', documents: ['a'] })
+
 const message = () => ({
   ...counted(),
   store: true,
@@ -313,26 +287,15 @@ const completion = () => {
 }
 
 const pooling = () => ({
-  model: 'scripted',
-  truncate_prompt_tokens: 100,
-  priority: 0,
-  user: 'me',
-  request_id: 'mine',
-  store: true,
-  metadata: { run: '7' },
+  ...{ model: 'scripted', truncate_prompt_tokens: 100, priority: 0, user: 'me' },
+  ...{ request_id: 'mine', store: true, metadata: { run: '7' } },
 })
 
 const embeddings = () => ({
   ...pooling(),
-  input: ['a cab', 'bad'],
-  encoding_format: 'float',
-  dimensions: 2,
-  add_special_tokens: true,
-  truncation_side: 'left',
-  messages: null,
-  normalize: true,
-  embed_dtype: 'float32',
-  endianness: 'little',
+  ...{ input: ['a cab', 'bad'], encoding_format: 'float', dimensions: 2, add_special_tokens: true },
+  ...{ truncation_side: 'left', messages: null, normalize: true },
+  ...{ embed_dtype: 'float32', endianness: 'little' },
 })
 
 const ranking = () => ({
@@ -342,6 +305,32 @@ const ranking = () => ({
   top_n: 2,
   return_documents: true,
   ...nothing(refusedRerankFields),
+})
+
+const decided = () => {
+  const { truncate_prompt_tokens: _, user, ...shared } = pooling()
+  return { ...shared, orders: 2, cache_salt: user, stream: false, ...nothing(refusedDecisionFields) }
+}
+
+const decisions = () => ({
+  ...decided(),
+  input: 'Hi',
+  questions: [
+    { type: 'predicate', name: 'kind', instructions: 'Is it kind?', choices: null, levels: null },
+    {
+      type: 'choice',
+      instructions: 'What?',
+      choices: [{ value: true, description: 'so' }, { value: 'true' }],
+    },
+    { type: 'score', instructions: 'How good?', levels: [{ label: 'bad' }, { label: 'good' }] },
+  ],
+  ...{ min_label_mass: 0.1, safety_identifier: 'me', prompt_cache_key: 'key', prompt_cache_options: null },
+})
+
+const systemOne = () => ({
+  ...decided(),
+  ...{ state: { text: 'Hi' }, instructions: 'Be strict.', files: null, images: null },
+  questions: { kind: { type: 'noul' }, topic: { type: 'choice', criteria: { '10': null, '2': 'two' } } },
 })
 
 const inputTokens = () => ({
@@ -388,6 +377,7 @@ export const instead: Record<string, Record<string, object>> = {
   '/v1/responses/input_tokens': {},
   '/annotation_queues/:queue_id/rules': { 'pick.below': { pick: { kind: 'scores', above: 0.5 } } },
   '/v2/:entity/:project/scorers': { op_source_code: { check: { kind: 'latency', max_ms: 5 } } },
+  '/v2/:entity/:project/scorers/try': { check: { judge: { prompt: '{output}', schema: {} } } },
   '/v1/messages': ofMessages,
   '/v1/messages/count_tokens': ofMessages,
 }
@@ -764,6 +754,20 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     id: null,
   }),
   '/v2/:entity/:project/evaluation_runs/:evaluation_run_id/finish': () => ({ summary: { note: 'x' } }),
+  '/v2/:entity/:project/scorers/try': () => ({
+    judge: null,
+    check: { kind: 'length', min: 1, max: 3, field: 'output' },
+    fields: { text: 'output' },
+    call_ids: [ids.id],
+  }),
+  '/v2/:entity/:project/evaluation_runs/serve': (project_id) => ({
+    name: 'cities',
+    dataset: `weave:///${project_id}/object/nowhere:v0`,
+    prompt: 'Name it: {question}',
+    settings: [{ name: 'cold', system: 'Be brief.', request: { temperature: 0 } }],
+    scorers: [{ scorer: `weave:///${project_id}/object/exact:v0`, fields: { answer: 'output' } }],
+    repeats: 2,
+  }),
   '/v2/:entity/:project/predictions': () => ({
     model: 'weave:///acme/qa/object/small:v0',
     inputs: { question: 'capital of Chad' },
@@ -807,8 +811,24 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v1/completions': completion,
   '/v1/embeddings': embeddings,
   '/v1/rerank': ranking,
+  '/v1/decisions': decisions,
+  '/v1/systemone': systemOne,
   '/v2/rerank': ranking,
   '/rerank': ranking,
+  '/api/chat': () => ({
+    ...ofOllama(ollama.OllamaChatBody),
+    messages: [
+      { ...nothing(ollama.Message.shape), role: 'assistant', content: 'Hello', tool_calls: [ollamaCall] },
+    ],
+    tools: chat().tools,
+  }),
+  '/api/generate': () => ({ ...ofOllama(ollama.GenerateBody), prompt: 'Hello' }),
+  '/api/embed': () => ({ ...ofOllama(ollama.EmbedBody), input: 'Hello' }),
+  '/api/embeddings': () => ({ ...ofOllama(ollama.PromptEmbedBody), prompt: 'Hello' }),
+  '/api/show': () => nothing(ollama.ShowBody.shape),
+  '/api/pull': () => ({ ...nothing(ollama.PullBody.shape), name: 'scripted' }),
+  '/v1/score': scored,
+  '/score': scored,
   '/v1/responses': response,
   '/v1/responses/input_tokens': () => ({ ...inputTokens(), personality: 'friendly' }),
   '/v1/messages': message,

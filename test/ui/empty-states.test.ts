@@ -66,7 +66,18 @@ test('a project without access shows only that, and a link to the projects of th
   skip,
 }, async (t) => {
   const { page } = await open(t, '/ui/me')
-  for (const section of ['calls', 'search?q=a', 'charts', 'evals', 'queues', 'objects']) {
+  for (const section of [
+    'calls',
+    'search?q=a',
+    'charts',
+    'evals',
+    'evals/new',
+    'judges',
+    'monitors',
+    'datasets',
+    'queues',
+    'objects',
+  ]) {
     await page.goto(new URL(`/ui/globex/demo/${section}`, page.url()).href)
     await page.getByRole('heading', { name: 'You have no access to this' }).waitFor()
     const main = page.getByRole('main')

@@ -5,6 +5,7 @@ import { noBrowser, type Page } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
 import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
 import { createQueue } from '../support/queues.ts'
+import { until } from '../support/wait.ts'
 
 const skip = noBrowser
 
@@ -64,7 +65,7 @@ for (const [name, at, opener, key] of dialogs) {
       await button.focus()
       await page.keyboard.press('Enter')
       await dialog.waitFor()
-      assert.equal(await focusIn(page), 'the dialog')
+      await until('the focus is in the dialog', async () => (await focusIn(page)) === 'the dialog')
       // The dialog keeps the focus in the same way when it is opened again.
       for (let pressed = 0; way === 'Escape' && pressed < 25; pressed++) {
         await page.keyboard.press('Tab')
@@ -77,9 +78,10 @@ for (const [name, at, opener, key] of dialogs) {
         await page.keyboard.press('Escape')
       }
       await dialog.waitFor({ state: 'detached' })
-      assert.equal(await button.evaluate((element) => element === document.activeElement), true, way)
+      const isFocused = () => button.evaluate((element) => element === document.activeElement)
+      await until(`the focus is on the button after ${way}`, isFocused)
     }
-    assert.deepEqual(problems, [])
+    assert.deepEqual(problems, [], 'problems of the page')
   })
 }
 

@@ -87,7 +87,7 @@ test('the screens of the project are opened by name', { skip }, async (t) => {
   const { page, problems } = await open(t, `/ui/${project}/objects`)
   await page.keyboard.press('Control+k')
   await page.keyboard.type('eval')
-  await page.locator('[role=option][aria-selected=true]').filter({ hasText: 'Evaluations' }).waitFor()
+  await page.locator('[role=option][aria-selected=true]').filter({ hasText: 'Evaluation runs' }).waitFor()
   await page.keyboard.press('Enter')
   await page.getByText('No evaluations yet').waitFor()
   assert.deepEqual(problems, [])

@@ -6,6 +6,13 @@ import { ChatBody } from '../../src/operations/chat/contract.ts'
 import { CompletionBody } from '../../src/operations/completions/contract.ts'
 import { EmbeddingBody } from '../../src/operations/embeddings/contract.ts'
 import { CountTokensBody, MessagesBody } from '../../src/operations/messages/contract.ts'
+import {
+  EmbedBody,
+  GenerateBody,
+  Message,
+  OllamaChatBody,
+  Options,
+} from '../../src/operations/ollama/contract.ts'
 import { InputTokensBody, ResponsesBody } from '../../src/operations/responses/contract.ts'
 
 /**
@@ -24,6 +31,11 @@ const contracts: Record<string, z.ZodObject> = {
   'POST /v1/messages/count_tokens': CountTokensBody,
   'POST /v1/responses': ResponsesBody,
   'POST /v1/responses/input_tokens': InputTokensBody,
+  'POST /api/chat': OllamaChatBody,
+  'POST /api/chat messages': Message,
+  'POST /api/chat options': Options,
+  'POST /api/generate': GenerateBody,
+  'POST /api/embed': EmbedBody,
 }
 
 for (const [client, operations] of Object.entries(published)) {

@@ -164,7 +164,10 @@ const screensOf = (project: string) => [
   { text: 'Calls', path: paths.calls(project) },
   { text: 'Search', path: paths.search(project) },
   { text: 'Charts', path: paths.charts(project) },
-  { text: 'Evaluations', path: paths.evals(project) },
+  { text: 'Evaluation runs', path: paths.evals(project) },
+  { text: 'Judges', path: paths.judges(project) },
+  { text: 'Monitors', path: paths.monitors(project) },
+  { text: 'Datasets', path: paths.datasets(project) },
   { text: 'Queues', path: paths.queues(project) },
   { text: 'Objects', path: paths.objects(project) },
 ]

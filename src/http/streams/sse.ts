@@ -27,7 +27,6 @@ export function setStreamTimes(app: FastifyInstance, custom: Partial<StreamTimes
 }
 
 const headers = {
-  'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache',
   // Tells proxies not to buffer the answer.
   'x-accel-buffering': 'no',
@@ -35,6 +34,8 @@ const headers = {
 
 /** How the values of a stream are written, and what is sent besides them. */
 export interface EventForm {
+  /** The media type; by default that of events. */
+  type?: string
   write(value: object): string
   /** Sent during silence. */
   keepAlive: string
@@ -65,9 +66,10 @@ export async function sendEvents(
   form: EventForm = openAiEvents,
 ): Promise<void> {
   const { raw } = reply
+  const { type = 'text/event-stream; charset=utf-8' } = form
   const { keepAliveMs, stallTimeoutMs } = reply.server.streamTimes
   reply.hijack()
-  raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...headers })
+  raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), 'content-type': type, ...headers })
   // Events that are ready are sent together with the head: each write to a socket costs more than all the work done
   // here.
   const head = setImmediate(() => raw.flushHeaders())

@@ -108,11 +108,11 @@ export function createAfterBatch(options: AfterBatchOptions) {
 
   return {
     guesses,
-    /** To be called when the batch has begun; resolves after the batch. */
-    async finish(item: BatchItem, decoding: Promise<void>): Promise<void> {
+    /** To be called when the batch has begun; resolves after the batch. `decoding` is false when it was stopped. */
+    async finish(item: BatchItem, decoding: Promise<boolean>): Promise<void> {
       const { answering, sequence, tokens, guessed, rows } = item
       const [known] = await Promise.allSettled([lookAhead(item)])
-      await decoding
+      if (!(await decoding)) return
       const from = sequence.tokens.length
       for (const token of tokens.subarray(0, tokens.length - guessed)) sequence.tokens.push(token)
       sequence.guessed = guessed

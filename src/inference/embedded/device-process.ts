@@ -5,8 +5,14 @@ import type { GpuBuild } from './protocol.ts'
 /** Loads the GPU build named by its argument, reports the device that it finds, and exits. */
 
 const build = process.argv[2] as GpuBuild
-const llama = await openBuild(build)
-const names = await llama.getGpuDeviceNames()
-const { free, total, unifiedSize } = await llama.getVramState()
-const device: Device = { build, names, freeMemory: free, totalMemory: total, unified: unifiedSize > 0 }
+const { devices } = await openBuild(build)
+const sum = (of: (device: (typeof devices)[number]) => number) =>
+  devices.reduce((total, device) => total + of(device), 0)
+const device: Device = {
+  build,
+  names: devices.map(({ name }) => name),
+  freeMemory: sum(({ freeMemory }) => freeMemory),
+  totalMemory: sum(({ totalMemory }) => totalMemory),
+  unified: devices.some(({ isUnified }) => isUnified),
+}
 process.send?.(device, () => process.exit())

@@ -1,8 +1,7 @@
 import { fork } from 'node:child_process'
-import { findPackageJSON } from 'node:module'
-import { arch, platform } from 'node:os'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { folderOf } from './folders.ts'
 import { engineEnvironment } from './owner/engine-process.ts'
 import { type GpuBuild, gpuBuilds } from './protocol.ts'
 
@@ -19,17 +18,9 @@ export interface Device {
 
 const maxProbeMs = 60_000
 
-const systems: Partial<Record<NodeJS.Platform, string>> = { linux: 'linux', win32: 'win', darwin: 'mac' }
-
 /** The GPU builds whose packages are installed. */
 export function installedBuilds(): GpuBuild[] {
-  return gpuBuilds.filter((build) => {
-    try {
-      return findPackageJSON(`@node-llama-cpp/${systems[platform()]}-${arch()}-${build}`, import.meta.url)
-    } catch {
-      return false
-    }
-  })
+  return gpuBuilds.filter((build) => folderOf(build) !== undefined)
 }
 
 /**

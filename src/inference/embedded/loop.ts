@@ -64,6 +64,7 @@ export function createLoop(
   let wake = () => {}
   let isStopped = false
   let batchSince: number | undefined
+  let inBatch: readonly BatchItem[] = []
 
   /** Accepts a generation, or throws a refusal. Returns the prompt as the model sees it. */
   function add(id: number, generation: Generation): readonly number[] {
@@ -101,11 +102,12 @@ export function createLoop(
     return tokens
   }
 
-  /** The client has disconnected: its request ends before the next batch. */
+  /** The client has disconnected: its request ends before the next batch, and with it a batch for no other. */
   function leave(id: number): void {
     const request = open.get(id)
     if (request === undefined) return
     open.drop(request)
+    if (inBatch.length > 0 && inBatch.every(({ answering }) => open.isGone(answering))) context.stop()
     wake()
   }
 
@@ -151,7 +153,8 @@ export function createLoop(
       // While the native library works on this batch, the results of the last one are sent.
       const onlyWrite = items.every(({ isPrompt }) => !isPrompt)
       if (!onlyWrite || outbox.isDue(since)) outbox.flush()
-      await Promise.all([decoding, ...finishing])
+      const [isComputed] = await Promise.all([decoding, ...finishing])
+      if (!isComputed) continue
       const ms = performance.now() - since
       batches.took(items, ms, isBehind)
       if (isBehind) background.backgroundTook(ms)
@@ -190,16 +193,22 @@ export function createLoop(
 
   function stop(): void {
     isStopped = true
+    context.stop()
     wake()
   }
 
-  async function decode(items: BatchItem[]): Promise<void> {
+  /** False when the batch was stopped. */
+  async function decode(items: BatchItem[]): Promise<boolean> {
     const since = performance.now()
     batchSince = since
-    await context.decode()
+    inBatch = items
+    const isComputed = await context.decode()
     memory.copiesAreMade()
     batchSince = undefined
-    batches.decoded(items, performance.now() - since)
+    inBatch = []
+    if (isComputed) batches.decoded(items, performance.now() - since)
+    else for (const { sequence } of items) memory.discardUnread(sequence)
+    return isComputed
   }
 
   return { add, leave, load, run, stop }

@@ -1,17 +1,19 @@
-import { type GgufMetadata, readGgufFileInfo } from 'node-llama-cpp'
 import { namesPattern } from '../../../packages/chat-format/index.ts'
 import { controlTokensOf, type Vocabulary } from '../../../packages/constraints/index.ts'
 import { createYieldToLoop } from '../../domain/yielding.ts'
 import { typeNumbers, usualKvTypes } from '../models/kv-types.ts'
 import type { Truncation } from '../pooling.ts'
-import { type AddonContext, type AddonLora, type AddonModel, type Binding, bindingOf } from './binding.ts'
-import { openBuild } from './build.ts'
+import { isPlainCostly } from './attention.ts'
+import { type Build, openBuild } from './build.ts'
+import { infillOf } from './infill-tokens.ts'
+import { openLlamaContext } from './llama/context.ts'
+import { type LoadedModel, loadLlamaModel } from './llama/model.ts'
 import { createLogitsReader } from './logits-reader.ts'
 import { openPoolingContext, type PoolingOptions } from './pooling/context.ts'
 import { inspectCheckpoints, saveState } from './prompt-cache/states.ts'
 import type { Adapter, EngineOptions, GpuBuild } from './protocol.ts'
 import { endOfText, hiddenParts, startOfText, type TextPart, textPieces } from './text-pieces.ts'
-import { BYTE_PAIRS, isSpecial, tokenBytes, WORD_PIECES } from './token-bytes.ts'
+import { BYTE_PAIRS, isControl, isSpecial, isUnknown, tokenBytes, WORD_PIECES } from './token-bytes.ts'
 
 export type NativeModel = Awaited<ReturnType<typeof loadModel>>
 
@@ -30,8 +32,7 @@ export type NativeContext = NonNullable<Awaited<ReturnType<typeof openContext>>>
 
 /**
  * Loads a model. It must only be given token ids of its vocabulary: others end the process. Progress goes from 0 to 1.
- * The process must have a single libuv thread: the native library spins, each thread that enters it brings its own team
- * of spinning threads, and samplers are shared because calls run one at a time.
+ * The process must have a single libuv thread: calls of the native library run one at a time.
  */
 export async function loadModel(
   file: string,
@@ -41,33 +42,29 @@ export async function loadModel(
   if (process.env.UV_THREADPOOL_SIZE !== '1') {
     throw new Error('the engine needs UV_THREADPOOL_SIZE=1 in the environment of its process')
   }
-  const { metadata } = await readGgufFileInfo(file, { readTensorInfo: false, logWarnings: false })
   let complaint = ''
-  const llama = await openBuild(gpu, (message) => {
+  const build = await openBuild(gpu, (message) => {
     complaint ||= message
   })
-  const binding = bindingOf(llama)
-  const engine = `${llama.llamaCppRelease.release} ${llama.systemInfo}`
-  const addon = new binding.AddonModel(file, {
-    addonExports: binding,
-    gpuLayers,
-    useMmap: true,
-    onLoadProgress: onProgress,
-  })
-  if (!(await addon.init())) throw new Error(complaint || 'llama.cpp cannot load it')
-  const { vocabulary, maxTokenSize } = readVocabulary(addon, metadata.tokenizer.ggml.tokens.length)
+  const llama = await loadLlamaModel(build, file, { gpuLayers, onProgress })
+  if (llama === undefined) throw new Error(complaint || 'llama.cpp cannot load it')
+  const { vocabulary, maxTokenSize } = readVocabulary(llama)
   const names = Array.from(controlTokensOf(vocabulary).keys())
   const findNames = namesPattern(names)
-  const nameOf = (token: number) => (token < 0 ? '' : (addon.getTokenString(token) ?? ''))
-  const bos = addon.tokenBos()
-  const eos = addon.tokenEos()
-  const sep = addon.sepToken()
-  const isWordPieces = addon.getVocabularyType() === WORD_PIECES
-  const some = (token: number) => (token < 0 ? [] : [token])
+  const isWordPieces = llama.kind === WORD_PIECES
+  const some = (token: number, isMeant: (attributes: number) => boolean) =>
+    token >= 0 && isMeant(llama.attributes(token)) ? [token] : []
+  /** By name; each a list of one, or empty if the model has no such token. */
+  const ends = {
+    bos: some(llama.bos, isControl),
+    eos: some(llama.eos, isControl),
+    sep: some(llama.sep, (attributes) => !isUnknown(attributes)),
+  }
+  const nameOf = ([token]: number[]) => (token === undefined ? '' : llama.written(token))
   /** The tokens that the model wants around a text; encoders with word pieces always want them. */
   const around = {
-    begin: isWordPieces || addon.shouldPrependBosToken() ? some(bos) : [],
-    end: isWordPieces ? some(sep) : addon.shouldAppendEosToken() ? some(eos) : [],
+    begin: isWordPieces || llama.wantsBos ? ends.bos : [],
+    end: isWordPieces ? ends.sep : llama.wantsEos ? ends.eos : [],
   }
 
   function whole(tokens: number[]): number[] {
@@ -85,23 +82,22 @@ export async function loadModel(
   }
 
   return {
-    /** The build of llama.cpp, and the processor features that it uses. */
-    engine,
+    engine: build.engine,
     vocabulary,
     /** The most bytes that one token stands for. */
     maxTokenSize,
-    template: metadata.tokenizer.chat_template,
-    tokens: { bos: nameOf(bos), eos: nameOf(eos) },
+    template: llama.metadata('tokenizer.chat_template'),
+    tokens: { bos: nameOf(ends.bos), eos: nameOf(ends.eos) },
     controlTokens: names.slice(0, maxControlTokens),
+    infill: infillOf(llama.metadata, (name) => llama.tokenize(name, true)),
     around,
-    /** By name; each a list of one, or empty if the model has no such token. */
-    ends: { bos: some(bos), eos: some(eos), sep: some(sep) },
+    ends,
     /** How a query and a document are combined into one text. */
-    pairTemplate: metadata.tokenizer['chat_template.rerank'],
-    architecture: metadata.general.architecture,
-    dimensions: addon.getEmbeddingVectorSize(),
-    parameters: addon.getTotalParameters(),
-    bytes: addon.getTotalSize(),
+    pairTemplate: llama.metadata('tokenizer.chat_template.rerank'),
+    architecture: llama.architecture,
+    dimensions: llama.dimensions,
+    parameters: llama.parameters,
+    bytes: llama.bytes,
     /**
      * Text to tokens. `special` also reads the names of special tokens; `add` puts the tokens that the model wants
      * around the text. What is beyond `truncation` may not be read. No name is read across `mark`.
@@ -109,7 +105,7 @@ export async function loadModel(
     tokenize(text: string, { special, add, mark }: TextOptions, truncation = everything): number[] {
       for (let size = lettersOfToken * Math.max(1, truncation.tokens); ; size *= 2) {
         const read = truncation.side === 'left' ? endOfText(text, size) : startOfText(text, size)
-        const tokens = Array.from(tokenPieces(addon, partsOf(read, special, mark))).flat()
+        const tokens = Array.from(tokenPieces(llama, partsOf(read, special, mark))).flat()
         // If a text without words was cut, a few tokens may differ from those of the whole.
         if (read.length < text.length && tokens.length < truncation.tokens + uncertainTokens) continue
         return add ? whole(tokens) : tokens
@@ -119,7 +115,7 @@ export async function loadModel(
     async tokenizeInTurns(text: string, { special, add, mark }: TextOptions): Promise<number[]> {
       const yieldToLoop = createYieldToLoop()
       const pieces: number[][] = []
-      for (const piece of tokenPieces(addon, partsOf(text, special, mark))) {
+      for (const piece of tokenPieces(llama, partsOf(text, special, mark))) {
         pieces.push(piece)
         const pause = yieldToLoop()
         if (pause) await pause
@@ -127,18 +123,18 @@ export async function loadModel(
       return add ? whole(pieces.flat()) : pieces.flat()
     },
     detokenize: (tokens: number[], { special }: { special: boolean }) =>
-      addon.detokenize(Uint32Array.from(tokens), special),
+      llama.detokenize(tokens, special).toString(),
     async openPooling(options: Omit<PoolingOptions, 'flashAttention'>) {
       const { context, batch } = options
-      const flashAttention = isCostly(headCount(metadata), context, batch) && 'auto'
-      const opened = await openPoolingContext(binding, addon, { ...options, flashAttention })
+      const flashAttention = isPlainCostly({ ...llama.heads, context, batch, sequences: 1 }) && 'auto'
+      const opened = await openPoolingContext(build, llama, { ...options, flashAttention })
       if (opened !== undefined) return opened
       throw new Error(
         `llama.cpp has no room for texts of ${context} tokens: ${complaint || 'no reason given'}`,
       )
     },
     async openContext(options: ContextOptions) {
-      const context = await openContext(binding, addon, vocabulary.size, headCount(metadata), options)
+      const context = await openContext(build, llama, options)
       if (context !== undefined) return context
       const { sequences, context: length } = options
       throw new Error(
@@ -163,36 +159,34 @@ const uncertainTokens = 64
 const everything: Truncation = { tokens: Number.POSITIVE_INFINITY, side: 'left' }
 
 /** Only vocabularies of byte pairs and of word pieces are tokenized word by word; others may depend on the whole text. */
-function* tokenPieces(addon: AddonModel, texts: Iterable<TextPart>): Generator<number[]> {
+function* tokenPieces(llama: LoadedModel, texts: Iterable<TextPart>): Generator<number[]> {
+  const isByWords = [BYTE_PAIRS, WORD_PIECES].includes(llama.kind)
   for (const { text, special } of texts) {
-    const isByWords = [BYTE_PAIRS, WORD_PIECES].includes(addon.getVocabularyType())
     const pieces = isByWords ? textPieces(text) : [text]
-    for (const piece of pieces) yield Array.from(addon.tokenize(piece, special))
+    for (const piece of pieces) yield llama.tokenize(piece, special)
   }
 }
 
-function readVocabulary(addon: AddonModel, size: number): { vocabulary: Vocabulary; maxTokenSize: number } {
-  const kind = addon.getVocabularyType()
+function readVocabulary(llama: LoadedModel): { vocabulary: Vocabulary; maxTokenSize: number } {
+  const { size, kind, eos } = llama
   const texts: Uint8Array[] = []
   const specials = new Set<number>()
   const ends: number[] = []
   let maxTokenSize = 1
   for (let token = 0; token < size; token++) {
-    const attributes = addon.getTokenAttributes(token)
+    const attributes = llama.attributes(token)
     const bytes =
-      tokenBytes(addon.getTokenString(token) ?? '', attributes, kind) ??
-      Buffer.from(addon.detokenize(Uint32Array.of(token), true))
+      tokenBytes(llama.written(token), attributes, kind) ?? Buffer.from(llama.detokenize([token], true))
     texts.push(bytes)
     maxTokenSize = Math.max(maxTokenSize, bytes.length)
     if (isSpecial(attributes)) specials.add(token)
-    if (addon.isEogToken(token)) ends.push(token)
+    if (llama.isEnd(token)) ends.push(token)
   }
-  const eos = addon.tokenEos()
   return {
     maxTokenSize,
     vocabulary: {
       size,
-      eos: eos < 0 ? undefined : eos,
+      eos: eos >= 0 && isControl(llama.attributes(eos)) ? eos : undefined,
       ends,
       bytes(token) {
         const bytes = texts[token]
@@ -204,31 +198,14 @@ function readVocabulary(addon: AddonModel, size: number): { vocabulary: Vocabula
   }
 }
 
-function headCount({ general, ...others }: GgufMetadata): number {
-  const attention = others[general.architecture]?.attention
-  const heads = attention !== undefined && 'head_count' in attention ? attention.head_count : undefined
-  return Array.isArray(heads) ? Math.max(...heads) : (heads ?? 1)
-}
-
-/**
- * Flash attention reads a long prompt a quarter faster and takes less memory, but its result depends a little on how
- * the prompt was cut into batches, and so on the other requests. Where plain attention costs almost nothing, it is
- * used: then the same seed gives the same answer.
- */
-const plainAttentionBytes = 32 * 2 ** 20
-
-function isCostly(heads: number, context: number, batch: number): boolean {
-  return heads * context * batch * Float32Array.BYTES_PER_ELEMENT > plainAttentionBytes
-}
-
 /** llama.cpp rounds up to this by itself; done here so that each sequence has at least the requested size. */
 const cellsInRow = 256
 
-async function loadAdapters(binding: Binding, model: AddonModel, adapters: readonly Adapter[]) {
-  const loras = new Map<string, AddonLora>()
+async function loadAdapters(llama: LoadedModel, adapters: readonly Adapter[]) {
+  const loras = new Map<string, bigint>()
   for (const { name, file } of adapters) {
-    const lora = new binding.AddonModelLora(model, file)
-    await model.loadLora(lora)
+    const lora = await llama.loadAdapter(file)
+    if (lora === undefined) throw new Error(`llama.cpp cannot use the adapter ${file}`)
     loras.set(name, lora)
   }
   return loras
@@ -236,10 +213,8 @@ async function loadAdapters(binding: Binding, model: AddonModel, adapters: reado
 
 /** The context: the KV cache of the sequences, and the operations on it, one batch after the other. */
 async function openContext(
-  binding: Binding,
-  model: AddonModel,
-  vocabulary: number,
-  heads: number,
+  build: Build,
+  llama: LoadedModel,
   {
     context,
     sequences,
@@ -252,27 +227,22 @@ async function openContext(
   }: ContextOptions,
 ) {
   const cells = Math.ceil(context / cellsInRow) * cellsInRow * sequences
-  const usual = kv.values.startsWith('q') || (isCostly(heads, context, batch) && 'auto')
+  const isCostly = isPlainCostly({ ...llama.heads, context, batch, sequences })
+  const usual = kv.values.startsWith('q') || (isCostly && 'auto')
   const usesFlash = flashAttention === 'auto' ? usual : flashAttention === 'on'
-  const addon: AddonContext = new binding.AddonContext(model, {
-    contextSize: cells,
-    batchSize: Math.max(batch, sequences),
+  const native = await openLlamaContext(build, llama, {
+    cells,
     sequences,
+    batch: Math.max(batch, sequences),
     threads,
     flashAttention: usesFlash,
-    kvCacheKeyType: typeNumbers[kv.keys],
-    kvCacheValueType: typeNumbers[kv.values],
-    // Otherwise a model with a sliding window of a few thousand tokens would drop what a later prompt could share.
-    swaFullCache: true,
+    kvTypes: [typeNumbers[kv.keys], typeNumbers[kv.values]],
   })
-  if (!(await addon.init())) return undefined
-  if (addon.getContextSize() < cells) {
-    throw new Error(`asked for ${cells} cells, llama.cpp gave ${addon.getContextSize()}`)
-  }
-  const reading = createLogitsReader(binding, addon, model, { vocabulary, sequences })
-  const loras = await loadAdapters(binding, model, adapters)
+  if (native === undefined) return undefined
+  const loras = await loadAdapters(llama, adapters)
   let adapted: string | undefined
-  const checkpoints = keeps ? await inspectCheckpoints(binding, addon) : undefined
+  const checkpoints = keeps ? await inspectCheckpoints(native) : undefined
+  let latest = Promise.resolve(true)
   return {
     hasPlainAttention: !usesFlash,
     /**
@@ -283,39 +253,43 @@ async function openContext(
     /** Undefined when state cannot be, or is not to be, kept outside of the context. */
     bytesOfToken: checkpoints?.areWhole ? checkpoints.bytesOfToken : undefined,
     /** Writes the state of a sequence to a file; returns its bytes. */
-    save: (path: string, sequence: number, tokens: Uint32Array) =>
-      addon.saveSequenceStateToFile(path, sequence, tokens),
+    save: native.save,
     /**
-     * Gives the sequence the state in such a file, at most `most` tokens. The file must be complete: others can end the
-     * process.
+     * Gives the sequence the state in such a file, at most so many tokens. The file must be complete: others can end
+     * the process.
      */
-    load: (path: string, sequence: number, most: number) =>
-      addon.loadSequenceStateFromFile(path, sequence, most),
+    load: native.load,
     /** A copy of the state of a sequence. */
-    keep: (sequence: number) => saveState(binding, addon, sequence),
-    /** Starts a batch of `size` tokens. */
-    begin: (size: number) => addon.initBatch(size),
+    keep: (sequence: number) => saveState(native, sequence),
+    /** Starts a batch. */
+    begin: (_size: number) => native.begin(),
     /**
      * Adds these tokens to the sequence at this position. Sequences that are added in ascending order, one after the
      * other, are computed together: see additionOrder. Returns the rows where the wanted logits will be.
      */
-    add: (sequence: number, position: number, tokens: Uint32Array, wanted: Uint32Array) =>
-      addon.addToBatch(sequence, position, tokens, wanted),
+    add: native.add,
     /** Uses this adapter, or none, for all batches from now on. */
     adapt(name: string | undefined) {
       if (name === adapted) return
       const lora = name === undefined ? undefined : loras.get(name)
       if (name !== undefined && lora === undefined) throw new Error(`there is no adapter ${name}`)
-      addon.setLoras(lora ? [lora] : [], lora ? [1] : [])
+      native.adapt(lora === undefined ? [] : [lora])
       adapted = name
     },
-    decode: () => addon.decodeBatch(),
+    /** False when the batch was stopped: what its sequences hold of it must be removed. */
+    decode(): Promise<boolean> {
+      const decoding = native.decode()
+      latest = decoding
+      return decoding
+    },
+    /** Stops the batch that is being computed. */
+    stop: native.stop,
     /** Of a row that `add` returned, until the next batch is decoded. */
-    logits: reading,
+    logits: createLogitsReader(native, llama.size, () => latest),
     /** Removes what the sequence has from this position on; false when it can only remove everything. */
-    forget: (sequence: number, from: number) => addon.removeTokenCellsFromSequence(sequence, from, -1),
+    forget: native.forget,
     /** Copies the memory of one sequence to another. */
-    copy: (from: number, to: number) => addon.copySequenceStateFromOtherSequence(to, from),
-    close: () => addon.dispose(),
+    copy: native.copy,
+    close: native.close,
   }
 }

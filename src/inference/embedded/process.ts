@@ -89,7 +89,9 @@ async function load(options: EngineOptions): Promise<void> {
     const model = await loadModel(options.file, loading, options)
     engine = await openEngine(model, options)
     const { vocabulary, controlTokens, parameters, bytes, dimensions, template, tokens, maxTokenSize } = model
-    const facts = { vocabulary: vocabulary.size, controlTokens, parameters, bytes, template, tokens }
+    const { infill } = model
+    const about = { vocabulary: vocabulary.size, controlTokens, parameters, bytes, template, tokens }
+    const facts = { ...about, ...(infill && { infill }) }
     say({
       kind: 'loaded',
       model: { ...facts, ...(options.task === 'embeddings' && { dimensions }) },

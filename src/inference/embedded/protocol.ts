@@ -48,7 +48,7 @@ export interface EngineOptions {
 /** What only the engine process knows about the model. */
 type LoadedModel = Pick<
   ServedModel,
-  'vocabulary' | 'controlTokens' | 'parameters' | 'bytes' | 'dimensions' | 'template' | 'tokens'
+  'vocabulary' | 'controlTokens' | 'parameters' | 'bytes' | 'dimensions' | 'template' | 'tokens' | 'infill'
 >
 
 /** When the engine stops, prompts to be kept on disk are written within this time. */

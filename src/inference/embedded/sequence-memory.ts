@@ -26,6 +26,13 @@ export function createSequenceMemory({ context, cache, doOthersWrite }: MemoryPa
 
   return {
     discardGuesses,
+    /** Removes what a batch has read that was stopped; everything where a part cannot be removed. */
+    discardUnread(sequence: Sequence): void {
+      sequence.guessed = 0
+      if (context.forget(sequence.id, sequence.tokens.length)) return
+      context.forget(sequence.id, 0)
+      sequence.tokens = []
+    },
     async copy(from: Sequence, to: Sequence): Promise<void> {
       // When several beams have been read, the first one copies before the others have removed the guesses read with
       // them.

@@ -10,8 +10,11 @@ const CONTROL = 8
 const USER_DEFINED = 16
 const BYTE = 32
 
+export const isControl = (attributes: number) => (attributes & CONTROL) !== 0
+export const isUnknown = (attributes: number) => (attributes & UNKNOWN) !== 0
+
 export function isSpecial(attributes: number): boolean {
-  return (attributes & (UNKNOWN | CONTROL)) !== 0
+  return isUnknown(attributes) || isControl(attributes)
 }
 
 /** The bytes of a token, from the way in which its vocabulary writes it; undefined for an unknown kind of vocabulary. */

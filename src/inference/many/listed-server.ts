@@ -101,6 +101,7 @@ export function createModelOfServer(
     format: async () => undefined,
     answer: async (...args) => asked().answer(...args),
     pool: async (...args) => asked().pool(...args),
+    decide: async (...args) => asked().decide(...args),
     tokenize: async (...args) => asked().tokenize(...args),
     detokenize: async (...args) => asked().detokenize(...args),
     upstream: server.load,

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { whenAborted } from '../../domain/aborting.ts'
-import type { BackendStatus, ServedModel } from '../backend.ts'
+import type { BackendStatus, Lane, ServedModel } from '../backend.ts'
 import { createEmbeddedBackend } from '../embedded/owner/backend.ts'
 import { usualSupervision } from '../embedded/owner/supervision.ts'
 import { createLocalModel, type LocalModelParts } from '../local-model.ts'
@@ -125,8 +125,9 @@ export function createOnDemandModel(entry: LocalEntry, services: OnDemandParts):
     tenant: string,
     signal: AbortSignal,
     use: (model: Model) => Promise<Result>,
+    lane?: Lane,
   ): Promise<Result> {
-    const { thing, release } = await held(tenant, false, signal)
+    const { thing, release } = await held(tenant, lane === 'background', signal)
     try {
       return await use(thing)
     } finally {
@@ -179,6 +180,8 @@ export function createOnDemandModel(entry: LocalEntry, services: OnDemandParts):
       }
     },
     pool: (asked, each, signal) => using(asked.tenant, signal, (model) => model.pool(asked, each, signal)),
+    decide: (asked, read, signal) =>
+      using(asked.tenant, signal, (model) => model.decide(asked, read, signal), asked.lane),
     tokenize: (input, tenant, signal) =>
       using(tenant, signal, (model) => model.tokenize(input, tenant, signal)),
     detokenize: (tokens, options, signal) =>
@@ -231,9 +234,10 @@ function unknownModel(names: string[], source: string, created: number): ServedM
 
 /** What is known from its file before it was ever loaded. */
 function plannedModel({ plan, header }: Prepared, created: number): ServedModel {
-  const { names, source, context, parallel, threads, device, task, shorter } = plan
+  const { names, source, context, parallel, threads, device, task, shorter, facts } = plan
   return {
     ...unknownModel(names, source, created),
+    ...facts,
     tasks: [task],
     ...(shorter && { shorter }),
     ...(plan.adapters.length > 0 && { adapters: plan.adapters.map(({ name }) => name) }),

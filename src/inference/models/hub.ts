@@ -124,6 +124,7 @@ async function ask(
 
 async function send(url: URL, init: RequestInit): Promise<Response> {
   try {
+    readProxySettings()
     return await fetch(url, init)
   } catch (error) {
     if (init.signal?.aborted && init.signal.reason?.name !== 'TimeoutError') throw init.signal.reason
@@ -132,6 +133,16 @@ async function send(url: URL, init: RequestInit): Promise<Response> {
       cause: error,
     })
   }
+}
+
+let areProxySettingsRead = false
+
+/** fetch looks at HTTPS_PROXY and NO_PROXY only when told to; nothing else uses Node's own connections. */
+function readProxySettings(): void {
+  if (areProxySettingsRead) return
+  areProxySettingsRead = true
+  const http: object & { setGlobalProxyFromEnv?(): unknown } = process.getBuiltinModule('node:http')
+  http.setGlobalProxyFromEnv?.()
 }
 
 export function shortReason(error: unknown): string {

@@ -10,6 +10,7 @@ import { layersOf } from './memory.ts'
 import { ModelError } from './model-error.ts'
 import { chooseSizes, type SizesGiven } from './sizes.ts'
 import { taskOf } from './task.ts'
+import { quantizationOf } from './tensor-types.ts'
 
 /** Checks the adapters of the settings by their headers, before a model is loaded with them. Also returns their bytes. */
 export async function checkAdapters(
@@ -42,6 +43,8 @@ export async function checkAdapters(
 export interface ModelPlan
   extends EngineOptions,
     Pick<ServedModel, 'names' | 'source' | 'device' | 'shorter'> {
+  /** What the file says of the model. */
+  facts?: Pick<ServedModel, 'architecture' | 'quantization'>
   /** Whether requests may set their priority. */
   priority: boolean
   adapterBytes: number
@@ -94,7 +97,10 @@ export async function prepareModel(
   const { flash_attention: flashAttention = 'auto', speculation = true } = settings
   const how = { ...sizes, gpu, gpuLayers, flashAttention, adapters, drafts: speculation }
   const promptDisk = task === 'answers' ? promptDiskOf(file, settings) : undefined
-  const plan = { file, source, names, task, ...how, device: where, queue, priority }
+  const { architecture, fileType } = header
+  const quantization = quantizationOf(fileType)
+  const facts = { architecture, ...(quantization && { quantization }) }
+  const plan = { file, source, names, task, facts, ...how, device: where, queue, priority }
   return {
     header,
     plan: {

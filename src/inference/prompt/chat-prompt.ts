@@ -89,7 +89,7 @@ const marks = 0xfffe
 const maxTries = 16
 
 /** A private-use character that occurs in none of the texts. Only a text with all of these characters loses one. */
-function freeMark(texts: readonly string[]): string {
+export function freeMark(texts: readonly string[]): string {
   for (let tries = 1; ; tries++) {
     const mark = String.fromCodePoint(firstMark + randomInt(marks))
     if (tries === maxTries || !texts.some((text) => text.includes(mark))) return mark

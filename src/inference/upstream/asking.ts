@@ -18,6 +18,8 @@ export interface UpstreamAsk {
    * a proxy may pass on everything else.
    */
   shows: 'speed' | 'health' | 'nothing'
+  /** The refusal for a server without the route, or whose model cannot do what it is for. */
+  ifMissing?: Refusal
 }
 
 /** An answer that has begun at one of the addresses. */
@@ -121,6 +123,8 @@ export function createAsk({ addresses, silenceMs, send, resent }: Asking): Ask {
         }
         const text = await textOf(answer, silenceMs, maxText)
         const retryAfter = answer.headers['retry-after']
+        const { ifMissing } = question
+        if (ifMissing && missing.has(status)) return fail({ outcome: 'refused', refusal: ifMissing })
         const refusal = refusalOf(status, text, question.kind, retryAfter)
         return fail({ outcome: outcomeOf(status), refusal, coolMs: secondsOf(retryAfter) * 1_000 })
       } catch (error) {
@@ -152,6 +156,8 @@ export function createAsk({ addresses, silenceMs, send, resent }: Asking): Ask {
     return firstOf()
   }
 }
+
+const missing = new Set([404, 405, 501])
 
 const isStream = ({ headers }: IncomingMessage) =>
   headers['content-type']?.startsWith('text/event-stream') === true

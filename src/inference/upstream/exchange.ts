@@ -58,10 +58,14 @@ class StaleConnectionError extends Error {
   override readonly name = 'StaleConnectionError'
 }
 
+/** A plain connection leads to a server nearby, for which nobody sets a proxy. Node reads NO_PROXY, too. */
+const throughProxy = (): object => ({ proxyEnv: process.env })
+
 export function openConnections(): Connections {
   const options = { keepAlive: true, noDelay: true, scheduling: 'lifo' as const, timeout: maxIdleMs }
   const plain = new PlainAgent(options)
-  const secure = new SecureAgent(options)
+  const secure = new SecureAgent({ ...options, ...throughProxy() })
+  const secureOnce = new SecureAgent(throughProxy())
 
   /** Sends it once: on an idle connection if there is one, or on a new one that is not kept. */
   function once(question: UpstreamQuestion, signal: AbortSignal, isNew: boolean): Promise<IncomingMessage> {
@@ -75,7 +79,7 @@ export function openConnections(): Connections {
       if (body !== undefined)
         lines.push('content-type', 'application/json', 'content-length', String(Buffer.byteLength(body)))
       const request = send({
-        agent: isNew ? false : isSecure ? secure : plain,
+        agent: isSecure ? (isNew ? secureOnce : secure) : !isNew && plain,
         hostname,
         port,
         path,
@@ -139,6 +143,7 @@ export function openConnections(): Connections {
     close() {
       plain.destroy()
       secure.destroy()
+      secureOnce.destroy()
     },
   }
 }

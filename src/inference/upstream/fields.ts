@@ -63,9 +63,12 @@ const told: Record<string, (value: unknown) => boolean> = {
   return_tokens_as_token_ids: isFalse,
 }
 
-export function refuseUnsupported(field: string, shown: string, accepted: string): never {
-  throw refuse('upstream_lacks', { field, given: shown, accepted })
+export function refuseUnsupported(...[field, shown, accepted]: Parameters<typeof unsupported>): never {
+  throw unsupported(field, shown, accepted)
 }
+
+export const unsupported = (field: string, shown: string, accepted: string) =>
+  refuse('upstream_lacks', { field, given: shown, accepted })
 
 /** The fields that are passed on unchanged. Fields that the server does not accept are refused by name. */
 export function forwardedFields({ body = {} }: AnswerRequest, kind: KindOfUpstream, isText: boolean): Given {

@@ -101,6 +101,7 @@ function unreachedModel(upstream: UpstreamLoad, status: Model['status']): Model 
     format: async () => undefined,
     answer: unready,
     pool: unready,
+    decide: unready,
     tokenize: unready,
     detokenize: unready,
     upstream,

@@ -5,6 +5,7 @@ import type { AnswerEvent, Answering, AnswerRequest, Model } from '../model.ts'
 import { notReady } from '../served-model.ts'
 import { type AnswerReader, createReader } from './answer-reader.ts'
 import type { TakenAnswer } from './asking.ts'
+import { createUpstreamDeciding } from './deciding.ts'
 import { cutOff, isBroken, readingError, unreadableReply } from './failures.ts'
 import { createFitting, lengthOf } from './fitting.ts'
 import type { UpstreamKind } from './kinds.ts'
@@ -77,6 +78,10 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
   let running = 0
   const tokens = createTokens(server, { kind, model })
   const fitting = createFitting(tokens.tokenize, { kind, context })
+
+  const count = (change: 1 | -1) => {
+    running += change
+  }
 
   function status(): BackendStatus {
     const well = server.addresses.all.some(({ fault }) => fault === undefined)
@@ -226,9 +231,8 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     served: () => served,
     format: async () => undefined,
     answer,
-    pool: createPooling(server, { kind, model }, (change) => {
-      running += change
-    }),
+    pool: createPooling(server, { kind, model }, count),
+    decide: createUpstreamDeciding(server, { kind, model }, answer, count),
     tokenize: tokens.tokenize,
     detokenize: tokens.detokenize,
     upstream: server.load,

@@ -77,7 +77,7 @@ export function upstreamRequestOf(request: AnswerRequest, { kind: name, model }:
 }
 
 /** The server behind knows one user, so what tenants must not share there has different salts. */
-function saltOf(request: AnswerRequest): string | undefined {
+export function saltOf(request: Pick<AnswerRequest, 'promptGroup' | 'tenant' | 'salt'>): string | undefined {
   const group = promptGroupOf(request)
   if (group === '') return request.salt
   return hash('sha256', JSON.stringify([group, request.salt]), 'base64url')
@@ -142,6 +142,7 @@ function constraintOf({ constraint, body = {} }: AnswerRequest) {
 function promptsOf(inputs: readonly Input[], kind: KindOfUpstream): unknown {
   const prompts = inputs.map((input, index) => {
     if ('conversation' in input) throw new Error('a conversation in a list of texts')
+    if ('text' in input && input.suffix) return refuseUnsupported('suffix', 'a text', 'null')
     if ('text' in input) return input.text
     if (kind.returnsTokens) return input.tokens
     return refuseUnsupported(inputs.length === 1 ? 'prompt' : `prompt.${index}`, 'tokens', 'texts')

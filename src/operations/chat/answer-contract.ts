@@ -86,7 +86,6 @@ const Delta = explainedObject({
 })
 
 const ChatFinish = z.enum([...ended.finish_reason.options, 'tool_calls', 'function_call'])
-export type ChatFinish = z.output<typeof ChatFinish>
 
 const finishes =
   '`stop`, `length` (the limit of tokens, or the end of the context), `repetition`, `tool_calls` or `function_call` (whole calls that the model chose to make; `stop` if the request names the tool), or `content_filter` of another server.'

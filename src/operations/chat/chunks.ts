@@ -1,10 +1,8 @@
 import type { Part } from '../../../packages/chat-format/index.ts'
+import { type CallForm, type ChatCompletion, finishOf } from '../generation/chat-answer.ts'
 import { logprobShown } from '../generation/logprobs.ts'
 import { createTally } from '../generation/usage.ts'
 import type { ChatChunk } from './answer-contract.ts'
-import type { ChatCompletion } from './completion.ts'
-import { finishOf } from './message.ts'
-import type { CallForm } from './tools.ts'
 
 type ChunkChoice = ChatChunk['choices'][number]
 type ChunkDelta = ChunkChoice['delta']

@@ -1,34 +1,17 @@
 import { wholeText } from '../../../packages/chat-format/index.ts'
 import type { JsonText } from '../../domain/json/text.ts'
-import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
-import type { CallsAsked } from '../../inference/model.ts'
-import { type AnswerOptions, answerOptions } from '../generation/answer-options.ts'
+import { answerOptions } from '../generation/answer-options.ts'
+import type { ChatCompletion } from '../generation/chat-answer.ts'
 import { checkNamedTokens, checkPriority, checkSampling, checkStream, wrong } from '../generation/checks.ts'
 import { constraintOf } from '../generation/constraint.ts'
 import { checkConversation, conversationFrom } from '../generation/conversation.ts'
-import { type Generation, type GenerationContext, generate } from '../generation/generation.ts'
+import { type GenerationContext, generate } from '../generation/generation.ts'
 import { candidatesAsked, checkCandidates } from '../generation/logprobs.ts'
 import { checkMetadata } from '../generation/metadata.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { requestOf, turnOf } from '../generation/request.ts'
 import type { ChatBody } from './contract.ts'
-import { type CallForm, callFormOf, callsOf, toolsOf } from './tools.ts'
-
-/** A chat completion that is running or queued. */
-export interface ChatCompletion extends Generation {
-  id: string
-  /** The role of the answer. */
-  role: string
-  /** The text that the answer begins with, because the request asked for an echo. */
-  echo: string
-  logprobs: boolean
-  /** The field that says which candidates each token has. */
-  candidatesField: string
-  callForm: CallForm
-  /** The request names the tool to call, for which OpenAI's finish reason is `stop`. */
-  isNamed: boolean
-  shown: AnswerOptions
-}
+import { callFormOf, callsOf, checkCalls, toolsOf } from './tools.ts'
 
 /** Checks everything that can be wrong, in the order of the checks, before the first byte of an answer. */
 export async function beginChat(
@@ -115,23 +98,6 @@ function openingOf({ messages, add_generation_prompt, echo }: ChatBody): { role:
   const last = messages.at(-1) as ChatBody['messages'][number]
   const role = (add_generation_prompt ?? true) ? 'assistant' : last.role
   return { role, echo: echo && last.role === role ? wholeText(last, messages.length - 1) : '' }
-}
-
-/** Refuses what cannot be combined with calls. */
-function checkCalls(
-  { use_beam_search, thinking_token_budget }: ChatBody,
-  calls: CallsAsked | undefined,
-  constraint: CompileQuestion | undefined,
-): void {
-  if (use_beam_search && thinking_token_budget != null) {
-    throw wrong('thinking_token_budget', 'given with use_beam_search', 'only one of the two')
-  }
-  if (calls === undefined || calls.choice === 'auto') return
-  const value = typeof calls.choice === 'string' ? JSON.stringify(calls.choice) : 'a tool by its name'
-  if (use_beam_search) throw wrong('tool_choice', `${value} with use_beam_search`, '"auto" or "none" with it')
-  if (typeof calls.choice === 'object' && constraint !== undefined) {
-    throw wrong(constraint.field, 'a constraint together with a named tool', 'only one of the two')
-  }
 }
 
 const isExtra = (value: unknown) => typeof value === 'string' || typeof value === 'number'

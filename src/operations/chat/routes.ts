@@ -1,15 +1,21 @@
 import { type Routes, wholeOrEvents } from '../../http/contracts.ts'
+import type { ChatCompletion } from '../generation/chat-answer.ts'
+import { createChatAnswer } from '../generation/chat-answer.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { generationRefusals, recordedBody, respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
-import { createAnswer } from './answer.ts'
 import { ChatAnswer, ChatChunk } from './answer-contract.ts'
 import { chunksOf } from './chunks.ts'
-import { beginChat, type ChatCompletion } from './completion.ts'
+import { beginChat } from './completion.ts'
 import { ChatBody } from './contract.ts'
 import { storedRoutes } from './stored-routes.ts'
 
-const chat: Writers<ChatBody, ChatCompletion> = { kind: 'chat', begin: beginChat, createAnswer, chunksOf }
+const chat: Writers<ChatBody, ChatCompletion> = {
+  kind: 'chat',
+  begin: beginChat,
+  createAnswer: createChatAnswer,
+  chunksOf,
+}
 
 const complete: Routes<GenerationParts> = async (app, services) => {
   const schema = {
@@ -23,7 +29,8 @@ const complete: Routes<GenerationParts> = async (app, services) => {
     app.post(
       url,
       {
-        config: { spendsTokens: true, keepsBody: recordedBody },
+        // Some of Ollama's clients chat here.
+        config: { spendsTokens: true, keepsBody: recordedBody, keyless: true },
         schema,
       },
       (request, reply) => respond(services, request, reply, chat),

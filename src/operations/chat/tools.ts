@@ -1,11 +1,10 @@
+import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
 import type { CallsAsked } from '../../inference/model.ts'
 import { type CallFields, callsAsked } from '../generation/calls.ts'
+import type { CallForm } from '../generation/chat-answer.ts'
 import { wrong } from '../generation/checks.ts'
 import type { GenerationSettings } from '../generation/parts.ts'
 import type { ChatBody } from './contract.ts'
-
-/** How calls are shown: as `tool_calls`, or as the one `function_call` of OpenAI's first form. */
-export type CallForm = 'tools' | 'functions'
 
 /** The tools of a request, in either form. */
 export function toolsOf({ tools, functions }: ChatBody): ChatBody['tools'] {
@@ -34,6 +33,23 @@ export function callsOf(body: ChatBody, settings: GenerationSettings): CallsAske
     { tools: 'functions', choice: 'function_call', name: 'name', parameters: 'parameters' },
     settings,
   )
+}
+
+/** Refuses what cannot be combined with calls. */
+export function checkCalls(
+  { use_beam_search, thinking_token_budget }: ChatBody,
+  calls: CallsAsked | undefined,
+  constraint: CompileQuestion | undefined,
+): void {
+  if (use_beam_search && thinking_token_budget != null) {
+    throw wrong('thinking_token_budget', 'given with use_beam_search', 'only one of the two')
+  }
+  if (calls === undefined || calls.choice === 'auto') return
+  const value = typeof calls.choice === 'string' ? JSON.stringify(calls.choice) : 'a tool by its name'
+  if (use_beam_search) throw wrong('tool_choice', `${value} with use_beam_search`, '"auto" or "none" with it')
+  if (typeof calls.choice === 'object' && constraint !== undefined) {
+    throw wrong(constraint.field, 'a constraint together with a named tool', 'only one of the two')
+  }
 }
 
 export function callFormOf({ functions }: ChatBody): CallForm {

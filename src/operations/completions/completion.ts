@@ -19,11 +19,18 @@ const maxTokens = 262_144
 const accepted = 'a string, a list of strings, a list of token ids, or a list of such lists'
 
 /** The prompts of a request, in the four forms that clients send. */
-function promptsOf({ prompt: { value }, add_special_tokens }: CompletionBody): Input[] {
-  const textInput = (text: string): Input => ({ text, addSpecial: add_special_tokens ?? true })
+function promptsOf({ prompt: { value }, add_special_tokens, suffix }: CompletionBody): Input[] {
+  const textInput = (text: string): Input => ({
+    text,
+    addSpecial: add_special_tokens ?? true,
+    ...(suffix && { suffix: { text: suffix, isCut: false } }),
+  })
   if (typeof value === 'string') return [textInput(value)]
   if (!Array.isArray(value)) throw wrong('prompt', described(value), accepted)
   if (value.length === 0) throw wrong('prompt', 'an empty list', accepted)
+  if (suffix && value.some((prompt) => typeof prompt !== 'string')) {
+    throw wrong('suffix', 'a text with a prompt of token ids', 'null, or prompts that are texts')
+  }
   if (typeof value[0] === 'number') return [{ tokens: tokensOf(value, 'prompt') }]
   if (value.length > maxPrompts) throw wrong('prompt', `${value.length} prompts`, `at most ${maxPrompts}`)
   return value.map((prompt: unknown, index) => {
@@ -140,10 +147,9 @@ function checkTogether(body: CompletionBody, maxTokens: number | undefined): voi
 }
 
 /** Refuses these fields by name rather than ignoring them. */
-function refuseUnavailable({ suffix, best_of, n }: CompletionBody): void {
+function refuseUnavailable({ best_of, n }: CompletionBody): void {
   const refused = (field: string, value: string, accepted: string) =>
     refuse('not_available', { field, given: value, accepted })
-  if (suffix) throw refused('suffix', 'a string', 'null')
   if (best_of != null && best_of !== (n ?? 1)) {
     throw refused('best_of', String(best_of), `${n ?? 1}, the value of \`n\``)
   }

@@ -16,7 +16,9 @@ export const CompletionBody = z.object({
     description: 'A string, a list of strings, a list of token ids, or a list of such lists.',
   }),
   model: z.string().max(256).nullish(),
-  suffix: z.string().nullish().meta({ description: 'Must be null or empty: insertion is not supported.' }),
+  suffix: z.string().nullish().meta({
+    description: 'The text after the gap that the answer fills, for a model with tokens for it.',
+  }),
   echo: optIn(),
   add_special_tokens: flag().nullish().meta({ default: true }),
   best_of: integer(1, maxChoices).nullish().meta({ description: 'Null, or the value of `n`.' }),

@@ -117,3 +117,5 @@ export const EngineAnswer = answer('The state of the models, at most a second ol
   }),
 })
 export type EngineAnswer = z.output<typeof EngineAnswer>
+
+export const LoadAnswer = answer('The load of this server.', { server_load: z.int() })

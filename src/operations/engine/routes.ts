@@ -1,5 +1,5 @@
 import { type Operation, operation } from '../parts.ts'
-import { EngineAnswer } from './contract.ts'
+import { EngineAnswer, LoadAnswer } from './contract.ts'
 import { createEngineView } from './engine.ts'
 
 export const engineRoutes: Operation = async (app, services) => {
@@ -10,5 +10,12 @@ export const engineRoutes: Operation = async (app, services) => {
     answer: EngineAnswer,
     rule: (_, { caller }) => view(caller),
   })
+  const load = operation('GET', '/load', {
+    summary: 'Count the answers that are running',
+    tags: ['models'],
+    answer: LoadAnswer,
+    rule: ({ running }) => ({ server_load: running.all().length }),
+  })
   await app.register(read, services)
+  await app.register(load, services)
 }

@@ -5,27 +5,42 @@ import { type MarkedCall, requireMarked } from '../../storage/evaluations/marked
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 import type { PredictionBody } from './contract.ts'
-import { startOf, wholeOf } from './run-calls.ts'
+import { type OwnEnd, startOf, wholeOf } from './run-calls.ts'
 import { evaluationOf } from './runs.ts'
 
 const runField = 'evaluation_run_id'
 
+/** What is known of a prediction that this server has made itself. */
+export interface OwnPrediction {
+  /** What was asked, beside the inputs. */
+  request: Record<string, unknown>
+  started_at: number
+  end: OwnEnd
+}
+
 /** Within a run, the prediction is the first part of a trial, which stays open until the prediction is finished. */
-export async function createPrediction(options: OperationParts, scope: Scope, body: PredictionBody) {
+export async function createPrediction(
+  options: OperationParts,
+  scope: Scope,
+  body: PredictionBody,
+  own?: OwnPrediction,
+) {
   const { model, inputs, output, evaluation_run_id: run } = body
   const { db } = options
   const id = body.id ?? newId()
   const of = run ? await requireMarked(db, 'run', scope.project, run, runField, now()) : null
-  const trial = of && (await trialOf(options, scope, of, id, body))
+  const { started_at } = own ?? {}
+  const trial = of && (await trialOf(options, scope, of, id, { ...body, started_at }))
   const start = await startOf(options, scope, {
     id,
     ...(trial && { trace_id: trial.start.trace_id, parent_id: trial.id }),
     op_name: opOf(model),
+    started_at,
     weave: { prediction: 'true', model, evaluation_run_id: run ?? undefined },
-    inputs: { self: model, inputs },
+    inputs: { ...own?.request, self: model, inputs },
   })
   await db.write('addPrediction', {
-    call: wholeOf(start, output),
+    call: wholeOf(start, output, own?.end),
     field: body.id == null ? null : 'id',
     trial,
     run: of && { id: of.id, field: runField },
@@ -39,12 +54,13 @@ function trialOf(
   scope: Scope,
   run: MarkedCall,
   prediction: string,
-  { model, inputs }: PredictionBody,
+  { model, inputs, started_at }: PredictionBody & { started_at: number | undefined },
 ) {
   return startOf(options, scope, {
     trace_id: run.id,
     parent_id: run.id,
     op_name: 'Evaluation.predict_and_score',
+    started_at,
     weave: { predict_call_id: prediction },
     inputs: { self: evaluationOf(run.inputs), model, example: inputs },
   })

@@ -5,11 +5,20 @@ import { type EndedPart, endPart, type StartedPart, startPart } from '../calls/p
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 
+/** How a call ended that this server has made itself. */
+export interface OwnEnd {
+  ended_at: number
+  summary?: JsonText
+  exception?: string
+}
+
 interface MadeCall {
   id?: string | null | undefined
   trace_id?: string | undefined
   parent_id?: string | undefined
   op_name: string
+  display_name?: string | undefined
+  started_at?: number | undefined
   weave?: Record<string, string | undefined>
   inputs: Record<string, unknown>
 }
@@ -18,15 +27,13 @@ interface MadeCall {
 export async function startOf(
   { projects }: Pick<OperationParts, 'projects'>,
   { caller, project }: Scope,
-  { id, trace_id, parent_id, op_name, weave, inputs }: MadeCall,
+  { id, weave, inputs, started_at, ...named }: MadeCall,
 ): Promise<StartedPart> {
   const call = {
     project_id: project,
     id: id ?? newId(),
-    trace_id,
-    parent_id,
-    op_name,
-    started_at: monotonicNow(),
+    ...named,
+    started_at: started_at ?? monotonicNow(),
     attributes: new JsonText(writeJson(weave ? { weave } : {})),
     inputs: new JsonText(writeJson(inputs)),
   }
@@ -43,7 +50,9 @@ export function endOf(
   return endPart({ project_id: project, id, ended_at, output, summary })
 }
 
-/** Starts and ends at once: the request reports something that is over. */
-export function wholeOf(started: StartedPart, output: JsonText | null) {
-  return { ...started, end: endOf(started.project_id, started.id, started.start.started_at, output).end }
+/** Without an end of its own it starts and ends at once: the request reports something that is over. */
+export function wholeOf(started: StartedPart, output: JsonText | null, end?: OwnEnd) {
+  const { project_id, id } = started
+  const { ended_at = started.start.started_at, summary = new JsonText('{}'), exception } = end ?? {}
+  return { ...started, end: endPart({ project_id, id, ended_at, output, summary, exception }).end }
 }

@@ -1,8 +1,9 @@
 import { newId } from '../../domain/ids.ts'
-import { JsonText, writeJson } from '../../domain/json/text.ts'
+import { JsonText, withTexts, writeJson } from '../../domain/json/text.ts'
 import { callRef, parseRef } from '../../domain/refs.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
+import type { CallPart } from '../../storage/calls/parts.ts'
 import { type MarkedCall, requireMarked } from '../../storage/evaluations/marked-calls.ts'
 import { createCheck } from '../feedback/check.ts'
 import { feedbackOf } from '../feedback/create.ts'
@@ -14,10 +15,15 @@ import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 import type { ScoreBody } from './contract.ts'
 import { weaveOf } from './record.ts'
-import { startOf, wholeOf } from './run-calls.ts'
+import { type OwnEnd, startOf, wholeOf } from './run-calls.ts'
 
 /** A score is a sibling call of the prediction, and feedback on the prediction under the same id. */
-export async function createScore(options: OperationParts, scope: Scope, body: ScoreBody) {
+export async function createScore(
+  options: OperationParts,
+  scope: Scope,
+  body: ScoreBody,
+  own?: { started_at: number; end: OwnEnd },
+) {
   const { db } = options
   const { project } = scope
   const { prediction_id, scorer, value, evaluation_run_id: run } = body
@@ -30,6 +36,7 @@ export async function createScore(options: OperationParts, scope: Scope, body: S
     id,
     ...(run && { trace_id: run, parent_id: prediction.parent_id ?? run }),
     op_name: `${name}.score`,
+    started_at: own?.started_at,
     weave: { score: 'true', prediction_id, scorer, evaluation_run_id: run ?? undefined },
     inputs: {
       self: scorer,
@@ -37,8 +44,13 @@ export async function createScore(options: OperationParts, scope: Scope, body: S
       output: new JsonText(prediction.output ?? 'null'),
     },
   })
+  // Without a value the scorer has failed: there is a call that says why, and no score.
+  if (own?.end.exception !== undefined) {
+    await db.write('upsertCalls', [withTexts<CallPart>(wholeOf(start, null, own.end))])
+    return { score_id: id }
+  }
   await db.write('addScore', {
-    call: wholeOf(start, value),
+    call: wholeOf(start, value, own?.end),
     field: body.id == null ? null : 'id',
     project_id: project,
     prediction_id,

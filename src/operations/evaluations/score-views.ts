@@ -10,11 +10,11 @@ import {
   pairsOf,
   type ScoreColumn,
 } from '../../domain/evaluations/columns/distributions.ts'
-import { createYieldToLoop, inSteps, type YieldToLoop } from '../../domain/yielding.ts'
+import { createYieldToLoop, inSteps } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import { fieldRefused, resultField } from '../../storage/evaluations/result-fields.ts'
 import { deriveThenOpen } from '../../storage/evaluations/results.ts'
-import { bootstrapInterval, type Interval, maxDrawn, normalInterval } from './intervals.ts'
+import { type Interval, shareInterval, studentInterval } from './intervals.ts'
 import { viewOf } from './view.ts'
 import { defaultBins, type ScoresAnswer, type ScoresBody } from './views-contract.ts'
 
@@ -51,7 +51,7 @@ export async function viewScores(
     if (base === undefined || column === base || heatAxis === undefined) return
     const paired = pairsOf(rowCount, base, column)
     const sums = pairSums(paired)
-    const interval = await intervalOf(sums, paired.steps, yieldToLoop)
+    const interval = intervalOf(sums, isBinary)
     if (sums.pairs > 0) pairs.set(evaluation, { ...sums, interval })
     if (evaluation === heatFor) cells = heatOf(paired, heatAxis)
   }
@@ -102,23 +102,24 @@ function spanOf(stats: Iterable<Distribution>): { least: number; most: number } 
   return span
 }
 
-/** Null for less than two rows. Of few rows it is bootstrapped from the rows themselves. */
-async function intervalOf(
-  { pairs, mean_step, squares }: PairSums,
-  steps: Float64Array,
-  yieldToLoop: YieldToLoop,
-): Promise<Interval | null> {
-  if (pairs < 2) return null
-  if (pairs > maxDrawn) return normalInterval(pairs, mean_step, squares)
-  return bootstrapInterval(steps, yieldToLoop)
+/** Null for less than two rows. */
+function intervalOf(sums: PairSums, isBinary: boolean): Interval | null {
+  const { pairs: count, mean_step: mean, squares, wins, losses } = sums
+  if (count < 2) return null
+  return isBinary && isDecided(sums)
+    ? shareInterval(count, wins, losses)
+    : studentInterval({ count, mean, squares })
 }
+
+/** Each row passes or not in each of the two, whatever the number of its trials. */
+const isDecided = ({ pairs, both, baseline_only, other_only, neither }: PairSums): boolean =>
+  both + baseline_only + other_only + neither === pairs
 
 type Compared = PairSums & { interval: Interval | null }
 
 function pairOf(id: string, sums: Compared | undefined, isBinary: boolean): ScoresAnswer['pairs'][number] {
   const { pairs = 0, wins = 0, losses = 0, mean_step = null, interval = null } = sums ?? {}
   const { both = 0, baseline_only = 0, other_only = 0, neither = 0 } = sums ?? {}
-  const isDecided = isBinary && pairs > 0 && both + baseline_only + other_only + neither === pairs
   return {
     evaluation_call_id: id,
     row_count: pairs,
@@ -127,6 +128,7 @@ function pairOf(id: string, sums: Compared | undefined, isBinary: boolean): Scor
     losses,
     mean_difference: mean_step,
     interval,
-    agreement: isDecided ? { both, baseline_only, other_only, neither } : null,
+    agreement:
+      isBinary && sums && pairs > 0 && isDecided(sums) ? { both, baseline_only, other_only, neither } : null,
   }
 }

@@ -82,9 +82,8 @@ const Interval = z.object({
   low: z.number(),
   high: z.number(),
   level: z.number(),
-  method: z.enum(['bootstrap', 'normal']).meta({
-    description:
-      'bootstrap: percentiles of 1,000 resamples of the rows, always the same for the same rows. normal: for more than 1,000 rows.',
+  method: z.enum(['student', 'agresti_min']).meta({
+    description: 'agresti_min: of rows that each pass or not in both evaluations. student: of other numbers.',
   }),
 })
 

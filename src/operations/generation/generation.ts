@@ -20,6 +20,8 @@ export interface GenerationContext {
   id: string
   /** When the request arrived, by `performance.now()`. */
   arrived: number
+  /** By default that of callers. */
+  lane?: AnswerRequest['lane']
   /** Aborts when the client disconnects. */
   signal: AbortSignal
   /** Absent when the answer is not recorded. */
@@ -64,12 +66,12 @@ export async function generate(
   { metrics, running, settings, charge }: GenerationParts,
   found: FoundModel,
   asked: AnswerRequest,
-  { caller, arrived, signal, note }: GenerationContext,
+  { caller, arrived, lane, signal, note }: GenerationContext,
   names: FieldNames,
   shown: Omit<DeltaOptions, 'createParser'> = {},
 ): Promise<Generation> {
   const promptGroup = promptGroupOf(caller, settings.promptSharing)
-  const request = promptGroup === undefined ? asked : { ...asked, promptGroup }
+  const request = { ...asked, ...(promptGroup !== undefined && { promptGroup }), ...(lane && { lane }) }
   const { answering, served, insteadOf } = await naming(answerWithFallbacks(found, request, signal), names)
   const name = served.names[0] as string
   return {

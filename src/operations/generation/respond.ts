@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { JsonText } from '../../domain/json/text.ts'
+import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { headerOf } from '../../http/answer-headers/header-list.ts'
 import { addIgnored } from '../../http/answer-headers/ignored-fields.ts'
 import { openAiRefusalContracts } from '../../http/contracts.ts'
@@ -45,6 +45,10 @@ interface Noted {
 /** How an endpoint begins an answer and writes it, whole or as chunks. */
 export interface Writers<Body, Begun extends Noted & Answering> {
   kind: CompletionKind
+  /** The API of the client, if it is not the one of this kind. */
+  wire?: string
+  /** What the record keeps of the request, if not the body as it was sent. */
+  inputsOf?(body: Body): object
   /** Whether requests without `store` have their answer stored. */
   isAskedForBySilence?: boolean
   /** A field of the body that has no meaning unless the answer is recorded. */
@@ -56,6 +60,8 @@ export interface Writers<Body, Begun extends Noted & Answering> {
   chunksOf(begun: Begun, complete: () => Promise<void>): AsyncIterable<object>
   /** For answers of which more than the call is kept; writes the call as well. */
   keep?(begun: Begun, call: Parameters<WriteAnswer>[0]): Promise<void>
+  /** The whole answer, if it is not the one that the record keeps. */
+  wholeOf?(begun: Begun): Promise<object>
   /** How chunks are written; by default as clients of OpenAI read them. */
   form?: EventForm
 }
@@ -79,7 +85,8 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   reply: FastifyReply,
   writers: Writers<Body, Begun>,
 ): Promise<object> {
-  const { kind, isAskedForBySilence = false, needing, begin, createAnswer, chunksOf, keep, form } = writers
+  const { kind, wire, inputsOf, isAskedForBySilence = false, needing } = writers
+  const { begin, createAnswer, chunksOf, keep, wholeOf, form } = writers
   const { body, caller, log } = request
   const arrived = performance.now()
   const disconnect = disconnectSignal(reply)
@@ -91,12 +98,15 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
       caller,
       target: { ...target, thread: target.thread ?? body.session_id ?? null },
       kind,
+      wire,
       store: body.store,
       isAskedForBySilence,
       needing: needing?.(body),
       metadata: body.metadata instanceof JsonText ? body.metadata : undefined,
       isStream,
-      inputs: request.keptBody,
+      inputs: inputsOf
+        ? { bytes: request.keptBody.bytes, json: () => new JsonText(writeJson(inputsOf(body))) }
+        : request.keptBody,
     },
     disconnect,
   )
@@ -137,7 +147,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   if (begun.ignored.length > 0) addIgnored(reply, begun.ignored)
   if (begun.skipped?.length) reply.header('x-heddle-skipped-tools', headerOf(begun.skipped))
   if (recording === undefined) {
-    if (!isStream) return wholeOf(begun, answer)
+    if (!isStream) return wholeOf?.(begun) ?? folded(begun, answer)
     await sendEvents(
       reply,
       chunksOf({ ...begun, deltas: inChunks(begun.deltas) }, async () => {}),
@@ -153,13 +163,13 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
     whyNot: (error) => (hasLeft(disconnect) ? 'client disconnected' : asRefusal(error, request).message),
     ...(keep && { keep: (call) => keep(begun, call) }),
   })
-  if (!isStream) return recorded.whole()
+  if (!isStream) return wholeOf?.({ ...begun, deltas: recorded.deltas() }) ?? recorded.whole()
   const chunks = chunksOf({ ...begun, deltas: inChunks(recorded.deltas()) }, recorded.complete)
   await sendEvents(reply, chunks, signal, form).finally(recorded.left)
   return reply
 }
 
-async function wholeOf({ deltas }: Answering, answer: PartialAnswer): Promise<object> {
+async function folded({ deltas }: Answering, answer: PartialAnswer): Promise<object> {
   for await (const group of deltas) {
     const adding = answer.add(group)
     if (adding) await adding

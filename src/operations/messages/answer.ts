@@ -88,7 +88,7 @@ export function createAnswer(asked: AskedMessage): PartialAnswer {
 }
 
 /** For a call that was cut off, the complete part of its arguments. */
-function inputOf(text: string): JsonText {
+export function inputOf(text: string): JsonText {
   return new JsonText(isObject(text) ? text : closedJson(text))
 }
 

@@ -12,7 +12,7 @@ export const InProject = z.object({ project_id: projectId })
 /** Of one monitor. Each of them scores each call. */
 const maxScorers = 16
 
-const scorers = z
+export const scorerBindings = z
   .array(
     z.strictObject({
       scorer: plainText(2048).min(1).meta({
@@ -24,8 +24,8 @@ const scorers = z
       }),
     }),
   )
-  .min(1)
   .max(maxScorers)
+const scorers = scorerBindings.min(1)
 
 const models = z
   .array(plainText(512).min(1))

@@ -1,18 +1,15 @@
 import { compactJson } from '../../../packages/json/index.ts'
-import { idOf, newId } from '../../domain/ids.ts'
-import { JsonText, withTexts, writeJson } from '../../domain/json/text.ts'
-import { judgeOp } from '../../domain/judge-op.ts'
+import { idOf } from '../../domain/ids.ts'
+import { JsonText, withTexts } from '../../domain/json/text.ts'
 import { callRef, objectRef } from '../../domain/refs.ts'
 import { Refusal } from '../../domain/refusals.ts'
-import { monotonicNow, now } from '../../domain/time.ts'
+import { now } from '../../domain/time.ts'
 import { readCall } from '../../storage/calls/calls.ts'
-import type { CallPart } from '../../storage/calls/parts.ts'
 import type { Feedback } from '../../storage/feedback/feedback.ts'
 import { hasFeedback, type SettledJudgement, type TakenJudgement } from '../../storage/monitors/judgements.ts'
 import type { Monitor, MonitorScorer } from '../../storage/monitors/monitors.ts'
-import { readUserSettings } from '../../storage/users/settings.ts'
+import { backgroundAsking } from '../background-caller.ts'
 import { createPricing } from '../calls/costs.ts'
-import { endPart, startPart } from '../calls/parts.ts'
 import { callRecord } from '../calls/record.ts'
 import { createCheck } from '../feedback/check.ts'
 import { feedbackOf } from '../feedback/create.ts'
@@ -20,9 +17,8 @@ import { atRoot, prefixes } from '../feedback/kinds.ts'
 import { payloadGiven } from '../feedback/payload-size.ts'
 import type { OperationParts } from '../parts.ts'
 import { callValues } from '../scorers/call-values.ts'
-import { runCheck } from '../scorers/check.ts'
-import type { Judge } from '../scorers/contract.ts'
-import { askJudge, inputsOf, type JudgeAnswer, type Question, questionOf } from '../scorers/judge.ts'
+import { judgeCallOf } from '../scorers/judge-call.ts'
+import { score } from '../scorers/scoring.ts'
 import { type BoundScorer, readScorer } from './bound-scorers.ts'
 
 /** One judgement of a monitor, from the call to what is written. */
@@ -30,13 +26,6 @@ interface Judgement {
   services: OperationParts
   monitor: Monitor
   taken: TakenJudgement
-}
-
-interface Score {
-  /** JSON. */
-  output: string
-  call?: CallPart
-  tokens?: number
 }
 
 /** Makes the judgement and returns its outcome. Throws refusals of a model or of the record. */
@@ -59,40 +48,25 @@ export async function judge(judgement: Judgement, signal: AbortSignal): Promise<
     return { ...name, state: 'skipped', reason: 'call_gone', detail: 'the call was deleted or has expired' }
   }
   const { scorer } = bound
-  const values = callValues(callRecord(row, {}), { ...scorer.fields, ...binding.fields })
-  let score: Score
-  if ('check' in scorer) {
-    const outcome = await runCheck(scorer.check, {
-      schemas: services.schemas,
-      tenant: monitor.runs_as,
-      values,
-      costs: () => createPricing(db, project)(row),
-      latencyMs: Math.trunc(((row.ended_at ?? row.started_at) - row.started_at) / 1000),
-    })
-    if ('state' in outcome) return { ...name, ...outcome }
-    score = { output: writeJson(outcome.score) }
-  } else {
-    const question = questionOf(scorer.judge, values)
-    if ('state' in question) return { ...name, ...question }
-    const started = monotonicNow()
-    const answer = await askJudge(services, scorer.judge, question, await askingOf(db, monitor, signal))
-    const call = await judgeCall(judgement, { bound, judge: scorer.judge, question, answer, started })
-    const { total_tokens: tokens } = answer.usage
-    if (!answer.isWhole) {
-      return { ...name, state: 'failed', reason: 'answer_cut_off', detail: cutOff, call, tokens }
-    }
-    score = { output: answer.text, call, tokens }
+  const call = {
+    values: callValues(callRecord(row, {}), { ...scorer.fields, ...binding.fields }),
+    costs: () => createPricing(db, project)(row),
+    latencyMs: Math.trunc(((row.ended_at ?? row.started_at) - row.started_at) / 1000),
   }
-  const { output, ...made } = score
+  const asking = await backgroundAsking(db, monitor.runs_as, signal)
+  const { run, ...outcome } = await score(services, scorer, call, asking)
+  const made = run && {
+    call: await judgeCallOf(services, judgeCallFields(judgement, bound), run),
+    tokens: run.answer.usage.total_tokens,
+  }
+  if ('state' in outcome) return { ...name, ...outcome, ...made }
   return {
     ...name,
     ...made,
     state: 'judged',
-    feedback: await feedbackOn(judgement, bound, feedbackId, output, made.call?.id),
+    feedback: await feedbackOn(judgement, bound, feedbackId, outcome.output, made?.call.id),
   }
 }
-
-const cutOff = 'the answer was cut off at judge.max_tokens, before it fit the schema'
 
 /** A scorer that was deleted, or that no longer is one, fails: it will not come back by itself. */
 async function scorerOf(
@@ -108,59 +82,17 @@ async function scorerOf(
   }
 }
 
-/** A judge runs as the user of its monitor, with the access of that user. */
-async function askingOf(db: OperationParts['db'], { runs_as: name }: Monitor, signal: AbortSignal) {
-  const settings = await readUserSettings(db, name)
-  return {
-    caller: { name, role: 'member' as const, entities: new Set<string>(), ...(settings && { settings }) },
-    id: newId(),
-    arrived: performance.now(),
-    signal,
-    note: () => undefined,
-  }
-}
-
-interface JudgeRun {
-  bound: BoundScorer
-  judge: Judge
-  question: Question
-  answer: JudgeAnswer
-  started: number
-}
-
-/** The judge's own call. It has no parent; its attributes link it. */
-async function judgeCall({ services, monitor, taken }: Judgement, run: JudgeRun): Promise<CallPart> {
-  const { bound, answer } = run
-  const { project_id } = monitor
-  const id = newId()
-  const { prompt_tokens, completion_tokens, total_tokens } = answer.usage
-  const usage = { [answer.model]: { requests: 1, prompt_tokens, completion_tokens, total_tokens } }
-  const links = {
+/** The judge's own call has no parent; its attributes link it. */
+const judgeCallFields = ({ services, monitor, taken }: Judgement, { name, digest }: BoundScorer) => ({
+  project: monitor.project_id,
+  user: monitor.runs_as,
+  name,
+  links: {
     monitor: monitor.id,
-    scorer: objectRef(services.refScheme, project_id, 'object', bound.name, bound.digest),
-    call: callRef(services.refScheme, project_id, taken.call_id),
-  }
-  const call = {
-    project_id,
-    id,
-    op_name: judgeOp,
-    display_name: bound.name,
-    started_at: run.started,
-    attributes: new JsonText(writeJson({ heddle: { judge: links } })),
-    inputs: new JsonText(inputsOf(run.judge, answer.model, bound.name, run.question)),
-  }
-  const retentionDays = await services.projects.retentionDays(project_id)
-  const start = startPart(call, { user: monitor.runs_as, retentionDays })
-  const { end } = endPart({
-    project_id,
-    id,
-    ended_at: monotonicNow(),
-    exception: answer.isWhole ? null : cutOff,
-    output: new JsonText(answer.isWhole ? compactJson(answer.text) : JSON.stringify(answer.text)),
-    summary: new JsonText(writeJson({ usage })),
-  })
-  return withTexts<CallPart>({ ...start, end })
-}
+    scorer: objectRef(services.refScheme, monitor.project_id, 'object', name, digest),
+    call: callRef(services.refScheme, monitor.project_id, taken.call_id),
+  },
+})
 
 /** The score as feedback, in the form that evaluations and queries read. */
 async function feedbackOn(

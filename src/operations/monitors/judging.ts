@@ -14,8 +14,8 @@ import {
   type MonitorKey,
   type MonitorScorer,
 } from '../../storage/monitors/monitors.ts'
-import { hasUser } from '../../storage/users/users.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
+import { isKnownUser, withoutLimits } from '../background-caller.ts'
 import type { OperationParts } from '../parts.ts'
 import { dayOf, endOfDay } from './days.ts'
 import { judge } from './judgement.ts'
@@ -40,12 +40,7 @@ const retryMs = [5_000, 30_000, 120_000, 600_000]
 
 /** Makes the pending judgements of monitors as background work. Checks do not wait for models. */
 export function startJudging(services: OperationParts, failed: (error: unknown) => void): BackgroundWork[] {
-  // Usage is counted, but limits do not apply: they are for users' own requests.
-  const own = {
-    ...services,
-    charge: (caller: { name: string }, tokens: { prompt: number; completion: number }) =>
-      services.usage.spent(caller.name, tokens),
-  }
+  const own = withoutLimits(services)
   return (['check', 'judge'] as const).map((kind) => {
     const worker = createWorker(own, kind)
     return inBackground({ firstMs: idleMs, failedMs, failed, run: worker })
@@ -81,7 +76,7 @@ function createWorker(services: OperationParts, kind: Kind): (signal: AbortSigna
   async function work(key: MonitorKey, signal: AbortSignal): Promise<boolean> {
     const monitor = await findMonitor(db, key)
     if (monitor === undefined) return false
-    if (!(await isKnown(monitor.runs_as))) {
+    if (!(await isKnownUser(services, monitor.runs_as))) {
       await db.write('stopMonitorsOf', { user: monitor.runs_as, now: now() })
       return false
     }
@@ -99,11 +94,6 @@ function createWorker(services: OperationParts, kind: Kind): (signal: AbortSigna
     })
     if (taken.length > 0) await holding(key, taken, () => judgeAll(monitor, taken, signal))
     return taken.length > 0
-  }
-
-  /** A user of HEDDLE_USERS no longer exists once the server starts without it. */
-  async function isKnown(user: string): Promise<boolean> {
-    return services.people.some(({ name }) => name === user) || hasUser(db, user)
   }
 
   /** How many judgements may begin now. With a budget it is one at a time, so that at most one exceeds the budget. */

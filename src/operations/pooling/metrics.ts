@@ -1,7 +1,7 @@
 import { Counter, Histogram, type Registry } from '@prometheus-io/client'
 
-/** The requests to models that pool. */
-export type PoolingOf = 'embeddings' | 'rerank'
+/** The requests to models that read and write nothing. */
+export type PoolingOf = 'embeddings' | 'rerank' | 'decisions'
 
 export interface PoolingMetrics {
   ended(of: PoolingOf, end: EndOfPooling): void
@@ -24,11 +24,14 @@ export function registerPoolingMetrics(registry: Registry): PoolingMetrics {
     new Counter({ name: `heddle_pooling_${name}`, help, labelNames: ['of'] as const, registers })
   const requests = new Counter({
     name: 'heddle_pooling_requests_total',
-    help: 'Requests for vectors and scores by outcome: answered, left (the client disconnected), failed.',
+    help: 'Requests for vectors, scores and decisions by outcome: answered, left (the client disconnected), failed.',
     labelNames: ['of', 'outcome'] as const,
     registers,
   })
-  const inputs = counter('inputs_total', 'Inputs of these requests: texts, and documents with a query.')
+  const inputs = counter(
+    'inputs_total',
+    'Inputs of these requests: texts, documents with a query, and readings of questions.',
+  )
   const tokens = counter('tokens_total', 'Tokens of the inputs of these requests.')
   const seconds = new Histogram({
     name: 'heddle_pooling_request_seconds',

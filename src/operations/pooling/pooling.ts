@@ -24,18 +24,47 @@ export interface PooledInputs {
 }
 
 /**
- * Asks a model that pools, measures it, and charges the caller for what was read. No other model is ever asked in its
- * place: vectors of two models cannot be compared.
+ * Asks a model that pools. No other model is ever asked in its place: vectors of two models cannot be compared.
  */
 export async function poolWith(
-  { metrics, running, charge }: GenerationParts,
+  services: GenerationParts,
   { model, served }: FoundModel,
   of: PoolingOf,
   asked: PoolingAsked,
-  { caller, arrived, signal, note }: PoolingContext,
+  context: PoolingContext,
 ): Promise<PooledInputs> {
   const name = served.names[0] as string
   const values = new Array<Float32Array>(asked.inputs.length)
+  const { tokens } = await whileMeasured(services, name, of, context, async (progress) => {
+    function each(pooled: Pooled): void {
+      values[pooled.input] = pooled.values
+      progress.inputs++
+      progress.read({ prompt: pooled.tokens, cached: 0 })
+    }
+    const { tokens } = await model.pool(asked, each, context.signal)
+    progress.read({ prompt: tokens ?? 0, cached: 0 })
+  })
+  return { model: name, values, tokens: tokens.prompt }
+}
+
+interface ReadTokens {
+  prompt: number
+  cached: number
+}
+
+interface Progress {
+  inputs: number
+  read(tokens: ReadTokens): void
+}
+
+/** Measures what a model reads without writing, and charges the caller for it. */
+export async function whileMeasured<Result>(
+  { metrics, running, charge }: GenerationParts,
+  name: string,
+  of: PoolingOf,
+  { caller, arrived, signal, note }: PoolingContext,
+  work: (progress: Progress) => Promise<Result>,
+): Promise<{ result: Result; tokens: ReadTokens }> {
   const record: GenerationRecord = {
     model: name,
     outcome: 'left',
@@ -45,27 +74,21 @@ export async function poolWith(
     finish_reasons: [],
     total_ms: 0,
   }
-  let inputs = 0
   const answer = running.begin({ model: name, user: caller.name, isBackground: false })
-
-  function read(tokens: number): void {
-    if (tokens === 0) return
-    record.prompt_tokens += tokens
-    charge(caller, { prompt: tokens, completion: 0 })
-    running.read(answer, { prompt: tokens, cached: 0 })
+  const progress: Progress = {
+    inputs: 0,
+    read({ prompt, cached }) {
+      if (prompt === 0) return
+      record.prompt_tokens += prompt
+      record.cached_tokens += cached
+      charge(caller, { prompt, completion: 0 })
+      running.read(answer, { prompt, cached })
+    },
   }
-
-  function each(pooled: Pooled): void {
-    values[pooled.input] = pooled.values
-    inputs++
-    read(pooled.tokens)
-  }
-
   try {
-    const { tokens } = await model.pool(asked, each, signal)
-    read(tokens ?? 0)
+    const result = await work(progress)
     record.outcome = 'answered'
-    return { model: name, values, tokens: record.prompt_tokens }
+    return { result, tokens: { prompt: record.prompt_tokens, cached: record.cached_tokens } }
   } catch (error) {
     if (!hasLeft(signal)) {
       record.outcome = 'failed'
@@ -76,9 +99,9 @@ export async function poolWith(
     running.end(answer)
     record.total_ms = performance.now() - arrived
     // A request that is refused before anything is read counts only as a refusal.
-    if (record.outcome === 'answered' || inputs > 0) {
+    if (record.outcome === 'answered' || progress.inputs > 0) {
       const { outcome, prompt_tokens: tokens, total_ms } = record
-      metrics.pooling.ended(of, { outcome, inputs, tokens, seconds: total_ms / 1000 })
+      metrics.pooling.ended(of, { outcome, inputs: progress.inputs, tokens, seconds: total_ms / 1000 })
       note(record)
     }
   }

@@ -25,9 +25,13 @@ export const poolingRefusals = openAiRefusalContracts(
   'upstream_timeout',
 )
 
+type RecordedFields = Pick<PoolingFields, 'request_id' | 'store' | 'metadata'>
+
 /** An operation on a model that pools, from its body to its answer. */
 export interface PoolingQuestion<Body, Made> {
   kind: CompletionKind
+  /** The API of the client, if it is not the one of this kind. */
+  wire?: string
   /** Of the id of its answer. */
   prefix: string
   make(services: GenerationParts, body: Body, asking: PoolingContext): Promise<Made>
@@ -38,11 +42,11 @@ export interface PoolingQuestion<Body, Made> {
   send(reply: FastifyReply, made: Made, id: string): Promise<FastifyReply> | object
 }
 
-export async function respondPooled<Body extends PoolingFields, Made>(
+export async function respondPooled<Body extends RecordedFields, Made>(
   services: GenerationParts,
   request: FastifyRequest & { body: Body },
   reply: FastifyReply,
-  { kind, prefix, make, recorded, leftOut, send }: PoolingQuestion<Body, Made>,
+  { kind, wire, prefix, make, recorded, leftOut, send }: PoolingQuestion<Body, Made>,
 ): Promise<object> {
   const { body, caller, log } = request
   const arrived = performance.now()
@@ -55,6 +59,7 @@ export async function respondPooled<Body extends PoolingFields, Made>(
       caller,
       target: recordingTarget(caller, request.headers),
       kind,
+      wire,
       store: body.store,
       metadata,
       isStream: false,

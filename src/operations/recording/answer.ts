@@ -20,6 +20,8 @@ export interface AskedToRecord {
   caller: Caller
   target: RecordingTarget
   kind: CompletionKind
+  /** The API of the client, if it is not the one of this kind. */
+  wire?: string | undefined
   /** The `store` of the request. */
   store?: boolean | null | undefined
   /** Whether requests without `store` ask for it all the same. */

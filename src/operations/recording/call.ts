@@ -12,6 +12,7 @@ const ops: Record<CompletionKind, string> = {
   message: 'heddle.messages',
   embedding: 'heddle.embeddings',
   ranking: 'heddle.rerank',
+  decision: 'heddle.decisions',
 }
 
 const wires: Record<CompletionKind, string> = {
@@ -21,6 +22,7 @@ const wires: Record<CompletionKind, string> = {
   message: 'anthropic',
   embedding: 'openai',
   ranking: 'openai',
+  decision: 'openai',
 }
 
 const dayInMicroseconds = 86_400_000_000
@@ -42,14 +44,14 @@ interface AnswerToWrite {
 /** The call of an answer, start and end together. */
 export function callOf(answer: AnswerToWrite): WithSharedTexts<RecordedAnswer> {
   const { callId, asked, result, trace, startedAt, endedAt, retentionDays } = answer
-  const { caller, target, kind, isStream } = asked
+  const { caller, target, kind, wire, isStream } = asked
   const { completionId, output, measured } = result
   const inputs = asked.inputs.json()
   const metadata = asked.metadata?.text ?? null
   const attributes = writeJson({
     heddle: {
       completion: completionId,
-      wire: wires[kind],
+      wire: wire ?? wires[kind],
       stream: isStream,
       ...(asked.metadata && { metadata: asked.metadata }),
     },

@@ -47,8 +47,35 @@ export const RerankAnswer = answer('The documents, best match first.', {
   meta: z
     .object({
       api_version: z.object({ version: z.literal('2') }),
+      billed_units: z.object({ search_units: z.literal(1) }),
       tokens: z.object({ input_tokens: z.int(), output_tokens: z.int() }),
     })
     .meta({ description: "Cohere's form of the usage." }),
 })
 export type RerankAnswer = z.output<typeof RerankAnswer>
+
+const texts = () =>
+  z
+    .union([z.string(), z.array(z.string()).max(maxDocuments)], {
+      error: `expected a string or a list of at most ${maxDocuments} strings`,
+    })
+    .nullish()
+
+export const ScoreBody = z.object({
+  queries: texts().meta({ description: 'One text, or as many as there are documents.' }),
+  documents: texts().meta({ description: 'What each is compared with.' }),
+  text_1: texts().meta({ description: 'The older name of `queries`.' }),
+  text_2: texts().meta({ description: 'The older name of `documents`.' }),
+  ...poolingFields,
+})
+export type ScoreBody = z.output<typeof ScoreBody>
+
+export const ScoreAnswer = answer('A score for each pair, in order.', {
+  id: z.string(),
+  object: z.literal('list'),
+  created: z.int(),
+  model: z.string(),
+  data: z.array(z.object({ index: z.int(), object: z.literal('score'), score: z.number() })),
+  usage: PoolingUsage,
+})
+export type ScoreAnswer = z.output<typeof ScoreAnswer>

@@ -1,10 +1,13 @@
-import type { Routes } from '../../http/contracts.ts'
+import { clockNow } from '../../domain/clock.ts'
+import { openAiRefusalContracts, type Routes } from '../../http/contracts.ts'
+import { wrong } from '../generation/checks.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { recordedBody } from '../generation/respond.ts'
 import { family } from '../parts.ts'
 import { type PoolingQuestion, poolingRefusals, respondPooled } from '../pooling/respond.ts'
-import { RerankAnswer, RerankBody } from './contract.ts'
+import { RerankAnswer, RerankBody, ScoreAnswer, ScoreBody } from './contract.ts'
 import { type Ranked, rerank } from './rerank.ts'
+import { type Scored, score } from './score.ts'
 
 const ranking: PoolingQuestion<RerankBody, Ranked> = {
   kind: 'ranking',
@@ -21,6 +24,7 @@ const ranking: PoolingQuestion<RerankBody, Ranked> = {
     ...made,
     meta: {
       api_version: { version: '2' },
+      billed_units: { search_units: 1 },
       tokens: { input_tokens: made.usage.prompt_tokens, output_tokens: 0 },
     },
   }),
@@ -46,4 +50,40 @@ const rank: Routes<GenerationParts> = async (app, services) => {
   }
 }
 
-export const rerankRoutes = family(rank)
+const scoring: PoolingQuestion<ScoreBody, Scored> = {
+  kind: 'ranking',
+  prefix: 'score-',
+  make: score,
+  recorded: (made, id) => ({ id, ...made }),
+  send: (_, made, id) => ({ id, object: 'list', created: Math.floor(clockNow() / 1000), ...made }),
+}
+
+const scored: Routes<GenerationParts> = async (app, services) => {
+  const schema = {
+    summary: 'Score pairs of texts, compatible with vLLM',
+    tags: ['embeddings'],
+    body: ScoreBody,
+    response: { 200: ScoreAnswer, ...poolingRefusals },
+  }
+  const config = { spendsTokens: true, keepsBody: recordedBody }
+  for (const url of ['/v1/score', '/score']) {
+    app.post(url, { config, schema }, (request, reply) => respondPooled(services, request, reply, scoring))
+  }
+}
+
+/** No model here gives labels: those that do cannot be served. */
+const unclassified: Routes<GenerationParts> = async (app) => {
+  app.post('/classify', {
+    schema: {
+      summary: 'Refused: no model here gives labels',
+      tags: ['embeddings'],
+      response: openAiRefusalContracts('invalid_value'),
+    },
+    onRequest: async () => {
+      throw wrong('model', 'a model that gives labels', 'POST /v1/score and POST /v1/rerank')
+    },
+    handler: async () => undefined,
+  })
+}
+
+export const rerankRoutes = family(rank, scored, unclassified)

@@ -46,3 +46,19 @@ export function callValues(record: Readonly<Record<string, unknown>>, fields: Fi
     },
   }
 }
+
+/**
+ * The values of a call whose output is the text of an answer. It is read where a chat completion has it, too, so that the
+ * same scorer fits recorded chats and evaluations.
+ */
+export function answerValues(record: Readonly<Record<string, unknown>>, fields: Fields): CallValues {
+  const content = record.output instanceof JsonText ? record.output.text : 'null'
+  const message = `{"role":"assistant","content":${content}}`
+  const completion = new JsonText(`{"choices":[{"index":0,"message":${message}}]}`)
+  const asText = callValues(record, fields)
+  const asChat = callValues({ ...record, output: completion }, fields)
+  return {
+    json: (field) => asText.json(field) ?? asChat.json(field),
+    text: (field) => asText.text(field) ?? asChat.text(field),
+  }
+}

@@ -89,7 +89,6 @@ export async function askJudge(
     ending: endingOf({}, max_tokens),
     text: { skipSpecial: true, spaceSpecial: true },
     priority: 0,
-    lane: 'background',
   }
   const generation = await generate(
     services,

@@ -5,7 +5,7 @@ import { insertInto } from '../sql/inserts.ts'
 import { listOf, sql } from '../sql/sql.ts'
 import type { Reader, Transaction } from '../transaction.ts'
 
-export type CompletionKind = 'chat' | 'text' | 'response' | 'message' | 'embedding' | 'ranking'
+export type CompletionKind = 'chat' | 'text' | 'response' | 'message' | 'embedding' | 'ranking' | 'decision'
 
 const kinds = {
   project_id: 'text',

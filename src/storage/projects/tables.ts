@@ -42,6 +42,7 @@ export const projectTables: readonly ProjectTable[] = [
   rows('judgements', ['monitor_id', 'call_id', 'scorer']),
   rows('monitor_days', ['monitor_id', 'day']),
   rows('monitor_runs', ['id']),
+  rows('served_runs', ['run_id']),
   { table: 'calls', counts: 'calls', live: `started_at IS NOT NULL AND ${notDeleted}`, remove: removeCalls },
   rows('underived_calls', ['call_id']),
   rows('feedback', ['id'], { counts: 'feedback', bytes: 'octet_length(payload)' }),

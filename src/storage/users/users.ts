@@ -63,6 +63,11 @@ export async function listUsers(db: Reader): Promise<User[]> {
   return (await db.all<UserRow>(sql`SELECT ${columns} FROM users ORDER BY name`)).map(userOf)
 }
 
+export async function userNamed(db: Reader, name: string): Promise<User | undefined> {
+  const row = await db.get<UserRow>(sql`SELECT ${columns} FROM users WHERE name = ${name}`)
+  return row && userOf(row)
+}
+
 export async function hasUser(db: Reader, name: string): Promise<boolean> {
   return (await db.get(sql`SELECT name FROM users WHERE name = ${name}`)) !== undefined
 }

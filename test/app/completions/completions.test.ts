@@ -227,7 +227,8 @@ for (const [what, prompt, param, message] of [
 for (const [what, body, status, code, param] of [
   ['no prompt', {}, 400, 'invalid_request', 'prompt'],
   ['a prompt that is null', { prompt: null }, 400, 'invalid_request', 'prompt'],
-  ['a suffix', { suffix: 'x' }, 400, 'not_available', 'suffix'],
+  ['a suffix', { suffix: 'x' }, 400, 'model_lacks', 'suffix'],
+  ['a suffix of tokens', { prompt: [1, 2], suffix: 'x' }, 400, 'invalid_value', 'suffix'],
   ['best_of that differs from n', { n: 2, best_of: 3 }, 400, 'not_available', 'best_of'],
   [
     'an invalid constraint',

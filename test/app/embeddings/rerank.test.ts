@@ -24,6 +24,7 @@ for (const url of ['/v1/rerank', '/v2/rerank', '/rerank']) {
     // The AI SDK's provider for Cohere throws without it.
     assert.deepEqual(json.meta, {
       api_version: { version: '2' },
+      billed_units: { search_units: 1 },
       tokens: { input_tokens: 8, output_tokens: 0 },
     })
   })

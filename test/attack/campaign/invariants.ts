@@ -84,6 +84,7 @@ function assertRefuses({ path, operation }: Target, status: number, type: string
   const { code, reason } = {
     openai: () => ({ code: body.error.code, reason: body.error.message }),
     anthropic: () => ({ code: body.error.details.error_code, reason: body.error.message }),
+    ollama: () => ({ code: body.code, reason: body.error }),
     record: () => body as { code: string; reason: string },
   }[wire]()
   assert.ok(typeof reason === 'string' && reason !== '', text)

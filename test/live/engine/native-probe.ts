@@ -3,7 +3,7 @@ import { loadModel } from '../../../src/inference/embedded/native.ts'
 
 /** Prints what the native interface returns about one position of a model; it requires a process of its own. */
 const model = await loadModel(process.argv[2] ?? '', () => {})
-const context = await model.openContext({ context: 256, sequences: 2, batch: 16, threads: 1 })
+const context = await model.openContext({ context: 256, sequences: 2, batch: 256, threads: 2 })
 context.begin(4)
 context.add(0, 0, Uint32Array.of(1, 2, 3, 4), Uint32Array.of())
 await context.decode()
@@ -37,22 +37,43 @@ async function masked(mask: TokenMask) {
     warm: await position.logTotal(0.5),
   }
 }
-process.stdout.write(
-  JSON.stringify({
-    couldForget,
-    best: await logits.best(),
-    top: { tokens: Array.from(all.tokens), logits: Array.from(all.logits) },
-    three: Array.from((await logits.top(3)).tokens),
-    twenty: Array.from((await logits.top(20)).tokens),
-    few: Array.from(await logits.of(few)),
-    many: [Array.from(await logits.of(many)), Array.from(await logits.of(many))],
-    most: Array.from(await logits.of(most)),
-    total: [total, await logits.logTotal(1)],
-    warm: [warm, await logits.logTotal(0.5)],
-    masked: await Promise.all([masked(even), masked(even), masked(none)]),
-    other: await context.logits(other).best(),
-    ends: vocabulary.ends,
-    eos: vocabulary.eos,
-  }),
+const read = {
+  couldForget,
+  best: await logits.best(),
+  top: { tokens: Array.from(all.tokens), logits: Array.from(all.logits) },
+  three: Array.from((await logits.top(3)).tokens),
+  twenty: Array.from((await logits.top(20)).tokens),
+  few: Array.from(await logits.of(few)),
+  many: [Array.from(await logits.of(many)), Array.from(await logits.of(many))],
+  most: Array.from(await logits.of(most)),
+  total: [total, await logits.logTotal(1)],
+  warm: [warm, await logits.logTotal(0.5)],
+  masked: await Promise.all([masked(even), masked(even), masked(none)]),
+  other: await context.logits(other).best(),
+  ends: vocabulary.ends,
+  eos: vocabulary.eos,
+}
+
+/** The likeliest tokens after a long prompt, and their logits. */
+async function afterLong() {
+  context.forget(1, 0)
+  context.begin(long.length)
+  const [row = Number.NaN] = context.add(1, 0, long, Uint32Array.of(long.length - 1))
+  const decoding = context.decode()
+  return { decoding, top: async () => Array.from((await context.logits(row).top(20)).logits) }
+}
+const long = Uint32Array.from({ length: 200 }, (_, i) => (7 * i) % 250)
+const whole = await afterLong()
+const wholeTop = (await whole.decoding) ? await whole.top() : []
+const stopped = await afterLong()
+context.stop()
+const wasComputed = await stopped.decoding
+const refused = await stopped.top().then(
+  () => '',
+  (error: Error) => error.message,
 )
+const again = await afterLong()
+const againTop = (await again.decoding) ? await again.top() : []
+
+process.stdout.write(JSON.stringify({ ...read, stop: { wasComputed, refused, wholeTop, againTop } }))
 await context.close()

@@ -6,14 +6,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { getLlama } from 'node-llama-cpp'
-import { bindingOf } from '../../../src/inference/embedded/binding.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 
 const probe = fileURLToPath(new URL('./native-probe.ts', import.meta.url))
 
 interface Probed {
   couldForget: boolean
+  stop: { wasComputed: boolean; refused: string; wholeTop: number[]; againTop: number[] }
   best: number
   top: { tokens: number[]; logits: number[] }
   three: number[]
@@ -42,21 +41,6 @@ interface Masked {
 function near(actual: number | undefined, expected: number): void {
   assert.ok(Math.abs((actual ?? Number.NaN) - expected) < 1e-4, `${actual} is not ${expected}`)
 }
-
-test('the installed binding has the expected shape, and another is refused with what it lacks', async () => {
-  const llama = await getLlama({ gpu: false, build: 'never', progressLogs: false })
-  assert.ok(bindingOf(llama))
-  const sampler = { prototype: { applyConfig() {} } }
-  assert.throws(() => bindingOf({ _bindings: { ...bindingOf(llama), AddonSampler: sampler } }), {
-    message:
-      'the binding of node-llama-cpp differs from that of version 3.22.1: it has no AddonSampler.dispose',
-  })
-  assert.throws(
-    () => bindingOf({}),
-    /no AddonModel.init,.*AddonContext.decodeBatch,.*AddonSampler.applyConfig/,
-  )
-  await llama.dispose()
-})
 
 const isEven = (token: number) => token % 2 === 0
 
@@ -117,6 +101,11 @@ for (const vocabulary of [260, 3000]) {
     for (const total of probed.warm) near(total, totalAt(0.5))
 
     assert.equal(probed.couldForget, true)
+    const { wasComputed, refused, wholeTop, againTop } = probed.stop
+    assert.equal(wasComputed, false, 'a batch that is stopped at once is not computed')
+    assert.equal(refused, 'the batch was stopped')
+    assert.equal(wholeTop.length, 20)
+    assert.deepEqual(againTop, wholeTop, 'the sequence is usable afterwards, with the same logits')
     assert.deepEqual(probed.ends.includes(probed.eos), true)
     assert.ok(probed.other >= 0 && probed.other < vocabulary)
   })

@@ -90,7 +90,9 @@ export function simulatedContext(options: SimulatedContextOptions) {
       })
       await decoding
       options.decoded?.(batch)
+      return true
     },
+    stop() {},
     logits(row: number) {
       const values = rows[row]
       assert.ok(values, `the logits of row ${row} were wanted`)

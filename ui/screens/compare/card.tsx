@@ -154,7 +154,7 @@ function IntervalText({
 }) {
   const isClear = low > 0 || high < 0
   const text = (value: number) => (isShare ? (value * 100).toFixed(1) : numberText(value)).replace('-', '−')
-  const how = method === 'bootstrap' ? 'drawn again from the rows' : 'by their spread'
+  const how = method === 'student' ? 'by the spread of the rows' : 'by the rows that only one passes'
   return (
     <span class="muted interval" title={`${shareText(level)} interval of the mean difference, ${how}`}>
       {' '}

@@ -12,6 +12,7 @@ import { refName } from '../../value/ref.ts'
 import { fieldOf, meanText, scoreName, shownMean } from '../../value/scores.ts'
 import { inQuotedJson, projectInAddress } from '../../value/shell.ts'
 import { costText, countText, durationText } from '../../value/units.ts'
+import { QualityHead } from '../quality/head.tsx'
 import { commonScores, createRuns } from './runs.ts'
 
 /** As many as a comparison accepts. */
@@ -56,33 +57,34 @@ export function EvalsScreen({ project }: { project: string }) {
         if (row) navigate(paths.trace(project, row.trace_id, row.evaluation_call_id))
       },
     },
+    { keys: ['n'], does: 'New run', run: () => navigate(paths.newRun(project)) },
     { keys: ['Escape'], does: 'Clear selection', run: () => setSearch({ sel: undefined }) },
   ])
   const common = commonScores(runs.summaries.value.values())
   const scores = common.slice(0, mostColumns)
   const error = runs.error.value
-  if (isForbidden(error)) return <FailedScreen name="Evaluations" error={error} />
+  if (isForbidden(error)) return <FailedScreen name="Runs" error={error} />
   return (
     <main class="screen evals">
-      <div class="screen-head">
-        <h1>Evaluations</h1>
+      <QualityHead project={project} title="Runs">
         <span class="muted">
           {rows !== undefined &&
             rows.length > 0 &&
             `${countText(rows.length)} of ${countText(runs.total.value)}`}
           {scores.length < common.length && `, ${scores.length} of ${countText(common.length)} scores`}
         </span>
-        <div class="head-tools">
-          {chosen.length > 0 && (
-            <button type="button" class="quiet" onClick={() => setSearch({ sel: undefined })}>
-              Clear selection
-            </button>
-          )}
-          <button type="button" class="main-button" disabled={chosen.length === 0} onClick={compare}>
-            {chosen.length < 2 ? 'Compare' : `Compare ${chosen.length}`}
+        {chosen.length > 0 && (
+          <button type="button" class="quiet" onClick={() => setSearch({ sel: undefined })}>
+            Clear selection
           </button>
-        </div>
-      </div>
+        )}
+        <button type="button" disabled={chosen.length === 0} onClick={compare}>
+          {chosen.length < 2 ? 'Compare' : `Compare ${chosen.length}`}
+        </button>
+        <a class="button main-button" href={paths.newRun(project)}>
+          New run
+        </a>
+      </QualityHead>
       {error && <Failed error={error} retry={() => void runs.retry()} />}
       {!error && rows === undefined && <Skeleton rows={10} />}
       {rows?.length === 0 && <NoEvaluations project={project} />}
@@ -190,7 +192,13 @@ function RunLine({ project, row, scores, summary, cost, isActive, isChosen, onTo
         </span>
       </td>
       <td>
-        <Status status={row.status} />
+        {row.status === 'running' ? (
+          <a href={paths.newRun(project, { runs: row.evaluation_call_id })}>
+            <Status status={row.status} />
+          </a>
+        ) : (
+          <Status status={row.status} />
+        )}
       </td>
       {scores.map((field) => {
         const own = stats.get(field)
@@ -243,8 +251,8 @@ function NoEvaluations({ project }: { project: string }) {
   return (
     <Empty title="No evaluations yet" command={firstRun(project)}>
       <p>
-        An evaluation asks a model about every row of a dataset and scores its answers. The weave package
-        records evaluations; any other program can record one step by step:
+        A run asks a model about every row of a dataset and scores its answers. Start one here, or record one
+        with the weave package, or step by step from any program:
       </p>
     </Empty>
   )

@@ -10,7 +10,11 @@ export type EngineProcess = ReturnType<typeof startEngineProcess>
 const entry = fileURLToPath(new URL(`../process${extname(import.meta.url)}`, import.meta.url))
 
 /** Environment variables passed to the engine: none of the server's secrets. */
-const inherited = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH', 'SystemRoot', 'TEMP', 'TMP']
+const inherited = [
+  ...['PATH', 'HOME', 'TMPDIR', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH', 'SystemRoot', 'TEMP', 'TMP'],
+  // Compiled code of earlier starts: without it the engine takes half a second longer.
+  'NODE_COMPILE_CACHE',
+]
 
 /** Read by drivers and llama.cpp to choose among several GPUs. */
 const ofDrivers = /^(CUDA|NVIDIA|VK|GGML_CUDA|GGML_VK|GGML_METAL)_/

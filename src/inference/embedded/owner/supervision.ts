@@ -144,11 +144,11 @@ export function superviseEngine({ plan, logger, supervision, changed, answered, 
   }
 
   function loaded(answer: Extract<Answer, { kind: 'loaded' }>): void {
-    const { names, source, context, parallel, threads, device, task, shorter } = plan
+    const { names, source, context, parallel, threads, device, task, shorter, facts } = plan
     const adapters = plan.adapters.map(({ name }) => name)
     const created = served?.created ?? Math.floor(Date.now() / 1000)
     served = {
-      ...{ names, created, source, context, parallel, threads, device, tasks: [task] },
+      ...{ names, created, source, context, parallel, threads, device, tasks: [task], ...facts },
       ...(shorter && { shorter }),
       ...(adapters.length > 0 && { adapters }),
       ...answer.model,

@@ -1,4 +1,6 @@
-import type { AddonContext, AddonModel, Binding } from '../binding.ts'
+import type { Build } from '../build.ts'
+import { openLlamaContext } from '../llama/context.ts'
+import type { LoadedModel } from '../llama/model.ts'
 
 export interface PoolingOptions {
   /** Most tokens of one text. */
@@ -14,25 +16,22 @@ export interface PoolingOptions {
 export type PoolingContext = NonNullable<Awaited<ReturnType<typeof openPoolingContext>>>
 
 /**
- * Reads one text at a time: the binding returns only the vector of sequence 0, so texts cannot share a batch. If tokens
- * attend to later ones, the batch has room for a whole text.
+ * Reads one text at a time, as sequence 0. If tokens attend to later ones, the batch has room for a whole text.
  */
 export async function openPoolingContext(
-  binding: Binding,
-  model: AddonModel,
+  build: Build,
+  llama: LoadedModel,
   { context, batch, threads, isRanking, flashAttention }: PoolingOptions,
 ) {
-  const addon: AddonContext = new binding.AddonContext(model, {
-    contextSize: context,
-    batchSize: Math.min(batch, context),
+  const native = await openLlamaContext(build, llama, {
+    cells: context,
     sequences: 1,
+    batch: Math.min(batch, context),
     threads,
     flashAttention,
-    swaFullCache: true,
-    embeddings: true,
-    ranking: isRanking,
+    pools: isRanking ? 'scores' : 'vectors',
   })
-  if (!(await addon.init())) return undefined
+  if (native === undefined) return undefined
   // The output of all tokens is wanted; unless requested, the library logs a line about it for each text.
   const all = Uint32Array.from({ length: Math.min(batch, context) }, (_, index) => index)
   return {
@@ -41,16 +40,18 @@ export async function openPoolingContext(
      * Undefined when it is no longer wanted.
      */
     async read(tokens: readonly number[], isWanted: () => boolean): Promise<Float64Array | undefined> {
-      addon.removeTokenCellsFromSequence(0, 0, -1)
+      native.forget(0, 0)
       for (let from = 0; from < tokens.length; from += all.length) {
         if (!isWanted()) return undefined
         const piece = Uint32Array.from(tokens.slice(from, from + all.length))
-        addon.initBatch(piece.length)
-        addon.addToBatch(0, from, piece, all.subarray(0, piece.length))
-        await addon.decodeBatch()
+        native.begin()
+        native.add(0, from, piece, all.subarray(0, piece.length))
+        if (!(await native.decode())) return undefined
       }
-      return addon.getEmbedding(tokens.length)
+      return native.embedding()
     },
-    close: () => addon.dispose(),
+    /** Stops reading; the result is undefined. */
+    stop: native.stop,
+    close: native.close,
   }
 }

@@ -26,7 +26,7 @@ interface Asked {
  * with the lowest priority take turns, too: a single question is not delayed by a whole library that is being embedded.
  */
 export function createPoolingLoop(
-  context: Pick<PoolingContext, 'read'>,
+  context: Pick<PoolingContext, 'read' | 'stop'>,
   listener: PoolingListener,
   valuesOf: (made: Float64Array) => Float32Array,
 ) {
@@ -35,6 +35,7 @@ export function createPoolingLoop(
   let wake = () => {}
   let isStopped = false
   let batchSince: number | undefined
+  let reading: number | undefined
 
   function next(): Asked | undefined {
     if (asked.size === 0) return undefined
@@ -54,8 +55,10 @@ export function createPoolingLoop(
     const text = tokens[input] as readonly number[]
     const since = performance.now()
     batchSince = since
+    reading = id
     const made = await context.read(text, () => asked.has(id) && !isStopped)
     batchSince = undefined
+    reading = undefined
     shares.pay(new Map([[request.tenant, text.length]]), performance.now() - since)
     if (made === undefined || !asked.has(id)) return
     job.read++
@@ -76,7 +79,9 @@ export function createPoolingLoop(
     },
     /** The client has disconnected: its remaining inputs are not read. */
     leave(id: number): void {
-      if (asked.delete(id)) listener.changed()
+      if (!asked.delete(id)) return
+      if (id === reading) context.stop()
+      listener.changed()
     },
     load(): Load {
       const running = [...asked.values()].filter(({ read }) => read > 0).length
@@ -102,6 +107,7 @@ export function createPoolingLoop(
     },
     stop(): void {
       isStopped = true
+      context.stop()
       wake()
     },
   }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { AddonContext, Binding } from '../binding.ts'
+import type { LlamaContext } from '../llama/context.ts'
 
 /** What precedes the tokens of a file: magic, version and number of tokens (`llama_state_seq_save_file`). */
 const headOfFile = 12
@@ -21,30 +21,23 @@ interface Checkpoints {
  * everything. Reading them also warms up the weights. Undefined when no file can be written; the model is served all
  * the same.
  */
-export async function inspectCheckpoints(
-  binding: Binding,
-  context: AddonContext,
-): Promise<Checkpoints | undefined> {
+export async function inspectCheckpoints(context: LlamaContext): Promise<Checkpoints | undefined> {
   const tokens = Uint32Array.of(0, 1)
-  context.initBatch(tokens.length)
-  context.addToBatch(0, 0, tokens, new Uint32Array())
-  await context.decodeBatch()
-  const checkpoint = new binding.AddonContextSequenceCheckpoint()
+  context.begin()
+  context.add(0, 0, tokens, new Uint32Array())
+  await context.decode()
   try {
-    await checkpoint.init(context, 0)
-    const saved = await inTemporaryFolder((folder) =>
-      context.saveSequenceStateToFile(join(folder, 'state'), 0, tokens),
-    )
-    const areWhole = saved - headOfFile - tokens.byteLength === checkpoint.size - headOfCheckpoint
-    return { areWhole, bytesOfToken: checkpoint.size / tokens.length }
+    const { length } = await context.state(0)
+    const saved = await inTemporaryFolder((folder) => context.save(join(folder, 'state'), 0, tokens))
+    const areWhole = saved - headOfFile - tokens.byteLength === length - headOfCheckpoint
+    return { areWhole, bytesOfToken: length / tokens.length }
   } catch (error) {
     console.error(
       `Prompts that make room for others are not kept: no file can be written to ${tmpdir()} (${error})`,
     )
     return undefined
   } finally {
-    checkpoint.dispose()
-    context.removeTokenCellsFromSequence(0, 0, -1)
+    context.forget(0, 0)
   }
 }
 
@@ -58,17 +51,17 @@ async function inTemporaryFolder<Result>(use: (folder: string) => Promise<Result
 }
 
 /** A copy of the state of a sequence. */
-export async function saveState(binding: Binding, context: AddonContext, sequence: number) {
-  const checkpoint = new binding.AddonContextSequenceCheckpoint()
-  await checkpoint.init(context, sequence)
+export async function saveState(context: LlamaContext, sequence: number) {
+  const state = await context.state(sequence)
   return {
-    bytes: checkpoint.size,
+    bytes: state.length,
     /** Gives the sequence the first `count` tokens; false when it is empty instead. */
     async restore(to: number, count: number): Promise<boolean> {
-      if (await context.restoreCheckpoint(checkpoint, count - 1, to)) return true
-      context.removeTokenCellsFromSequence(to, 0, -1)
+      if (await context.restore(state, to, count)) return true
+      context.forget(to, 0)
       return false
     },
-    dispose: () => checkpoint.dispose(),
+    /** Its memory is free at once: the collector may take long to notice. */
+    dispose: () => void state.buffer.transfer(0),
   }
 }

@@ -1,0 +1,161 @@
+import { refuse } from '../../domain/refusals.ts'
+import type { Backend, Generation, Sampling } from '../backend.ts'
+import type { Prompts } from '../prompt/prompts.ts'
+import { notReady } from '../served-model.ts'
+import { averageOf, type Scored } from './averages.ts'
+import type { Decide, DecisionAsked, DecisionQuestion, DecisionTokens } from './decision.ts'
+import { type DecisionPrompt, decisionPrompt } from './decision-prompt.ts'
+import { createLabelPaths, type ReadNext, scoreLabels, sharesOf } from './label-tree.ts'
+import { labelsOf, ordersOf, questionText } from './wording.ts'
+
+/** One question with its options in one order. */
+interface Reading {
+  question: number
+  order: readonly number[]
+  text: string
+}
+
+/** So many prompts are read at once: while one is computed, the next arrives. */
+const atOnce = 2
+
+/** Tokens of the context that labels may need after a prompt. */
+const labelRoom = 8
+
+/**
+ * Decisions by a model of this machine. The first question reads the input; the others continue from its prompt, which
+ * the engine has cached by then. Nothing is generated: of each prompt only the log-probabilities behind it are used.
+ */
+export function createDeciding(engine: Backend, prompts: Prompts): Decide {
+  // Cached for the model, so no request aborts it.
+  const { signal: never } = new AbortController()
+  const pathsOf = createLabelPaths((text) => engine.tokenize(text, { special: true, add: false }, never))
+
+  return async (asked, read, callerSignal) => {
+    const served = engine.model()
+    if (served === undefined) throw notReady(engine.status())
+    const cancelling = new AbortController()
+    const signal = AbortSignal.any([callerSignal, cancelling.signal])
+    const prompt = await decisionPrompt(prompts, served, asked, signal)
+    const readings = asked.questions.flatMap((question, index) =>
+      ordersOf(question, asked.orders).map((order) => ({
+        question: index,
+        order,
+        text: questionText(question, order),
+      })),
+    )
+    const texts = readings.map(({ text }) => text)
+    const tokensOf = await createTokens(engine, prompt, texts, signal)
+    const scores = asked.questions.map((): Scored[] => [])
+
+    async function score(reading: Reading): Promise<void> {
+      const question = asked.questions[reading.question] as DecisionQuestion
+      const tokens = await tokensOf(reading.text)
+      const prompted = tokens.length
+      if (prompted + labelRoom > (served?.context ?? 0)) {
+        throw refuse('context_length_exceeded', {
+          limit: served?.context ?? 0,
+          prompt: String(prompted),
+          answer: labelRoom,
+          field: question.field,
+        })
+      }
+      const { tree, cut } = await pathsOf(prompt.end, labelsOf(question))
+      const start = tokens.slice(0, prompted - cut)
+      const next = readNext(asked, start, ({ cached }, path) => {
+        // Further readings of the same prompt count only with what they compute.
+        if (path.length === 0) read({ prompt: prompted, cached })
+        else read({ prompt: Math.max(0, start.length + path.length - cached), cached: 0 })
+      })
+      const { logprobs, isLikeliest } = await scoreLabels(tree, question.options.length, next)
+      const { probabilities, mass } = sharesOf(logprobs)
+      const ofOptions = new Array<number>(probabilities.length)
+      for (const [line, option] of reading.order.entries()) ofOptions[option] = probabilities[line] as number
+      scores[reading.question]?.push({ probabilities: ofOptions, mass, isLikeliest })
+    }
+
+    function readNext(
+      of: DecisionAsked,
+      start: readonly number[],
+      count: (tokens: Pick<DecisionTokens, 'cached'>, path: readonly number[]) => void,
+    ): ReadNext {
+      return async (path, named) => {
+        const run = await engine.generate(generationOf(of, [...start, ...path], named), signal)
+        const logprobs = new Map<number, number>()
+        let likeliest = -1
+        for await (const events of run.events) {
+          for (const event of events) {
+            if (event.kind === 'prefilled') count({ cached: event.cachedTokens }, path)
+            const [drawn] = (event.kind === 'tokens' && event.logprobs) || []
+            if (drawn === undefined) continue
+            likeliest = drawn.token
+            for (const { token, logprob } of drawn.top) logprobs.set(token, logprob)
+          }
+        }
+        return { logprobs, likeliest }
+      }
+    }
+
+    try {
+      const [first, ...others] = readings
+      if (first !== undefined) await score(first)
+      const waiting = others.values()
+      const work = async () => {
+        for (const reading of waiting) await score(reading)
+      }
+      await Promise.all(Array.from({ length: atOnce }, work))
+    } catch (error) {
+      cancelling.abort(error)
+      throw error
+    }
+    return scores.map(averageOf)
+  }
+}
+
+/** Takes the likeliest token. */
+export const greedySampling: Sampling = {
+  ...{ temperature: 0, topP: 1, topK: 0, minP: 0, bias: [], badWords: [] },
+  ...{ frequencyPenalty: 0, presencePenalty: 0, repetitionPenalty: 1 },
+}
+
+/** The likeliest token is drawn to see its log-probability; it is no output. */
+function generationOf(asked: DecisionAsked, tokens: number[], named: readonly number[]): Generation {
+  const { tenant, promptGroup, salt, priority, lane, adapter } = asked
+  return {
+    prompt: { tokens },
+    choices: 1,
+    sampling: greedySampling,
+    ending: { maxTokens: 1, minTokens: 0, stop: [], stopTokens: [], ignoreEos: true, includeStop: false },
+    logprobs: 0,
+    logprobTokens: named,
+    text: { skipSpecial: true, spaceSpecial: true },
+    tenant,
+    priority,
+    ...(promptGroup !== undefined && { promptGroup }),
+    ...(salt !== undefined && { salt }),
+    ...(lane && { lane }),
+    ...(adapter !== undefined && { adapter }),
+  }
+}
+
+/**
+ * The tokens of the prompt of a question. Where it can be proved for the first, the head is tokenized once and the rest
+ * by itself; the question begins a line.
+ */
+async function createTokens(
+  engine: Backend,
+  { head, tail, mark, isPlain, hidden }: DecisionPrompt,
+  texts: readonly string[],
+  signal: AbortSignal,
+): Promise<(text: string) => Promise<number[]>> {
+  const tokenize = (text: string, add = false) => engine.tokenize(text, { special: true, add, mark }, signal)
+  const whole = (text: string) => tokenize(head + hidden(text) + tail, isPlain)
+  const [example] = texts
+  if (example === undefined || texts.length === 1) return whole
+  const line = '\n'
+  const [all, start, own] = [await whole(example), await tokenize(head, isPlain), await tokenize(line)]
+  const rest = async (text: string) => (await tokenize(line + hidden(text) + tail)).slice(own.length)
+  const joined = [...start, ...(await rest(example))]
+  const isSame = joined.length === all.length && joined.every((token, index) => token === all[index])
+  if (!isSame) return whole
+  return async (text) => (text === example ? all : [...start, ...(await rest(text))])
+}

@@ -1,0 +1,143 @@
+import { writeJson } from '../../domain/json/text.ts'
+import { Refusal, refuse } from '../../domain/refusals.ts'
+import type { Decide, DecisionAnswer, DecisionAsked, DecisionQuestion } from '../decisions/decision.ts'
+import type { Model } from '../model.ts'
+import { decideByLogprobs } from './deciding-by-logprobs.ts'
+import { refuseUnsupported, unsupported } from './fields.ts'
+import type { UpstreamKind } from './kinds.ts'
+import type { UpstreamServer } from './server.ts'
+import { saltOf } from './upstream-request.ts'
+import { askWhole } from './whole-answer.ts'
+
+const maxBytes = 64 * 1024 * 1024
+
+interface Target {
+  kind: UpstreamKind
+  /** The name of the model there. */
+  model: string
+}
+
+type Told = Record<string, unknown>
+
+/**
+ * Decisions of a server elsewhere: by its own route if it has one, which then counts; otherwise computed from the
+ * log-probabilities of the answers that it would write.
+ */
+export function createUpstreamDeciding(
+  server: UpstreamServer,
+  { kind, model }: Target,
+  answer: Model['answer'],
+  counted: (change: 1 | -1) => void,
+): Decide {
+  async function ask(path: string, body: object, asked: DecisionAsked, signal: AbortSignal): Promise<Told> {
+    const slots = asked.lane === 'background' ? server.slots.background : server.slots.callers
+    const slot = await slots.acquire(asked.tenant, signal)
+    const question = {
+      path,
+      body: writeJson({ model, ...body }),
+      kind,
+      beginning: asked.input.slice(0, 4_096),
+      shows: 'nothing' as const,
+      ifMissing: unsupported('model', 'decisions', 'a model of another server'),
+    }
+    counted(1)
+    try {
+      return await askWhole(server, question, maxBytes, signal)
+    } finally {
+      counted(-1)
+      slots.release(slot)
+    }
+  }
+
+  async function byRoute(asked: DecisionAsked, read: Parameters<Decide>[1], signal: AbortSignal) {
+    if (kind === 'llama-server') {
+      if (asked.needsServer) refuseUnsupported(asked.needsServer.field, asked.needsServer.value, 'texts')
+      const told = await ask('systemone', systemOneOf(asked), asked, signal)
+      const answers = (told.answers ?? {}) as Record<string, Told | undefined>
+      read({ prompt: countOf(told, 'input_tokens'), cached: 0 })
+      return asked.questions.map((question, index) => ofSystemOne(question, answers[`q${index}`]))
+    }
+    const salt = kind === 'openai' ? undefined : saltOf(asked)
+    const own = kind === 'heddle' && { orders: asked.orders, priority: asked.priority || undefined }
+    const told = await ask('decisions', { ...asked.body, ...own, cache_salt: salt }, asked, signal)
+    const answers = Array.isArray(told.answers) ? (told.answers as Told[]) : []
+    const { usage } = told as { usage?: { input_tokens_details?: Told } }
+    read({
+      prompt: countOf(told, 'input_tokens'),
+      cached: Number(usage?.input_tokens_details?.cached_tokens ?? 0) || 0,
+    })
+    return asked.questions.map((question, index) => ofDecisions(question, answers[index]))
+  }
+
+  return async (asked, read, signal) => {
+    // No other server shows options in several orders, and what is computed here can.
+    const isPlain = asked.orders === 1 || kind === 'heddle'
+    try {
+      if (isPlain) return await byRoute(asked, read, signal)
+    } catch (error) {
+      if (signal.aborted) throw signal.reason
+      if (!(error instanceof Refusal) || error.code !== 'upstream_lacks') throw error
+    }
+    if (asked.needsServer) {
+      refuseUnsupported(
+        asked.needsServer.field,
+        asked.needsServer.value,
+        'texts: it has no decisions of its own',
+      )
+    }
+    return decideByLogprobs(kind, answer, asked, read, signal)
+  }
+}
+
+function systemOneOf({ input, instructions, questions }: DecisionAsked) {
+  const state = [...instructions, input].join('\n\n')
+  const criteria = ({ kind, options }: DecisionQuestion) => {
+    if (kind === 'score') return options.map(({ name, description }) => description ?? name)
+    if (kind === 'choice') {
+      return Object.fromEntries(options.map(({ name, description }) => [name, description ?? null]))
+    }
+    const [yes, no] = options
+    const [isTrue, isFalse] = [yes?.description, no?.description]
+    return isTrue || isFalse ? { true: isTrue, false: isFalse } : undefined
+  }
+  const asked = questions.map((question, index) => [
+    `q${index}`,
+    {
+      type: question.kind === 'predicate' ? 'noul' : question.kind,
+      instructions: question.text,
+      criteria: criteria(question),
+    },
+  ])
+  return { state, questions: Object.fromEntries(asked) }
+}
+
+function ofDecisions({ kind, options }: DecisionQuestion, told: Told | undefined): DecisionAnswer {
+  if (told?.type === 'refusal') return { probabilities: undefined }
+  if (kind === 'predicate') return ofYes(told?.probability)
+  const list = Array.isArray(told?.probabilities) ? (told.probabilities as (Told | null)[]) : []
+  if (list.length !== options.length) throw unreadable()
+  return shares(list.map((entry) => entry?.probability))
+}
+
+function ofSystemOne({ kind, options }: DecisionQuestion, told: Told | undefined): DecisionAnswer {
+  if (kind === 'predicate') return ofYes(told?.noul)
+  const found = (told?.probabilities ?? {}) as Told
+  return shares(options.map(({ name }, index) => found[kind === 'score' ? String(index) : name]))
+}
+
+const ofYes = (yes: unknown) => shares([yes, typeof yes === 'number' ? 1 - yes : undefined])
+
+/** Some servers round them. */
+function shares(told: readonly unknown[]): DecisionAnswer {
+  const numbers = told.filter((value) => typeof value === 'number' && value >= 0 && value <= 1) as number[]
+  const sum = numbers.reduce((total, value) => total + value, 0)
+  if (numbers.length !== told.length || Math.abs(sum - 1) > 0.05) throw unreadable()
+  return { probabilities: numbers.map((value) => value / sum) }
+}
+
+const unreadable = () => refuse('upstream_failed', { why: 'it sent something that is no decision' })
+
+function countOf({ usage }: Told, name: string): number {
+  const count = (usage as Told | undefined)?.[name]
+  return Number.isSafeInteger(count) && Number(count) >= 0 ? Number(count) : 0
+}

@@ -1,0 +1,32 @@
+import { newId } from '../domain/ids.ts'
+import { readUserSettings } from '../storage/users/settings.ts'
+import { hasUser } from '../storage/users/users.ts'
+import type { GenerationContext } from './generation/generation.ts'
+import type { OperationParts } from './parts.ts'
+
+/** Work for which no caller waits is asked as its user, with the access of that user, behind all callers. */
+export async function backgroundAsking(
+  db: OperationParts['db'],
+  name: string,
+  signal: AbortSignal,
+): Promise<GenerationContext> {
+  const settings = await readUserSettings(db, name)
+  return {
+    caller: { name, role: 'member', entities: new Set(), ...(settings && { settings }) },
+    id: newId(),
+    arrived: performance.now(),
+    lane: 'background',
+    signal,
+    note: () => undefined,
+  }
+}
+
+/** Usage is counted, but limits do not apply: they are for users' own requests. */
+export const withoutLimits = (services: OperationParts): OperationParts => ({
+  ...services,
+  charge: (caller, tokens) => services.usage.spent(caller.name, tokens),
+})
+
+/** A user of HEDDLE_USERS no longer exists once the server starts without it. */
+export const isKnownUser = async ({ db, people }: OperationParts, user: string): Promise<boolean> =>
+  people.some(({ name }) => name === user) || hasUser(db, user)

@@ -1,0 +1,201 @@
+import { z } from 'zod'
+import { answer, jsonObject, jsonValue, plainText } from '../../domain/fields.ts'
+import { refused } from '../generation/refused-fields.ts'
+import { samplingFields } from '../generation/sampling-fields.ts'
+import { documented, integer } from '../generation/scalars.ts'
+import { unusedOpenAiFields } from '../generation/unused-fields.ts'
+import { poolingFields } from '../pooling/fields.ts'
+
+export const maxQuestions = 400
+export const maxChoices = 255
+export const maxLevels = 10
+
+/** The largest string that OpenAI accepts, but for texts of the input. */
+const longest = 1_048_576
+const maxParts = 16_384
+const maxItems = 131_072
+
+const text = () => z.string().max(longest)
+
+/** A part of any type; the rules check what fits its type and where it is. */
+const Part = z.object({
+  type: z.string().max(64),
+  text: z.string().nullish(),
+  refusal: text().nullish(),
+  data: jsonValue().nullish(),
+  image_url: z.string().nullish(),
+  detail: z.string().max(64).nullish(),
+  prompt_cache_breakpoint: z.object({ mode: z.literal('explicit') }).nullish(),
+})
+export type Part = z.output<typeof Part>
+
+const contents = () =>
+  z.union([z.string(), z.array(Part).max(maxParts)], {
+    error: `expected a string or a list of at most ${maxParts} parts`,
+  })
+export type Contents = string | Part[]
+
+const InputItem = z.object({
+  type: z.string().max(64).nullish(),
+  role: z.string().max(64).nullish(),
+  content: contents().nullish(),
+  phase: z.string().max(64).nullish(),
+  /** Members of calls and their outputs. */
+  id: text().nullish(),
+  call_id: text().nullish(),
+  name: text().nullish(),
+  namespace: text().nullish(),
+  arguments: text().nullish(),
+  input: text().nullish(),
+  output: contents().nullish(),
+  status: z.string().max(64).nullish(),
+})
+export type InputItem = z.output<typeof InputItem>
+
+/** A question of any type. What its type does not have is refused, because it would change the meaning. */
+const Question = z.strictObject({
+  type: z.enum(['predicate', 'choice', 'score']),
+  name: text().nullish().meta({ description: 'Returned with the answer; null if there is none.' }),
+  instructions: contents().meta({ description: 'What is asked: a text, or text and JSON parts.' }),
+  choices: z
+    .array(z.strictObject({ value: z.union([text(), z.boolean()]), description: text().nullish() }))
+    .max(2 * maxChoices)
+    .nullish()
+    .meta({
+      description: `Of a choice: 2 to ${maxChoices} values, texts or booleans, each with a description.`,
+    }),
+  levels: z
+    .array(z.strictObject({ label: text(), description: text().nullish() }))
+    .max(2 * maxLevels)
+    .nullish()
+    .meta({ description: `Of a score: 2 to ${maxLevels} levels in ascending order.` }),
+})
+export type Question = z.output<typeof Question>
+
+const { request_id, store, metadata, priority, model } = poolingFields
+
+/** What both routes have beyond what their clients know. */
+const sharedFields = {
+  model,
+  orders: integer(1, 8).nullish().meta({
+    description:
+      'Shows the options of a choice in this many orders, and averages: the first as given, the second reversed.',
+    default: 1,
+  }),
+  cache_salt: samplingFields.cache_salt,
+  priority,
+  request_id,
+  store,
+  metadata,
+  stream: documented(
+    z.literal(false, { error: 'is not supported here; decisions are sent whole' }).nullish(),
+    'Only `false`: decisions are sent whole.',
+    { effect: 'refused', initial: false },
+  ),
+}
+
+export const refusedDecisionFields = {
+  temperature: refused('nothing is drawn'),
+  reasoning: refused('thoughts are closed before they begin'),
+  tools: refused('describe what the questions need in the input'),
+}
+
+export const DecisionBody = z.object({
+  input: z
+    .union([z.string(), z.array(InputItem).max(maxItems)], {
+      error: 'expected a string or a list of items',
+    })
+    .meta({
+      description:
+        'What the questions are about: a text, or messages, calls and their outputs. Leading messages of the system or developer are instructions; everything else is data.',
+    }),
+  questions: z
+    .array(Question)
+    .max(2 * maxQuestions)
+    .meta({ description: `1 to ${maxQuestions}.` }),
+  min_label_mass: z.number().min(0).max(1).nullish().meta({
+    description:
+      'Answers a question with a refusal if the model gives its labels less probability together. Never if absent.',
+  }),
+  ...sharedFields,
+  safety_identifier: unusedOpenAiFields.safety_identifier,
+  prompt_cache_key: unusedOpenAiFields.prompt_cache_key,
+  prompt_cache_options: unusedOpenAiFields.prompt_cache_options,
+  ...refusedDecisionFields,
+})
+export type DecisionBody = z.output<typeof DecisionBody>
+
+const Diagnosis = z
+  .object({
+    label_mass: z
+      .number()
+      .optional()
+      .meta({ description: 'What the model gives all labels together; the probabilities are shares of it.' }),
+    argmax_is_label: z.boolean().optional(),
+    order_spread: z
+      .number()
+      .optional()
+      .meta({ description: 'The largest difference of a probability between two orders.' }),
+  })
+  .meta({ description: 'Absent of what a server elsewhere does not report.' })
+
+const probability = () => z.number().min(0).max(1)
+
+export const DecisionAnswer = answer('The answers, in the order of the questions.', {
+  id: z.string(),
+  object: z.literal('decision'),
+  created: z.int(),
+  model: z.string(),
+  answers: z.array(
+    z.object({
+      type: z.enum(['predicate', 'choice', 'score', 'refusal']),
+      name: z.string().nullable(),
+      probability: probability().optional(),
+      choice: z.union([z.string(), z.boolean()]).optional(),
+      score: z.number().optional().meta({ description: 'The expected level, counted from 0.' }),
+      probabilities: z
+        .array(
+          z.object({
+            value: z.union([z.string(), z.boolean(), z.int()]),
+            label: z.string().optional(),
+            probability: probability(),
+          }),
+        )
+        .optional(),
+      confidence: probability().optional().meta({ description: 'How sharp the whole distribution is.' }),
+    }),
+  ),
+  diagnostics: z.array(Diagnosis),
+  usage: z.object({
+    input_tokens: z.int(),
+    input_tokens_details: z.object({ cached_tokens: z.int(), cache_write_tokens: z.int() }),
+    output_tokens: z.int(),
+    output_tokens_details: z.object({ reasoning_tokens: z.int() }),
+    total_tokens: z.int(),
+  }),
+})
+export type DecisionAnswer = z.output<typeof DecisionAnswer>
+
+export const SystemOneBody = z.object({
+  state: jsonValue().meta({ description: 'What the questions are about: a text, or any JSON.' }),
+  questions: jsonObject().meta({
+    description:
+      'By id: `{"type": "noul" | "choice" | "score", "instructions": …, "criteria": …}`. Answers keep the order.',
+  }),
+  instructions: z.string().max(longest).nullish().meta({ description: 'Instructions of the system.' }),
+  ...sharedFields,
+  files: refused('this model reads no files'),
+  images: refused('this model reads no images'),
+  ...refusedDecisionFields,
+})
+export type SystemOneBody = z.output<typeof SystemOneBody>
+
+export const SystemOneAnswer = answer('The answers, by the ids of the questions.', {
+  id: plainText(1_024),
+  object: z.literal('structured_decision'),
+  created: z.int(),
+  model: z.string(),
+  answers: z.record(z.string(), z.looseObject({ type: z.enum(['noul', 'choice', 'score']) })),
+  diagnostics: z.record(z.string(), Diagnosis),
+  usage: z.object({ input_tokens: z.int(), output_tokens: z.int() }),
+})

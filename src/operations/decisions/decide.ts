@@ -1,0 +1,55 @@
+import type { DecisionAnswer, DecisionAsked } from '../../inference/decisions/decision.ts'
+import { checkPriority, wrong } from '../generation/checks.ts'
+import type { GenerationParts } from '../generation/parts.ts'
+import { promptGroupOf } from '../generation/prompt-group.ts'
+import { type PoolingContext, whileMeasured } from '../pooling/pooling.ts'
+
+/** What the two routes ask alike. */
+interface Options {
+  model?: string | null | undefined
+  orders?: number | null | undefined
+  cache_salt?: string | null | undefined
+  priority?: number | null | undefined
+}
+
+export interface Decided {
+  model: string
+  answers: DecisionAnswer[]
+  tokens: { prompt: number; cached: number }
+}
+
+/** Asks the model. No other one is ever asked in its place: probabilities of two models cannot be compared. */
+export async function decide(
+  services: GenerationParts,
+  { model: name, orders, cache_salt: salt, priority }: Options,
+  asked: Pick<DecisionAsked, 'instructions' | 'input' | 'questions' | 'needsServer' | 'body'>,
+  context: PoolingContext,
+): Promise<Decided> {
+  const { caller, signal } = context
+  const { model, served } = services.models.find(name, caller)
+  const { needsServer } = asked
+  if (needsServer && !served.passesPictures) {
+    throw wrong(needsServer.field, needsServer.value, 'texts, because this model reads nothing else')
+  }
+  checkPriority({ priority: priority ?? 0 }, services.settings)
+  const promptGroup = promptGroupOf(caller, services.settings.promptSharing)
+  const found = served.names[0] as string
+  const { result, tokens } = await whileMeasured(services, found, 'decisions', context, (progress) =>
+    model.decide(
+      {
+        ...asked,
+        orders: orders ?? 1,
+        tenant: caller.name,
+        priority: priority ?? 0,
+        ...(promptGroup !== undefined && { promptGroup }),
+        ...(salt != null && { salt }),
+      },
+      (read) => {
+        progress.inputs++
+        progress.read(read)
+      },
+      signal,
+    ),
+  )
+  return { model: found, answers: result, tokens }
+}

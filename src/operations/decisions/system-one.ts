@@ -1,0 +1,183 @@
+import { itemsOf, membersOf, objectText } from '../../../packages/json/index.ts'
+import { clockNow } from '../../domain/clock.ts'
+import { described } from '../../domain/described.ts'
+import { JsonText, writeJson } from '../../domain/json/text.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { DecisionAnswer, DecisionOption, DecisionQuestion } from '../../inference/decisions/decision.ts'
+import { wrong } from '../generation/checks.ts'
+import type { GenerationParts } from '../generation/parts.ts'
+import type { PoolingContext } from '../pooling/pooling.ts'
+import { maxChoices, maxLevels, maxQuestions, type SystemOneBody } from './contract.ts'
+import { decide } from './decide.ts'
+import { checkCount } from './questions.ts'
+import { choiceConfidence, diagnosisOf, scoreConfidence, scoreOf, winnerOf } from './shares.ts'
+
+/** Decisions as clients of TypeSafe's System One ask for them and read them. */
+export interface SystemOneDecisions {
+  object: 'structured_decision'
+  created: number
+  model: string
+  answers: JsonText
+  diagnostics: JsonText
+  usage: { input_tokens: number; output_tokens: number }
+  /** Not sent. */
+  cached: number
+}
+
+export async function makeSystemOneDecisions(
+  services: GenerationParts,
+  body: SystemOneBody,
+  context: PoolingContext,
+): Promise<SystemOneDecisions> {
+  // The order of names is meaning, which objects do not keep for names like numbers.
+  const asked = [...membersOf(body.questions.text)]
+  checkCount('questions', asked.length, 1, maxQuestions)
+  const questions = asked.map(([id, text]) => questionOf(id, text))
+  const { state, instructions } = body
+  const input = state.text.startsWith('"') ? (state.value as string) : state.text
+  if (input === '') throw wrong('state', 'an empty text', 'a text, or any other JSON')
+  const { model, answers, tokens } = await decide(
+    services,
+    body,
+    {
+      input,
+      instructions: instructions ? [instructions] : [],
+      questions,
+      body: openAiBody(input, instructions, questions),
+    },
+    context,
+  )
+  const byId = (values: readonly unknown[]) =>
+    new JsonText(objectText(asked.map(([id], index) => [id, writeJson(values[index])] as const)))
+  return {
+    object: 'structured_decision',
+    created: Math.floor(clockNow() / 1000),
+    model,
+    answers: byId(answers.map((answer, index) => answerOf(questions[index] as DecisionQuestion, answer))),
+    diagnostics: byId(answers.map(diagnosisOf)),
+    usage: { input_tokens: tokens.prompt, output_tokens: 0 },
+    cached: tokens.cached,
+  }
+}
+
+const kinds: Record<string, DecisionQuestion['kind']> = {
+  noul: 'predicate',
+  choice: 'choice',
+  score: 'score',
+}
+
+function questionOf(id: string, json: string): DecisionQuestion {
+  const field = `questions.${id}`
+  if (!json.startsWith('{')) throw wrong(field, described(new JsonText(json)), 'an object')
+  const members = membersOf(json)
+  for (const name of members.keys()) {
+    if (name !== 'type' && name !== 'instructions' && name !== 'criteria') {
+      throw wrong(`${field}.${name}`, 'an unknown field', 'type, instructions, criteria')
+    }
+  }
+  const type = textIn(members.get('type') ?? 'null')
+  const kind = type !== undefined && Object.hasOwn(kinds, type) ? kinds[type] : undefined
+  if (kind === undefined)
+    throw wrong(`${field}.type`, members.get('type')?.slice(0, 80) ?? 'nothing', '"noul", "choice", "score"')
+  const instructions = members.get('instructions') ?? 'null'
+  const text = textIn(instructions) ?? (instructions === 'null' ? id : instructions)
+  if (text.trim() === '') throw wrong(`${field}.instructions`, 'an empty text', 'a question')
+  return {
+    kind,
+    field,
+    text,
+    options: optionsOf(kind, members.get('criteria') ?? 'null', `${field}.criteria`),
+  }
+}
+
+function optionsOf(kind: DecisionQuestion['kind'], criteria: string, field: string): DecisionOption[] {
+  if (kind === 'score') {
+    if (!criteria.startsWith('[')) throw wrong(field, described(new JsonText(criteria)), 'a list of levels')
+    const levels = itemsOf(criteria)
+    checkCount(field, levels.length, 2, maxLevels)
+    return levels.map((level, index) => ({ name: describedBy(level, `${field}.${index}`) ?? '' }))
+  }
+  const isObject = criteria.startsWith('{')
+  if (kind === 'choice') {
+    if (!isObject) throw wrong(field, described(new JsonText(criteria)), 'an object of labels')
+    const labels = [...membersOf(criteria)]
+    checkCount(field, labels.length, 1, maxChoices)
+    return labels.map(([name, text]) => ({ name, description: describedBy(text, `${field}.${name}`) }))
+  }
+  if (!isObject && criteria !== 'null') {
+    throw wrong(field, described(new JsonText(criteria)), 'an object with true and false, or null')
+  }
+  const members = isObject ? membersOf(criteria) : new Map<string, string>()
+  for (const name of members.keys()) {
+    if (name !== 'true' && name !== 'false')
+      throw wrong(`${field}.${name}`, 'an unknown field', 'true, false')
+  }
+  const named = (name: string) => describedBy(members.get(name) ?? 'null', `${field}.${name}`)
+  return [
+    { name: 'yes', description: named('true') },
+    { name: 'no', description: named('false') },
+  ]
+}
+
+/** The text of a JSON string; undefined for any other value. */
+function textIn(json: string): string | undefined {
+  return json.startsWith('"') ? (JSON.parse(json) as string) : undefined
+}
+
+function describedBy(json: string, field: string): string | undefined {
+  if (json === 'null') return undefined
+  const text = textIn(json)
+  if (text === undefined) throw wrong(field, described(new JsonText(json)), 'a text or null')
+  return text
+}
+
+function answerOf({ kind, options, field }: DecisionQuestion, { probabilities }: DecisionAnswer) {
+  if (probabilities === undefined) {
+    throw refuse('upstream_failed', { why: `it refuses to answer ${field}, which this API cannot say` })
+  }
+  if (kind === 'predicate') return { type: 'noul', noul: probabilities[0] }
+  const byName = (names: readonly string[], values: readonly unknown[]) =>
+    new JsonText(objectText(names.map((name, index) => [name, writeJson(values[index])] as const)))
+  const names = options.map(({ name }) => name)
+  if (kind === 'choice') {
+    return {
+      type: kind,
+      choice: names[winnerOf(probabilities)],
+      confidence: choiceConfidence(probabilities),
+      probabilities: byName(names, probabilities),
+    }
+  }
+  const levels = options.map((_, index) => String(index))
+  return {
+    type: kind,
+    score: scoreOf(probabilities),
+    confidence: scoreConfidence(probabilities),
+    legend: byName(levels, names),
+    probabilities: byName(levels, probabilities),
+  }
+}
+
+/** For a server that knows the other API only. */
+function openAiBody(
+  input: string,
+  instructions: string | null | undefined,
+  questions: readonly DecisionQuestion[],
+) {
+  const user = { role: 'user', content: input }
+  return {
+    input: instructions ? [{ role: 'system', content: instructions }, user] : input,
+    questions: questions.map(({ kind, text, options }) => {
+      const criteria = options.flatMap(({ name, description }) =>
+        kind === 'predicate' && description ? [`${name}: ${description}`] : [],
+      )
+      return {
+        type: kind,
+        instructions: [text, ...criteria].join('\n'),
+        ...(kind === 'choice' && {
+          choices: options.map(({ name, description }) => ({ value: name, description })),
+        }),
+        ...(kind === 'score' && { levels: options.map(({ name }) => ({ label: name })) }),
+      }
+    }),
+  }
+}

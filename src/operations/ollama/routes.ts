@@ -1,0 +1,199 @@
+import { refuse } from '../../domain/refusals.ts'
+import { ollamaRefusalContracts, type Routes } from '../../http/contracts.ts'
+import type { GenerationParts } from '../generation/parts.ts'
+import {
+  LaterChatBody,
+  LaterEmbedBody,
+  LaterGenerateBody,
+  LaterPromptEmbedBody,
+  LaterPullBody,
+  LaterShowBody,
+  laterAnswer,
+} from './later.ts'
+
+/**
+ * Ollama's wire. What answers is loaded with the first request: an idle server has only these routes, in one plugin.
+ */
+
+const tags = ['ollama']
+const keyless = { keyless: true } as const
+
+const withBody = ollamaRefusalContracts(
+  'malformed_json',
+  'model_not_found',
+  'body_too_large',
+  'unsupported_media_type',
+)
+const generation = {
+  ...withBody,
+  ...ollamaRefusalContracts('entity_forbidden', 'upstream_failed', 'upstream_timeout'),
+}
+
+/** One object, or objects in lines. */
+function wholeOrLines(name: Parameters<typeof laterAnswer>[0]) {
+  const schema = laterAnswer(name)
+  return {
+    description: 'In the form of Ollama: with `"stream": false` one object, otherwise one per line.',
+    content: { 'application/json': { schema }, 'application/x-ndjson': { schema } },
+  }
+}
+
+/** What only the operator can do here. */
+const refusedRoutes: readonly [method: 'POST' | 'DELETE', url: string, what: string][] = [
+  ['POST', '/api/create', 'no model can be created'],
+  ['POST', '/api/copy', 'no model can be copied'],
+  ['POST', '/api/push', 'no model can be pushed'],
+  ['DELETE', '/api/delete', 'no model can be deleted'],
+  ['POST', '/api/blobs/:digest', 'no file of a model can be sent'],
+]
+
+export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
+  const { models, settings } = services
+  const answering = { config: { ...keyless, spendsTokens: true, keepsBody: { without: [] } } }
+
+  app.post(
+    '/api/chat',
+    {
+      ...answering,
+      schema: {
+        summary: 'Answer a conversation, compatible with Ollama',
+        description: 'docs/ollama.md describes each field.',
+        tags,
+        body: LaterChatBody,
+        response: { 200: wholeOrLines('OllamaChatAnswer'), ...generation },
+      },
+    },
+    async (request, reply) => (await import('./answers.ts')).answerChat(services, request, reply),
+  )
+  app.post(
+    '/api/generate',
+    {
+      ...answering,
+      schema: {
+        summary: 'Answer a prompt, compatible with Ollama',
+        description: 'docs/ollama.md describes each field.',
+        tags,
+        body: LaterGenerateBody,
+        response: { 200: wholeOrLines('GenerateAnswer'), ...generation },
+      },
+    },
+    async (request, reply) => (await import('./answers.ts')).answerPrompt(services, request, reply),
+  )
+  app.post(
+    '/api/embed',
+    {
+      ...answering,
+      schema: {
+        summary: 'Make embeddings, compatible with Ollama',
+        tags,
+        body: LaterEmbedBody,
+        response: { 200: laterAnswer('EmbedAnswer'), ...generation },
+      },
+    },
+    async (request, reply) => (await import('./embed.ts')).answerEmbed(services, request, reply),
+  )
+  app.post(
+    '/api/embeddings',
+    {
+      ...answering,
+      schema: {
+        summary: 'Make one embedding, in the older form of Ollama',
+        tags,
+        body: LaterPromptEmbedBody,
+        response: { 200: laterAnswer('PromptEmbedAnswer'), ...generation },
+      },
+    },
+    async (request, reply) => (await import('./embed.ts')).answerPromptEmbed(services, request, reply),
+  )
+
+  const shown = () => import('./shown.ts')
+  app.post(
+    '/api/show',
+    {
+      config: keyless,
+      schema: {
+        summary: 'Describe a model, compatible with Ollama',
+        tags,
+        body: LaterShowBody,
+        response: { 200: laterAnswer('ShowAnswer'), ...withBody },
+      },
+    },
+    async ({ body, caller }) => (await shown()).showModel(models, settings, body, caller),
+  )
+  app.post(
+    '/api/pull',
+    {
+      config: keyless,
+      schema: {
+        summary: 'Succeed for a model that is served, compatible with Ollama',
+        tags,
+        body: LaterPullBody,
+        response: {
+          200: wholeOrLines('PullAnswer'),
+          ...withBody,
+          ...ollamaRefusalContracts('models_chosen'),
+        },
+      },
+    },
+    async ({ body, caller }, reply) => {
+      const pulled = (await shown()).pullModel(models, body, caller)
+      return body.stream === false
+        ? pulled
+        : reply.type('application/x-ndjson').send(`${JSON.stringify(pulled)}\n`)
+    },
+  )
+  app.get(
+    '/api/tags',
+    {
+      config: keyless,
+      schema: {
+        summary: 'List the served models, compatible with Ollama',
+        tags,
+        response: { 200: laterAnswer('TagsAnswer'), ...ollamaRefusalContracts() },
+      },
+    },
+    async ({ caller }) => (await shown()).listTags(models, caller),
+  )
+  app.get(
+    '/api/ps',
+    {
+      config: keyless,
+      schema: {
+        summary: 'List the loaded models, compatible with Ollama',
+        tags,
+        response: { 200: laterAnswer('ProcessesAnswer'), ...ollamaRefusalContracts() },
+      },
+    },
+    async ({ caller }) => (await shown()).listLoaded(models, caller),
+  )
+  app.get(
+    '/api/version',
+    {
+      config: keyless,
+      schema: {
+        summary: 'The version of Ollama that this wire is like',
+        tags,
+        response: { 200: laterAnswer('VersionAnswer'), ...ollamaRefusalContracts() },
+      },
+    },
+    async () => ({ version: (await shown()).ollamaVersion }),
+  )
+
+  for (const [method, url, what] of refusedRoutes) {
+    app.route({
+      method,
+      url,
+      config: keyless,
+      schema: {
+        summary: `Refused: ${what}`,
+        tags,
+        response: ollamaRefusalContracts('models_chosen'),
+      },
+      // Before anything of the body is read.
+      onRequest: async () => {
+        throw refuse('models_chosen', { what })
+      },
+      handler: async () => undefined,
+    })
+  }
+}

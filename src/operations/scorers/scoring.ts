@@ -1,0 +1,54 @@
+import { writeJson } from '../../domain/json/text.ts'
+import { monotonicNow } from '../../domain/time.ts'
+import type { GenerationContext } from '../generation/generation.ts'
+import type { OperationParts } from '../parts.ts'
+import type { CallValues } from './call-values.ts'
+import { runCheck, type Unscored } from './check.ts'
+import type { Judge } from './contract.ts'
+import { askJudge, type JudgeAnswer, type Question, questionOf } from './judge.ts'
+import type { RunnableScorer } from './runnable.ts'
+
+/** What a scorer looks at. */
+interface ScoredCall {
+  values: CallValues
+  /** What its models cost, as JSON; undefined if no price is known. */
+  costs(): Promise<string | undefined>
+  latencyMs: number
+}
+
+/** A question that a judge has answered. */
+export interface JudgeRun {
+  judge: Judge
+  question: Question
+  answer: JudgeAnswer
+  started: number
+  ended: number
+}
+
+/** `output` is JSON. */
+export type Scored = { output: string; run?: JudgeRun } | (Unscored & { run?: JudgeRun })
+
+export const cutOff = 'the answer was cut off at judge.max_tokens, before it fit the schema'
+
+/** Applies a scorer to a call. Throws refusals of a model or of the record. */
+export async function score(
+  services: OperationParts,
+  scorer: RunnableScorer,
+  { values, costs, latencyMs }: ScoredCall,
+  asking: GenerationContext,
+): Promise<Scored> {
+  if ('check' in scorer) {
+    const { schemas } = services
+    const tenant = asking.caller.name
+    const outcome = await runCheck(scorer.check, { schemas, tenant, values, costs, latencyMs })
+    return 'state' in outcome ? outcome : { output: writeJson(outcome.score) }
+  }
+  const { judge } = scorer
+  const question = questionOf(judge, values)
+  if ('state' in question) return question
+  const started = monotonicNow()
+  const answer = await askJudge(services, judge, question, asking)
+  const run = { judge, question, answer, started, ended: monotonicNow() }
+  if (answer.isWhole) return { output: answer.text, run }
+  return { state: 'failed', reason: 'answer_cut_off', detail: cutOff, run }
+}

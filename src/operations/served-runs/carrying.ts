@@ -1,0 +1,192 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { newId } from '../../domain/ids.ts'
+import { JsonText } from '../../domain/json/text.ts'
+import { Refusal } from '../../domain/refusals.ts'
+import { now } from '../../domain/time.ts'
+import { readServedRun, type ServedRun } from '../../storage/evaluations/served-runs.ts'
+import { streamRows } from '../../storage/objects/tables.ts'
+import { type BackgroundWork, inBackground } from '../background.ts'
+import { isKnownUser, withoutLimits } from '../background-caller.ts'
+import { finishRun } from '../evaluation-runs/runs.ts'
+import type { OperationParts } from '../parts.ts'
+import type { Plan } from './plan.ts'
+import { carryOut } from './trial.ts'
+
+/** Trials of one turn; then another run is next. */
+const trialsPerTurn = 16
+/** Of these, the model answers a few at a time. */
+const atOnce = 4
+const idleMs = 250
+const failedMs = 5_000
+/** A run whose hold is not renewed for this long is taken by another process. */
+const leaseMs = 30_000
+const renewMs = 10_000
+/** Pauses before something is tried again that fails through no fault of its own. */
+const waitMs: Readonly<Record<string, number>> = {
+  model_not_found: 15_000,
+  model_not_ready: 15_000,
+  engine_queue_full: 2_000,
+  engine_share_full: 2_000,
+}
+const retryMs = [2_000, 10_000, 30_000]
+
+/** The turn of a run ends, because a trial is tried again after a pause. */
+class LaterError extends Error {
+  readonly ms: number
+  constructor(ms: number) {
+    super('tried again later')
+    this.ms = ms
+  }
+}
+
+/** Carries out the evaluation runs that this server was asked for, as background work. Runs take turns. */
+export function startServedRuns(services: OperationParts, failed: (error: unknown) => void): BackgroundWork {
+  const own = withoutLimits(services)
+  const { db } = own
+  const holder = newId()
+  /** How often trials have failed. */
+  const failures = new Map<string, number>()
+
+  return inBackground({
+    firstMs: idleMs,
+    failedMs,
+    failed,
+    async run(signal) {
+      // Another process may have a model.
+      if (services.models.all.length === 0) return idleMs
+      const time = now()
+      const taken = await db.write('takeServedRun', { holder, now: time, until: time + leaseMs * 1000 })
+      if (taken === undefined) return idleMs
+      const key = { project_id: taken.project_id, run_id: taken.run_id, holder }
+      const pause = await holding(key, () => turn(taken, signal))
+      if (pause !== undefined) await db.write('holdServedRun', { ...key, ...pause })
+      return 0
+    },
+  })
+
+  /** Returns until when the run rests, and how far it is; undefined if it is over. */
+  async function turn(run: ServedRun, signal: AbortSignal) {
+    const { project_id: project, run_id, trials, position } = run
+    const isStopped = run.stopped === 1 || !(await isKnownUser(own, run.runs_as))
+    if (isStopped || position >= trials) {
+      await finish(run, isStopped, signal)
+      return undefined
+    }
+    const plan = JSON.parse(run.plan) as Plan
+    const rows = await rowsFrom(project, plan, position % plan.rows, signal)
+    // Rows that cannot be read any more have no trials.
+    let [next, until, isEnding, isOver] = [0, 0, false, rows.length === 0]
+    const open = new Set<number>()
+    const scope = {
+      caller: { name: run.runs_as, role: 'member' as const, entities: new Set<string>() },
+      project,
+    }
+    const worker = async () => {
+      while (!isEnding && next < rows.length && !signal.aborted) {
+        const at = next++
+        open.add(at)
+        const present = await readServedRun(db, { project_id: project, run_id })
+        if (present === undefined || present.stopped === 1) {
+          isEnding = true
+          return
+        }
+        const index = position + at
+        const retry = (error: Refusal) => retryLater(error, `${run_id} ${index}`)
+        const row = rows[at] as string
+        try {
+          await unlessGone(() => carryOut({ services: own, scope, run, plan, index, row, signal, retry }))
+          open.delete(at)
+          failures.delete(`${run_id} ${index}`)
+        } catch (error) {
+          isEnding = true
+          if (error instanceof LaterError) until = Math.max(until, now() + error.ms * 1000)
+          else if (isGone(error, runGone)) isOver = true
+          else if (!signal.aborted) throw error
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: atOnce }, worker))
+    return { until, position: isOver ? trials : position + Math.min(next, ...open) }
+  }
+
+  /** A run that was deleted meanwhile has nothing to finish. */
+  async function finish({ project_id, run_id, runs_as }: ServedRun, isStopped: boolean, signal: AbortSignal) {
+    const scope = {
+      caller: { name: runs_as, role: 'member' as const, entities: new Set<string>() },
+      project: project_id,
+    }
+    try {
+      await finishRun(
+        own,
+        scope,
+        run_id,
+        { summary: isStopped ? new JsonText('{"stopped":true}') : null },
+        signal,
+      )
+    } catch (error) {
+      if (!isGone(error, runGone)) throw error
+    }
+    await db.write('dropServedRun', { project_id, run_id })
+  }
+
+  /** The rows of the next trials, in the order of the table; the next turn begins again with the first row. */
+  async function rowsFrom(
+    project: string,
+    plan: Plan,
+    offset: number,
+    signal: AbortSignal,
+  ): Promise<string[]> {
+    const page = { project, query: undefined, sort: [], limit: trialsPerTurn, offset }
+    const rows: string[] = []
+    const view = { ...page, digest: plan.table, rows: undefined }
+    for await (const found of streamRows(db, view, signal)) for (const { val } of found) rows.push(val)
+    return rows
+  }
+
+  function retryLater(error: Refusal, key: string): void {
+    const wait = waitMs[error.code]
+    if (wait !== undefined) throw new LaterError(wait)
+    if (error.status < 500) return
+    const count = failures.get(key) ?? 0
+    const pause = retryMs[count]
+    if (pause === undefined) return
+    failures.set(key, count + 1)
+    throw new LaterError(pause)
+  }
+
+  async function holding<Result>(
+    key: { project_id: string; run_id: string; holder: string },
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const ended = new AbortController()
+    const renewing = (async () => {
+      for (;;) {
+        await sleep(renewMs, undefined, { signal: ended.signal, ref: false })
+        await db.write('holdServedRun', { ...key, until: now() + leaseMs * 1000 })
+      }
+    })().catch((error: unknown) => {
+      // A run that was not renewed is taken by another process. Each step of it is written once even so.
+      if (!ended.signal.aborted && !(error instanceof Refusal)) throw error
+    })
+    try {
+      return await work()
+    } finally {
+      ended.abort()
+      await renewing
+    }
+  }
+}
+
+const runGone = ['evaluation_run_not_found', 'evaluation_run_ended']
+/** The trial was deleted, or another process has written it. */
+const trialGone = ['prediction_not_found', 'call_conflict']
+const isGone = (error: unknown, codes: readonly string[]) =>
+  error instanceof Refusal && codes.includes(error.code)
+
+async function unlessGone(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!isGone(error, trialGone)) throw error
+  }
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import { answer, jsonObject, plainText, projectPath } from '../../domain/fields.ts'
+import { scorerBindings } from '../monitors/contract.ts'
+
+export { RunPath } from '../evaluation-runs/contract.ts'
+export const ProjectPath = projectPath
+
+const maxTextLength = 64 * 1024
+/** Of one evaluation, so that two can be compared with a baseline and others. */
+const maxSettings = 10
+/** Rows times settings times repeats. */
+export const maxTrials = 1_000_000
+
+const settings = z
+  .array(
+    z.strictObject({
+      name: plainText(64).min(1).meta({ description: 'Names the run; unique.' }),
+      system: plainText(maxTextLength).nullish().meta({
+        description: 'The system message, in place of that of the row.',
+      }),
+      request: jsonObject().nullish().meta({
+        description:
+          'Fields of a chat completion, such as {"model": "small", "temperature": 0}, without messages, n and stream.',
+      }),
+    }),
+  )
+  .min(1)
+  .max(maxSettings)
+  .meta({ description: 'Each is a run of the evaluation.' })
+
+export const StartBody = z.object({
+  name: plainText(64).min(1).meta({ description: 'Names the evaluation.' }),
+  dataset: plainText(2048).min(1).meta({ description: 'A reference to a dataset of this project.' }),
+  prompt: plainText(maxTextLength).min(1).nullish().meta({
+    description:
+      'What the model is asked about a row: {names} in braces are columns of the row; write {{ and }} for braces. Default: the column `messages`, a conversation.',
+  }),
+  settings,
+  scorers: scorerBindings
+    .nullish()
+    .meta({ description: 'They see a call whose inputs are the columns of the row and the request.' }),
+  repeats: z.int().min(1).max(1000).nullish().meta({ default: 1 }),
+})
+export type StartBody = z.output<typeof StartBody>
+
+export const Started = answer('The runs, one for each of `settings`.', {
+  evaluation: z.string().meta({ description: 'A reference to the evaluation.' }),
+  evaluation_run_ids: z.array(z.string()),
+  trials: z.int().meta({ description: 'Of each run: rows times repeats.' }),
+})
+
+export const Stopped = answer('No further trial begins.', { success: z.literal(true) })

@@ -1,0 +1,157 @@
+import { objectText } from '../../../packages/json/index.ts'
+import { shortened } from '../../domain/described.ts'
+import { newId } from '../../domain/ids.ts'
+import { JsonText, withTexts, writeJson } from '../../domain/json/text.ts'
+import { objectRef, parseRef } from '../../domain/refs.ts'
+import { Refusal, refuse } from '../../domain/refusals.ts'
+import { now } from '../../domain/time.ts'
+import type { CallPart, CallStart } from '../../storage/calls/parts.ts'
+import type { Database } from '../../storage/database.ts'
+import type { ServedRun } from '../../storage/evaluations/served-runs.ts'
+import type { MonitorScorer } from '../../storage/monitors/monitors.ts'
+import { readTable, streamRows } from '../../storage/objects/tables.ts'
+import { evaluations, models } from '../definitions/kinds.ts'
+import { startOf } from '../evaluation-runs/run-calls.ts'
+import { bindScorers, readScorer } from '../monitors/bound-scorers.ts'
+import { liveObject } from '../objects/read.ts'
+import { Value } from '../objects/values.ts'
+import type { OperationParts } from '../parts.ts'
+import type { Scope } from '../scope.ts'
+import { maxTrials, type StartBody } from './contract.ts'
+import { checkOwnFields, type Plan, requestOf } from './plan.ts'
+
+/** Code that the server has itself. */
+const noCode = ''
+
+/** Begins a run for each of the settings. Everything that can be wrong for every row is refused before. */
+export async function startRuns(
+  services: OperationParts,
+  scope: Scope,
+  body: StartBody,
+  signal: AbortSignal,
+) {
+  const { db } = services
+  const { project, caller } = scope
+  const dataset = await datasetOf(db, project, body.dataset, signal)
+  const trials = dataset.rows * (body.repeats ?? 1)
+  if (trials * body.settings.length > maxTrials) {
+    throw wrong('repeats', `${trials * body.settings.length} trials`, `at most ${maxTrials} in all`)
+  }
+  const scorers = await pinnedScorers(services, project, body)
+  checkSettings(services, scope, body, dataset.first)
+  const evaluation = await evaluations.create(
+    services,
+    scope,
+    {
+      name: body.name,
+      dataset: dataset.ref,
+      scorers: scorers.map(({ ref }) => ref),
+      trials: body.repeats ?? 1,
+    },
+    signal,
+  )
+  const evaluationRef = String(evaluation.evaluation_ref)
+  const calls: (CallPart & { start: CallStart })[] = []
+  const runs: ServedRun[] = []
+  for (const { name, system, request } of body.settings) {
+    const plan = { prompt: body.prompt ?? null, system: system ?? null, request: request?.text ?? '{}' }
+    const attributes = new JsonText(writeJson({ ...plan, request: new JsonText(plan.request) }))
+    const made = await models.create(
+      services,
+      scope,
+      { name: `${body.name} ${name}`, source_code: noCode, attributes },
+      signal,
+    )
+    const model = String(made.model_ref)
+    const call = await startOf(services, scope, {
+      id: newId(),
+      op_name: 'Evaluation.evaluate',
+      display_name: `${body.name}: ${name}`,
+      weave: { evaluation_run: 'true', evaluation: evaluationRef, model },
+      inputs: { self: evaluationRef, model },
+    })
+    calls.push(withTexts<CallPart & { start: CallStart }>(call))
+    const whole: Plan = {
+      ...plan,
+      ...{ evaluation: evaluationRef, model, scorers },
+      ...{ table: dataset.table, rows: dataset.rows },
+    }
+    runs.push({
+      project_id: project,
+      run_id: call.id,
+      runs_as: caller.name,
+      plan: JSON.stringify(whole),
+      trials,
+      position: 0,
+      stopped: 0,
+      held_by: null,
+      held_until: 0,
+      turn_at: now(),
+    })
+  }
+  await db.write('addServedRuns', { calls, runs })
+  return { evaluation: evaluationRef, evaluation_run_ids: runs.map(({ run_id }) => run_id), trials }
+}
+
+/** The rows of a dataset, which are those of one table whatever is written later. */
+async function datasetOf(db: Database, project: string, text: string, signal: AbortSignal) {
+  const ref = parseRef(text)
+  const accepted = `a reference to a dataset of the same project, <scheme>:///${project}/object/<name>:<version>`
+  if (ref?.kind !== 'object' || ref.project !== project || ref.path.length > 0) {
+    throw wrong('dataset', JSON.stringify(shortened(text, 200)), accepted)
+  }
+  const { val, digest } = await liveObject(db, project, ref, 'dataset')
+  const table = parseRef(new Value(val).member('rows')?.string ?? '')
+  if (table?.kind !== 'table' || table.project !== project) {
+    throw wrong('dataset', 'an object without a table of this project', accepted)
+  }
+  const rows = (await readTable(db, project, table.digest))?.row_count ?? 0
+  const page = { project, query: undefined, sort: [], limit: 1, offset: 0 }
+  let first: string | undefined
+  for await (const found of streamRows(db, { ...page, digest: table.digest, rows: undefined }, signal)) {
+    first ??= found[0]?.val
+  }
+  if (rows === 0 || first === undefined) throw wrong('dataset', 'a dataset without rows', 'at least one row')
+  return { ref: objectRef(ref.scheme, project, 'object', ref.name, digest), table: table.digest, rows, first }
+}
+
+/** In the versions of now: all trials of a run are scored by the same ones. */
+async function pinnedScorers({ db }: OperationParts, project: string, body: StartBody) {
+  const pinned: MonitorScorer[] = []
+  for (const scorer of await bindScorers(db, project, body.scorers ?? [])) {
+    const { name, digest } = await readScorer(db, project, scorer.ref, 'scorers')
+    const { scheme } = parseRef(scorer.ref) ?? { scheme: 'weave' }
+    pinned.push({ ...scorer, ref: objectRef(scheme, project, 'object', name, digest) })
+  }
+  return pinned
+}
+
+/** Makes the first request of each of the settings, as the model would be asked it. */
+function checkSettings(
+  { models: served, chats }: OperationParts,
+  { caller }: Scope,
+  { settings, prompt }: StartBody,
+  first: string,
+): void {
+  for (const [index, { name, system, request }] of settings.entries()) {
+    const field = `settings.${index}`
+    if (settings.findIndex((other) => other.name === name) < index) {
+      throw wrong(`${field}.name`, JSON.stringify(name), 'a name that no other of the settings has')
+    }
+    const own = request?.text ?? '{}'
+    checkOwnFields(own, `${field}.request`)
+    const asked = requestOf({ prompt: prompt ?? null, system: system ?? null, request: own }, first)
+    if ('why' in asked) {
+      throw wrong(prompt == null ? 'dataset' : 'prompt', asked.why, 'columns of the dataset in braces')
+    }
+    try {
+      served.find(chats.modelOf(objectText(asked)), caller)
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status >= 500) throw error
+      throw wrong(`${field}.request`, shortened(own, 200), `fields of a chat completion: ${error.message}`)
+    }
+  }
+}
+
+const wrong = (field: string, value: string, accepted: string): Refusal =>
+  refuse('invalid_value', { field, given: value, accepted })

@@ -1,0 +1,107 @@
+import { refuse } from '../../domain/refusals.ts'
+import type { CallPart, CallStart } from '../calls/parts.ts'
+import { upsertCalls } from '../calls/writes.ts'
+import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
+import { insertInto } from '../sql/inserts.ts'
+import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import type { Command, Reader } from '../transaction.ts'
+
+const kinds = {
+  project_id: 'text',
+  run_id: 'text',
+  runs_as: 'text',
+  plan: 'text',
+  trials: 'number',
+  position: 'number',
+  stopped: 'number',
+  held_by: 'text?',
+  held_until: 'time',
+  turn_at: 'time',
+} as const satisfies Columns
+
+/** An evaluation run that the server carries out, as far as it is. */
+export type ServedRun = RowOf<typeof kinds>
+
+export interface ServedRunKey {
+  project_id: string
+  run_id: string
+}
+
+const columns = namesOf(kinds)
+const allColumns = rawSql(columns.join(', '))
+const lockOfAll = 'served runs'
+
+/** Of a project, so that no user fills the record with plans. */
+const maxServedRuns = 100
+
+const oneOf = ({ project_id, run_id }: ServedRunKey): Sql =>
+  sql`project_id = ${project_id} AND run_id = ${run_id}`
+
+export const readServedRun = (db: Reader, key: ServedRunKey): Promise<ServedRun | undefined> =>
+  db.get<ServedRun>(sql`SELECT ${allColumns} FROM served_runs WHERE ${oneOf(key)}`)
+
+const insertRun = insertInto('served_runs', columns)
+
+interface NewServedRuns {
+  /** The root calls of the runs, in the same order. */
+  calls: readonly (CallPart & { start: CallStart })[]
+  runs: readonly ServedRun[]
+}
+
+/** The runs begin together with what is left to do for them. */
+export const addServedRuns: Command<NewServedRuns, void> = async (tx, { calls, runs }) => {
+  await tx.lock(lockOfAll)
+  const project = runs[0]?.project_id ?? ''
+  const counted = await tx.get<{ count: number }>(
+    sql`SELECT count(*) AS count FROM served_runs WHERE project_id = ${project}`,
+  )
+  if ((counted?.count ?? 0) + runs.length > maxServedRuns) {
+    throw refuse('too_many_served_runs', { limit: maxServedRuns, project: JSON.stringify(project) })
+  }
+  await upsertCalls(tx, [...calls])
+  for (const run of runs) {
+    for (const statement of insertRun([columns.map((column) => run[column])])) await tx.run(statement)
+  }
+}
+
+interface Turn {
+  holder: string
+  now: number
+  until: number
+}
+
+/** The run that waits longest and that no other process works on; this process then holds it. */
+export const takeServedRun: Command<Turn, ServedRun | undefined> = async (tx, { holder, now, until }) => {
+  await tx.lock(lockOfAll)
+  const run = await tx.get<ServedRun>(
+    sql`SELECT ${allColumns} FROM served_runs WHERE held_until <= ${now} ORDER BY turn_at, run_id LIMIT 1`,
+  )
+  if (run === undefined) return undefined
+  await tx.run(
+    sql`UPDATE served_runs SET held_by = ${holder}, held_until = ${until}, turn_at = ${now} WHERE ${oneOf(run)}`,
+  )
+  return run
+}
+
+/** The process that holds the run goes on until then; 0 gives it back. `position` is how far the run is. */
+export const holdServedRun: Command<
+  ServedRunKey & { holder: string; until: number; position?: number },
+  void
+> = async (tx, { holder, until, position, ...key }) => {
+  await tx.lock(lockOfAll)
+  const reached = position === undefined ? rawSql('position') : sql`${position}`
+  await tx.run(
+    sql`UPDATE served_runs SET held_until = ${until}, position = ${reached} WHERE ${oneOf(key)} AND held_by = ${holder}`,
+  )
+}
+
+/** No further trial begins. A run that is over is left as it is. */
+export const stopServedRun: Command<ServedRunKey, void> = async (tx, key) => {
+  await tx.lock(lockOfAll)
+  await tx.run(sql`UPDATE served_runs SET stopped = 1 WHERE ${oneOf(key)}`)
+}
+
+export const dropServedRun: Command<ServedRunKey, void> = async (tx, key) => {
+  await tx.lock(lockOfAll)
+  await tx.run(sql`DELETE FROM served_runs WHERE ${oneOf(key)}`)
+}

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { noBrowser } from '../support/browser.ts'
+import { project } from '../support/calls.ts'
+import { monitorsOf } from '../support/monitors.ts'
+import { chatCall, pageTests, writeCalls } from '../support/page-app.ts'
+import { simulatedBackend } from '../support/simulated-backend.ts'
+import { until } from '../support/wait.ts'
+import { assertAccessible, narrow } from './accessible.ts'
+
+const skip = noBrowser
+
+const backend = simulatedBackend({ after }, ({ constraint }) =>
+  constraint ? '{"reason": "It says so.", "passed": true}' : 'A city.',
+)
+
+const { served, open } = await pageTests(
+  { after },
+  {
+    sweep: true,
+    backend,
+    async fill(page) {
+      const batch = Array.from({ length: 5 }, (_, index) => chatCall(index, `Question ${index}?`, 'A city.'))
+      await writeCalls(page, batch)
+      const rows = Array.from({ length: 6 }, (_, n) => ({ id: n, question: `Capital ${n}?` }))
+      const { status } = await page.post(`/v2/${project}/datasets`, { name: 'capitals', rows })
+      assert.equal(status, 200)
+      await monitorsOf(page).scorer('short', { check: { kind: 'length', max: 20 } })
+      return {}
+    },
+  },
+)
+
+const ui = `/ui/${project}`
+
+test('Quality: the four lists lead to each other, and old addresses go on working', { skip }, async (t) => {
+  const { page, problems } = await open(t, `${ui}/calls`)
+  await page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name: 'Quality' }).click()
+  await page.getByText('No evaluations yet').waitFor()
+  const lists = page.getByRole('navigation', { name: 'Quality' })
+  await lists.getByRole('link', { name: 'Judges' }).click()
+  await page.getByRole('row').getByText('short').waitFor()
+  await lists.getByRole('link', { name: 'Monitors' }).click()
+  await page.getByText('No monitors yet').waitFor()
+  await lists.getByRole('link', { name: 'Datasets' }).click()
+  await page.getByRole('link', { name: 'New run on capitals' }).click()
+  await page.getByText('6 rows × 1 settings × 1 = 6 answers').waitFor()
+  await page.goto(`${served().address}${ui}/evals`)
+  await page.getByRole('heading', { name: 'Runs' }).waitFor({ state: 'attached' })
+  assert.deepEqual(problems, [])
+})
+
+test('a judge is written with a field of a real call, tried on three calls, and saved', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await open(t, `${ui}/judges`)
+  await page.getByRole('link', { name: 'New judge' }).click()
+  await page.getByLabel('Name', { exact: true }).fill('correct')
+  await page.getByLabel('Question to the model').fill('Is this a city? ')
+  await page.getByRole('button', { name: 'output.choices.0.message.content' }).click()
+  const prompt = await page.getByLabel('Question to the model').inputValue()
+  assert.equal(prompt, 'Is this a city? {output.choices.0.message.content}')
+  await page.getByRole('button', { name: 'Try on 3 calls' }).click()
+  const said = page.getByRole('list', { name: 'What it says' })
+  await said.getByText('"passed":true').first().waitFor()
+  assert.equal(await said.getByRole('listitem').count(), 3)
+  await page.getByLabel('Question to the model').fill('no field')
+  await page.getByRole('button', { name: 'Save judge' }).click()
+  await page.getByRole('alert').getByText('judge.prompt').waitFor()
+  await page.getByLabel('Question to the model').fill(prompt)
+  await page.getByRole('button', { name: 'Save judge' }).click()
+  await page.getByRole('row').getByText('correct').waitFor()
+  const scorer = (await served().get(`/v2/${project}/scorers`)).text
+  assert.match(scorer, /Is this a city\? \{output\.choices\.0\.message\.content\}/)
+  assert.deepEqual(problems, [
+    'Failed to load resource: the server responded with a status of 400 (Bad Request)',
+  ])
+})
+
+test('a run of two settings with a judge is started in the page, goes on without it, and is compared', {
+  skip,
+}, async (t) => {
+  await monitorsOf(served()).scorer('judged', {
+    judge: {
+      prompt: '{output}',
+      schema: { type: 'object', properties: { passed: { type: 'boolean' } }, required: ['passed'] },
+    },
+  })
+  backend.say = ({ constraint }) => (constraint ? '{"passed": true}' : 'A city.')
+  const first = await open(t, `${ui}/evals`)
+  const { page, problems } = first
+  await page.getByRole('link', { name: 'New run' }).click()
+  await page.getByText('6 rows').waitFor()
+  assert.equal(await page.getByLabel('Message to the model').inputValue(), '{question}')
+  await page.getByLabel('System message A').fill('Be brief.')
+  await page.getByRole('button', { name: 'Compare with other settings' }).click()
+  await page.getByRole('group', { name: 'Settings B' }).getByLabel('temperature', { exact: true }).fill('0.5')
+  await page.getByRole('checkbox', { name: 'judged' }).check()
+  await page.getByRole('checkbox', { name: 'short' }).check()
+  await page.getByLabel('Times that each row is asked').fill('2')
+  await page.getByText('6 rows × 2 settings × 2 = 24 answers, 48 scores').waitFor()
+  await page.getByRole('button', { name: 'Start run' }).click()
+  await page.getByRole('link', { name: 'Compare' }).waitFor()
+  const address = page.url()
+  await page.close()
+  const ids = new URL(address).searchParams.get('runs')?.split(',') ?? []
+  assert.equal(ids.length, 2)
+  await until('both runs have ended', async () => {
+    const states = ids.map((id) => served().get(`/v2/${project}/evaluation_runs/${id}`))
+    return (await Promise.all(states)).every(({ json }) => json.status === 'completed')
+  })
+  const again = await open(t, new URL(address).pathname + new URL(address).search)
+  await again.page.getByText('Settings A: done').waitFor()
+  await again.page.getByRole('link', { name: 'Compare' }).click()
+  await again.page.locator('option[value="scores.judged.passed"]').first().waitFor({ state: 'attached' })
+  await again.page.goto(`${served().address}${ui}/evals`)
+  await again.page.getByRole('link', { name: 'capitals run: B' }).waitFor()
+  assert.deepEqual([...problems, ...again.problems], [])
+})
+
+test('a run is stopped from the page with what exists', { skip }, async (t) => {
+  const { page, problems } = await open(t, `${ui}/evals/new?dataset=capitals`)
+  await page.getByText('6 rows').waitFor()
+  await page.getByLabel('Name', { exact: true }).fill('long one')
+  await page.getByLabel('Times that each row is asked').fill('1000')
+  await page.getByRole('button', { name: 'Start run' }).click()
+  await page.getByText(/^Settings A: [1-9]/).waitFor()
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await page.getByText('Settings A: done').waitFor()
+  await page.getByRole('link', { name: 'All runs' }).click()
+  await page.getByRole('link', { name: 'long one: A' }).waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('a monitor is made in the page; its page shows the mean, the lowest first, and pauses', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await open(t, `${ui}/judges`)
+  await page.getByRole('link', { name: 'Monitor with short' }).click()
+  await page.getByRole('checkbox', { name: 'short' }).waitFor()
+  assert.equal(await page.getByRole('checkbox', { name: 'short' }).isChecked(), true)
+  await page.getByLabel('Calls, by the filter of the list of calls').fill('op:long')
+  await page.getByRole('button', { name: 'Start monitor' }).click()
+  await page.getByRole('button', { name: 'Pause' }).waitFor()
+  await monitorsOf(served()).calls(
+    { op_name: 'long', output: 'x'.repeat(30) },
+    { op_name: 'long', output: 'y' },
+  )
+  await until('both are judged', async () => {
+    await page.reload()
+    await page.getByRole('button', { name: 'Pause' }).waitFor()
+    return (await page.getByText('2 judged').count()) === 1
+  })
+  await page.getByRole('heading', { name: 'short passed: mean 0.500 of 2' }).waitFor()
+  await page.getByRole('img', { name: 'Mean of short passed by day' }).waitFor()
+  const scores = page.getByRole('region', { name: 'Lowest of short passed' }).getByRole('row')
+  assert.match((await scores.nth(1).textContent()) ?? '', /"passed":false/)
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await page.getByRole('button', { name: 'Resume' }).waitFor()
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('button', { name: 'Delete monitor' }).click()
+  await page.getByRole('heading', { name: 'Monitors', exact: true }).waitFor({ state: 'attached' })
+  assert.deepEqual(problems, [])
+})
+
+for (const [name, path, ready] of [
+  ['runs', 'evals', 'New run'],
+  ['judges', 'judges', 'New judge'],
+  ['datasets', 'datasets', 'capitals'],
+  ['monitors', 'monitors', 'New monitor'],
+  ['new run', 'evals/new', '6 rows'],
+  ['new judge', 'judges/new', 'Fields of the newest'],
+  ['new monitor', 'monitors?new=short', 'Start monitor'],
+] as const) {
+  test(`Quality, ${name}: axe finds nothing, narrow and wide, light and dark`, { skip }, async (t) => {
+    const { page, problems } = await open(t, `${ui}/${path}`, narrow)
+    await page.getByText(ready).first().waitFor()
+    await assertAccessible(page)
+    assert.deepEqual(problems, [])
+  })
+}

@@ -1,0 +1,239 @@
+import { useRef, useState } from 'preact/hooks'
+import { FormFooter } from '../../parts/form-footer.tsx'
+import { Failed } from '../../parts/states.tsx'
+import { navigate, search } from '../../router.ts'
+import { paths } from '../../routes.ts'
+import { readEngine } from '../../server/engine.ts'
+import { useLoading } from '../../server/loading.ts'
+import { makeScorer, type TryResult, tryScorer } from '../../server/scorers.ts'
+import { type CallField, fieldsOf, readSamples } from './sample-calls.ts'
+import { answers, bodyOf, isComplete, newDraft, type ScorerDraft } from './scorer-draft.ts'
+
+const kinds: Record<ScorerDraft['kind'], string> = {
+  judge: 'A judge: a model is asked',
+  contains: 'A check: the answer contains a text',
+  regex: 'A check: the answer matches a pattern',
+  latency: 'A check: the call is fast enough',
+}
+const wantedLabels = {
+  contains: 'One of these texts, a line each',
+  regex: 'Pattern, a regular expression of JavaScript',
+  latency: 'At most this many milliseconds',
+}
+
+/** A new judge or check: written with fields of a real call, tried on calls, then stored. */
+export function JudgeScreen({ project }: { project: string }) {
+  const [draft, setDraft] = useState<ScorerDraft>(newDraft)
+  const [name, setName] = useState('')
+  const [filter, setFilter] = useState('op:heddle.chat')
+  const [tried, setTried] = useState<readonly TryResult[]>()
+  const [failure, setFailure] = useState<Error>()
+  const [isWorking, setWorking] = useState(false)
+  const prompt = useRef<HTMLTextAreaElement>(null)
+  const samples = useLoading((signal) => readSamples(project, filter, signal), [project, filter])
+  const [first] = samples.value ?? []
+  const fields = first === undefined ? [] : fieldsOf(first)
+  const change = (changes: Partial<ScorerDraft>) => {
+    setDraft({ ...draft, ...changes })
+    setTried(undefined)
+  }
+  const insert = ({ path }: CallField) => {
+    const area = prompt.current
+    const at = area?.selectionStart ?? draft.prompt.length
+    const text = `{${path}}`
+    change({ prompt: draft.prompt.slice(0, at) + text + draft.prompt.slice(area?.selectionEnd ?? at) })
+    area?.focus()
+  }
+  const attempt = async (work: () => Promise<void>) => {
+    setWorking(true)
+    setFailure(undefined)
+    try {
+      await work()
+    } catch (error) {
+      setFailure(error as Error)
+    }
+    setWorking(false)
+  }
+  const isReady = isComplete(draft) && !isWorking
+  const back = search.value.get('for') === 'run' ? paths.newRun(project) : paths.judges(project)
+  return (
+    <main class="screen sheet quality">
+      <header class="sheet-head">
+        <h1>New judge</h1>
+      </header>
+      <form
+        class="form quality-form"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (!isReady || name.trim() === '') return
+          void attempt(async () => {
+            await makeScorer(project, name.trim(), bodyOf(draft))
+            navigate(back)
+          })
+        }}
+      >
+        <label for="judge-name">Name</label>
+        <input
+          id="judge-name"
+          maxLength={128}
+          placeholder="correct"
+          value={name}
+          onInput={({ currentTarget }) => setName(currentTarget.value)}
+        />
+        <label for="judge-kind">Kind</label>
+        <select
+          id="judge-kind"
+          value={draft.kind}
+          onChange={({ currentTarget }) => change({ kind: currentTarget.value as ScorerDraft['kind'] })}
+        >
+          {Object.entries(kinds).map(([kind, label]) => (
+            <option key={kind} value={kind}>
+              {label}
+            </option>
+          ))}
+        </select>
+        {draft.kind === 'judge' ? (
+          <>
+            <label for="judge-prompt">Question to the model</label>
+            <textarea
+              id="judge-prompt"
+              ref={prompt}
+              rows={8}
+              value={draft.prompt}
+              onInput={({ currentTarget }) => change({ prompt: currentTarget.value })}
+            />
+            <label for="judge-answer">It answers with a reason and</label>
+            <select
+              id="judge-answer"
+              value={draft.answer}
+              onChange={({ currentTarget }) =>
+                change({ answer: currentTarget.value as ScorerDraft['answer'] })
+              }
+            >
+              {Object.entries(answers).map(([answer, { label }]) => (
+                <option key={answer} value={answer}>
+                  {label}
+                </option>
+              ))}
+            </select>
+            <ModelChoice id="judge-model" value={draft.model} onChange={(model) => change({ model })} />
+          </>
+        ) : (
+          <>
+            <label for="judge-wanted">{wantedLabels[draft.kind]}</label>
+            <textarea
+              id="judge-wanted"
+              rows={2}
+              value={draft.wanted}
+              onInput={({ currentTarget }) => change({ wanted: currentTarget.value })}
+            />
+            {draft.kind !== 'latency' && (
+              <>
+                <label for="judge-field">Field of the call</label>
+                <input
+                  id="judge-field"
+                  value={draft.field}
+                  onInput={({ currentTarget }) => change({ field: currentTarget.value })}
+                />
+              </>
+            )}
+          </>
+        )}
+        <label for="judge-filter">Calls to try it on, by the filter of the list of calls</label>
+        <input
+          id="judge-filter"
+          spellcheck={false}
+          value={filter}
+          onChange={({ currentTarget }) => {
+            setFilter(currentTarget.value)
+            setTried(undefined)
+          }}
+        />
+        {samples.error && <Failed error={samples.error} retry={samples.reload} />}
+        {samples.value?.length === 0 && (
+          <p class="muted">No call has this. In runs, inputs also have the columns of the row.</p>
+        )}
+        {draft.kind !== 'latency' && fields.length > 0 && (
+          <details open={draft.kind === 'judge'}>
+            <summary>Fields of the newest of them</summary>
+            <ul class="quality-fields">
+              {fields.map((field) => (
+                <li key={field.path}>
+                  <button
+                    type="button"
+                    class="chip"
+                    onClick={() => (draft.kind === 'judge' ? insert(field) : change({ field: field.path }))}
+                  >
+                    {field.path}
+                  </button>
+                  <span class="muted">{field.value}</span>
+                </li>
+              ))}
+            </ul>
+          </details>
+        )}
+        <div>
+          <button
+            type="button"
+            disabled={!isReady || (samples.value?.length ?? 0) === 0}
+            onClick={() =>
+              void attempt(async () => {
+                const ids = (samples.value ?? []).map(({ id }) => id)
+                setTried(await tryScorer(project, bodyOf(draft), ids))
+              })
+            }
+          >
+            {isWorking ? 'Trying…' : `Try on ${samples.value?.length ?? 0} calls`}
+          </button>
+        </div>
+        {tried && <Tried {...{ project, tried }} />}
+        <FormFooter
+          failure={failure}
+          onClose={() => navigate(back)}
+          canSubmit={isReady && name.trim() !== ''}
+        >
+          Save judge
+        </FormFooter>
+      </form>
+    </main>
+  )
+}
+
+function Tried({ project, tried }: { project: string; tried: readonly TryResult[] }) {
+  return (
+    <ul class="quality-tried" aria-label="What it says">
+      {tried.map(({ call_id, output, detail }) => (
+        <li key={call_id}>
+          <a href={paths.call(project, call_id)}>Call {call_id.slice(-6)}</a>
+          {detail === null ? <code>{JSON.stringify(output)}</code> : <span class="problem">{detail}</span>}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+interface ModelChoiceProps {
+  id: string
+  value: string
+  onChange(model: string): void
+}
+
+/** A model that writes answers; the first if none is chosen. */
+function ModelChoice({ id, value, onChange }: ModelChoiceProps) {
+  const { value: engine } = useLoading(readEngine, [])
+  const names =
+    engine?.models.flatMap(({ names: own, tasks }) => (tasks.includes('answers') ? own : [])) ?? []
+  return (
+    <>
+      <label for={id}>Model</label>
+      <select id={id} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+        <option value="">first model</option>
+        {names.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </>
+  )
+}

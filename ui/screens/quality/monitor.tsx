@@ -1,0 +1,201 @@
+import { useState } from 'preact/hooks'
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
+import { PlainTable } from '../../parts/plain-table.tsx'
+import { Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { navigate } from '../../router.ts'
+import { paths } from '../../routes.ts'
+import { useLoading } from '../../server/loading.ts'
+import {
+  deleteMonitor,
+  judgeOldCalls,
+  type MonitorStats,
+  readLowScores,
+  readMonitor,
+  readStats,
+  switchMonitor,
+} from '../../server/monitors.ts'
+import { existedUntilDeleted, isForbidden, isMissing } from '../../server/request.ts'
+import { parseRef } from '../../value/ref.ts'
+import { numberText, shareText } from '../../value/scores.ts'
+import { countText } from '../../value/units.ts'
+
+const days = 14
+const dayMs = 86_400_000
+/** Judged at once from the page. */
+const oldCalls = 100
+
+interface Day {
+  from: string
+  stats: MonitorStats | undefined
+}
+
+/** A monitor with its figures by day, and its lowest scores. */
+async function readAll(project: string, id: string, signal: AbortSignal) {
+  const monitor = await readMonitor(project, id, signal)
+  const midnight = Math.floor(Date.now() / dayMs) * dayMs
+  const starts = Array.from({ length: days }, (_, index) => midnight - (days - 1 - index) * dayMs)
+  const [[stats], ...byDay] = await Promise.all([
+    readStats(project, [id], signal),
+    ...starts.map(async (start): Promise<Day> => {
+      const time = {
+        after: new Date(start).toISOString(),
+        before: new Date(start + dayMs - 1).toISOString(),
+      }
+      const [own] = await readStats(project, [id], signal, time)
+      return { from: time.after, stats: own }
+    }),
+  ])
+  const lowest = await Promise.all(
+    (stats?.scores ?? []).map(async (score) => ({
+      score,
+      rows: await readLowScores(project, id, score, signal),
+    })),
+  )
+  return { monitor, stats, byDay, lowest }
+}
+
+/** What a monitor has judged: the mean over time, what it could not judge, and the lowest scores first. */
+export function MonitorScreen({ project, monitor: id }: { project: string; monitor: string }) {
+  const { value, error, reload } = useLoading((signal) => readAll(project, id, signal), [project, id])
+  const [isDeleting, setDeleting] = useState(false)
+  const [failure, setFailure] = useState<Error>()
+  if (isForbidden(error) || isMissing(error)) {
+    const missing = { title: 'Monitor not found', href: paths.monitors(project), to: 'All monitors' }
+    return <FailedScreen name="Monitor" error={error as Error} {...{ missing }} />
+  }
+  const change = async (work: Promise<unknown>) => {
+    try {
+      await work
+      setFailure(undefined)
+      reload()
+    } catch (thrown) {
+      setFailure(thrown as Error)
+    }
+  }
+  const { monitor, stats } = value ?? {}
+  return (
+    <main class="screen sheet quality">
+      <header class="sheet-head monitor-head">
+        <h1>{monitor?.name ?? 'Monitor'}</h1>
+        {monitor && (
+          <div class="head-tools">
+            <button type="button" onClick={() => void change(judgeOldCalls(project, id, oldCalls))}>
+              Judge {oldCalls} older calls
+            </button>
+            <button type="button" onClick={() => void change(switchMonitor(project, id, !monitor.active))}>
+              {monitor.active ? 'Pause' : 'Resume'}
+            </button>
+            <button type="button" class="bad-button" onClick={() => setDeleting(true)}>
+              Delete
+            </button>
+          </div>
+        )}
+      </header>
+      {error && <Failed error={error} retry={reload} />}
+      {failure && (
+        <p class="problem" role="alert">
+          {failure.message}
+        </p>
+      )}
+      {!error && value === undefined && <Skeleton rows={6} />}
+      {value && monitor && stats && (
+        <>
+          <p>
+            {monitor.scorers.map(({ scorer }) => parseRef(scorer)?.name ?? scorer).join(', ')} on{' '}
+            {shareText(monitor.sampling_rate)} of its calls.{' '}
+            {monitor.active ? '' : `Paused. ${monitor.stopped ?? ''} `}
+            {countText(stats.judged)} judged, {countText(stats.skipped)} skipped, {countText(stats.failed)}{' '}
+            failed, {countText(stats.pending)} waiting
+            {stats.waits !== null && `: ${stats.waits}`}. Today {countText(stats.tokens_today)} tokens
+            {stats.token_budget !== null && ` of ${countText(stats.token_budget)}`}.
+          </p>
+          {value.lowest.map(({ score, rows }) => (
+            <section key={`${score.scorer} ${score.path}`} aria-label={nameOf(score)}>
+              <h2>
+                {nameOf(score)}: mean {numberText(score.mean)} of {countText(score.count)}
+              </h2>
+              <MeansByDay byDay={value.byDay} {...{ score }} />
+              <PlainTable label={`Lowest of ${nameOf(score)}`} columns={['Lowest first', 'Score', 'Judged']}>
+                {rows.map(({ call, output, at }) => (
+                  <tr key={`${call} ${at}`}>
+                    <td>
+                      <a href={paths.call(project, call)}>Call {call.slice(-6)}</a>
+                    </td>
+                    <td class="quality-text">{JSON.stringify(output)}</td>
+                    <td>
+                      <Time at={at} />
+                    </td>
+                  </tr>
+                ))}
+              </PlainTable>
+            </section>
+          ))}
+          {stats.reasons.length > 0 && (
+            <PlainTable label="Not judged" columns={['Judge', 'State', 'Calls', 'Why']}>
+              {stats.reasons.map(({ scorer, state, reason, count, detail }) => (
+                <tr key={`${scorer} ${state} ${reason}`}>
+                  <td>{scorer}</td>
+                  <td>{state === 'pending' ? 'waiting' : state}</td>
+                  <td>{countText(count)}</td>
+                  <td class="quality-text">{detail ?? reason}</td>
+                </tr>
+              ))}
+            </PlainTable>
+          )}
+        </>
+      )}
+      {isDeleting && monitor && (
+        <ConfirmDialog
+          title={`Delete ${monitor.name}?`}
+          text="It judges no more calls. The scores stay."
+          yes="Delete monitor"
+          onYes={async () => {
+            await existedUntilDeleted(deleteMonitor(project, id))
+            navigate(paths.monitors(project))
+          }}
+          onClose={() => setDeleting(false)}
+        />
+      )}
+    </main>
+  )
+}
+
+type Score = MonitorStats['scores'][number]
+
+const nameOf = ({ scorer, path }: Pick<Score, 'scorer' | 'path'>) =>
+  path === null ? scorer : `${scorer} ${path}`
+
+/** A bar for the mean of each day, between the lowest and the highest score. */
+function MeansByDay({ byDay, score }: { byDay: readonly Day[]; score: Score }) {
+  const means = byDay.map(({ from, stats }) => ({
+    from,
+    own: stats?.scores.find(({ scorer, path }) => scorer === score.scorer && path === score.path),
+  }))
+  const low = Math.min(0, score.min)
+  const range = Math.max(score.max, 1) - low
+  return (
+    <figure class="means-by-day">
+      <svg viewBox={`0 0 ${days * 20} 60`} role="img" aria-label={`Mean of ${nameOf(score)} by day`}>
+        {means.map(
+          ({ from, own }, index) =>
+            own && (
+              <rect
+                key={from}
+                x={index * 20 + 2}
+                width={16}
+                y={60 - Math.max(1, ((own.mean - low) / range) * 58)}
+                height={Math.max(1, ((own.mean - low) / range) * 58)}
+              >
+                <title>{`${from.slice(0, 10)}: ${numberText(own.mean)} of ${own.count}`}</title>
+              </rect>
+            ),
+        )}
+      </svg>
+      <figcaption class="muted">
+        {means[0]?.from.slice(0, 10)} to {means.at(-1)?.from.slice(0, 10)}, UTC; from {numberText(low)} to{' '}
+        {numberText(low + range)}
+      </figcaption>
+    </figure>
+  )
+}

@@ -1,0 +1,115 @@
+import { useState } from 'preact/hooks'
+import { Dialog } from '../../parts/dialog.tsx'
+import { FormFooter } from '../../parts/form-footer.tsx'
+import { Failed, Skeleton } from '../../parts/states.tsx'
+import { navigate } from '../../router.ts'
+import { paths } from '../../routes.ts'
+import { useLoading } from '../../server/loading.ts'
+import { makeMonitor } from '../../server/monitors.ts'
+import { isServed, readScorers } from '../../server/scorers.ts'
+import { objectRefOf } from '../../value/ref.ts'
+import { parseQuery } from '../calls/parse-query.ts'
+import { ScorerChoice } from './scorer-choice.tsx'
+
+interface Props {
+  project: string
+  /** The scorer that is ticked at first. */
+  scorer: string
+  onClose(): void
+}
+
+/** Judges and checks, the calls they are for, and a share of these. */
+export function NewMonitor({ project, scorer, onClose }: Props) {
+  const { value, error, reload } = useLoading((signal) => readScorers(project, signal), [project])
+  const [name, setName] = useState(scorer)
+  const [chosen, setChosen] = useState<readonly string[]>(scorer === '' ? [] : [scorer])
+  const [filter, setFilter] = useState('op:heddle.chat')
+  const [share, setShare] = useState('100')
+  const [budget, setBudget] = useState('')
+  const [failure, setFailure] = useState<Error>()
+  const [isWorking, setWorking] = useState(false)
+  const parsed = parseQuery(filter)
+  const percent = Number(share)
+  const isShare = share.trim() !== '' && percent >= 0 && percent <= 100
+  const isBudget = /^\d*$/.test(budget.trim())
+  const isReady =
+    name.trim() !== '' &&
+    chosen.length > 0 &&
+    parsed.problem === undefined &&
+    isShare &&
+    isBudget &&
+    !isWorking
+  const save = async () => {
+    setWorking(true)
+    try {
+      const id = await makeMonitor(project, {
+        name: name.trim(),
+        scorers: chosen.map((scorerName) => ({ scorer: objectRefOf(project, scorerName, 'latest') })),
+        ...(parsed.problem === undefined && parsed.query && { query: { $expr: parsed.query } }),
+        sampling_rate: percent / 100,
+        ...(budget.trim() !== '' && { token_budget: Number(budget) }),
+      })
+      navigate(paths.monitor(project, id))
+    } catch (thrown) {
+      setFailure(thrown as Error)
+      setWorking(false)
+    }
+  }
+  return (
+    <Dialog label="New monitor" onClose={onClose}>
+      {error && <Failed error={error} retry={reload} />}
+      {!error && value === undefined && <Skeleton rows={4} />}
+      {value && (
+        <form
+          class="form"
+          onSubmit={(event) => {
+            event.preventDefault()
+            if (isReady) void save()
+          }}
+        >
+          <label for="monitor-name">Name</label>
+          <input
+            id="monitor-name"
+            maxLength={1024}
+            value={name}
+            onInput={({ currentTarget }) => setName(currentTarget.value)}
+          />
+          <ScorerChoice
+            project={project}
+            scorers={value.filter(isServed)}
+            {...{ chosen }}
+            onChange={setChosen}
+          />
+          <label for="monitor-filter">Calls, by the filter of the list of calls</label>
+          <input
+            id="monitor-filter"
+            spellcheck={false}
+            aria-invalid={parsed.problem !== undefined}
+            value={filter}
+            onInput={({ currentTarget }) => setFilter(currentTarget.value)}
+          />
+          {parsed.problem !== undefined && <p class="problem">{parsed.problem}</p>}
+          <label for="monitor-share">Share of them, in percent</label>
+          <input
+            id="monitor-share"
+            inputMode="decimal"
+            aria-invalid={!isShare}
+            value={share}
+            onInput={({ currentTarget }) => setShare(currentTarget.value)}
+          />
+          <label for="monitor-budget">Tokens of the judges in a day, if bounded</label>
+          <input
+            id="monitor-budget"
+            inputMode="numeric"
+            aria-invalid={!isBudget}
+            value={budget}
+            onInput={({ currentTarget }) => setBudget(currentTarget.value)}
+          />
+          <FormFooter {...{ failure, onClose }} canSubmit={isReady}>
+            Start monitor
+          </FormFooter>
+        </form>
+      )}
+    </Dialog>
+  )
+}

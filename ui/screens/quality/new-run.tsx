@@ -1,0 +1,223 @@
+import { useEffect, useState } from 'preact/hooks'
+import { FormFooter } from '../../parts/form-footer.tsx'
+import { Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
+import { navigate, search } from '../../router.ts'
+import { paths } from '../../routes.ts'
+import { readDatasets, tableOf } from '../../server/datasets.ts'
+import { readEngine } from '../../server/engine.ts'
+import { useLoading } from '../../server/loading.ts'
+import { readObject } from '../../server/objects.ts'
+import { isForbidden } from '../../server/request.ts'
+import { isServed, readScorers, type Scorer } from '../../server/scorers.ts'
+import { startRuns } from '../../server/served-runs.ts'
+import { countRows, readRows } from '../../server/tables.ts'
+import { type JsonNode, membersOf, nodeAt } from '../../value/json-index.ts'
+import { countText } from '../../value/units.ts'
+import { type RunSettings, runBody, settingsOfPlayground } from './run-draft.ts'
+import { RunProgress } from './run-progress.tsx'
+import { RunSettingsForm } from './run-settings.tsx'
+import { ScorerChoice } from './scorer-choice.tsx'
+
+/** A new run as a form; once started, its progress. The runs are in the address, so the tab may be closed meanwhile. */
+export function NewRunScreen({ project }: { project: string }) {
+  const runs = search.value.get('runs')?.split(',').filter(Boolean)
+  return runs === undefined ? (
+    <NewRun project={project} />
+  ) : (
+    <RunProgress key={runs.join()} project={project} runs={runs} />
+  )
+}
+
+interface Known {
+  datasets: readonly string[]
+  scorers: readonly Scorer[]
+  models: readonly string[]
+}
+
+async function readKnown(project: string, signal: AbortSignal): Promise<Known> {
+  const [datasets, scorers, engine] = await Promise.all([
+    readDatasets(project, signal),
+    readScorers(project, signal),
+    readEngine(signal),
+  ])
+  return {
+    datasets: datasets.map(({ object_id }) => object_id),
+    scorers: scorers.filter(isServed),
+    models: engine.models.flatMap(({ names, tasks }) => (tasks.includes('answers') ? names : [])),
+  }
+}
+
+/** How many rows a dataset has, and its first one. */
+async function readSize(project: string, dataset: string, signal: AbortSignal) {
+  if (dataset === '') return undefined
+  const table = tableOf((await readObject(project, dataset, 'latest', signal)).val)
+  if (table === undefined) return { rows: 0, first: undefined }
+  const [rows, [first]] = await Promise.all([
+    countRows(table.project, table.table, signal),
+    readRows({ project: table.project, table: table.table }, { offset: 0, limit: 1 }, signal),
+  ])
+  return { rows, first: first?.val }
+}
+
+function NewRun({ project }: { project: string }) {
+  const known = useLoading((signal) => readKnown(project, signal), [project])
+  const { value, error } = known
+  if (isForbidden(error)) return <FailedScreen name="New run" error={error} />
+  return (
+    <main class="screen sheet quality">
+      <header class="sheet-head">
+        <h1>New run</h1>
+      </header>
+      {error && <Failed error={error} retry={known.reload} />}
+      {!error && value === undefined && <Skeleton rows={8} />}
+      {value !== undefined && <RunForm project={project} known={value} />}
+    </main>
+  )
+}
+
+function RunForm({ project, known }: { project: string; known: Known }) {
+  const { datasets, scorers, models } = known
+  const [dataset, setDataset] = useState(search.value.get('dataset') ?? datasets[0] ?? '')
+  const [name, setName] = useState('')
+  const [prompt, setPrompt] = useState('')
+  const [settings, setSettings] = useState<readonly RunSettings[]>(settingsOfPlayground)
+  const [chosen, setChosen] = useState<readonly string[]>([])
+  const [repeats, setRepeats] = useState('1')
+  const [failure, setFailure] = useState<Error>()
+  const [isWorking, setWorking] = useState(false)
+  const size = useLoading((signal) => readSize(project, dataset, signal), [project, dataset])
+  const first = size.value?.first
+  const columns = first === undefined ? [] : membersOf(first).map((member) => member.name)
+  const hasMessages = nodeAt(first, 'messages')?.kind === 'array'
+  useEffect(() => {
+    setPrompt(hasMessages || first === undefined ? '' : `{${questionIn(first)}}`)
+  }, [first])
+  const count = Number(repeats)
+  const isCount = /^\d+$/.test(repeats.trim()) && count >= 1 && count <= 1000
+  const answers = (size.value?.rows ?? 0) * settings.length * (isCount ? count : 1)
+  const runName = name.trim() === '' ? `${dataset} run` : name.trim()
+  const isReady =
+    answers > 0 &&
+    isCount &&
+    !isWorking &&
+    settings.every((side) => side.name.trim() !== '') &&
+    (hasMessages || prompt.trim() !== '')
+  const start = async () => {
+    setWorking(true)
+    setFailure(undefined)
+    try {
+      const body = runBody({
+        project,
+        dataset,
+        prompt,
+        settings,
+        repeats: count,
+        name: runName,
+        scorers: chosen,
+      })
+      const { evaluation_run_ids } = await startRuns(project, body)
+      navigate(paths.newRun(project, { runs: evaluation_run_ids.join(',') }), { replaces: true })
+    } catch (thrown) {
+      setFailure(thrown as Error)
+      setWorking(false)
+    }
+  }
+  const change = (at: number, changes: Partial<RunSettings>) =>
+    setSettings(settings.map((side, index) => (index === at ? { ...side, ...changes } : side)))
+  return (
+    <form
+      class="form quality-form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (isReady) void start()
+      }}
+    >
+      <label for="run-dataset">Dataset</label>
+      <select
+        id="run-dataset"
+        value={dataset}
+        onChange={({ currentTarget }) => setDataset(currentTarget.value)}
+      >
+        {datasets.length === 0 && <option value="">none yet: select calls and press d</option>}
+        {datasets.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+      {size.error && <Failed error={size.error} retry={size.reload} />}
+      <label for="run-name">Name</label>
+      <input
+        id="run-name"
+        maxLength={64}
+        placeholder={`${dataset} run`}
+        value={name}
+        onInput={({ currentTarget }) => setName(currentTarget.value)}
+      />
+      <label for="run-prompt">Message to the model</label>
+      <textarea
+        id="run-prompt"
+        rows={3}
+        placeholder={hasMessages ? 'Leave empty to ask the conversation of the row' : ''}
+        value={prompt}
+        onInput={({ currentTarget }) => setPrompt(currentTarget.value)}
+      />
+      <div class="choices is-bare" role="group" aria-label="Columns">
+        {columns.map((column) => (
+          <button key={column} type="button" class="chip" onClick={() => setPrompt(`${prompt}{${column}}`)}>
+            {column}
+          </button>
+        ))}
+      </div>
+      <div class="run-settings-list">
+        {settings.map((side, index) => (
+          <RunSettingsForm
+            key={index}
+            letter={'ab'[index] ?? ''}
+            settings={side}
+            {...{ models }}
+            onChange={(changes) => change(index, changes)}
+            onRemove={
+              settings.length > 1 ? () => setSettings(settings.filter((_, at) => at !== index)) : undefined
+            }
+          />
+        ))}
+      </div>
+      {settings.length < 2 && (
+        <div>
+          <button
+            type="button"
+            onClick={() => setSettings([...settings, { ...(settings[0] as RunSettings), name: 'B' }])}
+          >
+            Compare with other settings
+          </button>
+        </div>
+      )}
+      <ScorerChoice {...{ project, scorers, chosen }} back="run" onChange={setChosen} />
+      <label for="run-repeats">Times that each row is asked</label>
+      <input
+        id="run-repeats"
+        inputMode="numeric"
+        aria-invalid={!isCount}
+        value={repeats}
+        onInput={({ currentTarget }) => setRepeats(currentTarget.value)}
+      />
+      <p class="muted" role="status">
+        {countText(size.value?.rows ?? 0)} rows × {settings.length} settings × {isCount ? count : '?'} ={' '}
+        {countText(answers)} answers
+        {chosen.length > 0 && `, ${countText(answers * chosen.length)} scores`}. The server continues without
+        this tab.
+      </p>
+      <FormFooter {...{ failure }} onClose={() => navigate(paths.evals(project))} canSubmit={isReady}>
+        Start run
+      </FormFooter>
+    </form>
+  )
+}
+
+/** The column that most likely has the question. */
+function questionIn(row: JsonNode): string {
+  const texts = membersOf(row).filter(({ node }) => node.kind === 'string')
+  const likely = texts.find(({ name }) => /question|prompt|input|text/i.test(name))
+  return (likely ?? texts[0])?.name ?? ''
+}

@@ -1,0 +1,45 @@
+import { objectRefOf } from '../../value/ref.ts'
+import { readDraft } from '../play/draft.ts'
+import { type Settings, settingsIn, settingsText } from '../play/settings.ts'
+
+/** What answers in a run. */
+export interface RunSettings {
+  name: string
+  system: string
+  /** Fields of the request, as in the playground. */
+  fields: Settings
+}
+
+/** The settings that were tried last in the playground. */
+export function settingsOfPlayground(): RunSettings[] {
+  const draft = readDraft()
+  const a = { name: 'A', system: '', fields: settingsIn(draft?.a) }
+  return draft?.isCompared ? [a, { name: 'B', system: '', fields: settingsIn(draft.b) }] : [a]
+}
+
+interface RunGiven {
+  project: string
+  name: string
+  dataset: string
+  prompt: string
+  settings: readonly RunSettings[]
+  /** By their names. */
+  scorers: readonly string[]
+  repeats: number
+}
+
+/** As JSON, so that numbers of the settings keep their digits. */
+export function runBody({ project, name, dataset, prompt, settings, scorers, repeats }: RunGiven): string {
+  const rest = {
+    name,
+    dataset: objectRefOf(project, dataset, 'latest'),
+    ...(prompt.trim() !== '' && { prompt }),
+    scorers: scorers.map((scorer) => ({ scorer: objectRefOf(project, scorer, 'latest') })),
+    repeats,
+  }
+  const texts = settings.map(({ name: own, system, fields }) => {
+    const named = { name: own.trim(), ...(system.trim() !== '' && { system }) }
+    return `${JSON.stringify(named).slice(0, -1)},"request":${settingsText(fields) || '{}'}}`
+  })
+  return `${JSON.stringify(rest).slice(0, -1)},"settings":[${texts.join(',')}]}`
+}

@@ -1,0 +1,31 @@
+import { paths } from '../../routes.ts'
+import type { Scorer } from '../../server/scorers.ts'
+
+interface Props {
+  project: string
+  scorers: readonly Scorer[]
+  /** By their names. */
+  chosen: readonly string[]
+  /** Where a new judge leads back to. */
+  back?: string
+  onChange(chosen: readonly string[]): void
+}
+
+/** Judges and checks to tick. */
+export function ScorerChoice({ project, scorers, chosen, back, onChange }: Props) {
+  const toggle = (name: string) =>
+    onChange(chosen.includes(name) ? chosen.filter((other) => other !== name) : [...chosen, name])
+  return (
+    <fieldset class="quality-scorers">
+      <legend>Judges and checks</legend>
+      {scorers.map(({ name, judge, check }) => (
+        <label key={name}>
+          <input type="checkbox" checked={chosen.includes(name)} onChange={() => toggle(name)} />
+          <span>{name}</span>
+          <span class="muted">{judge ? 'judge' : check?.replaceAll('_', ' ')}</span>
+        </label>
+      ))}
+      <a href={paths.newJudge(project, back === undefined ? {} : { for: back })}>New judge</a>
+    </fieldset>
+  )
+}

@@ -1,0 +1,75 @@
+import type { ScorerBody } from '../../server/scorers.ts'
+
+/** What a user enters for a judge or a check. */
+export interface ScorerDraft {
+  kind: 'judge' | 'contains' | 'regex' | 'latency'
+  prompt: string
+  system: string
+  answer: keyof typeof answers
+  model: string
+  /** Texts, a line each; a pattern; or milliseconds. */
+  wanted: string
+  /** The field that a check looks at. */
+  field: string
+}
+
+const withReason = (properties: object) => ({
+  type: 'object',
+  // The reason comes first, so that the verdict follows from it.
+  properties: { reason: { type: 'string', maxLength: 400 }, ...properties },
+  required: ['reason', ...Object.keys(properties)],
+})
+
+/** What a judge may answer. */
+export const answers = {
+  passed: { label: 'Yes or no', schema: withReason({ passed: { type: 'boolean' } }) },
+  grade: {
+    label: 'A grade from 1 to 5',
+    schema: withReason({ grade: { type: 'integer', minimum: 1, maximum: 5 } }),
+  },
+  score: {
+    label: 'A score from 0 to 1',
+    schema: withReason({ score: { type: 'number', minimum: 0, maximum: 1 } }),
+  },
+}
+
+export const newDraft: ScorerDraft = {
+  kind: 'judge',
+  prompt:
+    'Question: {inputs.messages.0.content}\n\nAnswer: {output.choices.0.message.content}\n\nIs the answer correct and helpful?',
+  system: '',
+  answer: 'passed',
+  model: '',
+  wanted: '',
+  field: 'output.choices.0.message.content',
+}
+
+export function bodyOf(draft: ScorerDraft): ScorerBody {
+  const { kind, prompt, system, answer, model, wanted, field } = draft
+  switch (kind) {
+    case 'judge':
+      return {
+        judge: {
+          prompt,
+          schema: answers[answer].schema,
+          ...(system.trim() !== '' && { system }),
+          ...(model !== '' && { model }),
+        },
+      }
+    case 'contains':
+      return {
+        check: { kind, any_of: wanted.split('\n').filter((line) => line !== ''), ignore_case: true, field },
+      }
+    case 'regex':
+      return { check: { kind, pattern: wanted, field } }
+    case 'latency':
+      return { check: { kind, max_ms: Number(wanted) } }
+  }
+}
+
+export const isComplete = ({ kind, prompt, wanted }: ScorerDraft): boolean =>
+  kind === 'judge'
+    ? prompt.trim() !== ''
+    : kind === 'latency'
+      ? /^\d+$/.test(wanted.trim())
+      : wanted.trim() !== ''

@@ -1,0 +1,97 @@
+import type { z } from 'zod'
+import type { MonitorRecord, StatsAnswer } from '../../src/operations/monitors/contract.ts'
+import { requestJson, requestLines } from './request.ts'
+
+export type Monitor = z.output<typeof MonitorRecord>
+export type MonitorStats = z.output<typeof StatsAnswer>['stats'][number]
+
+/** The newest first. */
+export async function readMonitors(project: string, signal: AbortSignal): Promise<Monitor[]> {
+  const monitors: Monitor[] = []
+  const body = { project_id: project, limit: 100 }
+  for await (const line of requestLines('/monitors/query', { body, signal })) {
+    monitors.push(JSON.parse(line) as Monitor)
+  }
+  return monitors
+}
+
+const pathOf = (monitor: string) => `/monitors/${encodeURIComponent(monitor)}`
+
+export const readMonitor = async (project: string, monitor: string, signal: AbortSignal): Promise<Monitor> =>
+  (
+    await requestJson<{ monitor: Monitor }>(
+      `${pathOf(monitor)}?${new URLSearchParams({ project_id: project })}`,
+      { signal },
+    )
+  ).monitor
+
+/** Of a part of the time, if one is given. */
+export const readStats = async (
+  project: string,
+  monitor_ids: readonly string[],
+  signal: AbortSignal,
+  time: { after?: string; before?: string } = {},
+): Promise<MonitorStats[]> =>
+  monitor_ids.length === 0
+    ? []
+    : (
+        await requestJson<{ stats: MonitorStats[] }>('/monitors/stats', {
+          body: { project_id: project, monitor_ids, ...time },
+          signal,
+        })
+      ).stats
+
+interface NewMonitor {
+  name: string
+  scorers: readonly { scorer: string }[]
+  query?: object
+  sampling_rate: number
+  token_budget?: number
+}
+
+export const makeMonitor = async (project: string, monitor: NewMonitor): Promise<string> =>
+  (await requestJson<{ monitor: Monitor }>('/monitors', { body: { project_id: project, ...monitor } }))
+    .monitor.id
+
+export const switchMonitor = (project: string, monitor: string, active: boolean): Promise<unknown> =>
+  requestJson(pathOf(monitor), { method: 'PUT', body: { project_id: project, active } })
+
+export const deleteMonitor = (project: string, monitor: string): Promise<unknown> =>
+  requestJson(`${pathOf(monitor)}?${new URLSearchParams({ project_id: project })}`, { method: 'DELETE' })
+
+/** Has calls that were there before judged, the oldest first. */
+export const judgeOldCalls = (project: string, monitor: string, limit: number): Promise<unknown> =>
+  requestJson(`${pathOf(monitor)}/run`, { body: { project_id: project, limit } })
+
+export interface LowScore {
+  call: string
+  scorer: string
+  output: unknown
+  at: string
+}
+
+/** The scores of a monitor at one path, the lowest first. */
+export async function readLowScores(
+  project: string,
+  monitor: string,
+  { scorer, path }: { scorer: string; path: string | null },
+  signal: AbortSignal,
+): Promise<LowScore[]> {
+  const isOwn = { $eq: [{ $getField: 'payload.monitor' }, { $literal: monitor }] }
+  const isOfType = { $eq: [{ $getField: 'feedback_type' }, { $literal: `wandb.runnable.${scorer}` }] }
+  const body = {
+    project_id: project,
+    query: { $expr: { $and: [isOfType, isOwn] } },
+    sort_by: [{ field: `payload.output${path === null ? '' : `.${path}`}`, direction: 'asc' }],
+    limit: 20,
+  }
+  const { result } = await requestJson<{
+    result: { weave_ref?: string; svc_ref?: string; payload: { output: unknown }; created_at: string }[]
+  }>('/feedback/query', { body, signal })
+  return result.map((row) => ({
+    call: (row.svc_ref ?? row.weave_ref ?? '').split('/call/')[1] ?? '',
+    scorer,
+    output: row.payload.output,
+    at: row.created_at,
+  }))
+}

@@ -1,0 +1,82 @@
+import type { z } from 'zod'
+import type { Tried } from '../../src/operations/scorers/try-contract.ts'
+import { objectRefOf } from '../value/ref.ts'
+import { request, requestJson } from './request.ts'
+
+/** The newest version of a scorer. */
+export interface Scorer {
+  name: string
+  ref: string
+  description: string
+  /** What it asks a model; undefined for others. */
+  judge: { prompt: string; model?: string | null } | undefined
+  /** Which check it is; undefined for others. */
+  check: string | undefined
+  by: string | null
+  at: string
+}
+
+/** This server can run it. */
+export const isServed = ({ judge, check }: Scorer): boolean => judge !== undefined || check !== undefined
+
+interface StoredVersion {
+  object_id: string
+  digest: string
+  created_at: string
+  svc_user_id?: string | null
+  val: {
+    description?: unknown
+    judge?: { prompt: string; model?: string | null } | null
+    check?: { kind: string } | null
+  }
+}
+
+const maxScorers = 500
+
+export async function readScorers(project: string, signal: AbortSignal): Promise<Scorer[]> {
+  const body = {
+    project_id: project,
+    filter: { base_object_classes: ['Scorer'], latest_only: true },
+    sort_by: [{ field: 'created_at', direction: 'desc' }],
+    limit: maxScorers,
+  }
+  const answer = await request('/objs/query', { body, signal })
+  return ((await answer.json()) as { objs: StoredVersion[] }).objs.map((version) => ({
+    name: version.object_id,
+    ref: objectRefOf(project, version.object_id, version.digest),
+    description: typeof version.val.description === 'string' ? version.val.description : '',
+    judge: version.val.judge ?? undefined,
+    check: version.val.check?.kind,
+    by: version.svc_user_id ?? null,
+    at: version.created_at,
+  }))
+}
+
+/** A scorer that this server runs, without its name. */
+export interface ScorerBody {
+  judge?: object
+  check?: object
+  fields?: Record<string, string>
+}
+
+const pathOf = (project: string) => `/v2/${project.split('/').map(encodeURIComponent).join('/')}`
+
+export const makeScorer = (
+  project: string,
+  name: string,
+  body: ScorerBody,
+): Promise<{ scorer: string; object_id: string }> =>
+  requestJson(`${pathOf(project)}/scorers`, { body: { name, ...body } })
+
+export type TryResult = z.output<typeof Tried>['results'][number]
+
+export const tryScorer = async (
+  project: string,
+  body: ScorerBody,
+  call_ids: readonly string[],
+): Promise<TryResult[]> =>
+  (
+    await requestJson<z.output<typeof Tried>>(`${pathOf(project)}/scorers/try`, {
+      body: { ...body, call_ids },
+    })
+  ).results
