@@ -225,7 +225,7 @@ test('charts are exported as one file with a fixed time range', { skip }, async 
 })
 
 test('search results are exported as one file', { skip }, async (t) => {
-  const { page, problems } = await open(t, `/ui/${project}/search?q=Chad`)
+  const { page, problems } = await open(t, `/ui/${project}/search?q=Chad&judged=1`)
   await page.waitForSelector('.hit')
   await page.getByRole('button', { name: 'Show more' }).click()
   await page.waitForSelector('.hit:nth-child(31)')
