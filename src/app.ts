@@ -81,6 +81,7 @@ import { startServedRuns } from './operations/served-runs/carrying.ts'
 import { servedRunRoutes } from './operations/served-runs/routes.ts'
 import { tableRoutes } from './operations/tables/routes.ts'
 import { tokenRoutes } from './operations/tokens/routes.ts'
+import { totalRoutes } from './operations/totals/routes.ts'
 import { countRequests, createUsageMeter, startFlushing, type UsageMeter } from './operations/usage/meter.ts'
 import { usageRoutes } from './operations/usage/routes.ts'
 import { startSharingLimits } from './operations/usage/share-limits.ts'
@@ -107,7 +108,7 @@ export interface Parts {
 /** Fastify's own types for these assume JSON Schema. */
 type SchemaCompilers = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
 
-const ofCalls = [callRoutes, exportRoutes, otelRoutes, priceRoutes, feedbackRoutes, eventRoutes]
+const ofCalls = [callRoutes, exportRoutes, otelRoutes, priceRoutes, feedbackRoutes, eventRoutes, totalRoutes]
 const ofQueues = [queueRoutes, queueRuleRoutes]
 const ofObjects = [objectRoutes, tableRoutes, fileRoutes, definitionRoutes]
 const ofEvaluations = [evaluationRoutes, evaluationRunRoutes, servedRunRoutes, scorerRoutes, monitorRoutes]

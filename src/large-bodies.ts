@@ -30,6 +30,10 @@ import * as scorers from './operations/scorers/try-contract.ts'
 import * as servedRuns from './operations/served-runs/contract.ts'
 import * as tables from './operations/tables/contract.ts'
 import * as tokens from './operations/tokens/contract.ts'
+import * as totalFeedback from './operations/totals/feedback-contract.ts'
+import * as stats from './operations/totals/stats-contract.ts'
+import * as threads from './operations/totals/threads.ts'
+import * as totalUsage from './operations/totals/usage-contract.ts'
 import * as viewColumns from './operations/views/columns-contract.ts'
 import * as views from './operations/views/contract.ts'
 import * as viewFeedback from './operations/views/feedback-contract.ts'
@@ -42,7 +46,8 @@ const ofEvaluations = { ...ofRuns, monitors, queueRules, queues }
 const ofText = { chat, completions, decisions, messages, ollama, responses, storedCompletions, tokens }
 const ofModels = { ...ofText, embeddings, rerank }
 const ofViews = { savedViews, viewColumns, viewFeedback, views, viewSearch, viewTrace }
-const families = { ...ofCalls, ...ofEvaluations, ...ofModels, ...ofViews, page, people }
+const ofTotals = { stats, threads, totalFeedback, totalUsage }
+const families = { ...ofCalls, ...ofTotals, ...ofEvaluations, ...ofModels, ...ofViews, page, people }
 
 /** All contracts by name, so that the threads that read bodies can find the one that a route uses. */
 export const bodyContracts: ReadonlyMap<string, z.ZodType> = new Map(

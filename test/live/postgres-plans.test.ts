@@ -290,6 +290,20 @@ describe('plans of queries on PostgreSQL', () => {
       before: '2026-01-04T00:00:00Z',
       step_seconds: 3600,
     })
+    await look('/tags', get(`/tags?project_id=${project}`))
+    await ask('/threads/stream_query', {})
+    await ask('/calls/usage', { call_ids: [call.id] })
+    await ask('/trace/usage', { filter: { trace_ids: [call.trace_id] } })
+    const january = { start: '2026-01-01T00:00:00Z', end: '2026-01-04T00:00:00Z' }
+    await ask('/feedback/stats', { ...january, metrics: [{ json_path: 'output.score' }] })
+    await ask('/feedback/payload_schema', { ...january, feedback_type: 'thumbs' })
+    await ask('/calls/stats', {
+      ...january,
+      filter: { op_names: ['chat'] },
+      usage_metrics: [{ metric: 'total_cost' }],
+      call_metrics: [{ metric: 'latency_ms', percentiles: [50] }],
+    })
+    await ask('/threads/stream_query', { filter: { thread_ids: ['t'] }, limit: 5 })
     await ask('/views/saved/query', {})
     await ask('/calls/export', {})
     await ask('/calls/export', { after: call.id, filter: { op_names: ['chat'] } })

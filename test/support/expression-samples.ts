@@ -374,6 +374,7 @@ const { operation } = fc.letrec<{ operation: object; operand: object }>((tie) =>
           .map((members) => ({ $convert: members })),
         weight: 2,
       },
+      { arbitrary: tie('operand').map((one) => ({ $size: one })), weight: 1 },
       { arbitrary: tie('operation'), weight: 2 },
     ),
   }

@@ -75,6 +75,14 @@ const callsQuery = (project_id: string) => ({
   return_expanded_column_values: true,
 })
 
+const statsRange = {
+  // Without an end, the range ends now.
+  start: new Date(Date.now() - 3_600_000).toISOString(),
+  end: new Date().toISOString(),
+  granularity: 3600,
+  timezone: 'Europe/Berlin',
+}
+
 const byRow = { $expr: { $eq: [{ $getField: 'row_digest' }, { $literal: 'x' }] } }
 
 const queue = {
@@ -462,6 +470,26 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     include_total_storage_size: true,
     expand_columns: [],
   }),
+  '/calls/stats': (project_id) => ({
+    project_id,
+    ...statsRange,
+    filter,
+    usage_metrics: [{ metric: 'total_cost', aggregations: ['avg'], percentiles: [95] }],
+    call_metrics: [{ metric: 'latency_ms', aggregations: ['avg'], percentiles: [95] }],
+  }),
+  '/calls/usage': (project_id) => ({ project_id, call_ids: [ids.id], include_costs: true, limit: 10 }),
+  '/trace/usage': (project_id) => ({ project_id, filter, query: byId, include_costs: true, limit: 10 }),
+  '/threads/stream_query': (project_id) => ({
+    project_id,
+    filter: {
+      thread_ids: ['thread'],
+      after_datetime: '2026-01-01T00:00:00Z',
+      before_datetime: '2026-01-02T00:00:00Z',
+    },
+    limit: 10,
+    offset: 1,
+    sort_by: [{ field: 'turn_count', direction: 'desc' }],
+  }),
   '/views/facets': (project_id) => ({ project_id, filter, query: byId, fields: ['op', 'inputs.question'] }),
   '/views/saved': (project_id) => ({
     project_id,
@@ -558,6 +586,21 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     sort_by: [{ field: 'created_at', direction: 'desc' }],
     limit: 10,
     offset: 1,
+  }),
+  '/feedback/stats': (project_id) => ({
+    project_id,
+    ...statsRange,
+    feedback_type: 'thumbs',
+    trigger_ref: 'weave:///acme/qa/object/monitor:*',
+    metrics: [{ json_path: 'up', value_type: 'boolean', aggregations: ['count'], percentiles: [50] }],
+  }),
+  '/feedback/payload_schema': (project_id) => ({
+    project_id,
+    start: statsRange.start,
+    end: statsRange.end,
+    feedback_type: 'thumbs',
+    trigger_ref: 'weave:///acme/qa/object/monitor:*',
+    sample_limit: 10,
   }),
   '/feedback/purge': (project_id) => ({ project_id, query: byId }),
   '/feedback/replace': (project) => ({ ...feedback(project), feedback_id: 'old' }),

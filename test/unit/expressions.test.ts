@@ -231,7 +231,7 @@ test('refusals name the path, what was given and what is accepted', () => {
     ],
     [
       '{"$expr":{"$eq":[{"$literal":1},7]}}',
-      'query.$expr.$eq[1]: is 7; accepted: an object with one of $literal, $getField, $convert, $and, $or, $not, $eq, $gt, $gte, $lt, $lte, $in, $contains.',
+      'query.$expr.$eq[1]: is 7; accepted: an object with one of $literal, $getField, $convert, $size, $and, $or, $not, $eq, $gt, $gte, $lt, $lte, $in, $contains.',
     ],
     [
       '{"$expr":{"$eq":[{"$literal":1},{"$literal":{}}]}}',

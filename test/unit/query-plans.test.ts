@@ -15,6 +15,8 @@ import { addQueue } from '../../src/storage/queues/queues.ts'
 import { compileCondition } from '../../src/storage/sql/conditions.ts'
 
 import { rawSql, sql } from '../../src/storage/sql/sql.ts'
+import type { LongReader } from '../../src/storage/transaction.ts'
+import { streamThreads } from '../../src/storage/views/threads.ts'
 import { queueRow } from '../support/stored-queues.ts'
 import { openWithPlans } from './query-plans.ts'
 
@@ -106,6 +108,34 @@ test('only keys are sorted, and then the rows are read one by one', (t) => {
     'SCAN found',
     'SEARCH calls USING INTEGER PRIMARY KEY (rowid=?)',
     'SEARCH failed USING INDEX calls_failed (project_id=? AND trace_id=?)',
+  ])
+})
+
+test('threads are grouped, and their first and last turns found, in the index of turns', (t) => {
+  const { tx, planOf } = openWithPlans(t)
+  const queries: string[][] = []
+  const db: LongReader = {
+    ...tx,
+    async *stream(query) {
+      queries.push(planOf(query))
+      yield []
+    },
+  }
+  const view = {
+    project,
+    threads: undefined,
+    after: undefined,
+    before: undefined,
+    sort: [],
+    limit: 5,
+    offset: 0,
+  }
+  streamThreads(db, view, 1, new AbortController().signal)[Symbol.asyncIterator]().next()
+  const searches = queries.flat().filter((step) => /calls/.test(step))
+  assert.deepEqual(searches, [
+    'SEARCH calls USING INDEX calls_of_turns (project_id=?)',
+    'SEARCH calls USING INDEX calls_of_turns (project_id=? AND thread_id=? AND started_at>?)',
+    'SEARCH calls USING INDEX calls_of_turns (project_id=? AND thread_id=? AND started_at>?)',
   ])
 })
 

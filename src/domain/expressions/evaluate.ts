@@ -3,7 +3,7 @@ import { foldCase, parseBoolean } from '../text.ts'
 import { formatTime } from '../time.ts'
 import type { Comparator, ConversionTarget, Expression, Literal } from './expression.ts'
 import type { JsonField } from './json-field.ts'
-import { isPresent } from './json-value.ts'
+import { isPresent, sizeOfList } from './json-value.ts'
 import { type ComparisonKind, comparisonKind, operandOf, timeOfLiteral } from './kinds.ts'
 import { compareNumbers, decimalText, type Exact, exact, parseNumber, parseWhole } from './numbers.ts'
 
@@ -37,12 +37,17 @@ function resolve(expression: Expression, read: FieldReader): Value {
       return read(expression.field)
     case 'convert':
       return convert(resolve(expression.input, read), expression.to)
+    case 'size': {
+      const list = resolve(expression.input, read)
+      const size = list.kind === 'json' ? sizeOfList(list.token()) : null
+      return { kind: 'number', value: size === null ? null : exact(size) }
+    }
     default:
       return { kind: 'boolean', value: holds(expression, read) }
   }
 }
 
-type Operation = Exclude<Expression, { op: 'literal' | 'field' | 'convert' }>
+type Operation = Exclude<Expression, { op: 'literal' | 'field' | 'convert' | 'size' }>
 
 function holds(operation: Operation, read: FieldReader): boolean | null {
   switch (operation.op) {

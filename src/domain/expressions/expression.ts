@@ -20,6 +20,7 @@ export type Expression =
   | { op: 'in'; operand: Expression; list: Expression[]; path: string }
   | { op: 'contains'; input: Expression; substring: Expression; ignoreCase: boolean }
   | { op: 'convert'; input: Expression; to: ConversionTarget }
+  | { op: 'size'; input: Expression }
   | { op: 'field'; field: string }
   | { op: 'literal'; literal: Literal }
 
@@ -37,6 +38,7 @@ function childrenOf(expression: Expression): Expression[] {
     case 'contains':
       return [expression.input, expression.substring]
     case 'convert':
+    case 'size':
       return [expression.input]
     case 'field':
     case 'literal':

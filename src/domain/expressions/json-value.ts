@@ -30,6 +30,15 @@ function memberAt(scan: Scan, at: number, segment: string): number | undefined {
   return undefined
 }
 
+/** The number of items of a list; null for any other value. */
+export function sizeOfList(json: string | undefined): number | null {
+  if (json?.[0] !== '[') return null
+  const scan = new Scan(json)
+  let count = 0
+  for (let i = scan.enter(0); i !== -1; i = scan.after(scan.skip(i))) count++
+  return count
+}
+
 /** The members of an object, in their JSON spelling. */
 export function* membersOf(json: string): Generator<{ key: string; value: string }> {
   const scan = new Scan(json)

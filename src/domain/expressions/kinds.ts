@@ -21,6 +21,8 @@ export function operandOf(expression: Expression, kindOfField: (field: string) =
       return { role: 'literal', kind: expression.literal.kind }
     case 'convert':
       return { role: 'computed', kind: conversionKinds[expression.to] }
+    case 'size':
+      return { role: 'computed', kind: 'number' }
     default:
       return { role: 'computed', kind: 'boolean' }
   }

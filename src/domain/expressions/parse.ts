@@ -48,6 +48,7 @@ export function parseExpression(value: unknown, path = 'query'): Expression {
     $literal: (input, at) => ({ op: 'literal', literal: literalOf(input, at) }),
     $getField: (input, at) => ({ op: 'field', field: fieldOf(input, at) }),
     $convert: conversion(conversions),
+    $size: (input, at, depth) => ({ op: 'size', input: operand(input, at, depth) }),
     ...operators,
   }
   /** What may stand alone: true or false for a row. */

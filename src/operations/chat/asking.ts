@@ -2,8 +2,8 @@ import type { z } from 'zod'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { readText } from '../../http/read-body.ts'
 import { parseOrRefuse } from '../../http/validation.ts'
+import { createChatAnswer } from '../generation/chat-answer.ts'
 import type { ChatAsking } from '../generation/parts.ts'
-import { createAnswer } from './answer.ts'
 import type { ChatAnswer } from './answer-contract.ts'
 import { beginChat } from './completion.ts'
 import { ChatBody } from './contract.ts'
@@ -15,7 +15,7 @@ export const chatAsking: ChatAsking = {
   modelOf: (request) => bodyOf(request).model,
   async ask(services, request, asking) {
     const completion = await beginChat(services, bodyOf(request), asking)
-    const answer = createAnswer(completion, false)
+    const answer = createChatAnswer(completion, false)
     for await (const group of completion.deltas) await answer.add(group)
     const { choices, usage, model } = answer.end() as z.output<typeof ChatAnswer>
     const { content, tool_calls } = choices[0]?.message ?? {}

@@ -119,6 +119,12 @@ export const DeleteAnswer = answer('Number of deleted versions.', { num_deleted:
 export const Version = z.object({ object_id: nameGiven, digest: versionGiven })
 export const Name = z.object({ object_id: nameGiven })
 
+export const InProject = z.strictObject({ project_id: projectId })
+
+const inUse = z.array(z.string()).meta({ description: 'Each once, in the order of code points.' })
+export const TagsAnswer = answer('The tags of all versions in the project.', { tags: inUse })
+export const AliasesAnswer = answer('The aliases of all versions in the project.', { aliases: inUse })
+
 export const TagsBody = z.object({
   project_id: projectId,
   tags: z.array(plainText(256).min(1)).min(1).max(100),

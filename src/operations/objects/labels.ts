@@ -1,9 +1,23 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
+import { type Labels, streamLabels } from '../../storage/objects/object-labels.ts'
 import { isReservedVersion, readVersion, type VersionName } from '../../storage/objects/objects.ts'
+import { jsonLines } from '../json-lines.ts'
 import type { AliasesBody, AliasesToRemove, TagsBody } from './contract.ts'
 import { objectNotFound } from './resolve.ts'
+
+/** One JSON text for each name. */
+export function labelsOf(
+  db: Database,
+  caller: Caller,
+  project: string,
+  kind: keyof Labels,
+  signal: AbortSignal,
+) {
+  requireAccess(caller, project)
+  return jsonLines(streamLabels(db, project, kind, signal), ({ label }) => label)
+}
 
 type TagChange = 'add' | 'remove'
 

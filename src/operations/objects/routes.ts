@@ -1,6 +1,7 @@
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
 import { family, operation } from '../parts.ts'
 import {
+  AliasesAnswer,
   AliasesBody,
   AliasesToRemove,
   CreateAnswer,
@@ -8,6 +9,7 @@ import {
   DeleteAnswer,
   DeleteBody,
   EmptyAnswer,
+  InProject,
   Name,
   QueryAnswer,
   QueryBody,
@@ -15,12 +17,13 @@ import {
   ReadBody,
   RefsAnswer,
   RefsBody,
+  TagsAnswer,
   TagsBody,
   Version,
 } from './contract.ts'
 import { createGivenObject } from './create.ts'
 import { deleteObject } from './delete.ts'
-import { changeTagsOf, removeAliasesOf, setAliasesOf } from './labels.ts'
+import { changeTagsOf, labelsOf, removeAliasesOf, setAliasesOf } from './labels.ts'
 import { queryObjects, readOneObject, readRefs } from './read.ts'
 
 const tags = ['objects']
@@ -106,6 +109,24 @@ export const objectRoutes = family(
     answer: EmptyAnswer,
     refusals: ['object_not_found'],
     rule: ({ db }, { caller, body, params }) => removeAliasesOf(db, caller, params.object_id, body),
+  }),
+  operation('GET', '/tags', {
+    summary: 'List the tags of a project',
+    tags,
+    querystring: InProject,
+    answer: TagsAnswer,
+    refusals: ['query_too_slow'],
+    rule: ({ db, signal }, { caller, query }, reply) =>
+      sendJsonList(reply, 'tags', labelsOf(db, caller, query.project_id, 'tags', signal)),
+  }),
+  operation('GET', '/aliases', {
+    summary: 'List the aliases of a project',
+    tags,
+    querystring: InProject,
+    answer: AliasesAnswer,
+    refusals: ['query_too_slow'],
+    rule: ({ db, signal }, { caller, query }, reply) =>
+      sendJsonList(reply, 'aliases', labelsOf(db, caller, query.project_id, 'aliases', signal)),
   }),
   operation('POST', '/refs/read_batch', {
     summary: 'Read the values of references, in order',

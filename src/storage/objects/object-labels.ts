@@ -1,5 +1,5 @@
-import { pairsOf, sql } from '../sql/sql.ts'
-import type { Command, Reader, Transaction } from '../transaction.ts'
+import { pairsOf, rawSql, sql } from '../sql/sql.ts'
+import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
 import { objectLock, readVersion } from './objects.ts'
 
 /** The names of a version besides its digest and its number. */
@@ -31,6 +31,21 @@ export async function readLabels(
   const aliases = sql`SELECT object_id, digest, alias AS label FROM object_aliases WHERE ${of} ORDER BY alias`
   for (const row of await db.all<Label>(aliases)) labels.get(keyOf(row))?.aliases.push(row.label)
   return versions.map((version) => labels.get(keyOf(version)) as Labels)
+}
+
+/** The names that versions of a project have, each once. */
+export function streamLabels(
+  db: LongReader,
+  project: string,
+  kind: keyof Labels,
+  signal: AbortSignal,
+): AsyncIterable<{ label: string }[]> {
+  const [table, column] = kind === 'tags' ? ['object_tags', 'tag'] : ['object_aliases', 'alias']
+  const labels = rawSql(`${table} AS labels JOIN objects ON objects.project_id = labels.project_id
+    AND objects.object_id = labels.object_id AND objects.digest = labels.digest`)
+  const statement = sql`SELECT DISTINCT ${rawSql(column)} AS label FROM ${labels}
+    WHERE labels.project_id = ${project} AND objects.deleted_at IS NULL AND ${db.dialect.cancellable} ORDER BY label`
+  return db.stream<{ label: string }>(statement, { signal })
 }
 
 interface Labelling {

@@ -14,6 +14,8 @@ export interface JsonReading {
   number: Sql
   /** A condition: there is a value other than null. */
   exists: Sql
+  /** The number of items; NULL if it is no list. */
+  size: Sql
 }
 
 /** A condition that reads documents. `compile` builds it with the readings of the given dialect. */
@@ -84,4 +86,6 @@ export interface Dialect {
   quoted(text: Sql): Sql
   /** Length of a text in bytes. */
   bytes(text: Sql): Sql
+  /** An aggregate: the value below which this fraction of the numbers lies, between two of them if need be. */
+  percentile(value: Sql, fraction: number): Sql
 }

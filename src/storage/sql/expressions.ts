@@ -61,6 +61,8 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
         if (reading.kind === 'json' && reading.known) return booleanOfNumber(reading.known.truth)
         return reading.kind === 'time' ? unknownBoolean : booleanOfText(asText(expression))
       }
+      case 'size':
+        return booleanOfNumber(asNumber(expression))
     }
   }
 
@@ -82,6 +84,9 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
         if (expression.to === 'string') return asText(expression.input)
         if (expression.to === 'double' || expression.to === 'int')
           return dialect.numberText(asNumber(expression))
+        break
+      case 'size':
+        return dialect.numberText(asNumber(expression))
     }
     const value = asBoolean(expression)
     return dialect.ordered(sql`CASE ${value} WHEN TRUE THEN 'true' WHEN FALSE THEN 'false' END`)
@@ -107,6 +112,13 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
         if (expression.to === 'double') return asNumber(expression.input)
         if (expression.to === 'int') return asWhole(expression.input)
         if (expression.to === 'string') return dialect.textNumber(asText(expression.input))
+        break
+      case 'size': {
+        const list = documentOf(expression.input)
+        if (list !== undefined) return list.size
+        exists(expression.input)
+        return unknownNumber
+      }
     }
     // A boolean is never a number, whatever its value; errors inside the expression are still refused.
     asBoolean(expression)

@@ -89,3 +89,42 @@ test('aliases: refuses invalid requests', async (t) => {
   const remove = { project_id: project, aliases: ['x'] }
   assert.equal((await opened.post('/objs/nobody/aliases/remove', remove)).status, 404)
 })
+
+test('tags and aliases of a project are listed once, without those of deleted versions and other tenants', async (t) => {
+  const opened = await openApp(t)
+  for (const val of ['a', 'b']) await create(opened, 'o', val)
+  await create(opened, 'other', 'c')
+  for (const [version, tags] of [
+    ['v0', ['good', 'gone']],
+    ['v1', ['good', 'Zulu', 'Ünïcode "tag"']],
+  ] as const) {
+    assert.equal((await opened.send('PUT', `/objs/o/versions/${version}/tags`, tagging(tags))).status, 200)
+  }
+  assert.equal((await opened.send('PUT', '/objs/o/aliases', naming(['old'], 'v0'))).status, 200)
+  for (const name of ['o', 'other']) {
+    const body = naming(['best'], 'latest')
+    assert.equal((await opened.send('PUT', `/objs/${name}/aliases`, body)).status, 200)
+  }
+  const deletion = { project_id: project, object_id: 'o', digests: ['v0'] }
+  assert.equal((await opened.post('/obj/delete', deletion)).status, 200)
+  const listed = async (path: string, of: string, key: string = keys.alice) =>
+    whole(await opened.get(`${path}?project_id=${encodeURIComponent(of)}`, key))
+  assert.deepEqual(await listed('/tags', project), {
+    status: 200,
+    body: { tags: ['Zulu', 'good', 'Ünïcode "tag"'] },
+  })
+  assert.deepEqual(await listed('/aliases', project), { status: 200, body: { aliases: ['best'] } })
+  assert.deepEqual((await listed('/tags', 'globex/qa', keys.bob)).body, { tags: [] })
+  assert.deepEqual((await listed('/aliases', 'acme/other')).body, { aliases: [] })
+  for (const path of ['/tags', '/aliases']) {
+    assert.equal((await listed(path, 'globex/qa')).status, 403)
+    for (const query of [
+      '',
+      '?project_id=acme',
+      '?project_id=acme/qa&project=x',
+      '?project_id=a/b&project_id=c/d',
+    ])
+      assert.equal((await opened.get(path + query)).status, 422, query)
+    assert.equal((await opened.get(`${path}?project_id=acme/qa`, 'nobody')).status, 401)
+  }
+})

@@ -2,7 +2,7 @@ import { isListIndex } from '../../../domain/expressions/path.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { join, rawSql, type Sql, sql } from '../../sql/sql.ts'
 import { type StringSearch, searchIn } from '../../sql/string-search.ts'
-import { boundedCondition, boundedSorting } from './row-memory.ts'
+import { boundedCondition, boundedSorting, sizeOf } from './row-memory.ts'
 
 /** The document is unpacked once per row. */
 function containsStringIn(column: Sql, search: StringSearch): Sql {
@@ -86,6 +86,7 @@ export const postgresDialect: Dialect = {
       text: ordered(asText),
       number: sql`heddle_number(${asText})`,
       exists: sql`coalesce(json_typeof(${value}) <> 'null', FALSE)`,
+      size: sizeOf(value),
     }
   },
   longText: (value) => value,
@@ -115,4 +116,6 @@ export const postgresDialect: Dialect = {
   containsString: containsStringIn,
   quoted: (value) => sql`coalesce(CAST(to_json(${value}) AS TEXT), 'null')`,
   bytes: (value) => sql`octet_length(${value})`,
+  percentile: (value, fraction) =>
+    sql`percentile_cont(${rawSql(String(fraction))}) WITHIN GROUP (ORDER BY ${value})`,
 }

@@ -6,6 +6,10 @@ type ValueIn = (document: Sql, path: readonly string[]) => Sql
 
 type Step = 'unpacked' | 'value' | 'reading' | 'derived'
 
+/** The number of items of a list. */
+export const sizeOf = (value: Sql) =>
+  sql`(CASE WHEN json_typeof(${value}) = 'array' THEN json_array_length(${value}) END)`
+
 /** Ordered so that each is made from an earlier one. */
 const steps: readonly Step[] = ['unpacked', 'value', 'reading', 'derived']
 
@@ -48,6 +52,9 @@ function readOnce(dialect: Dialect, valueIn: ValueIn) {
       },
       get exists() {
         return once('reading', sql`coalesce(json_typeof(${value}) <> 'null', FALSE)`)
+      },
+      get size() {
+        return once('reading', sizeOf(value))
       },
     }
   }

@@ -74,6 +74,7 @@ export const sqliteDialect: Dialect = {
       text: once(token, 'j', textOfToken),
       number: once(token, 'j', numberOfToken),
       exists: sql`coalesce(${token} <> 'null', FALSE)`,
+      size: once(token, 'j', "CASE WHEN j GLOB '[[]*' THEN json_array_length(j) END"),
     }
   },
   stored: (column, presence) => {
@@ -110,4 +111,5 @@ export const sqliteDialect: Dialect = {
   containsString: containsStringIn,
   quoted: (text) => sql`json_quote(${text})`,
   bytes: (text) => sql`octet_length(${text})`,
+  percentile: (value, fraction) => sql`percentile_cont(${value}, ${rawSql(String(fraction))})`,
 }

@@ -82,6 +82,7 @@ export function boundedSorting(
       sql`(CASE WHEN octet_length(${column}) > ${rawSql(String(atOnce))}
         THEN ${rawSql(inMemory)}(${column}, ${way}) ELSE ${here} END)`
     return {
+      ...reading,
       text: either(reading.text, 'heddle_text_at'),
       number: either(reading.number, 'heddle_number_at'),
       exists: either(reading.exists, 'heddle_exists_at'),

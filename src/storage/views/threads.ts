@@ -1,0 +1,79 @@
+import type { Page, SortBy } from '../../domain/view.ts'
+import { isLive } from '../calls/calls.ts'
+import { filterConditions } from '../calls/filter.ts'
+import { pageOf } from '../sql/rows-in-order.ts'
+import { allOf, join, rawSql, type Sql, sql } from '../sql/sql.ts'
+import type { LongReader } from '../transaction.ts'
+
+export const threadFields = [
+  'thread_id',
+  'turn_count',
+  'start_time',
+  'last_updated',
+  'p50_turn_duration_ms',
+  'p99_turn_duration_ms',
+] as const
+type ThreadField = (typeof threadFields)[number]
+
+export interface ThreadsView extends Page {
+  project: string
+  threads: readonly string[] | undefined
+  /** Microseconds; turns that began at exactly these times are left out. */
+  after: number | undefined
+  before: number | undefined
+  sort: readonly (SortBy & { field: ThreadField })[]
+}
+
+/** A conversation. Times are microseconds; a duration is null while no turn has ended. */
+export interface Thread {
+  thread_id: string
+  turn_count: number
+  start_time: number
+  last_updated: number
+  first_turn_id: string
+  last_turn_id: string
+  p50_turn_duration_ms: number | null
+  p99_turn_duration_ms: number | null
+}
+
+/** A root call that has a thread is a turn: clients that send spans name no turns. The index has the same condition. */
+const isTurn = rawSql("thread_id <> '' AND (parent_id IS NULL OR turn_id = id)")
+
+/** A running turn counts by its start. */
+const lastSeen = rawSql('coalesce(ended_at, started_at)')
+
+/** Latest first by default. Everything is read from the index of turns. */
+export function streamThreads(
+  db: LongReader,
+  view: ThreadsView,
+  now: number,
+  signal: AbortSignal,
+): AsyncIterable<Thread[]> {
+  const { dialect } = db
+  const turns = allOf([
+    sql`project_id = ${view.project} AND ${isLive(now)} AND ${isTurn}`,
+    ...filterConditions({ thread_ids: view.threads }, dialect),
+    ...(view.after === undefined ? [] : [sql`started_at > ${view.after}`]),
+    ...(view.before === undefined ? [] : [sql`started_at < ${view.before}`]),
+    dialect.callsCancellable,
+  ])
+  const took = rawSql('CAST(ended_at - started_at AS DOUBLE PRECISION) / 1000')
+  const grouped = sql`SELECT thread_id, count(*) AS turn_count, min(started_at) AS start_time, max(${lastSeen}) AS last_updated,
+      ${dialect.percentile(took, 0.5)} AS p50_turn_duration_ms, ${dialect.percentile(took, 0.99)} AS p99_turn_duration_ms
+    FROM calls WHERE ${turns} GROUP BY thread_id`
+  const order = orderOf(view.sort)
+  const turn = (first: Sql) =>
+    sql`(SELECT id FROM calls WHERE ${turns} AND calls.thread_id = found.thread_id ORDER BY ${first} LIMIT 1)`
+  const query = sql`SELECT found.*, ${turn(rawSql('started_at, id'))} AS first_turn_id,
+      ${turn(sql`${lastSeen} DESC, started_at DESC, id DESC`)} AS last_turn_id
+    FROM (SELECT * FROM (${grouped}) AS threads ORDER BY ${order}${pageOf(dialect, view)}) AS found ORDER BY ${order}`
+  return db.stream<Thread>(query, { signal })
+}
+
+function orderOf(sort: ThreadsView['sort']): Sql {
+  const fields = sort.length > 0 ? sort : [{ field: 'last_updated', direction: 'desc' } as const]
+  const by = fields.map(
+    ({ field, direction }) => `${field} ${direction === 'asc' ? 'ASC' : 'DESC'} NULLS LAST`,
+  )
+  return join([...by, 'thread_id'].map(rawSql), ', ')
+}

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, test } from 'node:test'
+import { keys, openApp } from '../../support/app.ts'
+import { completeOf, project, startOf } from '../../support/calls.ts'
+import { assertCommonRefusals } from '../../support/common-refusals.ts'
+import { exportOf, otlpSpanId, spanOf } from '../../support/otlp.ts'
+
+const url = '/threads/stream_query'
+const { post } = await openApp({ after })
+
+const at = (second: number, ms = 0) => new Date(Date.UTC(2026, 0, 2, 3, 0, second, ms)).toISOString()
+
+/** A turn that began at this second and took so many milliseconds. */
+function turn(thread_id: string, second: number, ms: number, fields: object = {}) {
+  return completeOf({ thread_id, started_at: at(second), ended_at: at(second, ms), ...fields })
+}
+
+async function stored(name: string, batch: object[]): Promise<string> {
+  const project_id = `acme/${name}`
+  const own = batch.map((call) => ({ ...call, project_id }))
+  assert.equal((await post(`/v2/${project_id}/calls/complete`, { batch: own })).status, 200)
+  return project_id
+}
+
+async function threadsOf(project_id: string, body: object = {}, key: string = keys.alice) {
+  const { status, text } = await post(url, { project_id, ...body }, key)
+  assert.equal(status, 200, text)
+  const lines = text.split('\n')
+  assert.equal(lines.pop(), '')
+  return lines.map((line) => JSON.parse(line))
+}
+
+const namesOf = (threads: { thread_id: string }[]) => threads.map(({ thread_id }) => thread_id)
+
+test('threads/stream_query: refuses invalid requests', async (t) => {
+  await assertCommonRefusals(t, url, { project_id: project })
+  const tooMany = Array.from({ length: 1001 }, (_, n) => `t${n}`)
+  for (const [body, status, code] of [
+    [{ filter: { thread_ids: tooMany } }, 400, 'invalid_value'],
+    [{ project_id: 'globex/qa' }, 403, 'entity_forbidden'],
+    [{ project_id: 'acme' }, 422, 'invalid_request'],
+    [{ sort_by: [{ field: 'cost', direction: 'asc' }] }, 422, 'invalid_request'],
+    [{ sort_by: [{ field: 'turn_count', direction: 'up' }] }, 422, 'invalid_request'],
+    [{ filter: { after_datetime: 'yesterday' } }, 422, 'invalid_request'],
+    [{ filter: { thread: 'a' } }, 422, 'invalid_request'],
+    [{ filter: { thread_ids: ['a\0'] } }, 422, 'invalid_request'],
+    [{ limit: -1 }, 422, 'invalid_request'],
+    [{ offset: -1 }, 422, 'invalid_request'],
+    [{ query: { $expr: {} } }, 422, 'invalid_request'],
+  ] as const) {
+    const answer = await post(url, { project_id: project, ...body })
+    assert.deepEqual([answer.status, answer.json.code], [status, code], answer.text)
+  }
+})
+
+test('a thread has its turns, their times and their percentiles', async () => {
+  const ids = [randomUUID(), randomUUID(), randomUUID()] as const
+  const project_id = await stored('times', [
+    turn('a', 1, 900, { id: ids[0] }),
+    turn('a', 2, 100, { id: ids[1] }),
+    turn('a', 3, 200, { id: ids[2] }),
+    turn('b', 0, 100),
+  ])
+  const [first, second, ...others] = await threadsOf(project_id)
+  assert.deepEqual(others, [])
+  assert.deepEqual(first, {
+    ...{ thread_id: 'a', turn_count: 3, start_time: at(1).replace('.000', ''), last_updated: at(3, 200) },
+    ...{ first_turn_id: ids[0], last_turn_id: ids[2] },
+    ...{ p50_turn_duration_ms: 200, p99_turn_duration_ms: 886 },
+  })
+  assert.deepEqual(
+    [second.thread_id, second.p50_turn_duration_ms, second.p99_turn_duration_ms],
+    ['b', 100, 100],
+  )
+})
+
+test('turns are calls with their own id as turn, and root calls with a thread', async () => {
+  const [root, own] = [randomUUID(), randomUUID()]
+  const project_id = await stored('turns', [
+    turn('a', 1, 10, { id: root }),
+    turn('a', 2, 10, { trace_id: root, parent_id: root }),
+    turn('a', 3, 10, { trace_id: root, parent_id: root, turn_id: root }),
+    turn('a', 4, 10, { id: own, trace_id: root, parent_id: root, turn_id: own }),
+    turn('', 5, 10),
+    completeOf(),
+  ])
+  const threads = await threadsOf(project_id)
+  assert.equal(threads.length, 1)
+  const { thread_id, turn_count, first_turn_id, last_turn_id } = threads[0]
+  assert.deepEqual([thread_id, turn_count, first_turn_id, last_turn_id], ['a', 2, root, own])
+})
+
+test('a running turn counts by its start and has no duration; deleted turns do not count', async () => {
+  const project_id = 'acme/running'
+  const start = startOf({ project_id, thread_id: 'a', started_at: at(9) })
+  assert.equal((await post('/call/start', { start })).status, 200)
+  const [running] = await threadsOf(project_id)
+  assert.deepEqual(
+    [running.turn_count, running.last_updated, running.last_turn_id, running.p50_turn_duration_ms],
+    [1, at(9).replace('.000', ''), start.id, null],
+  )
+  assert.equal((await post('/calls/delete', { project_id, call_ids: [start.id] })).status, 200)
+  assert.deepEqual(await threadsOf(project_id), [])
+})
+
+test('threads are filtered by name and by the start of their turns, without those at the bounds', async () => {
+  const project_id = await stored('filtered', [
+    turn('a', 1, 10),
+    turn('a', 2, 10),
+    turn('b', 2, 10),
+    turn('c', 3, 10),
+  ])
+  const named = await threadsOf(project_id, { filter: { thread_ids: ['a', 'c', 'nobody'] } })
+  assert.deepEqual(namesOf(named), ['c', 'a'])
+  assert.deepEqual(await threadsOf(project_id, { filter: { thread_ids: [] } }), [])
+  const within = { after_datetime: at(1), before_datetime: at(3) }
+  const threads = await threadsOf(project_id, { filter: within })
+  assert.deepEqual(
+    threads.map(({ thread_id, turn_count, start_time }) => [thread_id, turn_count, start_time]),
+    [
+      ['a', 1, at(2).replace('.000', '')],
+      ['b', 1, at(2).replace('.000', '')],
+    ],
+  )
+})
+
+test('every field sorts in both directions, and pages neither overlap nor skip', async () => {
+  const project_id = await stored(
+    'sorted',
+    ['a', 'b', 'c'].flatMap((name, n) =>
+      Array.from({ length: n + 1 }, (_, at) => turn(name, 3 * n + at, 10 + n)),
+    ),
+  )
+  for (const field of [
+    'thread_id',
+    'turn_count',
+    'start_time',
+    'last_updated',
+    'p50_turn_duration_ms',
+    'p99_turn_duration_ms',
+  ]) {
+    for (const [direction, expected] of [
+      ['asc', ['a', 'b', 'c']],
+      ['desc', ['c', 'b', 'a']],
+    ] as const) {
+      const sort_by = [{ field, direction }]
+      assert.deepEqual(namesOf(await threadsOf(project_id, { sort_by })), expected, `${field} ${direction}`)
+      const pages = await Promise.all(
+        [0, 1, 2, 3].map((offset) => threadsOf(project_id, { sort_by, offset, limit: 1 })),
+      )
+      assert.deepEqual(namesOf(pages.flat()), expected)
+    }
+  }
+  assert.deepEqual(await threadsOf(project_id, { limit: 0 }), [])
+})
+
+test('a span with a conversation is a turn where it is a root', async () => {
+  const named = { 'gen_ai.conversation.id': 'c-7' }
+  const inner = { spanId: '00f067aa0ba902b7', parentSpanId: otlpSpanId }
+  const body = exportOf([spanOf(named), spanOf(named, inner)], {
+    'wandb.entity': 'acme',
+    'wandb.project': 'spans',
+  })
+  const { status, text } = await post('/otel/v1/traces', body)
+  assert.equal(status, 200, text)
+  const threads = await threadsOf('acme/spans')
+  assert.deepEqual(
+    threads.map(({ thread_id, turn_count, first_turn_id }) => [thread_id, turn_count, first_turn_id]),
+    [['c-7', 1, otlpSpanId]],
+  )
+})
+
+test('nothing of other tenants is in the list, also under the same name', async () => {
+  const project_id = 'globex/qa'
+  const call = { ...turn('shared', 1, 10), project_id }
+  assert.equal((await post('/v2/globex/qa/calls/complete', { batch: [call] }, keys.bob)).status, 200)
+  const own = await stored('tenant', [turn('shared', 1, 20), turn('shared', 2, 20)])
+  const filter = { thread_ids: ['shared'] }
+  assert.deepEqual(
+    (await threadsOf(own, { filter })).map(({ turn_count }) => turn_count),
+    [2],
+  )
+  assert.deepEqual(
+    (await threadsOf(project_id, { filter }, keys.bob)).map(({ turn_count }) => turn_count),
+    [1],
+  )
+  assert.equal((await post(url, { project_id, filter })).status, 403)
+})
