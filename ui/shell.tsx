@@ -69,10 +69,10 @@ export function Shell() {
     { keys: ['?'], does: 'Keyboard shortcuts', run: () => setFront('keys') },
   ])
   useEffect(() => listenForPaste(openPalette), [])
-  const sectionLinks = useRef<HTMLElement>(null)
-  // On a narrow screen the sections do not all fit.
+  const places = useRef<HTMLDivElement>(null)
+  // On a narrow screen they do not all fit.
   useLayoutEffect(() => {
-    const current = sectionLinks.current?.querySelector('[aria-current]')
+    const current = places.current?.querySelector('[aria-current]')
     current?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }, [here.screen])
   useEffect(() => {
@@ -86,11 +86,13 @@ export function Shell() {
           Heddle
         </a>
         {project !== undefined && (
-          <>
-            <a class="project-here" href={paths.calls(project)}>
-              {project}
-            </a>
-            <nav class="sections" aria-label="Project" ref={sectionLinks}>
+          <a class="project-here" href={paths.calls(project)}>
+            {project}
+          </a>
+        )}
+        <div class="top-places" ref={places}>
+          {project !== undefined && (
+            <nav class="sections" aria-label="Project">
               {sections.map(({ name, path, screens }) => (
                 <a
                   key={name}
@@ -101,19 +103,21 @@ export function Shell() {
                 </a>
               ))}
             </nav>
-          </>
-        )}
-        <nav aria-label="Server" class="server-nav">
-          {[
-            ['play', paths.play(project === undefined ? {} : { p: project })] as const,
-            ['engine', paths.engine] as const,
-            ...(currentUser.value?.role === 'admin' ? [['people', paths.people] as const] : []),
-          ].map(([screen, href]) => (
-            <a key={screen} href={href} aria-current={here.screen === screen ? 'page' : undefined}>
-              {serverTitles[screen]}
-            </a>
-          ))}
-        </nav>
+          )}
+          <nav aria-label="Server" class="server-nav">
+            {[
+              ['play', paths.play(project === undefined ? {} : { p: project })] as const,
+              ['engine', paths.engine] as const,
+              ...(currentUser.value?.role === 'admin' ? [['people', paths.people] as const] : []),
+              // On a wide screen it is the name of the user.
+              ['me', paths.me] as const,
+            ].map(([screen, href]) => (
+              <a key={screen} href={href} aria-current={here.screen === screen ? 'page' : undefined}>
+                {serverTitles[screen]}
+              </a>
+            ))}
+          </nav>
+        </div>
         <div class="top-tools">
           <button type="button" class="palette-button" onClick={() => openPalette()}>
             <Icon name="search" />

@@ -170,7 +170,10 @@ test('a list of calls is exported as one file, with its columns and each call in
   skip,
 }, async (t) => {
   const filter = encodeURIComponent('-op:Evaluation.predict_and_score')
-  const { page, problems } = await open(t, `/ui/${project}/calls?all=1&q=${filter}&cols=model,inputs.ticket`)
+  const { page, problems } = await open(
+    t,
+    `/ui/${project}/calls?all=1&judged=1&q=${filter}&cols=model,inputs.ticket`,
+  )
   await page.waitForSelector('.grid-row .call-name')
   const rows = await page.locator('.grid-row').allTextContents()
   const file = await reopened(t, page, 'list')
@@ -222,7 +225,7 @@ test('charts are exported as one file with a fixed time range', { skip }, async 
 })
 
 test('search results are exported as one file', { skip }, async (t) => {
-  const { page, problems } = await open(t, `/ui/${project}/search?q=Chad`)
+  const { page, problems } = await open(t, `/ui/${project}/search?q=Chad&judged=1`)
   await page.waitForSelector('.hit')
   await page.getByRole('button', { name: 'Show more' }).click()
   await page.waitForSelector('.hit:nth-child(31)')

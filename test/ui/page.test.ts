@@ -444,6 +444,7 @@ test('an expired session leads to the sign-in form', { skip }, async (t) => {
   })
   await page.reload()
   await page.getByLabel('Key', { exact: true }).waitFor()
+  await page.getByText('Your session has ended.').waitFor()
 })
 
 test('the page works without a model and says that there is none', { skip }, async (t) => {

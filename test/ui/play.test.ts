@@ -65,10 +65,14 @@ test('a question is asked with the keyboard alone and becomes a call; only chang
     second.inputs.messages.map(({ role }: { role: string }) => role),
     ['user', 'assistant', 'user'],
   )
+  await page.getByRole('button', { name: 'Good' }).click()
+  await page.locator('.answer .thumbs [aria-pressed=true]').waitFor()
   await page.getByRole('link', { name: 'View call' }).click()
   await page.waitForSelector('.said.is-answer >> text=a part')
+  await page.locator('.detail-head [aria-pressed=true]').waitFor()
   await page.goBack()
   assert.equal(await page.getByLabel('Message 3', { exact: true }).inputValue(), 'And a shuttle?')
+  await page.waitForSelector('.answer strong >> text=a part')
   assert.deepEqual(problems, [])
 })
 

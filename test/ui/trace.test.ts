@@ -116,6 +116,48 @@ test('a long idle gap is shortened with a note, and a key shows it in full', { s
   assert.deepEqual(problems, [])
 })
 
+test('a failure is seen at the root, and a key goes to it', { skip }, async (t) => {
+  const { page, problems } = await open(t, path(trace), narrow)
+  await page.waitForSelector(chosen('agent'))
+  await page.waitForSelector('[role=treeitem]:has-text("agent") [data-status=descendant_error]')
+  await page.keyboard.press('f')
+  await page.waitForSelector(chosen('answer'))
+  await page.getByRole('button', { name: '1 failed' }).click()
+  await page.waitForSelector(chosen('answer'))
+  const list = await open(t, `/ui/acme/qa/calls?q=${encodeURIComponent('status:descendant_error')}`)
+  await list.page.getByText('1 call', { exact: true }).waitFor()
+  assert.deepEqual([...problems, ...list.problems], [])
+})
+
+test('the rows of a trace show kinds, tokens and cost, and a closed call those below it', {
+  skip,
+}, async (t) => {
+  const trace_id = 'e'.repeat(32)
+  const usage = { builtin: { prompt_tokens: 1_200, completion_tokens: 34 } }
+  const kinds = [{ operation: { name: 'invoke_agent' } }, { operation: { name: 'execute_tool' } }]
+  const rows = [0, 1, 2].map((index) =>
+    completeOf({
+      id: id('e', index),
+      trace_id,
+      parent_id: index === 0 ? null : id('e', 0),
+      op_name: `step ${index}`,
+      attributes: kinds[index] ? { gen_ai: kinds[index] } : {},
+      summary: index === 2 ? { usage } : {},
+    }),
+  )
+  await writeCalls(served(), rows)
+  const { page, problems } = await open(t, path(trace_id), { viewport: { width: 1_400, height: 800 } })
+  await page.waitForSelector(chosen('step 0'))
+  assert.deepEqual(await page.locator('.tree-kind').allTextContents(), ['agent', 'tool', 'model'])
+  await page.keyboard.press('h')
+  const root = page.locator('[role=treeitem]')
+  await root.getByText('2 within').waitFor()
+  await root.getByText('1,200 → 34').waitFor()
+  await page.keyboard.press('l')
+  await assertAccessible(page)
+  assert.deepEqual(problems, [])
+})
+
 test('the tree shows the feedback of a call', { skip }, async (t) => {
   const weave_ref = `weave:///${project}/call/${id('c', 3)}`
   const note = { feedback_type: 'wandb.note.1', payload: { note: hostile } }
@@ -139,7 +181,7 @@ test('the keyboard moves to the end of a large trace and back, and collapses and
   await page.keyboard.press('g')
   await page.waitForSelector(chosen('step 0'))
   await page.keyboard.press('h')
-  await page.getByText('8 within').waitFor()
+  await page.getByText('4,999 within').waitFor()
   assert.equal(await page.locator('[role=treeitem]').count(), 1)
   await page.getByRole('tree').evaluate((element) => element.scrollTo({ top: 0 }))
   await page.keyboard.press('l')

@@ -107,6 +107,7 @@ test('only keys are sorted, and then the rows are read one by one', (t) => {
     'USE TEMP B-TREE FOR ORDER BY',
     'SCAN found',
     'SEARCH calls USING INTEGER PRIMARY KEY (rowid=?)',
+    'SEARCH failed USING INDEX calls_failed (project_id=? AND trace_id=?)',
   ])
 })
 

@@ -26,9 +26,10 @@ import { type JsonNode, nodeAt, sourceOf, stringOf } from '../value/json-index.t
 import { JsonTree } from '../value/json-tree.tsx'
 import { conversationIn } from '../value/messages.ts'
 import { PlainText } from '../value/plain-text.tsx'
-import { costText, countText, durationText, sizeText } from '../value/units.ts'
+import { agoText, costText, countText, durationText, sizeText } from '../value/units.ts'
 import { Feedback } from './feedback.tsx'
 import { tokensIn } from './recorded-tokens.ts'
+import { Thumbs } from './thumbs.tsx'
 
 const tabs = ['chat', 'surprise', 'input', 'output', 'attributes', 'feedback'] as const
 type Tab = (typeof tabs)[number]
@@ -52,6 +53,11 @@ export function CallDetail({ project, call: id, withTrace = false, isBeside = fa
   const [tab, setTab] = useState(chosen)
   const isThis = call !== undefined && stringOf(nodeAt(call, 'id')) === id
   const [front, setFront] = useState<'queue' | 'dataset'>()
+  const [changes, setChanges] = useState(0)
+  const changed = () => {
+    setChanges(changes + 1)
+    onChanged?.()
+  }
   const choose = (next: Tab) => {
     chosen = next
     setTab(next)
@@ -73,7 +79,11 @@ export function CallDetail({ project, call: id, withTrace = false, isBeside = fa
   if (!isThis) return <Skeleton rows={12} />
   return (
     <>
-      <Shown {...{ project, id, call, withTrace, isBeside, tab, choose, onChanged }} add={setFront} />
+      <Shown
+        {...{ project, id, call, withTrace, isBeside, tab, choose, changes }}
+        onChanged={changed}
+        add={setFront}
+      />
       {front === 'queue' && <AddToQueue project={project} calls={[id]} onClose={() => setFront(undefined)} />}
       {front === 'dataset' && (
         <AddToDataset project={project} calls={[id]} onClose={() => setFront(undefined)} />
@@ -92,10 +102,13 @@ interface ShownProps {
   choose(tab: Tab): void
   /** Opens the dialog that adds the call to a queue or a dataset. */
   add(to: 'queue' | 'dataset'): void
-  onChanged: (() => void) | undefined
+  /** How often the user has changed its feedback. */
+  changes: number
+  onChanged(): void
 }
 
-function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, add, onChanged }: ShownProps) {
+function Shown({ tab: wanted, choose, add, changes, onChanged, ...shown }: ShownProps) {
+  const { project, id, call, withTrace, isBeside } = shown
   // These members are small, and their numbers (sizes and times) lose no digits.
   const row = JSON.parse(`{${lightText(call)}}`) as CallRow
   const [inputs, output] = [nodeAt(call, 'inputs'), nodeAt(call, 'output')]
@@ -116,6 +129,7 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
         <span class="detail-tools">
           {!isBeside && (
             <Fragment data-file={null}>
+              <Thumbs project={project} call={id} hasKeys onChanged={onChanged} />
               {nodeAt(inputs, 'messages')?.kind === 'array' && (
                 <a class="button" href={paths.play({ p: project, from: id })} title="Open in the playground">
                   Playground
@@ -167,7 +181,7 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
         {tab === 'input' && <Value node={inputs} name="input" />}
         {tab === 'output' && <Value node={output} name="output" />}
         {tab === 'attributes' && <Attributes call={call} />}
-        {tab === 'feedback' && <Feedback project={project} call={id} onChanged={onChanged} />}
+        {tab === 'feedback' && <Feedback key={changes} project={project} call={id} onChanged={onChanged} />}
       </div>
     </article>
   )
@@ -229,7 +243,8 @@ function Facts({ row }: { row: CallRow }) {
       )}
       {cost !== undefined && <Fact name="Cost">{costText(cost)}</Fact>}
       <Fact name="Started">
-        <Time at={row.started_at} />
+        <Time at={row.started_at} />{' '}
+        <span class="muted">{agoText(new Date(row.started_at), new Date())}</span>
       </Fact>
       {row.svc_user_id !== null && <Fact name="User">{row.svc_user_id}</Fact>}
       {models.length > 0 && <Fact name="Model">{models.join(', ')}</Fact>}

@@ -3,17 +3,10 @@ import { Icon } from '../parts/icon.tsx'
 import { type Shortcut, useShortcuts } from '../parts/shortcuts.ts'
 import { Failed, Skeleton } from '../parts/states.tsx'
 import { Time } from '../parts/time.tsx'
-import {
-  addFeedback,
-  type FeedbackEntry,
-  feedbackOf,
-  type NewFeedback,
-  removeFeedback,
-} from '../server/feedback.ts'
+import { addFeedback, feedbackOf, type NewFeedback, removeFeedback } from '../server/feedback.ts'
 import { useLoading } from '../server/loading.ts'
 import { currentUser } from '../server/session.ts'
-import { nodeAt, stringOf } from '../value/json-index.ts'
-import { JsonTree } from '../value/json-tree.tsx'
+import { FeedbackAuthor, FeedbackContent } from './feedback-content.tsx'
 
 interface Props {
   project: string
@@ -43,8 +36,6 @@ export function Feedback({ project, call, onChanged }: Props) {
     if (note.trim() !== '' && (await add({ kind: 'note', note: note.trim() }))) setNote('')
   }
   const bindings: Shortcut[] = [
-    { keys: ['+'], does: 'Thumbs up', run: () => void add({ kind: 'reaction', emoji: '👍' }) },
-    { keys: ['-'], does: 'Thumbs down', run: () => void add({ kind: 'reaction', emoji: '👎' }) },
     { keys: ['Ctrl+Enter'], does: 'Add note', whileTyping: true, run: () => void keepNote() },
   ]
   useShortcuts('Feedback', [], bindings)
@@ -53,12 +44,6 @@ export function Feedback({ project, call, onChanged }: Props) {
   return (
     <div class="feedback">
       <div class="feedback-add" data-file={null}>
-        <button type="button" onClick={() => void add({ kind: 'reaction', emoji: '👍' })}>
-          <Icon name="up" /> Good
-        </button>
-        <button type="button" onClick={() => void add({ kind: 'reaction', emoji: '👎' })}>
-          <Icon name="down" /> Bad
-        </button>
         <form
           onSubmit={(event) => {
             event.preventDefault()
@@ -92,9 +77,9 @@ export function Feedback({ project, call, onChanged }: Props) {
         <ul class="feedback-list">
           {value.map((one) => (
             <li key={one.id}>
-              <What said={one} />
+              <FeedbackContent entry={one} />
               <span class="muted">
-                {one.by} <Time at={one.at} />
+                <FeedbackAuthor entry={one} /> <Time at={one.at} />
               </span>
               {one.by === currentUser.value?.user && (
                 <button
@@ -110,18 +95,6 @@ export function Feedback({ project, call, onChanged }: Props) {
           ))}
         </ul>
       )}
-    </div>
-  )
-}
-
-function What({ said: { type, payload } }: { said: FeedbackEntry }) {
-  const [emoji, note] = [stringOf(nodeAt(payload, 'emoji')), stringOf(nodeAt(payload, 'note'))]
-  if (emoji !== undefined) return <span class="emoji">{emoji}</span>
-  if (note !== undefined) return <span class="note">{note}</span>
-  return (
-    <div>
-      <code>{type}</code>
-      <JsonTree node={payload} />
     </div>
   )
 }

@@ -5,6 +5,7 @@ type Kind =
   | 'status'
   | 'duration'
   | 'number'
+  | 'cost'
   | 'size'
   | 'time'
   | 'age'
@@ -56,6 +57,8 @@ export const described: readonly Described[] = [
     means: 'time to the first token: >500ms',
   },
   { field: 'tokens_in', kind: 'number', name: 'input_tokens', means: 'input tokens: >1000' },
+  { field: 'origin', kind: 'exact', name: 'origin', means: 'app, judge or evaluation' },
+  { field: 'cost', kind: 'cost', name: 'cost', means: 'cost in dollars: >0.01' },
   { field: 'tokens_out', kind: 'number', name: 'output_tokens', means: 'output tokens' },
   {
     field: 'started',

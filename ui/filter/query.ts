@@ -87,9 +87,13 @@ function compared(name: string, kind: Field['kind'], given: OfField, now: number
       return sign === '' ? containing(name, value) : compare(value)
     case 'exact':
       return compare(value)
+    case 'cost':
     case 'number': {
-      const number = exactNumber(value)
-      if (number === undefined) throw new FilterError(`${name} takes a number such as 500, not ${value}.`)
+      const number = exactNumber(kind === 'cost' ? value.replace(/^\$/, '') : value)
+      if (number === undefined)
+        throw new FilterError(
+          `${name} takes a number such as ${kind === 'cost' ? '0.01' : '500'}, not ${value}.`,
+        )
       return compare(number)
     }
     default: {

@@ -1,13 +1,14 @@
 import { useLayoutEffect, useMemo, useState } from 'preact/hooks'
 import { Dialog } from '../parts/dialog.tsx'
 import { viewPath } from '../parts/saved-views.tsx'
-import { nextTheme } from '../parts/theme.ts'
+import { theme, themes } from '../parts/theme.ts'
 import { navigate, route } from '../router.ts'
 import { paths } from '../routes.ts'
 import { useLoading } from '../server/loading.ts'
 import { type ProjectRow, projectsAtOnce, readProjects } from '../server/projects.ts'
 import { readSavedViews } from '../server/saved-views.ts'
 import { findIds } from './find-ids.ts'
+import { findNames } from './find-names.ts'
 import { type Named, type Names, namesIn } from './names.ts'
 
 interface Choice {
@@ -58,13 +59,27 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
     { text: 'Engine', hint: 'models and running answers', run: goTo(paths.engine) },
     { text: 'My keys', hint: 'and the theme', run: goTo(paths.me) },
     { text: 'People', hint: 'users and keys, for admins', run: goTo(paths.people) },
-    { text: 'Change the theme', hint: 'light, dark or system', run: nextTheme },
+    ...themes.map((name) => ({
+      text: `Theme: ${name}`,
+      hint: theme.value === name ? 'current' : 'command',
+      run: () => {
+        theme.value = name
+      },
+    })),
     { text: 'Keyboard shortcuts', hint: 'for this screen', run: showKeys },
     { text: 'API reference', hint: '/docs', run: () => location.assign('/docs') },
     { text: 'Sign out', hint: '', run: signOut },
   ]
   const wanted = text.trim()
-  const fitting = acts.filter(({ text: name }) => name.toLowerCase().includes(wanted.toLowerCase()))
+  const isNamed = wanted !== ''
+  const named = useLoading(
+    async (signal) => (isNamed ? findNames(project, signal) : []),
+    [isNamed, project],
+  ).value
+  const choiceOf = ({ text: name, hint, path }: Named): Choice => ({ text: name, hint, run: goTo(path) })
+  const fitting = [...acts, ...(named ?? []).map(choiceOf)].filter(({ text: name }) =>
+    name.toLowerCase().includes(wanted.toLowerCase()),
+  )
   const names = useMemo(() => namesIn(wanted), [wanted])
   const found = useLoading(
     async (signal) => ({
@@ -76,7 +91,6 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
   )
   const isFound = found.value?.of === names && found.value.isWhole
   const isLookedFor = names.ids.length > 0 && !isFound && found.error === undefined
-  const choiceOf = ({ text: name, hint, path }: Named): Choice => ({ text: name, hint, run: goTo(path) })
   const meant = [...names.named, ...(isFound ? (found.value?.named ?? []) : [])]
   const choices = [
     ...meant.map(choiceOf),

@@ -9,7 +9,13 @@ export interface FeedbackEntry {
   type: string
   payload: JsonNode
   at: string
+  /** The user whose key sent it. */
   by: string | undefined
+  /** The name that the sender gave. */
+  creator: string | undefined
+  /** References to the scorer that made a score, and to its own call. */
+  runnable: string | undefined
+  call: string | undefined
 }
 
 function allOf(project: string, call: string) {
@@ -40,6 +46,9 @@ function entryIn(node: JsonNode): FeedbackEntry {
     payload: nodeAt(node, 'payload') ?? jsonNode('{}'),
     at: text('created_at') ?? '',
     by: text('svc_user_id'),
+    creator: text('creator'),
+    runnable: text('runnable_ref'),
+    call: text('call_ref'),
   }
 }
 

@@ -1,5 +1,5 @@
 import { answers, contents, questionOf } from '../export/contents.ts'
-import { half, sessionEnded } from './session-half.ts'
+import { half, sessionExpired } from './session-half.ts'
 
 /** A refusal of the server, with its message. */
 export class RefusedError extends Error {
@@ -92,7 +92,7 @@ export async function request(
   }
   if (response.ok) return response
   const refused = await refusalIn(response)
-  if (response.status === 401) sessionEnded()
+  if (response.status === 401) sessionExpired()
   throw refused
 }
 

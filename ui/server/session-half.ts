@@ -15,11 +15,21 @@ type TabMessage = { kind: 'who has it?' } | { kind: 'here'; half: string } | { k
 export function storeHalf(given: string): void {
   sessionStorage.setItem(name, given)
   isSignedIn.value = true
+  hasExpired.value = false
 }
+
+/** Set while the sign-in form is shown to a user who was signed in and has not signed out. */
+export const hasExpired = signal(false)
 
 export function sessionEnded(): void {
   sessionStorage.removeItem(name)
   isSignedIn.value = false
+}
+
+/** The server no longer knows the session. */
+export function sessionExpired(): void {
+  hasExpired.value = half() !== undefined
+  sessionEnded()
 }
 
 /** Tabs that were open before are signed out as well. */

@@ -25,11 +25,15 @@ export function traceReader(): { rows: TraceCall[]; read(columns: TraceColumns):
         parent_id: typeof parent === 'number' ? (rows[parent] as TraceCall).id : (parent ?? null),
         start: micros / 1_000,
         end: took === null ? null : (micros + took) / 1_000,
+        input_tokens: null,
+        output_tokens: null,
         cost: null,
         storage_size_bytes: columns.storage_size_bytes[index] as number,
         feedback: 0,
       })
     }
+    for (const [place, input_tokens, output_tokens] of columns.tokens)
+      Object.assign(rows[place] as TraceCall, { input_tokens, output_tokens })
     for (const [place, cost] of columns.cost) (rows[place] as TraceCall).cost = cost
     for (const [place, count] of columns.feedback) (rows[place] as TraceCall).feedback = count
   }

@@ -38,10 +38,11 @@ export const readColumns = (meant: CallsScope, signal: AbortSignal): Promise<Col
 export const searchCalls = (
   project: string,
   text: string,
+  query: Expression | undefined,
   after: string | undefined,
   signal: AbortSignal,
 ): Promise<SearchResults> =>
   requestJson<SearchResults>('/views/search', {
-    body: { project_id: project, text, limit: 30, after },
+    body: { project_id: project, text, limit: 30, after, ...(query && { query: { $expr: query } }) },
     signal,
   })

@@ -1,6 +1,7 @@
 import type { Token, Tokens } from 'marked'
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
+import { CopyButton } from '../parts/copy-button.tsx'
 import { deepest, parseMarkdown } from './parse-markdown.ts'
 import { PlainText } from './plain-text.tsx'
 
@@ -11,7 +12,12 @@ import { PlainText } from './plain-text.tsx'
 export function Markdown({ text }: { text: string }) {
   const tokens = useMemo(() => parseMarkdown(text), [text])
   if (tokens === undefined) return <PlainText text={text} />
-  return <div class="markdown">{blocks(tokens, 0)}</div>
+  return (
+    // Each paragraph begins on the side of its own script.
+    <div class="markdown" dir="auto">
+      {blocks(tokens, 0)}
+    </div>
+  )
 }
 
 const blocks = (tokens: readonly Token[], depth: number): ComponentChildren =>
@@ -25,18 +31,18 @@ function block(token: Token, depth: number): ComponentChildren {
     case 'heading':
       // The page has headings of its own; those of a text rank below them.
       return (
-        <p class={`heading level-${(token as Tokens.Heading).depth}`}>{inline(token.tokens, depth + 1)}</p>
+        <p dir="auto" class={`heading level-${(token as Tokens.Heading).depth}`}>
+          {inline(token.tokens, depth + 1)}
+        </p>
       )
     case 'paragraph':
-      return <p>{inline(token.tokens, depth + 1)}</p>
+      return <p dir="auto">{inline(token.tokens, depth + 1)}</p>
     case 'blockquote':
       return <blockquote>{blocks(token.tokens ?? [], depth + 1)}</blockquote>
     case 'code':
-      return (
-        <pre class="code">
-          <code>{(token as Tokens.Code).text}</code>
-        </pre>
-      )
+      return <Code {...(token as Tokens.Code)} />
+    case 'checkbox':
+      return <Checkbox isDone={(token as Tokens.Checkbox).checked} />
     case 'hr':
       return <hr />
     case 'list':
@@ -50,10 +56,28 @@ function block(token: Token, depth: number): ComponentChildren {
   }
 }
 
+/** Code with the name of its language; it is copied without its fence. */
+function Code({ text, lang = '' }: Tokens.Code) {
+  return (
+    <div class="code-block" dir="ltr">
+      <div class="code-head">
+        <span class="muted">{lang.split(/\s/, 1)}</span>
+        <CopyButton text={text} label="Copy code" />
+      </div>
+      <pre class="code">
+        <code>{text}</code>
+      </pre>
+    </div>
+  )
+}
+
+const Checkbox = ({ isDone }: { isDone: boolean }) => (
+  <input type="checkbox" disabled checked={isDone} aria-label={isDone ? 'done' : 'open'} />
+)
+
 function listOf({ ordered, start, items }: Tokens.List, depth: number) {
   const entries = items.map((item) => (
-    <li key={item.raw}>
-      {item.task && (item.checked ? '☑ ' : '☐ ')}
+    <li key={item.raw} dir="auto" class={item.task ? 'task' : undefined}>
       {blocks(item.tokens, depth)}
     </li>
   ))
@@ -67,7 +91,9 @@ function tableOf({ header, rows }: Tokens.Table, depth: number) {
         <thead>
           <tr>
             {header.map((cell) => (
-              <th key={cell.text}>{inline(cell.tokens, depth)}</th>
+              <th key={cell.text} data-align={cell.align ?? undefined}>
+                {inline(cell.tokens, depth)}
+              </th>
             ))}
           </tr>
         </thead>
@@ -75,7 +101,9 @@ function tableOf({ header, rows }: Tokens.Table, depth: number) {
           {rows.map((row) => (
             <tr key={row.map(({ text }) => text).join('\0')}>
               {row.map((cell) => (
-                <td key={cell.text}>{inline(cell.tokens, depth)}</td>
+                <td key={cell.text} data-align={cell.align ?? undefined}>
+                  {inline(cell.tokens, depth)}
+                </td>
               ))}
             </tr>
           ))}
@@ -100,6 +128,8 @@ function span(token: Token, depth: number): ComponentChildren {
       return <code>{(token as Tokens.Codespan).text}</code>
     case 'br':
       return <br />
+    case 'checkbox':
+      return <Checkbox isDone={(token as Tokens.Checkbox).checked} />
     case 'link':
       return linkTo((token as Tokens.Link).href, inline(token.tokens, depth + 1))
     case 'image':

@@ -11,7 +11,9 @@ export function PlainText({ text, class: name = 'plain' }: { text: string; class
   const isCut = text.length > longestShown && wanted !== text
   return (
     <>
-      <pre class={name}>{isCut ? text.slice(0, longestShown) : <WholeText text={text} />}</pre>
+      <pre class={name} dir="auto">
+        {isCut ? text.slice(0, longestShown) : <WholeText text={text} />}
+      </pre>
       {isCut && <ShowAll text={text} onShow={() => setWanted(text)} />}
     </>
   )

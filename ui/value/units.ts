@@ -13,6 +13,10 @@ const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 
 export const countText = (count: number): string => whole.format(count)
 
+/** What went in and what came out. */
+export const tokensText = ({ input, output }: { input: number; output: number }): string =>
+  `${countText(input)} → ${countText(output)}`
+
 export function sizeText(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`
   if (bytes < 1_000_000) return `${(bytes / 1_000).toFixed(bytes < 10_000 ? 1 : 0)} kB`
@@ -23,6 +27,21 @@ export function costText(dollars: number): string {
   if (dollars === 0) return '$0'
   if (dollars < 0.0001) return '<$0.0001'
   return `$${dollars.toFixed(dollars < 0.01 ? 4 : dollars < 1 ? 3 : 2)}`
+}
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+const spans = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+] as const
+
+/** In the largest unit of which there is a whole one: 3 days ago. */
+export function agoText(at: Date, now: Date): string {
+  const ms = at.getTime() - now.getTime()
+  const [unit, length] = spans.find(([, length]) => Math.abs(ms) >= length) ?? ['second', 1_000]
+  return relative.format(Math.trunc(ms / length), unit)
 }
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })

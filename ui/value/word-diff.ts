@@ -22,7 +22,14 @@ export function wordDiff(before: string, after: string): DiffPart[] {
   ])
 }
 
-const wordsOf = (text: string): string[] => text.match(/[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu) ?? []
+const wordsOf = (text: string): string[] =>
+  (text.match(/[\p{L}\p{M}\p{N}_]+|\s+|[^\p{L}\p{M}\p{N}_\s]/gu) ?? []).flatMap((word) =>
+    unspaced.test(word) ? Array.from(segmenter.segment(word), ({ segment }) => segment) : word,
+  )
+
+/** Scripts that are written without spaces between words. */
+const unspaced = /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmr}\p{scx=Mymr}]/u
+const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' })
 
 function changesOf(a: readonly string[], b: readonly string[]): DiffPart[] {
   const most = Math.min(mostChanges, a.length + b.length)

@@ -107,6 +107,7 @@ function summaryOf(row: CallRow, costs: string | undefined): JsonText {
 function statusOf(row: CallRow, summary: ReadonlyMap<string, string>): string {
   if (row.exception) return 'error'
   if (row.ended_at === null) return 'running'
+  if (row.failed_below) return 'descendant_error'
   // A query that leaves out the summary does not read its counts.
   if (row.stored_status) return row.stored_status
   const counts = summary.get('status_counts')

@@ -53,7 +53,10 @@ export const ResultsBody = z
       default: 'and',
       description: 'or is accepted only if all filters name the same evaluation, or none does.',
     }),
-    include_costs: off.meta({ description: 'true is refused: trials have tokens but no costs.' }),
+    include_costs: off.meta({
+      description:
+        'Adds total_cost to trials, and predict_total_cost and predict_total_tokens to the summary.',
+    }),
     include_predict_and_score_children: flag(true).meta({
       description:
         'Whether the calls inside each trial are read: they give predict_call_id, scorer_call_ids, later scores, and closer latencies and tokens.',
@@ -110,6 +113,10 @@ const Trial = z.object({
     .int()
     .nullable()
     .meta({ description: 'Tokens that the model used; null if unknown.' }),
+  total_cost: z
+    .number()
+    .nullish()
+    .meta({ description: 'What these cost; null without a price. Only with include_costs.' }),
 })
 
 const Row = z.object({
@@ -168,6 +175,15 @@ const EvaluationSummary = z.object({
   started_at: z.iso.datetime().nullable().meta({ description: 'When the evaluation started.' }),
   trace_id: z.string().nullable().meta({ description: 'Its trace.' }),
   trial_count: z.number().int().meta({ description: 'Its trials in these rows.' }),
+  predict_total_tokens: z
+    .number()
+    .int()
+    .nullish()
+    .meta({ description: 'Tokens of these trials; null if none is known. Only with include_costs.' }),
+  predict_total_cost: z
+    .number()
+    .nullish()
+    .meta({ description: 'Cost of these trials; null without a price. Only with include_costs.' }),
 })
 export type EvaluationSummary = z.output<typeof EvaluationSummary>
 

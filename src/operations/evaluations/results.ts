@@ -9,6 +9,7 @@ import { deriveThenOpen, type Results, type TrialRow } from '../../storage/evalu
 import { hasRow, rawRowsOf } from './raw-rows.ts'
 import type { ResultsBody, Summary } from './results-contract.ts'
 import { summaries } from './summary.ts'
+import { costsOfTrials, totalsOf } from './trial-costs.ts'
 import { viewOf } from './view.ts'
 import type { RankAnswer, RankBody } from './views-contract.ts'
 
@@ -32,6 +33,7 @@ export async function queryResults(
   requireAccess(caller, project, 'path')
   refuseWhatNewerServersHave(body)
   const view = viewOf(project, body, (other) => hasAccess(caller, other))
+  const withChildren = body.include_predict_and_score_children ?? true
   const results = await deriveThenOpen(db, view, signal)
   const warnings = withoutEffect(body, view.evaluations)
   const shown = body.include_rows ?? true
@@ -39,9 +41,13 @@ export async function queryResults(
   let summary: Summary | null = null
   if (view.sumsIntersect !== null) {
     const isSame = shown && view.sumsIntersect === view.intersect
+    const totals = body.include_costs ? await totalsOf(db, view, withChildren, signal) : undefined
     summary = {
       row_count: isSame ? page.total : await results.count(view.sumsIntersect),
-      evaluations: await summaries(db, results, view),
+      evaluations: (await summaries(db, results, view)).map((sums) => ({
+        ...sums,
+        ...totals?.get(sums.evaluation_call_id),
+      })),
     }
   }
   const unread = await results.unreadRows()
@@ -73,6 +79,9 @@ export async function queryResults(
       const raw = body.include_raw_data_rows
         ? await rawRowsOf({ db, caller, project, resolve, results, warn }, firsts)
         : undefined
+      const costOf = body.include_costs
+        ? await costsOfTrials(db, project, [...trials.values()].flat(), withChildren)
+        : undefined
       for (const digest of digests) {
         const list = trials.get(digest)
         // Deleted since the page was found.
@@ -82,9 +91,10 @@ export async function queryResults(
           evaluations: [...Map.groupBy(list, ({ evaluation_id }) => evaluation_id)].map(
             ([evaluation_call_id, ofEvaluation]) => ({
               evaluation_call_id,
-              trials: ofEvaluation.map((trial) =>
-                trialRecord(trial, body.include_predict_and_score_children ?? true),
-              ),
+              trials: ofEvaluation.map((trial) => ({
+                ...trialRecord(trial, withChildren),
+                ...(costOf && { total_cost: costOf(trial) }),
+              })),
             }),
           ),
           raw_data_row: raw?.get(digest) ?? null,
@@ -109,10 +119,7 @@ function trialRecord(trial: TrialRow, withChildren: boolean) {
 }
 
 /** Refuses fields of newer Weave clients by name: ignoring them would give another answer than the one asked for. */
-function refuseWhatNewerServersHave({ filter_logic_operator, filters, include_costs }: ResultsBody): void {
-  if (include_costs) {
-    throw refuse('not_available', { field: 'include_costs', given: 'true', accepted: 'false' })
-  }
+function refuseWhatNewerServersHave({ filter_logic_operator, filters }: ResultsBody): void {
   const scopes = new Set((filters ?? []).map(({ evaluation_call_id }) => evaluation_call_id ?? null))
   if (filter_logic_operator === 'or' && scopes.size > 1) {
     throw refuse('not_available', {

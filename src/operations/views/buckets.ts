@@ -12,6 +12,8 @@ import {
   type GroupField,
   groupFields,
   histogramSize,
+  largestGroups,
+  maxGroups,
   readBuckets,
   topGroups,
   topValues,
@@ -21,8 +23,8 @@ import { readBucketCosts } from './bucket-costs.ts'
 import type { Asked } from './calls.ts'
 import { type BucketsBody, type FacetsBody, maxBuckets, sampledCalls } from './contract.ts'
 
+const usualFields = ['op', 'model', 'status', 'user'] as const
 const maxValues = 50
-const maxGroups = 20
 
 const shownValue = (value: string | null) => value || null
 
@@ -42,7 +44,7 @@ export async function readFacets(
   const view = await callsViewOf(names, body)
   const time = now()
   const facets = []
-  for (const field of new Set(body.fields ?? groupFields)) {
+  for (const field of new Set(body.fields ?? usualFields)) {
     if (isSaidField(field)) {
       const bounds = { most: maxValues, sample: sampledCalls }
       const { top, without, others, sampled } = await topFeedbackGroups(db, view, field, bounds, time, signal)
@@ -81,8 +83,9 @@ export async function readTimeBuckets(
     query: body.query,
   })
   const field = body.by ?? undefined
+  const range = { from: edges[0] as number, step: body.step_seconds * 1_000_000, end: edges.at(-1) as number }
   const top =
-    field && (await topGroups(db, view, field, maxGroups, time, signal)).top.map(({ value }) => value)
+    field && (await largestGroups(db, view, { field, costs: body.costs === true, ...range }, time, signal))
   const rows = await readBuckets(
     db,
     { ...view, edges, by: field && top && { field, values: top }, timed: body.timed ?? undefined },
@@ -95,7 +98,6 @@ export async function readTimeBuckets(
   }
   const byPlace = Map.groupBy(rows, ({ bucket, group }) => keyOf(bucket, group))
   const by = field && top && { field, values: top }
-  const range = { from: edges[0] as number, step: body.step_seconds * 1_000_000, end: edges.at(-1) as number }
   const costs = body.costs
     ? await readBucketCosts(db, { ...view, ...range, by }, keyOf, time, signal)
     : undefined

@@ -103,7 +103,7 @@ export const CallsAnswer = answer('Calls without their inputs, outputs and attri
   is_deriving: isDeriving,
 })
 
-export const groupField = z.enum(['op', 'model', 'status', 'user'])
+export const groupField = z.enum(['op', 'model', 'status', 'user', 'origin'])
 
 /** Feedback on calls; one call may have several. */
 const saidField = z.enum(['feedback', 'reaction'])
@@ -165,9 +165,10 @@ export const bucketSpan = {
 export const BucketsBody = z.strictObject({
   ...selection,
   ...bucketSpan,
-  by: groupField
-    .nullish()
-    .meta({ description: 'Groups the calls: the 20 largest groups, and all others together.' }),
+  by: groupField.nullish().meta({
+    description:
+      'Groups the calls: the 20 largest groups, the 6 largest by errors, by tokens read and written and with `costs` by cost, and all others together.',
+  }),
   timed: z.enum(['latency', 'first_token']).nullish().meta({
     description: 'Adds the median and the 95th percentile of this time, within 9 %, and its histogram.',
   }),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { callKinds } from '../../domain/call-facts/kind.ts'
 import { plainText, projectId } from '../../domain/fields.ts'
 import { LightCall } from './contract.ts'
 
@@ -28,9 +29,14 @@ export const TraceCall = LightCall.pick({
   started_at: true,
   ended_at: true,
   status: true,
+  input_tokens: true,
+  output_tokens: true,
   cost: true,
   storage_size_bytes: true,
 }).extend({
+  kind: z.enum(callKinds).nullable().meta({
+    description: 'As the attributes of Weave or OpenTelemetry say; a call with tokens is of a model.',
+  }),
   feedback: z.int().min(0).meta({ description: 'Number of feedback records about the call.' }),
 })
 export type TraceCall = z.output<typeof TraceCall>
@@ -42,7 +48,7 @@ const sparse = (value: z.ZodNumber, description: string) =>
 /** Many calls at once; values that most of them share are written once. Positions count from 0 over all lines. */
 export const TraceColumns = z.object({
   kinds: z
-    .array(TraceCall.pick({ op_name: true, display_name: true, status: true }))
+    .array(TraceCall.pick({ op_name: true, display_name: true, status: true, kind: true }))
     .meta({ description: 'The kinds that no earlier line has.' }),
   id: z.array(z.string()),
   kind: z.array(index).meta({ description: 'Index into the `kinds` of all lines so far.' }),
@@ -58,6 +64,9 @@ export const TraceColumns = z.object({
     .array(z.int().nullable())
     .meta({ description: 'Duration in microseconds; null for a running call.' }),
   storage_size_bytes: z.array(index),
+  tokens: z.array(z.tuple([index, index.nullable(), index.nullable()])).meta({
+    description: 'The index of a call, its input tokens and its output tokens, for calls that have any.',
+  }),
   cost: sparse(z.number(), 'its cost, for calls that have one'),
   feedback: sparse(z.int().min(1), 'its number of feedback records, for calls with feedback'),
 })

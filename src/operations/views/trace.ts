@@ -1,3 +1,4 @@
+import { type CallKind, kindOfCall } from '../../domain/call-facts/kind.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
 import { streamTrace, type TraceCall as TraceRow } from '../../storage/views/trace-calls.ts'
@@ -6,7 +7,7 @@ import { type Asked, sumOfCosts } from './calls.ts'
 import { maxTraceCalls, type TraceBody, type TraceCall, type TraceColumns } from './trace-contract.ts'
 
 /** A row with its cost, if that is known. */
-type PricedRow = TraceRow & { cost: number | null }
+type PricedRow = TraceRow & { cost: number | null; kind: CallKind | null }
 
 /**
  * Writes the calls of one trace as columns, one line for each batch of rows. It remembers what earlier lines contain.
@@ -24,6 +25,7 @@ function columnsOfTrace(): (rows: readonly PricedRow[]) => string {
       after: [],
       took: [],
       storage_size_bytes: [],
+      tokens: [],
       cost: [],
       feedback: [],
     }
@@ -38,6 +40,7 @@ function columnsOfTrace(): (rows: readonly PricedRow[]) => string {
       before = row.started_at
       columns.took.push(row.ended_at === null ? null : row.ended_at - row.started_at)
       columns.storage_size_bytes.push(row.storage_size)
+      if (hasTokens(row)) columns.tokens.push([index, row.input_tokens, row.output_tokens])
       if (row.cost !== null) columns.cost.push([index, row.cost])
       if (row.feedback > 0) columns.feedback.push([index, row.feedback])
     }
@@ -47,15 +50,15 @@ function columnsOfTrace(): (rows: readonly PricedRow[]) => string {
 
 /** The position of a kind; a new one is added to the line. */
 function kindOf(
-  { status, op_name, display_name }: PricedRow,
+  { status, op_name, display_name, kind }: PricedRow,
   indexes: Map<string, number>,
   kinds: TraceColumns['kinds'],
 ): number {
   const name = display_name === null ? '' : `=${display_name}`
-  const key = `${status} ${op_name.length} ${op_name}${name}`
+  const key = `${status} ${kind} ${op_name.length} ${op_name}${name}`
   const known = indexes.get(key)
   if (known !== undefined) return known
-  kinds.push({ op_name, display_name, status: status as TraceCall['status'] })
+  kinds.push({ op_name, display_name, kind, status: status as TraceCall['status'] })
   indexes.set(key, indexes.size)
   return indexes.size - 1
 }
@@ -78,11 +81,19 @@ async function* linesOf({ db }: Parts, body: TraceBody, signal: AbortSignal): As
     for (const row of rows) {
       const costs =
         row.usage === null ? undefined : await costsOf({ ...row, summary: `{"usage":${row.usage}}` })
-      priced.push(Object.assign(row, { cost: costs === undefined ? null : sumOfCosts(costs) }))
+      priced.push(
+        Object.assign(row, {
+          kind: kindOfCall(row.stated_kind, hasTokens(row)),
+          cost: costs === undefined ? null : sumOfCosts(costs),
+        }),
+      )
     }
     yield write(priced)
   }
 }
+
+const hasTokens = ({ input_tokens, output_tokens }: TraceRow) =>
+  input_tokens !== null || output_tokens !== null
 
 const writeRows = (rows: readonly PricedRow[]): string =>
   rows
@@ -95,6 +106,9 @@ const writeRows = (rows: readonly PricedRow[]): string =>
         started_at: formatTime(row.started_at),
         ended_at: formatTimeOrNull(row.ended_at),
         status: row.status as TraceCall['status'],
+        kind: row.kind,
+        input_tokens: row.input_tokens,
+        output_tokens: row.output_tokens,
         cost: row.cost,
         storage_size_bytes: row.storage_size,
         feedback: row.feedback,

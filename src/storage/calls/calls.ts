@@ -12,6 +12,8 @@ export interface CallRow extends RecordedColumns {
   total_storage_size: number | null
   /** Derived when the call was written; read where the summary is not. Null in calls of older versions. */
   stored_status?: string | null
+  /** 1 for a root below which a call has failed. */
+  failed_below?: number | null
   /** The elements of a JSON list, if they were requested. */
   feedback?: string | null
   feedback_left_out?: number
@@ -21,6 +23,15 @@ export interface CallRow extends RecordedColumns {
 export function isLive(now: number, table = rawSql('calls')): Sql {
   return sql`${table}.started_at IS NOT NULL AND ${table}.deleted_at IS NULL AND (${table}.expire_at IS NULL OR ${table}.expire_at > ${now})`
 }
+
+/** The condition is that of the index calls_failed. */
+export const failedCalls =
+  rawSql(`calls AS failed WHERE failed.status = 'error' AND failed.parent_id IS NOT NULL
+  AND failed.started_at IS NOT NULL AND failed.deleted_at IS NULL`)
+
+/** Holds for a root below which a call has failed, whatever its client counted: spans and plain HTTP have no counts. */
+export const failedBelow = sql`calls.parent_id IS NULL AND EXISTS (SELECT 1 FROM ${failedCalls}
+  AND failed.project_id = calls.project_id AND failed.trace_id = calls.trace_id)`
 
 /** The small columns, which are always read; the caller names the large ones. */
 const smallColumns = rawSql(
@@ -48,7 +59,8 @@ function selected(dialect: Dialect, { large, totalStorageSize }: CallColumns, no
           WHERE member.project_id = calls.project_id AND member.trace_id = calls.trace_id AND ${isLive(now, rawSql('member'))}) END`
     : rawSql('NULL')
   const status = large.has('summary') ? emptySql : rawSql(', status AS stored_status')
-  return sql`${smallColumns}, ${join(columns, ', ')}, ${total} AS total_storage_size${status}`
+  return sql`${smallColumns}, ${join(columns, ', ')}, ${total} AS total_storage_size${status},
+    CASE WHEN ${failedBelow} THEN 1 END AS failed_below`
 }
 
 /**

@@ -4,6 +4,7 @@ import { maxPayloadBytes, payloadOfCall } from '../feedback/feedback.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { FieldReading, FieldResolver } from '../sql/readings.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import { failedBelow } from './calls.ts'
 import {
   columnOf,
   isLarge,
@@ -16,6 +17,8 @@ import {
   queriedColumns,
   shownName,
 } from './columns.ts'
+import { costOfCall } from './cost.ts'
+import { originOf } from './origin.ts'
 
 const columns = new Map(
   queriedColumns.flatMap((column) => namesOf(column).map((name) => [name, readingOf(column)])),
@@ -34,8 +37,15 @@ const derived = new Map<string, (dialect: Dialect) => FieldReading>([
   ['trace_name', (dialect) => ({ kind: 'text', sql: traceName(dialect) })],
 ])
 
+/** By the prices of the project. */
+const costField = 'cost'
+/** app, judge or evaluation. */
+const originField = 'origin'
+
 const accepted = [
   ...queriedColumns.map(nameOf),
+  costField,
+  originField,
   ...largeColumns.map((name) => `${name}.…`),
   ...Array.from(derived.keys(), (name) => `summary.weave.${name}`),
   'feedback.[<type>].payload.…',
@@ -50,6 +60,9 @@ export function callFields(dialect: Dialect, requestPath: string): FieldResolver
     checkPath(field, requestPath)
     const column = columns.get(field)
     if (column) return column
+    if (field === originField)
+      return { kind: 'text', sql: dialect.ordered(originOf(dialect)), isAlways: true }
+    if (field === costField) return { kind: 'number', sql: costOfCall(dialect) }
     const payload = payloadReading(field, dialect)
     if (payload) return payload
     const [document = '', ...path] = splitPath(field)
@@ -80,8 +93,9 @@ function payloadReading(field: string, dialect: Dialect): FieldReading | undefin
  */
 export function statusOfCall(dialect: Dialect): Sql {
   const errors = dialect.json(rawSql('summary'), ['status_counts', 'error']).number
-  return dialect.ordered(sql`(CASE WHEN ended_at IS NULL THEN 'running' WHEN status IS NOT NULL THEN status
-    WHEN exception <> '' THEN 'error' WHEN ${errors} > 0 THEN 'descendant_error' ELSE 'success' END)`)
+  return dialect.ordered(sql`(CASE WHEN ended_at IS NULL THEN 'running' WHEN status <> 'success' THEN status
+    WHEN status IS NULL AND exception <> '' THEN 'error' WHEN status IS NULL AND ${errors} > 0 THEN 'descendant_error'
+    WHEN ${failedBelow} THEN 'descendant_error' ELSE 'success' END)`)
 }
 
 function traceName(dialect: Dialect): Sql {

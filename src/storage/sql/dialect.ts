@@ -48,6 +48,8 @@ export interface Dialect {
   stored(column: Sql, presence?: 'always'): Sql
   /** The JSON at the path as it is stored; NULL if there is nothing. */
   token(column: Sql, path: readonly string[]): Sql
+  /** The members of a JSON object in a text, as a table of `key` and `value`, which is JSON; of anything else none. */
+  members(object: Sql): Sql
   /** A text that may be long and is used several times. */
   longText(text: Sql): Sql
   /**

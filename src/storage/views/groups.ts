@@ -1,21 +1,27 @@
-import { matchingCalls } from '../calls/calls.ts'
+import { failedCalls, matchingCalls } from '../calls/calls.ts'
+import { costOfCall } from '../calls/cost.ts'
 import { callFields } from '../calls/fields.ts'
+import { originOf } from '../calls/origin.ts'
 import { type CallsView, callsQueryOf } from '../calls/queries.ts'
+import type { Dialect } from '../sql/dialect.ts'
 import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 
 /** What calls are grouped by. */
-export const groupFields = ['op', 'model', 'status', 'user'] as const
+export const groupFields = ['op', 'model', 'status', 'user', 'origin'] as const
 export type GroupField = (typeof groupFields)[number]
 
 /**
  * The empty text stands for calls without a value. All these columns are in the index; for any other SQLite would open
- * each row.
+ * each row. Roots below which a call has failed are therefore found once, and not by the trace of each call.
  */
-export function groupOf(field: GroupField): Sql {
+export function groupOf(field: GroupField, project: string, dialect: Dialect): Sql {
   switch (field) {
     case 'status':
-      return rawSql("CASE WHEN ended_at IS NULL THEN 'running' ELSE coalesce(status, '') END")
+      return sql`CASE WHEN ended_at IS NULL THEN 'running' WHEN status = 'success' AND calls.id IN (${rootsOfFailed(project)}) THEN 'descendant_error'
+        ELSE coalesce(status, '') END`
+    case 'origin':
+      return originOf(dialect)
     case 'op':
       return rawSql("coalesce(op, '')")
     case 'model':
@@ -23,6 +29,17 @@ export function groupOf(field: GroupField): Sql {
     case 'user':
       return rawSql("coalesce(user_id, '')")
   }
+}
+
+const rootsOfFailed = (project: string) =>
+  sql`SELECT root.id FROM calls AS root WHERE root.project_id = ${project} AND root.parent_id IS NULL
+    AND root.trace_id IN (SELECT failed.trace_id FROM ${failedCalls} AND failed.project_id = ${project})`
+
+/** The group of a call; null if it is none of these. */
+export function groupAmong(by: BucketsView['by'], project: string, dialect: Dialect): Sql {
+  if (by === undefined) return rawSql('CAST(NULL AS TEXT)')
+  const group = groupOf(by.field, project, dialect)
+  return sql`CASE WHEN ${group} IN (${listOf(by.values)}) THEN ${group} END`
 }
 
 export interface Group {
@@ -46,7 +63,7 @@ export async function topGroups(
   signal: AbortSignal,
 ): Promise<Groups> {
   const query = callsQueryOf(db, { ...view, sort: [] })
-  const values = sql`SELECT ${groupOf(field)} AS value ${matchingCalls(db, query, now)}`
+  const values = sql`SELECT ${groupOf(field, view.project, db.dialect)} AS value ${matchingCalls(db, query, now)}`
   const rows = await allRows<Group & { total: number }>(
     db,
     sql`SELECT value, count, sum(count) OVER () AS total
@@ -55,6 +72,48 @@ export async function topGroups(
     signal,
   )
   return { top: rows.map(({ value, count }) => ({ value, count })), total: Number(rows[0]?.total ?? 0) }
+}
+
+/** Groups of a chart: the largest by their calls, and those beside them that are the largest by another measure. */
+const maxByCalls = 20
+const maxByMeasure = 6
+const measures = ['errors', 'asked', 'said', 'cost'] as const
+export const maxGroups = maxByCalls + maxByMeasure * measures.length
+
+/**
+ * The groups of the calls that began between these times in microseconds. Few calls may have most of the errors, tokens
+ * or costs.
+ */
+export async function largestGroups(
+  db: LongReader,
+  view: CallsView,
+  { field, from, end, costs }: { field: GroupField; from: number; end: number; costs: boolean },
+  now: number,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const query = callsQueryOf(db, { ...view, sort: [] })
+  const conditions = [sql`calls.started_at >= ${from} AND calls.started_at < ${end}`, ...query.conditions]
+  const cost = costs
+    ? sql`CASE WHEN input_tokens IS NULL AND output_tokens IS NULL THEN 0 ELSE ${costOfCall(db.dialect)} END`
+    : rawSql('0')
+  const narrow = sql`SELECT ${groupOf(field, view.project, db.dialect)} AS value, CASE WHEN status = 'error' THEN 1 ELSE 0 END AS errors,
+    input_tokens AS asked, output_tokens AS said, ${cost} AS cost ${matchingCalls(db, { ...query, conditions }, now)}`
+  const sums = measures.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ')
+  const places = measures.map(
+    (name) => `row_number() OVER (ORDER BY ${name} DESC, count DESC, value) AS by_${name}`,
+  )
+  const kept = measures.map((name) => `(by_${name} <= ${maxByMeasure} AND ${name} > 0)`)
+  const rows = await allRows<{ value: string }>(
+    db,
+    sql`SELECT value FROM (
+        SELECT value, count, ${rawSql([...measures, ...places].join(', '))},
+          row_number() OVER (ORDER BY count DESC, CASE value WHEN '' THEN 1 ELSE 0 END, value) AS by_count
+        FROM (SELECT value, count(*) AS count, ${rawSql(sums)} FROM (${narrow}) AS narrow GROUP BY value) AS counted
+      ) AS placed
+      WHERE by_count <= ${maxByCalls} OR ${rawSql(kept.join(' OR '))} ORDER BY by_count`,
+    signal,
+  )
+  return rows.map(({ value }) => value)
 }
 
 /** The longest value in bytes that is counted separately. */
@@ -132,9 +191,7 @@ export async function readBuckets(
 ): Promise<BucketPart[]> {
   const { dialect } = db
   const { edges, by, timed } = view
-  const group = by
-    ? sql`CASE WHEN ${groupOf(by.field)} IN (${listOf(by.values)}) THEN ${groupOf(by.field)} END`
-    : rawSql('CAST(NULL AS TEXT)')
+  const group = groupAmong(by, view.project, dialect)
   const time = timed ? micros[timed] : micros.latency
   const bin = timed
     ? sql`CASE WHEN ${rawSql(time)} IS NOT NULL THEN ${inHistogram(time)} END`

@@ -1,8 +1,8 @@
 import { matchingCalls } from '../calls/calls.ts'
 import { type CallsView, callsQueryOf } from '../calls/queries.ts'
-import { listOf, rawSql, sql } from '../sql/sql.ts'
+import { rawSql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
-import { type BucketsView, groupOf } from './groups.ts'
+import { type BucketsView, groupAmong } from './groups.ts'
 
 /** Tokens used by the calls of one model that began in a bucket and have the group; null means any other group. */
 interface TokenSum {
@@ -39,9 +39,7 @@ export async function readTokenSums(
   now: number,
   signal: AbortSignal,
 ): Promise<TokenSum[]> {
-  const group = by
-    ? sql`CASE WHEN ${groupOf(by.field)} IN (${listOf(by.values)}) THEN ${groupOf(by.field)} END`
-    : rawSql('CAST(NULL AS TEXT)')
+  const group = groupAmong(by, view.project, db.dialect)
   const query = callsQueryOf(db, { ...view, sort: [] })
   const conditions = [
     sql`calls.started_at >= ${from} AND calls.started_at < ${end}`,

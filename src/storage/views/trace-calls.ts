@@ -1,8 +1,10 @@
+import { kindAttributes } from '../../domain/call-facts/kind.ts'
 import { type CallRow, matchingCalls } from '../calls/calls.ts'
 import { shownName } from '../calls/columns.ts'
 import { statusOfCall } from '../calls/fields.ts'
+import type { Dialect } from '../sql/dialect.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
-import { rawSql, sql } from '../sql/sql.ts'
+import { join, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
 import { usageOfCall } from './light-calls.ts'
 
@@ -13,18 +15,31 @@ export interface TraceCall
     'id' | 'parent_id' | 'op_name' | 'display_name' | 'started_at' | 'ended_at' | 'storage_size'
   > {
   status: string
+  /** What an attribute says the call is, see domain/call-facts/kind.ts. */
+  stated_kind: string | null
+  input_tokens: number | null
+  output_tokens: number | null
   usage: string | null
   /** How often something was said about it. */
   feedback: number
 }
 
 const shown = rawSql(
-  `calls.id, parent_id, op_name, ${shownName} AS display_name, started_at, ended_at, start_bytes + end_bytes AS storage_size`,
+  `calls.id, parent_id, op_name, ${shownName} AS display_name, started_at, ended_at, start_bytes + end_bytes AS storage_size, input_tokens, output_tokens`,
 )
 
 const feedback = rawSql(
   '(SELECT count(*) FROM feedback WHERE feedback.project_id = calls.project_id AND feedback.call_id = calls.id)',
 )
+
+/** Large attributes are not opened. */
+function statedKind(dialect: Dialect): Sql {
+  const attributes = rawSql('attributes')
+  const texts = kindAttributes.map((path) => sql`nullif(${dialect.json(attributes, path).text}, '')`)
+  return sql`CASE WHEN ${dialect.bytes(attributes)} BETWEEN 3 AND ${rawSql(String(maxAttributesBytes))} THEN coalesce(${join(texts, ', ')}) END`
+}
+
+const maxAttributesBytes = 64 * 1024
 
 /** Calls read at a time. They are small, so a few large requests to the reader thread cost less than many. */
 const callsAtOnce = 1000
@@ -42,7 +57,7 @@ export function streamTrace(
   const statement = rowsInOrder(dialect, {
     table: 'calls',
     // Most calls of a trace use no model, and their summaries are not opened.
-    columns: sql`${shown}, ${statusOfCall(dialect)} AS status, ${feedback} AS feedback,
+    columns: sql`${shown}, ${statusOfCall(dialect)} AS status, ${feedback} AS feedback, ${statedKind(dialect)} AS stated_kind,
       CASE WHEN status IS NULL OR input_tokens IS NOT NULL OR output_tokens IS NOT NULL THEN ${usageOfCall(dialect)} END AS usage`,
     matching: matchingCalls(db, { projectId: project, conditions, order: [], ...page }, now),
     order: [rawSql('started_at'), rawSql('calls.id')],

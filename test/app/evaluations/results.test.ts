@@ -4,6 +4,7 @@ import { after, test } from 'node:test'
 import { keys, openApp, type TestApp } from '../../support/app.ts'
 import { onPostgres } from '../../support/app-record.ts'
 import { completeOf } from '../../support/calls.ts'
+import { pricesOf } from '../../support/prices.ts'
 
 const url = '/v2/acme/qa/eval_results/query'
 const evaluationRef = 'weave:///acme/qa/object/capitals-eval:abc'
@@ -311,6 +312,25 @@ test('eval_results: the calls inside a trial are attributed to it', async (t) =>
   assert.deepEqual(await own(), [predict.id, 1.25, 30, { judge: score.id }])
   assert.deepEqual(await own({ include_predict_and_score_children: false }), [null, 1.5, 130, {}])
 
+  await app.post('/cost/create', pricesOf({ m: { prompt_token_cost: 0.5, completion_token_cost: 2 } }))
+  const priced = { evaluation_call_ids: [e1], include_costs: true, include_summary: true }
+  const usage = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 }
+  await store(app, [{ ...predict, summary: { usage: { m: usage } } }])
+  const costs = await ask(app, priced)
+  const trials = costs.rows.flatMap(
+    (row: { evaluations: { trials: object[] }[] }) => row.evaluations[0]?.trials,
+  )
+  assert.deepEqual(
+    trials
+      .map(({ total_cost }: { total_cost: number | null }) => total_cost)
+      .filter((cost: number | null) => cost !== null && cost > 0),
+    [45],
+  )
+  const [sums] = costs.summary.evaluations
+  assert.deepEqual([sums.predict_total_cost, sums.predict_total_tokens], [45, 30])
+  const without = await ask(app, { ...priced, include_costs: false })
+  assert.ok(!('total_cost' in without.rows[0].evaluations[0].trials[0]))
+
   const late = completeOf({
     ...{ trace_id, parent_id, op_name: 'tone.score', output: 0.5 },
     attributes: { 'weave.score': 'true', 'weave.scorer': 'weave:///acme/qa/object/politeness:abc' },
@@ -531,7 +551,6 @@ for (const [body, status, code, named] of [
   [{ evaluation_call_ids: manyIds(101) }, 413, 'too_many_ids', 'evaluation_call_ids'],
   [{ evaluation_run_ids: manyIds(100) }, 413, 'too_many_ids', 'evaluation_run_ids'],
   [{ evaluation_call_ids: manyIds(10_000) }, 422, 'invalid_request', 'expected at most 100 entries'],
-  [{ include_costs: true }, 400, 'not_available', 'include_costs'],
   [{ filter_logic_operator: 'xor' }, 422, 'invalid_request', 'filter_logic_operator'],
   [
     {

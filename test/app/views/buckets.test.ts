@@ -164,6 +164,24 @@ test('values beyond the bound of a facet or of the groups are counted together',
   assert.deepEqual(json.buckets.at(-1).count, 40)
 })
 
+test('groups are those that had most calls, errors or costs in the range', async (t) => {
+  const { post } = await openApp(t)
+  await post('/cost/create', pricesOf({ dear: { prompt_token_cost: 100, completion_token_cost: 100 } }))
+  const op = (name: string, n: number, fields: object = {}) =>
+    Array.from({ length: n }, () => call(1, 10, 'free', { op_name: name, ...fields }))
+  const batch = [
+    ...Array.from({ length: 30 }, (_, n) => op(`common ${n}`, 3)).flat(),
+    ...op('rare', 1, { summary: { usage: { dear: { prompt_tokens: 1, completion_tokens: 1 } } } }),
+    ...op('failing', 1, { exception: 'Error: no' }),
+    ...op('earlier', 9, { started_at: '2025-01-01T00:00:00Z', ended_at: '2025-01-01T00:00:01Z' }),
+  ]
+  assert.equal((await post('/v2/acme/qa/calls/complete', { batch })).status, 200)
+  const { json } = await post('/views/buckets', { ...range, by: 'op', costs: true })
+  const values = json.groups.map(({ value }: { value: string }) => value)
+  assert.ok(values.includes('rare') && values.includes('failing'), values.join(', '))
+  assert.ok(!values.includes('earlier'))
+})
+
 test('costs use the prices at the start of each call, and calls without a price are counted', async (t) => {
   const { post } = await openApp(t)
   const prices = async (fields: object): Promise<string> => {

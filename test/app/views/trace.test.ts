@@ -43,7 +43,11 @@ test('the calls of a trace are listed by start, without inputs and output', asyn
   await post('/cost/create', pricesOf({ small: { prompt_token_cost: 0.1, completion_token_cost: 0.2 } }))
   const batch = [
     call(2, { summary: { usage } }),
-    call(1, { exception: 'Error: too slow', display_name: 'Look it up' }),
+    call(1, {
+      exception: 'Error: too slow',
+      display_name: 'Look it up',
+      attributes: { gen_ai: { operation: { name: 'execute_tool' } } },
+    }),
     call(0, { summary: { status_counts: { error: 1 } } }),
     call(3, { id: id(9), trace_id: 'b'.repeat(32) }),
   ]
@@ -64,6 +68,14 @@ test('the calls of a trace are listed by start, without inputs and output', asyn
       [id(0), null, 'descendant_error', null, null, 0],
       [id(1), id(0), 'error', 'Look it up', null, 1],
       [id(2), id(0), 'success', null, 2, 0],
+    ],
+  )
+  assert.deepEqual(
+    rows.map((row) => [row.kind, row.input_tokens, row.output_tokens]),
+    [
+      [null, null, null],
+      ['tool', null, null],
+      ['model', 10, 5],
     ],
   )
   assert.deepEqual(
@@ -94,6 +106,7 @@ test('the columns of a trace equal its rows, over several lines and for calls in
       started_at: new Date(index === 0 ? -1_000 : Date.UTC(2026, 0, 2) + (index >> 2)).toISOString(),
       ended_at: new Date(Date.UTC(2026, 0, 2) + (index >> 2) + (index % 9) - 1).toISOString(),
       exception: index % 13 === 0 ? 'Error: no' : null,
+      attributes: index % 19 === 0 ? { weave: { kind: 'agent' } } : {},
       summary: index % 17 === 0 ? { usage: { small: { prompt_tokens: index } } } : {},
     }),
   )

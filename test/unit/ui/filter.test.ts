@@ -21,6 +21,8 @@ for (const [text, query] of [
   ['status:error', is('$eq', 'summary.weave.status', 'error')],
   ['latency:>2s', is('$gt', 'summary.weave.latency_ms', 2000)],
   ['latency:<=300ms', is('$lte', 'summary.weave.latency_ms', 300)],
+  ['cost:>0.01', is('$gt', 'cost', 0.01)],
+  ['cost:<$2', is('$lt', 'cost', 2)],
   ['op:foo', has('op_name', 'foo')],
   ['op:="heddle.chat.completions"', is('$eq', 'op_name', 'heddle.chat.completions')],
   ['-op:foo', { $not: [has('op_name', 'foo')] }],
@@ -152,7 +154,7 @@ test('any text is read as a filter or refused with a position', () => {
 test('the record knows every field of the search bar', () => {
   for (const { field: name, kind } of described) {
     const value = {
-      ...{ status: 'error', duration: '1s', size: '1kB', number: '500' },
+      ...{ status: 'error', duration: '1s', size: '1kB', number: '500', cost: '0.01' },
       ...{ time: '2026-01-01', age: '1h' },
     }[kind as 'status']
     const query = queryOf(readFilter(`${name}:${kind === 'age' ? '<' : ''}${value ?? 'x'}`))

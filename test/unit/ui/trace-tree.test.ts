@@ -20,6 +20,9 @@ const rowOf = (
   start: from,
   end: to,
   status: to === null ? 'running' : 'success',
+  kind: null,
+  input_tokens: null,
+  output_tokens: null,
   cost,
   storage_size_bytes: 0,
   feedback: 0,
@@ -78,7 +81,7 @@ test('a trace lasts from its first start to its last end, or to now', () => {
 })
 
 test('the cost of a call is not added to the costs of the calls below it', () => {
-  const costs = (rows: TraceCall[]) => costOfTrace(allOf(rows))
+  const costs = (rows: TraceCall[]) => costOfTrace(treeOf(rows, 0))
   assert.equal(costs([rowOf('a', null)]), undefined)
   assert.equal(
     costs([
@@ -91,6 +94,59 @@ test('the cost of a call is not added to the costs of the calls below it', () =>
     ]),
     5,
   )
+})
+
+test('a call sums up the calls below it: their number, failures, tokens and cost, each once', () => {
+  const used = (input_tokens: number) => ({ input_tokens, output_tokens: 1 })
+  const tree = treeOf(
+    [
+      rowOf('root', null),
+      rowOf('agent', 'root'),
+      { ...rowOf('model', 'agent', 0, 1, 2), ...used(10) },
+      // Its client has included this one in the call above.
+      { ...rowOf('inner', 'model', 0, 1, 2), ...used(10), status: 'error' },
+      { ...rowOf('other', 'root', 0, 1, 1), ...used(5) },
+    ],
+    0,
+  )
+  const sums = linesOf(tree, new Set()).map(({ row, within, isFailedBelow, tokens, cost }) => [
+    ...[row.id, within, isFailedBelow, tokens?.input, cost],
+  ])
+  assert.deepEqual(sums, [
+    ['root', 4, true, 15, 3],
+    ['agent', 2, true, 10, 2],
+    ['model', 1, true, 10, 2],
+    ['inner', 0, false, 10, 2],
+    ['other', 0, false, 5, 1],
+  ])
+})
+
+test('calls of the same length are drawn with the same length, whatever ran below them', () => {
+  const rows = [
+    rowOf('root', null, 0, 6_000),
+    ...[0, 1, 2, 3].flatMap((index) => [
+      rowOf(`call ${index}`, 'root', index * 1_500, (index + 1) * 1_500),
+      ...(index === 0 ? [] : [rowOf(`below ${index}`, `call ${index}`, index * 1_500, index * 1_500 + 5)]),
+    ]),
+  ]
+  const tree = treeOf(rows, 0)
+  const span = spanOf(linesOf(tree, new Set()))
+  const scale = shortenedScale(span, gapsIn(tree, span))
+  const lengths = tree[0]?.children.map(({ start, end }) => (scale.at(end) - scale.at(start)).toFixed(3))
+  assert.deepEqual(lengths, ['0.250', '0.250', '0.250', '0.250'])
+})
+
+test('waiting is found also where calls wrap the whole trace', () => {
+  const tree = treeOf(
+    [
+      rowOf('server', null, 0, 100),
+      rowOf('agent', 'server', 0, 100),
+      rowOf('a', 'agent', 0, 10),
+      rowOf('b', 'agent', 90, 100),
+    ],
+    0,
+  )
+  assert.deepEqual(gapsIn(tree, { start: 0, end: 100 }), [{ start: 10, end: 90 }])
 })
 
 const pathOf = (rows: TraceCall[]) =>
@@ -167,9 +223,8 @@ test('long gaps in which nothing ran are shortened, and times stay in order', ()
     rowOf('b', 'root', 500, 1_500),
     rowOf('c', 'root', 9_000, 10_000),
   ]
-  const lines = allOf(rows)
-  const span = spanOf(lines)
-  const gaps = gapsIn(lines, span)
+  const span = spanOf(allOf(rows))
+  const gaps = gapsIn(treeOf(rows, 0), span)
   assert.deepEqual(gaps, [{ start: 1_500, end: 9_000 }])
   const scale = shortenedScale(span, gaps)
   assert.equal(scale.at(0), 0)
@@ -179,6 +234,6 @@ test('long gaps in which nothing ran are shortened, and times stay in order', ()
     assert.ok(Math.abs(scale.timeAt(scale.at(ms)) - ms) < 1e-6, String(ms))
   }
   assert.equal(evenScale(span).at(2_500), 0.25)
-  assert.deepEqual(gapsIn(allOf([rowOf('a', null, 5, 5)]), { start: 5, end: 5 }), [])
-  assert.deepEqual(gapsIn(allOf([rowOf('a', null, 0, 90)]), { start: 0, end: 90 }), [])
+  assert.deepEqual(gapsIn(treeOf([rowOf('a', null, 5, 5)], 0), { start: 5, end: 5 }), [])
+  assert.deepEqual(gapsIn(treeOf([rowOf('a', null, 0, 90)], 0), { start: 0, end: 90 }), [])
 })

@@ -33,6 +33,13 @@ test('only changed words are marked as changed', () => {
   assert.deepEqual(wordDiff('', 'new'), [{ kind: 'new', text: 'new' }])
 })
 
+test('words are found in scripts that have no spaces between them', () => {
+  const changed = (before: string, after: string) =>
+    wordDiff(before, after).flatMap(({ kind, text }) => (kind === 'same' ? [] : `${kind} ${text}`))
+  assert.deepEqual(changed('我今天去东京', '我明天去东京'), ['gone 今天', 'new 明天'])
+  assert.deepEqual(changed('私は東京に住んでいます', '私は大阪に住んでいます'), ['gone 東京', 'new 大阪'])
+})
+
 test('texts that have nothing in common are compared quickly', () => {
   const [before, after] = ['x ', 'y '].map((word) => word.repeat(20_000))
   assert.equal(said(before as string, after as string, 'new'), before)

@@ -8,7 +8,9 @@ import {
 } from '../../filter/facet-filter.ts'
 import { feedbackWordOf } from '../../filter/fields.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { statusWords } from '../../parts/status.tsx'
 import { setSearch } from '../../router.ts'
+import type { CallStatus } from '../../server/calls.ts'
 import { shortOp } from '../../server/calls.ts'
 import { followEvents } from '../../server/events.ts'
 import { useLoading } from '../../server/loading.ts'
@@ -179,6 +181,7 @@ function FacetGroup({ field, text, facet, onUnpin }: GroupProps) {
 function nameOf({ field, value, isJson }: FacetValue): string {
   if (value === null) return 'none'
   if (field === 'op') return shortOp(value)
+  if (field === 'status') return statusWords[value as CallStatus] ?? value
   if (field === 'model') return refName(value)
   if (field === 'feedback') return feedbackWordOf(value).replace(/^scores\./, 'scored by ')
   if (!isJson || !value.startsWith('"')) return value

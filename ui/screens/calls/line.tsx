@@ -7,7 +7,7 @@ import { Time } from '../../parts/time.tsx'
 import { paths } from '../../routes.ts'
 import { nameOf } from '../../server/calls.ts'
 import { refName } from '../../value/ref.ts'
-import { costText, countText, durationText, sizeText } from '../../value/units.ts'
+import { costText, durationText, sizeText, tokensText } from '../../value/units.ts'
 import type { Column, ColumnName } from './columns.ts'
 
 /** As in style/calls.css. */
@@ -56,7 +56,7 @@ export function CallLine(props: Props) {
   const cells: Record<ColumnName, ComponentChildren> = {
     model: row.model && <span title={row.model}>{refName(row.model)}</span>,
     latency: row.latency_ms !== null && durationText(row.latency_ms),
-    tokens: (input !== null || output !== null) && `${countText(input ?? 0)} → ${countText(output ?? 0)}`,
+    tokens: (input !== null || output !== null) && tokensText({ input: input ?? 0, output: output ?? 0 }),
     cost: row.cost !== null && costText(row.cost),
     feedback: <FeedbackCounts feedback={row.feedback} />,
     user: row.svc_user_id,
@@ -103,6 +103,7 @@ export function CallLine(props: Props) {
           {nameOf(row)}
         </a>
         <span
+          dir="auto"
           title={row.exception ?? [row.input_preview, row.output_preview].filter(Boolean).join(' → ')}
           class={`preview ${row.exception === null || isGone ? '' : 'is-failed'}`}
         >

@@ -2,11 +2,13 @@ import { Fragment } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { LightCall } from '../../../src/operations/views/contract.ts'
 import { ExportButton } from '../../export/button.tsx'
+import { ofApplication, showsAllOrigins } from '../../filter/origin.ts'
 import type { Expression } from '../../filter/query.ts'
 import { FirstCall } from '../../parts/first-call.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
+import { OriginSwitch } from '../../parts/origin-switch.tsx'
 import { rem } from '../../parts/rem.ts'
 import { RootsSwitch } from '../../parts/roots-switch.tsx'
 import { SavedViews } from '../../parts/saved-views.tsx'
@@ -47,7 +49,13 @@ export function CallsScreen({ project }: { project: string }) {
   if (!('problem' in read && read.problem)) query.current = (read as { query: Expression | undefined }).query
   const shown = useMemo(() => chosenColumns(colsText), [colsText])
   const values = shown.flatMap(({ path }) => path ?? [])
-  const meant = useMemo(() => ({ project, roots, query: query.current }), [project, roots, query.current])
+  const whole = useMemo(() => ({ project, roots, query: query.current }), [project, roots, query.current])
+  const judged = asked.get('judged')
+  const isAll = showsAllOrigins(judged, text)
+  const meant = useMemo(
+    () => (isAll ? whole : { ...whole, query: ofApplication(whole.query) }),
+    [whole, isAll],
+  )
   const view = useMemo<CallsView>(
     () => ({ ...meant, sort: sortIn(sortText), columns: values }),
     [meant, sortText, values.join(',')],
@@ -72,7 +80,7 @@ export function CallsScreen({ project }: { project: string }) {
       list.close()
     }
   }, [list])
-  const kept = useListPosition(JSON.stringify([project, roots, text, sortText]))
+  const kept = useListPosition(JSON.stringify([project, roots, text, sortText, judged]))
   useLayoutEffect(() => {
     setActive(kept.left?.active ?? -1)
     setChosen(new Set())
@@ -109,13 +117,15 @@ export function CallsScreen({ project }: { project: string }) {
     scroller.current?.scrollTo({ top: 0 })
     void list.reload()
   }
+  /** The first preview is an entry of the history, so that going back closes it. */
+  const preview = (id: string | undefined) => setSearch({ peek: id }, { replaces: peek !== undefined })
   const open = (row: LightCall | undefined) => row && navigate(pathOfCall(project, row))
   const reading: Shortcut[] = [
     { keys: ['j', 'ArrowDown'], does: 'Next call', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous call', run: () => move(-1) },
     { keys: ['g g', 'Home'], does: 'First call', run: () => move(-Infinity) },
     { keys: ['G', 'End'], does: 'Last call', run: () => move(Infinity) },
-    { keys: ['p', ' '], does: 'Preview', run: () => setSearch({ peek: current?.id }) },
+    { keys: ['p', ' '], does: 'Preview', run: () => preview(current?.id) },
     { keys: ['Enter', 'o'], does: 'Open call', run: () => open(current) },
     {
       keys: ['Escape'],
@@ -153,6 +163,7 @@ export function CallsScreen({ project }: { project: string }) {
         <Fragment data-file={() => <FilterText text={text} roots={roots} />}>
           <FilterBar text={text} problem={read.problem} meant={meant} />
           <RootsSwitch roots={roots} />
+          <OriginSwitch meant={whole} isOn={isAll} />
           <button type="button" class="facets-switch" aria-pressed={hasFacets} onClick={turnFacets}>
             Facets
           </button>
@@ -217,7 +228,7 @@ export function CallsScreen({ project }: { project: string }) {
                     isGone={row !== undefined && list.gone.value.has(row.id)}
                     onOpen={() => {
                       setActive(index)
-                      setSearch({ peek: row?.id })
+                      preview(row?.id)
                     }}
                     onLeave={() => keepPlace(index)}
                     onChoose={(isRange) => {

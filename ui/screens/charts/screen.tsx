@@ -1,7 +1,9 @@
 import { Fragment } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { ExportButton } from '../../export/button.tsx'
+import { ofApplication, showsAllOrigins } from '../../filter/origin.ts'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
+import { OriginSwitch } from '../../parts/origin-switch.tsx'
 import { RootsSwitch } from '../../parts/roots-switch.tsx'
 import { SavedViews } from '../../parts/saved-views.tsx'
 import { type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
@@ -25,6 +27,7 @@ const groupings: readonly { by: GroupField | undefined; label: string }[] = [
   { by: 'model', label: 'By model' },
   { by: 'status', label: 'By status' },
   { by: 'user', label: 'By user' },
+  { by: 'origin', label: 'By origin' },
 ]
 
 /** Calls, errors, tokens, cost, latency and feedback over time. */
@@ -34,7 +37,11 @@ export function ChartsScreen({ project }: { project: string }) {
   const roots = asked.get('all') !== '1'
   const by = groupings.find((one) => one.by === byGiven)?.by
   const read = useMemo(() => parseQuery(text), [text])
-  const query = 'query' in read ? read.query : undefined
+  const given = 'query' in read ? read.query : undefined
+  const judged = asked.get('judged')
+  const isAll = showsAllOrigins(judged, text)
+  const whole = useMemo(() => ({ project, roots, query: given }), [project, roots, given])
+  const query = useMemo(() => (isAll ? given : ofApplication(given)), [given, isAll])
   const { problem } = read
   const viewOf = ({ after, before, stepSeconds }: Range): ChartView => ({
     ...{ project, roots, query, after, before, stepSeconds, by },
@@ -77,7 +84,7 @@ export function ChartsScreen({ project }: { project: string }) {
   const { shown, error } = charts
   const there = shown.value
   const screen = useRef<HTMLElement>(null)
-  const kept = useListPosition(JSON.stringify([project, roots, text, rangeGiven, by]))
+  const kept = useListPosition(JSON.stringify([project, roots, text, rangeGiven, by, judged]))
   const isLoaded = there !== undefined && charts
   const keepPlace = useScrollRestoration(kept, { scroller: screen, isLoaded, active: -1 })
   const callsOf = (first: Date, end: Date, more?: string) => {
@@ -87,7 +94,11 @@ export function ChartsScreen({ project }: { project: string }) {
       `started:>=${first.toISOString()}`,
       `started:<${end.toISOString()}`,
     ]
-    return paths.calls(project, { q: conditions.filter(Boolean).join(' '), ...(!roots && { all: '1' }) })
+    return paths.calls(project, {
+      q: conditions.filter(Boolean).join(' '),
+      ...(!roots && { all: '1' }),
+      ...(judged && { judged }),
+    })
   }
   const isEmpty = there !== undefined && there.of.latency.buckets.length === 0
   /** What all charts have in common. */
@@ -146,6 +157,7 @@ export function ChartsScreen({ project }: { project: string }) {
           </select>
           <SavedViews project={project} screen="charts" />
           <RootsSwitch roots={roots} />
+          <OriginSwitch meant={whole} isOn={isAll} />
           {there && (
             <ExportButton
               what="charts"

@@ -151,6 +151,13 @@ export function seriesOf(
   if (!isBy) return { series: [{ label: panel.title, values: valuesOf(() => true) }], left: 0 }
   const used = new Set(buckets.map(({ group }) => group))
   const own = groups.flatMap(({ is_others }, group) => (is_others || !used.has(group) ? [] : [group]))
+  if (panel.isSum) {
+    // By what the panel shows: few calls may have cost the most.
+    const sums = new Map<number, number>()
+    for (const bucket of buckets)
+      sums.set(bucket.group, (sums.get(bucket.group) ?? 0) + (panel.value(bucket) ?? 0))
+    own.sort((a, b) => (sums.get(b) ?? 0) - (sums.get(a) ?? 0))
+  }
   const series = own.slice(0, mostLines).map((group) => ({
     label: groups[group]?.value ?? 'none',
     values: valuesOf((one) => one === group),

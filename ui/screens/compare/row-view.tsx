@@ -5,10 +5,11 @@ import { setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import type { ResultRow, TrialResult } from '../../server/evaluations.ts'
 import { Chat } from '../../value/chat.tsx'
-import { type JsonNode, membersOf, sourceOf, stringOf } from '../../value/json-index.ts'
+import { type JsonNode, membersOf } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
 import { inputMessages } from '../../value/messages.ts'
 import { WholeText } from '../../value/plain-text.tsx'
+import { ScoreLeaf } from '../../value/score-value.tsx'
 import { countText, durationText } from '../../value/units.ts'
 import { wordDiff } from '../../value/word-diff.ts'
 import { Difference } from './card.tsx'
@@ -183,12 +184,7 @@ function ScoresOfTrial({ trial, base, link }: ScoresProps) {
                 return (
                   // Names may occur twice; the position tells members apart.
                   <div key={index} class={value.kind === 'string' ? 'reason' : ''}>
-                    {part !== '' && <span class="muted">{part}</span>}{' '}
-                    {value.kind === 'object' || value.kind === 'array' ? (
-                      <JsonTree node={value} open={0} />
-                    ) : (
-                      <span class="score-value">{stringOf(value) ?? sourceOf(value)}</span>
-                    )}
+                    {part !== '' && <span class="muted">{part}</span>} <ScoreLeaf node={value} />
                     {own !== undefined && other !== undefined && own !== other && (
                       <Difference step={own - other} />
                     )}

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { AddToDataset } from '../../adding/add-to-dataset.tsx'
 import { AddToQueue } from '../../adding/add-to-queue.tsx'
+import { Thumbs } from '../../call/thumbs.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { paths } from '../../routes.ts'
 import { jsonNode } from '../../value/json-index.ts'
@@ -39,6 +40,7 @@ export function AnswerView({ play, side, project }: Props) {
         )}
         {run?.callId && !isBusy(run) && (
           <>
+            <Thumbs project={project} call={run.callId} hasKeys={!isCompared} />
             <button type="button" onClick={() => setFront('queue')}>
               To queue
             </button>

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { entryState } from '../../history.ts'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Failed } from '../../parts/states.tsx'
 import { search, setSearch } from '../../router.ts'
@@ -10,6 +11,7 @@ import { AnswerView } from './answer-view.tsx'
 import { Conversation } from './conversation.tsx'
 import { CopyDialog } from './copy-menu.tsx'
 import { createPlay, isAnyBusy, type Play } from './play.ts'
+import type { Run } from './run.ts'
 import { SettingsPanel } from './settings-panel.tsx'
 
 const nameless = () => {
@@ -27,10 +29,22 @@ export function PlayScreen() {
 }
 
 function Playground({ project }: { project: string }) {
-  const [play] = useState(() => createPlay(() => search.value.get('p') ?? project))
+  // Who goes back to this entry of the history finds the answers again.
+  const [{ left, keep }] = useState(entryState<Record<'a' | 'b', Run | undefined>>)
+  const [play] = useState(() => {
+    const fresh = createPlay(() => search.value.get('p') ?? project)
+    for (const name of ['a', 'b'] as const) fresh[name].run.value = left?.[name]
+    return fresh
+  })
   const [isCopying, setCopying] = useState(false)
   const { value: engine, error, reload } = useLoading(readEngine, [])
-  useEffect(() => play.open(), [play])
+  useEffect(() => {
+    const end = play.open()
+    return () => {
+      end()
+      keep({ a: play.a.run.peek(), b: play.b.run.peek() })
+    }
+  }, [play])
   const isBusy = isAnyBusy(play)
   const isEmpty = play.turns.value.every(
     ({ text, rest }) => text.trim() === '' && Object.keys(rest).length === 0,

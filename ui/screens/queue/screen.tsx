@@ -12,6 +12,7 @@ import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { deleteQueue, readQueue, readStats } from '../../server/queues.ts'
 import { existedUntilDeleted } from '../../server/request.ts'
+import { Markdown } from '../../value/markdown.tsx'
 import { ChangeQueue } from './change-queue.tsx'
 import { Items, stateIn } from './items.tsx'
 import { Reviewers } from './reviewers.tsx'
@@ -58,9 +59,9 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
         <div class="queue-name">
           <h1>{found.name}</h1>
           {found.description !== '' && (
-            <p class="muted guidelines" tabIndex={0}>
-              {found.description}
-            </p>
+            <div class="muted guidelines" tabIndex={0}>
+              <Markdown text={found.description} />
+            </div>
           )}
         </div>
         <ProgressBar done={stats.completed_items} all={stats.total_items} />

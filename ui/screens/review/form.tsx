@@ -2,6 +2,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { keyLabel } from '../../parts/shortcuts-dialog.tsx'
 import { FieldInput } from '../../review/field-input.tsx'
+import { Markdown } from '../../value/markdown.tsx'
 import type { LeasedItem } from './leased-item.ts'
 import type { Questions } from './questions.ts'
 import type { Review } from './review.ts'
@@ -47,7 +48,7 @@ export function Form({ review, held, questions, guidelines, isFinished }: Props)
         {guidelines !== '' && (
           <details class="guidelines-note">
             <summary>Guidelines</summary>
-            <p>{guidelines}</p>
+            <Markdown text={guidelines} />
           </details>
         )}
         {questions.list.map((question) => {

@@ -1,3 +1,4 @@
+import { ofApplication } from '../../filter/origin.ts'
 import { type SearchResults, searchCalls } from '../../server/views.ts'
 
 export type Hit = SearchResults['found'][number]
@@ -5,6 +6,8 @@ export type Hit = SearchResults['found'][number]
 interface HitsWanted {
   project: string
   text: string
+  /** With the calls of judges and evaluations. */
+  isAll: boolean
   after: string | undefined
   /** Reads pages until there are as many hits; at least one page. */
   wanted: number
@@ -18,13 +21,14 @@ export interface Hits {
 }
 
 export async function readHits(
-  { project, text, after, wanted }: HitsWanted,
+  { project, text, isAll, after, wanted }: HitsWanted,
   signal: AbortSignal,
 ): Promise<Hits> {
   const hits: Hit[] = []
+  const query = isAll ? undefined : ofApplication(undefined)
   let next = after
   while (true) {
-    const page = await searchCalls(project, text, next, signal)
+    const page = await searchCalls(project, text, query, next, signal)
     hits.push(...page.found)
     if (page.next === null || hits.length >= wanted) {
       return { hits, next: page.next, searchable: page.searchable }

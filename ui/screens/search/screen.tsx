@@ -1,8 +1,10 @@
+import { Fragment } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { ExportButton } from '../../export/button.tsx'
 import { contents } from '../../export/contents.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
+import { OriginSwitch } from '../../parts/origin-switch.tsx'
 import { type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { Status } from '../../parts/status.tsx'
@@ -26,6 +28,7 @@ interface State extends Hits {
 /** Finds calls by words in them, and shows where the words occur. */
 export function SearchScreen({ project }: { project: string }) {
   const text = search.value.get('q') ?? ''
+  const isAll = search.value.get('judged') === '1'
   const field = useRef<HTMLInputElement>(null)
   const [body, list] = [useRef<HTMLDivElement>(null), useRef<HTMLOListElement>(null)]
   const kept = useListPosition(`${project} ${text}`)
@@ -50,7 +53,7 @@ export function SearchScreen({ project }: { project: string }) {
     reading.current?.abort()
     const controller = new AbortController()
     reading.current = controller
-    readHits({ project, text, after, wanted }, controller.signal).then(
+    readHits({ project, text, isAll, after, wanted }, controller.signal).then(
       ({ hits, next, searchable }) => {
         if (controller.signal.aborted) return
         setError(undefined)
@@ -70,7 +73,7 @@ export function SearchScreen({ project }: { project: string }) {
       setError(undefined)
     }
     return () => reading.current?.abort()
-  }, [project, text, turn])
+  }, [project, text, isAll, turn])
   const apply = (next: string) => {
     clearTimeout(timer.current)
     written.current = next
@@ -131,6 +134,9 @@ export function SearchScreen({ project }: { project: string }) {
             }}
           />
         </div>
+        <Fragment data-file={null}>
+          <OriginSwitch isOn={isAll} />
+        </Fragment>
         <output class="muted count" aria-live="polite">
           {state && `${countText(hits.length)} found${state.next ? ' so far' : ''}`}
         </output>
@@ -138,7 +144,7 @@ export function SearchScreen({ project }: { project: string }) {
           <ExportButton
             what="search"
             load={async () =>
-              (await import('../../export/of-search.ts')).exportOfSearch(project, text, hits.length)
+              (await import('../../export/of-search.ts')).exportOfSearch(project, text, isAll, hits.length)
             }
             hasKey
           />

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { signIn } from '../../server/session.ts'
+import { hasExpired } from '../../server/session-half.ts'
 
 /** One field, for the same key that programs use. */
 export function SignIn() {
@@ -22,7 +23,13 @@ export function SignIn() {
       >
         <img src="/ui/icon.svg" alt="" width="40" height="40" />
         <h1>Heddle</h1>
-        <p>A local model and the record of what it said.</p>
+        {hasExpired.value ? (
+          <p class="notice" role="status">
+            Your session has ended. Sign in to go on where you were.
+          </p>
+        ) : (
+          <p>A local model and the record of what it said.</p>
+        )}
         <label for="key">Key</label>
         <input
           id="key"

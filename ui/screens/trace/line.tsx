@@ -1,7 +1,7 @@
 import { Icon } from '../../parts/icon.tsx'
 import { Status } from '../../parts/status.tsx'
 import { nameOf } from '../../server/calls.ts'
-import { durationText } from '../../value/units.ts'
+import { costText, countText, durationText, tokensText } from '../../value/units.ts'
 import type { TimeScale } from './time-scale.ts'
 import type { Branch, Span } from './tree.ts'
 
@@ -57,7 +57,8 @@ export function TraceLine(props: Props) {
         ) : (
           <span class="tree-toggle" />
         )}
-        <Status status={row.status} isShort />
+        <Status status={branch.isFailedBelow ? 'descendant_error' : row.status} isShort />
+        {row.kind !== null && <span class="tree-kind">{row.kind}</span>}
         <span class="tree-name" title={nameOf(row)}>
           {nameOf(row)}
         </span>
@@ -66,7 +67,13 @@ export function TraceLine(props: Props) {
             ✎<span class="hidden-text">has feedback</span>
           </span>
         )}
-        {isClosed && <span class="muted">{children.length} within</span>}
+        {isClosed && <span class="muted">{countText(branch.within)} within</span>}
+        {(branch.tokens || branch.cost !== undefined) && (
+          <span class="tree-used">
+            {branch.tokens && tokensText(branch.tokens)}
+            {branch.cost !== undefined && ` ${costText(branch.cost)}`}
+          </span>
+        )}
       </span>
       <span class="tree-time">
         <span class={critical ? 'tree-bars is-critical' : 'tree-bars'}>

@@ -11,11 +11,11 @@ import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { mostOfTrace, readTrace, type TraceCall } from '../../server/calls.ts'
 import { useLoading } from '../../server/loading.ts'
-import { costText, countText, durationText } from '../../value/units.ts'
+import { costText, countText, durationText, tokensText } from '../../value/units.ts'
 import { criticalPath } from './critical-path.ts'
 import { lineHeight, TimeRuler, TraceLine } from './line.tsx'
 import { evenScale, gapsIn, shortenedScale } from './time-scale.ts'
-import { type Branch, costOfTrace, linesOf, type Span, spanOf, treeOf } from './tree.ts'
+import { type Branch, costOfTrace, linesOf, type Span, spanOf, tokensOfTrace, treeOf } from './tree.ts'
 
 /** The list of its calls, where they can be filtered and exported. */
 const asList = (project: string, trace: string) =>
@@ -35,7 +35,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   const lines = useMemo(() => (closed.size === 0 ? all : linesOf(tree, closed)), [tree, closed])
   const span = useMemo(() => spanOf(all), [all])
   // The critical path and the gaps are known once all of the trace is loaded.
-  const gaps = useMemo(() => (isPart ? [] : gapsIn(all, span)), [all, isPart])
+  const gaps = useMemo(() => (isPart ? [] : gapsIn(tree, span)), [all, isPart])
   const isEven = search.value.get('gaps') === 'all'
   const scale = useMemo(() => (isEven ? evenScale(span) : shortenedScale(span, gaps)), [gaps, isEven])
   const critical = useMemo(
@@ -101,6 +101,17 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   }
   const isWaitedFor = (branch: Branch) => (critical.get(branch)?.length ?? 0) > 0
   const peer = (by: 1 | -1) => nextThat(by, ({ row }) => row.op_name === current?.row.op_name)
+  /** After the last one comes the first. */
+  const failure = (by: 1 | -1) => {
+    const here = all.findIndex(({ row }) => row.id === chosen)
+    for (let step = 1; step <= all.length; step++) {
+      const row = all.at((here + by * step) % all.length)?.row
+      if (row?.status !== 'error') continue
+      setSearch({ call: row.id })
+      setScrollRequest(scrollRequest + 1)
+      return
+    }
+  }
   const toCalls = () => navigate(paths.calls(project))
   const moving: Shortcut[] = [
     { keys: ['j', 'ArrowDown'], does: 'Next call', run: () => choose(at + 1) },
@@ -113,6 +124,8 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
     { keys: ['{'], does: 'Previous call of the same op', run: () => peer(-1) },
     { keys: ['>'], does: 'Next call that the trace waited for', run: () => nextThat(1, isWaitedFor) },
     { keys: ['<'], does: 'Previous call that the trace waited for', run: () => nextThat(-1, isWaitedFor) },
+    { keys: ['f'], does: 'Next failed call', run: () => failure(1) },
+    { keys: ['F'], does: 'Previous failed call', run: () => failure(-1) },
     ...(gaps.length > 0 ? [{ keys: ['z'], does: 'Shorten gaps or show them in full', run: turnGaps }] : []),
     { keys: ['g g', 'Home'], does: 'First call', run: () => choose(0) },
     { keys: ['G', 'End'], does: 'Last call', run: () => choose(lines.length - 1) },
@@ -140,7 +153,9 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
     )
   }
   const root = tree[0]?.row
-  const cost = isPart ? undefined : costOfTrace(all)
+  const cost = isPart ? undefined : costOfTrace(tree)
+  const tokens = isPart ? undefined : tokensOfTrace(tree)
+  const failed = all.filter(({ row }) => row.status === 'error').length
   return (
     <main class="screen trace">
       <h1 class="hidden-text">Trace</h1>
@@ -154,7 +169,18 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
           {!isPart && rows.length === mostOfTrace && ', and more not shown'}
         </span>
         {!isPart && <span>{durationText(span.end - span.start)}</span>}
+        {tokens !== undefined && <span title="Input and output tokens">{tokensText(tokens)}</span>}
         {cost !== undefined && <span>{costText(cost)}</span>}
+        {failed > 0 && (
+          <button
+            type="button"
+            class="quiet trace-failed"
+            title="Next failed call (f)"
+            onClick={() => failure(1)}
+          >
+            {countText(failed)} failed
+          </button>
+        )}
         <a data-file={null} href={asList(project, trace)}>
           View as list
         </a>

@@ -42,18 +42,28 @@ export function shortenedScale(span: Span, gaps: readonly Span[]): TimeScale {
   return { at: between('ms', 'share'), timeAt: between('share', 'ms'), gaps }
 }
 
-/** Long times in which no call without children ran, only their callers: something outside was waited for. */
-export function gapsIn(lines: readonly Branch[], { start, end }: Span): Span[] {
+/**
+ * Long times in which nothing ran but the calls around everything: something outside was waited for. A call beside others
+ * is drawn as long as it took, whatever ran below it.
+ */
+export function gapsIn(roots: readonly Branch[], { start, end }: Span): Span[] {
   const long = (end - start) * longGap
   if (long <= 0) return []
-  const leaves = lines
-    .filter(({ children }) => children.length === 0)
-    .toSorted((one, other) => one.start - other.start)
   const gaps: Span[] = []
   let reached = start
-  for (const leaf of [...leaves, { start: end, end }]) {
-    if (leaf.start - reached >= long) gaps.push({ start: reached, end: leaf.start })
-    reached = Math.max(reached, leaf.end)
+  for (const call of [
+    ...roots.flatMap(withinOf).toSorted((a, b) => a.start - b.start),
+    { start: end, end },
+  ]) {
+    if (call.start - reached >= long) gaps.push({ start: reached, end: call.start })
+    reached = Math.max(reached, call.end)
   }
   return gaps
+}
+
+/** A root and an only call below it are around everything. */
+function withinOf(root: Branch): readonly Branch[] {
+  let around = root
+  while (around.children.length === 1) around = around.children[0] as Branch
+  return around.children.length === 0 ? [around] : around.children
 }

@@ -8,6 +8,18 @@ export interface Branch {
   start: number
   end: number
   children: Branch[]
+  /** Calls below it. */
+  within: number
+  /** It succeeded, and a call below it failed. */
+  isFailedBelow: boolean
+  /** Of it and the calls below it; undefined where none is known. */
+  tokens: Tokens | undefined
+  cost: number | undefined
+}
+
+export interface Tokens {
+  input: number
+  output: number
 }
 
 /**
@@ -19,7 +31,8 @@ export function treeOf(rows: readonly TraceCall[], now: number): Branch[] {
   for (const row of rows) {
     const { start, end } = row
     // Clocks differ: no call ends before it began.
-    byId.set(row.id, { row, depth: 0, start, end: Math.max(start, end ?? now), children: [] })
+    const branch = { row, depth: 0, start, end: Math.max(start, end ?? now), children: [] }
+    byId.set(row.id, { ...branch, within: 0, isFailedBelow: false, tokens: undefined, cost: undefined })
   }
   const roots: Branch[] = []
   for (const branch of byId.values()) {
@@ -34,7 +47,26 @@ export function treeOf(rows: readonly TraceCall[], now: number): Branch[] {
     roots.push(branch)
     place([branch], placed)
   }
+  // Each call comes after its caller.
+  for (const branch of [...placed].reverse()) sumUp(branch)
   return roots
+}
+
+/**
+ * Sums up what is below a call. Some clients include the usage of the calls below in that of their caller, so tokens and
+ * cost of a call stand for all below it.
+ */
+function sumUp(branch: Branch): void {
+  const { row, children } = branch
+  const { input_tokens, output_tokens } = row
+  const isFailed = children.some((child) => child.isFailedBelow || child.row.status === 'error')
+  branch.isFailedBelow = row.status !== 'error' && (isFailed || row.status === 'descendant_error')
+  for (const { within } of children) branch.within += within + 1
+  branch.tokens =
+    input_tokens === null && output_tokens === null
+      ? tokensOfTrace(children)
+      : { input: input_tokens ?? 0, output: output_tokens ?? 0 }
+  branch.cost = row.cost ?? costOfTrace(children)
 }
 
 function place(roots: readonly Branch[], placed: Set<Branch>): void {
@@ -76,19 +108,14 @@ export function spanOf(lines: readonly Branch[]): Span {
   return lines.length === 0 ? { start: 0, end: 0 } : { start, end }
 }
 
-/**
- * The cost of a trace. Some clients include the usage of child calls in that of the parent, so nothing below a call with a
- * cost is added. `lines` are all calls. Undefined where no price is known.
- */
-export function costOfTrace(lines: readonly Branch[]): number | undefined {
-  let sum: number | undefined
-  let below = Infinity
-  for (const { row, depth } of lines) {
-    if (depth > below) continue
-    below = Infinity
-    if (row.cost === null) continue
-    sum = (sum ?? 0) + row.cost
-    below = depth
-  }
-  return sum
+/** What these calls and all below them cost; undefined where no price is known. */
+export function costOfTrace(roots: readonly Branch[]): number | undefined {
+  const costs = roots.flatMap(({ cost }) => cost ?? [])
+  return costs.length === 0 ? undefined : costs.reduce((sum, cost) => sum + cost)
+}
+
+export function tokensOfTrace(roots: readonly Branch[]): Tokens | undefined {
+  const used = roots.flatMap(({ tokens }) => tokens ?? [])
+  const sum = (of: keyof Tokens) => used.reduce((all, tokens) => all + tokens[of], 0)
+  return used.length === 0 ? undefined : { input: sum('input'), output: sum('output') }
 }

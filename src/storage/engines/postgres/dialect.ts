@@ -93,6 +93,10 @@ export const postgresDialect: Dialect = {
   condition: (condition) => boundedCondition(postgresDialect, valueLookedUp, condition),
   sorting: (compile) => boundedSorting(postgresDialect, valueLookedUp, compile),
   token: (column, path) => sql`CAST(${valueAt(column, path)} AS TEXT)`,
+  members: (
+    object,
+  ) => sql`(SELECT key, CAST(value AS TEXT) AS value FROM (SELECT heddle_json(${object}) AS object) AS read,
+    json_each(CASE WHEN json_typeof(object) = 'object' THEN object END))`,
   text: (value) => ordered(text(value)),
   // A column of whole numbers can use its index when compared with a BIGINT. Other numbers are handled like stored
   // ones.

@@ -86,6 +86,8 @@ export const sqliteDialect: Dialect = {
   condition: (condition) => boundedCondition(sqliteDialect, condition),
   sorting: (compile) => boundedSorting(sqliteDialect, compile),
   token: tokenAt,
+  members: (object) => sql`(SELECT key, CASE type WHEN 'object' THEN value END AS value
+    FROM json_each(CASE WHEN json_valid(${object}) THEN ${object} ELSE '{}' END))`,
   text: (value) => sql`${value}`,
   // A bigint would only be slower than a plain number here.
   number: (value) => sql`${Number.isSafeInteger(Number(value)) ? Number(value) : value}`,

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { noBrowser } from '../support/browser.ts'
+import { project } from '../support/calls.ts'
+import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
+import { assertAccessible, narrow } from './accessible.ts'
+
+const skip = noBrowser
+const calls = `/ui/${project}/calls`
+
+const { open } = await pageTests(
+  { after },
+  {
+    fill: async (page) => {
+      await writeCalls(page, [
+        chatCall(0, 'A question of a user?', 'Yes.'),
+        ...[1, 2, 3].map((index) =>
+          chatCall(index, `Is answer ${index} right?`, 'Yes.', { op_name: 'heddle.judge' }),
+        ),
+      ])
+      while (await page.database.writeInBackground('indexCalls', { limit: 100, characters: 1 << 20 }));
+    },
+  },
+)
+
+test('calls of judges are hidden, counted apart and one click away', { skip }, async (t) => {
+  const { page, problems } = await open(t, calls, narrow)
+  await page.getByText('1 call', { exact: true }).waitFor()
+  await page.getByLabel('3 of judges and evaluations').check()
+  await page.getByText('4 calls', { exact: true }).waitFor()
+  await page.reload()
+  await page.getByText('4 calls', { exact: true }).waitFor()
+  await assertAccessible(page)
+  // Who asks for certain calls gets them.
+  const { page: one, problems: others } = await open(t, `${calls}?q=trace:${idOf('trace', 2)}`)
+  await one.getByText('1 call', { exact: true }).waitFor()
+  await one.waitForSelector('[role=row]:has-text("Is answer 2 right?")')
+  assert.deepEqual([...problems, ...others], [])
+})
+
+test('search and charts leave them out, too', { skip }, async (t) => {
+  const { page, problems } = await open(t, `/ui/${project}/search?q=yes`)
+  await page.getByText('1 found', { exact: true }).waitFor()
+  await page.getByLabel('Judges and evaluations').check()
+  await page.getByText('4 found', { exact: true }).waitFor()
+  const charts = await open(t, `/ui/${project}/charts?by=origin`)
+  await charts.page.getByLabel('3 of judges and evaluations').waitFor()
+  assert.deepEqual([...problems, ...charts.problems], [])
+})

@@ -1,0 +1,33 @@
+import { setSearch } from '../router.ts'
+import { useLoading } from '../server/loading.ts'
+import { type CallsScope, readFacets } from '../server/views.ts'
+import { countText } from '../value/units.ts'
+
+interface Props {
+  /** The calls of the filter, whatever they were made for; undefined where they are not counted. */
+  meant?: CallsScope
+  isOn: boolean
+}
+
+/** Shows the calls of judges and evaluations, which are counted apart. Not drawn where there are none. */
+export function OriginSwitch({ meant, isOn }: Props) {
+  const { value } = useLoading(
+    async (signal) => (meant === undefined ? undefined : readFacets(meant, ['origin'], signal)),
+    [meant],
+  )
+  const count = (value?.[0]?.values ?? []).reduce(
+    (sum, { value: origin, count: calls }) => (origin === 'app' ? sum : sum + calls),
+    0,
+  )
+  if (meant !== undefined && count === 0 && !isOn) return null
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={isOn}
+        onChange={({ currentTarget }) => setSearch({ judged: currentTarget.checked ? '1' : undefined })}
+      />
+      {count > 0 ? `${countText(count)} of judges and evaluations` : 'Judges and evaluations'}
+    </label>
+  )
+}
