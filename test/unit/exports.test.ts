@@ -10,9 +10,6 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const exporting = ['src', 'packages', 'ui']
 const reading = [...exporting, 'test', 'benchmarks', 'scripts', 'bin', 'models']
 
-/** Names that are used by text: a thread imports the file that it is given and calls its `serve`. */
-const byText = new Set(['serve'])
-
 const files = reading.flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((file) => /\.(ts|tsx|js|mjs)$/.test(file))
@@ -20,6 +17,13 @@ const files = reading.flatMap((folder) =>
     .map((file) => join(folder, file)),
 )
 const text = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]))
+
+/**
+ * Names that are used by text: a thread imports the file that it is given and calls its `serve`; contracts of Ollama's
+ * answers are loaded when a document asks for them.
+ */
+const ofOllama = text.get(join('src/operations/ollama', 'routes.ts')) ?? ''
+const byText = new Set(['serve', ...Array.from(ofOllama.matchAll(/'(\w+Answer)'/g), ([, name = '']) => name)])
 
 const declared = /^export (?:declare )?(?:async )?(?:function\*?|const|let|class|interface|type|enum) (\w+)/gm
 const named = /(?:import|export)(?: type)?\s*\{([^}]*)\}\s*from '(\.[^']+)'/g

@@ -72,7 +72,10 @@ test('the question fits what the model can do', async () => {
   }
 })
 
-test('a model that takes long or cannot be served does not keep the link back', async () => {
+test('a model that takes long or cannot be served does not keep the link back', async (t) => {
+  // As the server does: its wait for the model holds no process open.
+  const open = setInterval(() => {}, 1_000)
+  t.after(() => clearInterval(open))
   const backend = backendOf({ state: { state: 'starting', doing: 'downloading it' }, served: undefined })
   const { stderr, ended } = start({ isTTY: false, backend, patienceMs: 0 })
   const [early] = (await once(stderr, 'data')) as [string]

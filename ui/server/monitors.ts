@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { MonitorRecord, StatsAnswer } from '../../src/operations/monitors/contract.ts'
 import { requestJson, requestLines } from './request.ts'
 
-export type Monitor = z.output<typeof MonitorRecord>
+type Monitor = z.output<typeof MonitorRecord>
 export type MonitorStats = z.output<typeof StatsAnswer>['stats'][number]
 
 /** The newest first. */
@@ -63,7 +63,7 @@ export const deleteMonitor = (project: string, monitor: string): Promise<unknown
 export const judgeOldCalls = (project: string, monitor: string, limit: number): Promise<unknown> =>
   requestJson(`${pathOf(monitor)}/run`, { body: { project_id: project, limit } })
 
-export interface LowScore {
+interface LowScore {
   call: string
   scorer: string
   output: unknown

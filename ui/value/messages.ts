@@ -28,7 +28,7 @@ export function conversationIn(call: JsonNode | undefined): Conversation | undef
 }
 
 /** The last message on one line, for lists. */
-export function previewOf(messages: readonly Message[] | undefined): string {
+function previewOf(messages: readonly Message[] | undefined): string {
   const last = messages?.at(-1)
   return last === undefined ? '' : lineOf(messageLine(last))
 }

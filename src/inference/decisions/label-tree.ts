@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { commonLength } from '../embedded/sequences.ts'
 
 /** Labels by their tokens: labels that begin alike share the beginning. */
-export interface LabelTree {
+interface LabelTree {
   /** The labels that end here. */
   labels: number[]
   next: Map<number, LabelTree>
@@ -32,7 +32,7 @@ export function labelTreeOf(paths: readonly LabelPath[]): LabelTree {
 }
 
 /** The tokens that may come next, as the model sees them. */
-export interface TokensRead {
+interface TokensRead {
   logprobs: ReadonlyMap<number, number>
   likeliest: number
 }
@@ -40,7 +40,7 @@ export interface TokensRead {
 /** Reads tokens after a prompt and returns the log-probabilities of these next ones. */
 export type ReadNext = (path: readonly number[], tokens: readonly number[]) => Promise<TokensRead>
 
-export interface LabelScores {
+interface LabelScores {
   /** The logarithm of the probability that the model begins its answer with the label, over all ways to write it. */
   logprobs: number[]
   isLikeliest: boolean
@@ -80,7 +80,7 @@ export async function scoreLabels(root: LabelTree, count: number, read: ReadNext
   return { logprobs, isLikeliest }
 }
 
-export function logOfSum(a: number, b: number): number {
+function logOfSum(a: number, b: number): number {
   const most = Math.max(a, b)
   return most === -Infinity ? most : most + Math.log(Math.exp(a - most) + Math.exp(b - most))
 }
@@ -94,7 +94,7 @@ export function sharesOf(logprobs: readonly number[]): { probabilities: number[]
   return { probabilities: weights.map((weight) => weight / sum), mass: Math.min(1, Math.exp(most) * sum) }
 }
 
-export interface LabelPlace {
+interface LabelPlace {
   tree: LabelTree
   /** So many tokens at the end of the prompt are replaced, because a label changes how they are written. */
   cut: number

@@ -13,7 +13,7 @@ const cpuBuild = process.platform === 'darwin' && process.arch === 'arm64' ? 'me
 const gpuTypes = [1, 2]
 const INTEGRATED = 2
 
-export interface BuildDevice {
+interface BuildDevice {
   name: string
   freeMemory: number
   totalMemory: number

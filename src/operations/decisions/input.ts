@@ -4,7 +4,7 @@ import { wrong } from '../generation/checks.ts'
 import type { Contents, DecisionBody, InputItem, Part } from './contract.ts'
 
 /** What the questions are about, as one text. */
-export type DecisionInput = Pick<DecisionAsked, 'input' | 'instructions' | 'needsServer'>
+type DecisionInput = Pick<DecisionAsked, 'input' | 'instructions' | 'needsServer'>
 
 /** The types of parts that a message of each role may have. */
 const partsOf: Record<string, readonly string[]> = {

@@ -11,7 +11,7 @@ import { evaluationOf } from './runs.ts'
 const runField = 'evaluation_run_id'
 
 /** What is known of a prediction that this server has made itself. */
-export interface OwnPrediction {
+interface OwnPrediction {
   /** What was asked, beside the inputs. */
   request: Record<string, unknown>
   started_at: number

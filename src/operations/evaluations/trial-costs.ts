@@ -15,7 +15,7 @@ export async function costsOfTrials(
   return (trial) => costs.get(callOf(trial)) ?? null
 }
 
-export interface PredictionTotals {
+interface PredictionTotals {
   predict_total_tokens: number | null
   predict_total_cost: number | null
 }

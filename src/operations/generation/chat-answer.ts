@@ -26,7 +26,7 @@ export interface ChatCompletion extends Generation {
 }
 
 /** The output of a choice as a message. Content is null if it is empty and there is a thought or a call. */
-export function messageOf({ content, reasoning, calls }: FoldedTurn, form: CallForm) {
+function messageOf({ content, reasoning, calls }: FoldedTurn, form: CallForm) {
   const isElse = reasoning !== '' || calls.length > 0
   return {
     content: content === '' && isElse ? null : content,

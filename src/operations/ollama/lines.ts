@@ -25,7 +25,7 @@ interface Call {
 }
 
 /** What a line adds to the answer. */
-export interface Output {
+interface Output {
   content: string
   thinking: string
   calls: Call[]
@@ -62,7 +62,7 @@ type Asked = Pick<Generation, 'prompts' | 'choices' | 'told'> & {
 }
 
 /** What each line says. The last one says nothing, and how the answer ended. A call comes whole. */
-export async function* outputOf(asked: Asked): AsyncGenerator<Line> {
+async function* outputOf(asked: Asked): AsyncGenerator<Line> {
   const { arrived } = asked
   const tally = createTally(asked)
   const open = new Map<number, { id: string; name: string; text: string }>()

@@ -26,7 +26,7 @@ export interface JudgeRun {
 }
 
 /** `output` is JSON. */
-export type Scored = { output: string; run?: JudgeRun } | (Unscored & { run?: JudgeRun })
+type Scored = { output: string; run?: JudgeRun } | (Unscored & { run?: JudgeRun })
 
 export const cutOff = 'the answer was cut off at judge.max_tokens, before it fit the schema'
 

@@ -21,7 +21,7 @@ import { judgeCallOf } from '../scorers/judge-call.ts'
 import { score } from '../scorers/scoring.ts'
 import { type Plan, requestOf } from './plan.ts'
 
-export interface Trial {
+interface Trial {
   services: OperationParts
   scope: Scope
   run: ServedRun

@@ -14,7 +14,7 @@ interface RangeBody {
 }
 
 /** Times are microseconds. */
-export interface Buckets {
+interface Buckets {
   start: number
   end: number
   /** Seconds. */

@@ -51,7 +51,7 @@ export const FeedbackStatsAnswer = answer('Figures named <aggregation>_<path>. E
   }),
 })
 
-export const maxSample = 5_000
+const maxSample = 5_000
 export const defaultSample = 2_000
 
 export const PayloadSchemaBody = withRange(

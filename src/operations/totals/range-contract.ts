@@ -54,7 +54,7 @@ export const answeredRange = {
 }
 
 /** One figure of each kind that is asked for. */
-export const aggregations = ['sum', 'avg', 'min', 'max', 'count', 'count_true', 'count_false'] as const
+const aggregations = ['sum', 'avg', 'min', 'max', 'count', 'count_true', 'count_false'] as const
 export type Aggregation = (typeof aggregations)[number]
 
 export const percentiles = z

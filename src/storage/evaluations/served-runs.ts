@@ -22,7 +22,7 @@ const kinds = {
 /** An evaluation run that the server carries out, as far as it is. */
 export type ServedRun = RowOf<typeof kinds>
 
-export interface ServedRunKey {
+interface ServedRunKey {
   project_id: string
   run_id: string
 }

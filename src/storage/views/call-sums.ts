@@ -50,7 +50,7 @@ interface SumsView {
   limit: number
 }
 
-export interface UsageSum {
+interface UsageSum {
   bucket: number
   model: string | null
   figures: Figures

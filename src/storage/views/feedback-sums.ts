@@ -33,7 +33,7 @@ function matching(dialect: Dialect, { project, start, end, type, trigger }: Feed
   return sql`FROM feedback WHERE ${allOf([...conditions, dialect.cancellable])}`
 }
 
-export interface FeedbackSum {
+interface FeedbackSum {
   /** Null for the whole range. */
   bucket: number | null
   count: number

@@ -15,7 +15,7 @@ export type GroupField = (typeof groupFields)[number]
  * The empty text stands for calls without a value. All these columns are in the index; for any other SQLite would open
  * each row. Roots below which a call has failed are therefore found once, and not by the trace of each call.
  */
-export function groupOf(field: GroupField, project: string, dialect: Dialect): Sql {
+function groupOf(field: GroupField, project: string, dialect: Dialect): Sql {
   switch (field) {
     case 'status':
       return sql`CASE WHEN ended_at IS NULL THEN 'running' WHEN status = 'success' AND calls.id IN (${rootsOfFailed(project)}) THEN 'descendant_error'

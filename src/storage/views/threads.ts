@@ -15,7 +15,7 @@ export const threadFields = [
 ] as const
 type ThreadField = (typeof threadFields)[number]
 
-export interface ThreadsView extends Page {
+interface ThreadsView extends Page {
   project: string
   threads: readonly string[] | undefined
   /** Microseconds; turns that began at exactly these times are left out. */
@@ -25,7 +25,7 @@ export interface ThreadsView extends Page {
 }
 
 /** A conversation. Times are microseconds; a duration is null while no turn has ended. */
-export interface Thread {
+interface Thread {
   thread_id: string
   turn_count: number
   start_time: number

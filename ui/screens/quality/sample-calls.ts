@@ -9,7 +9,7 @@ const maxFields = 40
 const maxDepth = 5
 const longestShown = 80
 
-export interface SampleCall {
+interface SampleCall {
   id: string
   node: JsonNode
 }

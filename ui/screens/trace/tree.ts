@@ -17,7 +17,7 @@ export interface Branch {
   cost: number | undefined
 }
 
-export interface Tokens {
+interface Tokens {
   input: number
   output: number
 }
