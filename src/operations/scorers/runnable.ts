@@ -180,6 +180,6 @@ function checkLength(schema: JsonText, field: string): void {
   if (length > maxSchemaLength) throw wrong(field, `${length} characters`, `at most ${maxSchemaLength}`)
 }
 
-function wrong(field: string, value: string, accepted: string): Refusal {
+export function wrong(field: string, value: string, accepted: string): Refusal {
   return refuse('invalid_value', { field, given: value, accepted })
 }

@@ -1,7 +1,6 @@
 import { projectPath } from '../../domain/fields.ts'
 import { newId } from '../../domain/ids.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { readCall } from '../../storage/calls/calls.ts'
 import { createPricing } from '../calls/costs.ts'
@@ -9,7 +8,7 @@ import { callRecord } from '../calls/record.ts'
 import { family, type OperationParts, operation } from '../parts.ts'
 import { type Scope, scopeOf } from '../scope.ts'
 import { callValues } from './call-values.ts'
-import { checkScorer, runnableOf } from './runnable.ts'
+import { checkScorer, runnableOf, wrong } from './runnable.ts'
 import { score } from './scoring.ts'
 import { Tried, TryBody } from './try-contract.ts'
 
@@ -24,12 +23,11 @@ async function tryScorer(
   const { call_ids, judge, check, fields } = body
   if ((judge == null) === (check == null)) {
     const problem = judge == null ? 'nothing' : 'a value together with judge'
-    throw refuse('invalid_value', { field: 'check', given: problem, accepted: 'a judge or a check' })
+    throw wrong('check', problem, 'a judge or a check')
   }
   await checkScorer(services, caller.name, body, signal)
   const scorer = runnableOf(writeJson({ judge, check, fields }))
-  if ('why' in scorer)
-    throw refuse('invalid_value', { field: 'judge', given: scorer.why, accepted: 'a scorer' })
+  if ('why' in scorer) throw wrong('judge', scorer.why, 'a scorer')
   const results: object[] = []
   for (const call_id of call_ids) {
     const row = await readCall(db, project, call_id, false, now())

@@ -1,9 +1,9 @@
 import { itemsOf, membersOf } from '../../../packages/json/index.ts'
 import { isPresent, valueAt } from '../../domain/expressions/json-value.ts'
 import { splitPath } from '../../domain/expressions/path.ts'
-import { refuse } from '../../domain/refusals.ts'
 import type { MonitorScorer } from '../../storage/monitors/monitors.ts'
 import { Value } from '../objects/values.ts'
+import { wrong } from '../scorers/runnable.ts'
 import { parseTemplate } from '../scorers/template.ts'
 
 /** What is asked about the rows of a table, and which scorers score the answers. */
@@ -62,9 +62,6 @@ const ownFields = ['messages', 'n', 'stream']
 export function checkOwnFields(request: string, field: string): void {
   const taken = ownFields.find((name) => membersOf(request).has(name))
   if (taken === undefined) return
-  throw refuse('invalid_value', {
-    field: `${field}.${taken}`,
-    given: 'a value',
-    accepted: 'none: each trial is one answer to the messages of its row',
-  })
+  const accepted = 'none: each trial is one answer to the messages of its row'
+  throw wrong(`${field}.${taken}`, 'a value', accepted)
 }

@@ -3,7 +3,7 @@ import { shortened } from '../../domain/described.ts'
 import { newId } from '../../domain/ids.ts'
 import { JsonText, withTexts, writeJson } from '../../domain/json/text.ts'
 import { objectRef, parseRef } from '../../domain/refs.ts'
-import { Refusal, refuse } from '../../domain/refusals.ts'
+import { Refusal } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { CallPart, CallStart } from '../../storage/calls/parts.ts'
 import type { Database } from '../../storage/database.ts'
@@ -17,6 +17,7 @@ import { liveObject } from '../objects/read.ts'
 import { Value } from '../objects/values.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
+import { wrong } from '../scorers/runnable.ts'
 import { maxTrials, type StartBody } from './contract.ts'
 import { checkOwnFields, type Plan, requestOf } from './plan.ts'
 
@@ -152,6 +153,3 @@ function checkSettings(
     }
   }
 }
-
-const wrong = (field: string, value: string, accepted: string): Refusal =>
-  refuse('invalid_value', { field, given: value, accepted })

@@ -99,18 +99,18 @@ export async function largestGroups(
   const narrow = sql`SELECT ${groupOf(field, view.project, db.dialect)} AS value, CASE WHEN status = 'error' THEN 1 ELSE 0 END AS errors,
     input_tokens AS asked, output_tokens AS said, ${cost} AS cost ${matchingCalls(db, { ...query, conditions }, now)}`
   const sums = measures.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ')
-  const places = measures.map(
+  const ranks = measures.map(
     (name) => `row_number() OVER (ORDER BY ${name} DESC, count DESC, value) AS by_${name}`,
   )
-  const kept = measures.map((name) => `(by_${name} <= ${maxByMeasure} AND ${name} > 0)`)
+  const shown = measures.map((name) => `(by_${name} <= ${maxByMeasure} AND ${name} > 0)`)
   const rows = await allRows<{ value: string }>(
     db,
     sql`SELECT value FROM (
-        SELECT value, count, ${rawSql([...measures, ...places].join(', '))},
+        SELECT value, count, ${rawSql([...measures, ...ranks].join(', '))},
           row_number() OVER (ORDER BY count DESC, CASE value WHEN '' THEN 1 ELSE 0 END, value) AS by_count
         FROM (SELECT value, count(*) AS count, ${rawSql(sums)} FROM (${narrow}) AS narrow GROUP BY value) AS counted
       ) AS placed
-      WHERE by_count <= ${maxByCalls} OR ${rawSql(kept.join(' OR '))} ORDER BY by_count`,
+      WHERE by_count <= ${maxByCalls} OR ${rawSql(shown.join(' OR '))} ORDER BY by_count`,
     signal,
   )
   return rows.map(({ value }) => value)
