@@ -109,7 +109,7 @@ test('facets show counts, a click filters, and other values of the field stay av
   await page.goBack()
   await page.getByText('1 call', { exact: true }).waitFor()
   await failed.click()
-  await page.getByText('42 calls', { exact: true }).waitFor()
+  await page.getByText('43 calls', { exact: true }).waitFor()
 
   await page.getByRole('button', { name: 'Add a facet' }).click()
   await page.getByLabel('Add a facet').selectOption('attributes.env')
