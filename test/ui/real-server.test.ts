@@ -135,7 +135,7 @@ test('the page works on PostgreSQL without a model: list, trace, feedback, queue
   const problems = collectProblems(page, server.address)
   await page.getByText('No model is served; the record is available.').waitFor()
   await page.getByRole('link', { name: project }).click()
-  await page.getByText('153 calls', { exact: true }).waitFor()
+  await page.getByText('151 calls', { exact: true }).waitFor()
   await page.keyboard.press('/')
   await page.keyboard.type('"question 14" -status:error')
   await page.keyboard.press('Enter')

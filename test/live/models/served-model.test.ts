@@ -88,6 +88,7 @@ test('a model given by its path is checked and passed to the engine with its pla
       queue: 7,
       priority: false,
       drafts: true,
+      facts: { architecture: 'llama' },
       adapters: [],
       adapterBytes: 0,
       promptCache: 1024 ** 2,

@@ -52,7 +52,12 @@ const fullRow: CallRow = {
   ...{ op_name: fullStart.op_name, display_name: null, started_at: startedAt },
   ...{ ended_at: startedAt + secondMicros, exception: 'Traceback…', user_id: 'alice', run_id: 'run' },
   ...{ run_step: 7, run_step_end: 8, expire_at: fullStart.expire_at, storage_size: 100 },
-  ...{ total_storage_size: null, attributes: fullStart.attributes, inputs: fullStart.inputs },
+  ...{
+    total_storage_size: null,
+    failed_below: null,
+    attributes: fullStart.attributes,
+    inputs: fullStart.inputs,
+  },
   ...{ output: fullEnd.output, summary: fullEnd.summary },
 }
 

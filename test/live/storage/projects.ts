@@ -71,6 +71,16 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
   for (const set of await readRowSets(db, project, [evaluation_run_id])) {
     await storeColumns(db, { project_id: project, ...set }, new AbortController().signal)
   }
+  const served = {
+    run_id: evaluation_run_id,
+    runs_as: 'root',
+    plan: '{}',
+    trials: 1,
+    position: 0,
+    stopped: 0,
+  }
+  const free = { held_by: null, held_until: Number.MAX_SAFE_INTEGER, turn_at: now }
+  await db.write('addServedRuns', { calls: [], runs: [{ project_id: project, ...served, ...free }] })
   // Not derived yet.
   await predict('capital of Mali')
   // As a server of an older version leaves it.
