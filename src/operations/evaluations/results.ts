@@ -14,7 +14,7 @@ import { viewOf } from './view.ts'
 import type { RankAnswer, RankBody } from './views-contract.ts'
 
 /** What the prediction of a trial cost, by the id of the trial; null without a price. */
-export async function costsOfTrials(
+async function costsOfTrials(
   db: Database,
   project: string,
   trials: readonly TrialRow[],
@@ -31,7 +31,7 @@ interface PredictionTotals {
 }
 
 /** Sums over the trials of the rows that a summary covers, by evaluation; null where no trial has any. */
-export async function totalsOf(
+async function totalsOf(
   db: Database,
   view: ResultsView,
   withChildren: boolean,
