@@ -108,13 +108,16 @@ test(`P5: a route accepts right credentials and no others (seed ${campaign.seed}
     // A server may be stricter than the standards, never laxer.
     if (caller === undefined) assert.equal(answer.statusCode, 401, answer.body)
     if (answer.statusCode !== 401 || route.method === 'HEAD') return
-    const { reason, code, error } = answer.json()
+    const { code, error } = answer.json()
     assert.deepEqual(error === undefined, apiOf(route.url) === 'record')
+    for (const key of [...right.keys(), revoked]) assert.ok(!answer.body.includes(key))
+    // The errors of Ollama are texts without a code.
+    assert.deepEqual(typeof error === 'string', apiOf(route.url) === 'ollama')
+    if (typeof error === 'string') return
     assert.match(
       error?.code ?? error?.details?.error_code ?? code,
       /^(not_authenticated|(wrong|malformed)_credentials)$/,
     )
-    for (const key of [...right.keys(), revoked]) assert.ok(!(error?.message ?? reason).includes(key))
   })
   await fc.assert(property, { seed: campaign.seed, numRuns: campaign.credentials })
   assert.ok(known >= campaign.credentials / 100, `only ${known} of the credentials were right`)

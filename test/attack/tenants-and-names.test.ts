@@ -162,9 +162,14 @@ function comparable(answer: { status: number; text: string }, names: Names, own:
     text.replace(/[\w-]*…/g, '…'),
   )
   // The result of a model depends on the text, and the names are different texts.
-  const made = whole.replace(/"(relevance_score|embedding)":(?:"[^"]*"|\[[^\]]*\]|[^,}]+)/g, '"$1":"<made>"')
+  const made = whole.replace(
+    /"(relevance_score|score|embedding)":(?:"[^"]*"|\[[^\]]*\]|[^,}]+)/g,
+    '"$1":"<made>"',
+  )
+  const vectors = made.replace(/"embeddings":\[\[.*?\]\]/g, '"embeddings":"<made>"')
+  const timed = vectors.replace(/"(\w+_duration)":\d+/g, '"$1":"<time>"')
   // A file may be a digest of what contains names.
-  const files = made.replace(/"base64":"[^"]*"/g, '"base64":"<bytes>"')
+  const files = timed.replace(/"base64":"[^"]*"/g, '"base64":"<bytes>"')
   // The order of a reranking follows the scores, and with `top_n` so does the selection.
   const ranked = files.replace(/"results":\[\{"index":.*\}\](?=,"usage")/, '"results":"<ranked>"')
   // Saved views are sorted by name.

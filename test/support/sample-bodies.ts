@@ -811,7 +811,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     name: 'cities',
     dataset: `weave:///${project_id}/object/nowhere:v0`,
     prompt: 'Name it: {question}',
-    settings: [{ name: 'cold', system: 'Be brief.', request: { temperature: 0 } }],
+    settings: [{ name: 'cold', system: 'Be brief.', request: { stop: 'end' } }],
     scorers: [{ scorer: `weave:///${project_id}/object/exact:v0`, fields: { answer: 'output' } }],
     repeats: 2,
   }),
