@@ -144,7 +144,7 @@ async function assertTold(server: RunningServer, project: string, told: Told): P
       started_at: '2026-01-02T03:04:05.123456Z',
       ended_at: '2026-01-02T03:04:05.130456Z',
       attributes: { wandb: { thread_id: 'talk', is_turn: true, display_name: 'Ask' } },
-      summary: { weave: { status: 'success', latency_ms: 7, display_name: 'Ask' } },
+      summary: { weave: { status: 'descendant_error', latency_ms: 7, display_name: 'Ask' } },
     }),
     recordOf(project, told, {
       id: ids.model,

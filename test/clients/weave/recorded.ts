@@ -67,7 +67,7 @@ async function assertCalls({ calls }: Sent, expected: Expected): Promise<void> {
       call: Fields
     }
     for (const time of ['started_at', 'ended_at']) record[time] = asTime(record[time])
-    assert.deepEqual(record, expectedRecord(id, call))
+    assert.deepEqual(record, expectedRecord(id, call, failedBelow(call, calls)))
   }
 }
 
@@ -75,14 +75,23 @@ function asTime(time: unknown): string | null {
   return time === null || time === undefined ? null : new Date(String(time)).toISOString()
 }
 
-function expectedRecord(id: string, { start, end, displayName }: SentCall): Fields {
+/** Whether this is a root, and a call of its trace has failed. */
+function failedBelow({ start }: SentCall, calls: ReadonlyMap<string, SentCall>): boolean {
+  if (start?.parent_id) return false
+  return [...calls.values()].some(
+    (other) =>
+      other.start?.parent_id && other.start.trace_id === start?.trace_id && Boolean(other.end?.exception),
+  )
+}
+
+function expectedRecord(id: string, { start, end, displayName }: SentCall, hasFailure: boolean): Fields {
   assert.ok(start, `${id} was never started`)
   const started_at = asTime(start.started_at)
   const ended_at = asTime(end?.ended_at)
   const exception = typeof end?.exception === 'string' ? end.exception.toWellFormed() : null
   const latency = ended_at && { latency_ms: whole(Date.parse(ended_at) - Date.parse(String(started_at))) }
   const weave = {
-    status: exception ? 'error' : end ? 'success' : 'running',
+    status: exception ? 'error' : end ? (hasFailure ? 'descendant_error' : 'success') : 'running',
     ...latency,
     ...(displayName ? { display_name: displayName } : { trace_name: shortName(String(start.op_name)) }),
   }
