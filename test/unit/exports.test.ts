@@ -18,12 +18,8 @@ const files = reading.flatMap((folder) =>
 )
 const text = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]))
 
-/**
- * Names that are used by text: a thread imports the file that it is given and calls its `serve`; contracts of Ollama's
- * answers are loaded when a document asks for them.
- */
-const ofOllama = text.get(join('src/operations/ollama', 'routes.ts')) ?? ''
-const byText = new Set(['serve', ...Array.from(ofOllama.matchAll(/'(\w+Answer)'/g), ([, name = '']) => name)])
+/** Names that are used by text: a thread imports the file that it is given and calls its `serve`. */
+const byText = new Set(['serve'])
 
 const declared = /^export (?:declare )?(?:async )?(?:function\*?|const|let|class|interface|type|enum) (\w+)/gm
 const named = /(?:import|export)(?: type)?\s*\{([^}]*)\}\s*from '(\.[^']+)'/g

@@ -12,7 +12,7 @@ import {
 } from './later.ts'
 
 /**
- * Ollama's wire. What answers is loaded with the first request: an idle server has only these routes, in one plugin.
+ * Ollama's wire. The handlers are loaded with the first request: until then there are only routes.
  */
 
 const tags = ['ollama']
@@ -30,7 +30,7 @@ const generation = {
 }
 
 /** One object, or objects in lines. */
-function wholeOrLines(name: Parameters<typeof laterAnswer>[0]) {
+function wholeOrLines(name: keyof typeof import('./answer-contract.ts')) {
   const schema = laterAnswer(name)
   return {
     description: 'In the form of Ollama: with `"stream": false` one object, otherwise one per line.',

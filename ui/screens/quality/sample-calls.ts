@@ -14,7 +14,7 @@ interface SampleCall {
   node: JsonNode
 }
 
-/** The newest calls of the filter that have an output. */
+/** The newest calls of the filter. */
 export async function readSamples(
   project: string,
   filter: string,
