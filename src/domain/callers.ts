@@ -21,7 +21,7 @@ export function requireAccess(caller: Caller, project: string, field = 'project_
   if (!hasAccess(caller, project)) throw refuse('entity_forbidden', { field, given: JSON.stringify(project) })
 }
 
-export function hasAccess(caller: Caller, project: string): boolean {
+export function hasAccess(caller: Pick<Caller, 'entities'>, project: string): boolean {
   return caller.entities.has('*') || caller.entities.has(entityOf(project))
 }
 

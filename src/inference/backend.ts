@@ -9,6 +9,8 @@ export interface Backend {
   status(): BackendStatus
   /** Undefined until a model is loaded. */
   model(): ServedModel | undefined
+  /** The most bytes that one token stands for; absent if it is not known. */
+  maxTokenSize?(): number
   /**
    * Text to tokens. `special` also reads the names of special tokens as these tokens; `add` adds the tokens that the
    * model wants before and after a text. `mark` is a character that is removed, and no name is read across it.

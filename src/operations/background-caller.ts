@@ -1,6 +1,7 @@
+import { hasAccess } from '../domain/callers.ts'
 import { newId } from '../domain/ids.ts'
 import { readUserSettings } from '../storage/users/settings.ts'
-import { hasUser } from '../storage/users/users.ts'
+import { hasUser, userNamed } from '../storage/users/users.ts'
 import type { GenerationContext } from './generation/generation.ts'
 import type { OperationParts } from './parts.ts'
 
@@ -26,6 +27,12 @@ export const withoutLimits = (services: OperationParts): OperationParts => ({
   ...services,
   charge: (caller, tokens) => services.usage.spent(caller.name, tokens),
 })
+
+/** Whether the user still exists and has access to the project: both may have ended since the work was asked for. */
+export async function mayStillAct({ db, people }: OperationParts, user: string, project: string) {
+  const found = people.find(({ name }) => name === user) ?? (await userNamed(db, user))
+  return found !== undefined && hasAccess({ entities: new Set(found.entities) }, project)
+}
 
 /** A user of HEDDLE_USERS no longer exists once the server starts without it. */
 export const isKnownUser = async ({ db, people }: OperationParts, user: string): Promise<boolean> =>

@@ -65,6 +65,8 @@ interface Contract<Body extends z.ZodType, Params extends z.ZodType, Query exten
   others?: Record<number, z.ZodType>
   /** Its bodies have values of any size, up to HEDDLE_BODY_LIMIT. */
   largeBodies?: true
+  /** It asks models: a user who has spent the tokens of a minute is refused. */
+  spendsTokens?: true
   /** The role that it requires. */
   role?: 'admin'
   /** Its result is the answer; without a result the answer is empty. */
@@ -79,7 +81,16 @@ interface Contract<Body extends z.ZodType, Params extends z.ZodType, Query exten
 export function operation<Body extends z.ZodType, Params extends z.ZodType, Query extends z.ZodType>(
   method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   url: string,
-  { answer, refusals = [], others, largeBodies, role, rule, ...taken }: Contract<Body, Params, Query>,
+  {
+    answer,
+    refusals = [],
+    others,
+    largeBodies,
+    spendsTokens,
+    role,
+    rule,
+    ...taken
+  }: Contract<Body, Params, Query>,
 ): Operation {
   const hasBody = method === 'POST' || method === 'PUT'
   const response = hasBody
@@ -90,7 +101,11 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
       method,
       url,
       schema: { ...taken, response: { ...response, ...others } },
-      config: { ...(largeBodies && { largeBodies }), ...(role && { role }) },
+      config: {
+        ...(largeBodies && { largeBodies }),
+        ...(spendsTokens && { spendsTokens }),
+        ...(role && { role }),
+      },
       handler: async (request, reply) => {
         const db = databaseOf(request.caller.name, services.db)
         const names = createCallNames({ db, settled: services.recorder.settled }, (matches) =>

@@ -159,6 +159,12 @@ test('tokens per minute: prompt and answer count, and beyond the limit requests 
     )
   }
   assert.equal(backend.asked.length, asked, 'no request reached the model')
+  const judge = {
+    prompt: 'Rate {output}',
+    schema: { type: 'object', properties: { score: { type: 'number' } } },
+  }
+  const tried = await post('/v2/acme/qa/scorers/try', { judge, call_ids: ['a'] }, key)
+  assert.deepEqual([tried.status, tried.json.code], [429, 'rate_limit_exceeded'])
   assert.equal((await get('/v1/models', key)).status, 200, 'requests without tokens are served')
   pass((2 * total_tokens - 59) * 1000)
   assert.equal((await chat()).status, 200)

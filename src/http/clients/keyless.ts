@@ -16,7 +16,14 @@ declare module 'fastify' {
 type KeylessSettings = Pick<Config, 'ollama_user' | 'ollama_from' | 'users'>
 
 /** Set by proxies in front of this server: their clients may be anywhere. */
-const forwarding = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
+const forwarding = [
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-real-ip',
+  'cf-connecting-ip',
+  'via',
+]
 
 /** Set by browsers: any page that somebody opens could send a request to their own machine. */
 const ofPages = ['origin', 'referer', 'sec-fetch-site']
@@ -54,9 +61,15 @@ export function createKeyless(
 
 const isLoopback = (address: string) => /^(?:::ffff:)?127\.\d+\.\d+\.\d+$|^::1$/i.test(address)
 
-/** From this machine, to a name of it: a page whose own name leads here has another in Host. */
-function isLocal({ socket, hostname }: FastifyRequest): boolean {
-  const name = hostname.replace(/^\[|\]$/g, '').toLowerCase()
-  const isOwnName = name === '' || name === 'localhost' || (isIP(name) !== 0 && isLoopback(name))
+/**
+ * From this machine, to a name of it: a page whose own name leads here has another in Host. The header itself is read,
+ * because behind a trusted proxy Fastify's `hostname` may be what a client wrote.
+ */
+function isLocal({ socket, headers }: FastifyRequest): boolean {
+  const name = (headers.host ?? '')
+    .replace(/:\d+$/, '')
+    .replace(/^\[|\]$/g, '')
+    .toLowerCase()
+  const isOwnName = name === 'localhost' || (isIP(name) !== 0 && isLoopback(name))
   return isOwnName && socket.remoteAddress !== undefined && isLoopback(socket.remoteAddress)
 }

@@ -36,6 +36,7 @@ export function createDeciding(engine: Backend, prompts: Prompts): Decide {
     const cancelling = new AbortController()
     const signal = AbortSignal.any([callerSignal, cancelling.signal])
     const prompt = await decisionPrompt(prompts, served, asked, signal)
+    for (const question of asked.questions) checkTextLength(engine, prompt, question)
     const readings = asked.questions.flatMap((question, index) =>
       ordersOf(question, asked.orders).map((order) => ({
         question: index,
@@ -52,12 +53,7 @@ export function createDeciding(engine: Backend, prompts: Prompts): Decide {
       const tokens = await tokensOf(reading.text)
       const prompted = tokens.length
       if (prompted + labelRoom > (served?.context ?? 0)) {
-        throw refuse('context_length_exceeded', {
-          limit: served?.context ?? 0,
-          prompt: String(prompted),
-          answer: labelRoom,
-          field: question.field,
-        })
+        throw tooLong(served?.context ?? 0, String(prompted), question)
       }
       const { tree, cut } = await pathsOf(prompt.end, labelsOf(question))
       const start = tokens.slice(0, prompted - cut)
@@ -136,6 +132,19 @@ function generationOf(asked: DecisionAsked, tokens: number[], named: readonly nu
     ...(adapter !== undefined && { adapter }),
   }
 }
+
+/** Each token stands for a limited number of bytes: a text far beyond the context is refused before it is read. */
+function checkTextLength(engine: Backend, { head, tail }: DecisionPrompt, question: DecisionQuestion): void {
+  const context = engine.model()?.context ?? 0
+  const [plain = []] = ordersOf(question, 1)
+  const length = head.length + questionText(question, plain).length + tail.length
+  const fewest = Math.ceil(length / (engine.maxTokenSize?.() ?? length))
+  if (fewest + labelRoom <= context) return
+  throw tooLong(context, `at least ${fewest}`, question)
+}
+
+const tooLong = (limit: number, prompt: string, { field }: DecisionQuestion) =>
+  refuse('context_length_exceeded', { limit, prompt, answer: labelRoom, field })
 
 /**
  * The tokens of the prompt of a question. Where it can be proved for the first, the head is tokenized once and the rest

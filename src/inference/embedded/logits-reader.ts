@@ -17,6 +17,7 @@ export function createLogitsReader(
     const batch = latestBatch()
     const values = async () => {
       if (!(await batch)) throw new Error('the batch was stopped')
+      if (latestBatch() !== batch) throw new Error('the row is of an earlier batch')
       return logits(row)
     }
     return {

@@ -202,7 +202,11 @@ export function createLoop(
     const since = performance.now()
     batchSince = since
     inBatch = items
-    const isComputed = await context.decode()
+    const decoding = context.decode()
+    // They may have left, or the server may be stopping, while the batch was prepared.
+    if (isStopped || (items.length > 0 && items.every(({ answering }) => open.isGone(answering))))
+      context.stop()
+    const isComputed = await decoding
     memory.copiesAreMade()
     batchSince = undefined
     inBatch = []

@@ -15,7 +15,7 @@ import {
   type MonitorScorer,
 } from '../../storage/monitors/monitors.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
-import { isKnownUser, withoutLimits } from '../background-caller.ts'
+import { isKnownUser, mayStillAct, withoutLimits } from '../background-caller.ts'
 import type { OperationParts } from '../parts.ts'
 import { dayOf, endOfDay } from './days.ts'
 import { judge } from './judgement.ts'
@@ -80,6 +80,7 @@ function createWorker(services: OperationParts, kind: Kind): (signal: AbortSigna
       await db.write('stopMonitorsOf', { user: monitor.runs_as, now: now() })
       return false
     }
+    if (!(await mayStillAct(services, monitor.runs_as, key.project_id))) return false
     const limit = await room(monitor)
     if (limit === 0) return false
     const time = now()

@@ -58,6 +58,7 @@ export const scorerRoutes = family(
     params: projectPath,
     body: TryBody,
     answer: Tried,
+    spendsTokens: true,
     refusals: [
       'invalid_value',
       'model_not_found',

@@ -6,7 +6,7 @@ import { now } from '../../domain/time.ts'
 import { readServedRun, type ServedRun } from '../../storage/evaluations/served-runs.ts'
 import { streamRows } from '../../storage/objects/tables.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
-import { isKnownUser, withoutLimits } from '../background-caller.ts'
+import { mayStillAct, withoutLimits } from '../background-caller.ts'
 import { finishRun } from '../evaluation-runs/runs.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Plan } from './plan.ts'
@@ -67,7 +67,7 @@ export function startServedRuns(services: OperationParts, failed: (error: unknow
   /** Returns until when the run rests, and how far it is; undefined if it is over. */
   async function turn(run: ServedRun, signal: AbortSignal) {
     const { project_id: project, run_id, trials, position } = run
-    const isStopped = run.stopped === 1 || !(await isKnownUser(own, run.runs_as))
+    const isStopped = run.stopped === 1 || !(await mayStillAct(own, run.runs_as, project))
     if (isStopped || position >= trials) {
       await finish(run, isStopped, signal)
       return undefined

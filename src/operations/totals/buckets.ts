@@ -44,10 +44,11 @@ export function bucketsOf(body: RangeBody): Buckets {
   const granularity = Math.max(body.granularity ?? granularityOf(seconds), minStep)
   const step = granularity * 1_000_000
   const offsetAt = offsetsOf(timezone)
-  const local = Math.floor((start + offsetAt(start)) / step) * step
+  const offset = offsetAt(start)
+  const local = Math.floor((start + offset) / step) * step
   const edgeAt = (index: number) => {
     const wall = local + index * step
-    return granularity % day === 0 ? timeOfWall(wall, offsetAt) : wall - offsetAt(start)
+    return granularity % day === 0 ? timeOfWall(wall, offsetAt) : wall - offset
   }
   const edges: number[] = []
   for (let edge = edgeAt(0); edge < end; edge = edgeAt(edges.length)) edges.push(edge)

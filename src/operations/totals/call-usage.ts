@@ -71,6 +71,7 @@ type ReadingBody = Pick<TraceUsageBody, 'project_id' | 'include_costs' | 'limit'
 
 function createReading(db: Database, body: ReadingBody, signal: AbortSignal) {
   const limit = body.limit ?? defaultCalls
+  let left = limit
   const costsOf = body.include_costs ? createPricing(db, body.project_id) : undefined
 
   async function usedCall(row: CallUsage): Promise<UsedCall> {
@@ -85,12 +86,12 @@ function createReading(db: Database, body: ReadingBody, signal: AbortSignal) {
   }
 
   return {
-    /** The calls of the view; refuses more than the limit. `field` is the field of the request that selects them. */
+    /** The calls of the view; refuses more than the limit, which all views share. `field` is the field of the request that selects them. */
     async read(view: CallsView, field: string) {
       const calls: UsedCall[] = []
       let models = 0
       const unfinished: string[] = []
-      for await (const rows of streamCallUsage(db, { ...view, limit: limit + 1 }, now(), signal)) {
+      for await (const rows of streamCallUsage(db, { ...view, limit: left + 1 }, now(), signal)) {
         await inSteps(rows, async (row) => {
           const call = await usedCall(row)
           calls.push(call)
@@ -98,9 +99,10 @@ function createReading(db: Database, body: ReadingBody, signal: AbortSignal) {
           checkEntries(models)
           if (row.ended_at === null) unfinished.push(row.id)
         })
-        if (calls.length > limit)
+        if (calls.length > left)
           throw tooMany(field, `more than ${limit} calls`, `at most ${limit}, see limit`)
       }
+      left -= calls.length
       return { totals: await rollUp(calls, checkEntries), unfinished }
     },
   }

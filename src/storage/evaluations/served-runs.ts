@@ -70,11 +70,15 @@ interface Turn {
   until: number
 }
 
-/** The run that waits longest and that no other process works on; this process then holds it. */
+/**
+ * Of the user who waits longest, the run that waits longest and that no other process works on; this process then
+ * holds it.
+ */
 export const takeServedRun: Command<Turn, ServedRun | undefined> = async (tx, { holder, now, until }) => {
   await tx.lock(lockOfAll)
   const run = await tx.get<ServedRun>(
-    sql`SELECT ${allColumns} FROM served_runs WHERE held_until <= ${now} ORDER BY turn_at, run_id LIMIT 1`,
+    sql`SELECT ${allColumns} FROM served_runs WHERE held_until <= ${now} ORDER BY
+      (SELECT max(turn_at) FROM served_runs AS own WHERE own.runs_as = served_runs.runs_as), turn_at, run_id LIMIT 1`,
   )
   if (run === undefined) return undefined
   await tx.run(

@@ -49,11 +49,18 @@ test('a wrong key, a page, a proxy, another name and another machine stay outsid
     { forwarded: 'for=127.0.0.1' },
     { host: 'evil.example' },
     { host: 'localhost.evil.example' },
+    { 'cf-connecting-ip': '127.0.0.1' },
   ]) {
     assert.equal(await ask(headers as Record<string, string>), 401, JSON.stringify(headers))
   }
   assert.equal(await ask({}, '10.0.0.7'), 401)
   assert.equal(await ask({}, '::ffff:10.0.0.7'), 401)
+})
+
+test('behind a trusted proxy nobody names the machine for another', async (t) => {
+  const { ask } = await asking(t, { HEDDLE_OLLAMA_USER: 'alice', HEDDLE_TRUST_PROXY: 'loopback' })
+  assert.equal(await ask({ host: 'evil.example', 'x-forwarded-host': 'localhost' }), 401)
+  assert.equal(await ask({ host: 'localhost' }), 200)
 })
 
 test('anywhere is anywhere, but no page', async (t) => {

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openRecord } from '../../../src/storage/open.ts'
+import { sql } from '../../../src/storage/sql/sql.ts'
 import { whole } from '../../support/answers.ts'
 import { openApp, type TestApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
-import { root } from '../../support/evaluation-runs.ts'
+import { evaluationRunsOf, root } from '../../support/evaluation-runs.ts'
 import { monitorsOf, scoreSchema } from '../../support/monitors.ts'
 import { simulatedBackend } from '../../support/simulated-backend.ts'
 import { until } from '../../support/wait.ts'
@@ -217,4 +218,33 @@ test('stop: no further trial begins, and the run ends with those that exist', as
   assert.ok(trials.length > 0 && trials.length < 2000)
   // Stopping what is over changes nothing.
   assert.equal((await opened.post(`${root}/evaluation_runs/${run}/stop`, {})).status, 200)
+})
+
+/** Rows that no process holds, as the command stores them. */
+const waiting = (run_id: string, runs_as: string, turn_at: number) => ({
+  ...{ project_id: project, run_id, runs_as, turn_at, plan: '{}', trials: 1, position: 0, stopped: 0 },
+  ...{ held_by: null, held_until: 0 },
+})
+
+test('users take turns, however many runs one of them has', async (t) => {
+  const { database } = await openApp(t)
+  const ofAlice = ['a1', 'a2', 'a3'].map((id, index) => waiting(id, 'alice', index))
+  await database.write('addServedRuns', { calls: [], runs: [...ofAlice, waiting('b1', 'bob', 10)] })
+  const taken: (string | undefined)[] = []
+  for (let now = 20; now < 24; now++) {
+    const run = await database.write('takeServedRun', { holder: 'process', now, until: now })
+    taken.push(run?.run_id)
+  }
+  assert.deepEqual(taken, ['a1', 'b1', 'a2', 'b1'])
+})
+
+test('a run ends when its user has no access to the project any more', async (t) => {
+  const backend = simulatedBackend(t, 'city')
+  const opened = await openApp(t, { backend, sweep: true })
+  const run_id = await evaluationRunsOf(opened).run()
+  await opened.database.write('addServedRuns', { calls: [], runs: [waiting(run_id, 'bob', 1)] })
+  await until('the run is dropped', async () => {
+    return (await opened.database.get(sql`SELECT run_id FROM served_runs`)) === undefined
+  })
+  assert.equal(backend.asked.length, 0)
 })

@@ -35,6 +35,7 @@ export function createEmbeddedBackend(
     pid: engine.pid,
     status: engine.status,
     model: engine.model,
+    maxTokenSize: engine.maxTokenSize,
     close: engine.close,
     async tokenize(text, options, signal) {
       signal.throwIfAborted()
