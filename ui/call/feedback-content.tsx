@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { feedbackWordOf } from '../filter/fields.ts'
+import { feedbackWordOf } from '../../packages/filter/index.ts'
 import { paths } from '../routes.ts'
 import type { FeedbackEntry } from '../server/feedback.ts'
 import { nodeAt, stringOf } from '../value/json-index.ts'

@@ -1,6 +1,10 @@
-import { feedbackWordOf } from './fields.ts'
-import { type Filter, FilterError } from './filter.ts'
-import { readFilter, writeFilter } from './text.ts'
+import {
+  type Filter,
+  FilterError,
+  feedbackWordOf,
+  readFilter,
+  writeFilter,
+} from '../../packages/filter/index.ts'
 
 /** A value of a facet; null stands for calls without one. `json` where the value is inside calls. */
 export interface FacetValue {

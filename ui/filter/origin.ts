@@ -1,4 +1,4 @@
-import type { Expression } from './query.ts'
+import type { Expression } from '../../packages/filter/index.ts'
 
 /** Fields by which a user asks for certain calls, whatever they were made for. */
 const named = /(?:^|[\s(-])(?:origin|trace|parent|run|id|queue):/

@@ -1,6 +1,5 @@
+import { described, openFields, writeFilter } from '../../packages/filter/index.ts'
 import { conditionOf } from './facet-filter.ts'
-import { described, openFields } from './fields.ts'
-import { writeFilter } from './text.ts'
 
 interface Suggestion {
   text: string

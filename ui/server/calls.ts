@@ -1,7 +1,7 @@
+import type { Expression } from '../../packages/filter/index.ts'
 import type { LightCall } from '../../src/operations/views/contract.ts'
 import type { TraceColumns } from '../../src/operations/views/trace-contract.ts'
 import { questionOf } from '../export/contents.ts'
-import type { Expression } from '../filter/query.ts'
 import { type JsonNode, jsonNode, nodeAt, stringOf } from '../value/json-index.ts'
 import { RefusedError, request, requestJson, requestLines } from './request.ts'
 import { type TraceCall, traceReader } from './trace-columns.ts'

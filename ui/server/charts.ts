@@ -1,7 +1,7 @@
 import type { z } from 'zod'
+import type { Expression } from '../../packages/filter/index.ts'
 import type { BucketsAnswer, groupField } from '../../src/operations/views/contract.ts'
 import type { FeedbackBucketsAnswer } from '../../src/operations/views/feedback-contract.ts'
-import type { Expression } from '../filter/query.ts'
 import { requestJson } from './request.ts'
 
 export type Buckets = z.output<typeof BucketsAnswer>

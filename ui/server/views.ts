@@ -1,8 +1,8 @@
 import type { z } from 'zod'
+import type { Expression } from '../../packages/filter/index.ts'
 import type { ColumnsAnswer } from '../../src/operations/views/columns-contract.ts'
 import type { FacetsAnswer } from '../../src/operations/views/contract.ts'
 import type { SearchAnswer } from '../../src/operations/views/search-contract.ts'
-import type { Expression } from '../filter/query.ts'
 import { requestJson } from './request.ts'
 
 type Facets = z.output<typeof FacetsAnswer>

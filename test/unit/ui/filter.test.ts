@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import {
+  described,
+  type Filter,
+  queryOf,
+  readFilter,
+  type Sign,
+  writeFilter,
+} from '../../../packages/filter/index.ts'
 import { parseExpression } from '../../../src/domain/expressions/parse.ts'
-import { described } from '../../../ui/filter/fields.ts'
-import type { Filter, Sign } from '../../../ui/filter/filter.ts'
-import { queryOf } from '../../../ui/filter/query.ts'
-import { readFilter, writeFilter } from '../../../ui/filter/text.ts'
 
 const get = (name: string) => ({ $getField: name })
 const is = (operator: string, name: string, literal: unknown) => ({

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { feedbackWordOf } from '../../../packages/filter/index.ts'
 import {
   conditionOf,
   type FacetValue,
@@ -6,7 +7,6 @@ import {
   toggleValue,
   withoutField,
 } from '../../filter/facet-filter.ts'
-import { feedbackWordOf } from '../../filter/fields.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { statusWords } from '../../parts/status.tsx'
 import { setSearch } from '../../router.ts'

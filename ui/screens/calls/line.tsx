@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
+import { feedbackWordOf } from '../../../packages/filter/index.ts'
 import type { LightCall } from '../../../src/operations/views/contract.ts'
 import { live } from '../../export/contents.ts'
-import { feedbackWordOf } from '../../filter/fields.ts'
 import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../routes.ts'

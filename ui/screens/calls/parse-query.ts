@@ -1,6 +1,4 @@
-import { FilterError } from '../../filter/filter.ts'
-import { type Expression, queryOf } from '../../filter/query.ts'
-import { readFilter } from '../../filter/text.ts'
+import { type Expression, FilterError, queryOf, readFilter } from '../../../packages/filter/index.ts'
 
 type ParsedQuery = { query: Expression | undefined; problem?: undefined } | { problem: string }
 

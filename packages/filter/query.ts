@@ -14,16 +14,16 @@ export function queryOf(filter: Filter, now = Date.now()): Expression | undefine
 function expressionOf(filter: Filter, now: number): Expression {
   switch (filter.kind) {
     case 'all':
-      return { $and: filter.of.map((one) => expressionOf(one, now)) }
+      return { $and: filter.of.map((inner) => expressionOf(inner, now)) }
     case 'any':
-      return { $or: filter.of.map((one) => expressionOf(one, now)) }
+      return { $or: filter.of.map((inner) => expressionOf(inner, now)) }
     case 'not':
       return { $not: [expressionOf(filter.of, now)] }
     case 'words':
       return { $or: ['inputs', 'output'].map((name) => containing(name, filter.text)) }
     case 'field': {
       if (filter.field === 'has') return having(filter.value)
-      if (filter.field === 'feedback') return said(filter)
+      if (filter.field === 'feedback') return hasFeedback(filter)
       const { names, kind } = isAnyVersion(filter)
         ? { names: ['op'], kind: 'exact' as const }
         : fieldOf(filter.field)
@@ -49,7 +49,7 @@ const exists = (name: string): Expression => ({ $convert: { input: field(name), 
 
 const having = (word: string): Expression => anyOf(fieldOf(word).names.map(exists))
 
-function said({ sign, value }: OfField): Expression {
+function hasFeedback({ sign, value }: OfField): Expression {
   if (sign !== '' && sign !== '=') {
     throw new FilterError(`feedback takes a kind, as in feedback:note; it cannot be compared with ${sign}.`)
   }
@@ -62,8 +62,8 @@ const statuses = ['success', 'error', 'running', 'descendant_error']
 
 type OfField = Filter & { kind: 'field' }
 
-function compared(name: string, kind: Field['kind'], given: OfField, now: number): Expression {
-  const { sign, value, isQuoted } = given
+function compared(name: string, kind: Field['kind'], condition: OfField, now: number): Expression {
+  const { sign, value, isQuoted } = condition
   const compare = (literal: unknown, by: Sign = sign) => ({
     [operators[by]]: [field(name), { $literal: literal }],
   })

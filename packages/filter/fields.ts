@@ -137,7 +137,7 @@ export function fieldOf(field: string): Field {
     return { names: [field], kind: /_at$/.test(field) ? 'time' : 'value' }
   }
   throw new FilterError(
-    `Unknown field ${field}. The fields are ${described.map((one) => one.field).join(', ')}, inputs.…, output.…, attributes.…, summary.…, scores.…, annotation.…; put text with a colon in quotation marks.`,
+    `Unknown field ${field}. The fields are ${described.map(({ field: name }) => name).join(', ')}, inputs.…, output.…, attributes.…, summary.…, scores.…, annotation.…; put text with a colon in quotation marks.`,
   )
 }
 

@@ -98,7 +98,7 @@ export function readFilter(text: string): Filter {
         if (of.length === 0) throw new FilterError('AND goes between two conditions.', token.from, token.to)
         at++
       }
-      of.push(one(depth))
+      of.push(condition(depth))
     }
     if (of.length === 1) return of[0] as Filter
     if (of.length === 0 && (depth > 0 || tokens.length > 0)) {
@@ -108,7 +108,7 @@ export function readFilter(text: string): Filter {
     return { kind: 'all', of }
   }
 
-  function one(depth: number): Filter {
+  function condition(depth: number): Filter {
     const token = next()
     if (token === undefined || token.kind === ')' || token.kind === 'or' || token.kind === 'and') {
       const { from, to } = token ?? (tokens.at(-1) as Token)
@@ -118,7 +118,7 @@ export function readFilter(text: string): Filter {
     at++
     switch (token.kind) {
       case '-':
-        return { kind: 'not', of: one(depth + 1) }
+        return { kind: 'not', of: condition(depth + 1) }
       case '(':
         return group(token.from, () => anyOf(depth + 1))
       case 'words':
@@ -156,7 +156,7 @@ function inField(filter: Filter, token: Token & { kind: 'field' }): Filter {
     case 'field':
       throw new FilterError(`${token.field}:(…) cannot contain another field.`, token.from, token.to)
     default:
-      return { kind: filter.kind, of: filter.of.map((one) => inField(one, token)) }
+      return { kind: filter.kind, of: filter.of.map((inner) => inField(inner, token)) }
   }
 }
 
@@ -164,10 +164,12 @@ function inField(filter: Filter, token: Token & { kind: 'field' }): Filter {
 export function writeFilter(filter: Filter): string {
   switch (filter.kind) {
     case 'all':
-      return filter.of.map((one) => (one.kind === 'all' ? `(${writeFilter(one)})` : written(one))).join(' ')
+      return filter.of
+        .map((inner) => (inner.kind === 'all' ? `(${writeFilter(inner)})` : written(inner)))
+        .join(' ')
     case 'any':
       return filter.of
-        .map((one) => (one.kind === 'any' ? `(${writeFilter(one)})` : writeFilter(one)))
+        .map((inner) => (inner.kind === 'any' ? `(${writeFilter(inner)})` : writeFilter(inner)))
         .join(' OR ')
     case 'not':
       return `-${filter.of.kind === 'all' ? `(${writeFilter(filter.of)})` : written(filter.of)}`
