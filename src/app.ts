@@ -54,6 +54,7 @@ import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
 import { registerGenerationMetrics } from './operations/generation/metrics.ts'
 import { createRunningAnswers } from './operations/generation/running.ts'
+import { mcpRoutes } from './operations/mcp/routes.ts'
 import { meRoutes } from './operations/me/routes.ts'
 import { messageRoutes } from './operations/messages/routes.ts'
 import { modelRoutes } from './operations/models/routes.ts'
@@ -117,8 +118,9 @@ const ofScores = [embeddingRoutes, rerankRoutes, decisionRoutes]
 const ofModels = [modelRoutes, ...ofText, ...ofScores, tokenRoutes, engineRoutes, ollamaRoutes]
 const ofPeople = [usageRoutes, meRoutes, projectRoutes, peopleRoutes]
 const ofPage = [viewRoutes, savedViewRoutes]
+const ofAgents = [mcpRoutes]
 
-const families = [ofCalls, ofQueues, ofObjects, ofEvaluations, ofModels, ofPeople, ofPage].flat()
+const families = [ofCalls, ofQueues, ofObjects, ofEvaluations, ofModels, ofPeople, ofPage, ofAgents].flat()
 
 /** Builds the whole app, ready for requests. It does not listen. */
 export async function buildApp(config: Config, services: Parts): Promise<App> {
@@ -260,6 +262,7 @@ function openOperations(
     running: createRunningAnswers(),
     metrics: registerGenerationMetrics(models.all.length > 0 ? registry : new Registry(), models),
     usage,
+    mcp: config.mcp,
     people: config.users.map(({ name, entities }) => ({ name, entities })),
     charge(caller, tokens) {
       limits.spendTokens(caller, tokens.prompt + tokens.completion)

@@ -485,6 +485,11 @@ export const settings = {
     'on',
     'Serves the page for browsers at / and /ui, and lets people sign in to it: on or off.',
   ),
+  mcp: setting(
+    z.enum(['on', 'read_only', 'off'], 'expected on, read_only or off'),
+    'on',
+    'Serves tools for agents at /mcp (docs/mcp.md): `on`, `read_only` (only those that change nothing) or `off`.',
+  ),
   docs: setting(
     onOff,
     'on',

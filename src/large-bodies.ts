@@ -14,6 +14,7 @@ import * as evaluationViews from './operations/evaluations/views-contract.ts'
 import * as exporting from './operations/exporting/contract.ts'
 import * as feedback from './operations/feedback/contract.ts'
 import * as files from './operations/files/contract.ts'
+import * as mcp from './operations/mcp/contract.ts'
 import * as messages from './operations/messages/contract.ts'
 import * as monitors from './operations/monitors/contract.ts'
 import * as objects from './operations/objects/contract.ts'
@@ -47,7 +48,7 @@ const ofText = { chat, completions, decisions, messages, ollama, responses, stor
 const ofModels = { ...ofText, embeddings, rerank }
 const ofViews = { savedViews, viewColumns, viewFeedback, views, viewSearch, viewTrace }
 const ofTotals = { stats, threads, totalFeedback, totalUsage }
-const families = { ...ofCalls, ...ofTotals, ...ofEvaluations, ...ofModels, ...ofViews, page, people }
+const families = { ...ofCalls, ...ofTotals, ...ofEvaluations, ...ofModels, ...ofViews, mcp, page, people }
 
 /** All contracts by name, so that the threads that read bodies can find the one that a route uses. */
 export const bodyContracts: ReadonlyMap<string, z.ZodType> = new Map(

@@ -56,6 +56,11 @@ export const refusals = {
       'A session of the page can be used only by the page itself, but this request comes from another site.',
     help: 'Programs send their key and need no session.',
   },
+  origin_forbidden: {
+    status: 403,
+    message: 'Pages of {origin} may not send requests here.',
+    help: 'HEDDLE_CORS_ORIGINS lists the origins that may. Programs send no Origin.',
+  },
   role_forbidden: {
     status: 403,
     message: 'This needs the role {role}; your role is {given}.',

@@ -11,6 +11,7 @@ import { userOfKey } from '../storage/users/users.ts'
 import { originOf, type TrustCheck } from './addresses.ts'
 import { createKeyless } from './clients/keyless.ts'
 import { asRefusal } from './errors.ts'
+import { takeInside } from './inside.ts'
 import { pageSessionHeader } from './page/session-header.ts'
 import { hasSession, type PageSessions } from './page/sessions.ts'
 import { limitWrongKeys } from './wrong-keys.ts'
@@ -170,6 +171,7 @@ export async function authenticateCallers(
           : undefined,
       )
     }
+    if (takeInside(request, reply)) return settled()
     const scheme = request.headers.authorization?.split(' ', 1)[0]?.toLowerCase()
     const names = config.keyHeader === undefined ? keyHeaders : [...keyHeaders, config.keyHeader]
     const key = names.map((name) => request.headers[name]).find((value) => value !== undefined)

@@ -5,6 +5,7 @@ import { refuse } from '../domain/refusals.ts'
 import type { UserSettings } from '../domain/user-settings.ts'
 import type { SharedSpending, UserSpending } from '../storage/limits/spending.ts'
 import { whenClosed } from './disconnect.ts'
+import { isInside } from './inside.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -65,7 +66,10 @@ export function limitUsers(app: FastifyInstance, refused: (user: string) => void
   app.addHook('onRequest', (request, reply, done) => {
     const { name, settings } = request.caller ?? {}
     if (name === undefined || settings === undefined) return done()
-    const { requests_per_minute, tokens_per_minute, requests_at_once } = settings
+    // The request that caused this one was counted.
+    const isCounted = isInside(request)
+    const { tokens_per_minute } = settings
+    const { requests_per_minute, requests_at_once } = isCounted ? {} : settings
     const now = performance.now()
     const activity = activityOf(name, settings, now)
     const beyond = (limit: number, what: string, waitMs: number) => {
@@ -103,7 +107,7 @@ export function limitUsers(app: FastifyInstance, refused: (user: string) => void
       activity.requests.amount += 1
       activity.untold.requests += 1
     }
-    if (staysOpen) return done()
+    if (staysOpen || isCounted) return done()
     activity.running++
     whenClosed(reply, () => activity.running--)
     done()

@@ -32,6 +32,8 @@ export interface OperationParts extends GenerationParts {
   /** Seals what clients store for the server. */
   sealing: Sealing
   usage: UsageMeter
+  /** What agents may do at /mcp. */
+  mcp: 'on' | 'read_only' | 'off'
   people: ConfiguredPeople
   events: EventHub
   chats: ChatAsking

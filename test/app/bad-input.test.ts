@@ -62,7 +62,7 @@ const adminsOnly = new Set(['/users'])
 const conflicts = new Set(['/users', '/keys'])
 
 const isTaken = (url: string, status: number) =>
-  status === 200 || status === 404 || (status === 409 && conflicts.has(url))
+  status === 200 || status === 202 || status === 404 || (status === 409 && conflicts.has(url))
 
 /** The body without a field, and without the fields that need it. */
 function without(url: string, body: Record<string, unknown>, path: Path, value: unknown) {
@@ -82,7 +82,7 @@ const unfit = (url: string) => (isOfModels(url) ? 400 : 422)
 
 /** Fields that may accept `{"x": 1.5e3}`. */
 const takesAnyObject = new Set([
-  ...['text', 'state'],
+  ...['text', 'state', 'params'],
   'reasoning',
   'context_management',
   ...[

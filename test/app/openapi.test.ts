@@ -176,6 +176,7 @@ for (const [path, statuses] of Object.entries({
   '/api/create': [...always, 403],
   '/tokenize': [...ofModels, 422],
   '/detokenize': [...ofModels, 422],
+  '/mcp': [...withBody, 202, 404],
   '/tokenizer_info': [200, ...always, 400, 404, 422],
 })) {
   test(`${path} documents its statuses`, () => {

@@ -881,6 +881,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v1/messages': message,
   '/v1/messages/count_tokens': counted,
   '/tokenize': tokenize,
+  '/mcp': () => ({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }),
   '/detokenize': () => ({ model: 'scripted', tokens: [72, 105] }),
 }
 

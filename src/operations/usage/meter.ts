@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { clockNow } from '../../domain/clock.ts'
 import { Refusal } from '../../domain/refusals.ts'
+import { isInside } from '../../http/inside.ts'
 import type { Database } from '../../storage/database.ts'
 import type { UsageDay } from '../../storage/users/usage.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
@@ -92,7 +93,8 @@ function sumOf(day: UsageDay, other?: UsageDay): UsageDay {
 /** Counts each request of a known user. */
 export function countRequests(app: FastifyInstance, meter: UsageMeter): void {
   app.addHook('onRequest', (request, _reply, done) => {
-    if (request.caller !== undefined && request.caller !== null) meter.requested(request.caller.name)
+    const { caller } = request
+    if (caller !== undefined && caller !== null && !isInside(request)) meter.requested(caller.name)
     done()
   })
 }

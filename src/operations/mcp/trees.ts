@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import { opNameOf } from '../../domain/refs.ts'
+import type { Thread } from '../totals/threads.ts'
+import type { CallsAnswer } from '../views/contract.ts'
+import type { TraceCall } from '../views/trace-contract.ts'
+import { ToolError } from './asking.ts'
+import { callRow } from './calls.ts'
+import { fitting, head, withoutNulls } from './fitting.ts'
+import { fieldIs, selectionOf } from './selection.ts'
+import { cursor, cut, limit, next, project, rows, tool } from './tool.ts'
+
+const maxTraceCalls = 5_000
+
+/** Callers before what they call, in the order in which they began. */
+function* inTree(calls: readonly TraceCall[]): Generator<{ call: TraceCall; depth: number }> {
+  const ids = new Set(calls.map(({ id }) => id))
+  const below = Map.groupBy(calls, ({ parent_id }) => (parent_id && ids.has(parent_id) ? parent_id : null))
+  const open = (below.get(null) ?? []).map((call) => ({ call, depth: 0 })).reverse()
+  for (let entry = open.pop(); entry !== undefined; entry = open.pop()) {
+    yield entry
+    const depth = entry.depth + 1
+    open.push(...(below.get(entry.call.id) ?? []).map((call) => ({ call, depth })).reverse())
+  }
+}
+
+export const getTrace = tool({
+  name: 'get_trace',
+  title: 'Read a trace',
+  description: 'The calls of a trace as a tree (depth), with durations and without bodies.',
+  input: z.strictObject({ project, trace_id: z.string().min(1).max(128), cursor }),
+  output: z.object({ calls: rows, total: z.int(), next, cut }),
+  async run(asking, { project, trace_id, cursor: from = '0' }) {
+    if (!/^\d{1,6}$/.test(from)) {
+      throw new ToolError(`cursor: given ${JSON.stringify(from)}; accepted: next of the previous answer`)
+    }
+    const calls = await asking.lines<TraceCall>('/views/trace', {
+      project_id: project,
+      trace_id,
+      limit: maxTraceCalls,
+    })
+    if (calls.length === 0) {
+      throw new ToolError(
+        `trace_id: there is no trace ${JSON.stringify(trace_id)} in ${JSON.stringify(project)}`,
+      )
+    }
+    const all = [...inTree(calls)].slice(Number(from)).map(({ call, depth }) =>
+      withoutNulls({
+        depth,
+        id: call.id,
+        op: head(call.display_name ?? opNameOf(call.op_name), 80),
+        status: call.status,
+        ms: call.ended_at === null ? null : Date.parse(call.ended_at) - Date.parse(call.started_at),
+        tokens_in: call.input_tokens,
+        tokens_out: call.output_tokens,
+        feedback: call.feedback || null,
+      }),
+    )
+    const shown = fitting(all, {})
+    return {
+      calls: shown,
+      total: calls.length,
+      ...(shown.length < all.length && { next: String(Number(from) + shown.length) }),
+      ...(calls.length === maxTraceCalls && { cut: `only the first ${maxTraceCalls} calls of the trace` }),
+    }
+  },
+})
+
+/** Clients that send spans name no turns: their root calls are. */
+const isTurn = {
+  $or: [fieldIs('parent_id', null), { $eq: [{ $getField: 'turn_id' }, { $getField: 'id' }] }],
+}
+
+export const getThread = tool({
+  name: 'get_thread',
+  title: 'Read a thread',
+  description:
+    'The turns of a conversation over several calls, oldest first; without thread_id the latest threads.',
+  input: z.strictObject({
+    project,
+    thread_id: z.string().min(1).max(512).optional(),
+    limit: limit(30, 10),
+    cursor,
+  }),
+  output: z.object({ turns: rows.optional(), threads: rows.optional(), next }),
+  async run(asking, { project, thread_id, limit: count, cursor: from }) {
+    const offset = Number(/^\d{1,9}$/.test(from ?? '0') ? (from ?? '0') : Number.NaN)
+    if (Number.isNaN(offset)) {
+      throw new ToolError(`cursor: given ${JSON.stringify(from)}; accepted: next of the previous answer`)
+    }
+    const page = { limit: count + 1, offset }
+    if (thread_id === undefined) {
+      const threads = await asking.lines<Record<keyof typeof Thread.shape, string>>('/threads/stream_query', {
+        project_id: project,
+        ...page,
+      })
+      const found = threads.map(({ thread_id: id, turn_count, start_time, last_updated }) => ({
+        thread_id: id,
+        turn_count,
+        start_time,
+        last_updated,
+      }))
+      const shown = fitting(found.slice(0, count), {})
+      return { threads: shown, ...(shown.length < threads.length && { next: String(offset + shown.length) }) }
+    }
+    const { calls } = await asking.post<z.output<typeof CallsAnswer>>('/views/calls', {
+      ...selectionOf({ project }, isTurn),
+      filter: { thread_ids: [thread_id] },
+      sort_by: [{ field: 'started_at', direction: 'asc' }],
+      count_up_to: 0,
+      ...page,
+    })
+    if (calls.length === 0 && offset === 0) {
+      throw new ToolError(
+        `thread_id: there is no thread ${JSON.stringify(head(thread_id, 200))} in ${JSON.stringify(project)}`,
+      )
+    }
+    const shown = fitting(
+      calls.slice(0, count).map((call) => callRow(call, 160)),
+      {},
+    )
+    return { turns: shown, ...(shown.length < calls.length && { next: String(offset + shown.length) }) }
+  },
+})
