@@ -59,7 +59,7 @@ export const refusals = {
   origin_forbidden: {
     status: 403,
     message: 'Pages of {origin} may not send requests here.',
-    help: 'HEDDLE_CORS_ORIGINS lists the origins that may. Programs send no Origin.',
+    help: 'HEDDLE_CORS_ORIGINS lists those that may.',
   },
   role_forbidden: {
     status: 403,

@@ -901,6 +901,4 @@ const otherMethods: Record<string, Method> = {
   '/objs/:object_id/aliases': 'PUT',
 }
 
-export function methodOf(url: string): Method {
-  return otherMethods[url] ?? 'POST'
-}
+export const methodOf = (url: string): Method => otherMethods[url] ?? 'POST'

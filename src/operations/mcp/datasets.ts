@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { membersOf, objectText } from '../../../packages/json/index.ts'
 import { parseRef } from '../../domain/refs.ts'
-import { type Asking, ToolError } from './asking.ts'
+import type { Started } from '../served-runs/contract.ts'
+import { type Asking, pathOf, refOf, ToolError } from './asking.ts'
 import { project, tool } from './tool.ts'
 
 const maxTries = 5
@@ -53,3 +54,34 @@ async function latestOf(asking: Asking, project: string, dataset: string) {
     val: val.startsWith('{') ? val : '{}',
   }
 }
+
+export const runEvaluation = tool({
+  name: 'run_evaluation',
+  title: 'Run an evaluation',
+  description:
+    'Let the server ask a model about every row of a dataset and score the answers. Returns ids at once: poll get_evaluation.',
+  input: z.strictObject({
+    project,
+    name: z.string().min(1).max(64),
+    dataset: z.string().min(1).max(2048).describe('Name or reference'),
+    prompt: z.string().max(65_536).optional().describe('With {columns}. Default: the column messages'),
+    system: z.string().max(65_536).optional(),
+    request: z.looseObject({}).optional().describe('{"model": …, "temperature": 0}'),
+    scorers: z.array(z.string().max(2048)).max(16).default([]).describe('Names or references'),
+  }),
+  output: z.object({ ids: z.array(z.string()), trials: z.int() }),
+  changes: { isRepeatable: false },
+  async run(asking, { project, name, dataset, prompt, system, request, scorers }) {
+    const started = await asking.post<z.output<typeof Started>>(
+      `/v2/${pathOf(project)}/evaluation_runs/serve`,
+      {
+        name,
+        dataset: refOf(asking, project, dataset),
+        ...(prompt !== undefined && { prompt }),
+        settings: [{ name, ...(system !== undefined && { system }), ...(request && { request }) }],
+        scorers: scorers.map((scorer) => ({ scorer: refOf(asking, project, scorer) })),
+      },
+    )
+    return { ids: started.evaluation_run_ids, trials: started.trials }
+  },
+})

@@ -2,8 +2,7 @@ import { z } from 'zod'
 import type { StatusAnswer } from '../evaluation-runs/contract.ts'
 import type { ResultsAnswer, Summary } from '../evaluations/results-contract.ts'
 import type { ListAnswer, ScoresAnswer } from '../evaluations/views-contract.ts'
-import type { Started } from '../served-runs/contract.ts'
-import { type Asking, pathOf, refOf, ToolError } from './asking.ts'
+import { type Asking, pathOf, ToolError } from './asking.ts'
 import { fitting, head, withoutNulls } from './fitting.ts'
 import { cut, project, rows, tool } from './tool.ts'
 
@@ -171,34 +170,3 @@ function rowOf(row: z.output<typeof ResultsAnswer>['rows'][number], evaluations:
     ),
   }
 }
-
-export const runEvaluation = tool({
-  name: 'run_evaluation',
-  title: 'Run an evaluation',
-  description:
-    'Let the server ask a model about every row of a dataset and score the answers. Returns ids at once: poll get_evaluation.',
-  input: z.strictObject({
-    project,
-    name: z.string().min(1).max(64),
-    dataset: z.string().min(1).max(2048).describe('Name or reference'),
-    prompt: z.string().max(65_536).optional().describe('With {columns}. Default: the column messages'),
-    system: z.string().max(65_536).optional(),
-    request: z.looseObject({}).optional().describe('{"model": …, "temperature": 0}'),
-    scorers: z.array(z.string().max(2048)).max(16).default([]).describe('Names or references'),
-  }),
-  output: z.object({ ids: z.array(z.string()), trials: z.int() }),
-  changes: { isRepeatable: false },
-  async run(asking, { project, name, dataset, prompt, system, request, scorers }) {
-    const started = await asking.post<z.output<typeof Started>>(
-      `/v2/${pathOf(project)}/evaluation_runs/serve`,
-      {
-        name,
-        dataset: refOf(asking, project, dataset),
-        ...(prompt !== undefined && { prompt }),
-        settings: [{ name, ...(system !== undefined && { system }), ...(request && { request }) }],
-        scorers: scorers.map((scorer) => ({ scorer: refOf(asking, project, scorer) })),
-      },
-    )
-    return { ids: started.evaluation_run_ids, trials: started.trials }
-  },
-})

@@ -10,8 +10,7 @@ import { disconnectSignal } from '../../http/disconnect.ts'
 import { version } from '../../version.ts'
 import { type Asking, createAsking } from './asking.ts'
 import type { McpMessage } from './contract.ts'
-import { offerPrompts } from './prompts.ts'
-import { offerResources } from './resources.ts'
+import { offerPrompts, offerResources } from './resources-and-prompts.ts'
 import { offerTools } from './tools.ts'
 
 export interface McpServing {

@@ -34,7 +34,10 @@ interface AnyClient {
 }
 
 const backend = scriptedBackend(deciding(() => ({ Y: 0.6, N: 0.2 })))
-const { app, post }: TestApp = await openApp({ after }, { backend, settings: { HEDDLE_SEARCH: 'on' } })
+const { app, post, database }: TestApp = await openApp(
+  { after },
+  { backend, settings: { HEDDLE_SEARCH: 'on' } },
+)
 const address = await app.listen({ host: '127.0.0.1', port: 0 })
 
 async function connected(isOld: boolean, key: string, query = ''): Promise<AnyClient> {
@@ -100,6 +103,7 @@ before(async () => {
     await finishRun(id)
     runs.push(id)
   }
+  while (await database.writeInBackground('indexCalls', { limit: 100, characters: 1 << 20 }));
 })
 
 /** What every tool is asked, those that change something last. */
@@ -171,6 +175,7 @@ for (const isOld of [false, true]) {
           `${label} ${ajv.errorsText()}`,
         )
         assert.ok(Buffer.byteLength(text) <= 8_000, `${Buffer.byteLength(text)} bytes: ${label}`)
+        if (args.text !== undefined) assert.ok(text.includes('"in":"inputs"'), label)
         seen.add(name)
       }
       assert.equal(seen.size, tools.length - 1)
