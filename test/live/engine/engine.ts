@@ -2,11 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { Generation, GenerationEvent, Run } from '../../../src/inference/backend.ts'
-import { createEmbeddedBackend, type EmbeddedBackend } from '../../../src/inference/embedded/owner/backend.ts'
-import { type Supervision, usualSupervision } from '../../../src/inference/embedded/owner/supervision.ts'
+import {
+  createEmbeddedBackend,
+  type EmbeddedBackend,
+  type Generation,
+  type GenerationEvent,
+  type ModelPlan,
+  type Run,
+  type Supervision,
+  usualSupervision,
+} from '../../../packages/engine/index.ts'
 
-import type { ModelPlan } from '../../../src/inference/models/plan.ts'
 import { plainSampling } from '../../support/generations.ts'
 import { plainPlan } from '../../support/model-plan.ts'
 import { type RandomModelShape, writeRandomModel } from '../../support/random-model.ts'
