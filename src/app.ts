@@ -68,6 +68,7 @@ import { peopleRoutes } from './operations/people/routes.ts'
 import { priceRoutes } from './operations/prices/routes.ts'
 import { projectRoutes } from './operations/projects/routes.ts'
 import { createProjects } from './operations/projects/settings.ts'
+import { createNamedPrompts } from './operations/prompts/named-prompts.ts'
 import { queueRoutes } from './operations/queues/routes.ts'
 import { queueRuleRoutes } from './operations/queues/rule-routes.ts'
 import { recordingEvents } from './operations/recording/events.ts'
@@ -242,6 +243,7 @@ function openOperations(
     db: database,
     events: hub,
     chats: chatAsking,
+    prompts: createNamedPrompts(),
     schemas,
     constraints,
     projects,

@@ -112,6 +112,11 @@ export const refusals = {
     message: '{field}: the version {version} of object {name} in project {project} was deleted.',
     help: '`deleted_at` in the body says when. Creating the same value again brings it back.',
   },
+  prompt_unusable: {
+    status: 400,
+    message: '{field}: the object {name} with digest {digest} cannot be used as a prompt: {why}.',
+    help: 'docs/prompts.md says what a prompt is. A version does not change: store a mended one.',
+  },
   row_not_found: {
     status: 404,
     message: '{field}: there is no table row {digest} in project {project}.',
