@@ -52,6 +52,7 @@ import { eventRoutes } from './operations/events/routes.ts'
 import { exportRoutes } from './operations/exporting/routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
+import { gateRoutes } from './operations/gates/routes.ts'
 import { registerGenerationMetrics } from './operations/generation/metrics.ts'
 import { createRunningAnswers } from './operations/generation/running.ts'
 import { meRoutes } from './operations/me/routes.ts'
@@ -111,7 +112,7 @@ type SchemaCompilers = NonNullable<NonNullable<FastifyServerOptions['schemaContr
 
 const ofCalls = [callRoutes, exportRoutes, otelRoutes, priceRoutes, feedbackRoutes, eventRoutes, totalRoutes]
 const ofQueues = [queueRoutes, queueRuleRoutes]
-const ofObjects = [objectRoutes, tableRoutes, fileRoutes, definitionRoutes]
+const ofObjects = [objectRoutes, gateRoutes, tableRoutes, fileRoutes, definitionRoutes]
 const ofEvaluations = [evaluationRoutes, evaluationRunRoutes, servedRunRoutes, scorerRoutes, monitorRoutes]
 const ofText = [chatRoutes, completionRoutes, responseRoutes, messageRoutes]
 const ofScores = [embeddingRoutes, rerankRoutes, decisionRoutes]

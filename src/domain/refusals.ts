@@ -112,6 +112,21 @@ export const refusals = {
     message: '{field}: the version {version} of object {name} in project {project} was deleted.',
     help: '`deleted_at` in the body says when. Creating the same value again brings it back.',
   },
+  label_gated: {
+    status: 409,
+    message: '{field}: the label {label} of object {name} has a gate; accepted: a move through it.',
+    help: 'POST /objs/{name}/aliases/{alias}/move moves it (docs/prompts.md).',
+  },
+  gate_not_passed: {
+    status: 409,
+    message: '{field}: version {version} does not pass the gate of label {label}: {why}.',
+    help: 'The label stays where it is. Mend the version, or have an admin override the gate with a reason.',
+  },
+  label_moved: {
+    status: 409,
+    message: '{field}: the label {label} names version {version} by now; nothing was moved.',
+    help: 'Another request moved it or changed its gate. Look at it again, and then decide.',
+  },
   prompt_unusable: {
     status: 400,
     message: '{field}: the object {name} with digest {digest} cannot be used as a prompt: {why}.',

@@ -108,6 +108,7 @@ const nothing = (fields: object): Record<string, null> =>
   Object.fromEntries(Object.keys(fields).map((name) => [name, null]))
 
 const chat = () => ({
+  prompt: null,
   ...nothing({ ...refusedChatFields, ...unusedOpenAiFields, ...unusedVllmFields }),
   ...{ verbosity: 'low', session_id: 'mine', stream_interval: 2, return_prompt_text: true },
   messages: [
@@ -249,6 +250,7 @@ const scored = () => ({ ...nothing(ScoreBody.shape), request_id: 'a', queries: '
 
 const message = () => ({
   ...counted(),
+  prompt: null,
   store: true,
   max_tokens: 5,
   stream: true,
@@ -728,6 +730,24 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/objs/:object_id/versions/:digest/tags/remove': (project_id) => ({ project_id, tags: ['good'] }),
   '/objs/:object_id/aliases': (project_id) => ({ project_id, digest: 'v0', aliases: ['best'] }),
   '/objs/:object_id/aliases/remove': (project_id) => ({ project_id, aliases: ['best'] }),
+  '/objs/:object_id/aliases/:alias/gate': (project_id) => ({
+    project_id,
+    gate: {
+      evaluation: `weave:///${project_id}/object/x:v0`,
+      conditions: [{ field: 'scores.exact', min_rate: 0.5 }],
+      min_rows: 1,
+      max_age_days: 1,
+    },
+  }),
+  '/objs/:object_id/aliases/:alias/move': (project_id) => ({
+    project_id,
+    digest: 'v0',
+    back: false,
+    expected_digest: 'x',
+    run: 'run',
+    baseline_run: 'run',
+    override: null,
+  }),
   '/refs/read_batch': (project) => ({ refs: [`weave:///${project}/object/name:latest`] }),
   '/table/create': (project_id) => ({ table: { project_id, rows: [{ x: 1 }], expected_digest: null } }),
   '/table/update': (project_id) => ({
@@ -898,6 +918,7 @@ const otherMethods: Record<string, Method> = {
   '/views/saved/:view_id': 'PUT',
   '/objs/:object_id/versions/:digest/tags': 'PUT',
   '/objs/:object_id/aliases': 'PUT',
+  '/objs/:object_id/aliases/:alias/gate': 'PUT',
 }
 
 export function methodOf(url: string): Method {
