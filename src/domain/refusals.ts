@@ -120,17 +120,17 @@ export const refusals = {
   gate_not_passed: {
     status: 409,
     message: '{field}: version {version} does not pass the gate of label {label}: {why}.',
-    help: 'The label stays where it is. Mend the version, or have an admin override the gate with a reason.',
+    help: 'An admin can override the gate (docs/prompts.md).',
   },
   label_moved: {
     status: 409,
     message: '{field}: the label {label} names version {version} by now; nothing was moved.',
-    help: 'Another request moved it or changed its gate. Look at it again, and then decide.',
+    help: 'Another request moved it or changed its gate.',
   },
   prompt_unusable: {
     status: 400,
     message: '{field}: the object {name} with digest {digest} cannot be used as a prompt: {why}.',
-    help: 'docs/prompts.md says what a prompt is. A version does not change: store a mended one.',
+    help: 'docs/prompts.md says what a prompt is.',
   },
   row_not_found: {
     status: 404,

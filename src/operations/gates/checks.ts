@@ -10,7 +10,7 @@ import { viewOf } from '../evaluations/view.ts'
 import type { ScoresAnswer } from '../evaluations/views-contract.ts'
 import type { Check, Condition, Gate } from './contract.ts'
 
-export interface RunsToCheck {
+interface RunsToCheck {
   project: string
   run: string
   /** Absent if there is no version to compare with. */

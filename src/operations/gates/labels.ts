@@ -1,4 +1,4 @@
-import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
+import { byCaller, type Caller, requireAccess, requireAdmin } from '../../domain/callers.ts'
 import { parseRef } from '../../domain/refs.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, now } from '../../domain/time.ts'
@@ -29,10 +29,6 @@ export async function labelOf(db: Database, caller: Caller, project: string, pat
     updated_by: user_id,
     updated_at: updated_at === null ? null : formatTime(updated_at),
   }
-}
-
-function requireAdmin({ role }: Caller): void {
-  if (role !== 'admin') throw refuse('role_forbidden', { role: 'admin', given: role })
 }
 
 function checkLabel({ alias }: LabelPath): void {

@@ -9,7 +9,7 @@ import { Value } from '../objects/values.ts'
 import type { Gate } from './contract.ts'
 
 /** A version of a prompt, or of another object. */
-export interface Version {
+interface Version {
   project: string
   name: string
   digest: string
@@ -56,9 +56,9 @@ async function rootOf(db: Database, project: string, id: string): Promise<RunRoo
 type RunRoot = Pick<CallRow, 'ended_at' | 'exception'> & { inputs: string | null; summary: string | null }
 
 /** Whether two references lead to the same version. */
-async function isSame(db: Database, one: string, other: string): Promise<boolean> {
-  if (one === other) return true
-  const [first, second] = [await versionAt(db, one), await versionAt(db, other)]
+async function isSame(db: Database, own: string, wanted: string): Promise<boolean> {
+  if (own === wanted) return true
+  const [first, second] = [await versionAt(db, own), await versionAt(db, wanted)]
   return (
     first !== undefined &&
     second !== undefined &&

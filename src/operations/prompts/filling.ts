@@ -12,7 +12,7 @@ import {
   templatesIn,
 } from './stored-prompt.ts'
 import { filledText, literalText, type Segments } from './template.ts'
-import { fieldOf, textOfValue, type VariableType, wrongVariable } from './variables.ts'
+import { expectedOf, fieldOf, textOfValue } from './variables.ts'
 
 /** A prompt with the values of its variables. Messages are JSON in the form of chat completions. */
 export interface FilledPrompt {
@@ -91,16 +91,18 @@ function valuesOf({ variables }: StoredPrompt, values: ReadonlyMap<string, strin
   for (const [name, type] of variables) {
     const json = values.get(name) ?? (type.default as string | undefined)
     const text = json === undefined ? undefined : textOfValue(type, json)
-    if (text === undefined) throw wrongVariable(name, type as VariableType, json)
+    if (text === undefined) throw wrong(fieldOf(name), shownValue(json), expectedOf(type))
     texts.set(name, text)
   }
   return (name: string) => texts.get(name) as string
 }
 
+const shownValue = (json: string | undefined) => (json === undefined ? 'nothing' : shortened(json))
+
 function messagesAt(name: string, json: string | undefined): string[] {
   const items = json?.startsWith('[') ? itemsOf(json) : undefined
   if (items?.every((item) => new Value(item).member('role')?.string !== undefined)) return items
-  throw wrong(fieldOf(name), json === undefined ? 'nothing' : shortened(json), 'a list of messages')
+  throw wrong(fieldOf(name), shownValue(json), 'a list of messages')
 }
 
 function filledMessage(

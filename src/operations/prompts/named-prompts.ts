@@ -14,7 +14,7 @@ export interface PromptName {
 /** The label of requests that name no version. */
 export const usualLabel = 'production'
 
-export interface FoundPrompt {
+interface FoundPrompt {
   prompt: StoredPrompt
   id: string
   digest: string

@@ -1,7 +1,5 @@
 import { z } from 'zod'
 import { compactJson } from '../../../packages/json/index.ts'
-import { shortened } from '../../domain/described.ts'
-import { wrong } from '../generation/checks.ts'
 import { Value } from '../objects/values.ts'
 
 /** What a prompt declares about a variable. One that it does not declare is a text. */
@@ -48,9 +46,9 @@ function ownText(json: string): string | undefined {
   return value.member('type')?.string === 'input_text' ? value.member('text')?.string : value.string
 }
 
-export function wrongVariable(name: string, type: VariableType, json: string | undefined) {
-  const among = type.enum === undefined ? '' : ` among ${JSON.stringify(type.enum).slice(1, -1)}`
-  return wrong(fieldOf(name), json === undefined ? 'nothing' : shortened(json), accepted[type.type] + among)
+/** The values that a variable accepts, in words. */
+export function expectedOf({ type, enum: among }: VariableType): string {
+  return accepted[type] + (among === undefined ? '' : ` among ${JSON.stringify(among).slice(1, -1)}`)
 }
 
 export const fieldOf = (variable: string) => `prompt.variables.${variable}`

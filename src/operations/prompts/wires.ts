@@ -5,7 +5,48 @@ import { wrong } from '../generation/checks.ts'
 import { Value } from '../objects/values.ts'
 import type { FilledPrompt } from './filling.ts'
 import { itemsIn, joinedTexts, listText, messagesAround, messageText, systemFirst } from './messages.ts'
-import { isGiven, type Members, rename, settingsLeft, withSettings } from './settings.ts'
+
+/** The members of a request, as JSON by their names. */
+type Members = Map<string, string>
+
+/** Fields with one meaning: where a request gives one of them, the others of its prompt do not count. */
+const alternatives: readonly (readonly string[])[] = [
+  ['max_tokens', 'max_completion_tokens', 'max_output_tokens'],
+  ['tools', 'functions'],
+  ['tool_choice', 'function_call'],
+  ['response_format', 'structured_outputs', 'output_config', 'output_format', 'format'],
+  ['stop', 'stop_sequences'],
+]
+/** A choice among tools is one of the request's own. */
+const choices = ['tool_choice', 'function_call']
+
+const isGiven = (own: Members, name: string) => (own.get(name) ?? 'null') !== 'null'
+
+/** The settings that the request leaves to its prompt. */
+function settingsLeft({ settings }: FilledPrompt, own: Members): Members {
+  const hasTools = isGiven(own, 'tools') || isGiven(own, 'functions')
+  const isReplaced = (name: string) =>
+    (hasTools && choices.includes(name)) ||
+    alternatives.some((names) => names.includes(name) && names.some((other) => isGiven(own, other)))
+  return new Map([...settings].filter(([name]) => !isGiven(own, name) && !isReplaced(name)))
+}
+
+/** Moves a setting to the name and the form that it has in an API. */
+function rename(
+  settings: Members,
+  name: string,
+  to: string,
+  formOf: (json: string) => string = (json) => json,
+): void {
+  const json = settings.get(name)
+  if (json === undefined) return
+  settings.delete(name)
+  settings.set(to, formOf(json))
+}
+
+/** The request with what it leaves to its prompt. */
+const withSettings = (settings: Members, own: Members): Members =>
+  new Map([...settings, ...[...own].filter(([name]) => isGiven(own, name) || !settings.has(name))])
 
 /** Puts a prompt into a request, in the form of an API. What the request gives itself wins. */
 export type PromptWire = (prompt: FilledPrompt, own: Members) => Members
@@ -15,9 +56,9 @@ export const chatWire: PromptWire = (prompt, own) => {
   const messages = own.get('messages')
   // Of a wrong type, which the contract refuses.
   if (isGiven(own, 'messages') && !messages?.startsWith('[')) return all
-  const given = itemsIn(messages)
-  const { before, after } = messagesAround(prompt, given.length > 0)
-  return all.set('messages', listText([...before, ...given, ...after]))
+  const sent = itemsIn(messages)
+  const { before, after } = messagesAround(prompt, sent.length > 0)
+  return all.set('messages', listText([...before, ...sent, ...after]))
 }
 
 export const completionsWire: PromptWire = (prompt, own) => {
@@ -26,9 +67,9 @@ export const completionsWire: PromptWire = (prompt, own) => {
   }
   const settings = settingsLeft(prompt, own)
   rename(settings, 'max_completion_tokens', 'max_tokens')
-  const given = isGiven(own, 'prompt') ? new Value(own.get('prompt') as string).string : ''
-  if (given === undefined) throw wrong('prompt', 'no text', 'a text, which follows that of the prompt')
-  return withSettings(settings, own).set('prompt', JSON.stringify(prompt.text + given))
+  const sent = isGiven(own, 'prompt') ? new Value(own.get('prompt') as string).string : ''
+  if (sent === undefined) throw wrong('prompt', 'no text', 'a text, which follows that of the prompt')
+  return withSettings(settings, own).set('prompt', JSON.stringify(prompt.text + sent))
 }
 
 /** A tool of chat completions in the form of other APIs. */
@@ -79,15 +120,15 @@ export const responsesWire: PromptWire = (prompt, own) => {
     if (settings.has(name)) all.set(name, settings.get(name) as string)
 
   const input = new Value(own.get('input') ?? 'null')
-  const given = input.string === undefined ? itemsIn(input.text) : [messageText('user', input.string)]
-  const { before, after } = messagesAround(prompt, given.length > 0)
+  const sent = input.string === undefined ? itemsIn(input.text) : [messageText('user', input.string)]
+  const { before, after } = messagesAround(prompt, sent.length > 0)
   const first = systemFirst(before)
   // A continued conversation has them already; `instructions` are not inherited.
   const isContinued = isGiven(own, 'previous_response_id')
-  const items = isContinued ? given : [...first.rest, ...given, ...systemFirst(after).rest]
+  const items = isContinued ? sent : [...first.rest, ...sent, ...systemFirst(after).rest]
   const instructions = joinedTexts([...first.system, new Value(own.get('instructions') ?? 'null').string])
   if (instructions !== undefined) all.set('instructions', instructions)
-  if (prompt.before.length + items.length > given.length || !isGiven(own, 'input'))
+  if (prompt.before.length + items.length > sent.length || !isGiven(own, 'input'))
     all.set('input', listText(items))
   return all
 }
@@ -132,15 +173,15 @@ export const messagesWire: PromptWire = (prompt, own) => {
   const { system, rest } = systemFirst(before)
   all.set('messages', listText([...rest, ...messages, ...systemFirst(after).rest]))
   if (system.length === 0) return all
-  const given = own.get('system') ?? 'null'
-  const joined = joinedTexts([...system, new Value(given).string]) as string
+  const sent = own.get('system') ?? 'null'
+  const joined = joinedTexts([...system, new Value(sent).string]) as string
   // Blocks may carry marks of the client.
-  if (!given.startsWith('[')) return all.set('system', joined)
+  if (!sent.startsWith('[')) return all.set('system', joined)
   const block = objectText([
     ['type', '"text"'],
     ['text', joined],
   ])
-  return all.set('system', listText([block, ...itemsIn(given)]))
+  return all.set('system', listText([block, ...itemsIn(sent)]))
 }
 
 const ollamaOptions: readonly (readonly [name: string, option: string])[] = [
@@ -162,9 +203,9 @@ function ollamaSettings(prompt: FilledPrompt, own: Members): Members {
     options.set(option, json)
   }
   rename(settings, 'response_format', 'format', (json) => schemaOf(json)?.get('schema') ?? '"json"')
-  const given = memberText(own, 'options')
+  const sent = memberText(own, 'options')
   const all = withSettings(settings, own)
-  return options.size === 0 ? all : all.set('options', objectText(withSettings(options, given)))
+  return options.size === 0 ? all : all.set('options', objectText(withSettings(options, sent)))
 }
 
 /** A request without messages only loads the model. */

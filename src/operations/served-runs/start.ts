@@ -143,9 +143,9 @@ async function checkSettings(
     if (settings.findIndex((other) => other.name === name) < index) {
       throw wrong(`${field}.name`, JSON.stringify(name), 'a name that no other of the settings has')
     }
-    const given = request?.text ?? '{}'
-    checkOwnFields(given, `${field}.request`)
-    const own = await pinnedRequest(services, project, given, `${field}.request`)
+    const fields = request?.text ?? '{}'
+    checkOwnFields(fields, `${field}.request`)
+    const own = await pinnedRequest(services, project, fields, `${field}.request`)
     requests.push(own)
     const plan = { prompt: prompt ?? null, system: system ?? null, request: own }
     const asked = await promptedRequest(services, project, plan, first)

@@ -4,7 +4,7 @@ import type { LabelName } from './gated-labels.ts'
 import { objectLock, readVersion } from './objects.ts'
 
 /** Where a label points, what must hold before it moves, and where it pointed before. */
-export interface Label {
+interface Label {
   digest: string | null
   /** JSON. */
   gate: string | null
@@ -60,7 +60,7 @@ export interface LabelMove extends Setting {
   run: string | null
 }
 
-export type Moved = { from: string | null; to: string } | { changed: string | null } | { missing: true }
+type Moved = { from: string | null; to: string } | { changed: string | null } | { missing: true }
 
 /** Versions that a label can go back to. */
 const maxFormer = 20
