@@ -14,6 +14,8 @@ export const PromptReference = z.strictObject({
   variables: z.record(z.string().max(256), z.unknown()).nullish(),
 })
 
+export const NamingBody = z.object({ prompt: PromptReference })
+
 export const promptField = documented(
   jsonObject().nullish(),
   'A prompt of the project: `{"id": …, "version": …, "variables": {…}}` (docs/prompts.md). It gives the first messages, and the fields that the request leaves out.',

@@ -13,7 +13,7 @@ import { databaseOf } from '../../storage/database.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import type { NamedPrompt } from '../recording/answer.ts'
 import { projectHeader, recordingTarget } from '../recording/target-headers.ts'
-import { PromptReference } from './contract.ts'
+import { NamingBody } from './contract.ts'
 import { filledPrompt } from './filling.ts'
 import { type PromptName, promptNotFound, usualLabel } from './named-prompts.ts'
 import type { PromptWire } from './wires.ts'
@@ -75,9 +75,8 @@ function fieldsOf({ body, keptBody }: FastifyRequest): NamingFields {
 function referenceIn(request: FastifyRequest, models: Models): Reference | undefined {
   const { prompt, model } = fieldsOf(request)
   if (prompt instanceof JsonText && prompt.text.startsWith('{')) {
-    const read = parseOrRefuse(PromptReference, prompt.value, 'body.prompt') as z.output<
-      typeof PromptReference
-    >
+    const body = parseOrRefuse(NamingBody, { prompt: prompt.value }, 'body') as z.output<typeof NamingBody>
+    const { prompt: read } = body
     const variables = membersOf(prompt.text).get('variables') ?? 'null'
     return {
       id: read.id,

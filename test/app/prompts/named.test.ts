@@ -293,6 +293,7 @@ describe('prompts by name', () => {
       { id: 'a', variables: [] },
     ])
       assert.equal((await refusalOf(prompt))[0], 400, JSON.stringify(prompt))
+    assert.equal((await refusalOf({ id: 5 }))[2], 'prompt.id')
     await app.post('/obj/delete', { project_id, object_id: 'support', digests: ['v0'] })
     assert.deepEqual((await refusalOf({ id: 'support', version: 'v0' })).slice(0, 2), [404, 'object_deleted'])
     assert.deepEqual((await refusalOf({ id: 'support' })).slice(0, 2), [404, 'object_not_found'])
