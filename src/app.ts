@@ -52,6 +52,7 @@ import { eventRoutes } from './operations/events/routes.ts'
 import { exportRoutes } from './operations/exporting/routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
+import { gateRoutes } from './operations/gates/routes.ts'
 import { registerGenerationMetrics } from './operations/generation/metrics.ts'
 import { createRunningAnswers } from './operations/generation/running.ts'
 import { mcpRoutes } from './operations/mcp/routes.ts'
@@ -69,6 +70,7 @@ import { peopleRoutes } from './operations/people/routes.ts'
 import { priceRoutes } from './operations/prices/routes.ts'
 import { projectRoutes } from './operations/projects/routes.ts'
 import { createProjects } from './operations/projects/settings.ts'
+import { createNamedPrompts } from './operations/prompts/named-prompts.ts'
 import { queueRoutes } from './operations/queues/routes.ts'
 import { queueRuleRoutes } from './operations/queues/rule-routes.ts'
 import { recordingEvents } from './operations/recording/events.ts'
@@ -111,7 +113,7 @@ type SchemaCompilers = NonNullable<NonNullable<FastifyServerOptions['schemaContr
 
 const ofCalls = [callRoutes, exportRoutes, otelRoutes, priceRoutes, feedbackRoutes, eventRoutes, totalRoutes]
 const ofQueues = [queueRoutes, queueRuleRoutes]
-const ofObjects = [objectRoutes, tableRoutes, fileRoutes, definitionRoutes]
+const ofObjects = [objectRoutes, gateRoutes, tableRoutes, fileRoutes, definitionRoutes]
 const ofEvaluations = [evaluationRoutes, evaluationRunRoutes, servedRunRoutes, scorerRoutes, monitorRoutes]
 const ofText = [chatRoutes, completionRoutes, responseRoutes, messageRoutes]
 const ofScores = [embeddingRoutes, rerankRoutes, decisionRoutes]
@@ -244,6 +246,7 @@ function openOperations(
     db: database,
     events: hub,
     chats: chatAsking,
+    prompts: createNamedPrompts(),
     schemas,
     constraints,
     projects,

@@ -14,6 +14,7 @@ import * as evaluationViews from './operations/evaluations/views-contract.ts'
 import * as exporting from './operations/exporting/contract.ts'
 import * as feedback from './operations/feedback/contract.ts'
 import * as files from './operations/files/contract.ts'
+import * as gates from './operations/gates/contract.ts'
 import * as mcp from './operations/mcp/contract.ts'
 import * as messages from './operations/messages/contract.ts'
 import * as monitors from './operations/monitors/contract.ts'
@@ -41,7 +42,7 @@ import * as viewFeedback from './operations/views/feedback-contract.ts'
 import * as viewSearch from './operations/views/search-contract.ts'
 import * as viewTrace from './operations/views/trace-contract.ts'
 
-const ofCalls = { calls, exporting, feedback, files, objects, otel, prices, tables, definitions }
+const ofCalls = { calls, exporting, feedback, files, gates, objects, otel, prices, tables, definitions }
 const ofRuns = { evaluationRuns, evaluations, evaluationViews, scorers, servedRuns }
 const ofEvaluations = { ...ofRuns, monitors, queueRules, queues }
 const ofText = { chat, completions, decisions, messages, ollama, responses, storedCompletions, tokens }

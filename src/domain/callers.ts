@@ -37,3 +37,7 @@ export function requireEntities(caller: Caller, entities: Iterable<string>, fiel
 function entityOf(project: string): string {
   return project.slice(0, project.indexOf('/'))
 }
+
+export function requireAdmin({ role }: Caller): void {
+  if (role !== 'admin') throw refuse('role_forbidden', { role: 'admin', given: role })
+}

@@ -117,6 +117,26 @@ export const refusals = {
     message: '{field}: the version {version} of object {name} in project {project} was deleted.',
     help: '`deleted_at` in the body says when. Creating the same value again brings it back.',
   },
+  label_gated: {
+    status: 409,
+    message: '{field}: the label {label} of object {name} has a gate; accepted: a move through it.',
+    help: 'POST /objs/{name}/aliases/{alias}/move moves it (docs/prompts.md).',
+  },
+  gate_not_passed: {
+    status: 409,
+    message: '{field}: version {version} does not pass the gate of label {label}: {why}.',
+    help: 'An admin can override the gate (docs/prompts.md).',
+  },
+  label_moved: {
+    status: 409,
+    message: '{field}: the label {label} names version {version} by now; nothing was moved.',
+    help: 'Another request moved it or changed its gate.',
+  },
+  prompt_unusable: {
+    status: 400,
+    message: '{field}: the object {name} with digest {digest} cannot be used as a prompt: {why}.',
+    help: 'docs/prompts.md says what a prompt is.',
+  },
   row_not_found: {
     status: 404,
     message: '{field}: there is no table row {digest} in project {project}.',

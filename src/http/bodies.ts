@@ -24,6 +24,8 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     keepsBody?: BodyExclusions
+    /** Its bodies may name a prompt, which is put into them. */
+    namesPrompt?: true
   }
 }
 
@@ -31,6 +33,8 @@ interface BodyText {
   /** Approximately. */
   bytes: number
   json(): JsonText
+  /** All of it, on routes whose bodies may name a prompt; until it is validated. */
+  sent?: () => string
 }
 
 /**
@@ -46,14 +50,14 @@ export function acceptJson(app: FastifyInstance, budget: number, reader: BodyRea
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: Readable) => {
     const body = await bodyOf(request, payload)
     const contract = request.routeOptions.schema?.body as z.ZodType | undefined
-    const { keepsBody } = request.routeOptions.config
+    const { keepsBody, namesPrompt } = request.routeOptions.config
     // Python's openai sends a content type even without a body, such as for DELETE.
     if (contract === undefined && body.length === 0) return undefined
     if (Buffer.isBuffer(body)) {
       const text = textOf(body)
       if (keepsBody) {
         const json = () => new JsonText(keptJson(text, keepsBody.without))
-        request.keptBody = { bytes: text.length, json }
+        request.keptBody = { bytes: text.length, json, ...(namesPrompt && { sent: () => text }) }
       }
       return readText(text, contract)
     }
@@ -62,8 +66,27 @@ export function acceptJson(app: FastifyInstance, budget: number, reader: BodyRea
     const read = await reader.read(request.caller.name, reader.nameOf(contract), body, keepsBody)
     const { shared } = read
     if (shared) request.keptBody = { bytes: shared.length, json: () => new JsonText(shared) }
+    if (namesPrompt) {
+      request.keptBody ??= { bytes: body.length, json: () => new JsonText('{}') }
+      request.keptBody.sent = () =>
+        Buffer.concat(
+          body.segments.map((segment) => Buffer.from(segment)),
+          body.length,
+        ).toString()
+    }
     return read.body
   })
+}
+
+/** Reads another text in place of a body: in this thread if it is short. */
+export async function reread(request: FastifyRequest, text: string): Promise<unknown> {
+  const contract = request.routeOptions.schema?.body as z.ZodType
+  const bytes = Buffer.from(text)
+  if (bytes.length <= maxInlineBytes) return readText(text, contract)
+  const { bodyReader: reader } = request.server
+  const large = createLargeBody()
+  await inSteps(segmentsOf(bytes), large.add)
+  return (await reader.read(request.caller.name, reader.nameOf(contract), large.body())).body
 }
 
 /**
@@ -132,9 +155,13 @@ async function bodyOf(request: FastifyRequest, payload: Readable): Promise<Buffe
   )
   if (body.length <= maxInlineBytes) return body
   const large = createLargeBody()
-  const offsets = Array.from({ length: Math.ceil(body.length / segmentBytes) }, (_, n) => n * segmentBytes)
-  await inSteps(offsets, (from) => large.add(body.subarray(from, from + segmentBytes)))
+  await inSteps(segmentsOf(body), large.add)
   return large.body()
+}
+
+function segmentsOf(bytes: Buffer): Buffer[] {
+  const offsets = Array.from({ length: Math.ceil(bytes.length / segmentBytes) }, (_, n) => n * segmentBytes)
+  return offsets.map((from) => bytes.subarray(from, from + segmentBytes))
 }
 
 /** The bytes of a request: a buffer up to a certain length, segments beyond it. */

@@ -3,6 +3,7 @@ import * as callWrites from './calls/writes.ts'
 import * as runs from './evaluations/runs.ts'
 import * as feedback from './feedback/writes.ts'
 import * as monitors from './monitors/monitors.ts'
+import * as gates from './objects/label-gates.ts'
 import * as objects from './objects/objects.ts'
 import * as prices from './prices.ts'
 import * as deletion from './projects/deletion.ts'
@@ -43,6 +44,26 @@ export const auditedCommands = {
   deleteObjects: audited(objects.deleteObjects, ({ project_id, object_id }, answer) =>
     'deleted' in answer
       ? { action: 'objects.delete', project_id, count: answer.deleted, details: { object: object_id } }
+      : undefined,
+  ),
+  setGate: audited(gates.setGate, ({ project_id, object_id, alias, gate }) => ({
+    action: gate === null ? 'gate.remove' : 'gate.set',
+    project_id,
+    details: { object: object_id, label: alias, ...(gate !== null && { gate: JSON.parse(gate) as unknown }) },
+  })),
+  moveLabel: audited(gates.moveLabel, ({ project_id, object_id, alias, way, reason, run }, moved) =>
+    'to' in moved
+      ? {
+          action: `label.${way}`,
+          project_id,
+          details: {
+            object: object_id,
+            label: alias,
+            ...moved,
+            ...(reason && { reason }),
+            ...(run && { run }),
+          },
+        }
       : undefined,
   ),
   deleteQueue: audited(queues.deleteQueue, ({ project_id }, { id }) => ({

@@ -36,8 +36,8 @@ for (const [what, url, body, named] of [
   [
     'a body that a thread reads',
     chatUrl,
-    asking({ temprature: 1, user: 'me', prompt: long }),
-    'temprature, prompt',
+    asking({ temprature: 1, user: 'me', promt: long }),
+    'temprature, promt',
   ],
   ['a large body that is refused', chatUrl, { mesages: [long] }, 'mesages'],
   ['a message of Anthropic', '/v1/messages', { messages: [], max_token: 1 }, 'max_token'],

@@ -984,6 +984,20 @@ describe('P2: every field is honoured, or refused by name', () => {
       { prompt_cache_options: 'x' },
     ]),
     prompt_cache_retention: noEffect('24h', null)('prompt_cache_retention', [{ prompt_cache_retention: 5 }]),
+    prompt: {
+      effect: async () => {
+        const content = 'You know {what}.'
+        const project_id = 'acme/default'
+        const kept = await server.post('/obj/create', {
+          obj: { project_id, object_id: 'knows', val: { content } },
+        })
+        assert.equal(kept.status, 200)
+        const prompt = { id: 'knows', version: 'latest', variables: { what: 'maps' } }
+        const [own, named] = [await promptText({}), await promptText({ prompt })]
+        assert.ok(!own.includes('You know maps.') && named.includes('You know maps.'))
+      },
+      bad: [{ prompt: 5 }, { prompt: { id: 5 } }, { prompt: { id: 'knows', version: 'v0' } }],
+    },
     store: noEffect(true, null)('store', [{ store: 'x' }]),
     metadata: noEffect({ a: 'b' }, null)('metadata', [{ metadata: 5 }]),
     service_tier: noEffect('flex', null)('service_tier', [{ service_tier: 5 }]),

@@ -21,13 +21,8 @@ const start = (project_id: string) => ({
   ...ids,
   project_id,
   parent_id: '0123456789abcdef',
-  display_name: 'name',
-  thread_id: 'thread',
-  turn_id: 'turn',
-  svc_run_id: 'run',
-  svc_run_step: 1,
-  svc_user_id: null,
-  otel_dump: { name: 'span' },
+  ...{ display_name: 'name', thread_id: 'thread', turn_id: 'turn', svc_run_id: 'run', svc_run_step: 1 },
+  ...{ svc_user_id: null, otel_dump: { name: 'span' } },
   expire_at: '2200-01-01T00:00:00Z',
 })
 
@@ -108,6 +103,7 @@ const nothing = (fields: object): Record<string, null> =>
   Object.fromEntries(Object.keys(fields).map((name) => [name, null]))
 
 const chat = () => ({
+  prompt: null,
   ...nothing({ ...refusedChatFields, ...unusedOpenAiFields, ...unusedVllmFields }),
   ...{ verbosity: 'low', session_id: 'mine', stream_interval: 2, return_prompt_text: true },
   messages: [
@@ -249,21 +245,15 @@ const scored = () => ({ ...nothing(ScoreBody.shape), request_id: 'a', queries: '
 
 const message = () => ({
   ...counted(),
-  store: true,
-  max_tokens: 5,
-  stream: true,
-  stop_sequences: ['end'],
-  temperature: 0.5,
-  top_p: 0.5,
-  top_k: 5,
-  metadata: { user_id: 'user' },
-  service_tier: 'auto',
-  speed: 'standard',
-  inference_geo: 'us',
-  context_management: { edits: [] },
-  container: null,
-  mcp_servers: [],
-  thread: null,
+  ...{ prompt: null, store: true, max_tokens: 5, stream: true, stop_sequences: ['end'], temperature: 0.5 },
+  ...{ top_p: 0.5, top_k: 5, metadata: { user_id: 'user' }, service_tier: 'auto', speed: 'standard' },
+  ...{
+    inference_geo: 'us',
+    context_management: { edits: [] },
+    container: null,
+    mcp_servers: [],
+    thread: null,
+  },
 })
 
 const tokenize = () => ({
@@ -728,6 +718,15 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/objs/:object_id/versions/:digest/tags/remove': (project_id) => ({ project_id, tags: ['good'] }),
   '/objs/:object_id/aliases': (project_id) => ({ project_id, digest: 'v0', aliases: ['best'] }),
   '/objs/:object_id/aliases/remove': (project_id) => ({ project_id, aliases: ['best'] }),
+  '/objs/:object_id/aliases/:alias/gate': (project_id) => {
+    const conditions = [{ field: 'scores.exact', min_rate: 0.5 }]
+    const evaluation = `weave:///${project_id}/object/x:v0`
+    return { project_id, gate: { evaluation, conditions, min_rows: 1, max_age_days: 1 } }
+  },
+  '/objs/:object_id/aliases/:alias/move': (project_id) => ({
+    ...{ project_id, digest: 'v0', back: false, expected_digest: 'x', run: 'run', baseline_run: 'run' },
+    override: null,
+  }),
   '/refs/read_batch': (project) => ({ refs: [`weave:///${project}/object/name:latest`] }),
   '/table/create': (project_id) => ({ table: { project_id, rows: [{ x: 1 }], expected_digest: null } }),
   '/table/update': (project_id) => ({
@@ -899,6 +898,7 @@ const otherMethods: Record<string, Method> = {
   '/views/saved/:view_id': 'PUT',
   '/objs/:object_id/versions/:digest/tags': 'PUT',
   '/objs/:object_id/aliases': 'PUT',
+  '/objs/:object_id/aliases/:alias/gate': 'PUT',
 }
 
 export const methodOf = (url: string): Method => otherMethods[url] ?? 'POST'

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { CheckedBody } from '../validation.ts'
 
 /**
@@ -44,10 +44,13 @@ export function pathOf(request: IncomingMessage): string {
   return withoutDeployment.test(below) ? `/v1${below}` : url
 }
 
+/** The model that the address of a request names. */
+export const deploymentOf = ({ raw }: Pick<FastifyRequest, 'raw'>) => deployments.get(raw)
+
 /** A body at such an address need not name the model. If it does, the address counts, as at Azure. */
 export function nameDeployments(app: FastifyInstance): void {
   app.addHook('preValidation', (request, _reply, done) => {
-    const model = deployments.get(request.raw)
+    const model = deploymentOf(request)
     if (model !== undefined) {
       const { body } = request
       const value =

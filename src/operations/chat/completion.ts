@@ -60,6 +60,8 @@ export async function beginChat(
 }
 
 function checkTogether(body: ChatBody, maxTokens: number | undefined): void {
+  // That of a client is in the messages by now.
+  if (body.prompt != null) throw wrong('prompt', 'a named prompt', 'null in what the server asks by itself')
   checkConversation(body)
   checkStream(body)
   checkMetadata(body.metadata)

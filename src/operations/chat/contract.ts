@@ -7,6 +7,7 @@ import { refusedChatFields } from '../generation/refused-fields.ts'
 import { maxLogprobs, samplingFields } from '../generation/sampling-fields.ts'
 import { documented, flag, integer, optIn, switchField } from '../generation/scalars.ts'
 import { unusedOpenAiFields, unusedVllmFields } from '../generation/unused-fields.ts'
+import { promptField } from '../prompts/contract.ts'
 
 const NamedTool = explainedObject({
   type: [z.literal('function'), 'Tools are functions.'],
@@ -46,6 +47,7 @@ const NamedFunction = z.object({ name: z.string().max(256).meta({ description: '
 
 export const ChatBody = z.object({
   ...conversationFields,
+  prompt: promptField,
 
   echo: switchField(
     false,

@@ -2,8 +2,10 @@ import { type Routes, wholeOrEvents } from '../../http/contracts.ts'
 import type { ChatCompletion } from '../generation/chat-answer.ts'
 import { createChatAnswer } from '../generation/chat-answer.ts'
 import type { GenerationParts } from '../generation/parts.ts'
-import { generationRefusals, recordedBody, respond, type Writers } from '../generation/respond.ts'
+import { generationRefusals, promptedBody, respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
+import { withNamedPrompt } from '../prompts/in-request.ts'
+import { chatWire } from '../prompts/wires.ts'
 import { ChatAnswer, ChatChunk } from './answer-contract.ts'
 import { chunksOf } from './chunks.ts'
 import { beginChat } from './completion.ts'
@@ -30,8 +32,9 @@ const complete: Routes<GenerationParts> = async (app, services) => {
       url,
       {
         // Some of Ollama's clients chat here.
-        config: { spendsTokens: true, keepsBody: recordedBody, keyless: true },
+        config: { ...promptedBody, keyless: true },
         schema,
+        preValidation: withNamedPrompt(services, chatWire),
       },
       (request, reply) => respond(services, request, reply, chat),
     )

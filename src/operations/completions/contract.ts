@@ -13,7 +13,8 @@ export const defaultMaxTokens = 16
 
 export const CompletionBody = z.object({
   prompt: jsonValue().meta({
-    description: 'A string, a list of strings, a list of token ids, or a list of such lists.',
+    description:
+      'A string, a list of strings, a list of token ids, or a list of such lists; or a stored prompt, `{"id": …, "version": …, "variables": {…}}` (docs/prompts.md).',
   }),
   model: z.string().max(256).nullish(),
   suffix: z.string().nullish().meta({

@@ -1,7 +1,9 @@
 import { type Routes, wholeOrEvents } from '../../http/contracts.ts'
 import type { GenerationParts } from '../generation/parts.ts'
-import { generationRefusals, recordedBody, respond, type Writers } from '../generation/respond.ts'
+import { generationRefusals, promptedBody, respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
+import { withNamedPrompt } from '../prompts/in-request.ts'
+import { completionsWire } from '../prompts/wires.ts'
 import { createAnswer } from './answer.ts'
 import { chunksOf } from './chunks.ts'
 import { beginCompletion, type Completion } from './completion.ts'
@@ -25,8 +27,9 @@ const complete: Routes<GenerationParts> = async (app, services) => {
   app.post(
     '/v1/completions',
     {
-      config: { spendsTokens: true, keepsBody: recordedBody },
+      config: promptedBody,
       schema,
+      preValidation: withNamedPrompt(services, completionsWire),
     },
     (request, reply) => respond(services, request, reply, completions),
   )

@@ -54,3 +54,10 @@ export function shareInterval(count: number, wins: number, losses: number): Inte
   const mean = step / rows
   return { low: Math.max(-1, mean - half), high: Math.min(1, mean + half), level, method: 'agresti_min' }
 }
+
+/** The lower end of the interval (Wilson) of the share of trials that pass. */
+export function passBound(count: number, passed: number): number {
+  const [share, square] = [passed / count, normal ** 2]
+  const half = normal * Math.sqrt((share * (1 - share)) / count + square / (4 * count ** 2))
+  return Math.max(0, (share + square / (2 * count) - half) / (1 + square / count))
+}

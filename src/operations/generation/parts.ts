@@ -1,5 +1,7 @@
 import type { Caller } from '../../domain/callers.ts'
 import type { Models } from '../../inference/registry.ts'
+import type { Database } from '../../storage/database.ts'
+import type { NamedPrompts } from '../prompts/named-prompts.ts'
 import type { Recorder } from '../recording/answer.ts'
 import type { GenerationMetrics } from './metrics.ts'
 import type { PromptSharing } from './prompt-group.ts'
@@ -15,6 +17,9 @@ export interface GenerationParts {
   running: RunningAnswers
   /** Called as tokens are computed and generated. */
   charge(caller: Caller, tokens: TokenCount): void
+  /** The record, of which the prompts are. */
+  db: Database
+  prompts: NamedPrompts
 }
 
 export interface TokenCount {

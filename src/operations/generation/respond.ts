@@ -69,6 +69,9 @@ export interface Writers<Body, Begun extends Noted & Answering> {
 /** Fields of a body that the record does not keep: anyone who knows the salt can share the cache of these prompts. */
 export const recordedBody: BodyExclusions = { without: ['cache_salt'] }
 
+/** The routes whose requests may name a prompt. */
+export const promptedBody = { spendsTokens: true, keepsBody: recordedBody, namesPrompt: true } as const
+
 interface GenerationBody {
   stream?: boolean | null | undefined
   request_id?: string | null | undefined
@@ -103,6 +106,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
       isAskedForBySilence,
       needing: needing?.(body),
       metadata: body.metadata instanceof JsonText ? body.metadata : undefined,
+      prompt: request.namedPrompt,
       isStream,
       inputs: inputsOf
         ? { bytes: request.keptBody.bytes, json: () => new JsonText(writeJson(inputsOf(body))) }

@@ -4,12 +4,14 @@ import { answerFields } from '../generation/answer-fields.ts'
 import { maxTokenCount, samplingFields } from '../generation/sampling-fields.ts'
 import { documented, flag, integer } from '../generation/scalars.ts'
 import { unusedAnthropicFields } from '../generation/unused-fields.ts'
+import { promptField } from '../prompts/contract.ts'
 import { sharedFields } from './fields.ts'
 
 const refused = { effect: 'refused' } as const
 
 export const MessagesBody = z.object({
   ...sharedFields,
+  prompt: promptField,
   max_tokens: documented(
     integer(1, maxTokenCount),
     'The maximum number of tokens of the answer, thoughts included. It is lowered to what the context leaves; the answer then ends with `model_context_window_exceeded`.',

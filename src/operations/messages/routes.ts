@@ -1,8 +1,10 @@
 import { anthropicRefusalContracts, type Routes } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import type { GenerationParts } from '../generation/parts.ts'
-import { recordedBody, respond, type Writers } from '../generation/respond.ts'
+import { promptedBody, respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
+import { withNamedPrompt } from '../prompts/in-request.ts'
+import { messagesWire } from '../prompts/wires.ts'
 import { createAnswer } from './answer.ts'
 import { CountTokensAnswer, CountTokensBody, MessageAnswer, MessageEvent, MessagesBody } from './contract.ts'
 import { eventsOf, messageEvents } from './events.ts'
@@ -45,8 +47,9 @@ const answered: Routes<GenerationParts> = async (app, services) => {
     response: { 200: wholeOrMessageEvents, ...refused, ...recording },
   }
   app.post('/v1/messages', {
-    config: { spendsTokens: true, keepsBody: recordedBody },
+    config: promptedBody,
     schema,
+    preValidation: withNamedPrompt(services, messagesWire),
     handler: (request, reply) => respond(services, request, reply, messages),
   })
 }

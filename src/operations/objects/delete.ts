@@ -4,6 +4,7 @@ import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import type { VersionsOf } from '../../storage/objects/objects.ts'
 import type { DeleteBody } from './contract.ts'
+import { labelGated } from './labels.ts'
 import { objectNotFound } from './resolve.ts'
 
 const maxVersions = 100
@@ -40,6 +41,7 @@ export async function deleteObject(
     by: byCaller(caller),
   })
   if ('deleted' in answer) return { num_deleted: answer.deleted }
+  if ('gated' in answer) throw labelGated(asked.versions, object_id, answer.gated)
   throw digests
     ? objectNotFound(asked.versions, project_id, { name: object_id, digest: answer.missing })
     : objectNotFound(asked.object, project_id, { name: object_id, digest: 'latest' })

@@ -54,9 +54,13 @@ export async function setAliasesOf(
       accepted: 'a name that is neither `latest`, nor `v` and a number, nor like a digest',
     })
   }
-  const isThere = await db.write('setAliases', { project_id, object_id: name, version: digest, aliases })
-  if (!isThere) throw objectNotFound('digest', project_id, { name, digest })
+  const result = await db.write('setAliases', { project_id, object_id: name, version: digest, aliases })
+  if (result === 'missing') throw objectNotFound('digest', project_id, { name, digest })
+  if (result !== 'set') throw labelGated('aliases', name, result.gated)
 }
+
+export const labelGated = (field: string, name: string, label: string) =>
+  refuse('label_gated', { field, name: JSON.stringify(name), label: JSON.stringify(label) })
 
 export async function removeAliasesOf(
   db: Database,
@@ -67,9 +71,11 @@ export async function removeAliasesOf(
   requireAccess(caller, project_id)
   const found = await readVersion(db, project_id, { name, digest: 'latest' })
   if (found === undefined) throw objectNotFound('path.object_id', project_id, { name, digest: 'latest' })
-  await db.write('removeAliases', { project_id, object_id: name, aliases })
+  const result = await db.write('removeAliases', { project_id, object_id: name, aliases })
+  if (result !== 'removed') throw labelGated('aliases', name, result.gated)
 }
 
-function isReserved(alias: string): boolean {
+/** Whether an alias could be taken for another name of a version. */
+export function isReserved(alias: string): boolean {
   return isReservedVersion(alias) || /^[0-9A-Za-z]{43}$/.test(alias)
 }

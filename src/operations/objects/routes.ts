@@ -63,7 +63,7 @@ export const objectRoutes = family(
     tags,
     body: DeleteBody,
     answer: DeleteAnswer,
-    refusals: ['invalid_value', 'object_not_found'],
+    refusals: ['invalid_value', 'object_not_found', 'label_gated'],
     rule: ({ db }, { caller, body }) => deleteObject(db, caller, body),
   }),
   operation('PUT', '/objs/:object_id/versions/:digest/tags', {
@@ -98,7 +98,7 @@ export const objectRoutes = family(
     params: Name,
     body: AliasesBody,
     answer: EmptyAnswer,
-    refusals: ['invalid_value', 'object_not_found'],
+    refusals: ['invalid_value', 'object_not_found', 'label_gated'],
     rule: ({ db }, { caller, body, params }) => setAliasesOf(db, caller, params.object_id, body),
   }),
   operation('POST', '/objs/:object_id/aliases/remove', {
@@ -107,7 +107,7 @@ export const objectRoutes = family(
     params: Name,
     body: AliasesToRemove,
     answer: EmptyAnswer,
-    refusals: ['object_not_found'],
+    refusals: ['object_not_found', 'label_gated'],
     rule: ({ db }, { caller, body, params }) => removeAliasesOf(db, caller, params.object_id, body),
   }),
   operation('GET', '/tags', {

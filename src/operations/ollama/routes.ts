@@ -1,6 +1,8 @@
 import { refuse } from '../../domain/refusals.ts'
 import { ollamaRefusalContracts, type Routes } from '../../http/contracts.ts'
 import type { GenerationParts } from '../generation/parts.ts'
+import { withNamedPrompt } from '../prompts/in-request.ts'
+import { ollamaChatWire, ollamaPromptWire } from '../prompts/wires.ts'
 import {
   LaterChatBody,
   LaterEmbedBody,
@@ -50,11 +52,13 @@ const refusedRoutes: readonly [method: 'POST' | 'DELETE', url: string, what: str
 export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
   const { models, settings } = services
   const answering = { config: { ...keyless, spendsTokens: true, keepsBody: { without: [] } } }
+  const prompted = { config: { ...answering.config, namesPrompt: true } } as const
 
   app.post(
     '/api/chat',
     {
-      ...answering,
+      ...prompted,
+      preValidation: withNamedPrompt(services, ollamaChatWire),
       schema: {
         summary: 'Answer a conversation, compatible with Ollama',
         description: 'docs/ollama.md describes each field.',
@@ -68,7 +72,8 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
   app.post(
     '/api/generate',
     {
-      ...answering,
+      ...prompted,
+      preValidation: withNamedPrompt(services, ollamaPromptWire),
       schema: {
         summary: 'Answer a prompt, compatible with Ollama',
         description: 'docs/ollama.md describes each field.',

@@ -4,6 +4,14 @@ import type { JsonText, WithSharedTexts } from '../../domain/json/text.ts'
 import type { CompletionKind } from '../../storage/answers/completions.ts'
 import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'
 
+/** Which words answered: `version` is the digest, `label` what the request asked for. */
+export interface NamedPrompt {
+  id: string
+  version: string
+  label: string
+  variables: JsonText
+}
+
 /** The project, thread and parent of a call, as the request gives them. */
 export interface RecordingTarget {
   project: string
@@ -30,6 +38,8 @@ export interface AskedToRecord {
   needing?: { field: string; given: string } | undefined
   /** JSON object. */
   metadata?: JsonText | null | undefined
+  /** The prompt that the request names. */
+  prompt?: NamedPrompt | undefined
   isStream: boolean
   inputs: Inputs
 }

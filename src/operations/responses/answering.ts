@@ -1,6 +1,5 @@
 import type { GivenMessage } from '../../../packages/chat-format/index.ts'
 import { newId } from '../../domain/ids.ts'
-import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { callsAsked } from '../generation/calls.ts'
 import { checkPriority, checkSampling, wrong } from '../generation/checks.ts'
@@ -133,7 +132,6 @@ function checkTogether(body: ResponsesBody, hasLogprobs: boolean): void {
   refuseElsewhere(body)
   if (body.background)
     throw refuse('not_available', { field: 'background', given: 'true', accepted: 'false' })
-  refuseStoredPrompt(body)
   if (body.top_logprobs && !hasLogprobs) {
     throw wrong(
       'top_logprobs',
@@ -142,17 +140,6 @@ function checkTogether(body: ResponsesBody, hasLogprobs: boolean): void {
     )
   }
   checkMetadata(body.metadata)
-}
-
-/** Also called before the body is validated: a request with a stored prompt need not have an `input`. */
-export function refuseStoredPrompt(body: unknown): void {
-  const { prompt } = body as { prompt?: unknown }
-  if (prompt == null || (prompt instanceof JsonText && prompt.text === 'null')) return
-  throw refuse('not_available', {
-    field: 'prompt',
-    given: 'a stored prompt',
-    accepted: 'null: send its text as input',
-  })
 }
 
 function refuseElsewhere({ conversation }: InputTokensBody): void {

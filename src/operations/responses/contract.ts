@@ -7,6 +7,7 @@ import { moderation } from '../generation/refused-fields.ts'
 import { maxLogprobs, samplingFields } from '../generation/sampling-fields.ts'
 import { documented, flag, integer, optIn } from '../generation/scalars.ts'
 import { unused, unusedOpenAiFields } from '../generation/unused-fields.ts'
+import { promptField } from '../prompts/contract.ts'
 import { InputItem, maxItems } from './items-contract.ts'
 
 const refused = { effect: 'refused' } as const
@@ -174,7 +175,7 @@ export const ResponsesBody = z.object({
     initial: false,
     effect: 'partly',
   }),
-  prompt: documented(jsonValue().nullish(), 'OpenAI’s stored prompts are not available.', refused),
+  prompt: promptField,
   moderation,
   max_tool_calls: unused(integer(1), 'Limits tools that run on the server; there are none.'),
   ...unusedOpenAiFields,

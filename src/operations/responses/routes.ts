@@ -4,8 +4,10 @@ import { headerOf } from '../../http/answer-headers/header-list.ts'
 import { openAiRefusalContracts, type Routes, wholeOrEvents } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { type EventForm, openAiEvents, sendEvents } from '../../http/streams/sse.ts'
-import { generationRefusals, recordedBody, respond, type Writers } from '../generation/respond.ts'
+import { generationRefusals, promptedBody, respond, type Writers } from '../generation/respond.ts'
 import type { Operation } from '../parts.ts'
+import { withNamedPrompt } from '../prompts/in-request.ts'
+import { responsesWire } from '../prompts/wires.ts'
 import {
   Deleted,
   InputItems,
@@ -16,7 +18,7 @@ import {
   ResponsePath,
   StreamEvent,
 } from './answer-contract.ts'
-import { beginResponse, countInputTokens, type ResponseParts, refuseStoredPrompt } from './answering.ts'
+import { beginResponse, countInputTokens, type ResponseParts } from './answering.ts'
 import { InputTokensBody, ResponsesBody } from './contract.ts'
 import { writeEvent } from './events.ts'
 import { pageOf } from './input-items.ts'
@@ -77,9 +79,9 @@ const create: RoutePlugin = async (app, services) => {
   app.post(
     '/v1/responses',
     {
-      config: { spendsTokens: true, keepsBody: recordedBody },
+      config: promptedBody,
       schema,
-      preValidation: withoutStoredPrompt,
+      preValidation: withNamedPrompt(services, responsesWire),
     },
     (request, reply) => {
       const { skipped } = toolsGiven(request.body)
@@ -87,15 +89,6 @@ const create: RoutePlugin = async (app, services) => {
       return respond(services, request, reply, writersOf(services))
     },
   )
-}
-
-function withoutStoredPrompt({ body }: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void) {
-  try {
-    refuseStoredPrompt(body ?? {})
-    done()
-  } catch (error) {
-    done(error as Error)
-  }
 }
 
 const readRefusals = openAiRefusalContracts('response_not_found', 'invalid_request', 'query_too_slow')

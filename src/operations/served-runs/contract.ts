@@ -20,7 +20,7 @@ const settings = z
       }),
       request: jsonObject().nullish().meta({
         description:
-          'Fields of a chat completion, such as {"model": "small", "temperature": 0}, without messages, n and stream.',
+          'Fields of a chat completion, such as {"model": "small", "temperature": 0}, without messages, n and stream. The variables of a `prompt` are columns of the row.',
       }),
     }),
   )

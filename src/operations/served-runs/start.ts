@@ -19,7 +19,8 @@ import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 import { wrong } from '../scorers/runnable.ts'
 import { maxTrials, type StartBody } from './contract.ts'
-import { checkOwnFields, type Plan, requestOf } from './plan.ts'
+import { pinnedRequest, promptedRequest } from './named-prompt.ts'
+import { checkOwnFields, type Plan } from './plan.ts'
 
 /** Code that the server has itself. */
 const noCode = ''
@@ -39,7 +40,7 @@ export async function startRuns(
     throw wrong('repeats', `${trials * body.settings.length} trials`, `at most ${maxTrials} in all`)
   }
   const scorers = await pinnedScorers(services, project, body)
-  checkSettings(services, scope, body, dataset.first)
+  const requests = await checkSettings(services, scope, body, dataset.first)
   const evaluation = await evaluations.create(
     services,
     scope,
@@ -54,8 +55,9 @@ export async function startRuns(
   const evaluationRef = String(evaluation.evaluation_ref)
   const calls: (CallPart & { start: CallStart })[] = []
   const runs: ServedRun[] = []
-  for (const { name, system, request } of body.settings) {
-    const plan = { prompt: body.prompt ?? null, system: system ?? null, request: request?.text ?? '{}' }
+  for (const [index, { name, system }] of body.settings.entries()) {
+    const request = requests[index] as string
+    const plan = { prompt: body.prompt ?? null, system: system ?? null, request }
     const attributes = new JsonText(writeJson({ ...plan, request: new JsonText(plan.request) }))
     const made = await models.create(
       services,
@@ -127,21 +129,26 @@ async function pinnedScorers({ db }: OperationParts, project: string, body: Star
   return pinned
 }
 
-/** Makes the first request of each of the settings, as the model would be asked it. */
-function checkSettings(
-  { models: served, chats }: OperationParts,
-  { caller }: Scope,
+/** Makes the first request of each of the settings, as the model would be asked it. Returns their fields. */
+async function checkSettings(
+  services: OperationParts,
+  { caller, project }: Scope,
   { settings, prompt }: StartBody,
   first: string,
-): void {
+): Promise<string[]> {
+  const { models: served, chats } = services
+  const requests: string[] = []
   for (const [index, { name, system, request }] of settings.entries()) {
     const field = `settings.${index}`
     if (settings.findIndex((other) => other.name === name) < index) {
       throw wrong(`${field}.name`, JSON.stringify(name), 'a name that no other of the settings has')
     }
-    const own = request?.text ?? '{}'
-    checkOwnFields(own, `${field}.request`)
-    const asked = requestOf({ prompt: prompt ?? null, system: system ?? null, request: own }, first)
+    const fields = request?.text ?? '{}'
+    checkOwnFields(fields, `${field}.request`)
+    const own = await pinnedRequest(services, project, fields, `${field}.request`)
+    requests.push(own)
+    const plan = { prompt: prompt ?? null, system: system ?? null, request: own }
+    const asked = await promptedRequest(services, project, plan, first)
     if ('why' in asked) {
       throw wrong(prompt == null ? 'dataset' : 'prompt', asked.why, 'columns of the dataset in braces')
     }
@@ -152,4 +159,5 @@ function checkSettings(
       throw wrong(`${field}.request`, shortened(own, 200), `fields of a chat completion: ${error.message}`)
     }
   }
+  return requests
 }

@@ -19,7 +19,8 @@ import type { Scope } from '../scope.ts'
 import { answerValues } from '../scorers/call-values.ts'
 import { judgeCallOf } from '../scorers/judge-call.ts'
 import { score } from '../scorers/scoring.ts'
-import { type Plan, requestOf } from './plan.ts'
+import { promptedRequest } from './named-prompt.ts'
+import type { Plan } from './plan.ts'
 
 interface Trial {
   services: OperationParts
@@ -56,15 +57,18 @@ export async function carryOut(trial: Trial): Promise<void> {
 /** The answer of the model as a call; one that fails for good has an exception instead. */
 async function predict(trial: Trial, id: string): Promise<void> {
   const { services, scope, run, plan, row } = trial
-  const request = requestOf(plan, row)
   const started_at = monotonicNow()
+  const made = await refusable(trial, () => promptedRequest(services, scope.project, plan, row))
+  const request = made instanceof Map ? made : new Map<string, string>()
   const asked =
-    'why' in request ? { exception: request.why } : await refusable(trial, () => ask(trial, request))
+    made instanceof Map
+      ? await refusable(trial, () => ask(trial, made))
+      : { exception: 'why' in made ? made.why : made.exception }
   const { output, summary, exception } =
     'output' in asked
       ? { ...asked, summary: usageOf(asked), exception: undefined }
       : { ...asked, output: null, summary: {} }
-  const inputs = 'why' in request ? [] : [...request].map(([name, text]) => [name, new JsonText(text)])
+  const inputs = [...request].map(([name, text]) => [name, new JsonText(text)])
   await createPrediction(
     services,
     scope,

@@ -1,5 +1,6 @@
 import { pairsOf, rawSql, sql } from '../sql/sql.ts'
 import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
+import { gatedAmong } from './gated-labels.ts'
 import { objectLock, readVersion } from './objects.ts'
 
 /** The names of a version besides its digest and its number. */
@@ -91,11 +92,20 @@ interface AliasSetting extends Labelling {
   aliases: readonly string[]
 }
 
-/** An alias names one version of its object; setting it again moves it. Returns whether the version exists. */
-export const setAliases: Command<AliasSetting, boolean> = async (tx, setting) => {
+/** What was done: `missing` if the version does not exist, or the alias that only moves through its gate. */
+type AliasesSet = 'set' | 'missing' | { gated: string }
+
+/** An alias names one version of its object; setting it again moves it. All are set, or none. */
+export const setAliases: Command<AliasSetting, AliasesSet> = async (tx, setting) => {
   const { project_id, object_id, aliases } = setting
   const digest = await liveDigest(tx, setting)
-  if (digest === undefined) return false
+  if (digest === undefined) return 'missing'
+  const gated = await gatedAmong(
+    tx,
+    setting,
+    (label) => aliases.includes(label.alias) && label.digest !== digest,
+  )
+  if (gated !== undefined) return { gated }
   for (const alias of aliases) {
     await tx.run(
       sql`INSERT INTO object_aliases (project_id, object_id, alias, digest)
@@ -103,7 +113,7 @@ export const setAliases: Command<AliasSetting, boolean> = async (tx, setting) =>
           ON CONFLICT (project_id, object_id, alias) DO UPDATE SET digest = excluded.digest`,
     )
   }
-  return true
+  return 'set'
 }
 
 interface AliasRemoval {
@@ -112,12 +122,21 @@ interface AliasRemoval {
   aliases: readonly string[]
 }
 
-export const removeAliases: Command<AliasRemoval, void> = async (tx, { project_id, object_id, aliases }) => {
+/** Removes all of them, or none if one has a gate. */
+export const removeAliases: Command<AliasRemoval, 'removed' | { gated: string }> = async (tx, removal) => {
+  const { project_id, object_id, aliases } = removal
   await tx.lock(objectLock(project_id, object_id))
+  const gated = await gatedAmong(
+    tx,
+    removal,
+    ({ alias, digest }) => digest !== null && aliases.includes(alias),
+  )
+  if (gated !== undefined) return { gated }
   for (const alias of aliases) {
     await tx.run(
       sql`DELETE FROM object_aliases
           WHERE project_id = ${project_id} AND object_id = ${object_id} AND alias = ${alias}`,
     )
   }
+  return 'removed'
 }

@@ -1,5 +1,6 @@
 import { pairsOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
+import { gatedAmong } from './gated-labels.ts'
 
 export type ObjectKind = 'op' | 'object'
 
@@ -208,8 +209,8 @@ interface ObjectDeletion {
   now: number
 }
 
-/** `missing` names a version that does not exist; nothing is deleted then. */
-type DeletedObjects = { deleted: number } | { missing: string }
+/** `missing` names a version that does not exist, `gated` a label with a gate on one; nothing is deleted then. */
+type DeletedObjects = { deleted: number } | { missing: string } | { gated: string }
 
 export const deleteObjects: Command<ObjectDeletion, DeletedObjects> = async (tx, deletion) => {
   const { project_id, object_id, only, versions, now } = deletion
@@ -229,6 +230,8 @@ export const deleteObjects: Command<ObjectDeletion, DeletedObjects> = async (tx,
     if (only !== null && !isOf(only, found)) return { missing: version }
     digests.add(found.digest)
   }
+  const gated = await gatedAmong(tx, deletion, ({ digest }) => digest !== null && digests.has(digest))
+  if (gated !== undefined) return { gated }
   for (const digest of digests) {
     await tx.run(
       sql`UPDATE objects SET deleted_at = ${now}, val = NULL, size = 0, is_latest = 0 WHERE ${of} AND digest = ${digest}`,

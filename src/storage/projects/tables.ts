@@ -63,6 +63,7 @@ export const projectTables: readonly ProjectTable[] = [
   rows('annotation_finished', ['queue_id', 'annotator']),
   rows('objects', ['object_id', 'digest'], { counts: 'object_versions', live: notDeleted, bytes: 'size' }),
   rows('object_aliases', ['object_id', 'alias']),
+  rows('label_gates', ['object_id', 'alias']),
   rows('object_tags', ['object_id', 'digest', 'tag']),
   rows('row_tables', ['digest'], { counts: 'tables' }),
   rows('table_entries', ['table_digest', 'position']),

@@ -276,8 +276,6 @@ test('a conversation reaches the model as turns', async () => {
 for (const [field, fields, param] of [
   ['a background answer', { background: true }, 'background'],
   ['a conversation of OpenAI', { conversation: 'conv_1' }, 'conversation'],
-  ['a stored prompt', { prompt: { id: 'pmpt_1' } }, 'prompt'],
-  ['a stored prompt alone', { prompt: { id: 'pmpt_1' }, input: undefined }, 'prompt'],
   ['nothing', { input: undefined }, 'input'],
   ['log-probabilities that are not included', { top_logprobs: 2 }, 'top_logprobs'],
   ['something that cannot be included', { include: ['everything'] }, 'include.0'],

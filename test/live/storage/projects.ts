@@ -68,6 +68,8 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
   await post(`${root}/predictions/${prediction_id}/finish`, {})
   await post(`${root}/eval_results/query`, { evaluation_call_ids: [evaluation_run_id] })
   await post('/views/saved', { project_id: project, screen: 'calls', name: 'All', search: '' })
+  const label = { project_id: project, object_id: 'support', alias: 'production' }
+  await db.write('setGate', { ...label, gate: '{}', user_id: 'alice', now: 1 })
   for (const set of await readRowSets(db, project, [evaluation_run_id])) {
     await storeColumns(db, { project_id: project, ...set }, new AbortController().signal)
   }

@@ -82,6 +82,13 @@ export const requestFields: readonly RequestField[] = [
   "effect": "honoured"
  },
  {
+  "name": "prompt",
+  "kind": "json",
+  "range": "object",
+  "says": "A prompt of the project: `{\"id\": …, \"version\": …, \"variables\": {…}}` (docs/prompts.md). It gives the first messages, and the fields that the request leaves out.",
+  "effect": "honoured"
+ },
+ {
   "name": "echo",
   "kind": "boolean",
   "range": "boolean",

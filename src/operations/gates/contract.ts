@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import { answer, flag, plainText, projectId } from '../../domain/fields.ts'
+import { Name } from '../objects/contract.ts'
+
+const score = z
+  .string()
+  .regex(/^scores\..{1,1000}$/s, 'expected scores.…')
+  .meta({
+    description: 'A field of evaluation results, such as `scores.exact`.',
+  })
+const bound = z.number()
+
+const Condition = z
+  .union(
+    [
+      z.strictObject({
+        field: score,
+        min_difference: bound.meta({
+          description:
+            'The interval (95 %) of the mean difference to the present version, row by row, lies above it or begins there.',
+        }),
+      }),
+      z.strictObject({
+        field: score,
+        min_rate: bound.min(0).max(1).meta({
+          description: 'The lower bound (95 %) of the share of trials that pass is at least this.',
+        }),
+      }),
+      z.strictObject({
+        field: score,
+        no_row_lost: z.literal(true).meta({ description: 'No row is worse than with the present version.' }),
+      }),
+      z.strictObject({
+        max_cost: bound.min(0).meta({ description: 'Mean cost of a trial, as prices have it.' }),
+      }),
+      z.strictObject({ max_latency_seconds: bound.min(0).meta({ description: 'Mean latency of a trial.' }) }),
+    ],
+    {
+      error:
+        'expected field with min_difference, min_rate or no_row_lost; or max_cost; or max_latency_seconds',
+    },
+  )
+  .meta({ description: 'What must hold in the run of the new version.' })
+export type Condition = z.output<typeof Condition>
+
+export const Gate = z.strictObject({
+  evaluation: plainText(2048)
+    .min(1)
+    .meta({ description: 'A reference to the evaluation that runs must be of.' }),
+  conditions: z.array(Condition).min(1).max(20),
+  min_rows: z.int().min(1).max(1_000_000).optional().meta({ description: 'Rows that a run must have.' }),
+  max_age_days: z
+    .int()
+    .min(1)
+    .max(3650)
+    .optional()
+    .meta({ description: 'A run that ended earlier does not count.' }),
+})
+export type Gate = z.output<typeof Gate>
+
+export const LabelPath = Name.extend({ alias: plainText(512).min(1) })
+
+export const InProject = z.strictObject({ project_id: projectId })
+export const GateBody = z.strictObject({ project_id: projectId, gate: Gate })
+export type GateBody = z.output<typeof GateBody>
+
+export const LabelAnswer = answer('The label, its gate, and the versions that it can go back to.', {
+  digest: z.string().nullable().meta({ description: 'The version that it names; null if none.' }),
+  gate: Gate.nullable(),
+  former: z.array(z.string()).meta({ description: 'The versions before, the last one last.' }),
+  updated_by: z.string().nullable(),
+  updated_at: z.iso.datetime().nullable(),
+})
+
+const runId = plainText(128).min(1)
+
+export const MoveBody = z.strictObject({
+  project_id: projectId,
+  digest: plainText(512)
+    .min(1)
+    .nullish()
+    .meta({ description: 'The version to move to: a digest, `latest`, `vN` or another label.' }),
+  back: flag(false).meta({ description: 'Goes back to the version before, without the gate.' }),
+  expected_digest: plainText(512).nullish().meta({
+    description: 'The digest that the label names now; if it names another, nothing is moved.',
+  }),
+  run: runId.nullish().meta({ description: 'The run of the evaluation with the new version.' }),
+  baseline_run: runId.nullish().meta({
+    description: 'That with the present version, for conditions that compare.',
+  }),
+  override: z
+    .strictObject({ reason: plainText(1000).min(1) })
+    .nullish()
+    .meta({
+      description: 'Moves in spite of the gate; for the role admin. The reason is kept in the audit log.',
+    }),
+})
+export type MoveBody = z.output<typeof MoveBody>
+
+const Check = z.object({
+  condition: z.string().meta({ description: 'What must hold.' }),
+  holds: z.boolean(),
+  found: z.string().meta({ description: 'What the runs say.' }),
+})
+export type Check = z.output<typeof Check>
+
+export const MoveAnswer = answer('The label names the version, on every server.', {
+  from: z.string().nullable(),
+  to: z.string(),
+  checks: z.array(Check).meta({ description: 'What the gate looked at.' }),
+})

@@ -1,0 +1,161 @@
+import { byCaller, type Caller, requireAccess, requireAdmin } from '../../domain/callers.ts'
+import { parseRef } from '../../domain/refs.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { formatTime, now } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+import { type LabelMove, readLabel } from '../../storage/objects/label-gates.ts'
+import { readVersion } from '../../storage/objects/objects.ts'
+import { wrong } from '../generation/checks.ts'
+import { isReserved } from '../objects/labels.ts'
+import { objectDeleted, objectNotFound } from '../objects/resolve.ts'
+import { checksOf } from './checks.ts'
+import type { Check, Gate, GateBody, MoveBody } from './contract.ts'
+import { checkRun } from './run-of-version.ts'
+
+interface LabelPath {
+  object_id: string
+  alias: string
+}
+
+const nameIn = (project_id: string, { object_id, alias }: LabelPath) => ({ project_id, object_id, alias })
+
+export async function labelOf(db: Database, caller: Caller, project: string, path: LabelPath) {
+  requireAccess(caller, project)
+  const { digest, gate, former, user_id, updated_at } = await readLabel(db, nameIn(project, path))
+  return {
+    digest,
+    gate: gate === null ? null : (JSON.parse(gate) as Gate),
+    former,
+    updated_by: user_id,
+    updated_at: updated_at === null ? null : formatTime(updated_at),
+  }
+}
+
+function checkLabel({ alias }: LabelPath): void {
+  if (/^[\w.-]{1,128}$/.test(alias) && !isReserved(alias)) return
+  const accepted =
+    'letters, digits, "_", "." and "-", but neither `latest`, nor `v` and a number, nor like a digest'
+  throw wrong('path.alias', JSON.stringify(alias.slice(0, 200)), accepted)
+}
+
+/** Null removes the gate. */
+export async function setGateOf(
+  db: Database,
+  caller: Caller,
+  path: LabelPath,
+  { project_id, gate }: Pick<GateBody, 'project_id'> & { gate: Gate | null },
+) {
+  requireAccess(caller, project_id)
+  requireAdmin(caller)
+  checkLabel(path)
+  await liveDigest(db, project_id, path.object_id, 'latest', 'path.object_id')
+  const pinned = gate && { ...gate, evaluation: await pinnedEvaluation(db, project_id, gate.evaluation) }
+  await db.write('setGate', {
+    ...nameIn(project_id, path),
+    ...{ gate: pinned && JSON.stringify(pinned), user_id: caller.name, now: now(), by: byCaller(caller) },
+  })
+  return labelOf(db, caller, project_id, path)
+}
+
+/** The version of now, so that what must be passed does not change by itself. */
+async function pinnedEvaluation(db: Database, project: string, text: string): Promise<string> {
+  const ref = parseRef(text)
+  if (ref?.kind !== 'object' || ref.project !== project || ref.path.length > 0) {
+    const accepted = `a reference to an evaluation of the same project, <scheme>:///${project}/object/<name>:<version>`
+    throw wrong('gate.evaluation', JSON.stringify(text.slice(0, 200)), accepted)
+  }
+  const digest = await liveDigest(db, project, ref.name, ref.digest, 'gate.evaluation')
+  return `${ref.scheme}:///${project}/object/${ref.name}:${digest}`
+}
+
+async function liveDigest(db: Database, project: string, name: string, version: string, field: string) {
+  const found = await readVersion(db, project, { name, digest: version })
+  if (found === undefined) throw objectNotFound(field, project, { name, digest: version })
+  if (found.deleted_at !== null)
+    throw objectDeleted(field, project, { name, digest: version }, found.deleted_at)
+  return found.digest
+}
+
+/** Moves a label: through its gate, in spite of it, or back. */
+export async function moveLabelOf(
+  db: Database,
+  caller: Caller,
+  path: LabelPath,
+  body: MoveBody,
+  signal: AbortSignal,
+) {
+  const { project_id, back, override, expected_digest, run } = body
+  requireAccess(caller, project_id)
+  checkLabel(path)
+  const name = nameIn(project_id, path)
+  const way = wayOf(body)
+  if (override != null) requireAdmin(caller)
+  const to = back ? null : await liveDigest(db, project_id, path.object_id, body.digest as string, 'digest')
+  const label = await readLabel(db, name)
+  const moved = (digest: string | null, field: string) =>
+    refuse('label_moved', { field, label: JSON.stringify(path.alias), version: JSON.stringify(digest) })
+  if (expected_digest != null && expected_digest !== label.digest)
+    throw moved(label.digest, 'expected_digest')
+  const gate = label.gate === null ? undefined : (JSON.parse(label.gate) as Gate)
+  const checks =
+    to === null || way !== 'move' || gate === undefined
+      ? []
+      : await passed(db, caller, { path, body, gate, to, present: label.digest }, signal)
+  const result = await db.write('moveLabel', {
+    ...name,
+    ...{ to, way, expected: { digest: label.digest, gate: label.gate } },
+    ...{ reason: override?.reason ?? null, run: checks.length > 0 ? (run ?? null) : null },
+    ...{ user_id: caller.name, now: now(), by: byCaller(caller) },
+  })
+  if ('changed' in result) throw moved(result.changed, 'path.alias')
+  if ('missing' in result) {
+    if (to !== null) throw objectNotFound('digest', project_id, { name: path.object_id, digest: to })
+    throw wrong('back', 'true', 'nothing: the label names no version before this one')
+  }
+  return { ...result, checks }
+}
+
+function wayOf({ back, override, digest }: MoveBody): LabelMove['way'] {
+  if (back && digest != null) throw wrong('back', 'true together with digest', 'only one of the two')
+  if (back && override != null) throw wrong('back', 'true together with override', 'only one of the two')
+  if (!back && digest == null) throw wrong('digest', 'nothing', 'a version, or "back": true')
+  return back ? 'back' : override == null ? 'move' : 'override'
+}
+
+interface Candidate {
+  path: LabelPath
+  body: MoveBody
+  gate: Gate
+  to: string
+  present: string | null
+}
+
+/** What the gate looked at. A refusal is kept in the audit log. */
+async function passed(
+  db: Database,
+  caller: Caller,
+  { path, body, gate, to, present }: Candidate,
+  signal: AbortSignal,
+): Promise<Check[]> {
+  const { project_id: project } = body
+  const version = { project, name: path.object_id }
+  const run = await checkRun(db, 'run', body.run, gate, { ...version, digest: to })
+  const isCompared = gate.conditions.some(
+    (condition) => 'min_difference' in condition || 'no_row_lost' in condition,
+  )
+  const baseline =
+    present === null || !isCompared
+      ? undefined
+      : await checkRun(db, 'baseline_run', body.baseline_run, gate, { ...version, digest: present })
+  const checks = await checksOf(db, caller, gate, { project, run, baseline }, signal)
+  const failed = checks.filter(({ holds }) => !holds)
+  if (failed.length === 0) return checks
+  const why = failed.map(({ condition, found }) => `${condition}, but ${found}`).join('; ')
+  await db.write('noteDeed', {
+    ...{ action: 'label.refuse', project_id: project, by: byCaller(caller) },
+    details: { object: path.object_id, label: path.alias, from: present, to, run, why },
+  })
+  throw refuse('gate_not_passed', {
+    ...{ field: 'run', version: JSON.stringify(to), label: JSON.stringify(path.alias), why },
+  })
+}

@@ -1,0 +1,52 @@
+import { family, operation } from '../parts.ts'
+import { GateBody, InProject, LabelAnswer, LabelPath, MoveAnswer, MoveBody } from './contract.ts'
+import { labelOf, moveLabelOf, setGateOf } from './labels.ts'
+
+const label = '/objs/:object_id/aliases/:alias'
+const tags = ['objects']
+
+export const gateRoutes = family(
+  operation('GET', `${label}/gate`, {
+    summary: 'Read what an alias names, its gate, and what it named before',
+    tags,
+    params: LabelPath,
+    querystring: InProject,
+    answer: LabelAnswer,
+    rule: ({ db }, { caller, params, query }) => labelOf(db, caller, query.project_id, params),
+  }),
+  operation('PUT', `${label}/gate`, {
+    summary: 'Have an alias move only through a gate',
+    tags,
+    params: LabelPath,
+    body: GateBody,
+    answer: LabelAnswer,
+    refusals: ['role_forbidden', 'invalid_value', 'object_not_found'],
+    rule: ({ db }, { caller, params, body }) => setGateOf(db, caller, params, body),
+  }),
+  operation('DELETE', `${label}/gate`, {
+    summary: 'Remove the gate of an alias',
+    tags,
+    params: LabelPath,
+    querystring: InProject,
+    answer: LabelAnswer,
+    refusals: ['role_forbidden', 'invalid_value', 'object_not_found'],
+    rule: ({ db }, { caller, params, query }) =>
+      setGateOf(db, caller, params, { project_id: query.project_id, gate: null }),
+  }),
+  operation('POST', `${label}/move`, {
+    summary: 'Move an alias to a version: through its gate, in spite of it, or back',
+    tags,
+    params: LabelPath,
+    body: MoveBody,
+    answer: MoveAnswer,
+    refusals: [
+      'role_forbidden',
+      'invalid_value',
+      'object_not_found',
+      'gate_not_passed',
+      'label_moved',
+      'query_too_slow',
+    ],
+    rule: ({ db, signal }, { caller, params, body }) => moveLabelOf(db, caller, params, body, signal),
+  }),
+)

@@ -1,0 +1,136 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import { keptJson, membersOf, objectText } from '../../../packages/json/index.ts'
+import { requireAccess } from '../../domain/callers.ts'
+import { JsonText } from '../../domain/json/text.ts'
+import { addIgnored } from '../../http/answer-headers/ignored-fields.ts'
+import { reread } from '../../http/bodies.ts'
+import { shapeOf } from '../../http/body-shapes.ts'
+import { deploymentOf } from '../../http/clients/targets.ts'
+import { CheckedBody, parseOrRefuse } from '../../http/validation.ts'
+import type { Models } from '../../inference/registry.ts'
+import { databaseOf } from '../../storage/database.ts'
+import type { GenerationParts } from '../generation/parts.ts'
+import type { NamedPrompt } from '../recording/answer.ts'
+import { projectHeader, recordingTarget } from '../recording/target-headers.ts'
+import { NamingBody } from './contract.ts'
+import { filledPrompt } from './filling.ts'
+import { type PromptName, promptNotFound, usualLabel } from './named-prompts.ts'
+import type { PromptWire } from './wires.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The prompt that the request names, as the record keeps it. */
+    namedPrompt?: NamedPrompt
+  }
+}
+
+/** What a request says of its prompt. */
+interface Reference extends PromptName {
+  variables: ReadonlyMap<string, string>
+  /** It is the name of a model: one that is no prompt is left to the models. */
+  isModel: boolean
+}
+
+/** The header of an answer that says which version of a prompt it has. */
+const promptHeader = 'x-heddle-prompt'
+
+/** Puts the prompt that a request names into it, before it is validated. Others are not touched. */
+export function withNamedPrompt(services: GenerationParts, wire: PromptWire) {
+  return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
+    let reference: Reference | undefined
+    try {
+      reference = referenceIn(request, services.models)
+    } catch (error) {
+      done(error as Error)
+      return
+    }
+    if (reference === undefined) {
+      // Not needed any more, and large.
+      delete request.keptBody?.sent
+      done()
+    } else fill(services, request, reply, wire, reference).then(() => done(), done)
+  }
+}
+
+interface NamingFields {
+  prompt?: unknown
+  model?: unknown
+}
+
+/** Of a large body that does not fit its contract, perhaps because the prompt has what it lacks, only the text is there. */
+function fieldsOf({ body, keptBody }: FastifyRequest): NamingFields {
+  if (!(body instanceof CheckedBody)) return (body ?? {}) as NamingFields
+  if ('value' in body.result) return (body.result.value ?? {}) as NamingFields
+  const text = keptBody?.sent?.() ?? ''
+  if (!text.trimStart().startsWith('{')) return {}
+  const members = membersOf(text)
+  const model = members.get('model')
+  return {
+    prompt: new JsonText(members.get('prompt') ?? 'null'),
+    model: model?.startsWith('"') ? JSON.parse(model) : undefined,
+  }
+}
+
+function referenceIn(request: FastifyRequest, models: Models): Reference | undefined {
+  const { prompt, model } = fieldsOf(request)
+  if (prompt instanceof JsonText && prompt.text.startsWith('{')) {
+    const body = parseOrRefuse(NamingBody, { prompt: prompt.value }, 'body') as z.output<typeof NamingBody>
+    const { prompt: read } = body
+    const variables = membersOf(prompt.text).get('variables') ?? 'null'
+    return {
+      id: read.id,
+      version: read.version ?? usualLabel,
+      variables: variables === 'null' ? new Map() : membersOf(variables),
+      isModel: false,
+    }
+  }
+  const [, id, version] =
+    (typeof model === 'string' && /^([\w.-]{1,128})@([\w.-]{1,128})(?::latest)?$/.exec(model)) || []
+  if (id === undefined || version === undefined) return undefined
+  const isServed = models.all.some((served) => served.served()?.names.includes(model as string))
+  return isServed ? undefined : { id, version, variables: new Map(), isModel: true }
+}
+
+async function fill(
+  { db, prompts, models }: GenerationParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  wire: PromptWire,
+  { id, version, variables, isModel }: Reference,
+): Promise<void> {
+  const { caller, keptBody } = request
+  const { project } = recordingTarget(caller, request.headers)
+  requireAccess(caller, project, projectHeader)
+  const found = await prompts.find(databaseOf(caller.name, db), project, { id, version })
+  if (found === undefined) {
+    if (isModel) return
+    throw promptNotFound(project, { id, version })
+  }
+  const controlTokens = models.all.flatMap((model) => model.served()?.controlTokens ?? [])
+  const filled = filledPrompt(found.prompt, variables, controlTokens)
+  const own = membersOf((keptBody.sent as () => string)())
+  // An address may name the model, too.
+  const model = deploymentOf(request) ?? fieldsOf(request).model
+  if (typeof model === 'string') own.set('model', JSON.stringify(model))
+  own.delete(isModel ? 'model' : 'prompt')
+  const members = wire(filled, own)
+  const fields = shapeOf(request.routeOptions.schema?.body as z.ZodType).fields
+  const ignored = [...found.prompt.settings.keys()].filter(
+    (name) => fields?.has(name) === false && !own.has(name) && members.delete(name),
+  )
+  if (ignored.length > 0)
+    addIgnored(
+      reply,
+      ignored.map((name) => `prompt.settings.${name}`),
+    )
+  const text = objectText(members)
+  const { without = [] } = request.routeOptions.config.keepsBody ?? {}
+  request.keptBody = { bytes: text.length, json: () => new JsonText(keptJson(text, without)) }
+  request.body = await reread(request, text)
+  request.namedPrompt = {
+    ...{ id, version: found.digest, label: version },
+    variables: new JsonText(objectText(variables)),
+  }
+  reply.header(promptHeader, `${id}:${found.digest}`)
+}

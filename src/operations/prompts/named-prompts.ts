@@ -1,0 +1,67 @@
+import { LRUCache } from 'lru-cache'
+import { refuse } from '../../domain/refusals.ts'
+import { readValue, readVersion } from '../../storage/objects/objects.ts'
+import type { Reader } from '../../storage/transaction.ts'
+import { objectDeleted, objectNotFound } from '../objects/resolve.ts'
+import { type StoredPrompt, storedPromptOf } from './stored-prompt.ts'
+
+/** A prompt by its name, and by a digest, `latest`, `v` and a number, or a label, which is an alias of the object. */
+export interface PromptName {
+  id: string
+  version: string
+}
+
+/** The label of requests that name no version. */
+export const usualLabel = 'production'
+
+interface FoundPrompt {
+  prompt: StoredPrompt
+  id: string
+  digest: string
+}
+
+export interface NamedPrompts {
+  /** Undefined if there is none. Refuses a version that was deleted, and an object that is no prompt. */
+  find(db: Reader, project: string, name: PromptName): Promise<FoundPrompt | undefined>
+}
+
+/** Characters of the prompts that are cached, as they are stored. */
+const maxCached = 16 << 20
+
+/**
+ * The label is read for every request, so that a move is in effect with its answer, on every server. What a digest
+ * stands for never changes and is cached.
+ */
+export function createNamedPrompts(): NamedPrompts {
+  const cached = new LRUCache<string, StoredPrompt>({ maxSize: maxCached })
+
+  async function promptOf(db: Reader, project: string, id: string, digest: string) {
+    const key = `${project} ${id} ${digest}`
+    const known = cached.get(key)
+    if (known !== undefined) return known
+    const val = await readValue(db, project, { name: id, digest })
+    // Deleted since its version was read.
+    if (val === null) return undefined
+    const read = storedPromptOf(val)
+    if ('why' in read)
+      throw refuse('prompt_unusable', { field: 'prompt', name: JSON.stringify(id), digest, why: read.why })
+    cached.set(key, read, { size: val.length + 1 })
+    return read
+  }
+
+  return {
+    async find(db, project, { id, version }) {
+      const found = await readVersion(db, project, { name: id, digest: version })
+      if (found === undefined) return undefined
+      if (found.deleted_at !== null) {
+        throw objectDeleted('prompt', project, { name: id, digest: version }, found.deleted_at)
+      }
+      const { digest } = found
+      const prompt = await promptOf(db, project, id, digest)
+      return prompt && { prompt, id, digest }
+    },
+  }
+}
+
+export const promptNotFound = (project: string, { id, version }: PromptName) =>
+  objectNotFound('prompt', project, { name: id, digest: version })

@@ -1,0 +1,90 @@
+import { type Sql, sql } from '../sql/sql.ts'
+import type { Command, Reader, Transaction } from '../transaction.ts'
+import type { LabelName } from './gated-labels.ts'
+import { objectLock, readVersion } from './objects.ts'
+
+/** Where a label points, what must hold before it moves, and where it pointed before. */
+interface Label {
+  digest: string | null
+  /** JSON. */
+  gate: string | null
+  /** The last one last. */
+  former: string[]
+  user_id: string | null
+  updated_at: number | null
+}
+
+const of = ({ project_id, object_id, alias }: LabelName): Sql =>
+  sql`project_id = ${project_id} AND object_id = ${object_id} AND alias = ${alias}`
+
+export async function readLabel(db: Reader, name: LabelName): Promise<Label> {
+  type Row = Omit<Label, 'digest' | 'former'> & { former: string }
+  const own = await db.get<Row>(
+    sql`SELECT gate, former, user_id, updated_at FROM label_gates WHERE ${of(name)}`,
+  )
+  const alias = await db.get<{ digest: string }>(sql`SELECT digest FROM object_aliases WHERE ${of(name)}`)
+  const { gate = null, former = '[]', user_id = null, updated_at = null } = own ?? {}
+  return { digest: alias?.digest ?? null, gate, former: JSON.parse(former) as string[], user_id, updated_at }
+}
+
+interface Setting extends LabelName {
+  user_id: string
+  now: number
+}
+
+async function keep(tx: Transaction, label: Setting & { gate: string | null; former: readonly string[] }) {
+  const { project_id, object_id, alias, gate, former, user_id, now } = label
+  await tx.run(
+    sql`INSERT INTO label_gates (project_id, object_id, alias, gate, former, user_id, updated_at)
+        VALUES (${project_id}, ${object_id}, ${alias}, ${gate}, ${JSON.stringify(former)}, ${user_id}, ${now})
+        ON CONFLICT (project_id, object_id, alias) DO UPDATE SET gate = excluded.gate, former = excluded.former,
+          user_id = excluded.user_id, updated_at = excluded.updated_at`,
+  )
+}
+
+export const setGate: Command<Setting & { gate: string | null }, void> = async (tx, setting) => {
+  await tx.lock(objectLock(setting.project_id, setting.object_id))
+  const { former } = await readLabel(tx, setting)
+  await keep(tx, { ...setting, former })
+}
+
+export interface LabelMove extends Setting {
+  /** A digest; null goes back to where the label pointed before. */
+  to: string | null
+  /** What was read before the move was decided. If it has changed, nothing is written. */
+  expected: Pick<Label, 'digest' | 'gate'>
+  /** How it was decided, for the audit log. */
+  way: 'move' | 'override' | 'back'
+  reason: string | null
+  /** The run of the evaluation that the gate looked at. */
+  run: string | null
+}
+
+type Moved = { from: string | null; to: string } | { changed: string | null } | { missing: true }
+
+/** Versions that a label can go back to. */
+const maxFormer = 20
+
+export const moveLabel: Command<LabelMove, Moved> = async (tx, move) => {
+  const { project_id, object_id, alias, expected } = move
+  await tx.lock(objectLock(project_id, object_id))
+  const { digest: from, gate, former } = await readLabel(tx, move)
+  if (from !== expected.digest || gate !== expected.gate) return { changed: from }
+  const isLive = async (digest: string) =>
+    (await readVersion(tx, project_id, { name: object_id, digest }))?.deleted_at === null
+  let to = move.to
+  let rest = to === null || from === null || from === to ? former : [...former, from].slice(-maxFormer)
+  while (to === null && rest.length > 0) {
+    const last = rest.at(-1) as string
+    rest = rest.slice(0, -1)
+    if (last !== from && (await isLive(last))) to = last
+  }
+  if (to === null || !(await isLive(to))) return { missing: true }
+  await tx.run(
+    sql`INSERT INTO object_aliases (project_id, object_id, alias, digest)
+        VALUES (${project_id}, ${object_id}, ${alias}, ${to})
+        ON CONFLICT (project_id, object_id, alias) DO UPDATE SET digest = excluded.digest`,
+  )
+  await keep(tx, { ...move, gate, former: rest })
+  return { from, to }
+}
