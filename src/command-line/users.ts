@@ -1,11 +1,12 @@
 import { entityName } from '../domain/fields.ts'
 import { newId } from '../domain/ids.ts'
 import { hashKey, newKey } from '../domain/keys.ts'
+import type { ServerRole } from '../domain/roles.ts'
 import { formatTime, now } from '../domain/time.ts'
 import { maxLimit, maxModels, modelName } from '../domain/user-settings.ts'
 import type { Database } from '../storage/database.ts'
 import type { SettingsChange } from '../storage/users/settings.ts'
-import { listUsers, type Role } from '../storage/users/users.ts'
+import { listUsers } from '../storage/users/users.ts'
 import { type Command, CommandError, usageError, withRecord } from './command.ts'
 import { projectArgument, userNameArgument } from './name-arguments.ts'
 import { operator } from './operator.ts'
@@ -27,7 +28,7 @@ export const userCommands: Record<string, Command> = {
       if (values.role !== 'member' && values.role !== 'admin') {
         throw usageError(`--role: given ${values.role}; accepted: member, admin.`)
       }
-      const role: Role = values.role
+      const role: ServerRole = values.role
       const entities = values.entities.split(',').map((entity) => entity.trim())
       const wrong = entities.find((entity) => !entityName.safeParse(entity).success)
       if (wrong !== undefined) {

@@ -58,8 +58,13 @@ export const refusals = {
   },
   role_forbidden: {
     status: 403,
-    message: 'This needs the role {role}; your role is {given}.',
-    help: 'Server-wide routes such as GET /metrics are for the role admin.',
+    message: 'This needs the role {role} ({operation}); your role is {given}.',
+    help: 'Which role may do what, and where: [roles](roles.md). `operate` needs an admin of everything.',
+  },
+  scope_forbidden: {
+    status: 403,
+    message: 'This needs a key with the scope {scope}; yours has {given}.',
+    help: 'The scopes of a key are set when it is made. A key never does more than its user may.',
   },
   user_not_found: {
     status: 404,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { projectId } from './fields.ts'
+import { scopes } from './roles.ts'
 
 export const maxLimit = 1_000_000_000
 
@@ -30,5 +31,9 @@ export const KeySettings = z.object({
   record: z.literal('off').optional(),
   /** A name by which the owner recognises the key. */
   name: z.string().max(maxNameLength).optional(),
+  /** What the key may be used for; without them, for all that its user may do. */
+  scopes: z.array(z.enum(scopes)).min(1).max(scopes.length).optional(),
+  /** Microseconds. From then on the key is unknown. */
+  expires_at: z.int().optional(),
 })
 export type KeySettings = z.output<typeof KeySettings>

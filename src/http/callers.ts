@@ -2,12 +2,14 @@ import basicAuth from '@fastify/basic-auth'
 import bearerAuth from '@fastify/bearer-auth'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config, ConfiguredUser } from '../config.ts'
-import type { Caller } from '../domain/callers.ts'
+import { type Caller, requireRight } from '../domain/callers.ts'
 import { hashKey, sameSecret } from '../domain/keys.ts'
 import { type Refusal, refuse } from '../domain/refusals.ts'
+import type { Right } from '../domain/roles.ts'
+import { now } from '../domain/time.ts'
 import type { Reader } from '../storage/transaction.ts'
 import { readUserSettings } from '../storage/users/settings.ts'
-import { userOfKey } from '../storage/users/users.ts'
+import { callerOf as callerOfUser, userOfKey } from '../storage/users/users.ts'
 import { originOf, type TrustCheck } from './addresses.ts'
 import { createKeyless } from './clients/keyless.ts'
 import { asRefusal } from './errors.ts'
@@ -32,9 +34,9 @@ function findConfigured(
   return (hash) => {
     const user = byHash.get(hash)
     if (user === undefined) return undefined
-    const now = performance.now()
-    if (now - user.readAt < freshMs) return user.caller
-    user.readAt = now
+    const at = performance.now()
+    if (at - user.readAt < freshMs) return user.caller
+    user.readAt = at
     return readUserSettings(db, user.caller.name).then(
       (settings) => {
         const { settings: _, ...caller } = user.caller
@@ -51,14 +53,14 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The user that sent the request. Set on every route that is not public. */
     caller: Caller
-    /** The caller as of now: undefined if the key was revoked or the session has ended since. */
+    /** The caller as of now, wherever it may act: undefined if the key or the session has ended since. */
     callerNow(): Promise<Caller | undefined>
   }
   interface FastifyContextConfig {
     /** The route needs no credentials. A test compares these routes with a short list. */
     public?: boolean
-    /** The role that the route requires. */
-    role?: 'admin'
+    /** What the route does. Every route that is not public declares it, or the server does not start. */
+    right?: Right
     /** A header that may carry the key on this route. Authorization, x-api-key and api-key may do so everywhere. */
     keyHeader?: string
   }
@@ -80,6 +82,14 @@ function removeKeyHeaders(request: FastifyRequest): void {
   for (const name of own === undefined ? secretHeaders : [...secretHeaders, own]) {
     if (headers[name] !== undefined) headers[name] = '[redacted]'
   }
+}
+
+/** The caller as one who may do what the route of the request does, at least somewhere. */
+export function callerOn(caller: Caller, { routeOptions: { config } }: FastifyRequest): Caller {
+  // Unknown paths have no route: they answer 404 to everybody.
+  if (config.right === undefined) return caller
+  requireRight(caller, config.right)
+  return { ...caller, right: config.right }
 }
 
 /** Finds the caller of a key, and slows down clients that send wrong ones. */
@@ -105,10 +115,8 @@ export async function authenticateCallers(
   async function callerOfHash(hash: string): Promise<Caller | undefined> {
     const known = configured(hash)
     if (known !== undefined) return known
-    const user = await userOfKey(db, hash)
-    if (user === undefined) return undefined
-    const { name, role, entities, settings, key: keySettings } = user
-    return { name, role, entities: new Set(entities), key: keySettings, ...(settings && { settings }) }
+    const user = await userOfKey(db, hash, now())
+    return user && callerOfUser(user)
   }
   const keylessCaller = createKeyless(db, settings, callerOfHash)
   function callerOf(key: string, request: FastifyRequest): Promise<Caller | undefined> {
@@ -155,6 +163,10 @@ export async function authenticateCallers(
     return refusal
   }
 
+  app.addHook('onRoute', ({ method, url, config }) => {
+    if (config?.public || config?.right !== undefined) return
+    throw new Error(`${method} ${url} declares no right: see src/domain/roles.ts`)
+  })
   app.decorateRequest('caller')
   app.decorateRequest('callerNow')
   app.addHook('onRequest', (request, reply, done) => {
@@ -163,12 +175,12 @@ export async function authenticateCallers(
     const settled = (error?: Error) => {
       removeKeyHeaders(request)
       if (error) return void refused(error, request, reply).then(done, done)
-      const { role } = request.caller
-      done(
-        config.role && config.role !== role
-          ? refuse('role_forbidden', { role: config.role, given: role })
-          : undefined,
-      )
+      try {
+        request.caller = callerOn(request.caller, request)
+        done()
+      } catch (refusal) {
+        done(refusal as Error)
+      }
     }
     const scheme = request.headers.authorization?.split(' ', 1)[0]?.toLowerCase()
     const names = config.keyHeader === undefined ? keyHeaders : [...keyHeaders, config.keyHeader]

@@ -28,6 +28,8 @@ const ofUser = (action: string, user: string, details: object = {}) => ({
   details: { user, ...details },
 })
 
+const accessOf = ({ role, entities, grants }: users.User) => (grants ? { grants } : { role, entities })
+
 /** The writes that are recorded in the audit log. */
 export const auditedCommands = {
   noteDeed,
@@ -75,17 +77,16 @@ export const auditedCommands = {
     begun ? { action: 'project.delete', project_id } : undefined,
   ),
   addUser: audited(users.addUser, ({ user, key }, added) =>
-    added
-      ? ofUser('user.add', user.name, { role: user.role, entities: user.entities, key: key.id })
-      : undefined,
+    added ? ofUser('user.add', user.name, { ...accessOf(user), key: key.id }) : undefined,
   ),
   addFirstUser: audited(users.addFirstUser, ({ user, key }, added) =>
-    added
-      ? ofUser('user.add', user.name, { role: user.role, entities: user.entities, key: key.id })
-      : undefined,
+    added ? ofUser('user.add', user.name, { ...accessOf(user), key: key.id }) : undefined,
   ),
   removeUser: audited(users.removeUser, ({ name }, removed) =>
     removed ? ofUser('user.remove', name) : undefined,
+  ),
+  setGrants: audited(users.setGrants, ({ name, grants }, answer) =>
+    answer.result === 'set' ? ofUser('user.grants', name, { before: answer.before, grants }) : undefined,
   ),
   changeUserSettings: audited(settings.changeUserSettings, ({ name, change }, changed) =>
     changed ? ofUser('user.set', name, { change }) : undefined,

@@ -156,6 +156,7 @@ export function answerSessions(app: App, { db, sessions, version, signIn }: Sess
   app.get(
     '/ui/session',
     {
+      config: { right: 'own' },
       schema: {
         summary: 'Who is signed in',
         tags: ['page'],
@@ -168,6 +169,7 @@ export function answerSessions(app: App, { db, sessions, version, signIn }: Sess
   app.delete(
     '/ui/session',
     {
+      config: { right: 'own' },
       schema: {
         summary: 'Sign out of the page',
         tags: ['page'],

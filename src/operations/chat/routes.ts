@@ -30,7 +30,7 @@ const complete: Routes<GenerationParts> = async (app, services) => {
       url,
       {
         // Some of Ollama's clients chat here.
-        config: { spendsTokens: true, keepsBody: recordedBody, keyless: true },
+        config: { right: 'infer', spendsTokens: true, keepsBody: recordedBody, keyless: true },
         schema,
       },
       (request, reply) => respond(services, request, reply, chat),

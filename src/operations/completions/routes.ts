@@ -25,7 +25,7 @@ const complete: Routes<GenerationParts> = async (app, services) => {
   app.post(
     '/v1/completions',
     {
-      config: { spendsTokens: true, keepsBody: recordedBody },
+      config: { right: 'infer', spendsTokens: true, keepsBody: recordedBody },
       schema,
     },
     (request, reply) => respond(services, request, reply, completions),

@@ -45,7 +45,7 @@ const answered: Routes<GenerationParts> = async (app, services) => {
     response: { 200: wholeOrMessageEvents, ...refused, ...recording },
   }
   app.post('/v1/messages', {
-    config: { spendsTokens: true, keepsBody: recordedBody },
+    config: { right: 'infer', spendsTokens: true, keepsBody: recordedBody },
     schema,
     handler: (request, reply) => respond(services, request, reply, messages),
   })
@@ -66,7 +66,7 @@ const counted: Routes<GenerationParts> = async (app, services) => {
     body: CountTokensBody,
     response: { 200: CountTokensAnswer, ...refused },
   }
-  app.post('/v1/messages/count_tokens', { schema }, (request, reply) =>
+  app.post('/v1/messages/count_tokens', { config: { right: 'infer' }, schema }, (request, reply) =>
     countTokens(services, request.caller, request.body, disconnectSignal(reply)),
   )
 }

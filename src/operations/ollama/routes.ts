@@ -16,7 +16,8 @@ import {
  */
 
 const tags = ['ollama']
-const keyless = { keyless: true } as const
+const asking = { right: 'infer', keyless: true } as const
+const looking = { right: 'own', keyless: true } as const
 
 const withBody = ollamaRefusalContracts(
   'malformed_json',
@@ -49,7 +50,7 @@ const refusedRoutes: readonly [method: 'POST' | 'DELETE', url: string, what: str
 
 export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
   const { models, settings } = services
-  const answering = { config: { ...keyless, spendsTokens: true, keepsBody: { without: [] } } }
+  const answering = { config: { ...asking, spendsTokens: true, keepsBody: { without: [] } } }
 
   app.post(
     '/api/chat',
@@ -110,7 +111,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
   app.post(
     '/api/show',
     {
-      config: keyless,
+      config: asking,
       schema: {
         summary: 'Describe a model, compatible with Ollama',
         tags,
@@ -123,7 +124,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
   app.post(
     '/api/pull',
     {
-      config: keyless,
+      config: asking,
       schema: {
         summary: 'Succeed for a model that is served, compatible with Ollama',
         tags,
@@ -145,7 +146,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
   app.get(
     '/api/tags',
     {
-      config: keyless,
+      config: looking,
       schema: {
         summary: 'List the served models, compatible with Ollama',
         tags,
@@ -157,7 +158,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
   app.get(
     '/api/ps',
     {
-      config: keyless,
+      config: looking,
       schema: {
         summary: 'List the loaded models, compatible with Ollama',
         tags,
@@ -169,7 +170,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
   app.get(
     '/api/version',
     {
-      config: keyless,
+      config: looking,
       schema: {
         summary: 'The version of Ollama that this wire is like',
         tags,
@@ -183,7 +184,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
     app.route({
       method,
       url,
-      config: keyless,
+      config: looking,
       schema: {
         summary: `Refused: ${what}`,
         tags,

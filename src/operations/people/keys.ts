@@ -1,4 +1,4 @@
-import { byCaller, type Caller, requireEntities } from '../../domain/callers.ts'
+import { byCaller, type Caller, requireEntities, requireRight } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { hashKey, newKey } from '../../domain/keys.ts'
 import { refuse } from '../../domain/refusals.ts'
@@ -14,7 +14,7 @@ const maxKeys = 100
 /** Whose keys a request is about: the caller's own, or for an admin any user's. */
 function ownerFor(caller: Caller, user: string | undefined): string {
   if (user === undefined || user === caller.name) return caller.name
-  if (caller.role !== 'admin') throw refuse('role_forbidden', { role: 'admin', given: caller.role })
+  requireRight(caller, 'operate')
   return user
 }
 

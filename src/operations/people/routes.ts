@@ -15,7 +15,7 @@ import { createKey, readKeys, revokeKey } from './keys.ts'
 import { createUser, readUsers, removeUser } from './users.ts'
 
 const tags = ['people']
-const admins = { tags, role: 'admin' } as const
+const admins = { tags, right: 'operate' } as const
 
 export const peopleRoutes = family(
   operation('GET', '/users', {
@@ -42,6 +42,7 @@ export const peopleRoutes = family(
     rule: ({ db, people }, { caller, params }) => removeUser(db, people, caller, params.name),
   }),
   operation('GET', '/keys', {
+    right: 'keys',
     tags,
     summary: 'List your keys; admins can list those of any user',
     querystring: KeysQuery,
@@ -50,6 +51,7 @@ export const peopleRoutes = family(
     rule: ({ db, people }, { caller, query }) => readKeys(db, people, caller, query.user),
   }),
   operation('POST', '/keys', {
+    right: 'keys',
     tags,
     summary: 'Create another key, which is shown once',
     body: KeyBody,
@@ -58,6 +60,7 @@ export const peopleRoutes = family(
     rule: ({ db, people }, { caller, body }) => createKey(db, people, caller, body),
   }),
   operation('DELETE', '/keys/:id', {
+    right: 'keys',
     tags,
     summary: 'Revoke one of your keys; admins can revoke those of any user',
     params: KeyPath,

@@ -1,16 +1,18 @@
+import type { Caller } from '../../domain/callers.ts'
+import { type Grant, grantsOf, type ServerRole, summaryOf } from '../../domain/roles.ts'
 import type { KeySettings, UserSettings } from '../../domain/user-settings.ts'
 import { stopMonitorsOf } from '../monitors/monitors.ts'
 import { type Change, changed, storedSettings } from '../settings.ts'
 import { rawSql, sql } from '../sql/sql.ts'
-import type { Command, Reader } from '../transaction.ts'
+import type { Command, Reader, Transaction } from '../transaction.ts'
 import { settingsOf } from './settings.ts'
-
-export type Role = 'member' | 'admin'
 
 export interface User {
   name: string
-  role: Role
+  role: ServerRole
   entities: string[]
+  /** Absent for users that have a role and entities only. */
+  grants?: Grant[]
   created_at: number
   /** Absent if nothing was set. */
   settings?: UserSettings
@@ -24,39 +26,52 @@ interface ApiKey {
   settings: KeySettings
 }
 
-interface UserRow extends Omit<User, 'entities' | 'settings'> {
+interface UserRow extends Omit<User, 'entities' | 'grants' | 'settings'> {
   entities: string
+  grants: string | null
   settings: string | null
 }
 
 /** A subquery and not a join, for the reason given at `userOfKey`. */
 const columns = rawSql(
-  'name, role, entities, created_at, (SELECT settings FROM user_settings WHERE user_name = name) AS settings',
+  'name, role, entities, grants, created_at, (SELECT settings FROM user_settings WHERE user_name = name) AS settings',
 )
 
 const keySettingsOf = (text: string | null): KeySettings =>
-  storedSettings<KeySettings>(text, { record: true, name: true })
+  storedSettings<KeySettings>(text, { record: true, name: true, scopes: true, expires_at: true })
 
-const userOf = ({ settings, ...row }: UserRow): User => ({
+const userOf = ({ settings, grants, ...row }: UserRow): User => ({
   ...row,
   entities: JSON.parse(row.entities) as string[],
+  ...(grants !== null && { grants: JSON.parse(grants) as Grant[] }),
   ...(settings !== null && { settings: settingsOf(settings) }),
 })
 
 /**
- * The user whose unrevoked key has this hash. Two statements and not a join: this runs for each request, and SQLite
- * would plan the join anew every time, which takes ten times as long as both statements.
+ * The user whose key, neither revoked nor expired, has this hash. Two statements and not a join: this runs for each
+ * request, and SQLite would plan the join anew every time, which takes ten times as long as both statements.
  */
 export async function userOfKey(
   db: Reader,
   hash: string,
-): Promise<(User & { key: KeySettings }) | undefined> {
-  const key = await db.get<{ user_name: string; settings: string | null }>(
-    sql`SELECT user_name, settings FROM api_keys WHERE hash = ${hash} AND revoked_at IS NULL`,
+  now: number,
+): Promise<(User & { key: KeySettings & { id: string } }) | undefined> {
+  const key = await db.get<{ id: string; user_name: string; settings: string | null }>(
+    sql`SELECT id, user_name, settings FROM api_keys WHERE hash = ${hash} AND revoked_at IS NULL`,
   )
   if (key === undefined) return undefined
+  const settings = keySettingsOf(key.settings)
+  if (settings.expires_at !== undefined && settings.expires_at <= now) return undefined
   const row = await db.get<UserRow>(sql`SELECT ${columns} FROM users WHERE name = ${key.user_name}`)
-  return row && { ...userOf(row), key: keySettingsOf(key.settings) }
+  return row && { ...userOf(row), key: { ...settings, id: key.id } }
+}
+
+/** A key that may not operate the server leaves its user's other rights as they are. */
+export function callerOf({ created_at: _, ...user }: User & { key?: Caller['key'] }): Caller {
+  const caller = { ...user, entities: new Set(user.entities) }
+  const { scopes } = user.key ?? {}
+  if (scopes === undefined || scopes.includes('operate')) return caller
+  return { ...caller, grants: grantsOf(user), role: 'member' }
 }
 
 export async function listUsers(db: Reader): Promise<User[]> {
@@ -84,6 +99,41 @@ export async function ownerOfKey(db: Reader, id: string): Promise<string | undef
     ?.user_name
 }
 
+/**
+ * Replaces what the user may do where. A command that maps groups of an identity provider to grants calls this, too.
+ */
+export const setGrants: Command<GrantsChange, GrantsResult> = async (
+  tx,
+  { name, grants, lastAdminStays },
+) => {
+  await tx.lock('admins')
+  const user = await userNamed(tx, name)
+  if (user === undefined) return { result: 'unknown' }
+  const { role, entities } = summaryOf(grants)
+  if (lastAdminStays && role !== 'admin' && (await isLastAdmin(tx, user))) return { result: 'last admin' }
+  await tx.run(
+    sql`UPDATE users SET role = ${role}, entities = ${JSON.stringify(entities)}, grants = ${JSON.stringify(grants)}
+        WHERE name = ${name}`,
+  )
+  return { result: 'set', before: grantsOf(user) }
+}
+
+interface GrantsChange {
+  name: string
+  grants: readonly Grant[]
+  /** Refused if nobody else in the record may operate the server. */
+  lastAdminStays: boolean
+}
+
+type GrantsResult = { result: 'unknown' | 'last admin' } | { result: 'set'; before: readonly Grant[] }
+
+async function isLastAdmin(tx: Transaction, { name, role }: User): Promise<boolean> {
+  if (role !== 'admin') return false
+  return (
+    (await tx.get(sql`SELECT name FROM users WHERE role = 'admin' AND name <> ${name} LIMIT 1`)) === undefined
+  )
+}
+
 interface NewKey {
   id: string
   hash: string
@@ -93,8 +143,8 @@ interface NewKey {
 /** Stores the user and its first key together. False if the name is taken. */
 export const addUser: Command<{ user: User; key: NewKey }, boolean> = async (tx, { user, key }) => {
   const added = await tx.run(
-    sql`INSERT INTO users (name, role, entities, created_at)
-        VALUES (${user.name}, ${user.role}, ${JSON.stringify(user.entities)}, ${user.created_at}) ON CONFLICT (name) DO NOTHING`,
+    sql`INSERT INTO users (name, role, entities, grants, created_at)
+        VALUES (${user.name}, ${user.role}, ${JSON.stringify(user.entities)}, ${user.grants ? JSON.stringify(user.grants) : null}, ${user.created_at}) ON CONFLICT (name) DO NOTHING`,
   )
   return added === 1 && addKey(tx, { ...key, user: user.name, now: user.created_at })
 }
@@ -115,6 +165,7 @@ interface RemovedUser {
 
 /** Also removes its keys and settings, expires its answers, and stops its monitors. False if there is no such user. */
 export const removeUser: Command<RemovedUser, boolean> = async (tx, { name, now, isConfigured }) => {
+  await tx.lock('admins')
   if ((await tx.run(sql`DELETE FROM users WHERE name = ${name}`)) === 0) return false
   await tx.run(sql`DELETE FROM user_settings WHERE user_name = ${name}`)
   await tx.run(sql`UPDATE responses SET expire_at = 0 WHERE user_name = ${name}`)
