@@ -74,7 +74,8 @@ function hasRight(caller: Caller, right: Right): boolean {
   return grantsOf(caller).some(({ role }) => mayWith([role], right))
 }
 
-const hasScope = ({ key }: Caller, right: Right): boolean =>
+/** Whether the key of the request may be used for this. */
+export const hasScope = ({ key }: Pick<Caller, 'key'>, right: Right): boolean =>
   key?.scopes === undefined || allows(key.scopes, right)
 
 /** What the caller may do somewhere with this key. */

@@ -52,7 +52,7 @@ export const feedbackRoutes = family(
     },
   }),
   operation('POST', '/feedback/purge', {
-    right: 'write',
+    right: 'review',
     summary: 'Delete feedback by id',
     tags,
     body: PurgeBody,

@@ -43,7 +43,7 @@ export const objectRoutes = family(
     },
   }),
   operation('POST', '/obj/read', {
-    right: 'read',
+    right: 'read_queues',
     summary: 'Read a version of an object',
     tags,
     body: ReadBody,
