@@ -62,10 +62,10 @@ export const userCommands: Record<string, Command> = {
   },
   'user set': {
     usage:
-      'NAME [--requests-per-minute N] [--tokens-per-minute N] [--at-once N] [--default-project P] [--models A,B]',
+      'NAME [--requests-per-minute N] [--tokens-per-minute N] [--at-once N] [--default-project P] [--models A,B] [--disabled yes]',
     summary:
       'Set the limits of a user and where its answers go, and print its settings; none removes a setting',
-    more: 'It takes effect on a running server at once. Tokens are those of prompts and answers under /v1, charged when they are known. --default-project acme/qa is where answers of models are recorded when a request names no project; the user needs access to it. --models names the models that the user may use, comma-separated; for this user the others do not exist. NAME may also be a user of HEDDLE_USERS, for whom it takes effect within a second; give the command the same HEDDLE_USERS as the server.',
+    more: 'It takes effect on a running server at once. Tokens are those of prompts and answers under /v1, charged when they are known. --default-project acme/qa is where answers of models are recorded when a request names no project; the user needs access to it. --models names the models that the user may use, comma-separated; for this user the others do not exist. --disabled yes refuses keys, tokens and sessions of the user until it is none. NAME may also be a user of HEDDLE_USERS, for whom it takes effect within a second; give the command the same HEDDLE_USERS as the server.',
     async run(args, config, print) {
       const { values, positionals } = parseWords(args, settingOptions)
       const name = userNameArgument(positionals)
@@ -79,6 +79,7 @@ export const userCommands: Record<string, Command> = {
         change.default_project = project === 'none' ? null : projectArgument('--default-project', project)
       }
       if (values.models !== undefined) change.models = modelsGiven(values.models)
+      if (values.disabled !== undefined) change.disabled = disabledGiven(values.disabled)
       if (Object.keys(change).length === 0) {
         const options = Object.keys(settingOptions).map((option) => `--${option}`)
         throw usageError(`Give what to set: ${options.join(', ')}.`)
@@ -119,6 +120,7 @@ const settingOptions = {
   'at-once': { type: 'string' },
   'default-project': { type: 'string' },
   models: { type: 'string' },
+  disabled: { type: 'string' },
 } as const
 
 function modelsGiven(text: string): string[] | null {
@@ -129,6 +131,11 @@ function modelsGiven(text: string): string[] | null {
   throw usageError(
     `--models: given ${JSON.stringify(text)}; accepted: at most ${maxModels} names of models, comma-separated and without spaces, or none.`,
   )
+}
+
+function disabledGiven(text: string): true | null {
+  if (text === 'yes' || text === 'none') return text === 'yes' ? true : null
+  throw usageError(`--disabled: given ${text}; accepted: yes, none.`)
 }
 
 function limitGiven(option: string, text: string): number | null {

@@ -50,6 +50,36 @@ export const refusals = {
     message: 'This session of the page has ended: sign in again.',
     help: 'A session ends 12 hours after its last use, when its user signs out, or with its key. The cookie alone is no session.',
   },
+  wrong_logout_token: {
+    status: 400,
+    message: 'logout_token: not accepted: {why}.',
+    help: 'No session has ended.',
+  },
+  sign_in_failed: {
+    status: 400,
+    message: 'The sign-in with {issuer} did not succeed: {why}. Start it again.',
+    help: 'A sign-in belongs to one browser and ends after ten minutes.',
+  },
+  sign_in_forbidden: {
+    status: 403,
+    message: '{issuer} knows you, but you may not sign in here: {why}.',
+    help: 'The audit log has its claims.',
+  },
+  provider_unavailable: {
+    status: 503,
+    message: '{issuer} cannot be asked who you are: {why}. Try again later.',
+    help: 'Sessions and keys go on working.',
+  },
+  wrong_token: {
+    status: 401,
+    message: 'The token is not accepted: {why}.',
+    help: 'Accepted: access tokens of an issuer with an `audience` (docs/sign-in.md).',
+  },
+  key_sign_in_off: {
+    status: 403,
+    message: 'key: this page accepts no keys; sign in with one of its issuers.',
+    help: 'HEDDLE_KEY_SIGN_IN is off.',
+  },
   page_cross_site: {
     status: 403,
     message:

@@ -22,8 +22,14 @@ export const UserSettings = z.object({
   default_project: projectId.optional(),
   /** The models that the user may use; others do not exist for that user. */
   models: z.array(modelName).min(1).max(maxModels).optional(),
+  /** Keys, tokens and sessions of the user are refused. */
+  disabled: z.literal(true).optional(),
 })
 export type UserSettings = z.output<typeof UserSettings>
+
+/** Whoever is disabled keeps everything, and is refused everywhere. */
+export const isDisabled = ({ settings }: { settings?: UserSettings | undefined }): boolean =>
+  settings?.disabled === true
 
 /** What an operator sets for one key. */
 export const KeySettings = z.object({

@@ -7,6 +7,7 @@ import { hashKey, sameSecret } from '../domain/keys.ts'
 import { type Refusal, refuse } from '../domain/refusals.ts'
 import type { Right } from '../domain/roles.ts'
 import { now } from '../domain/time.ts'
+import { isDisabled } from '../domain/user-settings.ts'
 import type { Reader } from '../storage/transaction.ts'
 import { readUserSettings } from '../storage/users/settings.ts'
 import { callerOf as callerOfUser, userOfKey } from '../storage/users/users.ts'
@@ -15,6 +16,7 @@ import { createKeyless } from './clients/keyless.ts'
 import { asRefusal } from './errors.ts'
 import { pageSessionHeader } from './page/session-header.ts'
 import { hasSession, type PageSessions } from './page/sessions.ts'
+import type { People } from './sign-in/people.ts'
 import { limitWrongKeys } from './wrong-keys.ts'
 
 /** Reading their settings for each request would take longer than everything else that is looked up for these users. */
@@ -84,6 +86,9 @@ function removeKeyHeaders(request: FastifyRequest): void {
   }
 }
 
+/** A JWT in its compact form; no key looks like one. */
+const isToken = (key: string) => /^eyJ[\w-]*\.[\w-]*\.[\w-]*$/.test(key)
+
 /** The caller as one who may do what the route of the request does, at least somewhere. */
 export function callerOn(caller: Caller, { routeOptions: { config } }: FastifyRequest): Caller {
   // Unknown paths have no route: they answer 404 to everybody.
@@ -105,6 +110,7 @@ export async function authenticateCallers(
   settings: Pick<Config, 'users' | 'wrong_keys' | 'ollama_user' | 'ollama_from'>,
   trusts: TrustCheck,
   sessions: PageSessions,
+  people?: People,
 ): Promise<SignIn> {
   const { users, wrong_keys } = settings
   const slowDown = wrong_keys > 0 ? limitWrongKeys(wrong_keys) : undefined
@@ -113,10 +119,10 @@ export async function authenticateCallers(
   // A key is found by its hash, so the time this takes reveals nothing about a key that is almost right. It is looked
   // up for each request, so a revoked key stops working at once.
   async function callerOfHash(hash: string): Promise<Caller | undefined> {
-    const known = configured(hash)
-    if (known !== undefined) return known
+    const known = await configured(hash)
+    if (known !== undefined) return isDisabled(known) ? undefined : known
     const user = await userOfKey(db, hash, now())
-    return user && callerOfUser(user)
+    return user && !isDisabled(user) ? callerOfUser(user) : undefined
   }
   const keylessCaller = createKeyless(db, settings, callerOfHash)
   function callerOf(key: string, request: FastifyRequest): Promise<Caller | undefined> {
@@ -125,10 +131,18 @@ export async function authenticateCallers(
     return callerOfHash(hash)
   }
   async function callerOfSession(request: FastifyRequest): Promise<Caller | undefined> {
-    const hash = await sessions.keyHashOf(request)
-    if (hash === undefined) return undefined
-    request.callerNow = async () => ((await sessions.isOpen(request)) ? callerOfHash(hash) : undefined)
-    return callerOfHash(hash)
+    const session = await sessions.find(request)
+    if (session === undefined) return undefined
+    const { identity, key_hash } = session
+    const find = async () => (identity ? people?.callerOf(identity) : callerOfHash(key_hash))
+    request.callerNow = async () => ((await sessions.isOpen(request)) ? find() : undefined)
+    return find()
+  }
+
+  async function callerOfToken(from: People, token: string, request: FastifyRequest): Promise<Caller> {
+    const { caller, again } = await from.readToken(token)
+    request.callerNow = again
+    return caller
   }
 
   await app.register(basicAuth, {
@@ -148,7 +162,9 @@ export async function authenticateCallers(
     specCompliance: 'rfc6749',
     verifyErrorLogLevel: 'debug',
     async auth(key, request) {
-      const caller = await callerOf(key, request)
+      const caller = await (people && isToken(key)
+        ? callerOfToken(people, key, request)
+        : callerOf(key, request))
       if (caller) request.caller = caller
       return caller !== undefined
     },

@@ -1,5 +1,6 @@
 import { hasAccess } from '../domain/callers.ts'
 import { newId } from '../domain/ids.ts'
+import { isDisabled } from '../domain/user-settings.ts'
 import { readUserSettings } from '../storage/users/settings.ts'
 import { callerOf, hasUser, userNamed } from '../storage/users/users.ts'
 import type { GenerationContext } from './generation/generation.ts'
@@ -30,6 +31,7 @@ export const withoutLimits = (services: OperationParts): OperationParts => ({
 
 /** Whether the user still exists and has access to the project: both may have ended since the work was asked for. */
 export async function mayStillAct({ db, people }: OperationParts, user: string, project: string) {
+  if (isDisabled({ settings: await readUserSettings(db, user) })) return false
   const configured = people.find(({ name }) => name === user)
   if (configured !== undefined)
     return hasAccess({ role: 'member', entities: new Set(configured.entities) }, project)

@@ -10,6 +10,8 @@ import * as projects from './projects/projects.ts'
 import * as queues from './queues/queues.ts'
 import { deleteQueueRule } from './queues/rules.ts'
 import { audited, noteDeed } from './users/audit.ts'
+import { signUp } from './users/identities.ts'
+import { endProviderSessions } from './users/page-sessions.ts'
 import * as settings from './users/settings.ts'
 import * as users from './users/users.ts'
 
@@ -81,6 +83,12 @@ export const auditedCommands = {
   ),
   addFirstUser: audited(users.addFirstUser, ({ user, key }, added) =>
     added ? ofUser('user.add', user.name, { ...accessOf(user), key: key.id }) : undefined,
+  ),
+  signUp: audited(signUp, ({ identity, user }, name) =>
+    name === undefined ? undefined : ofUser('user.add', name, { grants: user.grants, ...identity }),
+  ),
+  endProviderSessions: audited(endProviderSessions, ({ issuer, sid, subject }, ended) =>
+    ended ? { action: 'session.end', count: ended, details: { issuer, sid, subject } } : undefined,
   ),
   removeUser: audited(users.removeUser, ({ name }, removed) =>
     removed ? ofUser('user.remove', name) : undefined,

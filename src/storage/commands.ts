@@ -44,7 +44,12 @@ import { dropSearch, indexCalls, switchSearch } from './search/indexing.ts'
 import { secretOf } from './secrets.ts'
 import { sql } from './sql/sql.ts'
 import type { Command } from './transaction.ts'
-import { closePageSession, extendPageSession, openPageSession } from './users/page-sessions.ts'
+import {
+  closePageSession,
+  exchangeTicket,
+  extendPageSession,
+  openPageSession,
+} from './users/page-sessions.ts'
 import { addUsage } from './users/usage.ts'
 import { changeSavedView, deleteSavedView, keepSavedView } from './views/saved-views.ts'
 
@@ -128,6 +133,7 @@ export const commands = {
   changeSavedView,
   deleteSavedView,
   openPageSession,
+  exchangeTicket,
   extendPageSession,
   closePageSession,
   deleteSomeOfProject,

@@ -146,6 +146,7 @@ test('P5: only health, the page itself, its links and its sign-in answer without
     ...read.flatMap((url) => both(url)),
     // The sample file does not exist.
     ...both('/ui/*', 404),
+    ...both('/ui/issuers'),
     // The body lacks the key that signs in.
     'POST /ui/session 422',
   ])

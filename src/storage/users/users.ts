@@ -100,7 +100,7 @@ export async function ownerOfKey(db: Reader, id: string): Promise<string | undef
 }
 
 /**
- * Replaces what the user may do where. A command that maps groups of an identity provider to grants calls this, too.
+ * Replaces what the user may do where.
  */
 export const setGrants: Command<GrantsChange, GrantsResult> = async (
   tx,
@@ -140,14 +140,16 @@ interface NewKey {
   settings?: KeySettings
 }
 
-/** Stores the user and its first key together. False if the name is taken. */
-export const addUser: Command<{ user: User; key: NewKey }, boolean> = async (tx, { user, key }) => {
-  const added = await tx.run(
+/** False if the name is taken. */
+export const insertUser: Command<User, boolean> = async (tx, user) =>
+  (await tx.run(
     sql`INSERT INTO users (name, role, entities, grants, created_at)
         VALUES (${user.name}, ${user.role}, ${JSON.stringify(user.entities)}, ${user.grants ? JSON.stringify(user.grants) : null}, ${user.created_at}) ON CONFLICT (name) DO NOTHING`,
-  )
-  return added === 1 && addKey(tx, { ...key, user: user.name, now: user.created_at })
-}
+  )) === 1
+
+/** Stores the user and its first key together. False if the name is taken. */
+export const addUser: Command<{ user: User; key: NewKey }, boolean> = async (tx, { user, key }) =>
+  (await insertUser(tx, user)) && addKey(tx, { ...key, user: user.name, now: user.created_at })
 
 /** Adds the first user of a record that has none. If two processes start together, only one adds it. */
 export const addFirstUser: typeof addUser = async (tx, first) => {
@@ -163,11 +165,15 @@ interface RemovedUser {
   isConfigured: boolean
 }
 
-/** Also removes its keys and settings, expires its answers, and stops its monitors. False if there is no such user. */
+/** Also removes its keys, identities and settings, expires its answers, and stops its monitors. False if there is no such user. */
 export const removeUser: Command<RemovedUser, boolean> = async (tx, { name, now, isConfigured }) => {
   await tx.lock('admins')
   if ((await tx.run(sql`DELETE FROM users WHERE name = ${name}`)) === 0) return false
   await tx.run(sql`DELETE FROM user_settings WHERE user_name = ${name}`)
+  await tx.run(
+    sql`DELETE FROM page_sessions WHERE (issuer, subject) IN (SELECT issuer, subject FROM identities WHERE user_name = ${name})`,
+  )
+  await tx.run(sql`DELETE FROM identities WHERE user_name = ${name}`)
   await tx.run(sql`UPDATE responses SET expire_at = 0 WHERE user_name = ${name}`)
   if (!isConfigured) await stopMonitorsOf(tx, { user: name, now })
   return true
