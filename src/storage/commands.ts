@@ -46,6 +46,7 @@ import { sql } from './sql/sql.ts'
 import type { Command } from './transaction.ts'
 import { closePageSession, extendPageSession, openPageSession } from './users/page-sessions.ts'
 import { addUsage } from './users/usage.ts'
+import { noteKeyUse } from './users/users.ts'
 import { changeSavedView, deleteSavedView, keepSavedView } from './views/saved-views.ts'
 
 /** A write that shows whether the store accepts writes. */
@@ -119,6 +120,7 @@ export const commands = {
   endMonitorRun,
   cancelMonitorRun,
   addUsage,
+  noteKeyUse,
   shareSpending,
   keepResponse,
   sweepResponses,
@@ -158,6 +160,7 @@ export const unflushedCommands: ReadonlySet<string> = new Set<keyof typeof comma
   'takeJudgements',
   'renewJudgements',
   'shareSpending',
+  'noteKeyUse',
 ])
 
 /**
