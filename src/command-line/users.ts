@@ -1,7 +1,7 @@
-import { entityName } from '../domain/fields.ts'
+import { entityName, projectId } from '../domain/fields.ts'
 import { newId } from '../domain/ids.ts'
 import { hashKey, newKey } from '../domain/keys.ts'
-import type { ServerRole } from '../domain/roles.ts'
+import { type Grant, roles, type ServerRole } from '../domain/roles.ts'
 import { formatTime, now } from '../domain/time.ts'
 import { maxLimit, maxModels, modelName } from '../domain/user-settings.ts'
 import type { Database } from '../storage/database.ts'
@@ -55,8 +55,9 @@ export const userCommands: Record<string, Command> = {
     summary: 'List the users, one JSON object per line',
     async run(_args, config, print) {
       for (const user of await withRecord(config, listUsers)) {
-        const { name, role, entities, created_at, settings } = user
-        print(JSON.stringify({ name, role, entities, created_at: formatTime(created_at), ...settings }))
+        const { name, role, entities, grants, created_at, settings } = user
+        const access = { role, entities, ...(grants && { grants }) }
+        print(JSON.stringify({ name, ...access, created_at: formatTime(created_at), ...settings }))
       }
     },
   },
@@ -92,6 +93,21 @@ export const userCommands: Record<string, Command> = {
         throw new CommandError(`There is no user ${name}, neither in the record nor in HEDDLE_USERS.`)
       }
       print(JSON.stringify({ name, ...settings }))
+    },
+  },
+  'user grant': {
+    usage: 'NAME SCOPE=ROLE,…',
+    summary: 'Replace what a user may do where',
+    more: 'SCOPE is an entity, a project as acme/qa, or * for all; ROLE is viewer, annotator, editor or admin (docs/roles.md). It replaces the role and entities of `user add`, and takes effect at once.',
+    async run(args, config) {
+      const [text = '', ...others] = args.slice(1)
+      if (others.length > 0) throw usageError('Give one list of grants: acme=viewer,acme/qa=editor.')
+      const name = userNameArgument(args.slice(0, 1))
+      const grants = text.split(',').map(grantIn)
+      const set = await withRecord(config, (db) =>
+        db.write('setGrants', { name, grants, lastAdminStays: false, by: operator() }),
+      )
+      if (set.result !== 'set') throw new CommandError(`There is no user ${name}.`)
     },
   },
   'user remove': {
@@ -142,4 +158,14 @@ function limitGiven(option: string, text: string): number | null {
   if (text === 'none') return null
   if (/^\d{1,10}$/.test(text) && Number(text) >= 1 && Number(text) <= maxLimit) return Number(text)
   throw usageError(`--${option}: given ${text}; accepted: 1 to ${maxLimit}, or none.`)
+}
+
+function grantIn(text: string): Grant {
+  const [scope = '', named, ...others] = text.trim().split('=')
+  const role = roles.find((known) => known === named)
+  const isScope = entityName.safeParse(scope).success || projectId.safeParse(scope).success
+  if (role !== undefined && others.length === 0 && isScope) return { scope, role }
+  throw usageError(
+    `Given ${JSON.stringify(text)}; accepted: an entity, a project as acme/qa, or *, then = and one of ${roles.join(', ')}.`,
+  )
 }

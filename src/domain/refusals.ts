@@ -113,8 +113,23 @@ export const refusals = {
   },
   own_user_stays: {
     status: 409,
-    message: 'name: {name} is you. Another admin can remove you; accepted: another user.',
-    help: 'So at least one admin remains.',
+    message: 'name: {name} is you. Another admin can remove or change you; accepted: another user.',
+    help: 'So at least one admin remains, and nobody raises themselves.',
+  },
+  last_admin: {
+    status: 409,
+    message: 'name: {name} is the last admin. Make another user an admin of * first.',
+    help: 'Somebody has to be able to operate the server. `heddle user remove` removes even the last admin.',
+  },
+  invitation_not_found: {
+    status: 404,
+    message: 'There is no such invitation: it was accepted or withdrawn, or it has expired.',
+    help: 'Or who made it may no longer invite. An admin can make another one.',
+  },
+  key_outlives: {
+    status: 403,
+    message: 'expires_at: a key cannot make one that works longer than itself.',
+    help: 'Use a key without an expiry, or give an earlier time.',
   },
   key_not_found: {
     status: 404,

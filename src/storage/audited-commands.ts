@@ -11,6 +11,7 @@ import * as queues from './queues/queues.ts'
 import { deleteQueueRule } from './queues/rules.ts'
 import { audited, noteDeed } from './users/audit.ts'
 import { signUp } from './users/identities.ts'
+import * as invitations from './users/invitations.ts'
 import { endProviderSessions } from './users/page-sessions.ts'
 import * as settings from './users/settings.ts'
 import * as users from './users/users.ts'
@@ -95,6 +96,25 @@ export const auditedCommands = {
   ),
   setGrants: audited(users.setGrants, ({ name, grants }, answer) =>
     answer.result === 'set' ? ofUser('user.grants', name, { before: answer.before, grants }) : undefined,
+  ),
+  addInvitation: audited(invitations.addInvitation, ({ id, grants, note, expires_at }) => ({
+    action: 'invitation.add',
+    details: { invitation: id, grants, note, expires_at },
+  })),
+  withdrawInvitation: audited(invitations.withdrawInvitation, ({ id }, withdrawn) =>
+    withdrawn ? { action: 'invitation.withdraw', details: { invitation: id } } : undefined,
+  ),
+  acceptInvitation: audited(invitations.acceptInvitation, ({ name, key }, answer) =>
+    answer.result === 'accepted'
+      ? ofUser('user.add', name, {
+          grants: answer.invitation.grants,
+          key: key.id,
+          invitation: answer.invitation.id,
+        })
+      : undefined,
+  ),
+  rotateKey: audited(users.rotateKey, ({ id, next, until }, rotated) =>
+    rotated ? { action: 'key.rotate', details: { key: id, next: next.id, until } } : undefined,
   ),
   changeUserSettings: audited(settings.changeUserSettings, ({ name, change }, changed) =>
     changed ? ofUser('user.set', name, { change }) : undefined,

@@ -51,6 +51,7 @@ import {
   openPageSession,
 } from './users/page-sessions.ts'
 import { addUsage } from './users/usage.ts'
+import { noteKeyUse } from './users/users.ts'
 import { changeSavedView, deleteSavedView, keepSavedView } from './views/saved-views.ts'
 
 /** A write that shows whether the store accepts writes. */
@@ -124,6 +125,7 @@ export const commands = {
   endMonitorRun,
   cancelMonitorRun,
   addUsage,
+  noteKeyUse,
   shareSpending,
   keepResponse,
   sweepResponses,
@@ -164,6 +166,7 @@ export const unflushedCommands: ReadonlySet<string> = new Set<keyof typeof comma
   'takeJudgements',
   'renewJudgements',
   'shareSpending',
+  'noteKeyUse',
 ])
 
 /**

@@ -170,7 +170,7 @@ function comparable(answer: { status: number; text: string }, names: Names, own:
     '"$1":"<made>"',
   )
   const vectors = made.replace(/"embeddings":\[\[.*?\]\]/g, '"embeddings":"<made>"')
-  const timed = vectors.replace(/"(\w+_duration)":\d+/g, '"$1":"<time>"')
+  const timed = vectors.replace(/"(\w+_duration|created)":\d+/g, '"$1":"<time>"')
   // A file may be a digest of what contains names.
   const files = timed.replace(/"base64":"[^"]*"/g, '"base64":"<bytes>"')
   // The order of a reranking follows the scores, and with `top_n` so does the selection.

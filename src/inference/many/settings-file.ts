@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { reasonOf } from '../models/model-error.ts'
+import { reasonOf } from '../../../packages/engine/index.ts'
 import type { KeyEntry } from './models-file.ts'
 
 /** A file that a setting names cannot be used; the message has one line for each error. */

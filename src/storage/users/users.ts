@@ -1,4 +1,5 @@
 import type { Caller } from '../../domain/callers.ts'
+import { refuse } from '../../domain/refusals.ts'
 import { type Grant, grantsOf, type ServerRole, summaryOf } from '../../domain/roles.ts'
 import type { KeySettings, UserSettings } from '../../domain/user-settings.ts'
 import { stopMonitorsOf } from '../monitors/monitors.ts'
@@ -18,11 +19,13 @@ export interface User {
   settings?: UserSettings
 }
 
-interface ApiKey {
+export interface ApiKey {
   id: string
   user_name: string
   created_at: number
   revoked_at: number | null
+  /** To the minute; null if never. */
+  last_used_at: number | null
   settings: KeySettings
 }
 
@@ -89,7 +92,7 @@ export async function hasUser(db: Reader, name: string): Promise<boolean> {
 
 export async function listKeys(db: Reader, user: string): Promise<ApiKey[]> {
   const rows = await db.all<Omit<ApiKey, 'settings'> & { settings: string | null }>(
-    sql`SELECT id, user_name, created_at, revoked_at, settings FROM api_keys WHERE user_name = ${user} ORDER BY created_at, id`,
+    sql`SELECT id, user_name, created_at, revoked_at, last_used_at, settings FROM api_keys WHERE user_name = ${user} ORDER BY created_at, id`,
   )
   return rows.map((row) => ({ ...row, settings: keySettingsOf(row.settings) }))
 }
@@ -102,30 +105,35 @@ export async function ownerOfKey(db: Reader, id: string): Promise<string | undef
 /**
  * Replaces what the user may do where.
  */
-export const setGrants: Command<GrantsChange, GrantsResult> = async (
-  tx,
-  { name, grants, lastAdminStays },
-) => {
+export const setGrants: Command<GrantsChange, GrantsResult> = async (tx, change) => {
+  const { name, grants, expected, lastAdminStays } = change
   await tx.lock('admins')
   const user = await userNamed(tx, name)
   if (user === undefined) return { result: 'unknown' }
+  const before = grantsOf(user)
+  if (expected !== undefined && JSON.stringify(expected) !== JSON.stringify(before))
+    return { result: 'changed' }
   const { role, entities } = summaryOf(grants)
   if (lastAdminStays && role !== 'admin' && (await isLastAdmin(tx, user))) return { result: 'last admin' }
   await tx.run(
     sql`UPDATE users SET role = ${role}, entities = ${JSON.stringify(entities)}, grants = ${JSON.stringify(grants)}
         WHERE name = ${name}`,
   )
-  return { result: 'set', before: grantsOf(user) }
+  return { result: 'set', before }
 }
 
 interface GrantsChange {
   name: string
   grants: readonly Grant[]
+  /** Changes nothing if the user has others by now. */
+  expected?: readonly Grant[]
   /** Refused if nobody else in the record may operate the server. */
   lastAdminStays: boolean
 }
 
-type GrantsResult = { result: 'unknown' | 'last admin' } | { result: 'set'; before: readonly Grant[] }
+type GrantsResult =
+  | { result: 'unknown' | 'changed' | 'last admin' }
+  | { result: 'set'; before: readonly Grant[] }
 
 async function isLastAdmin(tx: Transaction, { name, role }: User): Promise<boolean> {
   if (role !== 'admin') return false
@@ -163,11 +171,16 @@ interface RemovedUser {
   now: number
   /** A user of this name is also in HEDDLE_USERS, and stays. */
   isConfigured: boolean
+  /** Refused if nobody else in the record may operate the server. */
+  lastAdminStays?: boolean
 }
 
 /** Also removes its keys, identities and settings, expires its answers, and stops its monitors. False if there is no such user. */
-export const removeUser: Command<RemovedUser, boolean> = async (tx, { name, now, isConfigured }) => {
+export const removeUser: Command<RemovedUser, boolean> = async (tx, removed) => {
+  const { name, now, isConfigured, lastAdminStays = false } = removed
   await tx.lock('admins')
+  const user = lastAdminStays ? await userNamed(tx, name) : undefined
+  if (user !== undefined && (await isLastAdmin(tx, user))) throw refuse('last_admin', { name })
   if ((await tx.run(sql`DELETE FROM users WHERE name = ${name}`)) === 0) return false
   await tx.run(sql`DELETE FROM user_settings WHERE user_name = ${name}`)
   await tx.run(
@@ -204,3 +217,39 @@ export const changeKeySettings: Command<
 /** False if there is no such key, or if it is already revoked. */
 export const revokeKey: Command<{ id: string; now: number }, boolean> = async (tx, { id, now }) =>
   (await tx.run(sql`UPDATE api_keys SET revoked_at = ${now} WHERE id = ${id} AND revoked_at IS NULL`)) === 1
+
+interface Rotation {
+  id: string
+  next: { id: string; hash: string; expires_at?: number }
+  /** Until when the old key also works. */
+  until: number
+  now: number
+}
+
+/** Adds a key with the settings of another, which then expires. False if that one does not work any more. */
+export const rotateKey: Command<Rotation, boolean> = async (tx, { id, next, until, now }) => {
+  await tx.lock(`settings of key ${id}`)
+  const row = await tx.get<{ user_name: string; settings: string | null }>(
+    sql`SELECT user_name, settings FROM api_keys WHERE id = ${id} AND revoked_at IS NULL`,
+  )
+  const settings = keySettingsOf(row?.settings ?? null)
+  const { expires_at: end = Number.MAX_SAFE_INTEGER } = settings
+  if (row === undefined || end <= now) return false
+  const ends = changed<KeySettings>(row.settings, { expires_at: Math.min(end, until) })
+  await tx.run(sql`UPDATE api_keys SET settings = ${ends} WHERE id = ${id}`)
+  const { expires_at = settings.expires_at, ...key } = next
+  const own = { ...settings, ...(expires_at !== undefined && { expires_at }) }
+  return addKey(tx, { ...key, user: row.user_name, settings: own, now })
+}
+
+/** At most once a minute, by all servers together. */
+export const noteKeyUse: Command<readonly { id: string; at: number }[], void> = async (tx, uses) => {
+  for (const { id, at } of uses) {
+    await tx.run(
+      sql`UPDATE api_keys SET last_used_at = ${at}
+          WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at <= ${at - minuteMicros})`,
+    )
+  }
+}
+
+export const minuteMicros = 60_000_000

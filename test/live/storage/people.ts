@@ -53,6 +53,7 @@ export function people(open: Driver['open']): void {
         user_name: 'alice',
         created_at: startedAt,
         revoked_at: null,
+        last_used_at: null,
         settings: {},
       }
       const added = {
@@ -60,6 +61,7 @@ export function people(open: Driver['open']): void {
         user_name: 'alice',
         created_at: startedAt + 1,
         revoked_at: null,
+        last_used_at: null,
         settings: {},
       }
       const listed = async () => (await listKeys(db, 'alice')).map((key) => ({ ...key }))
@@ -145,6 +147,27 @@ export function people(open: Driver['open']): void {
       assert.equal(await db.write('addKey', { ...expiring, settings }), true)
       assert.deepEqual((await userOfKey(db, 'hash 2', startedAt + 9))?.key, { ...settings, id: 'short' })
       assert.equal(await userOfKey(db, 'hash 2', startedAt + 10), undefined)
+    })
+
+    test('the last use of a key is noted once a minute, whoever notes it', async (t) => {
+      const db = await open(t)
+      await add(db, alice)
+      const used = async (at: number) => {
+        await db.write('noteKeyUse', [{ id: 'alice-1', at }])
+        return (await listKeys(db, 'alice'))[0]?.last_used_at
+      }
+      assert.equal(await used(startedAt), startedAt)
+      assert.equal(await used(startedAt + 59_999_999), startedAt)
+      assert.equal(await used(startedAt + 60_000_000), startedAt + 60_000_000)
+    })
+
+    test('the last admin is removed only if nobody insists on one', async (t) => {
+      const db = await open(t)
+      await add(db, bob)
+      const removed = { name: 'bob', isConfigured: false, now: 0 }
+      const isLast = (error: unknown) => (error as { code?: string }).code === 'last_admin'
+      await assert.rejects(db.write('removeUser', { ...removed, lastAdminStays: true }), isLast)
+      assert.equal(await db.write('removeUser', removed), true)
     })
 
     test('two keys cannot have the same hash', async (t) => {
