@@ -9,6 +9,7 @@ import { configurationPage, errorsPage } from './pages.ts'
 import { playFieldsFile } from './play-fields.ts'
 import { queriesPage } from './queries-page.ts'
 import { responsesPage } from './responses-page.ts'
+import { rolesPage } from './roles-page.ts'
 import { structuredOutputPage } from './structured-output.ts'
 
 const pages = {
@@ -21,6 +22,7 @@ const pages = {
   'docs/models.schema.json': modelsFileSchema(),
   'docs/queries.md': queriesPage(),
   'docs/responses.md': responsesPage(),
+  'docs/roles.md': await rolesPage(),
   'docs/structured-output.md': structuredOutputPage(),
   'ui/screens/play/request-fields.ts': playFieldsFile(),
 }

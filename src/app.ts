@@ -21,11 +21,13 @@ import { refuseUnknownRoutes } from './http/methods.ts'
 import { createHttpMetrics } from './http/metrics.ts'
 import { refuseWhenOverloaded } from './http/overload.ts'
 import { servePage } from './http/page/assets.ts'
+import { rootOf } from './http/page/session-cookie.ts'
 import { answerSessions, createPageSessions } from './http/page/sessions.ts'
 import { queuePipelinedRequests } from './http/pipelining.ts'
 import { describeRoutes } from './http/reference/serve.ts'
 import { requestIds } from './http/request-ids.ts'
 import { createRequestLogController, logCallerNames, logRefusal, logRequests } from './http/request-log.ts'
+import type { People } from './http/sign-in/people.ts'
 import { type StreamTimes, setStreamTimes } from './http/streams/sse.ts'
 import { disconnectStalledClients } from './http/streams/stalled-clients.ts'
 import { takeTurnsByTenant } from './http/tenant-turns.ts'
@@ -183,7 +185,8 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
   refuseOddRequests(app)
   await refuseWhenOverloaded(app, config.max_loop_delay)
   const sessions = createPageSessions(database)
-  const signIn = await authenticateCallers(app, database, config, trusts, sessions)
+  const people = config.oidc === '' ? undefined : await openSignIn(app, config, database)
+  const signIn = await authenticateCallers(app, database, config, trusts, sessions, people)
   logCallerNames(app)
   const usage = createUsageMeter(database)
   countRequests(app, usage)
@@ -200,14 +203,26 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
   const models = services.models ?? createModels([])
   answerHealth(app, { database, models, metrics, version })
   if (config.page) {
-    servePage(app)
-    answerSessions(app, { db: database, sessions, version, signIn })
+    servePage(app, rootOf(config.public_url))
+    answerSessions(app, { db: database, sessions, version, signIn, people, settings: config })
+    if (people !== undefined) await serveSignIn(app, config, database, people)
   }
   const operations = openOperations(app, config, { ...services, models, limits, usage }, metrics.registry)
   for (const family of families) await app.register(family, operations)
   described?.serveReference()
   await app.ready()
   return app
+}
+
+/** Loaded only where there are identity providers. */
+async function openSignIn(app: App, config: Config, database: Database): Promise<People> {
+  const { openPeople } = await import('./http/sign-in/people.ts')
+  return openPeople(config, database, app.log)
+}
+
+async function serveSignIn(app: App, { public_url }: Config, db: Database, people: People): Promise<void> {
+  const { answerSignIn } = await import('./http/sign-in/routes.ts')
+  answerSignIn(app, { db, people, seals: createSealing(db), publicUrl: public_url })
 }
 
 /** Opens what the operations share and the background work, and closes both with the app. */

@@ -129,6 +129,11 @@ function isUpstream(address: string): boolean {
   return url.username === '' && url.password === '' && url.search === '' && url.hash === ''
 }
 
+function isPublicUrl(text: string): boolean {
+  const url = /^https?:\/\/[^?#\\\s]+$/.test(text) ? URL.parse(text) : null
+  return url !== null && url.username === '' && /^(\/[\w.~-]+)*\/?$/.test(url.pathname)
+}
+
 /** A path may hold nearly anything; what looks like an address or a repository without `hf:` is a mistake. */
 const model = z
   .string()
@@ -214,6 +219,26 @@ export const settings = {
     '',
     'Users that exist from the start, comma-separated: `name:key` is an admin with access to every entity, `name:key:entity+entity` has access to those entities only. A key has at least 20 characters.',
     'none',
+  ),
+  oidc: setting(
+    z.string(),
+    '',
+    'A JSON file with the OpenID Connect issuers of people and programs (docs/sign-in.md).',
+    'none',
+  ),
+  public_url: setting(
+    z
+      .string()
+      .refine((text) => text === '' || isPublicUrl(text), 'expected https://<host>[/<path>]')
+      .transform((text) => text.replace(/\/+$/, '')),
+    '',
+    'Where browsers find the server, for HEDDLE_OIDC: `https://heddle.example.com`, or with a path that a proxy removes.',
+    'none',
+  ),
+  key_sign_in: setting(
+    onOff,
+    'on',
+    'Lets people sign in to the page with a key, besides HEDDLE_OIDC: on or off.',
   ),
   ollama_user: setting(
     z.string().regex(/^[\w.@-]{0,64}$/, 'expected the name of a user'),
@@ -594,6 +619,10 @@ export function readConfig(environment: Environment): Config {
         `${variable}: given together with HEDDLE_MODELS, which sets it for each model; accepted: only one of the two`,
       )
   }
+  if (config.oidc && !config.public_url)
+    wrong.push('HEDDLE_PUBLIC_URL: given nothing together with HEDDLE_OIDC; expected https://<host>[/<path>]')
+  if (config.oidc === '' && config.key_sign_in === false)
+    wrong.push('HEDDLE_KEY_SIGN_IN: given off without HEDDLE_OIDC; nobody could sign in to the page')
   const known = new Set(Object.keys(settings).map(variableOf))
   for (const variable of Object.keys(environment)) {
     if (variable.startsWith('HEDDLE_') && !known.has(variable) && !links.has(variable)) {

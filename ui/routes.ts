@@ -1,3 +1,5 @@
+import { base } from './base.ts'
+
 /** A location within the page. */
 export type Route =
   | { screen: 'projects' }
@@ -84,7 +86,8 @@ const callIn = (names: Names): Route => ({
 })
 
 export function routeOf(path: string): Route {
-  const parts = path.split('/').filter(Boolean)
+  const below = path.startsWith(`${base}/`) ? path.slice(base.length) : path
+  const parts = below.split('/').filter(Boolean)
   for (const [pattern, place] of table) {
     const names = match(pattern.split('/').filter(Boolean), parts)
     if (names !== undefined) return place(names)
@@ -116,18 +119,18 @@ export const isProject = (text: string): boolean =>
   text.length <= 256 && /^[^/\s]+\/[^/\s]+(?: +[^/\s]+)*$/.test(text)
 
 const segment = (text: string) => encodeURIComponent(text)
-const projectPath = (project: string) => `/ui/${project.split('/').map(segment).join('/')}`
+const projectPath = (project: string) => `${base}/ui/${project.split('/').map(segment).join('/')}`
 
 export const paths = {
-  projects: '/ui/',
-  engine: '/ui/engine',
-  people: '/ui/people',
-  me: '/ui/me',
+  projects: `${base}/ui/`,
+  engine: `${base}/ui/engine`,
+  people: `${base}/ui/people`,
+  me: `${base}/ui/me`,
   calls: (project: string, search: Record<string, string> = {}) =>
     `${projectPath(project)}/calls${searchText(search)}`,
   trace: (project: string, trace: string, call?: string) =>
     `${projectPath(project)}/trace/${segment(trace)}${searchText(call === undefined ? {} : { call })}`,
-  play: (search: Record<string, string> = {}) => `/ui/play${searchText(search)}`,
+  play: (search: Record<string, string> = {}) => `${base}/ui/play${searchText(search)}`,
   call: (project: string, call: string) => `${projectPath(project)}/call/${segment(call)}`,
   evals: (project: string) => `${projectPath(project)}/evals`,
   compare: (project: string, search: Record<string, string> = {}) =>

@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { base } from './base.ts'
 import { Palette } from './palette/palette.tsx'
 import { ConfirmDialog } from './parts/confirm-dialog.tsx'
 import { ErrorBoundary } from './parts/error-boundary.tsx'
@@ -82,7 +83,7 @@ export function Shell() {
     <>
       <header class="top">
         <a class="brand" href={paths.projects}>
-          <img src="/ui/icon.svg" alt="" width="22" height="22" />
+          <img src={`${base}/ui/icon.svg`} alt="" width="22" height="22" />
           Heddle
         </a>
         {project !== undefined && (

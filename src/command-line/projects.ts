@@ -45,7 +45,7 @@ export const projectCommands: Record<string, Command> = {
       noWords(args, 'project list')
       await withRecord(config, async (db) => {
         for (let after = ''; ; ) {
-          const page = await listProjects(db, { entities: null, after, limit: listedAtOnce }, untilTheEnd)
+          const page = await listProjects(db, { scopes: ['*'], after, limit: listedAtOnce }, untilTheEnd)
           for (const { project, settings, isBeingDeleted } of page) {
             print(JSON.stringify({ project, ...settings, ...(isBeingDeleted && { is_being_deleted: true }) }))
           }

@@ -98,7 +98,7 @@ const complaint = (text: string, exitCode: number) => ({ text, exitCode })
 function explained(error: unknown): ReturnType<typeof complaint> {
   if (error instanceof CommandError) return complaint(error.message, error.exitCode)
   if (error instanceof ConfigError) return complaint(error.message, exitCodes.usage)
-  if (error instanceof Error && error.name === 'ModelsFileError')
+  if (error instanceof Error && error.name === 'SettingsFileError')
     return complaint(error.message, exitCodes.usage)
   if (error instanceof ModelError) return complaint(error.message, exitCodes.failed)
   if (error instanceof StorageRefusal) return complaint(error.message, exitCodes.record)

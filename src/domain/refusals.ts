@@ -50,6 +50,36 @@ export const refusals = {
     message: 'This session of the page has ended: sign in again.',
     help: 'A session ends 12 hours after its last use, when its user signs out, or with its key. The cookie alone is no session.',
   },
+  wrong_logout_token: {
+    status: 400,
+    message: 'logout_token: not accepted: {why}.',
+    help: 'No session has ended.',
+  },
+  sign_in_failed: {
+    status: 400,
+    message: 'The sign-in with {issuer} did not succeed: {why}. Start it again.',
+    help: 'A sign-in belongs to one browser and ends after ten minutes.',
+  },
+  sign_in_forbidden: {
+    status: 403,
+    message: '{issuer} knows you, but you may not sign in here: {why}.',
+    help: 'The audit log has its claims.',
+  },
+  provider_unavailable: {
+    status: 503,
+    message: '{issuer} cannot be asked who you are: {why}. Try again later.',
+    help: 'Sessions and keys go on working.',
+  },
+  wrong_token: {
+    status: 401,
+    message: 'The token is not accepted: {why}.',
+    help: 'Accepted: access tokens of an issuer with an `audience` (docs/sign-in.md).',
+  },
+  key_sign_in_off: {
+    status: 403,
+    message: 'key: this page accepts no keys; sign in with one of its issuers.',
+    help: 'HEDDLE_KEY_SIGN_IN is off.',
+  },
   page_cross_site: {
     status: 403,
     message:
@@ -63,8 +93,13 @@ export const refusals = {
   },
   role_forbidden: {
     status: 403,
-    message: 'This needs the role {role}; your role is {given}.',
-    help: 'Server-wide routes such as GET /metrics are for the role admin.',
+    message: 'This needs the role {role} ({operation}); your role is {given}.',
+    help: 'Which role may do what, and where: [roles](roles.md). `operate` needs an admin of everything.',
+  },
+  scope_forbidden: {
+    status: 403,
+    message: 'This needs a key with the scope {scope}; yours has {given}.',
+    help: 'The scopes of a key are set when it is made. A key never does more than its user may.',
   },
   user_not_found: {
     status: 404,
@@ -83,8 +118,23 @@ export const refusals = {
   },
   own_user_stays: {
     status: 409,
-    message: 'name: {name} is you. Another admin can remove you; accepted: another user.',
-    help: 'So at least one admin remains.',
+    message: 'name: {name} is you. Another admin can remove or change you; accepted: another user.',
+    help: 'So at least one admin remains, and nobody raises themselves.',
+  },
+  last_admin: {
+    status: 409,
+    message: 'name: {name} is the last admin. Make another user an admin of * first.',
+    help: 'Somebody has to be able to operate the server. `heddle user remove` removes even the last admin.',
+  },
+  invitation_not_found: {
+    status: 404,
+    message: 'There is no such invitation: it was accepted or withdrawn, or it has expired.',
+    help: 'Or who made it may no longer invite. An admin can make another one.',
+  },
+  key_outlives: {
+    status: 403,
+    message: 'expires_at: a key cannot make one that works longer than itself.',
+    help: 'Use a key without an expiry, or give an earlier time.',
   },
   key_not_found: {
     status: 404,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { projectId } from './fields.ts'
+import { scopes } from './roles.ts'
 
 export const maxLimit = 1_000_000_000
 
@@ -21,8 +22,14 @@ export const UserSettings = z.object({
   default_project: projectId.optional(),
   /** The models that the user may use; others do not exist for that user. */
   models: z.array(modelName).min(1).max(maxModels).optional(),
+  /** Keys, tokens and sessions of the user are refused. */
+  disabled: z.literal(true).optional(),
 })
 export type UserSettings = z.output<typeof UserSettings>
+
+/** Whoever is disabled keeps everything, and is refused everywhere. */
+export const isDisabled = ({ settings }: { settings?: UserSettings | undefined }): boolean =>
+  settings?.disabled === true
 
 /** What an operator sets for one key. */
 export const KeySettings = z.object({
@@ -30,5 +37,9 @@ export const KeySettings = z.object({
   record: z.literal('off').optional(),
   /** A name by which the owner recognises the key. */
   name: z.string().max(maxNameLength).optional(),
+  /** What the key may be used for; without them, for all that its user may do. */
+  scopes: z.array(z.enum(scopes)).min(1).max(scopes.length).optional(),
+  /** Microseconds. From then on the key is unknown. */
+  expires_at: z.int().optional(),
 })
 export type KeySettings = z.output<typeof KeySettings>

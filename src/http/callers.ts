@@ -2,18 +2,22 @@ import basicAuth from '@fastify/basic-auth'
 import bearerAuth from '@fastify/bearer-auth'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config, ConfiguredUser } from '../config.ts'
-import type { Caller } from '../domain/callers.ts'
+import { type Caller, requireRight } from '../domain/callers.ts'
 import { hashKey, sameSecret } from '../domain/keys.ts'
 import { type Refusal, refuse } from '../domain/refusals.ts'
+import type { Right } from '../domain/roles.ts'
+import { now } from '../domain/time.ts'
+import { isDisabled } from '../domain/user-settings.ts'
 import type { Reader } from '../storage/transaction.ts'
 import { readUserSettings } from '../storage/users/settings.ts'
-import { userOfKey } from '../storage/users/users.ts'
+import { callerOf as callerOfUser, userOfKey } from '../storage/users/users.ts'
 import { originOf, type TrustCheck } from './addresses.ts'
 import { createKeyless } from './clients/keyless.ts'
 import { asRefusal } from './errors.ts'
 import { takeInside } from './inside.ts'
 import { pageSessionHeader } from './page/session-header.ts'
 import { hasSession, type PageSessions } from './page/sessions.ts'
+import type { People } from './sign-in/people.ts'
 import { limitWrongKeys } from './wrong-keys.ts'
 
 /** Reading their settings for each request would take longer than everything else that is looked up for these users. */
@@ -33,9 +37,9 @@ function findConfigured(
   return (hash) => {
     const user = byHash.get(hash)
     if (user === undefined) return undefined
-    const now = performance.now()
-    if (now - user.readAt < freshMs) return user.caller
-    user.readAt = now
+    const at = performance.now()
+    if (at - user.readAt < freshMs) return user.caller
+    user.readAt = at
     return readUserSettings(db, user.caller.name).then(
       (settings) => {
         const { settings: _, ...caller } = user.caller
@@ -52,14 +56,14 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The user that sent the request. Set on every route that is not public. */
     caller: Caller
-    /** The caller as of now: undefined if the key was revoked or the session has ended since. */
+    /** The caller as of now, wherever it may act: undefined if the key or the session has ended since. */
     callerNow(): Promise<Caller | undefined>
   }
   interface FastifyContextConfig {
     /** The route needs no credentials. A test compares these routes with a short list. */
     public?: boolean
-    /** The role that the route requires. */
-    role?: 'admin'
+    /** What the route does. Every route that is not public declares it, or the server does not start. */
+    right?: Right
     /** A header that may carry the key on this route. Authorization, x-api-key and api-key may do so everywhere. */
     keyHeader?: string
   }
@@ -83,6 +87,17 @@ function removeKeyHeaders(request: FastifyRequest): void {
   }
 }
 
+/** A JWT in its compact form; no key looks like one. */
+const isToken = (key: string) => /^eyJ[\w-]*\.[\w-]*\.[\w-]*$/.test(key)
+
+/** The caller as one who may do what the route of the request does, at least somewhere. */
+export function callerOn(caller: Caller, { routeOptions: { config } }: FastifyRequest): Caller {
+  // Unknown paths have no route: they answer 404 to everybody.
+  if (config.right === undefined) return caller
+  requireRight(caller, config.right)
+  return { ...caller, right: config.right }
+}
+
 /** Finds the caller of a key, and slows down clients that send wrong ones. */
 type SignIn = (key: string, request: FastifyRequest, reply: FastifyReply) => Promise<Caller>
 
@@ -96,6 +111,7 @@ export async function authenticateCallers(
   settings: Pick<Config, 'users' | 'wrong_keys' | 'ollama_user' | 'ollama_from'>,
   trusts: TrustCheck,
   sessions: PageSessions,
+  people?: People,
 ): Promise<SignIn> {
   const { users, wrong_keys } = settings
   const slowDown = wrong_keys > 0 ? limitWrongKeys(wrong_keys) : undefined
@@ -104,12 +120,10 @@ export async function authenticateCallers(
   // A key is found by its hash, so the time this takes reveals nothing about a key that is almost right. It is looked
   // up for each request, so a revoked key stops working at once.
   async function callerOfHash(hash: string): Promise<Caller | undefined> {
-    const known = configured(hash)
-    if (known !== undefined) return known
-    const user = await userOfKey(db, hash)
-    if (user === undefined) return undefined
-    const { name, role, entities, settings, key: keySettings } = user
-    return { name, role, entities: new Set(entities), key: keySettings, ...(settings && { settings }) }
+    const known = await configured(hash)
+    if (known !== undefined) return isDisabled(known) ? undefined : known
+    const user = await userOfKey(db, hash, now())
+    return user && !isDisabled(user) ? callerOfUser(user) : undefined
   }
   const keylessCaller = createKeyless(db, settings, callerOfHash)
   function callerOf(key: string, request: FastifyRequest): Promise<Caller | undefined> {
@@ -118,10 +132,18 @@ export async function authenticateCallers(
     return callerOfHash(hash)
   }
   async function callerOfSession(request: FastifyRequest): Promise<Caller | undefined> {
-    const hash = await sessions.keyHashOf(request)
-    if (hash === undefined) return undefined
-    request.callerNow = async () => ((await sessions.isOpen(request)) ? callerOfHash(hash) : undefined)
-    return callerOfHash(hash)
+    const session = await sessions.find(request)
+    if (session === undefined) return undefined
+    const { identity, key_hash } = session
+    const find = async () => (identity ? people?.callerOf(identity) : callerOfHash(key_hash))
+    request.callerNow = async () => ((await sessions.isOpen(request)) ? find() : undefined)
+    return find()
+  }
+
+  async function callerOfToken(from: People, token: string, request: FastifyRequest): Promise<Caller> {
+    const { caller, again } = await from.readToken(token)
+    request.callerNow = again
+    return caller
   }
 
   await app.register(basicAuth, {
@@ -141,7 +163,9 @@ export async function authenticateCallers(
     specCompliance: 'rfc6749',
     verifyErrorLogLevel: 'debug',
     async auth(key, request) {
-      const caller = await callerOf(key, request)
+      const caller = await (people && isToken(key)
+        ? callerOfToken(people, key, request)
+        : callerOf(key, request))
       if (caller) request.caller = caller
       return caller !== undefined
     },
@@ -156,6 +180,10 @@ export async function authenticateCallers(
     return refusal
   }
 
+  app.addHook('onRoute', ({ method, url, config }) => {
+    if (config?.public || config?.right !== undefined) return
+    throw new Error(`${method} ${url} declares no right: see src/domain/roles.ts`)
+  })
   app.decorateRequest('caller')
   app.decorateRequest('callerNow')
   app.addHook('onRequest', (request, reply, done) => {
@@ -164,12 +192,12 @@ export async function authenticateCallers(
     const settled = (error?: Error) => {
       removeKeyHeaders(request)
       if (error) return void refused(error, request, reply).then(done, done)
-      const { role } = request.caller
-      done(
-        config.role && config.role !== role
-          ? refuse('role_forbidden', { role: config.role, given: role })
-          : undefined,
-      )
+      try {
+        request.caller = callerOn(request.caller, request)
+        done()
+      } catch (refusal) {
+        done(refusal as Error)
+      }
     }
     if (takeInside(request, reply)) return settled()
     const scheme = request.headers.authorization?.split(' ', 1)[0]?.toLowerCase()

@@ -129,7 +129,7 @@ export function answerHealth(app: App, { database, models, metrics, version }: H
   app.get(
     '/metrics',
     {
-      config: { role: 'admin', probe: true },
+      config: { right: 'operate', probe: true },
       schema: {
         summary: 'Figures for Prometheus',
         tags: ['service'],
@@ -146,6 +146,7 @@ export function answerHealth(app: App, { database, models, metrics, version }: H
   app.get(
     '/version',
     {
+      config: { right: 'own' },
       schema: {
         summary: 'The version of this server',
         tags: ['service'],
@@ -158,6 +159,7 @@ export function answerHealth(app: App, { database, models, metrics, version }: H
   app.get(
     '/server_info',
     {
+      config: { right: 'own' },
       schema: {
         summary: 'Versions, as the clients of Weave ask for them before anything else',
         tags: ['service'],

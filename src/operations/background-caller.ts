@@ -1,7 +1,8 @@
 import { hasAccess } from '../domain/callers.ts'
 import { newId } from '../domain/ids.ts'
+import { isDisabled } from '../domain/user-settings.ts'
 import { readUserSettings } from '../storage/users/settings.ts'
-import { hasUser, userNamed } from '../storage/users/users.ts'
+import { callerOf, hasUser, userNamed } from '../storage/users/users.ts'
 import type { GenerationContext } from './generation/generation.ts'
 import type { OperationParts } from './parts.ts'
 
@@ -30,8 +31,12 @@ export const withoutLimits = (services: OperationParts): OperationParts => ({
 
 /** Whether the user still exists and has access to the project: both may have ended since the work was asked for. */
 export async function mayStillAct({ db, people }: OperationParts, user: string, project: string) {
-  const found = people.find(({ name }) => name === user) ?? (await userNamed(db, user))
-  return found !== undefined && hasAccess({ entities: new Set(found.entities) }, project)
+  if (isDisabled({ settings: await readUserSettings(db, user) })) return false
+  const configured = people.find(({ name }) => name === user)
+  if (configured !== undefined)
+    return hasAccess({ role: 'member', entities: new Set(configured.entities) }, project)
+  const found = await userNamed(db, user)
+  return found !== undefined && hasAccess(callerOf(found), project)
 }
 
 /** A user of HEDDLE_USERS no longer exists once the server starts without it. */

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { ConfiguredUser } from '../config.ts'
 import type { RefusalCode } from '../domain/refusals.ts'
+import type { Right } from '../domain/roles.ts'
 import { answers, type Routes, refusalContracts } from '../http/contracts.ts'
 import { disconnectSignal } from '../http/disconnect.ts'
 import type { Compiling } from '../inference/constraints/compiling.ts'
@@ -69,8 +70,8 @@ interface Contract<Body extends z.ZodType, Params extends z.ZodType, Query exten
   largeBodies?: true
   /** It asks models: a user who has spent the tokens of a minute is refused. */
   spendsTokens?: true
-  /** The role that it requires. */
-  role?: 'admin'
+  /** What it does, which decides who may do it. */
+  right: Right
   /** Its result is the answer; without a result the answer is empty. */
   rule(
     services: RequestParts,
@@ -89,7 +90,7 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
     others,
     largeBodies,
     spendsTokens,
-    role,
+    right,
     rule,
     ...taken
   }: Contract<Body, Params, Query>,
@@ -106,7 +107,7 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
       config: {
         ...(largeBodies && { largeBodies }),
         ...(spendsTokens && { spendsTokens }),
-        ...(role && { role }),
+        right,
       },
       handler: async (request, reply) => {
         const db = databaseOf(request.caller.name, services.db)

@@ -11,6 +11,9 @@ import * as projects from './projects/projects.ts'
 import * as queues from './queues/queues.ts'
 import { deleteQueueRule } from './queues/rules.ts'
 import { audited, noteDeed } from './users/audit.ts'
+import { signUp } from './users/identities.ts'
+import * as invitations from './users/invitations.ts'
+import { endProviderSessions } from './users/page-sessions.ts'
 import * as settings from './users/settings.ts'
 import * as users from './users/users.ts'
 
@@ -28,6 +31,8 @@ const ofUser = (action: string, user: string, details: object = {}) => ({
   action,
   details: { user, ...details },
 })
+
+const accessOf = ({ role, entities, grants }: users.User) => (grants ? { grants } : { role, entities })
 
 /** The writes that are recorded in the audit log. */
 export const auditedCommands = {
@@ -96,17 +101,41 @@ export const auditedCommands = {
     begun ? { action: 'project.delete', project_id } : undefined,
   ),
   addUser: audited(users.addUser, ({ user, key }, added) =>
-    added
-      ? ofUser('user.add', user.name, { role: user.role, entities: user.entities, key: key.id })
-      : undefined,
+    added ? ofUser('user.add', user.name, { ...accessOf(user), key: key.id }) : undefined,
   ),
   addFirstUser: audited(users.addFirstUser, ({ user, key }, added) =>
-    added
-      ? ofUser('user.add', user.name, { role: user.role, entities: user.entities, key: key.id })
-      : undefined,
+    added ? ofUser('user.add', user.name, { ...accessOf(user), key: key.id }) : undefined,
+  ),
+  signUp: audited(signUp, ({ identity, user }, name) =>
+    name === undefined ? undefined : ofUser('user.add', name, { grants: user.grants, ...identity }),
+  ),
+  endProviderSessions: audited(endProviderSessions, ({ issuer, sid, subject }, ended) =>
+    ended ? { action: 'session.end', count: ended, details: { issuer, sid, subject } } : undefined,
   ),
   removeUser: audited(users.removeUser, ({ name }, removed) =>
     removed ? ofUser('user.remove', name) : undefined,
+  ),
+  setGrants: audited(users.setGrants, ({ name, grants }, answer) =>
+    answer.result === 'set' ? ofUser('user.grants', name, { before: answer.before, grants }) : undefined,
+  ),
+  addInvitation: audited(invitations.addInvitation, ({ id, grants, note, expires_at }) => ({
+    action: 'invitation.add',
+    details: { invitation: id, grants, note, expires_at },
+  })),
+  withdrawInvitation: audited(invitations.withdrawInvitation, ({ id }, withdrawn) =>
+    withdrawn ? { action: 'invitation.withdraw', details: { invitation: id } } : undefined,
+  ),
+  acceptInvitation: audited(invitations.acceptInvitation, ({ name, key }, answer) =>
+    answer.result === 'accepted'
+      ? ofUser('user.add', name, {
+          grants: answer.invitation.grants,
+          key: key.id,
+          invitation: answer.invitation.id,
+        })
+      : undefined,
+  ),
+  rotateKey: audited(users.rotateKey, ({ id, next, until }, rotated) =>
+    rotated ? { action: 'key.rotate', details: { key: id, next: next.id, until } } : undefined,
   ),
   changeUserSettings: audited(settings.changeUserSettings, ({ name, change }, changed) =>
     changed ? ofUser('user.set', name, { change }) : undefined,

@@ -44,8 +44,14 @@ import { dropSearch, indexCalls, switchSearch } from './search/indexing.ts'
 import { secretOf } from './secrets.ts'
 import { sql } from './sql/sql.ts'
 import type { Command } from './transaction.ts'
-import { closePageSession, extendPageSession, openPageSession } from './users/page-sessions.ts'
+import {
+  closePageSession,
+  exchangeTicket,
+  extendPageSession,
+  openPageSession,
+} from './users/page-sessions.ts'
 import { addUsage } from './users/usage.ts'
+import { noteKeyUse } from './users/users.ts'
 import { changeSavedView, deleteSavedView, keepSavedView } from './views/saved-views.ts'
 
 /** A write that shows whether the store accepts writes. */
@@ -119,6 +125,7 @@ export const commands = {
   endMonitorRun,
   cancelMonitorRun,
   addUsage,
+  noteKeyUse,
   shareSpending,
   keepResponse,
   sweepResponses,
@@ -128,6 +135,7 @@ export const commands = {
   changeSavedView,
   deleteSavedView,
   openPageSession,
+  exchangeTicket,
   extendPageSession,
   closePageSession,
   deleteSomeOfProject,
@@ -158,6 +166,7 @@ export const unflushedCommands: ReadonlySet<string> = new Set<keyof typeof comma
   'takeJudgements',
   'renewJudgements',
   'shareSpending',
+  'noteKeyUse',
 ])
 
 /**

@@ -146,6 +146,7 @@ test('P5: only health, the page itself, its links and its sign-in answer without
     ...read.flatMap((url) => both(url)),
     // The sample file does not exist.
     ...both('/ui/*', 404),
+    ...both('/ui/issuers'),
     // The body lacks the key that signs in.
     'POST /ui/session 422',
   ])
@@ -258,7 +259,7 @@ test('P5: metrics are for admins', async (t) => {
   const { get } = await openApp(t)
   assert.deepEqual(whole(await get('/metrics')), {
     status: 403,
-    body: { reason: 'This needs the role admin; your role is member.', code: 'role_forbidden' },
+    body: { reason: 'This needs the role admin (operate); your role is member.', code: 'role_forbidden' },
   })
   assert.equal((await get('/metrics', keys.root)).status, 200)
 })

@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance } from 'fastify'
+import type { Right } from '../../src/domain/roles.ts'
 import { openApp, type TestApp } from './app.ts'
 
 export interface Route {
@@ -7,6 +8,7 @@ export interface Route {
   /** As it is declared, with `:name` for what varies. */
   url: string
   isPublic: boolean
+  right?: Right | undefined
   takesBody: boolean
   /** The contract of the body. */
   body?: unknown
@@ -33,6 +35,7 @@ export async function openAppWithRoutes(
           method: one,
           url,
           isPublic: config?.public === true,
+          right: config?.right,
           takesBody: schema?.body !== undefined,
           ...(schema?.body !== undefined && { body: schema.body }),
           staysOpen: config?.staysOpen === true,

@@ -650,7 +650,25 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     display_fields: null,
   }),
   '/users': () => ({ name: 'nobody', role: 'member', entities: ['acme'] }),
-  '/keys': () => ({ user: 'alice', name: 'laptop', record: 'off' }),
+  '/keys': () => ({
+    user: 'alice',
+    name: 'laptop',
+    record: 'off',
+    scopes: ['read'],
+    expires_at: '2200-01-01T00:00:00Z',
+  }),
+  '/keys/:id/rotate': () => ({ overlap_seconds: 60, expires_at: '2200-01-01T00:00:00Z' }),
+  '/users/:name/grants': () => ({ grants: [{ scope: 'acme', role: 'viewer' }] }),
+  '/invitations': () => ({ grants: [{ scope: 'acme', role: 'viewer' }], note: 'for a friend', days: 1 }),
+  '/invitations/accept': () => ({ secret: 'no such secret', name: 'nobody' }),
+  '/audit/query': () => ({
+    actor: 'alice',
+    action: 'key.add',
+    from: '2026-01-01T00:00:00Z',
+    until: '2200-01-01T00:00:00Z',
+    before: 'x',
+    limit: 10,
+  }),
   '/annotation_queues/:queue_id/next': (project_id) => ({
     project_id,
     lease_seconds: 60,
@@ -899,6 +917,7 @@ const otherMethods: Record<string, Method> = {
   '/objs/:object_id/versions/:digest/tags': 'PUT',
   '/objs/:object_id/aliases': 'PUT',
   '/objs/:object_id/aliases/:alias/gate': 'PUT',
+  '/users/:name/grants': 'PUT',
 }
 
 export const methodOf = (url: string): Method => otherMethods[url] ?? 'POST'

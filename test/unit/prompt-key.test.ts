@@ -30,7 +30,7 @@ test('a group replaces the tenant', () => {
 
 /** The key of a prompt of a user with these entities. */
 const keyOf = (tenant: string, entities: string[], sharing: 'user' | 'entity' | 'all') => {
-  const promptGroup = promptGroupOf({ entities: new Set(entities) }, sharing)
+  const promptGroup = promptGroupOf({ role: 'member', entities: new Set(entities) }, sharing)
   return promptKeyOf({ tenant, ...(promptGroup !== undefined && { promptGroup }) })
 }
 

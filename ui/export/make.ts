@@ -1,3 +1,4 @@
+import { base } from '../base.ts'
 import { saveAs } from '../parts/save-as.ts'
 import { captureAnswers } from '../server/request.ts'
 import { currentUser } from '../server/session.ts'
@@ -35,7 +36,7 @@ export async function exportScreen(exported: Exported, signal: AbortSignal): Pro
   const contents: Contents = {
     title,
     project,
-    path,
+    path: path.slice(base.length),
     madeAt: new Date().toISOString(),
     madeBy: currentUser.value?.user ?? '',
     version: currentUser.value?.version ?? '',
@@ -43,7 +44,7 @@ export async function exportScreen(exported: Exported, signal: AbortSignal): Pro
     ...(rows !== undefined && { rows }),
     answers: [...answers],
   }
-  const response = await fetch(exportTemplate, { signal })
+  const response = await fetch(base + exportTemplate, { signal })
   if (!response.ok) throw new Error('The server has been updated. Reload the page.')
   const template = await response.text()
   const at = template.indexOf(opening) + opening.length

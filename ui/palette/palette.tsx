@@ -1,4 +1,5 @@
 import { useLayoutEffect, useMemo, useState } from 'preact/hooks'
+import { base } from '../base.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { viewPath } from '../parts/saved-views.tsx'
 import { theme, themes } from '../parts/theme.ts'
@@ -67,7 +68,7 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
       },
     })),
     { text: 'Keyboard shortcuts', hint: 'for this screen', run: showKeys },
-    { text: 'API reference', hint: '/docs', run: () => location.assign('/docs') },
+    { text: 'API reference', hint: '/docs', run: () => location.assign(`${base}/docs`) },
     { text: 'Sign out', hint: '', run: signOut },
   ]
   const wanted = text.trim()

@@ -1,3 +1,4 @@
+import { serverUrl } from '../base.ts'
 import { readEngine } from '../server/engine.ts'
 import { useLoading } from '../server/loading.ts'
 import { currentUser } from '../server/session.ts'
@@ -39,7 +40,7 @@ export function FirstCall({ title, project }: FirstCallProps) {
   )
 }
 
-const head = (path: string) => `curl ${location.origin}${path} \\
+const head = (path: string) => `curl ${serverUrl()}${path} \\
   -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\`
 
 function question(project: string | undefined, further: string): string {

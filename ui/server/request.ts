@@ -1,3 +1,4 @@
+import { base } from '../base.ts'
 import { answers, contents, questionOf } from '../export/contents.ts'
 import { half, sessionExpired } from './session-half.ts'
 
@@ -70,7 +71,7 @@ export async function request(
   const sent = json ?? (body === undefined ? undefined : JSON.stringify(body))
   const question = questionOf(path, sent)
   if (contents !== undefined) return answerWithin(question, contents.holds)
-  const response = await fetch(path, {
+  const response = await fetch(base + path, {
     method: method ?? (sent === undefined ? 'GET' : 'POST'),
     headers: {
       ...headers,

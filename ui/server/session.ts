@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
-import { request, requestJson } from './request.ts'
+import { base } from '../base.ts'
+import { requestJson } from './request.ts'
 import {
   endInAllTabs,
   half,
@@ -18,37 +19,54 @@ interface CurrentUser {
 
 export const currentUser = signal<CurrentUser | undefined>(undefined)
 
-export async function signIn(key: string): Promise<void> {
-  const { half: given, ...me } = await requestJson<CurrentUser & { half: string }>('/ui/session', {
-    body: { key },
-  })
+/** With a key, or with the ticket of an issuer. */
+export async function signIn(body: { key: string } | { ticket: string }): Promise<void> {
+  const { half: given, ...me } = await requestJson<CurrentUser & { half: string }>('/ui/session', { body })
   currentUser.value = me
   storeHalf(given)
 }
 
 export async function signOut(): Promise<void> {
-  try {
-    await request('/ui/session', { method: 'DELETE' })
-  } finally {
-    currentUser.value = undefined
-    endInAllTabs()
-  }
+  const ended = await requestJson<{ continue_at?: string }>('/ui/session', { method: 'DELETE' }).finally(
+    () => {
+      currentUser.value = undefined
+      endInAllTabs()
+    },
+  )
+  // The issuer signs its user out as well, and leads back here.
+  if (ended.continue_at !== undefined) location.assign(ended.continue_at)
 }
 
-/** `npm start` prints a link with the key after the #, which browsers never send. It is removed from the address. */
-function takeKey(): string | undefined {
-  const key = /^#key=(.+)$/.exec(location.hash)?.[1]
-  if (key === undefined) return undefined
+/**
+ * `npm start` prints a link with the key after the #, which browsers never send; an issuer leads here with a ticket
+ * there. It is removed from the address.
+ */
+function takeSecret(): { key: string } | { ticket: string } | undefined {
+  const [, name, secret] = /^#(key|ticket)=(.+)$/.exec(location.hash) ?? []
+  if (name === undefined || secret === undefined) return undefined
   history.replaceState(null, '', location.pathname + location.search)
-  return decodeURIComponent(key)
+  return name === 'key' ? { key: decodeURIComponent(secret) } : { ticket: secret }
+}
+
+interface SignInWays {
+  keys: boolean
+  issuers: { name: string; title: string }[]
+}
+
+export const readSignInWays = (): Promise<SignInWays> => requestJson<SignInWays>('/ui/issuers')
+
+/** Where an issuer asks who the user is, before it leads back to this screen. */
+export const pathOfIssuer = (name: string): string => {
+  const back = (location.pathname + location.search).slice(base.length)
+  return `${base}/sign-in/${name}?${new URLSearchParams({ return: back })}`
 }
 
 /** Finds out who is signed in. Fails only if the server does not answer. */
 export async function findSession(): Promise<void> {
-  const key = takeKey()
-  if (key !== undefined) {
-    // If the key is no longer valid, the sign-in form asks for one.
-    await signIn(key).catch(sessionEnded)
+  const secret = takeSecret()
+  if (secret !== undefined) {
+    // If it is no longer valid, the sign-in form asks for one.
+    await signIn(secret).catch(sessionEnded)
     return
   }
   if (half() === undefined) await requestHalfFromTabs()

@@ -3,8 +3,9 @@ import type { FastifyRequest } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Caller } from '../../domain/callers.ts'
 import { hashKey } from '../../domain/keys.ts'
+import { isDisabled } from '../../domain/user-settings.ts'
 import type { Reader } from '../../storage/transaction.ts'
-import { userNamed } from '../../storage/users/users.ts'
+import { callerOf, userNamed } from '../../storage/users/users.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -42,7 +43,7 @@ export function createKeyless(
   async function find(): Promise<Caller | undefined> {
     if (key !== undefined) return callerOfHash(hashKey(key))
     const user = await userNamed(db, name)
-    return user && { ...user, entities: new Set(user.entities) }
+    return user && !isDisabled(user) ? callerOf(user) : undefined
   }
 
   return async (request) => {

@@ -54,17 +54,20 @@ interface Asset {
 const codings = { br: '.br', gzip: '.gz' } as const
 
 /** The whole page, by file name: it is a few hundred kilobytes. Undefined if it was not built. */
-function readAssets(): Map<string, Asset> | undefined {
+function readAssets(root: string): Map<string, Asset> | undefined {
   if (!existsSync(`${builtAt}index.html`)) return undefined
   const files = readdirSync(builtAt)
   const assets = new Map<string, Asset>()
   for (const name of files) {
     const type = types[name.slice(name.lastIndexOf('.') + 1)]
     if (type === undefined) continue
-    const plain = readFileSync(builtAt + name)
+    const isIndex = name === 'index.html' && root !== ''
+    const built = readFileSync(builtAt + name)
+    // The page finds its root in the address of its icon.
+    const plain = isIndex ? Buffer.from(String(built).replaceAll('"/ui/', `"${root}/ui/`)) : built
     const forms = new Map([['identity', plain]])
     for (const [coding, ending] of Object.entries(codings)) {
-      if (files.includes(name + ending)) forms.set(coding, readFileSync(builtAt + name + ending))
+      if (!isIndex && files.includes(name + ending)) forms.set(coding, readFileSync(builtAt + name + ending))
     }
     const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`
     assets.set(name, { type, forms, etag })
@@ -77,10 +80,10 @@ const links = ['/:entity/:project/r/*', '/:entity/:project/weave', '/:entity/:pr
 
 /**
  * The page and its files. They contain no data, so they are public, and a link gives the same answer for every id. Any
- * path below /ui that is not a file is a location within the page.
+ * path below /ui that is not a file is a location within the page. `root` is the path that a proxy removes.
  */
-export function servePage(app: App): void {
-  const assets = readAssets()
+export function servePage(app: App, root: string): void {
+  const assets = readAssets(root)
   const index = assets?.get('index.html')
   const route = { config: { public: true }, schema: { hide: true } }
 

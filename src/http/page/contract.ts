@@ -2,7 +2,28 @@ import { z } from 'zod'
 import { answer } from '../../domain/fields.ts'
 import { pageSessionHeader } from './session-header.ts'
 
-export const SignIn = z.object({ key: z.string().min(1).max(1024).meta({ description: 'An API key.' }) })
+const secret = (description: string) => z.string().min(1).max(1024).optional().meta({ description })
+
+export const SignIn = z
+  .object({
+    key: secret('An API key.'),
+    ticket: secret('Instead: what an issuer has led the browser here with, once.'),
+  })
+  .refine(({ key, ticket }) => (key === undefined) !== (ticket === undefined), {
+    path: ['key'],
+    error: 'expected a key or a ticket',
+  })
+
+export const SignInWays = answer('How people sign in.', {
+  keys: z.boolean().meta({ description: 'Whether the page accepts keys.' }),
+  issuers: z.array(z.object({ name: z.string(), title: z.string() })).meta({
+    description: 'GET /sign-in/{name} leads a browser to the issuer.',
+  }),
+})
+
+export const SignedOut = answer('The session has ended.', {
+  continue_at: z.string().optional().meta({ description: 'Where the browser signs out of the issuer, too.' }),
+})
 
 export const SignedIn = answer('Who is signed in.', {
   half: z

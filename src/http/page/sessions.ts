@@ -1,22 +1,26 @@
-import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../../config.ts'
 import type { Caller } from '../../domain/callers.ts'
-import { answer } from '../../domain/fields.ts'
 import { hashKey, sameSecret } from '../../domain/keys.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import { type PageSession, readPageSession } from '../../storage/users/page-sessions.ts'
 import { type App, refusalContracts } from '../contracts.ts'
-import { SignedIn, SignIn } from './contract.ts'
+import type { People } from '../sign-in/people.ts'
+import { SignedIn, SignedOut, SignIn, SignInWays } from './contract.ts'
+import {
+  cookieWith,
+  newSecret,
+  readCookie,
+  rootOf,
+  sessionCookie,
+  sessionLifetime,
+  ticketHash,
+} from './session-cookie.ts'
 import { pageSessionHeader } from './session-header.ts'
 
-const cookieName = 'heddle_session'
-
 const hourInMicroseconds = 3_600_000_000
-const lifetime = 12 * hourInMicroseconds
-
-const newSecret = () => randomBytes(32).toString('base64url')
 
 /**
  * The sessions of the page. A session has two halves: a cookie that no script can read, and a half that the page stores
@@ -25,17 +29,17 @@ const newSecret = () => randomBytes(32).toString('base64url')
  * read it, so no other site can send it.
  */
 export interface PageSessions {
-  /** The hash of the key that the request's session was opened with; undefined if it has no valid session. */
-  keyHashOf(request: FastifyRequest): Promise<string | undefined>
+  /** The session of this request, if it has a valid one. */
+  find(request: FastifyRequest): Promise<PageSession | undefined>
   /** Whether the session of this request is still open. */
   isOpen(request: FastifyRequest): Promise<boolean>
-  /** Ends the session of this request. */
-  close(request: FastifyRequest): Promise<void>
+  /** Ends the session of this request, and returns it. */
+  close(request: FastifyRequest): Promise<PageSession | undefined>
 }
 
 export function createPageSessions(db: Database): PageSessions {
   /** The cookie itself is not stored with a request. */
-  const ofRequests = new WeakMap<FastifyRequest, string>()
+  const ofRequests = new WeakMap<FastifyRequest, PageSession>()
 
   async function extend(request: FastifyRequest, { hash }: PageSession, expires_at: number): Promise<void> {
     // A user who is signed in may still read a record that accepts no writes.
@@ -45,42 +49,37 @@ export function createPageSessions(db: Database): PageSessions {
   }
 
   return {
-    async keyHashOf(request) {
+    async find(request) {
       const half = request.headers[pageSessionHeader]
-      const secret = cookieOf(request)
+      const secret = readCookie(request, sessionCookie)
       if (typeof half !== 'string' || secret === undefined) return undefined
       const at = now()
       const session = await readPageSession(db, hashKey(secret), at)
       if (session === undefined || !sameSecret(session.half_hash, hashKey(half))) return undefined
       refuseOtherSites(request)
-      ofRequests.set(request, session.hash)
-      const expires = at + lifetime
-      if (expires - session.expires_at > hourInMicroseconds) await extend(request, session, expires)
-      return session.key_hash
+      ofRequests.set(request, session)
+      const expires = at + sessionLifetime
+      // An identity signs in again, so that its provider can say what has changed.
+      const isDue = session.identity === undefined && expires - session.expires_at > hourInMicroseconds
+      if (isDue) await extend(request, session, expires)
+      return session
     },
 
     async isOpen(request) {
-      const hash = ofRequests.get(request)
-      return hash !== undefined && (await readPageSession(db, hash, now())) !== undefined
+      const session = ofRequests.get(request)
+      return session !== undefined && (await readPageSession(db, session.hash, now())) !== undefined
     },
 
     async close(request) {
-      const hash = ofRequests.get(request)
-      if (hash !== undefined) await db.write('closePageSession', { hash })
+      const session = ofRequests.get(request)
+      if (session !== undefined) await db.write('closePageSession', { hash: session.hash })
+      return session
     },
   }
 }
 
 export function hasSession(request: FastifyRequest): boolean {
-  return request.headers[pageSessionHeader] !== undefined && cookieOf(request) !== undefined
-}
-
-function cookieOf({ raw }: FastifyRequest): string | undefined {
-  for (const pair of raw.headers.cookie?.split(';') ?? []) {
-    const at = pair.indexOf('=')
-    if (pair.slice(0, at).trim() === cookieName) return pair.slice(at + 1).trim()
-  }
-  return undefined
+  return request.headers[pageSessionHeader] !== undefined && readCookie(request, sessionCookie) !== undefined
 }
 
 /**
@@ -102,13 +101,62 @@ interface SessionParts {
   db: Database
   sessions: PageSessions
   version: string
+  settings: Pick<Config, 'public_url' | 'key_sign_in'>
   /** Finds the caller of a key; a wrong one is refused as everywhere. */
   signIn(key: string, request: FastifyRequest, reply: FastifyReply): Promise<Caller>
+  /** Absent if there are no identity providers. */
+  people?: People | undefined
 }
 
 /** The routes by which the page signs in and out. */
-export function answerSessions(app: App, { db, sessions, version, signIn }: SessionParts): void {
+export function answerSessions(
+  app: App,
+  { db, sessions, version, signIn, people, settings: { public_url, key_sign_in } }: SessionParts,
+): void {
+  const root = rootOf(public_url)
+  const cookieFor = ({ protocol }: FastifyRequest, secret: string) =>
+    cookieWith(secret, root, protocol === 'https' || public_url.startsWith('https:'))
+  const providers = people?.providers ?? []
   const shown = ({ name, role, entities }: Caller) => ({ user: name, role, entities: [...entities], version })
+
+  type NewSession = Pick<PageSession, 'hash' | 'half_hash' | 'expires_at'>
+
+  async function openWithKey(key: string, session: NewSession, request: FastifyRequest, reply: FastifyReply) {
+    if (!key_sign_in) throw refuse('key_sign_in_off')
+    const caller = await signIn(key, request, reply)
+    await db.write('openPageSession', { session: { ...session, key_hash: hashKey(key) }, now: now() })
+    return caller
+  }
+
+  /** The address that an identity provider has led to has a ticket, and its browser the cookie. */
+  async function exchange(ticket: string, session: NewSession, request: FastifyRequest): Promise<Caller> {
+    refuseOtherSites(request)
+    const hash = hashKey(readCookie(request, sessionCookie) ?? '')
+    const exchanged = { hash, ticket_hash: ticketHash(ticket), session, now: now() }
+    const found = (await db.write('exchangeTicket', exchanged))
+      ? await readPageSession(db, session.hash, now())
+      : undefined
+    const caller = found?.identity && (await people?.callerOf(found.identity))
+    if (caller === undefined) throw refuse('session_ended')
+    return caller
+  }
+
+  app.get(
+    '/ui/issuers',
+    {
+      config: { public: true },
+      schema: {
+        summary: 'How to sign in to the page',
+        tags: ['page'],
+        security: [],
+        response: { 200: SignInWays },
+      },
+    },
+    async () => ({
+      keys: key_sign_in,
+      issuers: providers.map(({ spec: { name, title = name } }) => ({ name, title })),
+    }),
+  )
 
   app.post(
     '/ui/session',
@@ -126,6 +174,8 @@ export function answerSessions(app: App, { db, sessions, version, signIn }: Sess
           200: SignedIn,
           ...refusalContracts(
             'wrong_credentials',
+            'session_ended',
+            'key_sign_in_off',
             'too_many_wrong_keys',
             'invalid_request',
             'malformed_json',
@@ -136,19 +186,13 @@ export function answerSessions(app: App, { db, sessions, version, signIn }: Sess
       },
     },
     async (request, reply) => {
-      const { key } = request.body
-      const caller = await signIn(key, request, reply)
-      const secret = newSecret()
-      const half = newSecret()
-      const at = now()
-      const session = {
-        hash: hashKey(secret),
-        half_hash: hashKey(half),
-        key_hash: hashKey(key),
-        expires_at: at + lifetime,
-      }
-      await db.write('openPageSession', { session, now: at })
-      reply.header('set-cookie', cookieWith(request, secret))
+      const [secret, half, at] = [newSecret(), newSecret(), now()]
+      const session = { hash: hashKey(secret), half_hash: hashKey(half), expires_at: at + sessionLifetime }
+      const { key, ticket = '' } = request.body
+      const caller = await (key === undefined
+        ? exchange(ticket, session, request)
+        : openWithKey(key, session, request, reply))
+      reply.header('set-cookie', cookieFor(request, secret))
       return { half, ...shown(caller) }
     },
   )
@@ -156,6 +200,7 @@ export function answerSessions(app: App, { db, sessions, version, signIn }: Sess
   app.get(
     '/ui/session',
     {
+      config: { right: 'own' },
       schema: {
         summary: 'Who is signed in',
         tags: ['page'],
@@ -168,24 +213,19 @@ export function answerSessions(app: App, { db, sessions, version, signIn }: Sess
   app.delete(
     '/ui/session',
     {
+      config: { right: 'own' },
       schema: {
         summary: 'Sign out of the page',
         tags: ['page'],
-        response: { 200: answer('The session has ended.', {}), ...refusalContracts() },
+        response: { 200: SignedOut, ...refusalContracts() },
       },
     },
     async (request, reply) => {
-      await sessions.close(request)
-      reply.header('set-cookie', cookieWith(request, ''))
-      return {}
+      const identity = (await sessions.close(request))?.identity
+      reply.header('set-cookie', cookieFor(request, ''))
+      const provider = identity && people?.providerOf(identity.issuer)
+      const url = provider && (await provider.endOf(identity.id_token, `${public_url}/`))
+      return url === undefined ? {} : { continue_at: url.href }
     },
   )
-}
-
-function cookieWith({ protocol }: FastifyRequest, secret: string): string {
-  const secure = protocol === 'https' ? '; Secure' : ''
-  // The session itself ends on the server; a browser drops the cookie when it closes, or at once if the secret is
-  // empty.
-  const age = secret === '' ? '; Max-Age=0' : ''
-  return `${cookieName}=${secret}; Path=/; HttpOnly; SameSite=Strict${secure}${age}`
 }

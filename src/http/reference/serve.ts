@@ -30,12 +30,16 @@ export function describeRoutes(app: App, version: string): { serveReference(): v
   return {
     serveReference() {
       let document: Promise<string> | undefined
-      app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {
-        document ??= reference().then((described) => JSON.stringify(described.swagger()))
-        return reply.type('application/json; charset=utf-8').send(await document)
-      })
+      app.get(
+        '/openapi.json',
+        { config: { right: 'own' }, schema: { hide: true } },
+        async (_request, reply) => {
+          document ??= reference().then((described) => JSON.stringify(described.swagger()))
+          return reply.type('application/json; charset=utf-8').send(await document)
+        },
+      )
       for (const url of ['/docs', '/docs/*']) {
-        app.get(url, { schema: { hide: true } }, async (request, reply) => {
+        app.get(url, { config: { right: 'own' }, schema: { hide: true } }, async (request, reply) => {
           const { url, headers } = request
           const answer = await (await reference()).inject({ method: 'GET', url, headers })
           if (answer.statusCode === 404) throw routeNotFound(request)

@@ -15,7 +15,7 @@ const whole = (least: number, most: number) => {
   return z.int({ error }).min(least, { error }).max(most, { error })
 }
 
-const text = (error: string, most = 4096) => z.string({ error }).min(1, { error }).max(most, { error })
+export const text = (error: string, most = 4096) => z.string({ error }).min(1, { error }).max(most, { error })
 
 const name = z
   .string({ error: 'a name without spaces, of at most 256 characters' })
@@ -25,7 +25,7 @@ const name = z
 
 const oneOf = (names: readonly string[]) => ({ error: names.join(', ') })
 
-const Key = z
+export const Key = z
   .strictObject(
     {
       env: z
@@ -251,11 +251,11 @@ export function modelsFileSchema(): string {
   return `${JSON.stringify({ title: 'The models of a Heddle server', ...schema }, undefined, 2)}\n`
 }
 
-const wrongLine = (path: string, shown: string, accepted: string) =>
+export const wrongLine = (path: string, shown: string, accepted: string) =>
   `${path || 'the file'}: given ${shown}; accepted: ${accepted}.`
 
 /** A path in the file, such as `models[1].context`. */
-function pathText(path: readonly PropertyKey[]): string {
+export function pathText(path: readonly PropertyKey[]): string {
   return path
     .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
     .join('')

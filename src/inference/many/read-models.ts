@@ -1,13 +1,6 @@
-import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { reasonOf } from '../../../packages/engine/index.ts'
 import { checkModels, type KeyEntry, type ModelEntry, type UpstreamEntry } from './models-file.ts'
-
-/** The file of HEDDLE_MODELS cannot be used; the message has one line for each error. */
-class ModelsFileError extends Error {
-  override readonly name = 'ModelsFileError'
-}
+import { readSecret, readSettings, settingsError } from './settings-file.ts'
 
 /** A server behind this one, with its keys. */
 export interface UpstreamSpec extends Omit<UpstreamEntry, 'addresses' | 'key'> {
@@ -23,58 +16,21 @@ export interface ModelsSpec {
   files: string[]
 }
 
-/** No settings file and no key is longer. */
-const maxBytes = 4 * 1024 * 1024
-const maxKeyBytes = 64 * 1024
-
-/** Only regular files: reading a pipe would block, and a device has no end. */
-async function textOf(path: string, most: number): Promise<string> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  try {
-    const found = await file.stat()
-    if (!found.isFile()) throw new Error('it is not a file')
-    if (found.size > most) throw new Error(`it has ${found.size} bytes, at most ${most} are accepted`)
-    return await file.readFile('utf8')
-  } finally {
-    await file.close()
-  }
-}
-
 export async function readModels(
   path: string,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<ModelsSpec> {
-  const failed = (lines: readonly string[]) =>
-    new ModelsFileError(lines.map((line) => `${path}: ${line}`).join('\n'))
-  let text: string
-  try {
-    text = await textOf(path, maxBytes)
-  } catch (error) {
-    throw failed([`${reasonOf(error)}; accepted: the path of a JSON file (docs/many-models.md).`])
-  }
-  const checked = checkModels(jsonOf(text, failed))
-  if ('wrong' in checked) throw failed(checked.wrong)
+  const value = await readSettings(path, 'docs/many-models.md')
+  const checked = checkModels(value)
+  if ('wrong' in checked) throw settingsError(path, checked.wrong)
   const { file } = checked
   const folder = dirname(resolve(path))
   const wrong: string[] = []
   const files = [resolve(path)]
 
-  async function keyOf({ env, file: keyFile }: KeyEntry, where: string): Promise<string | undefined> {
-    let key: string
-    if (env !== undefined) key = environment[env] ?? ''
-    else {
-      const from = resolve(folder, keyFile as string)
-      files.push(from)
-      key = await textOf(from, maxKeyBytes).catch((error: unknown) => {
-        wrong.push(`${where}.file: given ${from}, but ${reasonOf(error)}; accepted: a file with a key in it.`)
-        return 'unread'
-      })
-    }
-    if (/^[\x21-\x7e]+$/.test(key.trim())) return key.trim()
-    const [field, what] = env === undefined ? ['file', 'a file'] : ['env', `the environment variable ${env}`]
-    const state = key.trim() === '' ? 'empty or not set' : 'not a key'
-    wrong.push(`${where}.${field}: given ${what} that is ${state}; accepted: a key without spaces.`)
-    return undefined
+  async function keyOf(entry: KeyEntry, where: string): Promise<string | undefined> {
+    if (entry.file !== undefined) files.push(resolve(folder, entry.file))
+    return readSecret(entry, { where, folder, environment, wrong })
   }
 
   async function upstreamOf(
@@ -100,19 +56,9 @@ export async function readModels(
   const upstreams: UpstreamSpec[] = []
   for (const [index, entry] of (file.upstreams ?? []).entries())
     upstreams.push(await upstreamOf(entry, index))
-  if (wrong.length > 0) throw failed(wrong)
+  if (wrong.length > 0) throw settingsError(path, wrong)
   const models = (file.models ?? []).map((model) => located(model, folder))
   return { ...(file.default !== undefined && { default: file.default }), models, upstreams, files }
-}
-
-function jsonOf(text: string, failed: (lines: string[]) => Error): unknown {
-  try {
-    return JSON.parse(text.replace(/^\ufeff/, ''))
-  } catch (error) {
-    // Without the excerpt that the parser shows: it may contain a key.
-    const why = (error as Error).message.replace(/, (\.\.\.)?".*$/s, '')
-    throw failed([`it is not JSON: ${why}; accepted: a JSON object.`])
-  }
 }
 
 function located(model: ModelEntry, folder: string): ModelEntry {

@@ -9,6 +9,7 @@ import { formatTime, now } from '../../domain/time.ts'
 import { type CallRow, readCall } from '../../storage/calls/calls.ts'
 import { kindOf, namesOf, recordedColumns } from '../../storage/calls/columns.ts'
 import type { Reader } from '../../storage/transaction.ts'
+import { requireQueued } from '../queues/annotator-view.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import type { ReadBody } from './contract.ts'
 import { createPricing } from './costs.ts'
@@ -29,6 +30,7 @@ export async function readOneCall(
 ) {
   requireAccess(caller, body.project_id)
   const id = await names.call(body.project_id, body.id)
+  await requireQueued(db, caller, body.project_id, id, { field: 'id', shown: body.id })
   const row = await readCall(db, body.project_id, id, body.include_total_storage_size === true, now())
   if (row === undefined) throw callNotFound('id', body.id, body.project_id)
   const costs = body.include_costs ? await createPricing(db, body.project_id)(row) : undefined

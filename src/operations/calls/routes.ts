@@ -38,6 +38,7 @@ const tags = ['calls']
 
 export const callRoutes = family(
   operation('POST', '/call/start', {
+    right: 'write_calls',
     summary: 'Start a call',
     tags,
     body: StartBody,
@@ -46,6 +47,7 @@ export const callRoutes = family(
     rule: (options, { caller, body }) => startCall(options, caller, body.start),
   }),
   operation('POST', '/call/end', {
+    right: 'write_calls',
     summary: 'End a call',
     tags,
     body: EndBody,
@@ -54,6 +56,7 @@ export const callRoutes = family(
     rule: (options, { caller, body }) => endCall(options, caller, body.end),
   }),
   operation('POST', '/call/upsert_batch', {
+    right: 'write_calls',
     summary: 'Start and end many calls, in any order; safe to retry',
     tags,
     body: UpsertBatchBody,
@@ -62,6 +65,7 @@ export const callRoutes = family(
     rule: (options, { caller, body }) => upsertBatch(options, caller, body),
   }),
   operation('POST', '/v2/:entity/:project/calls/complete', {
+    right: 'write_calls',
     summary: 'Write calls that have ended',
     tags,
     params: projectPath,
@@ -72,6 +76,7 @@ export const callRoutes = family(
     rule: (options, { caller, body, params }) => writeComplete(options, caller, projectOf(params), body),
   }),
   operation('POST', '/v2/:entity/:project/call/start', {
+    right: 'write_calls',
     summary: 'Start a call, like /call/start; for clients that write calls when they have ended',
     tags,
     params: projectPath,
@@ -82,6 +87,7 @@ export const callRoutes = family(
     rule: (options, { caller, body, params }) => startCallOf(options, caller, projectOf(params), body.start),
   }),
   operation('POST', '/v2/:entity/:project/call/end', {
+    right: 'write_calls',
     summary: 'End a call, like /call/end; the start may arrive later',
     tags,
     params: projectPath,
@@ -92,6 +98,7 @@ export const callRoutes = family(
     rule: (options, { caller, body, params }) => endCallOf(options, caller, projectOf(params), body.end),
   }),
   operation('POST', '/call/read', {
+    right: 'read_queues',
     summary: 'Read a call',
     tags,
     body: ReadBody,
@@ -100,6 +107,7 @@ export const callRoutes = family(
     rule: (services, { caller, body }) => readOneCall(services, caller, body),
   }),
   operation('POST', '/call/update', {
+    right: 'write_calls',
     summary: 'Rename a call',
     tags,
     body: UpdateBody,
@@ -108,6 +116,7 @@ export const callRoutes = family(
     rule: (options, { caller, body }) => renameCall(options, caller, body),
   }),
   operation('POST', '/calls/delete', {
+    right: 'write',
     summary: 'Delete calls and their descendants',
     tags,
     body: DeleteBody,
@@ -116,6 +125,7 @@ export const callRoutes = family(
     rule: (options, { caller, body }) => deleteSomeCalls(options, caller, body),
   }),
   operation('POST', '/calls/stream_query', {
+    right: 'read',
     summary: 'Find calls, as JSON Lines',
     tags,
     body: StreamQueryBody,
@@ -127,6 +137,7 @@ export const callRoutes = family(
     },
   }),
   operation('POST', '/calls/query', {
+    right: 'read',
     summary: 'Find calls, as one JSON object; for older clients of Weave',
     tags,
     body: StreamQueryBody,
@@ -138,6 +149,7 @@ export const callRoutes = family(
     },
   }),
   operation('POST', '/calls/query_stats', {
+    right: 'read',
     summary: 'Count calls',
     tags,
     body: QueryStatsBody,

@@ -34,6 +34,7 @@ export const storedRoutes: Routes<OperationParts> = async (app, services) => {
   app.get(
     '/v1/chat/completions',
     {
+      config: { right: 'read' },
       schema: {
         summary: 'List recorded chat completions',
         tags,
@@ -53,6 +54,7 @@ export const storedRoutes: Routes<OperationParts> = async (app, services) => {
   app.get(
     url,
     {
+      config: { right: 'read' },
       schema: {
         summary: 'Read a recorded chat completion',
         tags,
@@ -70,6 +72,7 @@ export const storedRoutes: Routes<OperationParts> = async (app, services) => {
   app.get(
     `${url}/messages`,
     {
+      config: { right: 'read' },
       schema: {
         summary: 'Read the messages that a chat completion answers',
         tags,
@@ -84,6 +87,7 @@ export const storedRoutes: Routes<OperationParts> = async (app, services) => {
   app.post(
     url,
     {
+      config: { right: 'write' },
       schema: {
         summary: 'Change the metadata of a recorded chat completion',
         tags,
@@ -106,6 +110,7 @@ export const storedRoutes: Routes<OperationParts> = async (app, services) => {
   app.delete(
     url,
     {
+      config: { right: 'write' },
       schema: {
         summary: 'Delete a recorded chat completion and its call',
         tags,

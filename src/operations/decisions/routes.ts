@@ -23,7 +23,7 @@ const systemOne: PoolingQuestion<SystemOneBody, SystemOneDecisions> = {
   send: (_, { cached: __, ...made }, id) => ({ id, ...made }),
 }
 
-const config = { spendsTokens: true, keepsBody: recordedBody }
+const config = { right: 'infer', spendsTokens: true, keepsBody: recordedBody } as const
 
 const decide: Routes<GenerationParts> = async (app, services) => {
   const schema = {

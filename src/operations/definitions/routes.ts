@@ -19,6 +19,7 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): Operation
 
   return [
     operation('POST', all, {
+      right: 'write',
       summary: `Store a version of ${article} ${noun}`,
       tags,
       params: projectPath,
@@ -30,6 +31,7 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): Operation
         kind.create(options, scopeOf(caller, params), body, options.signal),
     }),
     operation('GET', all, {
+      right: 'read',
       summary: `List the latest version of each ${noun}, as JSON Lines`,
       tags,
       params: projectPath,
@@ -42,6 +44,7 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): Operation
       },
     }),
     operation('GET', `${all}/:object_id/versions/:digest`, {
+      right: 'read',
       summary: `Read a version of ${article} ${noun}`,
       tags,
       params: Version,
@@ -51,6 +54,7 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): Operation
         readDefinition(kind, options, scopeOf(caller, params).project, params.object_id, params.digest),
     }),
     operation('DELETE', `${all}/:object_id`, {
+      right: 'write',
       summary: `Delete versions of ${article} ${noun}, or all of them`,
       tags,
       params: Name,

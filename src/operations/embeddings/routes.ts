@@ -66,7 +66,7 @@ const makeVectors: Routes<GenerationParts> = async (app, services) => {
     app.post(
       url,
       {
-        config: { spendsTokens: true, keepsBody: recordedBody },
+        config: { right: 'infer', spendsTokens: true, keepsBody: recordedBody },
         schema: { ...schema, hide: url.endsWith('/') },
       },
       (request, reply) => respondPooled(services, request, reply, question),

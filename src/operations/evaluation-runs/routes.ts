@@ -84,6 +84,7 @@ function routesOf(kind: Kind): Operation[] {
 
   return [
     operation('GET', `${path}/:${id}`, {
+      right: 'read',
       summary: `Read ${article} ${noun}`,
       tags,
       params,
@@ -95,6 +96,7 @@ function routesOf(kind: Kind): Operation[] {
       },
     }),
     operation('GET', path, {
+      right: 'read',
       summary: `List ${noun}s, as JSON Lines`,
       tags,
       params: projectPath,
@@ -107,6 +109,7 @@ function routesOf(kind: Kind): Operation[] {
       },
     }),
     operation('DELETE', path, {
+      right: 'write',
       summary: `Delete ${removed}`,
       tags,
       params: projectPath,
@@ -122,6 +125,7 @@ function routesOf(kind: Kind): Operation[] {
 
 export const evaluationRunRoutes = family(
   operation('POST', runs, {
+    right: 'write_calls',
     summary: 'Start an evaluation run',
     tags: kinds.run.tags,
     params: projectPath,
@@ -131,6 +135,7 @@ export const evaluationRunRoutes = family(
     rule: (options, { caller, body, params }) => createRun(options, scopeOf(caller, params), body),
   }),
   operation('POST', `${runs}/:evaluation_run_id/finish`, {
+    right: 'write_calls',
     summary: 'Finish an evaluation run with the means of its trials',
     tags: kinds.run.tags,
     params: RunPath,
@@ -145,6 +150,7 @@ export const evaluationRunRoutes = family(
   }),
   ...routesOf('run'),
   operation('POST', predictions, {
+    right: 'write_calls',
     summary: 'Create a prediction',
     tags: kinds.prediction.tags,
     params: projectPath,
@@ -154,6 +160,7 @@ export const evaluationRunRoutes = family(
     rule: (options, { caller, body, params }) => createPrediction(options, scopeOf(caller, params), body),
   }),
   operation('POST', `${predictions}/:prediction_id/finish`, {
+    right: 'write_calls',
     summary: 'Finish the trial of a prediction with its scores; needs no body',
     tags: kinds.prediction.tags,
     params: PredictionPath,
@@ -164,6 +171,7 @@ export const evaluationRunRoutes = family(
   }),
   ...routesOf('prediction'),
   operation('POST', scores, {
+    right: 'write_calls',
     summary: 'Score a prediction',
     tags: kinds.score.tags,
     params: projectPath,
@@ -174,6 +182,7 @@ export const evaluationRunRoutes = family(
   }),
   ...routesOf('score'),
   operation('POST', '/evaluations/status', {
+    right: 'read',
     summary: 'Read the progress of an evaluation',
     tags: kinds.run.tags,
     body: StatusBody,

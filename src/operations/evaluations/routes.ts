@@ -11,6 +11,7 @@ const tags = ['evaluations']
 
 export const evaluationRoutes = family(
   operation('POST', '/v2/:entity/:project/eval_results/query', {
+    right: 'read',
     summary: 'Compare evaluations by rows, trials, scores and summaries',
     tags,
     params: projectPath,
@@ -24,6 +25,7 @@ export const evaluationRoutes = family(
     },
   }),
   operation('POST', '/views/evaluations', {
+    right: 'read',
     summary: 'List evaluations, newest first',
     tags,
     body: ListBody,
@@ -32,6 +34,7 @@ export const evaluationRoutes = family(
     rule: ({ db, signal }, { caller, body }) => viewEvaluations(db, caller, body, signal),
   }),
   operation('POST', '/views/scores', {
+    right: 'read',
     summary: 'Compare the distributions of a score, and its differences row by row',
     tags,
     body: ScoresBody,
@@ -40,6 +43,7 @@ export const evaluationRoutes = family(
     rule: ({ db, signal }, { caller, body }) => viewScores(db, caller, body, signal),
   }),
   operation('POST', '/views/rank', {
+    right: 'read',
     summary: 'Find the rank of a row in an order',
     tags,
     body: RankBody,

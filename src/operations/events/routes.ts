@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Caller, hasAccess, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { callerOn } from '../../http/callers.ts'
 import { createConcurrencyLimit } from '../../http/concurrency-limit.ts'
 import { refusalContracts } from '../../http/contracts.ts'
 import { disconnectSignal, whenClosed } from '../../http/disconnect.ts'
@@ -31,7 +32,7 @@ const events: Operation = async (app, { events: hub, models }) => {
     '/views/events',
     {
       exposeHeadRoute: false,
-      config: { staysOpen: true },
+      config: { right: 'read', staysOpen: true },
       schema: {
         summary: 'Stream changes of the record as they happen',
         description:
@@ -75,8 +76,12 @@ function currentCaller(request: FastifyRequest, reply: FastifyReply): { now: Cal
   const timer = setInterval(async () => {
     // A record that cannot be read for a moment does not mean that the key is invalid.
     const caller = await request.callerNow().catch(() => known.now)
-    if (caller === undefined) gone.abort(refuse('wrong_credentials'))
-    else known.now = caller
+    if (caller === undefined) return gone.abort(refuse('wrong_credentials'))
+    try {
+      known.now = callerOn(caller, request)
+    } catch (refusal) {
+      gone.abort(refusal)
+    }
   }, checkIntervalMs).unref()
   whenClosed(reply, () => clearInterval(timer))
   return known

@@ -30,6 +30,7 @@ export const exportRoutes: Operation = async (app, services) => {
   const lines = createConcurrencyLimit(maxExports, 'too_many_exports')
   const parquets = createConcurrencyLimit(maxParquetExports, 'too_many_exports')
   const route = operation('POST', '/calls/export', {
+    right: 'export',
     summary: 'Export calls, feedback, objects, tables and files, as JSON Lines or Parquet',
     tags: ['calls'],
     body: ExportBody,

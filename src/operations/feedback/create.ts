@@ -8,6 +8,7 @@ import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
 import { readFeedback } from '../../storage/feedback/feedback.ts'
 import type { NewFeedback, StoredFeedback } from '../../storage/feedback/writes.ts'
+import { feedbackOwner, requireQueued } from '../queues/annotator-view.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import { type Check, createCheck } from './check.ts'
 import { type BatchBody, type FeedbackGiven, maxInBatch, type ReplaceBody } from './contract.ts'
@@ -32,6 +33,10 @@ export async function createFeedback(
 ) {
   requireAccess(caller, feedback.project_id)
   const named = await withCallIds(names, feedback)
+  await requireQueued(db, caller, named.project_id, callOf(named), {
+    field: atRoot('svc_ref'),
+    shown: named.svc_ref,
+  })
   const check = createCheck(db, schemas, caller.name, isSentAgain(db))
   const checked = await feedbackToStore(check, caller, named, atRoot)
   const [stored] = await db.write('addFeedback', [checked])
@@ -53,6 +58,10 @@ export async function createFeedbackBatch(
   const checked: GivenFeedback[] = []
   await inSteps(batch, async (feedback, index) => {
     const named = await withCallIds(names, feedback)
+    await requireQueued(db, caller, named.project_id, callOf(named), {
+      field: atItem(index)('svc_ref'),
+      shown: named.svc_ref,
+    })
     checked.push(await feedbackToStore(check, caller, named, atItem(index)))
   })
   const stored = checked.length > 0 ? await db.write('addFeedback', checked) : []
@@ -68,9 +77,17 @@ export async function replaceOneFeedback(
 ) {
   requireAccess(caller, replacement.project_id)
   const named = await withCallIds(names, replacement)
+  await requireQueued(db, caller, named.project_id, callOf(named), {
+    field: atRoot('svc_ref'),
+    shown: named.svc_ref,
+  })
   const check = createCheck(db, schemas, caller.name)
   const checked = await feedbackToStore(check, caller, named, atRoot)
-  const [stored] = await db.write('replaceFeedback', { ...checked, replaced: replacement.feedback_id })
+  const [stored] = await db.write('replaceFeedback', {
+    ...checked,
+    replaced: replacement.feedback_id,
+    of: feedbackOwner(caller, replacement.project_id),
+  })
   return answerOf(stored as StoredFeedback, caller)
 }
 

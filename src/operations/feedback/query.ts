@@ -9,6 +9,7 @@ import { formatTime } from '../../domain/time.ts'
 import { type View, viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
 import { type FoundFeedback, feedbackInView } from '../../storage/feedback/queries.ts'
+import { feedbackOwner, seesQueuesOnly } from '../queues/annotator-view.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import type { PurgeBody, QueryBody } from './contract.ts'
 
@@ -35,7 +36,7 @@ export async function queryFeedback(
     throw refuse('invalid_value', { field: 'fields', given: received, accepted: 'count(*) alone' })
   }
   const view = await withCallIds(names, viewOf(body))
-  const found = feedbackInView(db, view, isCount ? [] : fields)
+  const found = feedbackInView(db, view, isCount ? [] : fields, seesQueuesOnly(caller, body.project_id))
   const total = await found.total(signal)
   return { records: isCount ? only(JSON.stringify({ [counted]: total })) : recordsOf(found, signal), total }
 }
@@ -77,5 +78,10 @@ export async function purgeFeedback(
 ): Promise<void> {
   requireAccess(caller, project_id)
   const ids = idsNamed(parseExpressionText(query.text))
-  await db.write('removeFeedback', { project_id, ids, by: byCaller(caller) })
+  await db.write('removeFeedback', {
+    project_id,
+    ids,
+    of: feedbackOwner(caller, project_id),
+    by: byCaller(caller),
+  })
 }

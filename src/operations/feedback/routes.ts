@@ -20,6 +20,7 @@ const refused = ['invalid_value', 'object_not_found', 'feedback_conflict', 'reco
 
 export const feedbackRoutes = family(
   operation('POST', '/feedback/create', {
+    right: 'review',
     summary: 'Create feedback on a call, an object, or anything else',
     tags,
     body: FeedbackGiven,
@@ -29,6 +30,7 @@ export const feedbackRoutes = family(
     rule: (intake, { caller, body }) => createFeedback(intake, caller, body),
   }),
   operation('POST', '/feedback/batch/create', {
+    right: 'review',
     summary: 'Create feedback in a batch, all or none',
     tags,
     body: BatchBody,
@@ -38,6 +40,7 @@ export const feedbackRoutes = family(
     rule: (intake, { caller, body }) => createFeedbackBatch(intake, caller, body),
   }),
   operation('POST', '/feedback/query', {
+    right: 'read_queues',
     summary: 'Find feedback',
     tags,
     body: QueryBody,
@@ -49,6 +52,7 @@ export const feedbackRoutes = family(
     },
   }),
   operation('POST', '/feedback/purge', {
+    right: 'review',
     summary: 'Delete feedback by id',
     tags,
     body: PurgeBody,
@@ -56,6 +60,7 @@ export const feedbackRoutes = family(
     rule: ({ db }, { caller, body }) => purgeFeedback(db, caller, body),
   }),
   operation('POST', '/feedback/replace', {
+    right: 'review',
     summary: 'Replace feedback',
     tags,
     body: ReplaceBody,

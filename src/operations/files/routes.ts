@@ -22,8 +22,11 @@ const create: Operation = async (app, { db, fileLimit }) => {
     response: answers(UploadAnswer, 'malformed_form', 'file_too_large'),
   }
   for (const url of ['/file/create', '/files/create']) {
-    app.post(url, { schema, config: { form: UploadForm }, bodyLimit: fileLimit }, (request) =>
-      receiveFile(databaseOf(request.caller.name, db), request.caller, readForm(request), fileLimit),
+    app.post(
+      url,
+      { schema, config: { right: 'write_calls', form: UploadForm }, bodyLimit: fileLimit },
+      (request) =>
+        receiveFile(databaseOf(request.caller.name, db), request.caller, readForm(request), fileLimit),
     )
   }
 }
@@ -32,6 +35,7 @@ export const fileRoutes = family(
   create,
   ...['/file/content', '/files/content'].map((url) =>
     operation('POST', url, {
+      right: 'read',
       summary: 'Read a file',
       tags,
       body: ContentBody,
@@ -45,6 +49,7 @@ export const fileRoutes = family(
     }),
   ),
   operation('POST', '/files/query_stats', {
+    right: 'read',
     summary: 'Read the total size of the files of a project',
     tags,
     body: StatsBody,

@@ -1,4 +1,4 @@
-import { byCaller, type Caller, requireAccess, requireAdmin } from '../../domain/callers.ts'
+import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
 import { parseRef } from '../../domain/refs.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, now } from '../../domain/time.ts'
@@ -46,7 +46,6 @@ export async function setGateOf(
   { project_id, gate }: Pick<GateBody, 'project_id'> & { gate: Gate | null },
 ) {
   requireAccess(caller, project_id)
-  requireAdmin(caller)
   checkLabel(path)
   await liveDigest(db, project_id, path.object_id, 'latest', 'path.object_id')
   const pinned = gate && { ...gate, evaluation: await pinnedEvaluation(db, project_id, gate.evaluation) }
@@ -89,7 +88,7 @@ export async function moveLabelOf(
   checkLabel(path)
   const name = nameIn(project_id, path)
   const way = wayOf(body)
-  if (override != null) requireAdmin(caller)
+  if (override != null) requireAccess(caller, project_id, 'project_id', 'administer')
   const to = back ? null : await liveDigest(db, project_id, path.object_id, body.digest as string, 'digest')
   const label = await readLabel(db, name)
   const moved = (digest: string | null, field: string) =>

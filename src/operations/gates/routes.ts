@@ -7,6 +7,7 @@ const tags = ['objects']
 
 export const gateRoutes = family(
   operation('GET', `${label}/gate`, {
+    right: 'read',
     summary: 'Read what an alias names, its gate, and what it named before',
     tags,
     params: LabelPath,
@@ -15,6 +16,7 @@ export const gateRoutes = family(
     rule: ({ db }, { caller, params, query }) => labelOf(db, caller, query.project_id, params),
   }),
   operation('PUT', `${label}/gate`, {
+    right: 'administer',
     summary: 'Have an alias move only through a gate',
     tags,
     params: LabelPath,
@@ -24,6 +26,7 @@ export const gateRoutes = family(
     rule: ({ db }, { caller, params, body }) => setGateOf(db, caller, params, body),
   }),
   operation('DELETE', `${label}/gate`, {
+    right: 'administer',
     summary: 'Remove the gate of an alias',
     tags,
     params: LabelPath,
@@ -34,6 +37,7 @@ export const gateRoutes = family(
       setGateOf(db, caller, params, { project_id: query.project_id, gate: null }),
   }),
   operation('POST', `${label}/move`, {
+    right: 'write',
     summary: 'Move an alias to a version: through its gate, in spite of it, or back',
     tags,
     params: LabelPath,

@@ -1,4 +1,5 @@
 import type { Caller } from '../../domain/callers.ts'
+import { grantsOf } from '../../domain/roles.ts'
 
 /** Whose requests may continue from the same computed prompts. */
 export type PromptSharing = 'user' | 'entity' | 'all'
@@ -9,11 +10,12 @@ export type PromptSharing = 'user' | 'entity' | 'all'
  * here but one of its own. No name of a user is a JSON list.
  */
 export function promptGroupOf(
-  { entities }: Pick<Caller, 'entities'>,
+  caller: Pick<Caller, 'role' | 'entities' | 'grants'>,
   sharing: PromptSharing,
 ): string | undefined {
   if (sharing === 'all') return ''
+  const scopes = new Set(grantsOf(caller).map(({ scope }) => scope))
   // A judge has no entities, and shares with its user alone.
-  if (sharing === 'user' || entities.size === 0) return undefined
-  return JSON.stringify([...entities].sort())
+  if (sharing === 'user' || scopes.size === 0) return undefined
+  return JSON.stringify([...scopes].sort())
 }

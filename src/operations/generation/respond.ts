@@ -70,7 +70,12 @@ export interface Writers<Body, Begun extends Noted & Answering> {
 export const recordedBody: BodyExclusions = { without: ['cache_salt'] }
 
 /** The routes whose requests may name a prompt. */
-export const promptedBody = { spendsTokens: true, keepsBody: recordedBody, namesPrompt: true } as const
+export const promptedBody = {
+  right: 'infer',
+  spendsTokens: true,
+  keepsBody: recordedBody,
+  namesPrompt: true,
+} as const
 
 interface GenerationBody {
   stream?: boolean | null | undefined

@@ -19,6 +19,8 @@ export const mcpRoutes: Routes<OperationParts> = async (app, { mcp, refScheme })
   app.post(
     '/mcp',
     {
+      // What a tool does is asked of the route behind it.
+      config: { right: 'own' },
       schema: {
         summary: 'Serve tools to agents, by the Model Context Protocol',
         description: 'docs/mcp.md lists the tools, and how to add the server to an agent.',

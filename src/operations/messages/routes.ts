@@ -69,7 +69,7 @@ const counted: Routes<GenerationParts> = async (app, services) => {
     body: CountTokensBody,
     response: { 200: CountTokensAnswer, ...refused },
   }
-  app.post('/v1/messages/count_tokens', { schema }, (request, reply) =>
+  app.post('/v1/messages/count_tokens', { config: { right: 'infer' }, schema }, (request, reply) =>
     countTokens(services, request.caller, request.body, disconnectSignal(reply)),
   )
 }

@@ -14,18 +14,20 @@ const list: RoutePlugin = async (app, { models }) => {
     tags,
     response: { 200: ModelList, ...openAiRefusalContracts() },
   }
-  app.get('/v1/models', { schema }, (request) => listModels(models, request.caller))
+  app.get('/v1/models', { config: { right: 'own' }, schema }, (request) => listModels(models, request.caller))
 }
 
 const read: RoutePlugin = async (app, { models }) => {
   const response = { 200: ModelCard, ...openAiRefusalContracts('model_not_found', 'invalid_request') }
   const schema = { summary: 'Read a model by its name', tags, params: ModelPath, response }
-  app.get('/v1/models/:model', { schema }, async (request) =>
+  app.get('/v1/models/:model', { config: { right: 'own' }, schema }, async (request) =>
     readModel(models, request.caller, request.params.model),
   )
   // Names such as org/name, from clients that do not encode the slash.
-  app.get('/v1/models/*', { schema: { hide: true, params: ModelRest, response } }, async (request) =>
-    readModel(models, request.caller, request.params['*']),
+  app.get(
+    '/v1/models/*',
+    { config: { right: 'own' }, schema: { hide: true, params: ModelRest, response } },
+    async (request) => readModel(models, request.caller, request.params['*']),
   )
 }
 

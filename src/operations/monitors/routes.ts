@@ -28,6 +28,7 @@ const refused = ['invalid_value', 'object_not_found', 'scorer_not_runnable'] as 
 
 export const monitorRoutes = family(
   operation('POST', '/monitors', {
+    right: 'write',
     summary: 'Create a monitor that scores the calls of a project as they arrive',
     tags,
     body: CreateBody,
@@ -36,6 +37,7 @@ export const monitorRoutes = family(
     rule: ({ db }, { caller, body }) => createMonitor(db, caller, body),
   }),
   operation('POST', '/monitors/query', {
+    right: 'read',
     summary: 'Find monitors, as JSON Lines',
     tags,
     body: QueryBody,
@@ -45,6 +47,7 @@ export const monitorRoutes = family(
       sendJsonLines(reply, listMonitors(db, caller, body, signal), ndjson),
   }),
   operation('POST', '/monitors/stats', {
+    right: 'read',
     summary: 'Read counts of judgements and statistics of scores of monitors',
     tags,
     body: StatsBody,
@@ -53,6 +56,7 @@ export const monitorRoutes = family(
     rule: (services, { caller, body }) => monitorStats(services, caller, body, services.signal),
   }),
   operation('GET', '/monitors/:monitor_id', {
+    right: 'read',
     summary: 'Read a monitor',
     tags,
     params: MonitorPath,
@@ -62,6 +66,7 @@ export const monitorRoutes = family(
     rule: ({ db }, { caller, params, query }) => readMonitor(db, caller, { ...params, ...query }),
   }),
   operation('PUT', '/monitors/:monitor_id', {
+    right: 'write',
     summary: 'Change, pause or resume a monitor',
     tags,
     params: MonitorPath,
@@ -71,6 +76,7 @@ export const monitorRoutes = family(
     rule: ({ db }, { caller, body, params }) => updateMonitor(db, caller, params.monitor_id, body),
   }),
   operation('DELETE', '/monitors/:monitor_id', {
+    right: 'write',
     summary: 'Delete a monitor; its feedback is kept',
     tags,
     params: MonitorPath,
@@ -80,6 +86,7 @@ export const monitorRoutes = family(
     rule: ({ db }, { caller, params, query }) => deleteOneMonitor(db, caller, { ...params, ...query }),
   }),
   operation('POST', '/monitors/:monitor_id/run', {
+    right: 'write',
     summary: 'Run a monitor over old calls',
     tags,
     params: MonitorPath,
@@ -89,6 +96,7 @@ export const monitorRoutes = family(
     rule: ({ db }, { caller, body, params }) => startRun(db, caller, params.monitor_id, body),
   }),
   operation('GET', '/monitors/:monitor_id/runs', {
+    right: 'read',
     summary: 'List the runs of a monitor over old calls',
     tags,
     params: MonitorPath,
@@ -98,6 +106,7 @@ export const monitorRoutes = family(
     rule: ({ db }, { caller, params, query }) => listRuns(db, caller, { ...params, ...query }),
   }),
   operation('GET', '/monitors/:monitor_id/runs/:run_id', {
+    right: 'read',
     summary: 'Read the progress of a run over old calls',
     tags,
     params: RunPath,
@@ -107,6 +116,7 @@ export const monitorRoutes = family(
     rule: ({ db }, { caller, params, query }) => readRun(db, caller, { ...params, ...query }),
   }),
   operation('POST', '/monitors/:monitor_id/runs/:run_id/cancel', {
+    right: 'write',
     summary: 'Cancel a run over old calls; its judgements are kept',
     tags,
     params: RunPath,

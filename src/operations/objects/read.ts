@@ -14,6 +14,7 @@ import {
   type VersionName,
 } from '../../storage/objects/objects.ts'
 import type { Reader } from '../../storage/transaction.ts'
+import { mayReadObject } from '../queues/annotator-view.ts'
 import type { QueryBody, ReadBody, RefsBody } from './contract.ts'
 import { objectDeleted, objectNotFound, resolveRefs } from './resolve.ts'
 
@@ -21,6 +22,8 @@ export async function readOneObject(db: Reader, caller: Caller, body: ReadBody) 
   const { project_id, object_id, digest } = body
   requireAccess(caller, project_id)
   const name = { name: object_id, digest }
+  if (!(await mayReadObject(db, caller, project_id, object_id)))
+    throw objectNotFound('digest', project_id, name)
   // A value may be large, and reading it would delay others.
   const found = body.metadata_only
     ? { ...live(await readVersion(db, project_id, name), project_id, name, 'digest'), val: null }

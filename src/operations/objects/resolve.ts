@@ -60,7 +60,7 @@ function namedRefs(caller: Caller, refs: readonly string[]): NamedRef[] {
         accepted: 'a reference to an object or an op: <scheme>:///<entity>/<project>/object/<name>:<digest>',
       })
     }
-    requireAccess(caller, ref.project, field)
+    requireAccess(caller, ref.project, field, 'read')
     return ref
   })
 }
@@ -181,14 +181,14 @@ function advance(walk: Walk, caller: Caller): void {
     if (step.edge === 'id') {
       if (next?.kind !== 'table') throw notATable(walk, value)
       const { project } = next
-      requireAccess(caller, project, walk.field)
+      requireAccess(caller, project, walk.field, 'read')
       hop(walk)
       walk.want = { project, row: step.value }
       walk.steps = walk.steps.slice(1)
       return
     }
     if (next?.kind === 'object') {
-      requireAccess(caller, next.project, walk.field)
+      requireAccess(caller, next.project, walk.field, 'read')
       hop(walk)
       walk.want = wantOf(next)
       walk.steps = [...next.path, ...walk.steps]

@@ -30,6 +30,7 @@ const tags = ['objects']
 
 export const objectRoutes = family(
   operation('POST', '/obj/create', {
+    right: 'write_calls',
     summary: 'Create a version of an object; the same value is the same version',
     tags,
     body: CreateBody,
@@ -42,6 +43,7 @@ export const objectRoutes = family(
     },
   }),
   operation('POST', '/obj/read', {
+    right: 'read_queues',
     summary: 'Read a version of an object',
     tags,
     body: ReadBody,
@@ -50,6 +52,7 @@ export const objectRoutes = family(
     rule: ({ db }, { caller, body }) => readOneObject(db, caller, body),
   }),
   operation('POST', '/objs/query', {
+    right: 'read',
     summary: 'Find versions of objects',
     tags,
     body: QueryBody,
@@ -59,6 +62,7 @@ export const objectRoutes = family(
       sendJsonList(reply, 'objs', queryObjects(db, caller, body, signal)),
   }),
   operation('POST', '/obj/delete', {
+    right: 'write',
     summary: 'Delete versions of an object, or all of them',
     tags,
     body: DeleteBody,
@@ -67,6 +71,7 @@ export const objectRoutes = family(
     rule: ({ db }, { caller, body }) => deleteObject(db, caller, body),
   }),
   operation('PUT', '/objs/:object_id/versions/:digest/tags', {
+    right: 'write',
     summary: 'Add tags to a version',
     tags,
     params: Version,
@@ -80,6 +85,7 @@ export const objectRoutes = family(
     },
   }),
   operation('POST', '/objs/:object_id/versions/:digest/tags/remove', {
+    right: 'write',
     summary: 'Remove tags from a version',
     tags,
     params: Version,
@@ -93,6 +99,7 @@ export const objectRoutes = family(
     },
   }),
   operation('PUT', '/objs/:object_id/aliases', {
+    right: 'write',
     summary: 'Point aliases to a version',
     tags,
     params: Name,
@@ -102,6 +109,7 @@ export const objectRoutes = family(
     rule: ({ db }, { caller, body, params }) => setAliasesOf(db, caller, params.object_id, body),
   }),
   operation('POST', '/objs/:object_id/aliases/remove', {
+    right: 'write',
     summary: 'Remove aliases of an object',
     tags,
     params: Name,
@@ -111,6 +119,7 @@ export const objectRoutes = family(
     rule: ({ db }, { caller, body, params }) => removeAliasesOf(db, caller, params.object_id, body),
   }),
   operation('GET', '/tags', {
+    right: 'read',
     summary: 'List the tags of a project',
     tags,
     querystring: InProject,
@@ -120,6 +129,7 @@ export const objectRoutes = family(
       sendJsonList(reply, 'tags', labelsOf(db, caller, query.project_id, 'tags', signal)),
   }),
   operation('GET', '/aliases', {
+    right: 'read',
     summary: 'List the aliases of a project',
     tags,
     querystring: InProject,
@@ -129,6 +139,7 @@ export const objectRoutes = family(
       sendJsonList(reply, 'aliases', labelsOf(db, caller, query.project_id, 'aliases', signal)),
   }),
   operation('POST', '/refs/read_batch', {
+    right: 'read',
     summary: 'Read the values of references, in order',
     tags,
     body: RefsBody,

@@ -18,7 +18,8 @@ import {
  */
 
 const tags = ['ollama']
-const keyless = { keyless: true } as const
+const asking = { right: 'infer', keyless: true } as const
+const looking = { right: 'own', keyless: true } as const
 
 const withBody = ollamaRefusalContracts(
   'malformed_json',
@@ -51,7 +52,7 @@ const refusedRoutes: readonly [method: 'POST' | 'DELETE', url: string, what: str
 
 export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
   const { models, settings } = services
-  const answering = { config: { ...keyless, spendsTokens: true, keepsBody: { without: [] } } }
+  const answering = { config: { ...asking, spendsTokens: true, keepsBody: { without: [] } } }
   const prompted = { config: { ...answering.config, namesPrompt: true } } as const
 
   app.post(
@@ -115,7 +116,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
   app.post(
     '/api/show',
     {
-      config: keyless,
+      config: asking,
       schema: {
         summary: 'Describe a model, compatible with Ollama',
         tags,
@@ -128,7 +129,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
   app.post(
     '/api/pull',
     {
-      config: keyless,
+      config: asking,
       schema: {
         summary: 'Succeed for a model that is served, compatible with Ollama',
         tags,
@@ -150,7 +151,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
   app.get(
     '/api/tags',
     {
-      config: keyless,
+      config: looking,
       schema: {
         summary: 'List the served models, compatible with Ollama',
         tags,
@@ -162,7 +163,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
   app.get(
     '/api/ps',
     {
-      config: keyless,
+      config: looking,
       schema: {
         summary: 'List the loaded models, compatible with Ollama',
         tags,
@@ -174,7 +175,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
   app.get(
     '/api/version',
     {
-      config: keyless,
+      config: looking,
       schema: {
         summary: 'The version of Ollama that this wire is like',
         tags,
@@ -188,7 +189,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
     app.route({
       method,
       url,
-      config: keyless,
+      config: looking,
       schema: {
         summary: `Refused: ${what}`,
         tags,

@@ -32,7 +32,7 @@ const traces: Operation = async (app, options) => {
     body: TracesGiven,
     response: answers(answer, 'invalid_value', 'malformed_protobuf', 'too_many_ids', 'unsupported_encoding'),
   }
-  const config = { compressed: true, keyHeader: 'wandb-api-key' }
+  const config = { right: 'write_calls', compressed: true, keyHeader: 'wandb-api-key' } as const
   const bodyLimit = Math.min(app.initialConfig.bodyLimit ?? largestExport, largestExport)
   const take = async (
     request: FastifyRequest<{ Body: z.output<typeof TracesGiven> }>,

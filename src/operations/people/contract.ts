@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { answer, entityName, isStep, noSteps, otherUser } from '../../domain/fields.ts'
+import { answer, entityName, isStep, noSteps, otherUser, plainText, projectId } from '../../domain/fields.ts'
+import { roles } from '../../domain/roles.ts'
 import { KeySettings, maxNameLength, UserSettings } from '../../domain/user-settings.ts'
 
 /** The names that `heddle user add` accepts. `api` stands for any user in Basic credentials. */
@@ -13,6 +14,16 @@ const userName = z
 
 const role = z.enum(['member', 'admin'])
 
+const isScope = (text: string) => entityName.safeParse(text).success || projectId.safeParse(text).success
+const Grant = z.object({
+  scope: z
+    .string()
+    .max(256)
+    .refine(isScope, 'expected an entity, a project as <entity>/<project>, or * for all'),
+  role: z.enum(roles),
+})
+const grants = z.array(Grant).max(100)
+
 const secret = z
   .string()
   .meta({ description: 'The key itself. It is shown only this once; the server stores its hash.' })
@@ -21,6 +32,7 @@ const User = z.object({
   name: z.string(),
   role,
   entities: z.array(z.string()),
+  grants: z.array(Grant).meta({ description: 'What the user may do where: docs/roles.md.' }),
   created_at: z.string().nullable().meta({ description: 'Null for a user from HEDDLE_USERS.' }),
   is_configured: z.boolean().meta({
     description: 'Whether the user comes from HEDDLE_USERS; the user and its key are then changed there.',
@@ -34,10 +46,11 @@ export const KeyPath = z.object({ id: z.string().min(1).max(64) })
 export const UserBody = z.object({
   name: userName,
   role: role.optional().meta({ default: 'member' }),
-  entities: z.array(entityName).min(1).max(100).meta({
+  entities: z.array(entityName).min(1).max(100).optional().meta({
     description:
-      'The entities that the user may use. Required, so that no user gets access to all of them by default.',
+      'The entities that the user may use. Required unless there are grants, so that no user gets access to all of them by default.',
   }),
+  grants: grants.min(1).optional().meta({ description: 'Instead of role and entities: docs/roles.md.' }),
 })
 export type UserBody = z.output<typeof UserBody>
 
@@ -47,6 +60,8 @@ export const NewUserAnswer = answer('The user and its first key.', {
   user: User,
   key: z.object({ id: z.string(), key: secret }),
 })
+
+const time = z.iso.datetime({ offset: true })
 
 export const KeysQuery = z.object({
   user: otherUser,
@@ -64,6 +79,8 @@ export const KeyBody = z.object({
   record: KeySettings.shape.record.meta({
     description: '`off`: answers of models to this key are not recorded.',
   }),
+  scopes: KeySettings.shape.scopes.meta({ description: 'Absent: all that the user may do. docs/roles.md.' }),
+  expires_at: time.optional().meta({ description: 'From then on the key is unknown.' }),
 })
 export type KeyBody = z.output<typeof KeyBody>
 
@@ -71,7 +88,10 @@ const Key = z.object({
   id: z.string(),
   name: z.string().nullable(),
   record: z.enum(['on', 'off']),
+  scopes: z.array(z.string()).nullable(),
   created_at: z.string(),
+  expires_at: z.string().nullable(),
+  last_used_at: z.string().nullable().meta({ description: 'To the minute.' }),
   revoked_at: z.string().nullable(),
 })
 
@@ -86,3 +106,78 @@ export const KeysAnswer = answer('The keys of the user, oldest first, without th
 export const NewKeyAnswer = answer('The new key, which works at once.', { id: z.string(), key: secret })
 
 export const RevokedAnswer = answer('It no longer works.', {})
+
+export const RotateBody = z.object({
+  overlap_seconds: z
+    .int()
+    .min(0)
+    .max(30 * 86_400)
+    .optional()
+    .meta({ default: 86_400, description: 'How long the old key works beside the new one.' }),
+  expires_at: KeyBody.shape.expires_at.meta({ description: 'Of the new key. Default: that of the old one.' }),
+})
+export type RotateBody = z.output<typeof RotateBody>
+
+export const GrantsBody = z.object({ grants })
+export const GrantsAnswer = answer('The grants of the user where the caller is an admin.', {
+  name: z.string(),
+  grants: z.array(Grant),
+})
+
+export const InvitationBody = z.object({
+  grants: grants.min(1),
+  note: plainText(200).optional().meta({ description: 'For whom it is.' }),
+  days: z.int().min(1).max(30).optional().meta({ default: 7, description: 'How long it can be accepted.' }),
+})
+export type InvitationBody = z.output<typeof InvitationBody>
+
+const Invitation = z.object({
+  id: z.string(),
+  grants: z.array(Grant),
+  note: z.string(),
+  created_at: z.string(),
+  created_by: z.string(),
+  expires_at: z.string(),
+})
+export const InvitationsAnswer = answer('The invitations that can still be accepted, oldest first.', {
+  invitations: z.array(Invitation),
+})
+export const NewInvitationAnswer = answer('The invitation.', {
+  invitation: Invitation,
+  secret: z.string().meta({ description: 'Shown only this once; the server stores its hash.' }),
+})
+
+export const AcceptBody = z.object({ secret: z.string().min(1).max(128), name: userName })
+export type AcceptBody = z.output<typeof AcceptBody>
+export const AcceptAnswer = answer('The new user and its first key.', {
+  name: z.string(),
+  grants: z.array(Grant),
+  key: z.object({ id: z.string(), key: secret }),
+})
+
+export const AuditBody = z.object({
+  actor: plainText(256).optional(),
+  action: plainText(64)
+    .optional()
+    .meta({ description: 'Such as `user.grants`, or its beginning with a dot: `key.`.' }),
+  from: time.optional(),
+  until: time.optional(),
+  before: plainText(64).optional().meta({ description: '`next` of the page before.' }),
+  limit: z.int().min(1).max(1_000).optional().meta({ default: 100 }),
+})
+export type AuditBody = z.output<typeof AuditBody>
+export const AuditAnswer = answer('What was done, the latest first.', {
+  entries: z.array(
+    z.object({
+      id: z.string(),
+      at: z.string(),
+      via: z.string().nullable(),
+      actor: z.string().nullable(),
+      action: z.string(),
+      project_id: z.string().nullable(),
+      count: z.number().nullable(),
+      details: z.record(z.string(), z.unknown()),
+    }),
+  ),
+  next: z.string().nullable().meta({ description: 'Null on the last page.' }),
+})

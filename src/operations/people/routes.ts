@@ -1,21 +1,64 @@
-import { family, operation } from '../parts.ts'
+import { refusalContracts } from '../../http/contracts.ts'
+import { family, type Operation, operation } from '../parts.ts'
+import { queryAudit } from './audit.ts'
 import {
+  AcceptAnswer,
+  AcceptBody,
+  AuditAnswer,
+  AuditBody,
+  GrantsAnswer,
+  GrantsBody,
+  InvitationBody,
+  InvitationsAnswer,
   KeyBody,
   KeyPath,
   KeysAnswer,
   KeysQuery,
+  NewInvitationAnswer,
   NewKeyAnswer,
   NewUserAnswer,
   RevokedAnswer,
+  RotateBody,
   UserBody,
   UserPath,
   UsersAnswer,
 } from './contract.ts'
-import { createKey, readKeys, revokeKey } from './keys.ts'
+import { changeGrants } from './grants.ts'
+import { accept, invite, readInvitations, withdraw } from './invitations.ts'
+import { createKey, readKeys, revokeKey, rotateKey } from './keys.ts'
 import { createUser, readUsers, removeUser } from './users.ts'
 
 const tags = ['people']
-const admins = { tags, role: 'admin' } as const
+
+/** The sender is no user yet. */
+const acceptance: Operation = async (app, { db, people }) => {
+  app.post(
+    '/invitations/accept',
+    {
+      config: { public: true },
+      bodyLimit: 16 * 1024,
+      schema: {
+        summary: 'Accept an invitation: makes the user and its first key',
+        tags,
+        security: [],
+        body: AcceptBody,
+        response: {
+          200: AcceptAnswer,
+          ...refusalContracts(
+            'invitation_not_found',
+            'user_exists',
+            'invalid_request',
+            'malformed_json',
+            'body_too_large',
+            'unsupported_media_type',
+          ),
+        },
+      },
+    },
+    ({ body }) => accept(db, people, body),
+  )
+}
+const admins = { tags, right: 'operate' } as const
 
 export const peopleRoutes = family(
   operation('GET', '/users', {
@@ -30,7 +73,7 @@ export const peopleRoutes = family(
     summary: 'Create a user with its first key',
     body: UserBody,
     answer: NewUserAnswer,
-    refusals: ['role_forbidden', 'user_exists'],
+    refusals: ['role_forbidden', 'user_exists', 'invalid_value'],
     rule: ({ db, people }, { caller, body }) => createUser(db, people, caller, body),
   }),
   operation('DELETE', '/users/:name', {
@@ -38,10 +81,11 @@ export const peopleRoutes = family(
     summary: 'Delete a user and its keys; what it wrote is kept',
     params: UserPath,
     answer: RevokedAnswer,
-    refusals: ['role_forbidden', 'user_not_found', 'user_configured', 'own_user_stays'],
+    refusals: ['role_forbidden', 'user_not_found', 'user_configured', 'own_user_stays', 'last_admin'],
     rule: ({ db, people }, { caller, params }) => removeUser(db, people, caller, params.name),
   }),
   operation('GET', '/keys', {
+    right: 'keys',
     tags,
     summary: 'List your keys; admins can list those of any user',
     querystring: KeysQuery,
@@ -50,19 +94,85 @@ export const peopleRoutes = family(
     rule: ({ db, people }, { caller, query }) => readKeys(db, people, caller, query.user),
   }),
   operation('POST', '/keys', {
+    right: 'keys',
     tags,
     summary: 'Create another key, which is shown once',
     body: KeyBody,
     answer: NewKeyAnswer,
-    refusals: ['role_forbidden', 'user_not_found', 'user_configured', 'too_many_keys'],
+    refusals: [
+      'role_forbidden',
+      'scope_forbidden',
+      'user_not_found',
+      'user_configured',
+      'too_many_keys',
+      'invalid_value',
+    ],
     rule: ({ db, people }, { caller, body }) => createKey(db, people, caller, body),
   }),
   operation('DELETE', '/keys/:id', {
+    right: 'keys',
     tags,
     summary: 'Revoke one of your keys; admins can revoke those of any user',
     params: KeyPath,
     answer: RevokedAnswer,
     refusals: ['key_not_found'],
     rule: ({ db, people }, { caller, params }) => revokeKey(db, people, caller, params.id),
+  }),
+  operation('POST', '/keys/:id/rotate', {
+    right: 'keys',
+    tags,
+    summary: 'Replace a key by another one; both work for a time',
+    params: KeyPath,
+    body: RotateBody,
+    answer: NewKeyAnswer,
+    refusals: ['role_forbidden', 'scope_forbidden', 'key_not_found', 'too_many_keys', 'invalid_value'],
+    rule: ({ db, people }, { caller, params, body }) => rotateKey(db, people, caller, params.id, body),
+  }),
+  operation('PUT', '/users/:name/grants', {
+    right: 'administer',
+    tags,
+    summary: 'Set the grants of a user where you are an admin; others stay',
+    params: UserPath,
+    body: GrantsBody,
+    answer: GrantsAnswer,
+    refusals: ['role_forbidden', 'user_not_found', 'user_configured', 'own_user_stays', 'last_admin'],
+    rule: ({ db, people }, { caller, params, body }) =>
+      changeGrants(db, people, caller, params.name, body.grants),
+  }),
+  operation('POST', '/invitations', {
+    right: 'administer',
+    tags,
+    summary: 'Invite a user: whoever has the secret makes one, once',
+    body: InvitationBody,
+    answer: NewInvitationAnswer,
+    refusals: ['role_forbidden'],
+    rule: ({ db }, { caller, body }) => invite(db, caller, body),
+  }),
+  operation('GET', '/invitations', {
+    right: 'administer',
+    tags,
+    summary: 'List open invitations',
+    answer: InvitationsAnswer,
+    refusals: ['role_forbidden'],
+    rule: ({ db }, { caller }) => readInvitations(db, caller),
+  }),
+  operation('DELETE', '/invitations/:id', {
+    right: 'administer',
+    tags,
+    summary: 'Withdraw an invitation',
+    params: KeyPath,
+    answer: RevokedAnswer,
+    refusals: ['role_forbidden', 'invitation_not_found'],
+    rule: ({ db }, { caller, params }) => withdraw(db, caller, params.id),
+  }),
+  acceptance,
+  operation('POST', '/audit/query', {
+    right: 'operate',
+    tags,
+    summary: 'Read what was done with users, keys and settings, and what was deleted',
+    body: AuditBody,
+    answer: AuditAnswer,
+    refusals: ['role_forbidden', 'query_too_slow'],
+    rule: ({ db, signal }, { body }) => queryAudit(db, body, signal),
   }),
 )

@@ -2,15 +2,18 @@ import { byCaller, type Caller, requireEntities } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { hashKey, newKey } from '../../domain/keys.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { grantsOf, summaryOf } from '../../domain/roles.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import { readUserSettings } from '../../storage/users/settings.ts'
 import { listUsers, type User } from '../../storage/users/users.ts'
 import type { ConfiguredPeople } from '../parts.ts'
 import type { UserBody } from './contract.ts'
+import { hasConfiguredAdmin, requireGrantable } from './grants.ts'
 
 const userShown = ({ created_at, settings = {}, ...user }: User) => ({
   ...user,
+  grants: [...grantsOf(user)],
   created_at: formatTime(created_at),
   is_configured: false,
   settings,
@@ -18,14 +21,17 @@ const userShown = ({ created_at, settings = {}, ...user }: User) => ({
 
 export async function readUsers(db: Database, configured: ConfiguredPeople) {
   const set = await Promise.all(
-    configured.map(async ({ name, entities }) => ({
-      name,
-      role: entities.includes('*') ? ('admin' as const) : ('member' as const),
-      entities,
-      created_at: null,
-      is_configured: true,
-      settings: (await readUserSettings(db, name)) ?? {},
-    })),
+    configured.map(async ({ name, entities }) => {
+      const access = { role: entities.includes('*') ? ('admin' as const) : ('member' as const), entities }
+      return {
+        name,
+        ...access,
+        grants: [...grantsOf(access)],
+        created_at: null,
+        is_configured: true,
+        settings: (await readUserSettings(db, name)) ?? {},
+      }
+    }),
   )
   // If a configured and a stored user have the same name, the keys of both work. The stored one can be removed here, so
   // it is listed as well.
@@ -38,25 +44,50 @@ export async function createUser(
   db: Database,
   configured: ConfiguredPeople,
   caller: Caller,
-  { name, role = 'member', entities }: UserBody,
+  { name, ...asked }: UserBody,
 ) {
-  requireEntities(caller, entities, 'entities')
+  const access = accessOf(caller, asked)
   if (configured.some((person) => person.name === name)) throw refuse('user_exists', { name })
   const key = newKey()
   const id = newId()
   const created_at = now()
-  const user = { name, role, entities: [...new Set(entities)], created_at }
+  const user = { name, ...access, created_at }
   const by = byCaller(caller)
   const added = await db.write('addUser', { user: { ...user }, key: { id, hash: hashKey(key) }, by })
   if (!added) throw refuse('user_exists', { name })
   return { user: userShown(user), key: { id, key } }
 }
 
+/** Role and entities as asked, or what grants amount to. Callers give only what they have themselves. */
+function accessOf(caller: Caller, { role, entities, grants }: Omit<UserBody, 'name'>) {
+  if (grants === undefined) {
+    if (entities === undefined) throw wrong('entities', 'nothing', 'entities, or grants')
+    requireEntities(caller, entities, 'entities')
+    return { role: role ?? ('member' as const), entities: [...new Set(entities)] }
+  }
+  const other = role !== undefined ? 'role' : entities !== undefined ? 'entities' : undefined
+  if (other !== undefined) throw wrong(other, 'together with grants', 'grants alone')
+  requireGrantable(caller, grants, 'grants')
+  return { ...summaryOf(grants), grants }
+}
+
+const wrong = (field: string, found: string, accepted: string) =>
+  refuse('invalid_value', { field, given: found, accepted })
+
 /** No user can remove itself, so that someone who can sign in always remains. */
 export async function removeUser(db: Database, configured: ConfiguredPeople, caller: Caller, name: string) {
   if (name === caller.name) throw refuse('own_user_stays', { name })
   const isConfigured = configured.some((person) => person.name === name)
-  if (await db.write('removeUser', { name, isConfigured, now: now(), by: byCaller(caller) })) return {}
+  if (
+    await db.write('removeUser', {
+      name,
+      isConfigured,
+      lastAdminStays: !hasConfiguredAdmin(configured),
+      now: now(),
+      by: byCaller(caller),
+    })
+  )
+    return {}
   if (isConfigured) throw refuse('user_configured', { name })
   throw refuse('user_not_found', { field: 'name', name })
 }

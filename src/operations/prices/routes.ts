@@ -6,6 +6,7 @@ const tags = ['costs']
 
 export const priceRoutes = family(
   operation('POST', '/cost/create', {
+    right: 'write',
     summary: 'Create prices of models',
     tags,
     body: CreateBody,
@@ -14,6 +15,7 @@ export const priceRoutes = family(
     rule: ({ db }, { caller, body }) => createPrices(db, caller, body),
   }),
   operation('POST', '/cost/query', {
+    right: 'read',
     summary: 'Find prices',
     tags,
     body: QueryBody,
@@ -22,6 +24,7 @@ export const priceRoutes = family(
     rule: ({ db }, { caller, body }) => queryPrices(db, caller, body),
   }),
   operation('POST', '/cost/purge', {
+    right: 'write',
     summary: 'Delete prices by id',
     tags,
     body: PurgeBody,

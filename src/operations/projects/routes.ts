@@ -1,5 +1,6 @@
 import { byCaller, type Caller } from '../../domain/callers.ts'
 import { projectPath } from '../../domain/fields.ts'
+import { grantsOf } from '../../domain/roles.ts'
 import type { Database } from '../../storage/database.ts'
 import { listProjects } from '../../storage/projects/list.ts'
 import { family, operation } from '../parts.ts'
@@ -9,10 +10,10 @@ import { deleteProject } from './delete.ts'
 
 const tags = ['projects']
 
-async function listOwn(db: Database, { entities }: Caller, query: ListQuery, signal: AbortSignal) {
+async function listOwn(db: Database, caller: Caller, query: ListQuery, signal: AbortSignal) {
   const { after = '', limit = defaultLimit } = query
-  const own = entities.has('*') ? null : [...entities]
-  const found = await listProjects(db, { entities: own, after, limit: limit + 1 }, signal)
+  const scopes = grantsOf(caller).map(({ scope }) => scope)
+  const found = await listProjects(db, { scopes, after, limit: limit + 1 }, signal)
   const projects = found.slice(0, limit).map(({ isBeingDeleted, ...project }) => ({
     ...project,
     is_being_deleted: isBeingDeleted,
@@ -22,6 +23,7 @@ async function listOwn(db: Database, { entities }: Caller, query: ListQuery, sig
 
 export const projectRoutes = family(
   operation('GET', '/projects', {
+    right: 'own',
     summary: 'List projects',
     tags,
     querystring: ListQuery,
@@ -30,11 +32,11 @@ export const projectRoutes = family(
     rule: ({ db, signal }, { caller, query }) => listOwn(db, caller, query, signal),
   }),
   operation('DELETE', '/projects/:entity/:project', {
+    right: 'administer',
     summary: 'Delete everything in a project',
     tags,
     params: projectPath,
     answer: DeleteAnswer,
-    role: 'admin',
     refusals: ['role_forbidden', 'project_not_found'],
     async rule({ db, signal }, { caller, params }) {
       const { project } = scopeOf(caller, params)

@@ -32,6 +32,7 @@ const ndjson = 'application/x-ndjson'
 
 export const queueRoutes = family(
   operation('POST', '/annotation_queues', {
+    right: 'write',
     summary: 'Create an annotation queue',
     tags,
     body: CreateBody,
@@ -39,6 +40,7 @@ export const queueRoutes = family(
     rule: ({ db }, { caller, body }) => createQueue(db, caller, body),
   }),
   operation('POST', '/annotation_queues/query', {
+    right: 'read_queues',
     summary: 'Find annotation queues, as JSON Lines',
     tags,
     body: QueryBody,
@@ -48,6 +50,7 @@ export const queueRoutes = family(
       sendJsonLines(reply, listQueues(db, caller, body, signal), ndjson),
   }),
   operation('GET', '/annotation_queues/:queue_id', {
+    right: 'read_queues',
     summary: 'Read an annotation queue',
     tags,
     params: QueuePath,
@@ -57,6 +60,7 @@ export const queueRoutes = family(
     rule: ({ db }, { caller, params, query }) => readQueue(db, caller, { ...params, ...query }),
   }),
   operation('PUT', '/annotation_queues/:queue_id', {
+    right: 'write',
     summary: 'Update an annotation queue',
     tags,
     params: QueuePath,
@@ -66,6 +70,7 @@ export const queueRoutes = family(
     rule: ({ db }, { caller, body, params }) => updateQueue(db, caller, params.queue_id, body),
   }),
   operation('DELETE', '/annotation_queues/:queue_id', {
+    right: 'write',
     summary: 'Delete an annotation queue',
     tags,
     params: QueuePath,
@@ -75,6 +80,7 @@ export const queueRoutes = family(
     rule: ({ db }, { caller, params, query }) => deleteOneQueue(db, caller, { ...params, ...query }),
   }),
   operation('POST', '/annotation_queues/:queue_id/items', {
+    right: 'write',
     summary: 'Add calls to an annotation queue; safe to retry',
     tags,
     params: QueuePath,
@@ -84,6 +90,7 @@ export const queueRoutes = family(
     rule: (services, { caller, body, params }) => addItems(services, caller, params.queue_id, body),
   }),
   operation('POST', '/annotation_queues/:queue_id/items/query', {
+    right: 'read_queues',
     summary: 'Find the items of an annotation queue',
     tags,
     params: QueuePath,
@@ -97,6 +104,7 @@ export const queueRoutes = family(
     },
   }),
   operation('POST', '/annotation_queues/:queue_id/items/:item_id/progress', {
+    right: 'review',
     summary: 'Set your state of an item',
     tags,
     params: ItemPath,
@@ -106,6 +114,7 @@ export const queueRoutes = family(
     rule: ({ db }, { caller, body, params }) => updateProgress(db, caller, params, body),
   }),
   operation('POST', '/annotation_queues/:queue_id/items/:item_id/release', {
+    right: 'review',
     summary: 'Release your lease of an item',
     tags,
     params: ItemPath,
@@ -115,6 +124,7 @@ export const queueRoutes = family(
     rule: ({ db }, { caller, body, params }) => releaseItem(db, caller, params, body),
   }),
   operation('POST', '/annotation_queues/:queue_id/items/:item_id/reopen', {
+    right: 'review',
     summary: 'Undo that you completed or skipped an item',
     tags,
     params: ItemPath,
@@ -124,6 +134,7 @@ export const queueRoutes = family(
     rule: ({ db }, { caller, body, params }) => reopenItem(db, caller, params, body),
   }),
   operation('POST', '/annotation_queues/:queue_id/next', {
+    right: 'review',
     summary: 'Lease the next open item',
     tags,
     params: QueuePath,
@@ -133,6 +144,7 @@ export const queueRoutes = family(
     rule: ({ db }, { caller, body, params }) => nextItem(db, caller, params.queue_id, body),
   }),
   operation('POST', '/annotation_queues/stats', {
+    right: 'read_queues',
     summary: 'Count the items of annotation queues by state and by annotator',
     tags,
     body: StatsBody,

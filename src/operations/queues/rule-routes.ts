@@ -15,6 +15,7 @@ const notFound = 'annotation_queue_not_found'
 
 export const queueRuleRoutes = family(
   operation('POST', '/annotation_queues/:queue_id/rules', {
+    right: 'write',
     summary: 'Create a rule that adds calls to an annotation queue as they end',
     tags,
     params: QueuePath,
@@ -24,6 +25,7 @@ export const queueRuleRoutes = family(
     rule: ({ db }, { caller, body, params }) => createRule(db, caller, params.queue_id, body),
   }),
   operation('GET', '/annotation_queues/:queue_id/rules', {
+    right: 'read',
     summary: 'List the rules of an annotation queue',
     tags,
     params: QueuePath,
@@ -33,6 +35,7 @@ export const queueRuleRoutes = family(
     rule: ({ db }, { caller, params, query }) => readRules(db, caller, { ...params, ...query }),
   }),
   operation('PUT', '/annotation_queues/:queue_id/rules/:rule_id', {
+    right: 'write',
     summary: 'Pause or resume a rule of an annotation queue',
     tags,
     params: RulePath,
@@ -42,6 +45,7 @@ export const queueRuleRoutes = family(
     rule: ({ db }, { caller, body, params }) => updateRule(db, caller, params, body),
   }),
   operation('DELETE', '/annotation_queues/:queue_id/rules/:rule_id', {
+    right: 'write',
     summary: 'Delete a rule of an annotation queue; its items are kept',
     tags,
     params: RulePath,

@@ -6,6 +6,7 @@ import { plainText, projectId, traceId } from '../../domain/fields.ts'
 import { callIdPattern, isCompletionId } from '../../domain/ids.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { grantsOf, mayWith } from '../../domain/roles.ts'
 import type { RecordingTarget } from './answer.ts'
 
 export const projectHeader = 'x-heddle-project'
@@ -40,9 +41,12 @@ export function recordingTarget(caller: Caller, headers: IncomingHttpHeaders): R
 }
 
 /** The project of answers to a caller whose request names none. */
-function projectOf({ entities, settings }: Caller): string {
-  const [first = '*'] = entities
-  return settings?.default_project ?? `${first === '*' ? 'main' : first}/default`
+function projectOf(caller: Caller): string {
+  const granted = grantsOf(caller)
+  const { scope: first } = granted.find(({ role }) => mayWith([role], 'infer')) ??
+    granted[0] ?? { scope: '*' }
+  if (caller.settings?.default_project !== undefined) return caller.settings.default_project
+  return first.includes('/') ? first : `${first === '*' ? 'main' : first}/default`
 }
 
 /** Clients send UTF-8, which Node reads as Latin-1. */

@@ -42,7 +42,7 @@ const rank: Routes<GenerationParts> = async (app, services) => {
     app.post(
       url,
       {
-        config: { spendsTokens: true, keepsBody: recordedBody },
+        config: { right: 'infer', spendsTokens: true, keepsBody: recordedBody },
         schema,
       },
       (request, reply) => respondPooled(services, request, reply, ranking),
@@ -65,7 +65,7 @@ const scored: Routes<GenerationParts> = async (app, services) => {
     body: ScoreBody,
     response: { 200: ScoreAnswer, ...poolingRefusals },
   }
-  const config = { spendsTokens: true, keepsBody: recordedBody }
+  const config = { right: 'infer', spendsTokens: true, keepsBody: recordedBody } as const
   for (const url of ['/v1/score', '/score']) {
     app.post(url, { config, schema }, (request, reply) => respondPooled(services, request, reply, scoring))
   }
@@ -74,6 +74,7 @@ const scored: Routes<GenerationParts> = async (app, services) => {
 /** No model here gives labels: those that do cannot be served. */
 const unclassified: Routes<GenerationParts> = async (app) => {
   app.post('/classify', {
+    config: { right: 'own' },
     schema: {
       summary: 'Refused: no model here gives labels',
       tags: ['embeddings'],

@@ -112,7 +112,7 @@ const read: RoutePlugin = async (app, services) => {
     querystring: ReplayQuery,
     response: { 200: wholeOrEvents(ResponseAnswer, StreamEvent), ...readRefusals },
   }
-  app.get('/v1/responses/:response_id', { schema }, async (request, reply) => {
+  app.get('/v1/responses/:response_id', { config: { right: 'infer' }, schema }, async (request, reply) => {
     const stored = await found(services, request, reply)
     const { stream, starting_after: after = -1 } = request.query
     if (!stream) return stored.answer
@@ -135,10 +135,14 @@ const remove: RoutePlugin = async (app, services) => {
     params: ResponsePath,
     response: { 200: Deleted, ...openAiRefusalContracts('response_not_found', 'invalid_request') },
   }
-  app.delete('/v1/responses/:response_id', { schema }, async ({ caller, params: { response_id: id } }) => {
-    if (await responsesOf(caller, services).remove(id)) return { id, object: 'response', deleted: true }
-    throw refuse('response_not_found', { id })
-  })
+  app.delete(
+    '/v1/responses/:response_id',
+    { config: { right: 'infer' }, schema },
+    async ({ caller, params: { response_id: id } }) => {
+      if (await responsesOf(caller, services).remove(id)) return { id, object: 'response', deleted: true }
+      throw refuse('response_not_found', { id })
+    },
+  )
 }
 
 const cancel: RoutePlugin = async (app, services) => {
@@ -153,7 +157,7 @@ const cancel: RoutePlugin = async (app, services) => {
   }
   app.post(
     '/v1/responses/:response_id/cancel',
-    { schema },
+    { config: { right: 'infer' }, schema },
     async ({ caller, params: { response_id: id } }) => {
       const isKept = await responsesOf(caller, services).has(id)
       throw refuse(isKept ? 'response_not_in_background' : 'response_not_found', { id })
@@ -169,10 +173,14 @@ const inputItems: RoutePlugin = async (app, services) => {
     querystring: InputItemsQuery,
     response: { 200: InputItems, ...readRefusals, ...openAiRefusalContracts('invalid_value') },
   }
-  app.get('/v1/responses/:response_id/input_items', { schema }, async (request, reply) => {
-    const { input } = await found(services, request, reply)
-    return pageOf(await input(), request.query)
-  })
+  app.get(
+    '/v1/responses/:response_id/input_items',
+    { config: { right: 'infer' }, schema },
+    async (request, reply) => {
+      const { input } = await found(services, request, reply)
+      return pageOf(await input(), request.query)
+    },
+  )
 }
 
 const inputTokens: RoutePlugin = async (app, services) => {
@@ -186,10 +194,14 @@ const inputTokens: RoutePlugin = async (app, services) => {
       ...openAiRefusalContracts('response_item_not_found', 'previous_response_not_found', 'query_too_slow'),
     },
   }
-  app.post('/v1/responses/input_tokens', { schema }, async ({ body, caller }, reply) => ({
-    object: 'response.input_tokens',
-    input_tokens: await countInputTokens(services, body, { caller, signal: disconnectSignal(reply) }),
-  }))
+  app.post(
+    '/v1/responses/input_tokens',
+    { config: { right: 'infer' }, schema },
+    async ({ body, caller }, reply) => ({
+      object: 'response.input_tokens',
+      input_tokens: await countInputTokens(services, body, { caller, signal: disconnectSignal(reply) }),
+    }),
+  )
 }
 
 export const responseRoutes: Operation = async (app, services) => {

@@ -15,6 +15,7 @@ const tags = ['views']
 
 export const savedViewRoutes = family(
   operation('POST', '/views/saved', {
+    right: 'write',
     summary: 'Save the settings of a screen under a name',
     tags,
     body: SaveViewBody,
@@ -23,6 +24,7 @@ export const savedViewRoutes = family(
     rule: ({ db }, { caller, body }) => saveView(db, caller, body),
   }),
   operation('POST', '/views/saved/query', {
+    right: 'read',
     summary: 'List your own and the shared views of a project',
     tags,
     body: SavedViewsBody,
@@ -30,6 +32,7 @@ export const savedViewRoutes = family(
     rule: ({ db }, { caller, body }) => listViews(db, caller, body),
   }),
   operation('PUT', '/views/saved/:view_id', {
+    right: 'write',
     summary: 'Rename, replace or share one of your views',
     tags,
     params: SavedViewPath,
@@ -39,6 +42,7 @@ export const savedViewRoutes = family(
     rule: ({ db }, { caller, body, params }) => changeView(db, caller, params.view_id, body),
   }),
   operation('DELETE', '/views/saved/:view_id', {
+    right: 'write',
     summary: 'Delete one of your views',
     tags,
     params: SavedViewPath,

@@ -53,6 +53,7 @@ async function tryScorer(
 
 export const scorerRoutes = family(
   operation('POST', '/v2/:entity/:project/scorers/try', {
+    right: 'infer',
     summary: 'Apply a judge or a check to a few calls, without storing anything',
     tags: ['scorers'],
     params: projectPath,

@@ -10,6 +10,7 @@ const tags = ['evaluation runs']
 
 export const servedRunRoutes = family(
   operation('POST', `${runs}/serve`, {
+    right: 'infer',
     summary: 'Have the server ask a model about every row of a dataset and score the answers',
     tags,
     params: ProjectPath,
@@ -27,6 +28,7 @@ export const servedRunRoutes = family(
       startRuns(services, scopeOf(caller, params), body, services.signal),
   }),
   operation('POST', `${runs}/:evaluation_run_id/stop`, {
+    right: 'infer',
     summary: 'Stop an evaluation run that the server carries out; its trials are kept',
     tags,
     params: RunPath,

@@ -22,6 +22,7 @@ const tags = ['tables']
 
 export const tableRoutes = family(
   operation('POST', '/table/create', {
+    right: 'write_calls',
     summary: 'Store rows as a table',
     tags,
     body: CreateBody,
@@ -31,6 +32,7 @@ export const tableRoutes = family(
     rule: ({ db }, { caller, body }) => createTable(db, caller, body),
   }),
   operation('POST', '/table/update', {
+    right: 'write_calls',
     summary: 'Create a new table from another one',
     tags,
     body: UpdateBody,
@@ -40,6 +42,7 @@ export const tableRoutes = family(
     rule: ({ db, signal }, { caller, body }) => updateTable(db, caller, body, signal),
   }),
   operation('POST', '/table/create_from_digests', {
+    right: 'write_calls',
     summary: 'Create a table from rows that the project already has',
     tags,
     body: FromDigestsBody,
@@ -49,6 +52,7 @@ export const tableRoutes = family(
     rule: ({ db, signal }, { caller, body }) => createFromDigests(db, caller, body, signal),
   }),
   operation('POST', '/table/query', {
+    right: 'read',
     summary: 'Read the rows of a table, in order',
     tags,
     body: QueryBody,
@@ -58,6 +62,7 @@ export const tableRoutes = family(
       sendJsonList(reply, 'rows', queryTable(db, caller, body, signal)),
   }),
   operation('POST', '/table/query_stats', {
+    right: 'read',
     summary: 'Count the rows of a table',
     tags,
     body: StatsBody,
@@ -66,6 +71,7 @@ export const tableRoutes = family(
     rule: ({ db }, { caller, body }) => countRows(db, caller, body),
   }),
   operation('POST', '/table/query_stats_batch', {
+    right: 'read',
     summary: 'Count the rows of several tables',
     tags,
     body: StatsBatchBody,

@@ -35,7 +35,7 @@ const toTokens: RoutePlugin = async (app, services) => {
     body: TokenizeBody,
     response: { 200: TokenizeAnswer, ...refused },
   }
-  app.post('/tokenize', { schema }, (request, reply) =>
+  app.post('/tokenize', { config: { right: 'infer' }, schema }, (request, reply) =>
     tokenize(services, request.caller, request.body, disconnectSignal(reply)),
   )
 }
@@ -47,7 +47,7 @@ const toText: RoutePlugin = async (app, services) => {
     body: DetokenizeBody,
     response: { 200: DetokenizeAnswer, ...refused },
   }
-  app.post('/detokenize', { schema }, (request, reply) =>
+  app.post('/detokenize', { config: { right: 'infer' }, schema }, (request, reply) =>
     detokenize(services, request.caller, request.body, disconnectSignal(reply)),
   )
 }
@@ -62,7 +62,7 @@ const tokenizer: RoutePlugin = async (app, services) => {
       ...refusalContracts('model_not_found', 'model_not_ready', 'invalid_request', 'upstream_lacks'),
     },
   }
-  app.get('/tokenizer_info', { schema }, async (request, reply) =>
+  app.get('/tokenizer_info', { config: { right: 'infer' }, schema }, async (request, reply) =>
     tokenizerInfo(services, request.caller, request.query.model, disconnectSignal(reply)),
   )
 }

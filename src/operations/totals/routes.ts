@@ -16,6 +16,7 @@ import { CallsUsageBody, TraceUsageBody, UsageAnswer } from './usage-contract.ts
 
 export const totalRoutes = family(
   operation('POST', '/threads/stream_query', {
+    right: 'read',
     summary: 'List conversations with their turns, as JSON Lines',
     tags: ['calls'],
     body: ThreadsBody,
@@ -25,6 +26,7 @@ export const totalRoutes = family(
       sendJsonLines(reply, queryThreads(db, caller, body, signal)),
   }),
   operation('POST', '/calls/stats', {
+    right: 'read',
     summary: 'Add up tokens, costs, times and errors of calls by start time',
     tags: ['calls'],
     body: CallStatsBody,
@@ -33,6 +35,7 @@ export const totalRoutes = family(
     rule: (services, { caller, body }) => readCallStats(services, caller, body, services.signal),
   }),
   operation('POST', '/calls/usage', {
+    right: 'read',
     summary: 'Add up what calls used with everything below them',
     tags: ['calls'],
     body: CallsUsageBody,
@@ -41,6 +44,7 @@ export const totalRoutes = family(
     rule: (services, { caller, body }) => readCallsUsage(services, caller, body, services.signal),
   }),
   operation('POST', '/trace/usage', {
+    right: 'read',
     summary: 'Add up what each selected call used with those below it',
     tags: ['calls'],
     body: TraceUsageBody,
@@ -49,6 +53,7 @@ export const totalRoutes = family(
     rule: (services, { caller, body }) => readTraceUsage(services, caller, body, services.signal),
   }),
   operation('POST', '/feedback/stats', {
+    right: 'read',
     summary: 'Add up values of feedback by creation time',
     tags: ['feedback'],
     body: FeedbackStatsBody,
@@ -57,6 +62,7 @@ export const totalRoutes = family(
     rule: ({ db, signal }, { caller, body }) => readFeedbackStats(db, caller, body, signal),
   }),
   operation('POST', '/feedback/payload_schema', {
+    right: 'read',
     summary: 'Find the values that feedback has',
     tags: ['feedback'],
     body: PayloadSchemaBody,

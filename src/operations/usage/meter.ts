@@ -1,9 +1,12 @@
 import type { FastifyInstance } from 'fastify'
+import { LRUCache } from 'lru-cache'
 import { clockNow } from '../../domain/clock.ts'
 import { Refusal } from '../../domain/refusals.ts'
+import { now } from '../../domain/time.ts'
 import { isInside } from '../../http/inside.ts'
 import type { Database } from '../../storage/database.ts'
 import type { UsageDay } from '../../storage/users/usage.ts'
+import { minuteMicros } from '../../storage/users/users.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import type { TokenCount } from '../generation/parts.ts'
 
@@ -14,9 +17,14 @@ import type { TokenCount } from '../generation/parts.ts'
 const flushMs = 5_000
 const dayMs = 86_400_000
 
+/** Beyond these a key in use is noted more often. */
+const maxNotedKeys = 10_000
+
 /** Counts in memory what users request, by the day, and adds it to the record now and then. */
 export interface UsageMeter {
   requested(user: string): void
+  /** Noted at most once a minute. */
+  keyUsed(id: string): void
   refused(user: string): void
   spent(user: string, tokens: TokenCount): void
   flush(): Promise<void>
@@ -24,6 +32,9 @@ export interface UsageMeter {
 
 export function createUsageMeter(db: Database): UsageMeter {
   let pending = new Map<string, UsageDay>()
+  /** When the use of a key was noted last. */
+  const noted = new LRUCache<string, number>({ max: maxNotedKeys })
+  let uses: { id: string; at: number }[] = []
   /** The counts of the current day by user, because each request needs one of them. */
   let current = { day: 0, of: new Map<string, UsageDay>() }
 
@@ -54,6 +65,12 @@ export function createUsageMeter(db: Database): UsageMeter {
 
   return {
     requested: (user) => void today(user).requests++,
+    keyUsed(id) {
+      const at = now()
+      if (at - (noted.get(id) ?? 0) < minuteMicros) return
+      noted.set(id, at)
+      uses.push({ id, at })
+    },
     refused: (user) => void today(user).refused++,
     spent(user, { prompt, completion }) {
       const counted = today(user)
@@ -65,6 +82,9 @@ export function createUsageMeter(db: Database): UsageMeter {
       const flushed = pending
       pending = new Map()
       current.of.clear()
+      const ofKeys = uses
+      uses = []
+      if (ofKeys.length > 0) await db.write('noteKeyUse', ofKeys).catch(() => undefined)
       try {
         await db.write('addUsage', [...flushed.values()])
       } catch (error) {
@@ -94,7 +114,10 @@ function sumOf(day: UsageDay, other?: UsageDay): UsageDay {
 export function countRequests(app: FastifyInstance, meter: UsageMeter): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const { caller } = request
-    if (caller !== undefined && caller !== null && !isInside(request)) meter.requested(caller.name)
+    if (caller !== undefined && caller !== null && !isInside(request)) {
+      meter.requested(caller.name)
+      if (caller.key?.id !== undefined) meter.keyUsed(caller.key.id)
+    }
     done()
   })
 }

@@ -1,4 +1,4 @@
-import { type Caller, requireAdmin } from '../../domain/callers.ts'
+import { type Caller, requireRight } from '../../domain/callers.ts'
 import type { Database } from '../../storage/database.ts'
 import { readUsage } from '../../storage/users/usage.ts'
 import { family, operation } from '../parts.ts'
@@ -8,7 +8,7 @@ import type { UsageMeter } from './meter.ts'
 /** An admin sees all users, a member only its own usage. Counts of the last moment are included. */
 async function usageOf(db: Database, meter: UsageMeter, caller: Caller, query: UsageQuery) {
   const { user = caller.role === 'admin' ? undefined : caller.name, limit, offset } = query
-  if (user !== caller.name) requireAdmin(caller)
+  if (user !== caller.name) requireRight(caller, 'operate')
   await meter.flush()
   const days = await readUsage(db, { ...query, user, limit: limit ?? defaultLimit, offset: offset ?? 0 })
   return { usage: days.map(({ user_name, ...counted }) => ({ user: user_name, ...counted })) }
@@ -16,6 +16,7 @@ async function usageOf(db: Database, meter: UsageMeter, caller: Caller, query: U
 
 export const usageRoutes = family(
   operation('GET', '/usage', {
+    right: 'own',
     summary: 'Read the usage of users by day',
     tags: ['service'],
     querystring: UsageQuery,

@@ -17,6 +17,7 @@ const tags = ['views']
 
 export const viewRoutes = family(
   operation('POST', '/views/calls', {
+    right: 'read',
     summary: 'List calls without their inputs, outputs and attributes',
     tags,
     body: CallsBody,
@@ -25,6 +26,7 @@ export const viewRoutes = family(
     rule: (services, { caller, body }) => listCalls(services, caller, body, services.signal),
   }),
   operation('POST', '/views/trace', {
+    right: 'read',
     summary: 'Read the calls of a trace without their inputs, outputs and attributes, as JSON Lines',
     tags,
     body: TraceBody,
@@ -34,6 +36,7 @@ export const viewRoutes = family(
       sendJsonLines(reply, readTrace(services, caller, body, services.signal)),
   }),
   operation('POST', '/views/facets', {
+    right: 'read',
     summary: 'Count the most frequent values of calls',
     tags,
     body: FacetsBody,
@@ -42,6 +45,7 @@ export const viewRoutes = family(
     rule: (services, { caller, body }) => readFacets(services, caller, body, services.signal),
   }),
   operation('POST', '/views/buckets', {
+    right: 'read',
     summary: 'Count and time calls by start time',
     tags,
     body: BucketsBody,
@@ -50,6 +54,7 @@ export const viewRoutes = family(
     rule: (services, { caller, body }) => readTimeBuckets(services, caller, body, services.signal),
   }),
   operation('POST', '/views/feedback_buckets', {
+    right: 'read',
     summary: 'Count feedback by creation time',
     tags,
     body: FeedbackBucketsBody,
@@ -58,6 +63,7 @@ export const viewRoutes = family(
     rule: (services, { caller, body }) => readFeedbackOverTime(services, caller, body, services.signal),
   }),
   operation('POST', '/views/columns', {
+    right: 'read',
     summary: 'Find the fields that calls have',
     tags,
     body: ColumnsBody,
@@ -66,6 +72,7 @@ export const viewRoutes = family(
     rule: (services, { caller, body }) => findColumns(services, caller, body, services.signal),
   }),
   operation('POST', '/views/search', {
+    right: 'read',
     summary: 'Search calls by words',
     tags,
     body: SearchBody,

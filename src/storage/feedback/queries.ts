@@ -1,6 +1,7 @@
 import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { View } from '../../domain/view.ts'
+import { isQueued } from '../queues/queued.ts'
 import { compileCondition } from '../sql/conditions.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { FieldResolver } from '../sql/readings.ts'
@@ -17,14 +18,20 @@ type FeedbackFields = [name: string, value: unknown][]
 
 export type FoundFeedback = ReturnType<typeof feedbackInView>
 
-/** The feedback of the view, with these fields; no fields means all. Everything is validated before this returns. */
-export function feedbackInView(db: LongReader, view: View, fields: readonly string[]) {
+/**
+ * The feedback of the view, with these fields; no fields means all. `ofQueued`: only what is about calls in queues.
+ * Everything is validated before this returns.
+ */
+export function feedbackInView(db: LongReader, view: View, fields: readonly string[], ofQueued = false) {
   const names = fields.length > 0 ? [...new Set(fields)] : [...columns.keys()]
   const selected = names.map((name, index) => {
     const column = shownColumn(name, `fields.${fields.indexOf(name)}`, db.dialect)
     return sql`${column} AS ${rawSql(`c${index}`)}`
   })
-  const query = queryOf(view, db.dialect)
+  const found = queryOf(view, db.dialect)
+  const query = ofQueued
+    ? { ...found, conditions: [...found.conditions, isQueued(rawSql('feedback'))] }
+    : found
   return {
     /** The total, before limit and offset. */
     total: async (signal: AbortSignal): Promise<number> =>

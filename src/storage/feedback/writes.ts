@@ -2,7 +2,7 @@ import { exactJson } from '../../../packages/json/index.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { applyRulesToScores, lockScoreRules } from '../queues/scores.ts'
 import { insertInto } from '../sql/inserts.ts'
-import { sql } from '../sql/sql.ts'
+import { rawSql, sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
 import { feedbackColumns as columns, type Feedback, readFeedback } from './feedback.ts'
 
@@ -55,23 +55,30 @@ export const addFeedback: Command<readonly NewFeedback[], StoredFeedback[]> = as
 interface FeedbackReplacement extends NewFeedback {
   /** Removed when the new record is stored. */
   replaced: string
+  /** Only if it is of this user; null means anyone's. */
+  of?: string | null
 }
 
 export const replaceFeedback: Command<FeedbackReplacement, StoredFeedback[]> = async (tx, replacement) => {
-  await remove(tx, replacement.record.project_id, replacement.replaced)
+  await remove(tx, replacement.record.project_id, replacement.replaced, replacement.of ?? null)
   return addFeedback(tx, [replacement])
 }
 
-export const removeFeedback: Command<{ project_id: string; ids: readonly string[] }, void> = async (
-  tx,
-  { project_id, ids },
-) => {
-  for (const id of ids) await remove(tx, project_id, id)
+interface FeedbackRemoval {
+  project_id: string
+  ids: readonly string[]
+  /** Only that of this user; null means anyone's. */
+  of?: string | null
 }
 
-async function remove(tx: Transaction, projectId: string, id: string): Promise<void> {
+export const removeFeedback: Command<FeedbackRemoval, void> = async (tx, { project_id, ids, of = null }) => {
+  for (const id of ids) await remove(tx, project_id, id, of)
+}
+
+async function remove(tx: Transaction, projectId: string, id: string, of: string | null): Promise<void> {
+  const isOwn = of === null ? rawSql('1 = 1') : sql`user_id = ${of}`
   const gone = await tx.all<OfCall>(
-    sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id} RETURNING call_id`,
+    sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id} AND ${isOwn} RETURNING call_id`,
   )
   reportFeedback(tx, projectId, gone)
 }

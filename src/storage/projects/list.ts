@@ -11,10 +11,11 @@ interface ListedProject {
   isBeingDeleted: boolean
 }
 
-/** A range of names, excluding both ends. */
+/** A range of names, excluding both ends; or one name. */
 interface Range {
   behind: string
   before: string
+  isOne?: true
 }
 
 const lastName = '\u{10ffff}'
@@ -22,11 +23,16 @@ const lastName = '\u{10ffff}'
 /** By bytes, as both engines compare them. */
 const inOrder = (a: string, other: string) => Buffer.compare(Buffer.from(a), Buffer.from(other))
 
-/** The projects of these entities; null means all. */
-function rangesOf(entities: readonly string[] | null): Range[] {
-  if (entities === null) return [{ behind: '', before: lastName }]
-  // 0 is the character after the slash.
-  return [...entities].sort(inOrder).map((entity) => ({ behind: `${entity}/`, before: `${entity}0` }))
+/** The projects of these entities, and these projects, in order. */
+function rangesOf(scopes: readonly string[]): Range[] {
+  if (scopes.includes('*')) return [{ behind: '', before: lastName }]
+  const apart = [...new Set(scopes)].filter((name) => !scopes.includes(name.slice(0, name.indexOf('/'))))
+  const ranges = apart.map((scope): Range => {
+    if (scope.includes('/')) return { behind: scope, before: lastName, isOne: true }
+    // 0 is the character after the slash.
+    return { behind: `${scope}/`, before: `${scope}0` }
+  })
+  return ranges.sort((a, b) => inOrder(a.behind, b.behind))
 }
 
 const listed = [
@@ -40,17 +46,19 @@ const listed = [
  */
 export async function listProjects(
   db: LongReader,
-  { entities, after, limit }: { entities: readonly string[] | null; after: string; limit: number },
+  { scopes, after, limit }: { scopes: readonly string[]; after: string; limit: number },
   signal: AbortSignal,
 ): Promise<ListedProject[]> {
   const names: string[] = []
-  for (const range of rangesOf(entities)) {
+  for (const range of rangesOf(scopes)) {
     if (names.length === limit) break
-    const behind = inOrder(after, range.behind) > 0 ? after : range.behind
+    const isPassed = inOrder(after, range.behind) >= (range.isOne ? 0 : 1)
+    if (range.isOne && isPassed) continue
+    const behind = isPassed ? after : range.behind
     if (inOrder(behind, range.before) >= 0) continue
     const found = await allRows<{ project_id: string }>(
       db,
-      namesIn(db, { ...range, behind }, limit - names.length),
+      namesIn(db, { ...range, behind }, range.isOne ? 1 : limit - names.length),
       signal,
     )
     for (const { project_id } of found) names.push(project_id)
@@ -67,13 +75,15 @@ export async function listProjects(
   }))
 }
 
-function namesIn({ dialect }: LongReader, { behind, before }: Range, limit: number): Sql {
+function namesIn({ dialect }: LongReader, { behind, before, isOne }: Range, limit: number): Sql {
   const most = rawSql(String(limit))
   const walks = listed.map((table) => {
     const [name, walk] = [rawSql(table), rawSql(`of_${table}`)]
-    const next = (from: Sql) => sql`FROM ${name} WHERE project_id > ${from} AND project_id < ${before}`
+    const first = isOne ? rawSql('=') : rawSql('>')
+    const next = (from: Sql, is = rawSql('>')) =>
+      sql`FROM ${name} WHERE project_id ${is} ${from} AND project_id < ${before}`
     return sql`${walk} (project_id, position) AS (
-      SELECT min(project_id), 1 ${next(dialect.text(behind))}
+      SELECT min(project_id), 1 ${next(dialect.text(behind), first)}
       UNION ALL
       SELECT (SELECT min(project_id) ${next(sql`${walk}.project_id`)}), position + 1 FROM ${walk}
       WHERE project_id IS NOT NULL AND position < ${most})`

@@ -1,7 +1,13 @@
 import { newId } from '../../domain/ids.ts'
 import { now } from '../../domain/time.ts'
-import { type Sql, sql } from '../sql/sql.ts'
-import type { Command, LongReader, StreamOptions, Transaction } from '../transaction.ts'
+import { allOf, type Sql, sql } from '../sql/sql.ts'
+import {
+  allRows,
+  type Command,
+  type LongReader,
+  type StreamOptions,
+  type Transaction,
+} from '../transaction.ts'
 
 /** Who did something: a Heddle user over HTTP, or an operating system user on the command line. */
 export interface Actor {
@@ -71,4 +77,26 @@ export function streamAudit(
   const query: Sql = sql`SELECT id, at, via, actor, action, project_id, count, details FROM audit
     WHERE at >= ${from} AND at <= ${until} ORDER BY id`
   return db.stream<AuditEntry>(query, options)
+}
+
+interface AuditView extends Times {
+  actor?: string | undefined
+  /** A name, or its beginning up to a dot. */
+  action?: string | undefined
+  /** The id behind which the page ends. */
+  before?: string | undefined
+  limit: number
+}
+
+/** One page, the latest first. */
+export function readAudit(db: LongReader, view: AuditView, signal: AbortSignal): Promise<AuditEntry[]> {
+  const { from, until, actor, action, before, limit } = view
+  const conditions = [sql`at >= ${from}`, sql`at <= ${until}`, db.dialect.cancellable]
+  if (actor !== undefined) conditions.push(sql`actor = ${actor}`)
+  if (action?.endsWith('.')) conditions.push(sql`substr(action, 1, ${action.length}) = ${action}`)
+  else if (action !== undefined) conditions.push(sql`action = ${action}`)
+  if (before !== undefined) conditions.push(sql`id < ${before}`)
+  const query = sql`SELECT id, at, via, actor, action, project_id, count, details FROM audit
+    WHERE ${allOf(conditions)} ORDER BY id DESC LIMIT ${limit}`
+  return allRows<AuditEntry>(db, query, signal)
 }

@@ -12,6 +12,7 @@ export const settingsOf = (text: string): UserSettings =>
     requests_at_once: true,
     default_project: true,
     models: true,
+    disabled: true,
   })
 
 export async function readUserSettings(db: Reader, name: string): Promise<UserSettings | undefined> {

@@ -19,8 +19,8 @@ export function people(open: Driver['open']): void {
       assert.equal(await add(db, bob), true)
       assert.equal(await add(db, alice), true)
       assert.deepEqual(await listUsers(db), [alice, bob])
-      assert.deepEqual(await userOfKey(db, 'hash of alice'), { ...alice, key: {} })
-      assert.equal(await userOfKey(db, 'hash of nobody'), undefined)
+      assert.deepEqual(await userOfKey(db, 'hash of alice', startedAt), { ...alice, key: { id: 'alice-1' } })
+      assert.equal(await userOfKey(db, 'hash of nobody', startedAt), undefined)
     })
 
     test('a name can be used once', async (t) => {
@@ -28,7 +28,7 @@ export function people(open: Driver['open']): void {
       await add(db, alice)
       assert.equal(await add(db, { ...bob, name: 'alice' }, 'other'), false)
       assert.deepEqual(await listUsers(db), [alice])
-      assert.equal(await userOfKey(db, 'hash of other'), undefined)
+      assert.equal(await userOfKey(db, 'hash of other', startedAt), undefined)
     })
 
     test('only one of several concurrent first users is created', async (t) => {
@@ -53,6 +53,7 @@ export function people(open: Driver['open']): void {
         user_name: 'alice',
         created_at: startedAt,
         revoked_at: null,
+        last_used_at: null,
         settings: {},
       }
       const added = {
@@ -60,14 +61,15 @@ export function people(open: Driver['open']): void {
         user_name: 'alice',
         created_at: startedAt + 1,
         revoked_at: null,
+        last_used_at: null,
         settings: {},
       }
       const listed = async () => (await listKeys(db, 'alice')).map((key) => ({ ...key }))
       assert.deepEqual(await listed(), [first, added])
 
       assert.equal(await db.write('revokeKey', { id: 'second', now: startedAt + 2 }), true)
-      assert.equal(await userOfKey(db, 'hash 2'), undefined)
-      assert.deepEqual(await userOfKey(db, 'hash of alice'), { ...alice, key: {} })
+      assert.equal(await userOfKey(db, 'hash 2', startedAt), undefined)
+      assert.deepEqual(await userOfKey(db, 'hash of alice', startedAt), { ...alice, key: { id: 'alice-1' } })
       assert.equal(await db.write('revokeKey', { id: 'second', now: startedAt + 3 }), false)
       assert.equal(await db.write('revokeKey', { id: 'nobody', now: startedAt + 3 }), false)
       assert.deepEqual(await listed(), [first, { ...added, revoked_at: startedAt + 2 }])
@@ -84,17 +86,88 @@ export function people(open: Driver['open']): void {
         settings: { record: 'off' as const },
       }
       assert.equal(await db.write('addKey', quiet), true)
-      assert.deepEqual((await userOfKey(db, 'hash 2'))?.key, { record: 'off' })
-      assert.deepEqual((await userOfKey(db, 'hash of alice'))?.key, {})
+      assert.deepEqual((await userOfKey(db, 'hash 2', startedAt))?.key, { record: 'off', id: 'quiet' })
+      assert.deepEqual((await userOfKey(db, 'hash of alice', startedAt))?.key, { id: 'alice-1' })
       const set = (id: string, record: 'off' | null) =>
         db.write('changeKeySettings', { id, change: { record } })
       assert.deepEqual(await set('quiet', null), {})
       assert.deepEqual(await set('alice-1', 'off'), { record: 'off' })
-      assert.deepEqual((await userOfKey(db, 'hash 2'))?.key, {})
-      assert.deepEqual((await userOfKey(db, 'hash of alice'))?.key, { record: 'off' })
+      assert.deepEqual((await userOfKey(db, 'hash 2', startedAt))?.key, { id: 'quiet' })
+      assert.deepEqual((await userOfKey(db, 'hash of alice', startedAt))?.key, {
+        record: 'off',
+        id: 'alice-1',
+      })
       assert.equal(await set('nobody', 'off'), undefined)
       await db.write('revokeKey', { id: 'quiet', now: startedAt })
       assert.equal(await set('quiet', 'off'), undefined, 'the key was revoked')
+    })
+
+    test('grants are read with the user, and replace its role and entities', async (t) => {
+      const db = await open(t)
+      await add(db, alice)
+      const grants = [
+        { scope: 'acme', role: 'viewer' as const },
+        { scope: 'acme/qa', role: 'editor' as const },
+        { scope: 'globex', role: 'admin' as const },
+      ]
+      const set = { name: 'alice', lastAdminStays: true }
+      assert.deepEqual(await db.write('setGrants', { ...set, grants }), {
+        result: 'set',
+        before: [
+          { scope: 'acme', role: 'editor' },
+          { scope: 'größe', role: 'editor' },
+        ],
+      })
+      const granted = { ...alice, entities: ['globex'], grants }
+      assert.deepEqual(await listUsers(db), [granted])
+      assert.deepEqual(await userOfKey(db, 'hash of alice', startedAt), {
+        ...granted,
+        key: { id: 'alice-1' },
+      })
+      assert.deepEqual(await db.write('setGrants', { ...set, name: 'nobody', grants }), { result: 'unknown' })
+    })
+
+    test('of admins that demote each other at once, the last stays', async (t) => {
+      const db = await open(t)
+      const names = ['a', 'b', 'c', 'd']
+      for (const name of names) await add(db, { ...bob, name })
+      const demoted = await Promise.all(
+        names.map((name) => db.write('setGrants', { name, grants: [], lastAdminStays: true })),
+      )
+      const results = demoted.map(({ result }) => result).sort()
+      assert.deepEqual(results, ['last admin', 'set', 'set', 'set'])
+      assert.equal((await listUsers(db)).filter(({ role }) => role === 'admin').length, 1)
+    })
+
+    test('a key is unknown from the time at which it expires', async (t) => {
+      const db = await open(t)
+      await add(db, alice)
+      const expiring = { id: 'short', hash: 'hash 2', user: 'alice', now: startedAt }
+      const settings = { expires_at: startedAt + 10, scopes: ['infer' as const] }
+      assert.equal(await db.write('addKey', { ...expiring, settings }), true)
+      assert.deepEqual((await userOfKey(db, 'hash 2', startedAt + 9))?.key, { ...settings, id: 'short' })
+      assert.equal(await userOfKey(db, 'hash 2', startedAt + 10), undefined)
+    })
+
+    test('the last use of a key is noted once a minute, whoever notes it', async (t) => {
+      const db = await open(t)
+      await add(db, alice)
+      const used = async (at: number) => {
+        await db.write('noteKeyUse', [{ id: 'alice-1', at }])
+        return (await listKeys(db, 'alice'))[0]?.last_used_at
+      }
+      assert.equal(await used(startedAt), startedAt)
+      assert.equal(await used(startedAt + 59_999_999), startedAt)
+      assert.equal(await used(startedAt + 60_000_000), startedAt + 60_000_000)
+    })
+
+    test('the last admin is removed only if nobody insists on one', async (t) => {
+      const db = await open(t)
+      await add(db, bob)
+      const removed = { name: 'bob', isConfigured: false, now: 0 }
+      const isLast = (error: unknown) => (error as { code?: string }).code === 'last_admin'
+      await assert.rejects(db.write('removeUser', { ...removed, lastAdminStays: true }), isLast)
+      assert.equal(await db.write('removeUser', removed), true)
     })
 
     test('two keys cannot have the same hash', async (t) => {
@@ -113,7 +186,7 @@ export function people(open: Driver['open']): void {
       assert.equal(await db.write('removeUser', { name: 'alice', isConfigured: false, now: 0 }), true)
       assert.equal(await hasUser(db, 'alice'), false)
       assert.equal(await db.write('removeUser', { name: 'alice', isConfigured: false, now: 0 }), false)
-      assert.equal(await userOfKey(db, 'hash of alice'), undefined)
+      assert.equal(await userOfKey(db, 'hash of alice', startedAt), undefined)
       assert.deepEqual(await listKeys(db, 'alice'), [])
       assert.deepEqual(await listUsers(db), [bob])
     })
@@ -127,7 +200,11 @@ export function people(open: Driver['open']): void {
       assert.deepEqual(await set('alice', { requests_per_minute: 5 }), { requests_per_minute: 5 })
       const both = { requests_per_minute: 5, tokens_per_minute: 1_000_000_000 }
       assert.deepEqual(await set('alice', { tokens_per_minute: 1_000_000_000 }), both)
-      assert.deepEqual(await userOfKey(db, 'hash of alice'), { ...alice, key: {}, settings: both })
+      assert.deepEqual(await userOfKey(db, 'hash of alice', startedAt), {
+        ...alice,
+        key: { id: 'alice-1' },
+        settings: both,
+      })
       assert.deepEqual(await listUsers(db), [{ ...alice, settings: both }, bob])
       const left = { tokens_per_minute: 1_000_000_000 }
       assert.deepEqual(await set('alice', { requests_per_minute: null, requests_at_once: null }), left)

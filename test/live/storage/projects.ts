@@ -139,7 +139,7 @@ export function projects(open: Driver['open']): void {
       assert.deepEqual(await readProjectSettings(db, 'acme/qa'), {})
     })
 
-    test('are listed by name, for some entities or for all, in pages', async (t) => {
+    test('are listed by name, for some entities and projects or for all, in pages', async (t) => {
       const db = await open(t)
       const names = [
         'a/x',
@@ -173,25 +173,26 @@ export function projects(open: Driver['open']): void {
         'acme0/x',
         'ä/x',
       ]
-      const list = async (entities: string[] | null, after = '', limit = 100) =>
-        (await listProjects(db, { entities, after, limit }, untilTheEnd)).map(({ project }) => project)
-      assert.deepEqual(await list(null), all)
+      const list = async (scopes: string[], after = '', limit = 100) =>
+        (await listProjects(db, { scopes, after, limit }, untilTheEnd)).map(({ project }) => project)
+      assert.deepEqual(await list(['*']), all)
       const ofAcme = all.filter((name) => name.startsWith('acme/'))
       assert.deepEqual(await list(['acme']), ofAcme)
       assert.deepEqual(await list(['ä', 'acme', 'nobody']), [...ofAcme, 'ä/x'])
+      assert.deepEqual(await list(['ä/x', 'acme/z', 'acme/nothing']), ['acme/z', 'ä/x'])
       assert.deepEqual(await list([]), [])
-      for (const entities of [null, ['ä', 'acme', 'a']]) {
-        const whole = await list(entities)
+      for (const scopes of [['*'], ['ä', 'acme', 'a'], ['acme/z', 'acme/2', 'acme0', 'ä/x', 'ä']]) {
+        const whole = await list(scopes)
         for (const limit of [1, 2, 5]) {
           const paged: string[] = []
-          for (let page = await list(entities, '', limit); page.length > 0; ) {
+          for (let page = await list(scopes, '', limit); page.length > 0; ) {
             paged.push(...page)
-            page = await list(entities, page.at(-1), limit)
+            page = await list(scopes, page.at(-1), limit)
           }
           assert.deepEqual(paged, whole)
         }
       }
-      const [first] = await listProjects(db, { entities: ['acme'], after: '', limit: 1 }, untilTheEnd)
+      const [first] = await listProjects(db, { scopes: ['acme'], after: '', limit: 1 }, untilTheEnd)
       assert.deepEqual(first, { project: 'acme/1', settings: { retention_days: 1 }, isBeingDeleted: false })
     })
 
@@ -245,13 +246,13 @@ export function projects(open: Driver['open']): void {
       await db.write('beginProjectDeletion', { project_id: 'acme/qa', now })
       for (let i = 0; i < 4; i++)
         await db.write('deleteSomeOfProject', { project_id: 'acme/qa', now: now + i })
-      const [listed] = await listProjects(db, { entities: null, after: '', limit: 9 }, untilTheEnd)
+      const [listed] = await listProjects(db, { scopes: ['*'], after: '', limit: 9 }, untilTheEnd)
       assert.deepEqual([listed?.project, listed?.isBeingDeleted], ['acme/qa', true])
       const later = (leftBefore: number) =>
         db.write('continueProjectDeletion', { now: now + 100, leftBefore })
       assert.equal(await later(now + 3), false, 'the deletion is still in progress')
       while (await later(now + 4));
-      assert.deepEqual(await listProjects(db, { entities: null, after: '', limit: 9 }, untilTheEnd), [])
+      assert.deepEqual(await listProjects(db, { scopes: ['*'], after: '', limit: 9 }, untilTheEnd), [])
       const deed = await db.get<{ details: string }>(
         sql`SELECT details FROM audit WHERE action = ${'project.deleted'}`,
       )

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { serverUrl } from '../../base.ts'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
@@ -260,7 +261,7 @@ function NoEvaluations({ project }: { project: string }) {
 
 function firstRun(project: string): string {
   const name = inQuotedJson(project)
-  return `api() { curl -s -u api:$KEY -H 'content-type: application/json' "${location.origin}/v2/${projectInAddress(project)}/$1" -d "$2"; }
+  return `api() { curl -s -u api:$KEY -H 'content-type: application/json' "${serverUrl()}/v2/${projectInAddress(project)}/$1" -d "$2"; }
 id() { sed 's/.*:"\\(.*\\)"}/\\1/'; }
 RUN=$(api evaluation_runs '{"evaluation": "weave:///${name}/object/capitals:v0", "model": "weave:///${name}/object/small:v0"}' | id)
 PREDICTION=$(api predictions '{"evaluation_run_id": "'$RUN'", "model": "weave:///${name}/object/small:v0",

@@ -1,4 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
+import { serverUrl } from '../../base.ts'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
@@ -150,6 +151,6 @@ export function ObjectsScreen({ project }: { project: string }) {
 }
 
 const firstDataset = (project: string) =>
-  `curl ${location.origin}/v2/${projectInAddress(project)}/datasets \\
+  `curl ${serverUrl()}/v2/${projectInAddress(project)}/datasets \\
   -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\
   -d '{"name": "capitals", "rows": [{"question": "Capital of Chad?", "answer": "N'"'"'Djamena"}]}'`

@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
+import { serverUrl } from '../../base.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { search } from '../../router.ts'
@@ -20,7 +21,7 @@ export function CopyDialog({ play, project, onClose }: { play: Play; project: st
   const text = useMemo(() => {
     const body = bodyOf(turns, settings, openFields(turns))
     const thread = search.value.get('thread') ?? ''
-    return copyAs(form, { origin: location.origin, project, thread, body })
+    return copyAs(form, { origin: serverUrl(), project, thread, body })
   }, [form, turns, settings, project])
   const isCut = text.length > longestShown
   return (

@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { serverUrl } from '../../base.ts'
 import { contents, live } from '../../export/contents.ts'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { createPagedList } from '../../parts/paged-list.ts'
@@ -142,7 +143,7 @@ export function Items({ project, queue, stats }: Props) {
 }
 
 const firstItems = (project: string, queue: string) =>
-  `api() { curl -s -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' "${location.origin}$1" -d "$2"; }
+  `api() { curl -s -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' "${serverUrl()}$1" -d "$2"; }
 # the newest call of the project
 CALL=$(api /views/calls '{"project_id": "${inQuotedJson(project)}", "limit": 1}' | sed 's/.*"calls":\\[{"id":"\\([^"]*\\)".*/\\1/')
 api /annotation_queues/${queue}/items '{"project_id": "${inQuotedJson(project)}", "call_ids": ["'$CALL'"]}'`

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { serverUrl } from '../../base.ts'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
@@ -119,6 +120,6 @@ export function QueuesScreen({ project }: { project: string }) {
 }
 
 const firstQueue = (project: string) =>
-  `curl ${location.origin}/annotation_queues \\
+  `curl ${serverUrl()}/annotation_queues \\
   -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\
   -d '{"project_id": "${inQuotedJson(project)}", "name": "Hard questions", "scorer_refs": []}'`

@@ -1,18 +1,24 @@
-import { useState } from 'preact/hooks'
-import { signIn } from '../../server/session.ts'
+import { useEffect, useState } from 'preact/hooks'
+import { base } from '../../base.ts'
+import { pathOfIssuer, readSignInWays, signIn } from '../../server/session.ts'
 import { hasExpired } from '../../server/session-half.ts'
 
-/** One field, for the same key that programs use. */
+/** A button for each issuer, and a field for the same key that programs use. */
 export function SignIn() {
+  const [ways, setWays] = useState<Awaited<ReturnType<typeof readSignInWays>>>()
   const [key, setKey] = useState('')
   const [problem, setProblem] = useState<string>()
   const [isAsking, setAsking] = useState(false)
+  useEffect(() => {
+    readSignInWays().then(setWays, (error: Error) => setProblem(error.message))
+  }, [])
   const submit = async () => {
     setAsking(true)
     setProblem(undefined)
-    await signIn(key.trim()).catch((error: Error) => setProblem(error.message))
+    await signIn({ key: key.trim() }).catch((error: Error) => setProblem(error.message))
     setAsking(false)
   }
+  const issuers = ways?.issuers ?? []
   return (
     <main class="sign-in">
       <form
@@ -21,7 +27,7 @@ export function SignIn() {
           void submit()
         }}
       >
-        <img src="/ui/icon.svg" alt="" width="40" height="40" />
+        <img src={`${base}/ui/icon.svg`} alt="" width="40" height="40" />
         <h1>Heddle</h1>
         {hasExpired.value ? (
           <p class="notice" role="status">
@@ -30,30 +36,43 @@ export function SignIn() {
         ) : (
           <p>A local model and the record of what it said.</p>
         )}
-        <label for="key">Key</label>
-        <input
-          id="key"
-          type="password"
-          autocomplete="current-password"
-          spellcheck={false}
-          required
-          aria-invalid={problem !== undefined}
-          aria-describedby="key-help"
-          value={key}
-          onInput={({ currentTarget }) => setKey(currentTarget.value)}
-        />
+        {issuers.map(({ name, title }) => (
+          <a key={name} class="main-button" href={pathOfIssuer(name)}>
+            Sign in with {title}
+          </a>
+        ))}
         {problem !== undefined && (
           <p class="problem" role="alert">
             {problem}
           </p>
         )}
-        <button type="submit" class="main-button" disabled={isAsking || key.trim() === ''}>
-          Sign in
-        </button>
-        <p class="muted" id="key-help">
-          The server printed a key when it first started. <code>npx heddle key add admin</code> makes another
-          one.
-        </p>
+        {ways?.keys !== false && (
+          <>
+            <label for="key">Key</label>
+            <input
+              id="key"
+              type="password"
+              autocomplete="current-password"
+              spellcheck={false}
+              required
+              aria-invalid={problem !== undefined}
+              aria-describedby="key-help"
+              value={key}
+              onInput={({ currentTarget }) => setKey(currentTarget.value)}
+            />
+            <button
+              type="submit"
+              class={issuers.length === 0 ? 'main-button' : undefined}
+              disabled={isAsking || key.trim() === ''}
+            >
+              Sign in
+            </button>
+            <p class="muted" id="key-help">
+              The server printed a key when it first started. <code>npx heddle key add admin</code> makes
+              another one.
+            </p>
+          </>
+        )}
       </form>
     </main>
   )

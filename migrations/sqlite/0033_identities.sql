@@ -1,0 +1,25 @@
+-- Who of an identity provider is which user here.
+CREATE TABLE identities (
+  issuer TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  user_name TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (issuer, subject)
+) WITHOUT ROWID;
+
+CREATE INDEX identities_of_user ON identities (user_name);
+
+-- A session of an identity has an empty key_hash. The provider's sid and token end it there and here.
+ALTER TABLE page_sessions ADD COLUMN issuer TEXT;
+ALTER TABLE page_sessions ADD COLUMN subject TEXT;
+ALTER TABLE page_sessions ADD COLUMN sid TEXT;
+ALTER TABLE page_sessions ADD COLUMN id_token TEXT;
+
+CREATE INDEX page_sessions_of_identity ON page_sessions (issuer, subject) WHERE issuer IS NOT NULL;
+CREATE INDEX page_sessions_of_sid ON page_sessions (issuer, sid) WHERE sid IS NOT NULL;
+
+-- Logout tokens that were used, until they expire.
+CREATE TABLE logout_tokens (
+  hash TEXT PRIMARY KEY,
+  expires_at BIGINT NOT NULL
+) WITHOUT ROWID;

@@ -1,0 +1,40 @@
+import { type Caller, hasAccess, hasScope } from '../../domain/callers.ts'
+import { parseRef } from '../../domain/refs.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { questionsOf, queuedCalls } from '../../storage/queues/queued.ts'
+import type { Reader } from '../../storage/transaction.ts'
+
+/** Whether the caller sees only what queues of the project name: an annotator, or a key for reviews. */
+export const seesQueuesOnly = (caller: Caller, project: string): boolean =>
+  !hasAccess(caller, project, 'read') || !hasScope(caller, 'read')
+
+/** For an annotator, a call that is in no queue does not exist. */
+export async function requireQueued(
+  db: Reader,
+  caller: Caller,
+  project: string,
+  id: string | null,
+  { field, shown = id ?? '' }: { field: string; shown?: string },
+): Promise<void> {
+  if (!seesQueuesOnly(caller, project)) return
+  if (id !== null && (await queuedCalls(db, project, [id])).has(id)) return
+  throw refuse('call_not_found', { field, id: JSON.stringify(shown), project: JSON.stringify(project) })
+}
+
+/** Whether the caller may read this object: an annotator reads the questions of queues, in any version. */
+export async function mayReadObject(
+  db: Reader,
+  caller: Caller,
+  project: string,
+  name: string,
+): Promise<boolean> {
+  if (!seesQueuesOnly(caller, project)) return true
+  return (await questionsOf(db, project)).some((text) => {
+    const ref = parseRef(text)
+    return ref?.kind === 'object' && ref.project === project && ref.name === name
+  })
+}
+
+/** Whose feedback the caller may replace or remove: an annotator its own, others all. */
+export const feedbackOwner = (caller: Caller, project: string): string | null =>
+  seesQueuesOnly(caller, project) ? caller.name : null

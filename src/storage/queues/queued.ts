@@ -1,0 +1,31 @@
+import { listOf, type Sql, sql } from '../sql/sql.ts'
+import type { Reader } from '../transaction.ts'
+
+/** Queues that were not deleted, and their items. */
+const live = sql`annotation_queue_items AS item JOIN annotation_queues AS queue
+  ON queue.project_id = item.project_id AND queue.id = item.queue_id AND queue.deleted_at IS NULL`
+
+/** A condition on a row of `table`: its call is in a queue. */
+export const isQueued = (table: Sql): Sql =>
+  sql`EXISTS (SELECT 1 FROM ${live} WHERE item.project_id = ${table}.project_id AND item.call_id = ${table}.call_id)`
+
+/** Those of the calls that are in a queue. */
+export async function queuedCalls(
+  db: Reader,
+  project: string,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await db.all<{ call_id: string }>(
+    sql`SELECT DISTINCT item.call_id FROM ${live} WHERE item.project_id = ${project} AND item.call_id IN (${listOf(ids)})`,
+  )
+  return new Set(rows.map(({ call_id }) => call_id))
+}
+
+/** The references of the questions that the queues of the project ask. */
+export async function questionsOf(db: Reader, project: string): Promise<string[]> {
+  const rows = await db.all<{ scorer_refs: string }>(
+    sql`SELECT ${db.dialect.stored(sql`scorer_refs`, 'always')} AS scorer_refs FROM annotation_queues
+        WHERE project_id = ${project} AND deleted_at IS NULL`,
+  )
+  return rows.flatMap(({ scorer_refs }) => JSON.parse(scorer_refs) as string[])
+}

@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { keys, openApp } from '../../support/app.ts'
+import { completeOf } from '../../support/calls.ts'
+
+const app = await openApp({ after })
+const { get, post, send } = app
+
+type Given = { scope: string; role: string }
+type Answered = Awaited<ReturnType<typeof get>>
+
+/** Creates a user with these grants; returns its key. */
+async function made(name: string, ...grants: Given[]): Promise<string> {
+  const { status, json, text } = await post('/users', { name, grants }, keys.root)
+  assert.equal(status, 200, text)
+  return json.key.key
+}
+
+const outcome = ({ status, json }: Answered) => [status, json?.code]
+const grant = (name: string, grants: Given[], as = keys.root) =>
+  send('PUT', `/users/${name}/grants`, { grants }, as)
+
+test('an annotator sees the queue, its calls, their feedback and its questions, and nothing else', async () => {
+  const project_id = 'acme/review'
+  const calls = [completeOf({ project_id }), completeOf({ project_id })]
+  assert.equal((await post('/v2/acme/review/calls/complete', { batch: calls })).status, 200)
+  const [queued = '', other = ''] = calls.map(({ id }) => id as string)
+  const spec = {
+    project_id,
+    object_id: 'rating',
+    val: { name: 'rating', field_schema: { type: 'number' } },
+    builtin_object_class: 'AnnotationSpec',
+  }
+  const { digest } = (await post('/obj/create', { obj: spec })).json
+  const hidden = { project_id, object_id: 'private', val: { secret: 1 } }
+  const { digest: hiddenDigest } = (await post('/obj/create', { obj: hidden })).json
+  const ref = `weave:///${project_id}/object/rating:${digest}`
+  const { id: queue } = (await post('/annotation_queues', { project_id, name: 'hard', scorer_refs: [ref] }))
+    .json
+  const added = await post(`/annotation_queues/${queue}/items`, { project_id, call_ids: [queued] })
+  assert.equal(added.json.added_count, 1)
+  const about = (call: string) => ({
+    project_id,
+    weave_ref: `weave:///${project_id}/call/${call}`,
+    feedback_type: 'wandb.note.1',
+    payload: { note: 'seen' },
+  })
+  const foreign = (await post('/feedback/create', about(queued))).json
+  assert.equal((await post('/feedback/create', about(other))).status, 200)
+
+  const ann = await made('ann', { scope: project_id, role: 'annotator' })
+  const next = await post(`/annotation_queues/${queue}/next`, { project_id }, ann)
+  assert.equal(next.json.item.call_id, queued, next.text)
+  assert.equal((await post('/call/read', { project_id, id: queued }, ann)).status, 200)
+  const unseen = await post('/call/read', { project_id, id: other }, ann)
+  const unknown = await post('/call/read', { project_id, id: '01234567-89ab-7def-8123-456789abcdef' }, ann)
+  assert.deepEqual([outcome(unseen), outcome(unknown)], Array(2).fill([404, 'call_not_found']))
+  assert.equal((await post('/obj/read', { project_id, object_id: 'rating', digest }, ann)).status, 200)
+  const object = await post('/obj/read', { project_id, object_id: 'private', digest: hiddenDigest }, ann)
+  assert.deepEqual(outcome(object), [404, 'object_not_found'])
+  for (const [url, body] of [
+    ['/calls/stream_query', { project_id }],
+    ['/calls/export', { project_id }],
+    ['/views/calls', { project_id }],
+    ['/refs/read_batch', { refs: [ref] }],
+  ] as const) {
+    assert.deepEqual(outcome(await post(url, body, ann)), [403, 'role_forbidden'], url)
+  }
+
+  const own = (await post('/feedback/create', about(queued), ann)).json
+  assert.deepEqual(outcome(await post('/feedback/create', about(other), ann)), [404, 'call_not_found'])
+  const batch = { batch: [about(queued), about(other)] }
+  assert.deepEqual(outcome(await post('/feedback/batch/create', batch, ann)), [404, 'call_not_found'])
+  const seen = (await post('/feedback/query', { project_id }, ann)).json.result
+  assert.deepEqual(seen.map(({ id }: { id: string }) => id).sort(), [foreign.id, own.id].sort())
+  const byId = (id: string) => ({ $expr: { $eq: [{ $getField: 'id' }, { $literal: id }] } })
+  for (const { id } of [foreign, own]) await post('/feedback/purge', { project_id, query: byId(id) }, ann)
+  const left = (await post('/feedback/query', { project_id }, ann)).json.result
+  assert.deepEqual(
+    left.map(({ id }: { id: string }) => id),
+    [foreign.id],
+    "another's feedback stays",
+  )
+
+  // The role falls while the lease runs.
+  assert.equal((await grant('ann', [{ scope: project_id, role: 'viewer' }])).status, 200)
+  const progress = `/annotation_queues/${queue}/items/${next.json.item.id}/progress`
+  const done = { project_id, annotation_state: 'completed' }
+  assert.deepEqual(outcome(await post(progress, done, ann)), [403, 'role_forbidden'])
+  assert.equal((await post('/call/read', { project_id, id: other }, ann)).status, 200)
+})
+
+test('a deleted queue shows its calls to annotators no longer', async () => {
+  const project_id = 'acme/gone'
+  const call = completeOf({ project_id })
+  await post('/v2/acme/gone/calls/complete', { batch: [call] })
+  const { id } = (await post('/annotation_queues', { project_id, name: 'q', scorer_refs: [] })).json
+  await post(`/annotation_queues/${id}/items`, { project_id, call_ids: [call.id] })
+  const key = await made('gone', { scope: 'acme', role: 'annotator' })
+  assert.equal((await post('/call/read', { project_id, id: call.id }, key)).status, 200)
+  await send('DELETE', `/annotation_queues/${id}?project_id=${encodeURIComponent(project_id)}`)
+  assert.deepEqual(outcome(await post('/call/read', { project_id, id: call.id }, key)), [
+    404,
+    'call_not_found',
+  ])
+})
+
+test('an admin of an entity gives roles there, keeps those elsewhere, and raises nobody beyond', async () => {
+  const lead = await made('lead', { scope: 'acme', role: 'admin' })
+  const key = await made('member-1', { scope: 'acme', role: 'viewer' }, { scope: 'globex', role: 'editor' })
+  assert.equal((await grant('member-1', [{ scope: 'acme/qa', role: 'editor' }], lead)).status, 200)
+  const { grants, operations } = (await get('/me', key)).json
+  assert.deepEqual(
+    grants.map(({ scope, role }: Given) => [scope, role]),
+    [
+      ['globex', 'editor'],
+      ['acme/qa', 'editor'],
+    ],
+  )
+  assert.ok(operations.includes('write') && !operations.includes('administer'))
+  for (const [scope, code] of [
+    ['*', 'entity_forbidden'],
+    ['globex', 'entity_forbidden'],
+  ] as const) {
+    assert.deepEqual(outcome(await grant('member-1', [{ scope, role: 'admin' }], lead)), [403, code])
+  }
+  const self = await grant('lead', [{ scope: 'acme', role: 'admin' }], lead)
+  assert.deepEqual(outcome(self), [409, 'own_user_stays'])
+  assert.deepEqual(outcome(await get('/users', lead)), [403, 'role_forbidden'])
+  assert.deepEqual(outcome(await grant('bob', [], keys.root)), [409, 'user_configured'])
+  const listed = (await get('/users', keys.root)).json.users
+  assert.deepEqual(
+    listed.find(({ name }: { name: string }) => name === 'alice').grants,
+    [{ scope: 'acme', role: 'editor' }],
+    'a member from before is an editor',
+  )
+})
+
+test('the projects of a user are those of its grants', async () => {
+  for (const project of ['acme/listed', 'acme/other'])
+    assert.equal(
+      (await post('/obj/create', { obj: { project_id: project, object_id: 'x', val: 1 } })).status,
+      200,
+    )
+  const key = await made('narrow', { scope: 'acme/listed', role: 'viewer' })
+  const { projects } = (await get('/projects', key)).json
+  assert.deepEqual(
+    projects.map(({ project }: { project: string }) => project),
+    ['acme/listed'],
+  )
+})
+
+test('a key does what its scopes say, and makes no wider or longer one', async () => {
+  const whole = await made('keeper', { scope: 'acme', role: 'editor' })
+  const later = '2200-01-01T00:00:00Z'
+  const limited = await post('/keys', { scopes: ['read', 'keys'], expires_at: later }, whole)
+  assert.equal(limited.status, 200, limited.text)
+  const { key } = limited.json
+  assert.equal((await post('/calls/query_stats', { project_id: 'acme/qa' }, key)).status, 200)
+  const refused = await post('/obj/create', { obj: { project_id: 'acme/qa', object_id: 'x', val: 1 } }, key)
+  assert.deepEqual(outcome(refused), [403, 'scope_forbidden'])
+  assert.match(refused.json.reason, /write_calls/)
+  assert.deepEqual((await get('/me', key)).json.operations, ['own', 'keys', 'read_queues', 'read'])
+  for (const body of [{}, { scopes: ['write'] }, { scopes: ['read', 'infer'] }])
+    assert.deepEqual(outcome(await post('/keys', body, key)), [403, 'scope_forbidden'])
+  const longer = { scopes: ['read'], expires_at: '2300-01-01T00:00:00Z' }
+  assert.deepEqual(outcome(await post('/keys', longer, key)), [403, 'key_outlives'])
+  const child = (await post('/keys', { scopes: ['read'] }, key)).json
+  const listed = (await get('/keys', whole)).json.keys
+  assert.deepEqual(
+    listed
+      .slice(1)
+      .map(({ scopes, expires_at }: { scopes: string[]; expires_at: string }) => [
+        scopes,
+        new Date(expires_at).toISOString(),
+      ]),
+    [
+      [['read', 'keys'], '2200-01-01T00:00:00.000Z'],
+      [['read'], '2200-01-01T00:00:00.000Z'],
+    ],
+  )
+  assert.deepEqual(outcome(await get('/keys', child.key)), [403, 'scope_forbidden'])
+  const past = await post('/keys', { expires_at: '2020-01-01T00:00:00Z' }, whole)
+  assert.deepEqual(outcome(past), [400, 'invalid_value'])
+})
+
+test('after a rotation both keys work until the old one expires', async () => {
+  const key = await made('turner', { scope: 'acme', role: 'viewer' })
+  const second = (await post('/keys', { scopes: ['read'], name: 'job' }, key)).json
+  const rotated = await post(`/keys/${second.id}/rotate`, { overlap_seconds: 3_600 }, key)
+  assert.equal(rotated.status, 200, rotated.text)
+  for (const either of [second.key, rotated.json.key]) {
+    assert.deepEqual((await get('/me', either)).json.operations, ['own', 'read_queues', 'read'])
+  }
+  const [, old, next] = (await get('/keys', key)).json.keys
+  assert.deepEqual([next.name, next.scopes, next.expires_at], ['job', ['read'], null])
+  assert.notEqual(old.expires_at, null)
+  const again = await post(`/keys/${rotated.json.id}/rotate`, { overlap_seconds: 0 }, key)
+  assert.equal((await get('/me', rotated.json.key)).status, 401, 'without an overlap it ends at once')
+  assert.equal((await get('/me', again.json.key)).status, 200)
+  const over = await post(`/keys/${rotated.json.id}/rotate`, {}, key)
+  assert.deepEqual(outcome(over), [404, 'key_not_found'])
+  const foreign = await post(`/keys/${again.json.id}/rotate`, {}, keys.alice)
+  assert.deepEqual(outcome(foreign), [404, 'key_not_found'])
+})
+
+test('an invitation makes one user, even if it is accepted twice at once', async () => {
+  const lead = await made('host', { scope: 'acme', role: 'admin' })
+  const beyond = await post('/invitations', { grants: [{ scope: 'globex', role: 'viewer' }] }, lead)
+  assert.deepEqual(outcome(beyond), [403, 'entity_forbidden'])
+  const grants = [{ scope: 'acme/qa', role: 'annotator' }]
+  const { json, text } = await post('/invitations', { grants, note: 'Ann' }, lead)
+  const { invitation, secret } = json
+  assert.match(secret, /^[\w-]{43}$/, text)
+  assert.equal(Date.parse(invitation.expires_at) - Date.parse(invitation.created_at), 7 * 86_400_000)
+  assert.deepEqual((await get('/invitations', lead)).json.invitations, [invitation])
+  const taken = await post('/invitations/accept', { secret, name: 'host' }, 'no key')
+  assert.deepEqual(outcome(taken), [409, 'user_exists'])
+  const both = await Promise.all(
+    ['guest-1', 'guest-2'].map((name) => post('/invitations/accept', { secret, name }, 'no key')),
+  )
+  assert.deepEqual(both.map(({ status }) => status).sort(), [200, 404])
+  const guest = both.find(({ status }) => status === 200)?.json
+  const me = (await get('/me', guest.key.key)).json
+  assert.deepEqual([me.role, me.grants[0].scope, me.grants[0].role], ['member', 'acme/qa', 'annotator'])
+  assert.deepEqual((await get('/invitations', lead)).json.invitations, [])
+})
+
+test('an invitation ends when it is withdrawn, and with the rights of who made it', async () => {
+  const lead = await made('fallen', { scope: 'acme', role: 'admin' })
+  const grants = [{ scope: 'acme', role: 'viewer' }]
+  const invited = async () => (await post('/invitations', { grants }, lead)).json
+  const [first, second] = [await invited(), await invited()]
+  const withdrawn = await send('DELETE', `/invitations/${first.invitation.id}`, undefined, lead)
+  assert.equal(withdrawn.status, 200, withdrawn.text)
+  await grant('fallen', [{ scope: 'acme', role: 'editor' }])
+  for (const { secret } of [first, second, { secret: 'x' }]) {
+    const answer = await post('/invitations/accept', { secret, name: 'late' }, 'no key')
+    assert.deepEqual(outcome(answer), [404, 'invitation_not_found'])
+  }
+})
+
+test('admins read the audit log in pages, the latest first, and it has no secret', async () => {
+  const key = await made('noted', { scope: 'acme', role: 'viewer' })
+  await grant('noted', [{ scope: 'acme', role: 'editor' }])
+  const { id } = (await post('/keys', { scopes: ['read'] }, key)).json
+  await send('DELETE', `/keys/${id}`, undefined, key)
+  const query = (body: object) => post('/audit/query', body, keys.root)
+  const whole = (await query({ limit: 1_000 })).json.entries
+  const ofUser = whole.filter(({ details }: { details: { user?: string } }) => details.user === 'noted')
+  assert.deepEqual(
+    ofUser.map(({ action, actor }: { action: string; actor: string }) => [action, actor]),
+    [
+      ['key.add', 'noted'],
+      ['user.grants', 'root'],
+      ['user.add', 'root'],
+    ],
+  )
+  assert.deepEqual(ofUser[1].details.before, [{ scope: 'acme', role: 'viewer' }])
+  const pages: unknown[] = []
+  for (let before: string | undefined; ; ) {
+    const { entries, next } = (await query({ limit: 3, ...(before && { before }) })).json
+    pages.push(...entries)
+    if (next === null) break
+    before = next
+  }
+  assert.deepEqual(pages, whole)
+  const ofKeys = (await query({ action: 'key.', actor: 'noted' })).json.entries
+  assert.deepEqual(
+    ofKeys.map(({ action }: { action: string }) => action),
+    ['key.revoke', 'key.add'],
+  )
+  assert.ok(!(await query({ limit: 1_000 })).text.includes('hdl_'))
+  assert.deepEqual(outcome(await post('/audit/query', {}, keys.alice)), [403, 'role_forbidden'])
+})
