@@ -148,6 +148,8 @@ test('P5: only health, the page itself, its links and its sign-in answer without
     ...both('/ui/*', 404),
     // The body lacks the key that signs in.
     'POST /ui/session 422',
+    // The body lacks the secret of the invitation.
+    'POST /invitations/accept 422',
   ])
   assert.deepEqual(
     routes.filter(({ isPublic }) => isPublic).map(({ method, url }) => `${method} ${url}`),
