@@ -95,7 +95,7 @@ for (const [path, statuses] of Object.entries({
   '/users/{name}/grants': [...withBody, 404, 409],
   '/invitations': [...withBody],
   '/invitations/{id}': [200, ...always, 403, 404, 422],
-  '/invitations/accept': [...withBody, 404, 409],
+  '/invitations/accept': [...withBody.filter((status) => status !== 401 && status !== 403), 404, 409],
   '/audit/query': [...withBody, 504],
   '/me': [200, ...always, 403, 422],
   '/obj/create': [...withBody, 409],

@@ -421,6 +421,9 @@ const monitor = (project_id: string) => ({
   active: true,
 })
 
+/** Routes with a body that only an admin may send. */
+export const adminsOnly = new Set(['/users', '/users/:name/grants', '/invitations', '/audit/query'])
+
 /** For each route with a body, a body that it accepts, with every field of its contract. */
 export const sampleBodies: Record<string, (project: string) => Record<string, unknown>> = {
   '/call/start': (project) => ({ start: start(project) }),
@@ -649,7 +652,12 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     filter: null,
     display_fields: null,
   }),
-  '/users': () => ({ name: 'nobody', role: 'member', entities: ['acme'] }),
+  '/users': () => ({
+    name: 'nobody',
+    role: 'member',
+    entities: ['acme'],
+    grants: [{ scope: 'acme', role: 'viewer' }],
+  }),
   '/keys': () => ({
     user: 'alice',
     name: 'laptop',
@@ -658,8 +666,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     expires_at: '2200-01-01T00:00:00Z',
   }),
   '/keys/:id/rotate': () => ({ overlap_seconds: 60, expires_at: '2200-01-01T00:00:00Z' }),
-  '/users/:name/grants': () => ({ grants: [{ scope: 'acme', role: 'viewer' }] }),
-  '/invitations': () => ({ grants: [{ scope: 'acme', role: 'viewer' }], note: 'for a friend', days: 1 }),
+  '/users/:name/grants': (scope) => ({ grants: [{ scope, role: 'viewer' }] }),
+  '/invitations': (scope) => ({ grants: [{ scope, role: 'viewer' }], note: 'for a friend', days: 1 }),
   '/invitations/accept': () => ({ secret: 'no such secret', name: 'nobody' }),
   '/audit/query': () => ({
     actor: 'alice',

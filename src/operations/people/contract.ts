@@ -43,15 +43,23 @@ const User = z.object({
 export const UserPath = z.object({ name: z.string().min(1).max(64) })
 export const KeyPath = z.object({ id: z.string().min(1).max(64) })
 
-export const UserBody = z.object({
-  name: userName,
-  role: role.optional().meta({ default: 'member' }),
-  entities: z.array(entityName).min(1).max(100).optional().meta({
-    description:
-      'The entities that the user may use. Required unless there are grants, so that no user gets access to all of them by default.',
-  }),
-  grants: grants.min(1).optional().meta({ description: 'Instead of role and entities: docs/roles.md.' }),
-})
+export const UserBody = z
+  .object({
+    name: userName,
+    role: role.optional().meta({ default: 'member' }),
+    entities: z.array(entityName).min(1).max(100).optional().meta({
+      description:
+        'The entities that the user may use. Required unless there are grants, so that no user gets access to all of them by default.',
+    }),
+    grants: grants
+      .min(1)
+      .optional()
+      .meta({ description: 'Besides role and entities, or instead of them: docs/roles.md.' }),
+  })
+  .refine(({ entities, grants }) => entities !== undefined || grants !== undefined, {
+    error: 'expected entities, or grants',
+    path: ['entities'],
+  })
 export type UserBody = z.output<typeof UserBody>
 
 export const UsersAnswer = answer('The users, sorted by name.', { users: z.array(User) })

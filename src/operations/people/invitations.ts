@@ -12,7 +12,7 @@ import type { AcceptBody, InvitationBody } from './contract.ts'
 import { requireGrantable } from './grants.ts'
 
 const dayMicros = 86_400_000_000
-export const defaultDays = 7
+const defaultDays = 7
 
 const shown = ({ created_at, expires_at, ...invitation }: Invitation) => ({
   ...invitation,

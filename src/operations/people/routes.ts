@@ -30,6 +30,15 @@ import { createUser, readUsers, removeUser } from './users.ts'
 
 const tags = ['people']
 
+const { 401: _, ...acceptanceRefusals } = refusalContracts(
+  'invitation_not_found',
+  'user_exists',
+  'invalid_request',
+  'malformed_json',
+  'body_too_large',
+  'unsupported_media_type',
+)
+
 /** The sender is no user yet. */
 const acceptance: Operation = async (app, { db, people }) => {
   app.post(
@@ -44,14 +53,7 @@ const acceptance: Operation = async (app, { db, people }) => {
         body: AcceptBody,
         response: {
           200: AcceptAnswer,
-          ...refusalContracts(
-            'invitation_not_found',
-            'user_exists',
-            'invalid_request',
-            'malformed_json',
-            'body_too_large',
-            'unsupported_media_type',
-          ),
+          ...acceptanceRefusals,
         },
       },
     },
@@ -73,7 +75,7 @@ export const peopleRoutes = family(
     summary: 'Create a user with its first key',
     body: UserBody,
     answer: NewUserAnswer,
-    refusals: ['role_forbidden', 'user_exists', 'invalid_value'],
+    refusals: ['role_forbidden', 'user_exists'],
     rule: ({ db, people }, { caller, body }) => createUser(db, people, caller, body),
   }),
   operation('DELETE', '/users/:name', {

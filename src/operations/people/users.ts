@@ -58,21 +58,15 @@ export async function createUser(
   return { user: userShown(user), key: { id, key } }
 }
 
-/** Role and entities as asked, or what grants amount to. Callers give only what they have themselves. */
-function accessOf(caller: Caller, { role, entities, grants }: Omit<UserBody, 'name'>) {
-  if (grants === undefined) {
-    if (entities === undefined) throw wrong('entities', 'nothing', 'entities, or grants')
-    requireEntities(caller, entities, 'entities')
-    return { role: role ?? ('member' as const), entities: [...new Set(entities)] }
-  }
-  const other = role !== undefined ? 'role' : entities !== undefined ? 'entities' : undefined
-  if (other !== undefined) throw wrong(other, 'together with grants', 'grants alone')
-  requireGrantable(caller, grants, 'grants')
-  return { ...summaryOf(grants), grants }
+/** Role and entities, grants, or all of them together. Callers give only what they have themselves. */
+function accessOf(caller: Caller, { role = 'member', entities, grants }: Omit<UserBody, 'name'>) {
+  requireEntities(caller, entities ?? [], 'entities')
+  requireGrantable(caller, grants ?? [], 'grants')
+  const access = { role, entities: [...new Set(entities)] }
+  if (grants === undefined) return access
+  const all = [...grantsOf(access), ...grants]
+  return { ...summaryOf(all), grants: all }
 }
-
-const wrong = (field: string, found: string, accepted: string) =>
-  refuse('invalid_value', { field, given: found, accepted })
 
 /** No user can remove itself, so that someone who can sign in always remains. */
 export async function removeUser(db: Database, configured: ConfiguredPeople, caller: Caller, name: string) {

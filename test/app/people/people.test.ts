@@ -20,6 +20,10 @@ test('an admin adds a user, whose key works at once and is never shown again', a
     name: 'carol',
     role: 'admin',
     entities: ['acme', 'globex'],
+    grants: [
+      { scope: 'acme', role: 'admin' },
+      { scope: 'globex', role: 'admin' },
+    ],
     created_at: (user as { created_at?: string }).created_at,
     is_configured: false,
     settings: {},
