@@ -1,7 +1,7 @@
+import type { Pooled, PoolingAsked } from '../../../packages/engine/index.ts'
 import type { Caller } from '../../domain/callers.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import { hasLeft } from '../../http/disconnect.ts'
-import type { Pooled, PoolingAsked } from '../../inference/pooling.ts'
 import type { FoundModel } from '../../inference/registry.ts'
 import type { GenerationRecord } from '../generation/observed.ts'
 import type { GenerationParts } from '../generation/parts.ts'
