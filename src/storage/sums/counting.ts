@@ -1,4 +1,4 @@
-import { inSteps } from '../../domain/yielding.ts'
+import { inSteps } from '../../../packages/waiting/index.ts'
 import { failedBelow } from '../calls/calls.ts'
 import { originOf } from '../calls/origin.ts'
 import type { Dialect } from '../sql/dialect.ts'

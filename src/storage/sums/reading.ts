@@ -1,5 +1,5 @@
+import { inSteps } from '../../../packages/waiting/index.ts'
 import type { Expression } from '../../domain/expressions/expression.ts'
-import { inSteps } from '../../domain/yielding.ts'
 import type { CallsFilter } from '../calls/filter.ts'
 import type { CallsView } from '../calls/queries.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
