@@ -1,15 +1,14 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { openRecord, type RecordPlace } from '../src/storage/open.ts'
 import { startPostgres, type TestPostgres } from '../test/support/postgres.ts'
 import { quantile, sorted } from './figures.ts'
 import { machineFacts } from './machine.ts'
 import { batchFrom, batchSize, callId, evaluation, project_id, root } from './scale-record.ts'
+import { heddle, post as postTo, type Running, serve } from './serving.ts'
 
 /**
  * Writes and reads over HTTP with one, two and three servers on one PostgreSQL, compared with one on SQLite, at several
@@ -34,60 +33,11 @@ const numbers = (text: string) => text.split(',').map(Number)
 const sizes = numbers(options.calls)
 const seconds = Number(options.seconds)
 const clients = 16
-const key = 'a-key-of-the-benchmark'
 const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'heddle-scale-'))
 const sqliteOf = (size: number) => ({ HEDDLE_DATA: join(folder, `sqlite-${size}`) })
 
-interface Running {
-  address: string
-  stop(): Promise<unknown>
-}
-
-function heddle(args: readonly string[], settings: Record<string, string>) {
-  return spawn(process.execPath, ['--max-semi-space-size=4', '--v8-pool-size=2', 'bin/heddle.js', ...args], {
-    cwd: new URL('..', import.meta.url),
-    env: {
-      PATH: process.env.PATH,
-      HEDDLE_PORT: '0',
-      HEDDLE_MODEL: 'none',
-      HEDDLE_LOG_LEVEL: 'info',
-      HEDDLE_MAX_LOOP_DELAY: '0',
-      HEDDLE_USERS: `bench:${key}`,
-      ...settings,
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-}
-
-async function serve(settings: Record<string, string>): Promise<Running> {
-  const child = heddle(['serve'], settings)
-  const exited = once(child, 'exit')
-  const address = await new Promise<string>((resolve, reject) => {
-    void exited.then(([code]) => reject(new Error(`a server ended with ${code}`)))
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const said = JSON.parse(line) as { msg?: string; address?: string }
-      if (said.msg === 'listening' && said.address) resolve(said.address)
-    })
-  })
-  return {
-    address,
-    stop() {
-      child.kill('SIGTERM')
-      return exited
-    },
-  }
-}
-
-async function post(address: string, url: string, body: object): Promise<string> {
-  const answer = await fetch(`${address}${url}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(url.startsWith('/v2/') ? body : { project_id, ...body }),
-  })
-  const said = await answer.text()
-  if (answer.status !== 200) throw new Error(`${url}: ${answer.status} ${said.slice(0, 300)}`)
-  return said
-}
+const post = (address: string, url: string, body: object) =>
+  postTo(address, url, url.startsWith('/v2/') ? body : { project_id, ...body })
 
 const writeBatch = (address: string, batch: object[]) =>
   post(address, `/v2/${project_id}/calls/complete`, { batch })

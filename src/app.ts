@@ -38,6 +38,7 @@ import { bodyContracts, bodyThread } from './large-bodies.ts'
 import type { BackgroundWork } from './operations/background.ts'
 import { startBackfill } from './operations/calls/backfill.ts'
 import { callRoutes } from './operations/calls/routes.ts'
+import { startSums } from './operations/calls/sums.ts'
 import { startSweep } from './operations/calls/sweep.ts'
 import { chatAsking } from './operations/chat/asking.ts'
 import { chatRoutes } from './operations/chat/routes.ts'
@@ -309,6 +310,7 @@ function startBackground(
       db,
       logging(app, 'older calls could not be prepared for lists; the next attempt continues'),
     ),
+    startSums(db, logging(app, 'sums of calls could not be kept; until they are, counts read the calls')),
     startIndexing(
       db,
       config.search,

@@ -2,7 +2,8 @@ import { accessSync, constants, existsSync, mkdtempSync, renameSync, rmSync, sta
 import { dirname, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Config } from '../config.ts'
-import { now } from '../domain/time.ts'
+import { formatTime, now } from '../domain/time.ts'
+import { sumAll } from '../operations/calls/sums.ts'
 import { findWrongBatches, findWrongCalls } from '../storage/calls/check.ts'
 import type { Database } from '../storage/database.ts'
 import { loadMigrations } from '../storage/engines/migrations.ts'
@@ -10,6 +11,7 @@ import { backupSqlite, checkSqlite } from '../storage/engines/sqlite/maintenance
 import { isOlder } from '../storage/engines/sqlite/migrate.ts'
 import { checkEvaluation, findEvaluations, maxProblems } from '../storage/evaluations/check.ts'
 import { openRecord, sqliteFile } from '../storage/open.ts'
+import { findWrongSums } from '../storage/sums/check.ts'
 import { type Command, CommandError, onlyArgument, type Print, usageError, withRecord } from './command.ts'
 import { untilTheEnd } from './operator.ts'
 
@@ -149,6 +151,10 @@ async function checkDerived(db: Database): Promise<void> {
     problems.push(`${derived.join(', ')} of call ${id} in ${project_id} does not match the call`)
     if (problems.length >= maxProblems) break
   }
+  for await (const { project_id, day } of findWrongSums(db, untilTheEnd)) {
+    if (problems.length >= maxProblems) break
+    problems.push(`sums of ${formatTime(day).slice(0, 10)} in ${project_id} do not match the calls`)
+  }
   for (const evaluation of await findEvaluations(db, untilTheEnd)) {
     if (problems.length >= maxProblems) break
     problems.push(...(await checkEvaluation(db, evaluation, now(), untilTheEnd)))
@@ -169,6 +175,13 @@ async function rebuildDerived(db: Database, print: Print): Promise<void> {
     derived += batch.length
   }
   print(`Derived ${derived} calls again.`)
+  let days = 0
+  for await (const wrong of findWrongSums(db, untilTheEnd)) {
+    await db.write('markWrongSums', wrong)
+    days++
+  }
+  await sumAll(db, untilTheEnd)
+  print(`Added up ${days} days again.`)
   let evaluations = 0
   let trials = 0
   for (const evaluation of await findEvaluations(db, untilTheEnd)) {

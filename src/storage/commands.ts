@@ -43,6 +43,9 @@ import { addQueueRule, pauseQueueRule } from './queues/rules.ts'
 import { dropSearch, indexCalls, switchSearch } from './search/indexing.ts'
 import { secretOf } from './secrets.ts'
 import { sql } from './sql/sql.ts'
+import { markWrongSums } from './sums/check.ts'
+import { keepSums } from './sums/keeping.ts'
+import { followMarks, markUnsummed, thinMarks, turnMarks } from './sums/marks.ts'
 import type { Command } from './transaction.ts'
 import {
   closePageSession,
@@ -69,6 +72,12 @@ export const commands = {
   backfillFacts,
   deriveMarked,
   deriveAgain,
+  turnMarks,
+  markUnsummed,
+  followMarks,
+  thinMarks,
+  keepSums,
+  markWrongSums,
   switchSearch,
   indexCalls,
   dropSearch,
@@ -161,6 +170,7 @@ export const unflushedCommands: ReadonlySet<string> = new Set<keyof typeof comma
   'keepEntries',
   'dropPieces',
   'sweepCalls',
+  'turnMarks',
   'sweepUploads',
   'sweepResponses',
   'takeJudgements',

@@ -20,6 +20,7 @@ import { reading } from './storage/reading.ts'
 import { responses } from './storage/responses.ts'
 import { search } from './storage/search.ts'
 import { storedCompletions } from './storage/stored-completions.ts'
+import { sumsOfCalls } from './storage/sums.ts'
 import { sweeping } from './storage/sweeping.ts'
 import { tables } from './storage/tables.ts'
 import { usageAndAudit } from './storage/usage-and-audit.ts'
@@ -37,6 +38,7 @@ for (const driver of allDrivers()) {
     deleting(driver.shared)
     storedCompletions(driver.shared)
     sweeping(driver.open)
+    sumsOfCalls(driver.open)
     reading(driver.shared)
     people(driver.open)
     prices(driver.shared)

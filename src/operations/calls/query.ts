@@ -5,6 +5,7 @@ import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import { type CallsView, statsOfCalls, streamCalls } from '../../storage/calls/queries.ts'
 import type { Database } from '../../storage/database.ts'
+import { countOfCalls } from '../../storage/views/counts.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import { columnsOf } from './columns.ts'
 import type { QueryStatsBody, StreamQueryBody } from './contract.ts'
@@ -59,7 +60,9 @@ export async function countSomeCalls(
 ) {
   requireAccess(caller, body.project_id)
   const view = await viewIn(names, body, expandedColumns(body.expand_columns ?? []))
-  const { count, bytes } = await statsOfCalls(db, view, now(), signal)
+  const { count, bytes } = body.include_total_storage_size
+    ? await statsOfCalls(db, view, now(), signal)
+    : { count: await countOfCalls(db, view, now(), signal), bytes: null }
   return {
     count,
     has_more: view.limit !== null && count >= view.limit,

@@ -1,5 +1,7 @@
 import type { Database } from '../../storage/database.ts'
 import { type Price, pricesOfProject } from '../../storage/prices.ts'
+import type { Unit } from '../../storage/sums/reading.ts'
+import { summedTokens } from '../../storage/views/summed-groups.ts'
 import { readTokenSums, type TokensView } from '../../storage/views/token-sums.ts'
 import { priceOf } from '../calls/costs.ts'
 
@@ -15,21 +17,40 @@ interface BucketCost {
   unpriced: number
 }
 
+interface ChartPrices {
+  byModel: ReadonlyMap<string, readonly Price[]>
+  /** When they change within the chart. */
+  dates: readonly number[]
+}
+
+export async function chartPrices(
+  db: Database,
+  project: string,
+  { from, end }: { from: number; end: number },
+): Promise<ChartPrices> {
+  const byModel = Map.groupBy(await pricesOfProject(db, project), ({ llm_id }) => llm_id)
+  const dates = [...new Set([...byModel.values()].flat().map(({ effective_date }) => effective_date))]
+    .filter((date) => date > from && date < end)
+    .sort((date, other) => date - other)
+    .slice(-maxDates)
+  return { byModel, dates }
+}
+
 /** The cost of the calls of each bucket and group; `keyOf` combines the two. */
 export async function readBucketCosts(
   db: Database,
   view: Omit<TokensView, 'dates'>,
+  { byModel: prices, dates }: ChartPrices,
+  units: readonly Unit[] | undefined,
   keyOf: (bucket: number, group: string | null) => number,
   time: number,
   signal: AbortSignal,
 ): Promise<Map<number, BucketCost>> {
-  const prices = Map.groupBy(await pricesOfProject(db, view.project), ({ llm_id }) => llm_id)
-  const dates = [...new Set([...prices.values()].flat().map(({ effective_date }) => effective_date))]
-    .filter((date) => date > view.from && date < view.end)
-    .sort((date, other) => date - other)
-    .slice(-maxDates)
   const costs = new Map<number, BucketCost>()
-  for (const sum of await readTokenSums(db, { ...view, dates }, time, signal)) {
+  const sums = units
+    ? summedTokens(units, { ...view, dates })
+    : await readTokenSums(db, { ...view, dates }, time, signal)
+  for (const sum of sums) {
     const key = keyOf(sum.bucket, sum.group)
     const known = costs.get(key) ?? { cost: null, unpriced: 0 }
     costs.set(key, known)
@@ -39,6 +60,13 @@ export async function readBucketCosts(
     else known.cost = (known.cost ?? 0) + costOf(sum, price)
   }
   return costs
+}
+
+/** What the calls of a unit cost that used this model; a call of several models has no price here. */
+export function costOfUnit(model: string, { at, figures }: Unit, { byModel }: ChartPrices): number {
+  const price = priceOf(byModel.get(model) ?? [], at)
+  const [, input = 0, output = 0, cache_read = 0, cache_creation = 0] = figures.usage.get(model) ?? []
+  return price === undefined ? 0 : costOf({ input, output, cache_read, cache_creation }, price)
 }
 
 /** The same formula as for the cost of a call, in operations/calls/costs.ts. */

@@ -2,24 +2,28 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, monotonicNow, now } from '../../domain/time.ts'
 import { isDeriving } from '../../storage/calls/underived.ts'
+import { readSums } from '../../storage/sums/reading.ts'
+import type { BucketPart } from '../../storage/views/bucket-parts.ts'
 import {
   type FeedbackGroupField,
   feedbackGroupFields,
   topFeedbackGroups,
 } from '../../storage/views/feedback-groups.ts'
 import {
-  type BucketPart,
   type GroupField,
   groupFields,
-  histogramSize,
   largestGroups,
+  maxByCalls,
+  maxByMeasure,
   maxGroups,
   readBuckets,
   topGroups,
   topValues,
 } from '../../storage/views/groups.ts'
+import { histogramSize } from '../../storage/views/histogram.ts'
+import { largestOf, measuredGroups, summedBuckets } from '../../storage/views/summed-groups.ts'
 import { callsViewOf } from '../calls/query.ts'
-import { readBucketCosts } from './bucket-costs.ts'
+import { chartPrices, costOfUnit, readBucketCosts } from './bucket-costs.ts'
 import type { Asked } from './calls.ts'
 import { type BucketsBody, type FacetsBody, maxBuckets, sampledCalls } from './contract.ts'
 
@@ -84,23 +88,38 @@ export async function readTimeBuckets(
   })
   const field = body.by ?? undefined
   const range = { from: edges[0] as number, step: body.step_seconds * 1_000_000, end: edges.at(-1) as number }
+  const prices = body.costs ? await chartPrices(db, body.project_id, range) : undefined
+  const units = await readSums(db, view, { field, buckets: range, cuts: prices?.dates ?? [] }, time, signal)
+  const usesSeveral = units?.some(({ figures }) => figures.usage.keys().some((model) => model.includes(', ')))
+  const isSummed = units !== undefined && !(body.costs && field && usesSeveral)
   const top =
-    field && (await largestGroups(db, view, { field, costs: body.costs === true, ...range }, time, signal))
-  const rows = await readBuckets(
-    db,
-    { ...view, edges, by: field && top && { field, values: top }, timed: body.timed ?? undefined },
-    time,
-    signal,
-  )
+    field &&
+    (isSummed
+      ? largestOf(
+          measuredGroups(units, (model, unit) => (prices ? costOfUnit(model, unit, prices) : 0)),
+          maxByCalls,
+          maxByMeasure,
+        )
+      : await largestGroups(db, view, { field, costs: body.costs === true, ...range }, time, signal))
+  const shown = { ...view, edges, by: field && top && { field, values: top }, timed: body.timed ?? undefined }
+  const rows = isSummed ? summedBuckets(units, shown) : await readBuckets(db, shown, time, signal)
   const keyOf = (bucket: number, group: string | null) => {
     const index = top === undefined || group === null ? (top?.length ?? 0) : top.indexOf(group)
     return bucket * (maxGroups + 1) + index
   }
   const byPlace = Map.groupBy(rows, ({ bucket, group }) => keyOf(bucket, group))
   const by = field && top && { field, values: top }
-  const costs = body.costs
-    ? await readBucketCosts(db, { ...view, ...range, by }, keyOf, time, signal)
-    : undefined
+  const costs =
+    prices &&
+    (await readBucketCosts(
+      db,
+      { ...view, ...range, by },
+      prices,
+      isSummed ? units : undefined,
+      keyOf,
+      time,
+      signal,
+    ))
   return {
     groups: [
       ...(top ?? []).map((value) => ({ value: shownValue(value), is_others: false })),

@@ -8,14 +8,21 @@ export interface StoredTable {
   key: string[]
 }
 
-/** Not copied: tables about how this record was opened, and the word index, which each engine stores in its own way. */
+/**
+ * Not copied: tables about how this record was opened, the word index, which each engine stores in its own way, and sums,
+ * which follow from the calls.
+ */
 const ofTheStore = new Set([
+  'call_sum_marks',
+  'call_sum_turn',
+  'call_sums',
   'derivation_turn',
   'heddle_migrations',
   'heddle_probe',
   'search_entries',
   'search_marks',
   'search_state',
+  'unsummed_projects',
 ])
 
 /** Plain tables only: what an engine builds behind them, such as a search index, is not copied. */

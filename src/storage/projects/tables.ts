@@ -45,6 +45,9 @@ export const projectTables: readonly ProjectTable[] = [
   rows('served_runs', ['run_id']),
   { table: 'calls', counts: 'calls', live: `started_at IS NOT NULL AND ${notDeleted}`, remove: removeCalls },
   rows('underived_calls', ['call_id']),
+  rows('call_sums', ['span', 'field', 'at', 'kind', 'value']),
+  rows('call_sum_marks', ['at', 'about', 'mark']),
+  rows('unsummed_projects', ['at']),
   rows('feedback', ['id'], { counts: 'feedback', bytes: 'octet_length(payload)' }),
   // After the calls and notes, so that no new entries are made.
   rows('search_marks', ['mark']),

@@ -2,7 +2,7 @@ import { isLive, matchingCalls } from '../calls/calls.ts'
 import { type CallsView, callsQueryOf } from '../calls/queries.ts'
 import { allOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
-import type { Group } from './groups.ts'
+import type { Group } from './bucket-parts.ts'
 
 /** Groups of calls that depend on their feedback: each kind of it, and the last reaction. */
 export const feedbackGroupFields = ['feedback', 'reaction'] as const

@@ -5,7 +5,12 @@ import { originOf } from '../calls/origin.ts'
 import { type CallsView, callsQueryOf } from '../calls/queries.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { groupValue } from '../sums/counting.ts'
+import { readSums } from '../sums/reading.ts'
 import { allRows, type LongReader } from '../transaction.ts'
+import type { BucketPart, Group } from './bucket-parts.ts'
+import { binOf } from './histogram.ts'
+import { summedGroups } from './summed-groups.ts'
 
 /** What calls are grouped by. */
 export const groupFields = ['op', 'model', 'status', 'user', 'origin'] as const
@@ -22,12 +27,8 @@ function groupOf(field: GroupField, project: string, dialect: Dialect): Sql {
         ELSE coalesce(status, '') END`
     case 'origin':
       return originOf(dialect)
-    case 'op':
-      return rawSql("coalesce(op, '')")
-    case 'model':
-      return rawSql("coalesce(model, asked_model, '')")
-    case 'user':
-      return rawSql("coalesce(user_id, '')")
+    default:
+      return groupValue(field)
   }
 }
 
@@ -40,11 +41,6 @@ export function groupAmong(by: BucketsView['by'], project: string, dialect: Dial
   if (by === undefined) return rawSql('CAST(NULL AS TEXT)')
   const group = groupOf(by.field, project, dialect)
   return sql`CASE WHEN ${group} IN (${listOf(by.values)}) THEN ${group} END`
-}
-
-export interface Group {
-  value: string
-  count: number
 }
 
 interface Groups {
@@ -63,6 +59,8 @@ export async function topGroups(
   signal: AbortSignal,
 ): Promise<Groups> {
   const query = callsQueryOf(db, { ...view, sort: [] })
+  const units = await readSums(db, view, { field }, now, signal)
+  if (units !== undefined) return summedGroups(units, most)
   const values = sql`SELECT ${groupOf(field, view.project, db.dialect)} AS value ${matchingCalls(db, query, now)}`
   const rows = await allRows<Group & { total: number }>(
     db,
@@ -75,8 +73,8 @@ export async function topGroups(
 }
 
 /** Groups of a chart: the largest by their calls, and those beside them that are the largest by another measure. */
-const maxByCalls = 20
-const maxByMeasure = 6
+export const maxByCalls = 20
+export const maxByMeasure = 6
 const measures = ['errors', 'asked', 'said', 'cost'] as const
 export const maxGroups = maxByCalls + maxByMeasure * measures.length
 
@@ -147,14 +145,6 @@ export async function topValues(
   return { top: rows.map(({ value, count }) => ({ value, count })), total: Number(rows[0]?.total ?? 0) }
 }
 
-/** Four buckets per octave of milliseconds; everything longer than nine hours is in the last one. */
-export const histogramSize = 101
-
-const inHistogram = (micros: string) =>
-  rawSql(`CASE WHEN ${micros} < 1000 THEN 0
-    WHEN ${micros} >= 33554432000 THEN ${histogramSize - 1}
-    ELSE CAST(floor(ln(CAST(${micros} AS DOUBLE PRECISION) / 1000) * 5.770780163555854) AS INTEGER) END`)
-
 type Timed = 'latency' | 'first_token'
 
 const micros: Record<Timed, string> = { latency: '(ended_at - started_at)', first_token: 'first_token_us' }
@@ -164,22 +154,6 @@ export interface BucketsView extends CallsView {
   edges: readonly number[]
   by?: { field: GroupField; values: readonly string[] } | undefined
   timed?: Timed | undefined
-}
-
-/**
- * The calls that began in a bucket, with this group and this place in the histogram; null stands for no group and for
- * any other group.
- */
-export interface BucketPart {
-  bucket: number
-  group: string | null
-  bin: number | null
-  count: number
-  errors: number
-  ended: number
-  micros: number
-  input_tokens: number
-  output_tokens: number
 }
 
 /** Each bucket is a time range of the index and is grouped separately, so that nothing sorts all calls. */
@@ -194,7 +168,7 @@ export async function readBuckets(
   const group = groupAmong(by, view.project, dialect)
   const time = timed ? micros[timed] : micros.latency
   const bin = timed
-    ? sql`CASE WHEN ${rawSql(time)} IS NOT NULL THEN ${inHistogram(time)} END`
+    ? sql`CASE WHEN ${rawSql(time)} IS NOT NULL THEN ${rawSql(binOf(time))} END`
     : rawSql('CAST(NULL AS INTEGER)')
   const query = callsQueryOf(db, { ...view, sort: [] })
   const within = rawSql('calls.started_at >= edges.from_time AND calls.started_at < edges.to_time')

@@ -2,21 +2,8 @@ import { matchingCalls } from '../calls/calls.ts'
 import { type CallsView, callsQueryOf } from '../calls/queries.ts'
 import { rawSql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
+import type { TokenSum } from './bucket-parts.ts'
 import { type BucketsView, groupAmong } from './groups.ts'
-
-/** Tokens used by the calls of one model that began in a bucket and have the group; null means any other group. */
-interface TokenSum {
-  bucket: number
-  /** How many of the dates had passed. */
-  period: number
-  group: string | null
-  model: string | null
-  count: number
-  input: number
-  output: number
-  cache_read: number
-  cache_creation: number
-}
 
 const sums = ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_creation_tokens'].map(
   (name) => `CAST(coalesce(sum(${name}), 0) AS DOUBLE PRECISION) AS ${name}`,

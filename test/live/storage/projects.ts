@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { newId } from '../../../src/domain/ids.ts'
 import type { ProjectSettings } from '../../../src/domain/project-settings.ts'
+import { sumAll } from '../../../src/operations/calls/sums.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { storeColumns } from '../../../src/storage/evaluations/columns/store-columns.ts'
 import { readRowSets } from '../../../src/storage/evaluations/row-sets.ts'
@@ -92,6 +93,7 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
     key: ['project_id', 'call_id'],
   }
   await db.write('copyRows', { table: marks, rows: [[project, prediction_id, 'a mark']] })
+  await sumAll(db, untilTheEnd)
   for (const [url, payload] of [
     [chatUrl, asking()],
     ['/v1/responses', { input: 'Hi' }],
@@ -209,6 +211,9 @@ export function projects(open: Driver['open']): void {
       for (const project of projects) await fill(t, db, project)
       // Projects take turns: a few calls of each are indexed, and others wait.
       for (const _ of projects) await db.write('indexCalls', { limit: 3, characters: 1 << 20 })
+      await db.write('markWrongSums', { project_id: 'acme/qa', day: 0, hours: [0] })
+      const unsummed = { name: 'unsummed_projects', columns: ['project_id', 'at'], key: ['project_id'] }
+      await db.write('copyRows', { table: unsummed, rows: [['acme/qa', 0]] })
       for (const [table, rows] of Object.entries(await rowsOf(db, 'acme/qa'))) {
         assert.ok(rows > 0, `${table} has rows`)
       }

@@ -1,0 +1,166 @@
+import { inSteps } from '../../../packages/waiting/index.ts'
+import { failedBelow } from '../calls/calls.ts'
+import { originOf } from '../calls/origin.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import { allOf, emptySql, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { allRows, type LongReader } from '../transaction.ts'
+import { binOf } from '../views/histogram.ts'
+import { addCount, addFigures, addUsage, type Figures, noFigures } from './figures.ts'
+
+/** What sums are kept by. */
+export const summedFields = ['op', 'model', 'status', 'user'] as const
+export type SummedField = (typeof summedFields)[number]
+
+/** Whether it is the root of its trace, and its origin. */
+export const kinds = ['root', 'child'].flatMap((place) =>
+  ['app', 'judge', 'evaluation'].map((origin) => `${place} ${origin}`),
+)
+
+/** The group of a call; the empty text stands for calls without a value. */
+export function groupValue(field: SummedField): Sql {
+  switch (field) {
+    case 'op':
+      return rawSql("coalesce(calls.op, '')")
+    case 'model':
+      return rawSql("coalesce(calls.model, calls.asked_model, '')")
+    case 'user':
+      return rawSql("coalesce(calls.user_id, '')")
+    case 'status':
+      return sql`CASE WHEN calls.ended_at IS NULL THEN 'running' WHEN calls.status = 'success' AND ${failedBelow} THEN 'descendant_error'
+        ELSE coalesce(calls.status, '') END`
+  }
+}
+
+const kindOf = (dialect: Dialect) =>
+  sql`(CASE WHEN calls.parent_id IS NULL THEN 'root ' ELSE 'child ' END || ${originOf(dialect)})`
+
+/** Calls that began in it are counted under its start. */
+export interface Range {
+  from: number
+  end: number
+}
+
+interface Counting {
+  ranges: readonly Range[]
+  /** Others are not told apart. */
+  fields: readonly SummedField[]
+  /** Without it only calls are counted. */
+  figures: boolean
+  /** Leaves out calls that have expired by then. Sums hold them until they are swept. */
+  now?: number
+}
+
+interface Counted {
+  at: number
+  kind: string
+  values: Record<SummedField, string>
+  figures: Figures
+}
+
+type Row = Record<SummedField | 'kind', string> & {
+  used: string | null
+  latency_bin: number | null
+  first_bin: number | null
+} & Record<(typeof added)[number] | 'at' | 'calls', number | string>
+
+const added = [
+  ...['errors', 'ended', 'latency', 'first_token', 'input', 'output', 'cache_read', 'cache_creation'],
+] as const
+
+/** Counts the calls of these ranges. Each is a range of the index of calls by time, which holds nearly all that is read. */
+export async function countIn(
+  db: LongReader,
+  project: string,
+  { ranges, fields, figures, now }: Counting,
+  signal: AbortSignal,
+): Promise<Counted[]> {
+  if (ranges.length === 0) return []
+  const { dialect } = db
+  const double = (value: string) => `CAST(${value} AS DOUBLE PRECISION)`
+  const numbers: Record<(typeof added)[number], string> = {
+    errors: "CASE WHEN calls.status = 'error' THEN 1.0 ELSE 0.0 END",
+    ended: 'CASE WHEN calls.ended_at IS NULL THEN 0.0 ELSE 1.0 END',
+    latency: double('calls.ended_at - calls.started_at'),
+    first_token: double('calls.first_token_us'),
+    input: double('calls.input_tokens'),
+    output: double('calls.output_tokens'),
+    cache_read: double('calls.cache_read_tokens'),
+    cache_creation: double('calls.cache_creation_tokens'),
+  }
+  const bin = (time: string, name: string) =>
+    `CASE WHEN ${time} IS NOT NULL THEN ${binOf(time)} END AS ${name}`
+  const ofFigures = figures
+    ? `, CASE WHEN calls.input_tokens IS NOT NULL OR calls.output_tokens IS NOT NULL THEN coalesce(calls.model, '') END AS used,
+        ${bin('(calls.ended_at - calls.started_at)', 'latency_bin')}, ${bin('calls.first_token_us', 'first_bin')},
+        ${added.map((name) => `${numbers[name]} AS ${name}`).join(', ')}`
+    : ''
+  const values = summedFields.map(
+    (field) => sql`${fields.includes(field) ? groupValue(field) : rawSql("''")} AS ${rawSql(`by_${field}`)}`,
+  )
+  const given = rawSql(ranges.map(({ from, end }) => `(${from}, ${end})`).join(', '))
+  const conditions = [
+    sql`calls.project_id = ${project}`,
+    rawSql('calls.started_at >= ranges.from_time AND calls.started_at < ranges.to_time'),
+    rawSql('calls.started_at IS NOT NULL AND calls.deleted_at IS NULL'),
+    ...(now === undefined ? [] : [sql`(calls.expire_at IS NULL OR calls.expire_at > ${now})`]),
+    dialect.callsCancellable,
+  ]
+  const narrow = sql`SELECT ranges.from_time AS at, ${kindOf(dialect)} AS kind, ${values[0] ?? emptySql}, ${values[1] ?? emptySql},
+      ${values[2] ?? emptySql}, ${values[3] ?? emptySql}${rawSql(ofFigures)}
+    FROM ranges CROSS JOIN calls WHERE ${allOf(conditions)}`
+  const groups = `at, kind, ${summedFields.map((field) => `by_${field}`).join(', ')}${figures ? ', used, latency_bin, first_bin' : ''}`
+  const totals = figures ? added.map((name) => `, coalesce(sum(${name}), 0) AS ${name}`).join('') : ''
+  const rows = await allRows<Row>(
+    db,
+    sql`WITH ranges (from_time, to_time) AS (VALUES ${given})
+      SELECT ${rawSql(groups.replace(/by_(\w+)/g, 'by_$1 AS "$1"'))}, count(*) AS calls${rawSql(totals)}
+      FROM (${narrow}) AS narrow GROUP BY ${rawSql(groups)}`,
+    signal,
+  )
+  const counted: Counted[] = []
+  await inSteps(rows, (row) => {
+    counted.push(countedIn(row, figures))
+  })
+  return counted
+}
+
+function countedIn(row: Row, hasFigures: boolean): Counted {
+  const { kind, op, model, status, user } = row
+  const calls = Number(row.calls)
+  const figures = noFigures(calls)
+  if (hasFigures) {
+    for (const name of ['errors', 'ended', 'latency', 'first_token', 'input', 'output'] as const)
+      figures[name] = Number(row[name])
+    if (row.latency_bin !== null) addCount(figures.latencies, Number(row.latency_bin), calls)
+    if (row.first_bin !== null) addCount(figures.first_tokens, Number(row.first_bin), calls)
+    const cached = [Number(row.cache_read), Number(row.cache_creation)] as const
+    if (row.used !== null)
+      addUsage(figures.usage, row.used, [calls, figures.input, figures.output, ...cached])
+  }
+  return { at: Number(row.at), kind, values: { op, model, status, user }, figures }
+}
+
+/** A row of sums. */
+export interface Sum {
+  at: number
+  kind: string
+  field: SummedField | ''
+  value: string
+  figures: Figures
+}
+
+/** What is stored of counted calls: the sums of all, and by each field. */
+export async function sumsOf(counted: readonly Counted[]): Promise<Sum[]> {
+  const sums = new Map<string, Sum>()
+  const add = (sum: Sum) => {
+    const key = JSON.stringify([sum.at, sum.kind, sum.field, sum.value])
+    const known = sums.get(key) ?? { ...sum, figures: noFigures() }
+    sums.set(key, known)
+    addFigures(known.figures, sum.figures)
+  }
+  await inSteps(counted, ({ at, kind, values, figures }) => {
+    add({ at, kind, field: '', value: '', figures })
+    for (const field of summedFields) add({ at, kind, field, value: values[field], figures })
+  })
+  return [...sums.values()]
+}

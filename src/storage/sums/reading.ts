@@ -1,0 +1,201 @@
+import { inSteps } from '../../../packages/waiting/index.ts'
+import type { Expression } from '../../domain/expressions/expression.ts'
+import type { CallsFilter } from '../calls/filter.ts'
+import type { CallsView } from '../calls/queries.ts'
+import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { allRows, type LongReader } from '../transaction.ts'
+import { countIn, kinds, type Range, type SummedField } from './counting.ts'
+import { addFigures, type Figures, figuresIn, noFigures } from './figures.ts'
+import { unsettledHours } from './marks.ts'
+import { day, hour, startOf } from './spans.ts'
+
+interface SumsWanted {
+  /** By what the calls are told apart, if at all. */
+  field: SummedField | 'origin' | undefined
+  /** Buckets that begin at multiples of the step; without them all calls are counted, and nothing else of them. */
+  buckets?: { from: number; step: number; end: number }
+  /** Calls before and after these times are told apart. */
+  cuts?: readonly number[]
+}
+
+/** What is known of the calls of a group that began at this time, up to the next one of its bucket. */
+export interface Unit {
+  at: number
+  value: string
+  figures: Figures
+}
+
+/** Hours whose calls are counted themselves. */
+const maxCounted = 48
+
+/**
+ * What sums know of the calls of a view; undefined if its conditions are not about what sums are kept by, or too much
+ * has been written lately. Hours that were are counted anew, so the answer is exact. Each hour is as it was at a moment
+ * of the request.
+ */
+export async function readSums(
+  db: LongReader,
+  view: Pick<CallsView, 'project' | 'filters' | 'query'>,
+  { field, buckets, cuts = [] }: SumsWanted,
+  now: number,
+  signal: AbortSignal,
+): Promise<Unit[] | undefined> {
+  const selection = selectionOf(view)
+  if (selection === undefined || selection.kinds.length === 0) return undefined
+  const { only } = selection
+  if (only !== undefined && field !== undefined && field !== only.field) return undefined
+  if (buckets !== undefined && (buckets.step % hour !== 0 || buckets.from % hour !== 0)) return undefined
+  // Before the sums: what is written from here on may be in the answer or not.
+  const unsettled = await unsettledHours(db, view.project, now, signal)
+  if (unsettled === undefined) return undefined
+  const plan = planOf(unsettled, buckets, cuts)
+  if (plan.counted.size > maxCounted) return undefined
+  const byField = only?.field ?? (field === 'origin' ? undefined : field)
+  const units = new Map<string, Unit>()
+  const add = (at: number, kind: string, own: string, figures: Figures) => {
+    if (only !== undefined && own !== only.value) return
+    const value = field === 'origin' ? kind.slice(kind.indexOf(' ') + 1) : field === undefined ? '' : own
+    const key = `${at} ${value}`
+    const known = units.get(key)
+    if (known === undefined) units.set(key, { at, value, figures })
+    else addFigures(known.figures, figures)
+  }
+  const selected = sql`project_id = ${view.project} AND field = ${byField ?? ''} AND kind IN (${listOf(selection.kinds)})
+    ${only === undefined ? rawSql('') : sql`AND value = ${only.value}`}`
+  for (const statement of statementsFor(plan, selected, buckets)) {
+    await inSteps(await allRows<Row>(db, statement, signal), ({ at, kind, value, calls, figures }) => {
+      add(
+        Number(at),
+        kind,
+        value,
+        figures === null ? noFigures(Number(calls)) : figuresIn(Number(calls), figures),
+      )
+    })
+  }
+  const fields = byField === undefined ? [] : [byField]
+  const ranges = [...plan.counted].flatMap((at) => rangesOf(at, buckets, cuts))
+  const counted = await countIn(
+    db,
+    view.project,
+    { ranges, fields, figures: buckets !== undefined, now },
+    signal,
+  )
+  for (const { at, kind, values, figures } of counted) {
+    const start = buckets === undefined ? 0 : at
+    if (selection.kinds.includes(kind))
+      add(start, kind, byField === undefined ? '' : values[byField], figures)
+  }
+  return [...units.values()]
+}
+
+interface Row {
+  at: number | string
+  kind: string
+  value: string
+  calls: number | string
+  figures: string | null
+}
+
+interface Plan {
+  /** Sums of days are read, except for these days, of which those of hours are. */
+  days: Set<number> | undefined
+  /** Hours whose calls are counted. */
+  counted: Set<number>
+}
+
+function planOf(
+  unsettled: ReadonlySet<number>,
+  buckets: SumsWanted['buckets'],
+  cuts: readonly number[],
+): Plan {
+  const { from, step, end } = buckets ?? { from: -Infinity, step: day, end: Infinity }
+  const within = cuts.filter((cut) => cut > from && cut < end)
+  const counted = new Set([...unsettled].filter((at) => at + hour > from && at < end))
+  for (const cut of within) if (cut % hour !== 0) counted.add(startOf(cut, hour))
+  if (end % hour !== 0 && end !== Infinity) counted.add(startOf(end, hour))
+  const isByDay = buckets === undefined || (step % day === 0 && from % day === 0)
+  if (!isByDay) return { days: undefined, counted }
+  const days = new Set([...counted, ...within.filter((cut) => cut % day !== 0)].map((at) => startOf(at, day)))
+  if (end % day !== 0 && end !== Infinity) days.add(startOf(end, day))
+  return { days, counted }
+}
+
+/** The calls of an hour as ranges between the cuts. */
+function rangesOf(at: number, buckets: SumsWanted['buckets'], cuts: readonly number[]): Range[] {
+  const end = Math.min(at + hour, buckets?.end ?? Infinity)
+  const times = [at, ...cuts.filter((cut) => cut > at && cut < end).sort((cut, other) => cut - other), end]
+  return times
+    .slice(1)
+    .map((to, n) => ({ from: times[n] as number, end: to }))
+    .filter(({ from, end }) => from < end)
+}
+
+function* statementsFor(
+  { days, counted }: Plan,
+  selected: Sql,
+  buckets: SumsWanted['buckets'],
+): Generator<Sql> {
+  const within = buckets && sql` AND at >= ${buckets.from} AND at < ${buckets.end}`
+  const of = (span: number, more: Sql, except: ReadonlySet<number>, source: string) => {
+    const left = except.size === 0 ? rawSql('') : sql` AND at NOT IN (${listOf([...except])})`
+    const where = sql`${rawSql(source)} WHERE ${selected} AND span = ${span}${more}${left}${within ?? rawSql('')}`
+    return within === undefined
+      ? sql`SELECT 0 AS at, kind, value, sum(calls) AS calls, NULL AS figures FROM ${where} GROUP BY kind, value`
+      : sql`SELECT at, kind, value, calls, figures FROM ${where}`
+  }
+  if (days === undefined) {
+    yield of(hour, rawSql(''), counted, 'call_sums')
+    return
+  }
+  yield of(day, rawSql(''), days, 'call_sums')
+  if (days.size === 0) return
+  const spans = [...days].map((at) => `(${at}, ${at + day})`).join(', ')
+  const source = `(SELECT column1 AS from_time, column2 AS to_time FROM (VALUES ${spans}) AS given) AS spans CROSS JOIN call_sums`
+  yield of(hour, rawSql(' AND at >= spans.from_time AND at < spans.to_time'), counted, source)
+}
+
+interface Selection {
+  kinds: string[]
+  only?: { field: SummedField; value: string } | undefined
+}
+
+/** The fields of queries that mean what sums are kept by. */
+const fieldNames = new Map<string, SummedField>([
+  ['op', 'op'],
+  ['model', 'model'],
+  ['svc_user_id', 'user'],
+  ['wb_user_id', 'user'],
+])
+
+/** Undefined if the conditions of a view are about anything else. */
+function selectionOf({ filters, query }: Pick<CallsView, 'filters' | 'query'>): Selection | undefined {
+  let selected = kinds
+  let only: Selection['only']
+  for (const filter of filters) {
+    if (!isOfRoots(filter)) return undefined
+    if (filter.trace_roots_only) selected = selected.filter((kind) => kind.startsWith('root '))
+  }
+  for (const condition of query === undefined ? [] : allHolding(query)) {
+    const equal = equalityIn(condition)
+    if (equal === undefined) return undefined
+    const field = fieldNames.get(equal.field)
+    if (equal.field === 'origin') selected = selected.filter((kind) => kind.endsWith(` ${equal.value}`))
+    else if (field === undefined || only !== undefined || equal.value === '') return undefined
+    else only = { field, value: equal.value }
+  }
+  return { kinds: selected, only }
+}
+
+const isOfRoots = ({ trace_roots_only, ...others }: CallsFilter) =>
+  Object.values(others).every((value) => value === null || value === undefined)
+
+const allHolding = (expression: Expression): Expression[] =>
+  expression.op === 'and' ? expression.operands.flatMap(allHolding) : [expression]
+
+function equalityIn(expression: Expression): { field: string; value: string } | undefined {
+  if (expression.op !== 'compare' || expression.by !== 'eq') return undefined
+  const { left, right } = expression
+  const [field, literal] = left.op === 'field' ? [left, right] : [right, left]
+  if (field.op !== 'field' || literal.op !== 'literal' || literal.literal.kind !== 'text') return undefined
+  return { field: field.field, value: literal.literal.value }
+}

@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { sumAll } from '../../../src/operations/calls/sums.ts'
+import type { CallPart } from '../../../src/storage/calls/parts.ts'
+import type { Database } from '../../../src/storage/database.ts'
+import { sql } from '../../../src/storage/sql/sql.ts'
+import { findWrongSums } from '../../../src/storage/sums/check.ts'
+import { sumUp } from '../../../src/storage/sums/keeping.ts'
+import { markedHours } from '../../../src/storage/sums/marks.ts'
+import { readSums } from '../../../src/storage/sums/reading.ts'
+import { day, hour, startOf } from '../../../src/storage/sums/spans.ts'
+import type { BucketPart } from '../../../src/storage/views/bucket-parts.ts'
+import { countOfCalls } from '../../../src/storage/views/counts.ts'
+import { groupFields, readBuckets, topGroups } from '../../../src/storage/views/groups.ts'
+import { summedBuckets, summedTokens } from '../../../src/storage/views/summed-groups.ts'
+import { readTokenSums } from '../../../src/storage/views/token-sums.ts'
+import { endPart, newProject, startedAt, startPart, wholePart } from '../../support/call-parts.ts'
+import { tried } from '../../support/campaign-share.ts'
+import type { Driver } from '../../support/drivers.ts'
+
+const signal = new AbortController().signal
+const from = startOf(startedAt, day)
+const expiry = from + 2 * day
+
+const ids = ['a', 'b', 'c', 'd', 'e']
+const fields = fc.record({
+  op_name: fc.constantFrom('ask', 'answer', 'Evaluation.predict_and_score', 'heddle.judge'),
+  trace_id: fc.constantFrom('t1', 't2'),
+  parent_id: fc.constantFrom(null, null, 'a', 'b'),
+  started_at: fc.nat({ max: 40 }).map((n) => from + n * (hour - 1)),
+  expire_at: fc.constantFrom(null, null, expiry),
+  user_id: fc.constantFrom('alice', 'bob'),
+  inputs: fc.constantFrom('{}', '{"model":"asked"}'),
+})
+const ends = fc.record({
+  ended_at: fc.nat({ max: 9 }).map((n) => from + 40 * hour + 10 ** n),
+  exception: fc.constantFrom(null, null, 'it failed'),
+  summary: fc.constantFrom(
+    '{}',
+    '{"usage":{"m":{"prompt_tokens":3,"completion_tokens":4}},"heddle":{"first_token_ms":7}}',
+    '{"usage":{"m":{"prompt_tokens":1},"n":{"prompt_tokens":2}}}',
+  ),
+})
+const id = fc.constantFrom(...ids)
+
+type Step = (db: Database, project: string) => Promise<unknown>
+const write = (parts: readonly ((project: string) => CallPart)[]): Step => {
+  return (db, project) => {
+    const made = new Map(parts.map((make) => make(project)).map((part) => [part.id, part]))
+    return db.write('upsertCalls', [...made.values()])
+  }
+}
+const part = fc.oneof(
+  fc.tuple(id, fields).map(
+    ([call, start]) =>
+      (project: string) =>
+        startPart(project, call, start),
+  ),
+  fc.tuple(id, ends).map(
+    ([call, end]) =>
+      (project: string) =>
+        endPart(project, call, end),
+  ),
+  fc.tuple(id, fields, ends).map(
+    ([call, start, end]) =>
+      (project: string) =>
+        wholePart(project, call, start, end),
+  ),
+)
+const writing = fc.array(part, { minLength: 1, maxLength: 4 }).map(write)
+
+/** Sums whose calls are written to after they were counted, and before they are stored. */
+const summing = fc.option(writing, { freq: 2 }).map(
+  (between): Step =>
+    async (db, project) => {
+      while (await db.write('followMarks', { limit: 3 }));
+      const turn = await db.write('turnMarks', {})
+      const marked = (await markedHours(db, turn, signal)).filter(({ project_id }) => project_id === project)
+      const days = Map.groupBy(marked, ({ at }) => startOf(at, day))
+      const counted = await Promise.all([...days.values()].map((hours) => sumUp(db, project, hours, signal)))
+      await between?.(db, project)
+      for (const sums of counted) await db.write('keepSums', sums)
+      // Another server comes late with what it has counted.
+      for (const sums of counted) await db.write('keepSums', sums)
+    },
+)
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: writing },
+  { weight: 3, arbitrary: summing },
+  fc.constant<Step>((db) => db.write('thinMarks', {})),
+  fc.array(id, { minLength: 1, maxLength: 2 }).map((calls): Step => {
+    return (db, project_id) => db.write('deleteCalls', { project_id, ids: calls, now: from })
+  }),
+  fc.boolean().map((isLate): Step => {
+    return (db) =>
+      db.write('sweepCalls', {
+        now: isLate ? expiry + 1 : expiry - 1,
+        forgetBefore: isLate ? expiry : 0,
+        limit: 3,
+        bytes: 1e9,
+      })
+  }),
+  fc.constant<Step>((db, project) => db.write('deriveAgain', { project_id: project, calls: ids, now: from })),
+)
+
+const viewOf = (project: string, roots: boolean) => ({
+  ...{ project, filters: [{ trace_roots_only: roots }], query: undefined, sort: [], limit: null, offset: 0 },
+})
+
+/** The same calls by a condition that sums cannot answer. */
+const withoutSums = (view: ReturnType<typeof viewOf>) => ({
+  ...view,
+  filters: [...view.filters, { op_names: ['ask', 'answer', 'Evaluation.predict_and_score', 'heddle.judge'] }],
+})
+
+const edgesBy = (step: number) => {
+  const end = from + 40 * hour + 1_234_567
+  return [...Array.from({ length: Math.ceil((end - from) / step) }, (_, n) => from + n * step), end]
+}
+
+/** Parts of a bucket come in any number and order. */
+function totals(parts: readonly BucketPart[]) {
+  const all = new Map<string, number[]>()
+  for (const { bucket, group, bin, count, errors, ended, micros, input_tokens, output_tokens } of parts) {
+    const add = (key: string, numbers: number[]) =>
+      all.set(
+        key,
+        numbers.map((number, n) => number + (all.get(key)?.[n] ?? 0)),
+      )
+    add(`${bucket} ${group}`, [count, errors, ended, micros, input_tokens, output_tokens])
+    if (bin !== null) add(`${bucket} ${group} ${bin}`, [count])
+  }
+  return [...all].sort(([key], [other]) => (key < other ? -1 : 1))
+}
+
+async function sumsAreCounts(db: Database, project: string, now: number): Promise<void> {
+  for (const view of [viewOf(project, true), viewOf(project, false)]) {
+    for (const field of groupFields) {
+      const sums = await readSums(db, view, { field }, now, signal)
+      assert.ok(sums, 'sums answer')
+      assert.deepEqual(
+        await topGroups(db, view, field, 50, now, signal),
+        await topGroups(db, withoutSums(view), field, 50, now, signal),
+        field,
+      )
+    }
+    assert.equal(
+      await countOfCalls(db, view, now, signal),
+      await countOfCalls(db, withoutSums(view), now, signal),
+    )
+    for (const [step, field] of [
+      [day, 'op'],
+      [hour, 'status'],
+      [5 * hour, 'origin'],
+      [day, 'user'],
+    ] as const) {
+      const edges = edgesBy(step)
+      const [end, values] = [edges.at(-1) as number, ['ask', 'error', 'app', 'alice', 'descendant_error']]
+      const [cuts, by] = [[from + 7 * hour, from + 30 * hour + 1], { field, values }]
+      const units = await readSums(db, view, { field, buckets: { from, step, end }, cuts }, now, signal)
+      assert.ok(units, 'sums answer')
+      for (const timed of ['latency', 'first_token'] as const) {
+        const counted = await readBuckets(db, { ...withoutSums(view), edges, by, timed }, now, signal)
+        assert.deepEqual(
+          totals(summedBuckets(units, { edges, by, timed })),
+          totals(counted),
+          `${field} ${timed}`,
+        )
+      }
+      const span = { from, step, end, by, dates: cuts }
+      const tokens = (list: Awaited<ReturnType<typeof readTokenSums>>) =>
+        totals(
+          list.map(({ bucket, period, group, model, count, input, output, cache_read, cache_creation }) => ({
+            ...{
+              bucket,
+              group: `${period} ${group} ${model}`,
+              bin: null,
+              count,
+              errors: input,
+              ended: output,
+              micros: cache_read,
+            },
+            ...{ input_tokens: cache_creation, output_tokens: 0 },
+          })),
+        )
+      assert.deepEqual(
+        tokens(summedTokens(units, span)),
+        tokens(await readTokenSums(db, { ...withoutSums(view), ...span }, now, signal)),
+      )
+    }
+  }
+}
+
+async function wrongSums(db: Database) {
+  const wrong = []
+  for await (const found of findWrongSums(db, signal)) wrong.push(found)
+  return wrong
+}
+
+const marksOf = (db: Database, project: string) =>
+  db.all(sql`SELECT at FROM call_sum_marks WHERE project_id = ${project}`)
+
+export function sumsOfCalls(open: Driver['open']): void {
+  describe('sums of calls', () => {
+    test('equal the calls after random writes, deletions and sweeps, whatever was added up between', async (t) => {
+      const db = await open(t)
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
+          const project = newProject()
+          for (const take of steps) await take(db, project)
+          await sumsAreCounts(db, project, expiry - 1)
+          await sumsAreCounts(db, project, expiry)
+          await sumAll(db, signal)
+          assert.deepEqual(await marksOf(db, project), [])
+          await sumsAreCounts(db, project, expiry - 1)
+        }),
+        tried({ share: 5, whole: 200 }),
+      )
+      assert.deepEqual(await wrongSums(db), [])
+    })
+
+    test('are found when they are wrong, and added up again', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const calls = Array.from({ length: 20 }, (_, n) =>
+        wholePart(project, `call ${n}`, { started_at: from + n * hour }),
+      )
+      await db.write('upsertCalls', calls)
+      await sumAll(db, signal)
+      assert.deepEqual(await wrongSums(db), [])
+      const table = {
+        name: 'call_sums',
+        columns: ['project_id', 'span', 'field', 'at', 'kind', 'value', 'calls', 'figures'],
+        key: [],
+      }
+      const wrong = (span: number, at: number) => [
+        project,
+        span,
+        'op',
+        at,
+        'root app',
+        'none',
+        3,
+        '[0,0,0,0,0,0,[],[],[]]',
+      ]
+      await db.write('copyRows', { table, rows: [wrong(hour, from + 3 * hour), wrong(day, from)] })
+      const found = await wrongSums(db)
+      assert.deepEqual(found, [{ project_id: project, day: from, hours: [from + 3 * hour] }])
+      for (const sums of found) await db.write('markWrongSums', sums)
+      await sumsAreCounts(db, project, expiry)
+      await sumAll(db, signal)
+      assert.deepEqual(await wrongSums(db), [])
+      await sumsAreCounts(db, project, expiry)
+    })
+
+    test('of calls that were there before are kept in the background', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      await db.write(
+        'upsertCalls',
+        Array.from({ length: 30 }, (_, n) =>
+          wholePart(project, `call ${n}`, { started_at: from + n * hour }),
+        ),
+      )
+      const marks = {
+        name: 'call_sum_marks',
+        columns: ['project_id'],
+        key: ['project_id', 'at', 'about', 'mark'],
+      }
+      await db.write('clearRows', { table: marks, most: 1_000 })
+      const state = { name: 'unsummed_projects', columns: ['project_id', 'at'], key: ['project_id'] }
+      await db.write('copyRows', { table: state, rows: [[project, -9e15]] })
+      assert.equal(await readSums(db, viewOf(project, false), { field: 'op' }, expiry, signal), undefined)
+      assert.equal(await countOfCalls(db, viewOf(project, false), expiry, signal), 30)
+      assert.equal(await db.write('markUnsummed', { limit: 20 }), true)
+      assert.equal(await readSums(db, viewOf(project, false), { field: 'op' }, expiry, signal), undefined)
+      await sumAll(db, signal)
+      assert.deepEqual(await marksOf(db, project), [])
+      await sumsAreCounts(db, project, expiry)
+    })
+
+    test('of several writers and servers at once are exact', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const writer = async (name: string) => {
+        for (let n = 0; n < 12; n++) {
+          const at = {
+            started_at: from + (n % 3) * hour,
+            trace_id: `t${n % 4}`,
+            parent_id: n % 2 ? 'root' : null,
+          }
+          await db.write('upsertCalls', [startPart(project, `${name} ${n}`, at)])
+          const failed = { ended_at: from + day, exception: n % 5 === 1 ? 'it failed' : null }
+          await db.write('upsertCalls', [endPart(project, `${name} ${n}`, failed)])
+        }
+      }
+      let isWriting = true
+      const server = async () => {
+        while (isWriting) await sumAll(db, signal)
+      }
+      const servers = [server(), server()]
+      await Promise.all(['a', 'b', 'c', 'd'].map(writer))
+      isWriting = false
+      await Promise.all(servers)
+      await sumsAreCounts(db, project, expiry)
+      await sumAll(db, signal)
+      assert.deepEqual(await marksOf(db, project), [])
+      assert.equal(await countOfCalls(db, viewOf(project, false), expiry, signal), 48)
+      await sumsAreCounts(db, project, expiry)
+      assert.deepEqual(await wrongSums(db), [])
+    })
+  })
+}
