@@ -11,6 +11,8 @@ export interface Caller {
   settings?: UserSettings
   /** Settings of the key that this request was sent with. */
   key?: KeySettings
+  /** Absent for a key of HEDDLE_USERS. */
+  keyId?: string
 }
 
 /** The caller as the audit log names it. */
@@ -34,6 +36,6 @@ export function requireEntities(caller: Caller, entities: Iterable<string>, fiel
   }
 }
 
-function entityOf(project: string): string {
+export function entityOf(project: string): string {
   return project.slice(0, project.indexOf('/'))
 }

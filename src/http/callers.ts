@@ -107,8 +107,8 @@ export async function authenticateCallers(
     if (known !== undefined) return known
     const user = await userOfKey(db, hash)
     if (user === undefined) return undefined
-    const { name, role, entities, settings, key: keySettings } = user
-    return { name, role, entities: new Set(entities), key: keySettings, ...(settings && { settings }) }
+    const { name, role, entities, settings, key: keySettings, keyId } = user
+    return { name, role, entities: new Set(entities), key: keySettings, keyId, ...(settings && { settings }) }
   }
   const keylessCaller = createKeyless(db, settings, callerOfHash)
   function callerOf(key: string, request: FastifyRequest): Promise<Caller | undefined> {

@@ -6,7 +6,14 @@ import { project } from '../support/calls.ts'
 import { isWhole, sampled } from '../support/campaign-share.ts'
 import { documentedPath, documentOf, type Operation } from '../support/openapi.ts'
 import { addressOf, openAppWithRoutes } from '../support/routes.ts'
-import { instead, methodOf, needed, sampleBodies, sampleBodyOf } from '../support/sample-bodies.ts'
+import {
+  adminsOnly,
+  instead,
+  methodOf,
+  needed,
+  sampleBodies,
+  sampleBodyOf,
+} from '../support/sample-bodies.ts'
 import { scriptedBackend } from '../support/scripted-backend.ts'
 import { changed, type Field, fieldsOf, missing, type Path } from './contract-fields.ts'
 
@@ -55,8 +62,6 @@ const ofNoFields: Record<string, number> = {
   '/v2/:entity/:project/evaluation_runs/:evaluation_run_id/finish': 404,
   '/keys': 409,
 }
-
-const adminsOnly = new Set(['/users'])
 
 /** Requests cannot change users of HEDDLE_USERS, nor create a user that exists. */
 const conflicts = new Set(['/users', '/keys'])

@@ -5,7 +5,7 @@ import { keys, openApp } from '../support/app.ts'
 import { project } from '../support/calls.ts'
 import { sampled } from '../support/campaign-share.ts'
 import { addressOf } from '../support/routes.ts'
-import { methodOf, sampleBodies } from '../support/sample-bodies.ts'
+import { adminsOnly, methodOf, sampleBodies } from '../support/sample-bodies.ts'
 
 /** The routes that write values of any size. A new route that accepts large bodies must be added here. */
 const largeBodies = [
@@ -39,7 +39,7 @@ const opened = await openApp({ after })
 
 /** Sends as a user with access. */
 const send: typeof opened.send = (method, url, body) =>
-  opened.send(method, url, body, url === '/users' ? keys.root : keys.alice)
+  opened.send(method, url, body, adminsOnly.has(url) ? keys.root : keys.alice)
 
 for (const [url, sampleOf] of Object.entries(sampleBodies)) {
   // Signing in needs no credentials and accepts only a key: see test/app/page/sessions.test.ts.

@@ -7,7 +7,7 @@ import { type Answer, keys } from '../support/app.ts'
 import { project } from '../support/calls.ts'
 import { documentedPath, documentOf, type Schema } from '../support/openapi.ts'
 import { addressOf, openAppWithRoutes } from '../support/routes.ts'
-import { methodOf, sampleBodies, sampleBodyOf } from '../support/sample-bodies.ts'
+import { adminsOnly, methodOf, sampleBodies, sampleBodyOf } from '../support/sample-bodies.ts'
 import { scriptedBackend } from '../support/scripted-backend.ts'
 import { changed, type Field, fieldsOf, missing, type Path } from './contract-fields.ts'
 
@@ -78,8 +78,6 @@ function assertBlamed(answer: Answer, path: Path, value: unknown, description: R
   assert.equal(new Set(detail.map(({ loc }: { loc: Path }) => loc.join('.'))).size, detail.length, context)
   assert.match(received ?? '', description, context)
 }
-
-const adminsOnly = new Set(['/users'])
 
 const opened = await openAppWithRoutes({ after }, { backend: scriptedBackend() })
 const { paths } = await documentOf(opened)

@@ -431,6 +431,16 @@ const monitor = (project_id: string) => ({
   active: true,
 })
 
+/** Routes for admins: others are refused before the body is read. */
+export const adminsOnly: ReadonlySet<string> = new Set(['/users', '/budgets', '/budgets/:id'])
+
+const budgetChange = (project_id: string) => ({
+  amount: '12.50',
+  warn_at: 0.5,
+  block_unpriced: true,
+  prices_of: project_id,
+})
+
 /** For each route with a body, a body that it accepts, with every field of its contract. */
 export const sampleBodies: Record<string, (project: string) => Record<string, unknown>> = {
   '/call/start': (project) => ({ start: start(project) }),
@@ -661,6 +671,11 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   }),
   '/users': () => ({ name: 'nobody', role: 'member', entities: ['acme'] }),
   '/keys': () => ({ user: 'alice', name: 'laptop', record: 'off' }),
+  '/budgets': (project_id) => ({
+    ...{ scope: 'project', subject: project_id, window: 'day', currency: 'USD' },
+    ...budgetChange(project_id),
+  }),
+  '/budgets/:id': budgetChange,
   '/annotation_queues/:queue_id/next': (project_id) => ({
     project_id,
     lease_seconds: 60,

@@ -1,5 +1,6 @@
 import type { Caller } from '../../domain/callers.ts'
 import type { Models } from '../../inference/registry.ts'
+import type { Budgets } from '../budgets/spending.ts'
 import type { Recorder } from '../recording/answer.ts'
 import type { GenerationMetrics } from './metrics.ts'
 import type { PromptSharing } from './prompt-group.ts'
@@ -13,6 +14,7 @@ export interface GenerationParts {
   recorder: Recorder
   /** The answers that are running now. */
   running: RunningAnswers
+  budgets: Budgets
   /** Called as tokens are computed and generated. */
   charge(caller: Caller, tokens: TokenCount): void
 }

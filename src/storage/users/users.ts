@@ -50,13 +50,13 @@ const userOf = ({ settings, ...row }: UserRow): User => ({
 export async function userOfKey(
   db: Reader,
   hash: string,
-): Promise<(User & { key: KeySettings }) | undefined> {
-  const key = await db.get<{ user_name: string; settings: string | null }>(
-    sql`SELECT user_name, settings FROM api_keys WHERE hash = ${hash} AND revoked_at IS NULL`,
+): Promise<(User & { key: KeySettings; keyId: string }) | undefined> {
+  const key = await db.get<{ id: string; user_name: string; settings: string | null }>(
+    sql`SELECT id, user_name, settings FROM api_keys WHERE hash = ${hash} AND revoked_at IS NULL`,
   )
   if (key === undefined) return undefined
   const row = await db.get<UserRow>(sql`SELECT ${columns} FROM users WHERE name = ${key.user_name}`)
-  return row && { ...userOf(row), key: keySettingsOf(key.settings) }
+  return row && { ...userOf(row), key: keySettingsOf(key.settings), keyId: key.id }
 }
 
 export async function listUsers(db: Reader): Promise<User[]> {

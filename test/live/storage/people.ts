@@ -19,7 +19,7 @@ export function people(open: Driver['open']): void {
       assert.equal(await add(db, bob), true)
       assert.equal(await add(db, alice), true)
       assert.deepEqual(await listUsers(db), [alice, bob])
-      assert.deepEqual(await userOfKey(db, 'hash of alice'), { ...alice, key: {} })
+      assert.deepEqual(await userOfKey(db, 'hash of alice'), { ...alice, key: {}, keyId: 'alice-1' })
       assert.equal(await userOfKey(db, 'hash of nobody'), undefined)
     })
 
@@ -67,7 +67,7 @@ export function people(open: Driver['open']): void {
 
       assert.equal(await db.write('revokeKey', { id: 'second', now: startedAt + 2 }), true)
       assert.equal(await userOfKey(db, 'hash 2'), undefined)
-      assert.deepEqual(await userOfKey(db, 'hash of alice'), { ...alice, key: {} })
+      assert.deepEqual(await userOfKey(db, 'hash of alice'), { ...alice, key: {}, keyId: 'alice-1' })
       assert.equal(await db.write('revokeKey', { id: 'second', now: startedAt + 3 }), false)
       assert.equal(await db.write('revokeKey', { id: 'nobody', now: startedAt + 3 }), false)
       assert.deepEqual(await listed(), [first, { ...added, revoked_at: startedAt + 2 }])
