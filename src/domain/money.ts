@@ -25,6 +25,11 @@ export function amountText(amount: number): string {
   return `${whole}.${fraction}`.replace(/\.?0+$/, '')
 }
 
+export interface TokenCount {
+  prompt: number
+  completion: number
+}
+
 /** The price of one token, of a prompt and of an answer. */
 export interface TokenPrice {
   prompt: bigint
@@ -44,7 +49,7 @@ export function exactPrice(price: number): bigint {
 const roundedUp = (value: bigint, divisor: bigint) => (value + divisor - 1n) / divisor
 
 /** What an answer costs, rounded up once to whole billionths. */
-export function costOfTokens(tokens: { prompt: number; completion: number }, price: TokenPrice): number {
+export function costOfTokens(tokens: TokenCount, price: TokenPrice): number {
   const exact = BigInt(tokens.prompt) * price.prompt + BigInt(tokens.completion) * price.completion
   const cost = roundedUp(exact, 10n ** BigInt(priceDigits - nanoDigits))
   return Number(cost < maxCost ? cost : maxCost)

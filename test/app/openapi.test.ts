@@ -90,7 +90,7 @@ for (const [path, statuses] of Object.entries({
   '/users': [200, ...always, 403, 422],
   '/users/{name}': [200, ...always, 403, 404, 409, 422],
   '/keys': [200, ...always, 403, 404, 422],
-  '/budgets': [...withBody, 404, 409],
+  '/budgets': [200, ...always, 403, 422],
   '/budgets/{id}': [...withBody, 404],
   '/keys/{id}': [200, ...always, 403, 404, 422],
   '/me': [200, ...always, 403, 422],

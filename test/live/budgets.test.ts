@@ -85,11 +85,11 @@ test('64 parallel answers on two servers close a budget at exactly its sum', asy
 
 test('what a killed server had reserved is free again after a while', async (t) => {
   // Neither begins to answer nor ends.
-  const upstream = await startFakeUpstream(t, beginStream)
+  const upstream = await startFakeUpstream(t, beginStream, { models: [{ id: 'small', object: 'model' }] })
   const { servers, url } = await startTwo(t, upstream.url)
   const [one, other] = servers
   await addBudget(other, '100')
-  const ask = (server: RunningServer) => server.post(chatUrl, asked({ max_tokens: 30_000, stream: true }))
+  const ask = (server: RunningServer) => server.post(chatUrl, asking({ max_tokens: 30_000, stream: true }))
   const running = ask(one).then((answer) => answer.text())
   const broken = assert.rejects(running)
   await until('the answer is running', () => upstream.asked.length === 1)
@@ -105,7 +105,7 @@ test('what a killed server had reserved is free again after a while', async (t) 
   const { reserved, spent } = await budgetIn(other)
   assert.deepEqual([reserved, spent], ['0', '0'])
   const leaving = new AbortController()
-  const next = other.post(chatUrl, asked({ max_tokens: 30_000 }), { signal: leaving.signal })
+  const next = other.post(chatUrl, asking({ max_tokens: 30_000 }), { signal: leaving.signal })
   const left = assert.rejects(next, { name: 'AbortError' })
   await until('it is asked', () => upstream.asked.length === 2)
   leaving.abort()

@@ -392,6 +392,7 @@ export const instead: Record<string, Record<string, object>> = {
   '/v1/messages/count_tokens': ofMessages,
   '/v1/score': ofScores,
   '/score': ofScores,
+  '/budgets': { subject: { scope: 'server' } },
 }
 
 const chatFields = {
@@ -907,6 +908,7 @@ export function sampleBodyOf(url: string, project: string): Record<string, unkno
 
 /** The routes with a body that are not POST. */
 const otherMethods: Record<string, Method> = {
+  '/budgets/:id': 'PUT',
   '/annotation_queues/:queue_id': 'PUT',
   '/annotation_queues/:queue_id/rules/:rule_id': 'PUT',
   '/monitors/:monitor_id': 'PUT',

@@ -36,7 +36,7 @@ export const CreateBudgetBody = z.strictObject({
     currency: [
       z
         .string()
-        .regex(/^[A-Za-z]{1,16}$/, 'expected a currency such as USD')
+        .regex(/^[A-Za-z]{3,16}$/, 'expected a currency such as USD')
         .nullish()
         .meta({ default: 'USD' }),
       'Only prices in this unit count.',

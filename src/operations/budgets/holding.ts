@@ -1,8 +1,8 @@
 import { whenAborted } from '../../domain/aborting.ts'
+import type { TokenCount } from '../../domain/money.ts'
 import type { AnswerOfModel } from '../../inference/fallbacks.ts'
 import type { AnswerRequest, Input } from '../../inference/model.ts'
 import type { FoundModel } from '../../inference/registry.ts'
-import type { TokenCount } from '../generation/parts.ts'
 import type { Hold } from './holds.ts'
 import type { Budgets, SpendAccount } from './spending.ts'
 
@@ -44,7 +44,7 @@ export async function answerWithin(
   }
 }
 
-export const nameOf = ({ served }: Pick<FoundModel, 'served'>) => served.names[0] as string
+const nameOf = ({ served }: Pick<FoundModel, 'served'>) => served.names[0] as string
 
 /** Released if it is never read: its client leaves, or it fails, before it has begun. */
 function held(asked: AnswerOfModel, hold: Hold, signal: AbortSignal): AnswerOfModel {

@@ -1,9 +1,8 @@
-import { costOfTokens, type TokenPrice } from '../../domain/money.ts'
+import { costOfTokens, type TokenCount, type TokenPrice } from '../../domain/money.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Reserved, Settlement } from '../../storage/limits/budgets.ts'
-import type { TokenCount } from '../generation/parts.ts'
 import type { Recording } from '../recording/answer.ts'
 
 /** Settlements of one write. */

@@ -1,4 +1,5 @@
 import type { Caller } from '../../domain/callers.ts'
+import type { TokenCount } from '../../domain/money.ts'
 import type { Models } from '../../inference/registry.ts'
 import type { Budgets } from '../budgets/spending.ts'
 import type { Recorder } from '../recording/answer.ts'
@@ -17,11 +18,6 @@ export interface GenerationParts {
   budgets: Budgets
   /** Called as tokens are computed and generated. */
   charge(caller: Caller, tokens: TokenCount): void
-}
-
-export interface TokenCount {
-  prompt: number
-  completion: number
 }
 
 export interface GenerationSettings {

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { clockNow } from '../../domain/clock.ts'
+import type { TokenCount } from '../../domain/money.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
 import type { UsageDay } from '../../storage/users/usage.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
-import type { TokenCount } from '../generation/parts.ts'
 
 /**
  * A killed process loses at most the counts of this time. Flushing after each request would cost more than the counts

@@ -99,7 +99,7 @@ export const deleteBudget: Command<{ id: string }, boolean> = async (tx, { id })
 }
 
 /** What an answer takes of one budget. */
-export interface BudgetShare {
+interface BudgetShare {
   budget_id: string
   /** Of the window. */
   starts_at: number

@@ -84,9 +84,11 @@ test('a budget closes at exactly its sum, and the refusal says when it opens aga
 test('every way to ask a model counts, and refuses in the form of its clients', async (t) => {
   const decides = deciding(() => ({ y: 0.5, n: 0.5, Y: 0.5, N: 0.5, '1': 0.5, A: 0.5, B: 0.5 }))
   const says = scriptOf('Hel', 'lo')
-  const backend = scriptedBackend((request, signal) =>
-    (request.logprobTokens === undefined ? says : decides)(request, signal),
-  )
+  const judges = scriptOf('true')
+  const backend = scriptedBackend((request, signal) => {
+    if (request.constraint !== undefined) return judges(request, signal)
+    return (request.logprobTokens === undefined ? says : decides)(request, signal)
+  })
   const app = await openPriced(t, { backend })
   const { post, budget, states, send } = app
   const id = await budget({ scope: 'entity', subject: 'acme', amount: '100000' })

@@ -127,7 +127,12 @@ export function people(open: Driver['open']): void {
       assert.deepEqual(await set('alice', { requests_per_minute: 5 }), { requests_per_minute: 5 })
       const both = { requests_per_minute: 5, tokens_per_minute: 1_000_000_000 }
       assert.deepEqual(await set('alice', { tokens_per_minute: 1_000_000_000 }), both)
-      assert.deepEqual(await userOfKey(db, 'hash of alice'), { ...alice, key: {}, settings: both })
+      assert.deepEqual(await userOfKey(db, 'hash of alice'), {
+        ...alice,
+        key: {},
+        keyId: 'alice-1',
+        settings: both,
+      })
       assert.deepEqual(await listUsers(db), [{ ...alice, settings: both }, bob])
       const left = { tokens_per_minute: 1_000_000_000 }
       assert.deepEqual(await set('alice', { requests_per_minute: null, requests_at_once: null }), left)
