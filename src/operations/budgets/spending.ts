@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Counter, type Registry } from '@prometheus-io/client'
 import { type BudgetWindow, subjectsOf, windowAt } from '../../domain/budgets.ts'
 import type { Caller } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
@@ -11,7 +12,6 @@ import { pricesOfModels } from '../../storage/prices.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import { priceOf } from '../calls/costs.ts'
 import { createHolds, type Hold, type PricedShare } from './holds.ts'
-import type { BudgetMetrics } from './metrics.ts'
 
 export const budgetHeader = 'x-heddle-budget'
 
@@ -208,3 +208,26 @@ const warningOf = (budget: Budget & { spent: number }, { endsAt }: BudgetWindow)
     `currency=${budget.currency}`,
     `until=${formatTime(endsAt)}`,
   ].join(';')
+
+type Counted = Pick<Budget, 'scope' | 'period'>
+
+interface BudgetMetrics {
+  refused(budget: Counted): void
+  warned(budget: Counted): void
+}
+
+export function registerBudgetMetrics(registry: Registry): BudgetMetrics {
+  const counter = (name: string, help: string) => {
+    const counted = new Counter({
+      name: `heddle_budget_${name}_total`,
+      help,
+      labelNames: ['scope', 'window'] as const,
+      registers: [registry],
+    })
+    return ({ scope, period }: Counted) => counted.inc({ scope, window: period })
+  }
+  return {
+    refused: counter('refusals', 'Requests that were refused because a budget has too little left.'),
+    warned: counter('warnings', 'Answers that carried a warning that a budget is nearly used up.'),
+  }
+}

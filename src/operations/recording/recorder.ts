@@ -111,8 +111,8 @@ export function createRecorder({
         project: target.project,
         parentMatches: matches,
         proof,
-        settles(given) {
-          spent = given
+        settles(spend) {
+          spent = spend
         },
         end(result) {
           if (!isOpen) return
