@@ -1,6 +1,6 @@
 import type { Constraint, TurnConstraint } from '../packages/chat-format/index.ts'
 import { hermes } from '../packages/chat-format/index.ts'
-import type { Sampling } from '../src/inference/backend.ts'
+import type { Sampling } from '../packages/engine/index.ts'
 
 const text = (maxLength: number) => ({ type: 'string', maxLength })
 const small = {

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Constraint, createConstraints } from '../packages/constraints/index.ts'
-import type { Sampling } from '../src/inference/backend.ts'
-import { createChoice, planAnswer } from '../src/inference/choice.ts'
+import { loadInProcess, type Sampling } from '../packages/engine/index.ts'
 import { createConstraintCompiler } from '../src/inference/constraints/compile.ts'
-import { loadModel } from '../src/inference/embedded/native.ts'
 import { generationOf } from '../test/support/generations.ts'
 import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
 import { constraints, samplings, turns } from './constraints.ts'
+
+const { createChoice, loadModel, planAnswer } = await loadInProcess()
 
 /**
  * What drawing a token costs, with a constraint and without one, in processor time, which hardly depends on other load on

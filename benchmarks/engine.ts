@@ -2,8 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Generation, GenerationEvent, Run } from '../src/inference/backend.ts'
-import { createEmbeddedBackend } from '../src/inference/embedded/owner/backend.ts'
+import {
+  createEmbeddedBackend,
+  type Generation,
+  type GenerationEvent,
+  type Run,
+} from '../packages/engine/index.ts'
 import { generationOf } from '../test/support/generations.ts'
 import { plainPlan } from '../test/support/model-plan.ts'
 import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Backend, GenerationEvent } from '../packages/engine/index.ts'
 import { buildApp } from '../src/app.ts'
-import type { Backend, GenerationEvent } from '../src/inference/backend.ts'
 import { localModels } from '../src/inference/local-model.ts'
 import { openRecord } from '../src/storage/open.ts'
 import { basic, keys, testConfig } from '../test/support/app.ts'

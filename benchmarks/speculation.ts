@@ -6,10 +6,14 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Generation, GenerationEvent } from '../src/inference/backend.ts'
+import {
+  createEmbeddedBackend,
+  type EmbeddedBackend,
+  type Generation,
+  type GenerationEvent,
+  prepareModel,
+} from '../packages/engine/index.ts'
 import { createConstraintCompiler } from '../src/inference/constraints/compile.ts'
-import { createEmbeddedBackend, type EmbeddedBackend } from '../src/inference/embedded/owner/backend.ts'
-import { prepareModel } from '../src/inference/models/plan.ts'
 import { generationOf } from '../test/support/generations.ts'
 import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
 import { shownSpread, spreadOf, table } from './figures.ts'

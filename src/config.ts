@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import { kvChoices } from '../packages/engine/index.ts'
 import { acceptedCacheSize, acceptedDiskSize, bytesOf, cacheSizeOf, diskSizeOf } from './domain/byte-sizes.ts'
 import { entityName, isStep } from './domain/fields.ts'
-import { kvChoices } from './domain/kv-types.ts'
 import { nearestName } from './domain/nearest.ts'
 
 export interface ConfiguredUser {

@@ -1,11 +1,11 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { createEmbeddedBackend, sourceOf } from '../packages/engine/index.ts'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import type { App } from './http/contracts.ts'
 import { cutOffWaits } from './http/disconnect.ts'
-import { createEmbeddedBackend } from './inference/embedded/owner/backend.ts'
+import { withRefusals } from './inference/engine-refusals.ts'
 import { localModels } from './inference/local-model.ts'
-import { sourceOf } from './inference/models/find.ts'
 import { createModels, type Models } from './inference/registry.ts'
 import { createServedModel } from './inference/served-model.ts'
 import type { Database } from './storage/database.ts'
@@ -124,7 +124,7 @@ async function modelsOf(config: Config, logger: FastifyBaseLogger): Promise<Mode
   }
   const engine = createServedModel(source, config, {
     log: logger,
-    startEngine: (plan) => createEmbeddedBackend(plan, logger),
+    startEngine: (plan) => withRefusals(createEmbeddedBackend(plan, logger)),
   })
   return localModels(engine, (values, message) => logger.debug({ model: config.model, ...values }, message), {
     unknownKeywords: config.unknown_keywords,

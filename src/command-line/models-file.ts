@@ -1,6 +1,6 @@
 import { utimes } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { reasonOf } from '../inference/models/model-error.ts'
+import { reasonOf } from '../../packages/engine/index.ts'
 import { type Command, CommandError, usageError } from './command.ts'
 import { noWords } from './options.ts'
 

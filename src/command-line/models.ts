@@ -1,8 +1,14 @@
 import { join, resolve } from 'node:path'
+import {
+  builtinModels,
+  findModel,
+  ModelError,
+  modelsFolder,
+  prepareModel,
+  sourceOf,
+  storedModels,
+} from '../../packages/engine/index.ts'
 import { type Config, settings } from '../config.ts'
-import { builtinModels, findModel, modelsFolder, sourceOf, storedModels } from '../inference/models/find.ts'
-import { ModelError } from '../inference/models/model-error.ts'
-import { prepareModel } from '../inference/models/plan.ts'
 import { createPrompts, type Prompts } from '../inference/prompt/prompts.ts'
 import { type Command, usageError } from './command.ts'
 import { noWords } from './options.ts'

@@ -1,6 +1,4 @@
-import type { GgufHeader } from '../inference/models/gguf-header.ts'
-import type { ModelPlan } from '../inference/models/plan.ts'
-import { quantizationOf } from '../inference/models/tensor-types.ts'
+import { type GgufHeader, type ModelPlan, quantizationOf } from '../../packages/engine/index.ts'
 
 /** How a file would be run, as `model list` shows it. */
 export function planRecord(plan: ModelPlan, header: GgufHeader) {

@@ -1,5 +1,4 @@
-import { inSteps } from '../inference/models/download.ts'
-import { shownBytes } from '../inference/models/memory.ts'
+import { reportedEvery, shownBytes } from '../../packages/engine/index.ts'
 
 const width = 30
 
@@ -13,7 +12,7 @@ export function showProgress(stream: NodeJS.WritableStream & { isTTY?: boolean }
         name = what
         say(`Downloading ${what}`)
       },
-      step: inSteps(10, (line) => say(`${name}: ${line}`)),
+      step: reportedEvery(10, (line) => say(`${name}: ${line}`)),
       say,
       end: () => {},
     }

@@ -1,7 +1,7 @@
+import { ModelError } from '../../packages/engine/index.ts'
 import { ConfigError, readConfig } from '../config.ts'
 import { nearestName } from '../domain/nearest.ts'
 import { Refusal } from '../domain/refusals.ts'
-import { ModelError } from '../inference/models/model-error.ts'
 import { StorageRefusal } from '../storage/failures.ts'
 import { version } from '../version.ts'
 import { type Command, CommandError, exitCodes, type Surroundings, usageError } from './command.ts'

@@ -1,6 +1,6 @@
 import { createHash, type Hash, hash } from 'node:crypto'
 import { canonicalJson } from '../../packages/json/index.ts'
-import { createYieldToLoop, type YieldToLoop } from './yielding.ts'
+import { createYieldToLoop, type YieldToLoop } from '../../packages/waiting/index.ts'
 
 /**
  * The digest of content, 43 letters and digits: SHA-256 in base64url, with its two other characters replaced by

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
+import { createYieldToLoop } from '../../packages/waiting/index.ts'
 import type { SharedText } from '../domain/json/text.ts'
 import { passOnRefusal, refuse } from '../domain/refusals.ts'
-import { createYieldToLoop } from '../domain/yielding.ts'
 import { BudgetExceededError } from '../threads/bounded-worker.ts'
 import { unpack } from '../threads/handover.ts'
 import { inThread } from '../threads/thread.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import type { BackendStatus } from '../../packages/engine/index.ts'
 import { answer } from '../domain/fields.ts'
 import { Refusal, type RefusalCode, refuse } from '../domain/refusals.ts'
-import type { BackendStatus } from '../inference/backend.ts'
 import type { Models } from '../inference/registry.ts'
 import type { Database } from '../storage/database.ts'
 import { type App, RefusalBody, refusalContracts } from './contracts.ts'

@@ -1,5 +1,5 @@
+import type { ServedModel } from '../../packages/engine/index.ts'
 import { Refusal, type RefusalCode } from '../domain/refusals.ts'
-import type { ServedModel } from './backend.ts'
 import type { AnswerEvent, Answering, AnswerRequest } from './model.ts'
 import type { FoundModel } from './registry.ts'
 

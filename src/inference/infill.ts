@@ -1,5 +1,5 @@
+import type { Backend, Ending, Generation, InfillTokens, ServedModel } from '../../packages/engine/index.ts'
 import { refuse } from '../domain/refusals.ts'
-import type { Backend, Ending, Generation, InfillTokens, ServedModel } from './backend.ts'
 import type { TextInput } from './model.ts'
 
 /** Of what the context leaves, the most that the text after a gap takes when both are cut. */

@@ -1,6 +1,6 @@
+import type { Backend, Generation, GenerationEvent, Run, ServedModel } from '../../packages/engine/index.ts'
 import { refuse } from '../domain/refusals.ts'
 import { withAdapters } from './adapter-models.ts'
-import type { Backend, Generation, GenerationEvent, Run, ServedModel } from './backend.ts'
 import { type Compiling, type CompilingOptions, createCompiling } from './constraints/compiling.ts'
 import type { Compiled } from './constraints/constraint.ts'
 import { createDeciding } from './decisions/deciding.ts'

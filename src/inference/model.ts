@@ -3,13 +3,14 @@ import type {
   BackendStatus,
   Generation,
   GenerationEvent,
+  Pooled,
+  PoolingAsked,
   PredictionCounts,
   ServedModel,
   TokenLogprob,
-} from './backend.ts'
+} from '../../packages/engine/index.ts'
 import type { CompileQuestion } from './constraints/constraint.ts'
 import type { Decide } from './decisions/decision.ts'
-import type { Pooled, PoolingAsked } from './pooling.ts'
 
 /**
  * A model that answers requests: run by the engine of this server, or by a server with the OpenAI API. The operations

@@ -1,5 +1,5 @@
+import type { ModelTask, ServedModel } from '../../packages/engine/index.ts'
 import { refuse } from '../domain/refusals.ts'
-import type { ModelTask, ServedModel } from './backend.ts'
 import type { Model } from './model.ts'
 import { notReady } from './served-model.ts'
 

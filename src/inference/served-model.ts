@@ -1,11 +1,21 @@
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import {
+  type Backend,
+  type BackendStatus,
+  builtinFolder,
+  findModel,
+  type LocalSource,
+  ModelError,
+  type ModelLocations,
+  type ModelPlan,
+  type ModelSettings,
+  prepareModel,
+  reportedEvery,
+  whyNotReady,
+  withoutFolders,
+} from '../../packages/engine/index.ts'
 import { type Refusal, refuse } from '../domain/refusals.ts'
-import type { Backend, BackendStatus } from './backend.ts'
-import { inSteps } from './models/download.ts'
-import { builtinFolder, findModel, type LocalSource, type ModelLocations } from './models/find.ts'
-import { ModelError, withoutFolders } from './models/model-error.ts'
-import { type ModelPlan, type ModelSettings, prepareModel } from './models/plan.ts'
 
 export interface ObtainParts {
   log: Record<'info' | 'warn' | 'error', (values: object, message: string) => void>
@@ -89,7 +99,7 @@ export function obtainModel(
         report(`waiting for another process that downloads ${downloading}`)
         log.info({ model }, `another process downloads ${downloading}; waiting for it`)
       },
-      onProgress: inSteps(5, (line, { done, total }) => {
+      onProgress: reportedEvery(5, (line, { done, total }) => {
         report(`downloading ${downloading}, ${line}`)
         log.info({ model, done, total }, `downloading ${downloading}: ${line}`)
       }),
@@ -149,13 +159,5 @@ export function createServedModel(
 
 /** The refusal of requests while no model is ready. */
 export function notReady(status: BackendStatus): Refusal {
-  const why =
-    status.state === 'failed'
-      ? status.reason
-      : status.state === 'starting'
-        ? status.doing
-        : status.state === 'unloaded'
-          ? 'it is not loaded'
-          : status.state
-  return refuse('model_not_ready', { why: why.replace(/\.$/, '') })
+  return refuse('model_not_ready', { why: whyNotReady(status) })
 }

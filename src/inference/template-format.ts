@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AnswerFormat } from '../../packages/chat-format/index.ts'
-import type { Backend } from './backend.ts'
+import type { Backend } from '../../packages/engine/index.ts'
 import type { Prompts } from './prompt/prompts.ts'
 import { doesTask } from './registry.ts'
 

@@ -16,9 +16,9 @@ import {
   resolved,
   thoughtStartOf,
 } from '../../packages/chat-format/index.ts'
+import type { ContinuedField, Generation, ServedModel } from '../../packages/engine/index.ts'
 import { refuse } from '../domain/refusals.ts'
-import type { Generation, ServedModel } from './backend.ts'
-import type { CompileQuestion, ContinuedField } from './constraints/constraint.ts'
+import type { CompileQuestion } from './constraints/constraint.ts'
 import type { CallsAsked, TurnAsked } from './model.ts'
 
 /** How the answer to a conversation is constrained and read. */

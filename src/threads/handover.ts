@@ -1,6 +1,6 @@
 import { deserialize, serialize } from 'node:v8'
+import type { YieldToLoop } from '../../packages/waiting/index.ts'
 import { isSharedText, JsonText, type SharedText, sharedText } from '../domain/json/text.ts'
-import type { YieldToLoop } from '../domain/yielding.ts'
 
 /**
  * A value on its way from one thread to another. Its bytes are transferred without a copy, and read in small pieces: a

@@ -1,4 +1,4 @@
-import { whenAborted } from '../domain/aborting.ts'
+import { whenAborted } from '../../packages/waiting/index.ts'
 import { refuse } from '../domain/refusals.ts'
 import { createFairQueue, type QueueBounds } from './fair-queue.ts'
 

@@ -1,4 +1,4 @@
-import { whenAborted } from '../domain/aborting.ts'
+import { whenAborted } from '../../packages/waiting/index.ts'
 import { refuse } from '../domain/refusals.ts'
 import { type BoundedWorker, createBoundedWorker, type Start, type WorkerBounds } from './bounded-worker.ts'
 import { createFairQueue } from './fair-queue.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Backend, BackendStatus } from '../../packages/engine/index.ts'
 import { refuse } from '../../src/domain/refusals.ts'
-import type { Backend, BackendStatus } from '../../src/inference/backend.ts'
 import { version } from '../../src/version.ts'
 import { whole } from '../support/answers.ts'
 import { basic, keys, openApp } from '../support/app.ts'

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { keys, type Method } from '../support/app.ts'
@@ -9,6 +8,7 @@ import { secret, storeOneOfEach } from '../support/one-of-each.ts'
 import { documentOf } from '../support/openapi.ts'
 import { dumpOf } from '../support/record-dump.ts'
 import { sampleBodies } from '../support/sample-bodies.ts'
+import { seededRandom } from '../support/seeded-random.ts'
 import { campaign } from './campaign/length.ts'
 import { type Target, targetsOf } from './campaign/requests.ts'
 import { withoutNamesAndTimes } from './tenant-answers.ts'
@@ -47,9 +47,12 @@ async function storeAll(): Promise<Names> {
 
 /** Names of the same shape, letter for letter, that nothing has. */
 function namesOfNothing(names: Names): Names {
-  const any = (of: string) => of.charAt(Math.floor(Math.random() * of.length))
+  const random = seededRandom(campaign.seed)
+  const any = (of: string) => of.charAt(Math.floor(random() * of.length))
   const other = (name: string) => {
-    if (/^[\da-f]{8}-/.test(name)) return randomUUID()
+    // An id keeps its time and its version.
+    if (/^[\da-f]{8}-/.test(name))
+      return name.replace(/[\da-f]{12}$/, (end) => end.replace(/./g, () => any('0123456789abcdef')))
     if (/^[\da-f]{32,}$/.test(name)) return name.replace(/./g, () => any('0123456789abcdef'))
     const letters = 'abcdefghijkmnopqrstuvwxyz'
     return name
@@ -167,7 +170,7 @@ function comparable(answer: { status: number; text: string }, names: Names, own:
     '"$1":"<made>"',
   )
   const vectors = made.replace(/"embeddings":\[\[.*?\]\]/g, '"embeddings":"<made>"')
-  const timed = vectors.replace(/"(\w+_duration)":\d+/g, '"$1":"<time>"')
+  const timed = vectors.replace(/"(\w+_duration|created)":\d+/g, '"$1":"<time>"')
   // A file may be a digest of what contains names.
   const files = timed.replace(/"base64":"[^"]*"/g, '"base64":"<bytes>"')
   // The order of a reranking follows the scores, and with `top_n` so does the selection.

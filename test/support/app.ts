@@ -1,7 +1,7 @@
+import type { Backend } from '../../packages/engine/index.ts'
 import { buildApp, type Parts } from '../../src/app.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import type { App } from '../../src/http/contracts.ts'
-import type { Backend } from '../../src/inference/backend.ts'
 import { localModels } from '../../src/inference/local-model.ts'
 import type { Model } from '../../src/inference/model.ts'
 import { createModels, type Models } from '../../src/inference/registry.ts'

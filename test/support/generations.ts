@@ -1,4 +1,4 @@
-import type { Ending, Generation, Sampling } from '../../src/inference/backend.ts'
+import type { Ending, Generation, Sampling } from '../../packages/engine/index.ts'
 
 export interface GenerationParts extends Omit<Partial<Generation>, 'sampling' | 'ending' | 'text'> {
   sampling?: Partial<Sampling>

@@ -1,4 +1,4 @@
-import type { GenerationEvent } from '../../src/inference/backend.ts'
+import type { GenerationEvent } from '../../packages/engine/index.ts'
 
 /** The most events in one group. */
 const most = 256

@@ -1,5 +1,4 @@
-import { usualKvTypes } from '../../src/inference/models/kv-types.ts'
-import type { ModelPlan } from '../../src/inference/models/plan.ts'
+import { type ModelPlan, usualKvTypes } from '../../packages/engine/index.ts'
 
 /** How a small model is run unless a test or a benchmark specifies more: on one thread, without a prompt cache. */
 export function plainPlan(file: string, said: Partial<ModelPlan> = {}): ModelPlan {

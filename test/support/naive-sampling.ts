@@ -1,4 +1,4 @@
-import type { Sampling } from '../../src/inference/backend.ts'
+import type { Sampling } from '../../packages/engine/index.ts'
 
 export interface NaiveCase {
   logits: Float32Array

@@ -1,5 +1,5 @@
 import type { Part } from '../../packages/chat-format/index.ts'
-import type { FinishReason } from '../../src/inference/backend.ts'
+import type { FinishReason } from '../../packages/engine/index.ts'
 import type { AnswerRequest, Model } from '../../src/inference/model.ts'
 import { scriptedModel, tokensOf } from './scripted-backend.ts'
 

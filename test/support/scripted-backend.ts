@@ -1,15 +1,15 @@
 import { EventEmitter, once } from 'node:events'
-import { refuse } from '../../src/domain/refusals.ts'
 import type {
   Backend,
   BackendStatus,
   Candidate,
   Generation,
   GenerationEvent,
+  PoolingInput,
   ServedModel,
   TokenLogprob,
-} from '../../src/inference/backend.ts'
-import type { PoolingInput } from '../../src/inference/pooling.ts'
+} from '../../packages/engine/index.ts'
+import { refuse } from '../../src/domain/refusals.ts'
 import { inBatches } from './in-batches.ts'
 
 /** A turn of the script: what happens next, or the error that ends it. */

@@ -1,6 +1,7 @@
 import { isInMask, type TokenMask } from '../../packages/constraints/index.ts'
-import { logSum } from '../../src/inference/sampling/allowed.ts'
-import type { Logits, PositionLogits } from '../../src/inference/sampling/logits.ts'
+import { type Logits, loadInProcess, type PositionLogits } from '../../packages/engine/index.ts'
+
+const { logSum } = await loadInProcess()
 
 export interface ScriptedLogits extends PositionLogits {
   /** The requests so far, in order: `best`, `top 40`, `of 3`, `total 0.7`. */

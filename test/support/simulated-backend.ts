@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
 import { controlTokensOf, createConstraints } from '../../packages/constraints/index.ts'
-import type { Backend, Generation, GenerationEvent, ServedModel } from '../../src/inference/backend.ts'
-import { checkFirstToken, createChoice, planAnswer } from '../../src/inference/choice.ts'
-import { constraintOf } from '../../src/inference/constraints/generation-constraint.ts'
-import { checkGeneration } from '../../src/inference/embedded/checks.ts'
+import {
+  type Backend,
+  type Generation,
+  type GenerationEvent,
+  loadInProcess,
+  type ServedModel,
+} from '../../packages/engine/index.ts'
+import { withRefusals } from '../../src/inference/engine-refusals.ts'
 import { scriptedLogits } from './scripted-logits.ts'
 import { type SmallVocabulary, smallVocabulary } from './small-vocabulary.ts'
+
+const { checkFirstToken, checkGeneration, constraintOf, createChoice, planAnswer } = await loadInProcess()
 
 /**
  * What the model writes. Names of control tokens stand for these tokens, except in `letters`. The end token follows.
@@ -193,5 +199,5 @@ export function simulatedBackend(
     async close() {},
   }
   t.after(() => assert.deepEqual(backend.failures, []))
-  return backend
+  return Object.assign(backend, withRefusals({ ...backend }))
 }

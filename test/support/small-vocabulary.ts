@@ -1,6 +1,8 @@
 import { namesPattern } from '../../packages/chat-format/index.ts'
 import type { Vocabulary } from '../../packages/constraints/index.ts'
-import { hiddenParts } from '../../src/inference/embedded/text-pieces.ts'
+import { loadInProcess } from '../../packages/engine/index.ts'
+
+const { hiddenParts } = await loadInProcess()
 
 export interface SmallVocabulary extends Vocabulary {
   tokenize(text: string, options: { special: boolean; mark?: string }): number[]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, type TestContext, test } from 'node:test'
-import type { ServedModel } from '../../src/inference/backend.ts'
+import type { ServedModel } from '../../packages/engine/index.ts'
 import { localModels } from '../../src/inference/local-model.ts'
 import { createModels } from '../../src/inference/registry.ts'
 import { noBrowser } from '../support/browser.ts'

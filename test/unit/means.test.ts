@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createYieldToLoop } from '../../src/domain/yielding.ts'
+import { createYieldToLoop } from '../../packages/waiting/index.ts'
 import { createMeans } from '../../src/operations/evaluation-runs/means.ts'
 
 async function meansOf(...values: string[]): Promise<string> {

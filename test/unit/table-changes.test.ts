@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createYieldToLoop } from '../../src/domain/yielding.ts'
+import { createYieldToLoop } from '../../packages/waiting/index.ts'
 import { applyChanges, type Change, RowOrder } from '../../src/operations/tables/row-order.ts'
 import { yieldAtEachStep } from '../support/event-loop.ts'
 import { refusedWith } from '../support/refusals.ts'

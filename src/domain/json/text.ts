@@ -1,4 +1,4 @@
-import { inSteps } from '../yielding.ts'
+import { inSteps } from '../../../packages/waiting/index.ts'
 
 /**
  * UTF-8 in memory that threads share. Large texts are passed between threads in this form, because copying them would

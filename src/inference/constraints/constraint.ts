@@ -1,9 +1,5 @@
 import type { Constraint } from '../../../packages/chat-format/index.ts'
-import type {
-  CompiledGrammar,
-  ConstraintOptions,
-  ContinuedText,
-} from '../../../packages/constraints/index.ts'
+import type { CompiledGrammar, ConstraintOptions } from '../../../packages/constraints/index.ts'
 
 /** A constraint as a grammar, with a list of the parts that were widened because they cannot be kept. */
 export interface Compiled {
@@ -20,19 +16,5 @@ export interface CompileQuestion {
   constraint: Constraint
   options: ConstraintOptions
   /** The field of the request that contains it. */
-  field: string
-}
-
-/** A compiled constraint, as the engine receives it. */
-export interface GivenConstraint {
-  grammar: CompiledGrammar
-  /** The field of the request that contains it. */
-  field: string
-  /** Present if the answer continues a text of the caller. */
-  continued?: ContinuedField
-}
-
-/** A text that an answer continues, and the field of the request that contains it. */
-export interface ContinuedField extends ContinuedText {
   field: string
 }

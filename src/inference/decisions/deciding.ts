@@ -1,5 +1,5 @@
+import type { Backend, Generation, Sampling } from '../../../packages/engine/index.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { Backend, Generation, Sampling } from '../backend.ts'
 import type { Prompts } from '../prompt/prompts.ts'
 import { notReady } from '../served-model.ts'
 import { averageOf, type Scored } from './averages.ts'

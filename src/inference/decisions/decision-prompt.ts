@@ -1,6 +1,6 @@
 import { type Conversation, hiddenText, thoughtStartOf } from '../../../packages/chat-format/index.ts'
+import type { ServedModel } from '../../../packages/engine/index.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { ServedModel } from '../backend.ts'
 import { formatOf, freeMark, renderConversation } from '../prompt/chat-prompt.ts'
 import type { Prompts } from '../prompt/prompts.ts'
 import type { DecisionAsked } from './decision.ts'

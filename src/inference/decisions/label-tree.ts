@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { commonLength } from '../embedded/sequences.ts'
+import { commonLength } from '../../../packages/engine/index.ts'
 
 /** Labels by their tokens: labels that begin alike share the beginning. */
 interface LabelTree {

@@ -1,5 +1,5 @@
+import { inspectMachine } from '../../../packages/engine/index.ts'
 import type { Config } from '../../config.ts'
-import { inspectMachine } from '../models/machine.ts'
 
 /** Other programs need free memory, too: this share of it is for models unless a setting says otherwise. */
 const usualShare = 0.8

@@ -1,5 +1,5 @@
+import { ModelError } from '../../../packages/engine/index.ts'
 import { cacheSizeOf, diskSizeOf } from '../../domain/byte-sizes.ts'
-import { ModelError } from '../models/model-error.ts'
 import type { ManySettings } from './listed-model.ts'
 import type { ModelEntry } from './models-file.ts'
 

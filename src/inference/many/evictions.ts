@@ -1,5 +1,4 @@
-import { shownBytes } from '../models/memory.ts'
-import { ModelError } from '../models/model-error.ts'
+import { ModelError, shownBytes } from '../../../packages/engine/index.ts'
 import type { MemoryUse, ResidentEntry } from './resident.ts'
 
 /** How a resident makes room for another one. */

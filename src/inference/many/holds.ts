@@ -1,4 +1,4 @@
-import { whenAborted } from '../../domain/aborting.ts'
+import { whenAborted } from '../../../packages/waiting/index.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { Hold, Loaded, Requester, ResidentEntry, ResidentState, Waiter } from './resident.ts'
 

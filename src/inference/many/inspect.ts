@@ -1,9 +1,18 @@
+import {
+  type GgufHeader,
+  type LocalSource,
+  ModelError,
+  type ModelLocations,
+  type ModelPlan,
+  type ModelSettings,
+  memoryNeed,
+  modelHere,
+  prepareModel,
+  reasonOf,
+  sourceOf,
+  totalOf,
+} from '../../../packages/engine/index.ts'
 import type { Config } from '../../config.ts'
-import { type LocalSource, type ModelLocations, modelHere, sourceOf } from '../models/find.ts'
-import type { GgufHeader } from '../models/gguf-header.ts'
-import { memoryNeed, totalOf } from '../models/memory.ts'
-import { ModelError, reasonOf } from '../models/model-error.ts'
-import { type ModelPlan, type ModelSettings, prepareModel } from '../models/plan.ts'
 import { shownAddress } from '../upstream/addresses.ts'
 import { memoryOfModels } from './bound.ts'
 import { inWordsOf, settingsOf } from './entry-settings.ts'

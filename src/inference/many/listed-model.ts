@@ -1,7 +1,6 @@
+import type { ModelLocations, ModelSettings } from '../../../packages/engine/index.ts'
 import type { Config } from '../../config.ts'
 import type { Model } from '../model.ts'
-import type { ModelLocations } from '../models/find.ts'
-import type { ModelSettings } from '../models/plan.ts'
 
 /** A model that can be removed from the list of served models. */
 export interface ListedModel extends Model {

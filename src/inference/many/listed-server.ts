@@ -1,4 +1,4 @@
-import type { ServedModel } from '../backend.ts'
+import type { ServedModel } from '../../../packages/engine/index.ts'
 import type { Model } from '../model.ts'
 import { notReady } from '../served-model.ts'
 import { modelsOfServer } from '../upstream/served-names.ts'

@@ -1,4 +1,4 @@
-import { ModelError } from '../models/model-error.ts'
+import { ModelError } from '../../../packages/engine/index.ts'
 import { notReady } from '../served-model.ts'
 import { checkBound } from './evictions.ts'
 import { failWaiters, grantWaiters } from './holds.ts'

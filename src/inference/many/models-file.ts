@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { kvChoices } from '../../../packages/engine/index.ts'
 import { acceptedCacheSize, acceptedDiskSize, cacheSizeOf, diskSizeOf } from '../../domain/byte-sizes.ts'
 import { described } from '../../domain/described.ts'
-import { kvChoices } from '../../domain/kv-types.ts'
 import { nearestName } from '../../domain/nearest.ts'
 import { maxModels } from '../../domain/user-settings.ts'
 

@@ -1,15 +1,23 @@
 import { stat } from 'node:fs/promises'
-import { whenAborted } from '../../domain/aborting.ts'
-import type { BackendStatus, Lane, ServedModel } from '../backend.ts'
-import { createEmbeddedBackend } from '../embedded/owner/backend.ts'
-import { usualSupervision } from '../embedded/owner/supervision.ts'
+import {
+  type BackendStatus,
+  createEmbeddedBackend,
+  type DeviceSearch,
+  type Lane,
+  type LocalSource,
+  ModelError,
+  memoryNeed,
+  prepareModel,
+  type ServedModel,
+  sourceOf,
+  totalOf,
+  usualSupervision,
+  withoutFolders,
+} from '../../../packages/engine/index.ts'
+import { whenAborted } from '../../../packages/waiting/index.ts'
+import { withRefusals } from '../engine-refusals.ts'
 import { createLocalModel, type LocalModelParts } from '../local-model.ts'
 import type { AnswerEvent, Model } from '../model.ts'
-import type { LocalSource } from '../models/find.ts'
-import { sourceOf } from '../models/find.ts'
-import { memoryNeed, totalOf } from '../models/memory.ts'
-import { ModelError, withoutFolders } from '../models/model-error.ts'
-import { type DeviceSearch, prepareModel } from '../models/plan.ts'
 import { notReady, type ObtainParts, obtainModel } from '../served-model.ts'
 import { inWordsOf, type LocalEntry, settingsOf } from './entry-settings.ts'
 import type { ListedModel, ManySettings } from './listed-model.ts'
@@ -82,12 +90,13 @@ export function createOnDemandModel(entry: LocalEntry, services: OnDemandParts):
   async function open(options: Prepared['plan'], signal: AbortSignal): Promise<Loaded<LoadedModel>> {
     const settled = Promise.withResolvers<void>()
     const lost = Promise.withResolvers<string>()
-    const engine = createEmbeddedBackend(options, engineLog, supervision, (now) => {
+    const changed = (now: BackendStatus) => {
       if (now.state === 'failed') {
         settled.reject(new ModelError(now.reason))
         lost.resolve(now.reason)
       } else settled.resolve()
-    })
+    }
+    const engine = withRefusals(createEmbeddedBackend(options, engineLog, supervision, changed))
     loading = () => engine.status()
     const stay = whenAborted(signal, () => settled.reject(signal.reason))
     try {

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { reasonOf } from '../models/model-error.ts'
+import { reasonOf } from '../../../packages/engine/index.ts'
 import { checkModels, type KeyEntry, type ModelEntry, type UpstreamEntry } from './models-file.ts'
 
 /** The file of HEDDLE_MODELS cannot be used; the message has one line for each error. */

@@ -1,4 +1,4 @@
-import type { BackendStatus } from '../backend.ts'
+import type { BackendStatus } from '../../../packages/engine/index.ts'
 
 /** Bytes of the machine's memory and of its GPU's. */
 export interface MemoryUse {

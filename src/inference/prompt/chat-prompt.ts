@@ -10,9 +10,9 @@ import {
   thinkingAsked,
   withoutCalls,
 } from '../../../packages/chat-format/index.ts'
+import type { ServedModel } from '../../../packages/engine/index.ts'
 import { writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { ServedModel } from '../backend.ts'
 import type { Prompts } from './prompts.ts'
 
 /** A rendered conversation. No name of a control token is read across the mark, if there is one. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Part } from '../../../packages/chat-format/index.ts'
+import type { Candidate, FinishReason, PromptLogprobs, TokenLogprob } from '../../../packages/engine/index.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { Candidate, FinishReason, PromptLogprobs, TokenLogprob } from '../backend.ts'
 import type { AnswerEvent, ReportedUsage } from '../model.ts'
 import { failureOf } from './failures.ts'
 import type { UpstreamKind } from './kinds.ts'

@@ -1,5 +1,5 @@
+import type { Candidate } from '../../../packages/engine/index.ts'
 import { JsonText } from '../../domain/json/text.ts'
-import type { Candidate } from '../backend.ts'
 import { averageOf, type Scored } from '../decisions/averages.ts'
 import { greedySampling } from '../decisions/deciding.ts'
 import type { Decide, DecisionAnswer, DecisionAsked, DecisionQuestion } from '../decisions/decision.ts'

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
-import { whenAborted } from '../../domain/aborting.ts'
+import { whenAborted } from '../../../packages/waiting/index.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import { Agent as PlainAgent, request as plainRequest } from '../../threads/node-http.ts'
 import { silent } from './pieces.ts'

@@ -1,5 +1,5 @@
+import type { Pooled, PoolingAsked } from '../../../packages/engine/index.ts'
 import { Refusal, refuse, refuseWithMessage } from '../../domain/refusals.ts'
-import type { Pooled, PoolingAsked } from '../pooling.ts'
 
 /**
  * Texts per request for vectors. A reply is parsed in one step that blocks everything else: 128 vectors of 4,096

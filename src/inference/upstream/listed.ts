@@ -1,4 +1,4 @@
-import type { ModelTask } from '../backend.ts'
+import type { ModelTask } from '../../../packages/engine/index.ts'
 import { kindOfOwner, type UpstreamKind } from './kinds.ts'
 
 /** A model as a server lists it. */

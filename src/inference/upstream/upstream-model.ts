@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { whenAborted } from '../../domain/aborting.ts'
-import type { BackendStatus, ModelTask, ServedModel } from '../backend.ts'
+import type { BackendStatus, ModelTask, ServedModel } from '../../../packages/engine/index.ts'
+import { whenAborted } from '../../../packages/waiting/index.ts'
 import type { AnswerEvent, Answering, AnswerRequest, Model } from '../model.ts'
 import { notReady } from '../served-model.ts'
 import { type AnswerReader, createReader } from './answer-reader.ts'

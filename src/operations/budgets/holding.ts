@@ -1,4 +1,4 @@
-import { whenAborted } from '../../domain/aborting.ts'
+import { whenAborted } from '../../../packages/waiting/index.ts'
 import type { TokenCount } from '../../domain/money.ts'
 import type { AnswerOfModel } from '../../inference/fallbacks.ts'
 import type { AnswerRequest, Input } from '../../inference/model.ts'

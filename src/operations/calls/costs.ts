@@ -1,7 +1,7 @@
 import { membersOf, objectOf, objectText } from '../../../packages/json/index.ts'
+import { createYieldToLoop, inSteps, type YieldToLoop } from '../../../packages/waiting/index.ts'
 import { writeJson } from '../../domain/json/text.ts'
 import { formatTime } from '../../domain/time.ts'
-import { createYieldToLoop, inSteps, type YieldToLoop } from '../../domain/yielding.ts'
 import type { CallRow } from '../../storage/calls/calls.ts'
 import { type Price, pricesOfModels } from '../../storage/prices.ts'
 import type { Reader } from '../../storage/transaction.ts'

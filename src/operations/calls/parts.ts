@@ -1,7 +1,7 @@
 import { membersOf, objectText } from '../../../packages/json/index.ts'
+import { inSteps } from '../../../packages/waiting/index.ts'
 import { newId, traceOf } from '../../domain/ids.ts'
 import { JsonText, joined } from '../../domain/json/text.ts'
-import { inSteps } from '../../domain/yielding.ts'
 import { givenColumns } from '../../storage/calls/columns.ts'
 import type { CallPart } from '../../storage/calls/parts.ts'
 import type { CompleteCall, EndedCall, StartedCall } from './contract.ts'

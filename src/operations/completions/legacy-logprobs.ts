@@ -1,4 +1,4 @@
-import type { Candidate, PromptLogprobs, TokenLogprob } from '../../inference/backend.ts'
+import type { Candidate, PromptLogprobs, TokenLogprob } from '../../../packages/engine/index.ts'
 import { textOf } from '../generation/logprobs.ts'
 import type { LegacyLogprobs } from './contract.ts'
 

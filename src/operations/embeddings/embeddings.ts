@@ -1,5 +1,5 @@
+import type { PoolingInput } from '../../../packages/engine/index.ts'
 import { described } from '../../domain/described.ts'
-import type { PoolingInput } from '../../inference/pooling.ts'
 import { checkPriority, wrong } from '../generation/checks.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { truncationOf } from '../pooling/fields.ts'

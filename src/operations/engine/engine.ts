@@ -1,5 +1,5 @@
+import type { BackendStatus, ServedModel } from '../../../packages/engine/index.ts'
 import type { Caller } from '../../domain/callers.ts'
-import type { BackendStatus, ServedModel } from '../../inference/backend.ts'
 import type { Model } from '../../inference/model.ts'
 import type { ModelList } from '../../inference/registry.ts'
 import { version } from '../../version.ts'

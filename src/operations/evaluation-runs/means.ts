@@ -1,5 +1,5 @@
 import { Scan } from '../../../packages/json/index.ts'
-import type { YieldToLoop } from '../../domain/yielding.ts'
+import type { YieldToLoop } from '../../../packages/waiting/index.ts'
 
 /** Paths of which a mean is kept. Further ones are left out, so that no evaluation exhausts the memory. */
 const maxPaths = 10_000

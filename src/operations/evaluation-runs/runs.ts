@@ -1,6 +1,6 @@
+import { createYieldToLoop } from '../../../packages/waiting/index.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { monotonicNow, now } from '../../domain/time.ts'
-import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import { requireMarked } from '../../storage/evaluations/marked-calls.ts'
 import { streamTrialValues } from '../../storage/evaluations/trial-calls.ts'

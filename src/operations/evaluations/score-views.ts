@@ -1,3 +1,4 @@
+import { createYieldToLoop, inSteps } from '../../../packages/waiting/index.ts'
 import { type Caller, hasAccess, requireAccess } from '../../domain/callers.ts'
 import {
   type Axis,
@@ -10,7 +11,6 @@ import {
   pairsOf,
   type ScoreColumn,
 } from '../../domain/evaluations/columns/distributions.ts'
-import { createYieldToLoop, inSteps } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import { fieldRefused, resultField } from '../../storage/evaluations/result-fields.ts'
 import { deriveThenOpen } from '../../storage/evaluations/results.ts'

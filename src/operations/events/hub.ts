@@ -1,4 +1,4 @@
-import { whenAborted } from '../../domain/aborting.ts'
+import { whenAborted } from '../../../packages/waiting/index.ts'
 import type { Model } from '../../inference/model.ts'
 import type { Models } from '../../inference/registry.ts'
 import { createChangeCollector } from '../../storage/changes.ts'

@@ -1,5 +1,5 @@
+import type { FinishReason } from '../../../packages/engine/index.ts'
 import { JsonText } from '../../domain/json/text.ts'
-import type { FinishReason } from '../../inference/backend.ts'
 import type { AnswerOptions } from './answer-options.ts'
 import { createFold, type FoldedCall, type FoldedTurn } from './fold.ts'
 import type { Generation } from './generation.ts'

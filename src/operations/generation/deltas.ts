@@ -1,5 +1,10 @@
 import { type Parser, type Part, plainText } from '../../../packages/chat-format/index.ts'
-import type { FinishReason, PredictionCounts, PromptLogprobs, TokenLogprob } from '../../inference/backend.ts'
+import type {
+  FinishReason,
+  PredictionCounts,
+  PromptLogprobs,
+  TokenLogprob,
+} from '../../../packages/engine/index.ts'
 import type { AnswerEvent } from '../../inference/model.ts'
 
 /** The next step of the answers to a request. Whole answers and streams are both made of these only. */

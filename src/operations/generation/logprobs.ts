@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
+import type { Candidate, PromptLogprobs, TokenLogprob } from '../../../packages/engine/index.ts'
+import { inSteps } from '../../../packages/waiting/index.ts'
 import { JsonText } from '../../domain/json/text.ts'
-import { inSteps } from '../../domain/yielding.ts'
-import type { Candidate, PromptLogprobs, TokenLogprob } from '../../inference/backend.ts'
 import type { AnswerRequest } from '../../inference/model.ts'
 import { wrong } from './checks.ts'
 

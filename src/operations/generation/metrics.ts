@@ -1,5 +1,10 @@
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client'
-import type { BackendStatus, DiskCacheLoad, FinishReason, PromptCacheLoad } from '../../inference/backend.ts'
+import type {
+  BackendStatus,
+  DiskCacheLoad,
+  FinishReason,
+  PromptCacheLoad,
+} from '../../../packages/engine/index.ts'
 import type { ModelList, Models } from '../../inference/registry.ts'
 import { type PoolingMetrics, registerPoolingMetrics } from '../pooling/metrics.ts'
 import { registerUpstreams } from './upstream-metrics.ts'

@@ -1,4 +1,4 @@
-import type { Ending, Sampling } from '../../inference/backend.ts'
+import type { Ending, Sampling } from '../../../packages/engine/index.ts'
 import type { AnswerRequest, TurnAsked } from '../../inference/model.ts'
 import { wrong } from './checks.ts'
 import { type GivenBias, maxBiases } from './given-values.ts'

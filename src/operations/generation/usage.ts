@@ -1,4 +1,4 @@
-import type { PredictionCounts } from '../../inference/backend.ts'
+import type { PredictionCounts } from '../../../packages/engine/index.ts'
 import type { Delta } from './deltas.ts'
 import type { Generation } from './generation.ts'
 

@@ -5,8 +5,8 @@ import type {
   GivenTool,
   GivenToolCall,
 } from '../../../packages/chat-format/index.ts'
+import type { ServedModel } from '../../../packages/engine/index.ts'
 import type { JsonText } from '../../domain/json/text.ts'
-import type { ServedModel } from '../../inference/backend.ts'
 import { wrong } from '../generation/checks.ts'
 import type { CountTokensBody } from './contract.ts'
 import type { ContentBlock, Message, ResultBlock } from './fields.ts'

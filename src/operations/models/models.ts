@@ -1,7 +1,7 @@
 import type { AnswerFormat } from '../../../packages/chat-format/index.ts'
+import type { BackendStatus, ServedModel } from '../../../packages/engine/index.ts'
 import type { Caller } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { BackendStatus, ServedModel } from '../../inference/backend.ts'
 import type { Model } from '../../inference/model.ts'
 import type { Models } from '../../inference/registry.ts'
 import type { ModelCard, ModelList } from './contract.ts'

@@ -1,3 +1,4 @@
+import { createYieldToLoop, inSteps } from '../../../packages/waiting/index.ts'
 import { batchesOf } from '../../domain/batches.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { shortened } from '../../domain/described.ts'
@@ -5,7 +6,6 @@ import { JsonText } from '../../domain/json/text.ts'
 import { parseRef, type Ref, type RefStep } from '../../domain/refs.ts'
 import { Refusal, refuse } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
-import { createYieldToLoop, inSteps } from '../../domain/yielding.ts'
 import {
   type ObjectVersion,
   readValues,

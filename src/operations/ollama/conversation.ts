@@ -1,5 +1,5 @@
 import type { GivenMessage, GivenPart, GivenToolCall } from '../../../packages/chat-format/index.ts'
-import type { ServedModel } from '../../inference/backend.ts'
+import type { ServedModel } from '../../../packages/engine/index.ts'
 import { wrong } from '../generation/checks.ts'
 import type { Message } from './contract.ts'
 

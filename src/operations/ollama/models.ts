@@ -1,5 +1,5 @@
+import type { ModelTask } from '../../../packages/engine/index.ts'
 import type { Caller } from '../../domain/callers.ts'
-import type { ModelTask } from '../../inference/backend.ts'
 import type { FoundModel, Models } from '../../inference/registry.ts'
 
 /** Clients add this tag to names without one. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
+import type { ServedModel } from '../../../packages/engine/index.ts'
 import type { Caller } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { ServedModel } from '../../inference/backend.ts'
 import type { Model } from '../../inference/model.ts'
 import type { Models } from '../../inference/registry.ts'
 import type { GenerationSettings } from '../generation/parts.ts'

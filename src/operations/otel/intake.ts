@@ -1,7 +1,7 @@
+import { inSteps } from '../../../packages/waiting/index.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { projectId } from '../../domain/fields.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { inSteps } from '../../domain/yielding.ts'
 import type { CallPart } from '../../storage/calls/parts.ts'
 import { endPart, mergeParts, startPart } from '../calls/parts.ts'
 import type { Ingest } from '../calls/write.ts'

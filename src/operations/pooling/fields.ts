@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import type { Truncation } from '../../../packages/engine/index.ts'
 import { jsonObject, plainText } from '../../domain/fields.ts'
-import type { Truncation } from '../../inference/pooling.ts'
 import { wrong } from '../generation/checks.ts'
 import { flag, integer } from '../generation/scalars.ts'
 

@@ -1,7 +1,7 @@
+import type { Pooled, PoolingAsked, PoolingInput, Truncation } from '../../../packages/engine/index.ts'
 import type { Caller } from '../../domain/callers.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import { hasLeft } from '../../http/disconnect.ts'
-import type { Pooled, PoolingAsked, PoolingInput, Truncation } from '../../inference/pooling.ts'
 import type { FoundModel } from '../../inference/registry.ts'
 import { bytesOfValue } from '../budgets/holding.ts'
 import type { GenerationRecord } from '../generation/observed.ts'

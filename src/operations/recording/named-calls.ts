@@ -1,6 +1,6 @@
+import { inSteps } from '../../../packages/waiting/index.ts'
 import { isCompletionId } from '../../domain/ids.ts'
 import { now } from '../../domain/time.ts'
-import { inSteps } from '../../domain/yielding.ts'
 import { callOfCompletion } from '../../storage/answers/completions.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { Recorder } from './answer.ts'

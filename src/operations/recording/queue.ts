@@ -1,4 +1,4 @@
-import { whenAborted } from '../../domain/aborting.ts'
+import { whenAborted } from '../../../packages/waiting/index.ts'
 import type { WithSharedTexts } from '../../domain/json/text.ts'
 import { Refusal, refuse } from '../../domain/refusals.ts'
 import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { membersOf } from '../../../packages/json/index.ts'
+import { inSteps, type YieldToLoop } from '../../../packages/waiting/index.ts'
 import { Refusal } from '../../domain/refusals.ts'
-import { inSteps, type YieldToLoop } from '../../domain/yielding.ts'
 import type { ResponseContent } from '../../storage/answers/responses.ts'
 import { itemsOf, type Sources } from './input.ts'
 import type { Item } from './items.ts'

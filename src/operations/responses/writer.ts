@@ -1,6 +1,6 @@
+import type { FinishReason } from '../../../packages/engine/index.ts'
 import { clockNow } from '../../domain/clock.ts'
 import type { Refusal } from '../../domain/refusals.ts'
-import type { FinishReason } from '../../inference/backend.ts'
 import type { Delta } from '../generation/deltas.ts'
 import type { PartialAnswer } from '../generation/recorded.ts'
 import { createTally, type Tally } from '../generation/usage.ts'

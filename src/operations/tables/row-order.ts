@@ -1,5 +1,5 @@
+import { inSteps, type YieldToLoop } from '../../../packages/waiting/index.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { inSteps, type YieldToLoop } from '../../domain/yielding.ts'
 
 /** A block of this length is split in two. */
 const fullBlock = 2048

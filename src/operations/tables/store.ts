@@ -1,6 +1,6 @@
+import { inSteps, type YieldToLoop } from '../../../packages/waiting/index.ts'
 import type { JsonText, WithSharedTexts } from '../../domain/json/text.ts'
 import { now } from '../../domain/time.ts'
-import { inSteps, type YieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import { readTable, type TableRow } from '../../storage/objects/tables.ts'
 

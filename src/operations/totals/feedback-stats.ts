@@ -1,10 +1,10 @@
+import { inSteps } from '../../../packages/waiting/index.ts'
 import { isObject } from '../../domain/call-facts/brief.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { checkPath, invalidPathReason, splitPath } from '../../domain/expressions/path.ts'
 import { jsonList } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, monotonicNow } from '../../domain/time.ts'
-import { inSteps } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import {
   type FeedbackMetric,

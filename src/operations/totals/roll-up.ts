@@ -1,4 +1,4 @@
-import { inSteps } from '../../domain/yielding.ts'
+import { inSteps } from '../../../packages/waiting/index.ts'
 
 /** What a model used, or what several calls used of it. */
 export interface ModelUsage {

@@ -1,10 +1,10 @@
+import { createYieldToLoop } from '../../../packages/waiting/index.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { maxTerms, readSearch, type Term } from '../../domain/search/search-text.ts'
 import { snippetsOf } from '../../domain/search/snippets.ts'
 import { textsIn } from '../../domain/search/texts.ts'
 import { now } from '../../domain/time.ts'
-import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import {
   countIndexedCalls,

@@ -1,6 +1,6 @@
+import { inSteps } from '../../../packages/waiting/index.ts'
 import type { EndFacts, StartFacts } from '../../domain/call-facts/facts.ts'
 import { answerPreview, maxBytesWithoutPreview, requestPreview } from '../../domain/call-facts/preview.ts'
-import { inSteps } from '../../domain/yielding.ts'
 import { type CallRow, matchingCalls } from '../calls/calls.ts'
 import { shownName } from '../calls/columns.ts'
 import { callFields, statusOfCall } from '../calls/fields.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
+import type { Generation } from '../../../packages/engine/index.ts'
 import { refuse } from '../../../src/domain/refusals.ts'
-import type { Generation } from '../../../src/inference/backend.ts'
 import { basic, keys, openApp } from '../../support/app.ts'
 import { asking, assertRefused, chatUrl } from '../../support/chat.ts'
 import {

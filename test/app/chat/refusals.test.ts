@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import type { Generation } from '../../../packages/engine/index.ts'
 import { refuse } from '../../../src/domain/refusals.ts'
-import type { Generation } from '../../../src/inference/backend.ts'
 import { openApp } from '../../support/app.ts'
 import { asking, assertRefused, chatUrl } from '../../support/chat.ts'
 import { scriptedBackend, scriptedModel, scriptOf } from '../../support/scripted-backend.ts'

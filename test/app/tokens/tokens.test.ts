@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { Backend } from '../../../src/inference/backend.ts'
+import type { Backend } from '../../../packages/engine/index.ts'
 import { whole } from '../../support/answers.ts'
 import { openApp } from '../../support/app.ts'
 import { scriptedBackend, tokensOf } from '../../support/scripted-backend.ts'

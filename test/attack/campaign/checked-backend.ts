@@ -1,4 +1,5 @@
-import { checkGeneration, checkTokens } from '../../../src/inference/embedded/checks.ts'
+import { loadInProcess } from '../../../packages/engine/index.ts'
+import { withRefusals } from '../../../src/inference/engine-refusals.ts'
 import {
   type ScriptedBackend,
   scriptedBackend,
@@ -6,12 +7,14 @@ import {
   tokensOf,
 } from '../../support/scripted-backend.ts'
 
+const { checkGeneration, checkTokens } = await loadInProcess()
+
 /** The scripted model behind the checks of the engine: requests that the engine would refuse never reach it. */
 export function checkedBackend(): ScriptedBackend {
   const backend = scriptedBackend()
   const { vocabulary: size, context } = scriptedModel
   const vocabulary = { size, eos: 0, ends: [], bytes: () => new Uint8Array(), isSpecial: () => false }
-  return {
+  return withRefusals({
     ...backend,
     async detokenize(tokens, ...rest) {
       checkTokens('tokens', tokens, size)
@@ -21,5 +24,5 @@ export function checkedBackend(): ScriptedBackend {
       checkGeneration(request, { vocabulary, tokenize: tokensOf }, { context, parallel: 8 })
       return backend.generate(request, signal)
     },
-  }
+  })
 }

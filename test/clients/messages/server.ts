@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 import type { Part } from '../../../packages/chat-format/index.ts'
-import type { Generation } from '../../../src/inference/backend.ts'
+import type { Generation } from '../../../packages/engine/index.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { type PartsModel, partsModel } from '../../support/parts-model.ts'
 import {

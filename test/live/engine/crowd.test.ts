@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Generation } from '../../../src/inference/backend.ts'
-import type { EmbeddedBackend } from '../../../src/inference/embedded/owner/backend.ts'
+import type { EmbeddedBackend, Generation } from '../../../packages/engine/index.ts'
 import { until } from '../../support/wait.ts'
 import { generationOf, startEngine } from './engine.ts'
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
-import type { EmbeddedBackend } from '../../../src/inference/embedded/owner/backend.ts'
+import type { EmbeddedBackend } from '../../../packages/engine/index.ts'
 import { plainPlan } from '../../support/model-plan.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 import { until, withTimeout } from '../../support/wait.ts'
@@ -152,7 +152,7 @@ test('the engine of a killed server exits', async (t) => {
   t.after(() => rm(folder, { recursive: true }))
   const file = join(folder, 'model.gguf')
   await writeRandomModel(file)
-  const owner = new URL('../../../src/inference/embedded/owner/backend.ts', import.meta.url)
+  const owner = new URL('../../../packages/engine/owner/backend.ts', import.meta.url)
   const plan = plainPlan(file, { context: 256, parallel: 1, batch: 16, queue: 1 })
   // Not console.log, which writes numbers in colours where the tests run on a terminal.
   const script = `const { createEmbeddedBackend } = await import(${JSON.stringify(owner)})

@@ -2,11 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { Generation, GenerationEvent, Run } from '../../../src/inference/backend.ts'
-import { createEmbeddedBackend, type EmbeddedBackend } from '../../../src/inference/embedded/owner/backend.ts'
-import { type Supervision, usualSupervision } from '../../../src/inference/embedded/owner/supervision.ts'
-
-import type { ModelPlan } from '../../../src/inference/models/plan.ts'
+import {
+  createEmbeddedBackend,
+  type EmbeddedBackend,
+  type Generation,
+  type GenerationEvent,
+  type ModelPlan,
+  type Run,
+  type Supervision,
+  usualSupervision,
+} from '../../../packages/engine/index.ts'
+import { withRefusals } from '../../../src/inference/engine-refusals.ts'
 import { plainSampling } from '../../support/generations.ts'
 import { plainPlan } from '../../support/model-plan.ts'
 import { type RandomModelShape, writeRandomModel } from '../../support/random-model.ts'
@@ -30,7 +36,8 @@ export async function startEngine(
   const folder = await mkdtemp(join(tmpdir(), 'heddle-engine-'))
   const file = plan.file ?? join(folder, 'random.gguf')
   if (plan.file === undefined) await writeRandomModel(file, { weights: 'q8_0', hidden: 64, ...shape })
-  const backend = createEmbeddedBackend(plainPlan(file, plan), quiet, { ...usualSupervision, ...supervision })
+  const watching = { ...usualSupervision, ...supervision }
+  const backend = withRefusals(createEmbeddedBackend(plainPlan(file, plan), quiet, watching))
   t.after(async () => {
     await backend.close()
     await rm(folder, { recursive: true })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { EmbeddedBackend } from '../../../src/inference/embedded/owner/backend.ts'
+import type { EmbeddedBackend } from '../../../packages/engine/index.ts'
 import { until } from '../../support/wait.ts'
 import { generate, generationOf, readTokens, startEngine, wholeRun } from './engine.ts'
 

@@ -1,5 +1,7 @@
 import { createMasks, type TokenMask } from '../../../packages/constraints/index.ts'
-import { loadModel } from '../../../src/inference/embedded/native.ts'
+import { loadInProcess } from '../../../packages/engine/index.ts'
+
+const { loadModel } = await loadInProcess()
 
 /** Prints what the native interface returns about one position of a model; it requires a process of its own. */
 const model = await loadModel(process.argv[2] ?? '', () => {})

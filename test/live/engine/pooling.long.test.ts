@@ -6,10 +6,14 @@ import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import type {
+  EmbeddedBackend,
+  ModelTask,
+  Pooled,
+  PoolingInput,
+  PoolingRequest,
+} from '../../../packages/engine/index.ts'
 import type { Refusal } from '../../../src/domain/refusals.ts'
-import type { ModelTask } from '../../../src/inference/backend.ts'
-import type { EmbeddedBackend } from '../../../src/inference/embedded/owner/backend.ts'
-import type { Pooled, PoolingInput, PoolingRequest } from '../../../src/inference/pooling.ts'
 import { encoderTokens, type RandomEncoderShape, writeRandomEncoder } from '../../support/random-encoder.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 import { startEngine } from './engine.ts'

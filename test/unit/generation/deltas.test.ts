@@ -3,13 +3,14 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Parser } from '../../../packages/chat-format/index.ts'
 import { createAnswerReader } from '../../../packages/chat-format/index.ts'
-import type { GenerationEvent } from '../../../src/inference/backend.ts'
-import { createRunEvents } from '../../../src/inference/embedded/events/run-events.ts'
+import { type GenerationEvent, loadInProcess } from '../../../packages/engine/index.ts'
 import type { AnswerEvent } from '../../../src/inference/model.ts'
 import { contentOf, createDeltas, type Delta, grouped } from '../../../src/operations/generation/deltas.ts'
 import { createFold } from '../../../src/operations/generation/fold.ts'
 import { limitCandidates } from '../../../src/operations/generation/logprobs.ts'
 import { createTally } from '../../../src/operations/generation/usage.ts'
+
+const { createRunEvents } = await loadInProcess()
 
 async function* inGroups(groups: AnswerEvent[][]): AsyncGenerator<AnswerEvent[]> {
   yield* groups

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ModelError } from '../../../packages/engine/index.ts'
 import { readConfig } from '../../../src/config.ts'
 import { inWordsOf, settingsOf } from '../../../src/inference/many/entry-settings.ts'
-import { ModelError } from '../../../src/inference/models/model-error.ts'
 
 const entry = { name: 'small', file: './small.gguf' }
 

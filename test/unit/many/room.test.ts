@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ModelError } from '../../../packages/engine/index.ts'
 import { Refusal, refuse } from '../../../src/domain/refusals.ts'
 import { createRoom, type RoomOptions } from '../../../src/inference/many/room.ts'
-import { ModelError } from '../../../src/inference/models/model-error.ts'
 import { until, withTimeout } from '../../support/wait.ts'
 
 const caller = { tenant: 'alice', isBackground: false }

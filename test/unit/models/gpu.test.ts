@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import {
+  type Device,
+  type DeviceSearch,
+  findDevice,
+  installedBuilds,
+  ModelError,
+  prepareModel,
+} from '../../../packages/engine/index.ts'
 import { readConfig } from '../../../src/config.ts'
-import { type Device, findDevice, installedBuilds } from '../../../src/inference/embedded/device.ts'
-import { ModelError } from '../../../src/inference/models/model-error.ts'
-import { type DeviceSearch, prepareModel } from '../../../src/inference/models/plan.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 import { newFolder } from '../../support/server.ts'
 

@@ -1,5 +1,5 @@
 import { compareText } from '../../../../packages/json/index.ts'
-import type { YieldToLoop } from '../../yielding.ts'
+import type { YieldToLoop } from '../../../../packages/waiting/index.ts'
 import { openTexts, type PackedTexts, unpackTexts } from './packing.ts'
 
 /** The rows of one evaluation, in order of their digests. */

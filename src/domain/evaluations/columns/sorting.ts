@@ -1,5 +1,5 @@
 import { compareText } from '../../../../packages/json/index.ts'
-import type { YieldToLoop } from '../../yielding.ts'
+import type { YieldToLoop } from '../../../../packages/waiting/index.ts'
 
 /** What rows are sorted by: numbers before texts, and missing values last, in both directions. */
 export interface SortKey {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { whenAborted } from '../../../domain/aborting.ts'
+import { whenAborted } from '../../../../packages/waiting/index.ts'
 import { acquireWithTimeout, type Slots } from '../../../threads/slots.ts'
 import { bytesOfRow, chunkBytes } from '../chunks.ts'
 import type { Connections } from './connections.ts'

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
+import { whenAborted } from '../../../../packages/waiting/index.ts'
 import { abandon } from '../../../domain/abandoning.ts'
-import { whenAborted } from '../../../domain/aborting.ts'
 import { refuse } from '../../../domain/refusals.ts'
 import { acquireWithTimeout, createSlots } from '../../../threads/slots.ts'
 import type { Sql } from '../../sql/sql.ts'

@@ -1,10 +1,10 @@
+import { createYieldToLoop } from '../../../../packages/waiting/index.ts'
 import {
   type ColumnsHeader,
   createGathering,
   type Gathered,
 } from '../../../domain/evaluations/columns/gathering.ts'
 import { slotNames } from '../../../domain/evaluations/shape.ts'
-import { createYieldToLoop } from '../../../domain/yielding.ts'
 import { rawSql, sql } from '../../sql/sql.ts'
 import type { LongReader, Reader } from '../../transaction.ts'
 

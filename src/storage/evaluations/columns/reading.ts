@@ -1,7 +1,7 @@
+import type { YieldToLoop } from '../../../../packages/waiting/index.ts'
 import { columnNames } from '../../../domain/evaluations/columns/gathering.ts'
 import { type PackedTexts, unpackWhole } from '../../../domain/evaluations/columns/packing.ts'
 import { joinRows } from '../../../domain/evaluations/columns/rows.ts'
-import type { YieldToLoop } from '../../../domain/yielding.ts'
 import { storageFailure } from '../../failures.ts'
 import { listOf, sql } from '../../sql/sql.ts'
 import { allRows, type LongReader, type Reader } from '../../transaction.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { ServedModel } from '../../../../src/inference/backend.ts'
+import type { ServedModel } from '../../../../packages/engine/index.ts'
 import { decisionPrompt } from '../../../../src/inference/decisions/decision-prompt.ts'
 import { createPrompts } from '../../../../src/inference/prompt/prompts.ts'
 import { scriptedModel } from '../../../support/scripted-backend.ts'

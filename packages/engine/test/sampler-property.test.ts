@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { tried } from '../../../test/support/campaign-share.ts'
+import fc from '../../../test/support/fast-check.ts'
+import { naiveDraw } from '../../../test/support/naive-sampling.ts'
+import { scriptedLogits } from '../../../test/support/scripted-logits.ts'
+import type { Sampling } from '../backend.ts'
+import { createAdjustments, planAdjustments } from '../sampling/adjustments.ts'
+import { onlyAllowed } from '../sampling/allowed.ts'
+import { createRandom } from '../sampling/random.ts'
+import { createSampler } from '../sampling/sampler.ts'
+
+/** Shapes of logits: sharp, flat, all equal, in steps with many equal ones, with impossible tokens. */
+const shapes: ((random: () => number, token: number) => number)[] = [
+  (random) => 20 * random(),
+  (random) => -8 * Math.log(1 - random()),
+  (random) => 0.01 * random(),
+  () => 1,
+  (random) => Math.floor(6 * random()),
+  (random) => Math.floor(200 * random()) / 10 - 10,
+  (random) => (random() < 0.5 ? -Infinity : 10 * random()),
+  (random, token) => (token === 7 ? 60 : 3 * random()),
+]
+
+function oneOf(...values: number[]): fc.Arbitrary<number> {
+  return fc.constantFrom(...values)
+}
+
+const settings = {
+  size: fc.oneof(fc.integer({ min: 8, max: 40 }), fc.integer({ min: 900, max: 4000 })),
+  shape: fc.nat({ max: shapes.length - 1 }),
+  seed: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+  temperature: oneOf(0, 1e-6, 0.001, 0.3, 0.7, 1, 1.6, 5),
+  topP: oneOf(1, 1, 0.9999, 0.95, 0.5, 0.01),
+  topK: oneOf(0, 0, 0, 0, 0, 0, 1, 5, 40, 1500),
+  minP: oneOf(0, 0, 0, 0, 0, 0, 1e-9, 0.02, 0.5, 1),
+  repetitionPenalty: oneOf(1, 1, 1.3, 5, 0.8),
+  frequencyPenalty: oneOf(0, 0, 0.7, -0.7),
+  presencePenalty: oneOf(0, 0, 1.5, -1.5),
+  bias: fc.array(fc.tuple(fc.nat({ max: 899 }), oneOf(-100, -2, 0, 3, 100)), { maxLength: 5 }),
+  allowed: fc.option(fc.uniqueArray(fc.nat({ max: 899 }), { minLength: 1, maxLength: 60 }), {
+    freq: 4,
+    nil: undefined,
+  }),
+  banned: fc.array(fc.nat({ max: 899 }), { maxLength: 4 }),
+  banBest: fc.boolean(),
+  prompt: fc.array(fc.nat({ max: 899 }), { maxLength: 40 }),
+  /** How many of the likeliest tokens are in the prompt, too. */
+  likelyPrompt: oneOf(0, 0, 400),
+  answer: fc.array(fc.nat({ max: 899 }), { maxLength: 40 }),
+  /** How many random tokens are in the answer, too. */
+  scatteredAnswer: oneOf(0, 0, 300),
+}
+
+const everything = fc.record(settings)
+type Settings = typeof everything extends fc.Arbitrary<infer Given> ? Given : never
+
+async function drawsAsDefined(given: Settings): Promise<void> {
+  const { size } = given
+  const random = createRandom(given.seed)
+  const shape = shapes[given.shape] as (typeof shapes)[number]
+  const logits = Float32Array.from({ length: size }, (_, token) => shape(random, token))
+  const within = (token: number) => token % size
+  const sampling: Sampling = {
+    temperature: given.temperature,
+    topP: given.topP,
+    topK: given.topK,
+    minP: given.minP,
+    repetitionPenalty: given.repetitionPenalty,
+    frequencyPenalty: given.frequencyPenalty,
+    presencePenalty: given.presencePenalty,
+    bias: given.bias.map(([token, bias]) => [within(token), bias]),
+    badWords: [],
+    ...(given.allowed && { allowed: [...new Set(given.allowed.map(within))] }),
+  }
+  const likely = [...logits.keys()].sort((a, b) => (logits[b] as number) - (logits[a] as number))
+  const prompt = [...given.prompt.map(within), ...likely.slice(0, given.likelyPrompt)]
+  const scattered = Array.from({ length: given.scatteredAnswer }, () => Math.floor(size * random()))
+  const answer = [...given.answer.map(within), ...scattered]
+  const best = logits.indexOf(Math.max(...logits))
+  const banned = [...given.banned.map(within), ...(given.banBest ? [best] : [])]
+  const { allowed } = sampling
+  const plan = planAdjustments({
+    sampling,
+    vocabulary: size,
+    minTokens: banned.length > 0 ? answer.length + 1 : 0,
+    bannedEnds: banned,
+    prompt,
+    isPossible: (token) => allowed?.includes(token) ?? true,
+  })
+  const adjustments = plan && createAdjustments(plan)
+  for (const token of answer) adjustments?.accept(token)
+  const number = random()
+  const sample = createSampler(sampling, adjustments, () => number)
+  const position = scriptedLogits(logits)
+  const token = await sample(allowed ? onlyAllowed(position, allowed) : position, answer)
+  assert.equal(token, naiveDraw({ logits, sampling, prompt, answer, banned, random: number }))
+}
+
+test('a draw from the logits that were read equals the draw from the whole vocabulary', async () => {
+  await fc.assert(fc.asyncProperty(everything, drawsAsDefined), tried({ share: 200, whole: 2000 }))
+})
+
+test('the draws are equal also where most of the probability is far down', async () => {
+  const flat = fc.record({
+    ...settings,
+    size: fc.integer({ min: 1100, max: 4000 }),
+    shape: oneOf(1, 2, 5),
+    topK: oneOf(0, 0, 2000),
+    minP: oneOf(0, 0, 1e-9),
+    allowed: fc.constant<number[] | undefined>(undefined),
+  })
+  await fc.assert(fc.asyncProperty(flat, drawsAsDefined), tried({ share: 150, whole: 1500 }))
+})
