@@ -36,6 +36,8 @@ import { createCompiling } from './inference/constraints/compiling.ts'
 import { createModels, type Models } from './inference/registry.ts'
 import { bodyContracts, bodyThread } from './large-bodies.ts'
 import type { BackgroundWork } from './operations/background.ts'
+import { budgetRoutes } from './operations/budgets/routes.ts'
+import { createBudgets, registerBudgetMetrics } from './operations/budgets/spending.ts'
 import { startBackfill } from './operations/calls/backfill.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSums } from './operations/calls/sums.ts'
@@ -121,7 +123,7 @@ const ofEvaluations = [evaluationRoutes, evaluationRunRoutes, servedRunRoutes, s
 const ofText = [chatRoutes, completionRoutes, responseRoutes, messageRoutes]
 const ofScores = [embeddingRoutes, rerankRoutes, decisionRoutes]
 const ofModels = [modelRoutes, ...ofText, ...ofScores, tokenRoutes, engineRoutes, ollamaRoutes]
-const ofPeople = [usageRoutes, meRoutes, projectRoutes, peopleRoutes]
+const ofPeople = [usageRoutes, budgetRoutes, meRoutes, projectRoutes, peopleRoutes]
 const ofPage = [viewRoutes, savedViewRoutes]
 const ofAgents = [mcpRoutes]
 
@@ -237,6 +239,12 @@ function openOperations(
   const schemas = createSchemaChecks()
   const constraints = createCompiling({ unknownKeywords: config.unknown_keywords })
   const flushing = startFlushing(usage, logging(app, 'usage could not be stored; the next attempt adds it'))
+  const budgets = createBudgets({
+    db: database,
+    metrics: registerBudgetMetrics(models.all.length > 0 ? registry : new Registry()),
+    refused: usage.refused,
+    warned: (state) => app.log.warn(state, 'a budget is nearly used up'),
+  })
   const projects = createProjects(database, { retentionDays: config.retention_days })
   const events = recordingEvents(
     models.all.length > 0 ? registry : new Registry(),
@@ -252,6 +260,7 @@ function openOperations(
   app.addHook('onClose', async () => {
     await recorder.close()
     for (const work of background) await work.stop()
+    await budgets.close().catch(logging(app, 'what answers have cost could not be stored'))
     await flushing.stop()
     await Promise.all([schemas.close(), constraints.close()])
   })
@@ -278,6 +287,7 @@ function openOperations(
       promptSharing: config.prompt_sharing,
     },
     recorder,
+    budgets,
     running: createRunningAnswers(),
     metrics: registerGenerationMetrics(models.all.length > 0 ? registry : new Registry(), models),
     usage,
@@ -322,6 +332,9 @@ function startBackground(
       logging(app, 'columns of evaluations could not be stored; until they are, queries read the trials'),
     ),
     startSharingLimits(db, limits, logging(app, 'limits could not be counted together with other servers')),
+    operations.budgets.start(
+      logging(app, 'what answers may cost could not be renewed; the next attempt does'),
+    ),
     startRuns(db, logging(app, 'old calls for monitors could not be found; the next attempt continues')),
     startServedRuns(operations, logging(app, 'an evaluation run could not continue; the next attempt does')),
     ...startJudging(

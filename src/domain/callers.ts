@@ -110,3 +110,7 @@ export function requireEntities(caller: Caller, entities: Iterable<string>, fiel
       throw refuse('entity_forbidden', { field, given: JSON.stringify(entity) })
   }
 }
+
+export function entityOf(project: string): string {
+  return project.slice(0, project.indexOf('/'))
+}

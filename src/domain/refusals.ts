@@ -30,6 +30,33 @@ export const refusals = {
     message: 'The user {user} is limited to {limit} {what}. Try again in {seconds} s.',
     help: '`heddle user set` sets the limits of a user; the headers `x-ratelimit-…` report what is left, and from when.',
   },
+  budget_exceeded: {
+    status: 429,
+    message:
+      'This answer may cost {cost} {currency}, but the budget of {subject} has {left} of {amount} left for this {window}. It opens again at {opens}.',
+    help: 'What an answer may cost is reserved until it ends: a lower `max_tokens` reserves less. `GET /budgets` shows what is spent; admins can change it.',
+  },
+  model_unpriced: {
+    status: 403,
+    message:
+      'model: the budget of {subject} allows only models with a price in {currency}, and {model} has none in the project {project}.',
+    help: '`POST /cost/create` sets prices. A budget without `block_unpriced` counts such a model as free.',
+  },
+  budget_exists: {
+    status: 409,
+    message: 'scope: there is already a budget of {subject} for each {window} in {currency}.',
+    help: '`PUT /budgets/{id}` changes it.',
+  },
+  budget_not_found: {
+    status: 404,
+    message: 'id: there is no budget {id} that you may change.',
+    help: '`GET /budgets` lists them.',
+  },
+  too_many_budgets: {
+    status: 409,
+    message: 'There are already {limit} budgets, which is the maximum: delete those that are not needed.',
+    help: '`DELETE /budgets/{id}` deletes one.',
+  },
   too_many_streams: {
     status: 429,
     message: 'The user {user} already has {limit} event streams open; close one of them.',

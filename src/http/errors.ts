@@ -54,7 +54,8 @@ export function wireOf({ url, headers }: FastifyRequest): Api {
 
 /** In the form that OpenAI's SDKs expect. */
 export function openAiError({ code, message, field, detail, status: httpStatus }: Refusal) {
-  const type = typeOf(modelStatus(code, httpStatus), errorTypes)
+  const type =
+    code === 'budget_exceeded' ? 'insufficient_quota' : typeOf(modelStatus(code, httpStatus), errorTypes)
   const param = field ?? (detail?.[0]?.loc.slice(1).join('.') || null)
   return { error: { message, type, param, code } }
 }
@@ -91,6 +92,8 @@ export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusa
     )
   }
   if (status === 429 || status === 503) reply.header('retry-after', String(refusal.values.seconds ?? 1))
+  // The SDKs of OpenAI and Anthropic would try a 429 again.
+  if (refusal.code === 'budget_exceeded') reply.header('x-should-retry', 'false')
   if (refusal.code === 'method_not_allowed') reply.header('allow', String(refusal.values.allowed))
   if (wire === 'openai') return reply.send(JSON.stringify(openAiError(refusal)))
   if (wire === 'anthropic') return reply.send(JSON.stringify(anthropicError(refusal, request)))

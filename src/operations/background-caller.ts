@@ -10,6 +10,7 @@ import type { OperationParts } from './parts.ts'
 export async function backgroundAsking(
   db: OperationParts['db'],
   name: string,
+  project: string,
   signal: AbortSignal,
 ): Promise<GenerationContext> {
   const settings = await readUserSettings(db, name)
@@ -18,12 +19,13 @@ export async function backgroundAsking(
     id: newId(),
     arrived: performance.now(),
     lane: 'background',
+    project,
     signal,
     note: () => undefined,
   }
 }
 
-/** Usage is counted, but limits do not apply: they are for users' own requests. */
+/** Usage and money are counted, but limits do not apply: they are for users' own requests. */
 export const withoutLimits = (services: OperationParts): OperationParts => ({
   ...services,
   charge: (caller, tokens) => services.usage.spent(caller.name, tokens),

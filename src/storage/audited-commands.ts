@@ -2,6 +2,7 @@ import * as responses from './answers/responses.ts'
 import * as callWrites from './calls/writes.ts'
 import * as runs from './evaluations/runs.ts'
 import * as feedback from './feedback/writes.ts'
+import * as budgets from './limits/budgets.ts'
 import * as monitors from './monitors/monitors.ts'
 import * as gates from './objects/label-gates.ts'
 import * as objects from './objects/objects.ts'
@@ -46,6 +47,19 @@ export const auditedCommands = {
   deleteScores: audited(runs.deleteScores, removal('scores.delete')),
   removeFeedback: audited(feedback.removeFeedback, removal('feedback.purge')),
   removePrices: audited(prices.removePrices, removal('prices.purge')),
+  addBudget: audited(budgets.addBudget, ({ budget }, outcome) =>
+    outcome === 'added' ? { action: 'budget.add', details: { ...budget } } : undefined,
+  ),
+  changeBudget: audited(
+    budgets.changeBudget,
+    ({ id, amount, warn_at, block_unpriced, prices_of }, changed) =>
+      changed
+        ? { action: 'budget.set', details: { budget: id, amount, warn_at, block_unpriced, prices_of } }
+        : undefined,
+  ),
+  deleteBudget: audited(budgets.deleteBudget, ({ id }, deleted) =>
+    deleted ? { action: 'budget.delete', details: { budget: id } } : undefined,
+  ),
   deleteObjects: audited(objects.deleteObjects, ({ project_id, object_id }, answer) =>
     'deleted' in answer
       ? { action: 'objects.delete', project_id, count: answer.deleted, details: { object: object_id } }

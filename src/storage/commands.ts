@@ -26,6 +26,7 @@ import {
 import { refreshStale } from './evaluations/trials.ts'
 import { importVersion } from './exporting/import-writes.ts'
 import { addFeedback, replaceFeedback } from './feedback/writes.ts'
+import { renewHolds, reserveSpend, settleSpend } from './limits/budgets.ts'
 import { shareSpending } from './limits/spending.ts'
 import { dropJudgements, renewJudgements, settleJudgements, takeJudgements } from './monitors/judgements.ts'
 import { addMonitor, changeMonitor, stopMonitorsOf } from './monitors/monitors.ts'
@@ -136,6 +137,9 @@ export const commands = {
   addUsage,
   noteKeyUse,
   shareSpending,
+  reserveSpend,
+  settleSpend,
+  renewHolds,
   keepResponse,
   sweepResponses,
   secretOf,
@@ -177,6 +181,8 @@ export const unflushedCommands: ReadonlySet<string> = new Set<keyof typeof comma
   'renewJudgements',
   'shareSpending',
   'noteKeyUse',
+  'reserveSpend',
+  'renewHolds',
 ])
 
 /**

@@ -62,10 +62,11 @@ const ofNoFields: Record<string, number> = {
   '/v2/:entity/:project/evaluation_runs/:evaluation_run_id/finish': 404,
   '/keys': 409,
   '/keys/:id/rotate': 404,
+  '/budgets/:id': 404,
 }
 
 /** Requests cannot change users of HEDDLE_USERS, nor create a user that exists. */
-const conflicts = new Set(['/users', '/keys'])
+const conflicts = new Set(['/users', '/keys', '/budgets'])
 
 const isTaken = (url: string, status: number) =>
   status === 200 || status === 202 || status === 404 || (status === 409 && conflicts.has(url))

@@ -90,6 +90,8 @@ for (const [path, statuses] of Object.entries({
   '/users': [200, ...always, 403, 422],
   '/users/{name}': [200, ...always, 403, 404, 409, 422],
   '/keys': [200, ...always, 403, 404, 422],
+  '/budgets': [200, ...always, 403, 422],
+  '/budgets/{id}': [...withBody, 404],
   '/keys/{id}': [200, ...always, 403, 404, 422],
   '/keys/{id}/rotate': [...withBody, 404, 409],
   '/users/{name}/grants': [...withBody, 404, 409],

@@ -1,6 +1,7 @@
 import { after, before, describe } from 'node:test'
 import { allDrivers } from '../support/drivers.ts'
 import { answers } from './storage/answers.ts'
+import { budgets } from './storage/budgets.ts'
 import { callFacts } from './storage/call-facts.ts'
 import { closing } from './storage/closing.ts'
 import { deleting } from './storage/deleting.ts'
@@ -33,6 +34,7 @@ for (const driver of allDrivers()) {
     after(driver.stop)
     merging(driver.shared)
     answers(driver.open)
+    budgets(driver.open)
     callFacts(driver.open)
     mergingProperties(driver.shared)
     deleting(driver.shared)

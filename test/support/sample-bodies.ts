@@ -382,6 +382,7 @@ export const instead: Record<string, Record<string, object>> = {
   '/v1/messages/count_tokens': ofMessages,
   '/v1/score': ofScores,
   '/score': ofScores,
+  '/budgets': { subject: { scope: 'server' } },
 }
 
 const chatFields = {
@@ -421,8 +422,18 @@ const monitor = (project_id: string) => ({
   active: true,
 })
 
-/** Routes with a body that only an admin may send. */
-export const adminsOnly = new Set(['/users', '/users/:name/grants', '/invitations', '/audit/query'])
+/** Routes with a body for admins: others are refused before the body is read. */
+export const adminsOnly: ReadonlySet<string> = new Set([
+  ...['/users', '/users/:name/grants', '/invitations', '/audit/query'],
+  ...['/budgets', '/budgets/:id'],
+])
+
+const budgetChange = (project_id: string) => ({
+  amount: '12.50',
+  warn_at: 0.5,
+  block_unpriced: true,
+  prices_of: project_id,
+})
 
 /** For each route with a body, a body that it accepts, with every field of its contract. */
 export const sampleBodies: Record<string, (project: string) => Record<string, unknown>> = {
@@ -677,6 +688,11 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     before: 'x',
     limit: 10,
   }),
+  '/budgets': (project_id) => ({
+    ...{ scope: 'project', subject: project_id, window: 'day', currency: 'USD' },
+    ...budgetChange(project_id),
+  }),
+  '/budgets/:id': budgetChange,
   '/annotation_queues/:queue_id/next': (project_id) => ({
     project_id,
     lease_seconds: 60,
@@ -918,6 +934,7 @@ export function sampleBodyOf(url: string, project: string): Record<string, unkno
 
 /** The routes with a body that are not POST. */
 const otherMethods: Record<string, Method> = {
+  '/budgets/:id': 'PUT',
   '/annotation_queues/:queue_id': 'PUT',
   '/annotation_queues/:queue_id/rules/:rule_id': 'PUT',
   '/monitors/:monitor_id': 'PUT',

@@ -1,4 +1,5 @@
 import type { DecisionAnswer, DecisionAsked } from '../../inference/decisions/decision.ts'
+import { bytesOfValue } from '../budgets/holding.ts'
 import { checkPriority, wrong } from '../generation/checks.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { promptGroupOf } from '../generation/prompt-group.ts'
@@ -18,6 +19,18 @@ export interface Decided {
   tokens: { prompt: number; cached: number }
 }
 
+/** What the template adds to a prompt, and what the labels of an answer add when they are read. */
+const tokensAround = 1_024
+
+/** The input is read for each question, in each order of its options. */
+function mostTokens(
+  { instructions, input, questions }: Pick<DecisionAsked, 'instructions' | 'input' | 'questions'>,
+  orders: number,
+): number {
+  const shared = bytesOfValue(instructions) + bytesOfValue(input) + tokensAround
+  return questions.reduce((sum, question) => sum + orders * (shared + bytesOfValue(question)), 0)
+}
+
 /** Asks the model. No other one is ever asked in its place: probabilities of two models cannot be compared. */
 export async function decide(
   services: GenerationParts,
@@ -34,7 +47,8 @@ export async function decide(
   checkPriority({ priority: priority ?? 0 }, services.settings)
   const promptGroup = promptGroupOf(caller, services.settings.promptSharing)
   const found = served.names[0] as string
-  const { result, tokens } = await whileMeasured(services, found, 'decisions', context, (progress) =>
+  const bound = mostTokens(asked, orders ?? 1)
+  const { result, tokens } = await whileMeasured(services, found, 'decisions', context, bound, (progress) =>
     model.decide(
       {
         ...asked,

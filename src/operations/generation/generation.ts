@@ -7,6 +7,7 @@ import { type AnswerOfModel, answerWithFallbacks } from '../../inference/fallbac
 import type { Answering, AnswerRequest } from '../../inference/model.ts'
 import type { FoundModel } from '../../inference/registry.ts'
 import { version } from '../../version.ts'
+import { answerWithin } from '../budgets/holding.ts'
 import type { Recording } from '../recording/answer.ts'
 import { createDeltas, type Delta, type DeltaOptions } from './deltas.ts'
 import { type GenerationRecord, observed } from './observed.ts'
@@ -24,6 +25,10 @@ export interface GenerationContext {
   lane?: AnswerRequest['lane']
   /** Aborts when the client disconnects. */
   signal: AbortSignal
+  /** The project that the answer belongs to, recorded or not. */
+  project: string
+  /** Receives what a header says about budgets that are nearly used up. */
+  warn?: (text: string) => void
   /** Absent when the answer is not recorded. */
   recording?: Recording | undefined
   /** Receives the record of the generation when it ends. */
@@ -63,16 +68,23 @@ export interface FieldNames {
 
 /** Refuses everything that can be wrong before the first byte of an answer. */
 export async function generate(
-  { metrics, running, settings, charge }: GenerationParts,
+  { metrics, running, settings, charge, budgets }: GenerationParts,
   found: FoundModel,
   asked: AnswerRequest,
-  { caller, arrived, lane, signal, note }: GenerationContext,
+  context: GenerationContext,
   names: FieldNames,
   shown: Omit<DeltaOptions, 'createParser'> = {},
 ): Promise<Generation> {
+  const { caller, arrived, lane, signal, note, recording } = context
   const promptGroup = promptGroupOf(caller, settings.promptSharing)
   const request = { ...asked, ...(promptGroup !== undefined && { promptGroup }), ...(lane && { lane }) }
-  const { answering, served, insteadOf } = await naming(answerWithFallbacks(found, request, signal), names)
+  const { answering, served, insteadOf, hold } = await answerWithin(
+    budgets,
+    found,
+    request,
+    context,
+    (within) => naming(answerWithFallbacks(found, request, within), names),
+  )
   const name = served.names[0] as string
   return {
     head: {
@@ -92,7 +104,11 @@ export async function generate(
       running,
       metrics: metrics[request.lane ?? 'callers'],
       signal,
-      note,
+      note(record) {
+        note(record)
+        const { prompt_tokens: prompt, completion_tokens: completion } = record
+        hold?.settle(name, { prompt, completion }, recording)
+      },
       charge: (tokens) => charge(caller, tokens),
     }),
     widened: answering.widened ?? [],

@@ -1,9 +1,9 @@
 import type { FinishReason } from '../../../packages/engine/index.ts'
+import type { TokenCount } from '../../domain/money.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import { hasLeft } from '../../http/disconnect.ts'
 import type { AnswerEvent, Answering, ReportedUsage } from '../../inference/model.ts'
 import type { LaneMetrics, Outcome, PromptCount } from './metrics.ts'
-import type { TokenCount } from './parts.ts'
 import type { RunningAnswers } from './running.ts'
 
 /** What the log keeps of a generation: none of its text. */

@@ -1,6 +1,8 @@
 import type { Caller } from '../../domain/callers.ts'
+import type { TokenCount } from '../../domain/money.ts'
 import type { Models } from '../../inference/registry.ts'
 import type { Database } from '../../storage/database.ts'
+import type { Budgets } from '../budgets/spending.ts'
 import type { NamedPrompts } from '../prompts/named-prompts.ts'
 import type { Recorder } from '../recording/answer.ts'
 import type { GenerationMetrics } from './metrics.ts'
@@ -15,16 +17,12 @@ export interface GenerationParts {
   recorder: Recorder
   /** The answers that are running now. */
   running: RunningAnswers
+  budgets: Budgets
   /** Called as tokens are computed and generated. */
   charge(caller: Caller, tokens: TokenCount): void
   /** The record, of which the prompts are. */
   db: Database
   prompts: NamedPrompts
-}
-
-export interface TokenCount {
-  prompt: number
-  completion: number
 }
 
 export interface GenerationSettings {

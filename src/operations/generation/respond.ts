@@ -9,6 +9,7 @@ import type { BodyExclusions } from '../../http/read-body.ts'
 import { answerIdOf } from '../../http/request-ids.ts'
 import { type EventForm, sendEvents } from '../../http/streams/sse.ts'
 import type { CompletionKind } from '../../storage/answers/completions.ts'
+import { budgetHeader } from '../budgets/spending.ts'
 import type { WriteAnswer } from '../recording/answer.ts'
 import { matchesHeader } from '../recording/named-calls.ts'
 import { recordingTarget, threadOf } from '../recording/target-headers.ts'
@@ -129,6 +130,8 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
     id,
     arrived,
     signal,
+    project: target.project,
+    warn: (text) => reply.header(budgetHeader, text),
     recording,
     note(record) {
       measured = record

@@ -53,7 +53,7 @@ export async function judge(judgement: Judgement, signal: AbortSignal): Promise<
     costs: () => createPricing(db, project)(row),
     latencyMs: Math.trunc(((row.ended_at ?? row.started_at) - row.started_at) / 1000),
   }
-  const asking = await backgroundAsking(db, monitor.runs_as, signal)
+  const asking = await backgroundAsking(db, monitor.runs_as, project, signal)
   const { run, ...outcome } = await score(services, scorer, call, asking)
   const made = run && {
     call: await judgeCallOf(services, judgeCallFields(judgement, bound), run),

@@ -35,6 +35,8 @@ const renewMs = 10_000
 const modelWaitMs = 15_000
 /** Pause before a busy model is asked again. */
 const busyWaitMs = 2_000
+/** Pause before the budget of money is looked at again. */
+const budgetWaitMs = 60_000
 /** Pauses between the tries of a judgement that fails through no fault of its own. */
 const retryMs = [5_000, 30_000, 120_000, 600_000]
 
@@ -212,6 +214,8 @@ function afterRefusal(
     case 'model_not_found':
     case 'model_not_ready':
       return later(modelWaitMs)
+    case 'budget_exceeded':
+      return later(budgetWaitMs)
     case 'engine_queue_full':
     case 'engine_share_full':
       return later(busyWaitMs)

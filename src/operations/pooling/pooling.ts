@@ -1,10 +1,12 @@
-import type { Pooled, PoolingAsked } from '../../../packages/engine/index.ts'
+import type { Pooled, PoolingAsked, PoolingInput, Truncation } from '../../../packages/engine/index.ts'
 import type { Caller } from '../../domain/callers.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import { hasLeft } from '../../http/disconnect.ts'
 import type { FoundModel } from '../../inference/registry.ts'
+import { bytesOfValue } from '../budgets/holding.ts'
 import type { GenerationRecord } from '../generation/observed.ts'
 import type { GenerationParts } from '../generation/parts.ts'
+import type { Recording } from '../recording/answer.ts'
 import type { PoolingOf } from './metrics.ts'
 
 export interface PoolingContext {
@@ -12,6 +14,12 @@ export interface PoolingContext {
   /** When the request arrived, by `performance.now()`. */
   arrived: number
   signal: AbortSignal
+  /** The project that the answer belongs to, recorded or not. */
+  project: string
+  /** Receives what a header says about budgets that are nearly used up. */
+  warn?: (text: string) => void
+  /** Absent when the answer is not recorded. */
+  recording?: Recording | undefined
   /** Receives the measurements when it ends. */
   note(record: GenerationRecord): void
 }
@@ -35,7 +43,8 @@ export async function poolWith(
 ): Promise<PooledInputs> {
   const name = served.names[0] as string
   const values = new Array<Float32Array>(asked.inputs.length)
-  const { tokens } = await whileMeasured(services, name, of, context, async (progress) => {
+  const bound = asked.inputs.reduce((sum, input) => sum + mostTokens(input, asked.truncate), 0)
+  const { tokens } = await whileMeasured(services, name, of, context, bound, async (progress) => {
     function each(pooled: Pooled): void {
       values[pooled.input] = pooled.values
       progress.inputs++
@@ -45,6 +54,16 @@ export async function poolWith(
     progress.read({ prompt: tokens ?? 0, cached: 0 })
   })
   return { model: name, values, tokens: tokens.prompt }
+}
+
+/** Around a text, and between the texts of a pair. */
+const specialTokens = 8
+
+function mostTokens(input: PoolingInput, truncate: Truncation | undefined): number {
+  const most = 'tokens' in input ? input.tokens.length : bytesOfValue(input) + specialTokens
+  return truncate === undefined || truncate.tokens < 0
+    ? most
+    : Math.min(most, truncate.tokens + specialTokens)
 }
 
 interface ReadTokens {
@@ -57,14 +76,18 @@ interface Progress {
   read(tokens: ReadTokens): void
 }
 
-/** Measures what a model reads without writing, and charges the caller for it. */
+/** Measures what a model reads without writing, at most `bound` tokens, and charges the caller for it. */
 export async function whileMeasured<Result>(
-  { metrics, running, charge }: GenerationParts,
+  { metrics, running, charge, budgets }: GenerationParts,
   name: string,
   of: PoolingOf,
-  { caller, arrived, signal, note }: PoolingContext,
+  context: PoolingContext,
+  bound: number,
   work: (progress: Progress) => Promise<Result>,
 ): Promise<{ result: Result; tokens: ReadTokens }> {
+  const { caller, arrived, signal, note, recording } = context
+  const reserve = await budgets.of(context)
+  const hold = await reserve?.([name], { prompt: bound, completion: 0 })
   const record: GenerationRecord = {
     model: name,
     outcome: 'left',
@@ -97,6 +120,7 @@ export async function whileMeasured<Result>(
     throw error
   } finally {
     running.end(answer)
+    hold?.settle(name, { prompt: record.prompt_tokens, completion: 0 }, recording)
     record.total_ms = performance.now() - arrived
     // A request that is refused before anything is read counts only as a refusal.
     if (record.outcome === 'answered' || progress.inputs > 0) {

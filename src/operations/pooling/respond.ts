@@ -5,6 +5,7 @@ import { disconnectSignal, hasLeft } from '../../http/disconnect.ts'
 import { asRefusal } from '../../http/errors.ts'
 import { answerIdOf } from '../../http/request-ids.ts'
 import type { CompletionKind } from '../../storage/answers/completions.ts'
+import { budgetHeader } from '../budgets/spending.ts'
 import { checkMetadata } from '../generation/metadata.ts'
 import type { GenerationRecord } from '../generation/observed.ts'
 import type { GenerationParts } from '../generation/parts.ts'
@@ -54,10 +55,11 @@ export async function respondPooled<Body extends RecordedFields, Made>(
   const id = prefix + answerIdOf(request, body.request_id)
   const { metadata } = body
   checkMetadata(metadata)
+  const target = recordingTarget(caller, request.headers)
   const recording = await services.recorder.open(
     {
       caller,
-      target: recordingTarget(caller, request.headers),
+      target,
       kind,
       wire,
       store: body.store,
@@ -74,6 +76,9 @@ export async function respondPooled<Body extends RecordedFields, Made>(
     caller,
     arrived,
     signal: proof === undefined ? disconnect : AbortSignal.any([disconnect, refused.signal]),
+    project: target.project,
+    warn: (text) => reply.header(budgetHeader, text),
+    recording,
     note(record) {
       measured = record
       log.info({ ...record, completion: id }, 'completion')

@@ -3,6 +3,7 @@ import type { Caller } from '../../domain/callers.ts'
 import type { JsonText, WithSharedTexts } from '../../domain/json/text.ts'
 import type { CompletionKind } from '../../storage/answers/completions.ts'
 import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'
+import type { Settlement } from '../../storage/limits/budgets.ts'
 
 /** Which words answered: `version` is the digest, `label` what the request asked for. */
 export interface NamedPrompt {
@@ -84,6 +85,8 @@ export interface Recording {
    * Rejects if the record refuses writes. Nothing is sent before it resolves. Absent if a write has succeeded lately.
    */
   readonly proof: Promise<void> | undefined
+  /** Settles the budgets of the answer in the transaction that writes it. */
+  settles(spent: RecordedSpend): void
   /** Must be called exactly once; without an argument if the request was refused and so has no answer. Never throws. */
   end(result?: EndedAnswer): void
   /**
@@ -91,6 +94,13 @@ export interface Recording {
    * the answer has not ended yet.
    */
   keep(result: EndedAnswer, write: WriteAnswer): Promise<void>
+}
+
+/** What an answer has cost. */
+export interface RecordedSpend {
+  settlement: Settlement
+  /** The write has settled it, or never will. */
+  over(isSettled: boolean): void
 }
 
 /** Resolves when the call is in the record. */

@@ -13,6 +13,8 @@ interface WaitingAnswer {
   /** Approximate size in memory. */
   bytes: number
   row(): WithSharedTexts<RecordedAnswer>
+  /** It is written, or never will be. */
+  over?(isWritten: boolean): void
 }
 
 export interface QueueEvents {
@@ -129,7 +131,7 @@ export function createAnswerQueue(db: Database, events: QueueEvents, options: Pa
       line.isWriting = false
       if (line.single > 0) line.single--
       proven()
-      gone(tenant, line, group)
+      gone(tenant, line, group, true)
       events.written(group.length)
     } catch (error) {
       line.isWriting = false
@@ -161,7 +163,7 @@ export function createAnswerQueue(db: Database, events: QueueEvents, options: Pa
     } else {
       if (line.single > 0) line.single--
       for (const { answer } of group) events.failed(error, answer.callId)
-      gone(tenant, line, group)
+      gone(tenant, line, group, false)
     }
   }
 
@@ -184,12 +186,13 @@ export function createAnswerQueue(db: Database, events: QueueEvents, options: Pa
     refusal = undefined
   }
 
-  function gone(tenant: string, line: Line, group: readonly Entry[]): void {
+  function gone(tenant: string, line: Line, group: readonly Entry[], isWritten: boolean): void {
     for (const entry of group) {
       entries.delete(entry)
       line.count--
       line.bytes -= entry.answer.bytes
       bytes -= entry.answer.bytes
+      entry.answer.over?.(isWritten)
       for (const wait of entry.asked) wait.resolve()
     }
     if (line.count === 0) lines.delete(tenant)

@@ -5,7 +5,14 @@ import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { traceOfCall } from '../../storage/calls/calls.ts'
 import { type Database, databaseOf } from '../../storage/database.ts'
-import type { AskedToRecord, Recorder, Recording, RecordingTarget } from './answer.ts'
+import type {
+  AskedToRecord,
+  EndedAnswer,
+  RecordedSpend,
+  Recorder,
+  Recording,
+  RecordingTarget,
+} from './answer.ts'
 import { callOf } from './call.ts'
 import { namedCall } from './named-calls.ts'
 import { createAnswerQueue, type QueueEvents, type QueueOptions } from './queue.ts'
@@ -94,29 +101,40 @@ export function createRecorder({
         if (open === 0) whenEnded?.()
       }
       const known = { callId, asked, trace, startedAt, retentionDays }
+      let spent: RecordedSpend | undefined
+      const rowOf = (result: EndedAnswer, endedAt: number) => ({
+        ...callOf({ ...known, result, endedAt }),
+        ...(spent && { settlement: spent.settlement }),
+      })
       const recording: Recording = {
         callId,
         project: target.project,
         parentMatches: matches,
         proof,
+        settles(spend) {
+          spent = spend
+        },
         end(result) {
           if (!isOpen) return
-          if (result !== undefined) {
-            const answer = { ...known, result, endedAt: now() }
+          if (result === undefined) spent?.over(false)
+          else {
+            const endedAt = now()
             queue.add({
               tenant: caller.name,
               project: target.project,
               callId,
               completionId: result.completionId,
               bytes: asked.inputs.bytes + result.output.stored.length,
-              row: () => callOf(answer),
+              row: () => rowOf(result, endedAt),
+              ...(spent && { over: spent.over }),
             })
           }
           ended()
         },
         async keep(result, write) {
           if (!isOpen) return
-          await write(callOf({ ...known, result, endedAt: now() }))
+          await write(rowOf(result, now()))
+          spent?.over(true)
           events.written(1)
           ended()
         },

@@ -40,7 +40,7 @@ async function tryScorer(
       costs: () => createPricing(db, project)(row),
       latencyMs: Math.trunc(((row.ended_at ?? row.started_at) - row.started_at) / 1000),
     }
-    const asking = { caller, id: newId(), arrived: performance.now(), signal, note: () => undefined }
+    const asking = { caller, id: newId(), arrived: performance.now(), project, signal, note: () => undefined }
     const outcome = await score(services, scorer, call, asking)
     results.push(
       'output' in outcome

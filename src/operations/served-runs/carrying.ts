@@ -27,6 +27,7 @@ const waitMs: Readonly<Record<string, number>> = {
   model_not_ready: 15_000,
   engine_queue_full: 2_000,
   engine_share_full: 2_000,
+  budget_exceeded: 60_000,
 }
 const retryMs = [2_000, 10_000, 30_000]
 

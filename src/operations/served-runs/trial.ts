@@ -86,7 +86,7 @@ async function predict(trial: Trial, id: string): Promise<void> {
 }
 
 async function ask({ services, scope, signal }: Trial, request: Map<string, string>): Promise<ChatAnswered> {
-  const asking = await backgroundAsking(services.db, scope.caller.name, signal)
+  const asking = await backgroundAsking(services.db, scope.caller.name, scope.project, signal)
   return services.chats.ask(services, objectText(request), asking)
 }
 
@@ -110,7 +110,7 @@ async function scoreOne(trial: Trial, call: CallRow, { ref, fields, name }: Moni
       costs: () => createPricing(db, project)(call),
       latencyMs: Math.trunc(((call.ended_at ?? call.started_at) - call.started_at) / 1000),
     }
-    return score(services, scorer, scored, await backgroundAsking(db, caller.name, trial.signal))
+    return score(services, scorer, scored, await backgroundAsking(db, caller.name, project, trial.signal))
   })
   if ('run' in outcome && outcome.run) {
     const links = { scorer: ref, call: callRef(services.refScheme, project, call.id) }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { clockNow } from '../../domain/clock.ts'
+import type { TokenCount } from '../../domain/money.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { isInside } from '../../http/inside.ts'
@@ -8,7 +9,6 @@ import type { Database } from '../../storage/database.ts'
 import type { UsageDay } from '../../storage/users/usage.ts'
 import { minuteMicros } from '../../storage/users/users.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
-import type { TokenCount } from '../generation/parts.ts'
 
 /**
  * A killed process loses at most the counts of this time. Flushing after each request would cost more than the counts

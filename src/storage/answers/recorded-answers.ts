@@ -1,5 +1,6 @@
 import type { CallPart } from '../calls/parts.ts'
 import { upsertCalls } from '../calls/writes.ts'
+import { type Settlement, settleSpend } from '../limits/budgets.ts'
 import type { Command } from '../transaction.ts'
 import { addCompletions, type CompletionRow } from './completions.ts'
 
@@ -7,6 +8,8 @@ import { addCompletions, type CompletionRow } from './completions.ts'
 export interface RecordedAnswer {
   call: CallPart
   completion: Omit<CompletionRow, 'project_id' | 'call_id'>
+  /** Of its budgets, if it has any. */
+  settlement?: Settlement
 }
 
 /** Each call appears once in the list. The same answers may be written again. */
@@ -18,5 +21,10 @@ export const recordAnswers: Command<readonly RecordedAnswer[], void> = async (tx
   await addCompletions(
     tx,
     answers.map(({ call, completion }) => ({ ...completion, project_id: call.project_id, call_id: call.id })),
+  )
+  // Last: the sums of a budget are locked until the transaction ends.
+  await settleSpend(
+    tx,
+    answers.flatMap(({ settlement }) => settlement ?? []),
   )
 }

@@ -1,0 +1,48 @@
+import { family, operation } from '../parts.ts'
+import { changeBudget, createBudget, deleteBudget, listed } from './budgets.ts'
+import {
+  BudgetAnswer,
+  BudgetPath,
+  BudgetsAnswer,
+  ChangeBudgetBody,
+  CreateBudgetBody,
+  DeletedAnswer,
+} from './contract.ts'
+
+const tags = ['people']
+const admins = { tags, right: 'operate' } as const
+
+export const budgetRoutes = family(
+  operation('GET', '/budgets', {
+    right: 'own',
+    tags,
+    summary: 'List the budgets that count your answers; admins see all',
+    answer: BudgetsAnswer,
+    rule: (services, { caller }) => listed(services, caller),
+  }),
+  operation('POST', '/budgets', {
+    ...admins,
+    summary: 'Create a budget in money',
+    body: CreateBudgetBody,
+    answer: BudgetAnswer,
+    refusals: ['role_forbidden', 'invalid_value', 'user_not_found', 'budget_exists'],
+    rule: (services, { caller, body }) => createBudget(services, caller, body),
+  }),
+  operation('PUT', '/budgets/:id', {
+    ...admins,
+    summary: 'Change a budget; what is spent stays',
+    params: BudgetPath,
+    body: ChangeBudgetBody,
+    answer: BudgetAnswer,
+    refusals: ['role_forbidden', 'budget_not_found'],
+    rule: (services, { caller, params, body }) => changeBudget(services, caller, params.id, body),
+  }),
+  operation('DELETE', '/budgets/:id', {
+    ...admins,
+    summary: 'Delete a budget',
+    params: BudgetPath,
+    answer: DeletedAnswer,
+    refusals: ['role_forbidden', 'budget_not_found'],
+    rule: (services, { caller, params }) => deleteBudget(services, caller, params.id),
+  }),
+)

@@ -1,0 +1,191 @@
+import type { BudgetPeriod, BudgetScope } from '../../domain/budgets.ts'
+import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
+import { insertInto } from '../sql/inserts.ts'
+import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import type { Command, Reader, Transaction } from '../transaction.ts'
+
+const kinds = {
+  id: 'text',
+  scope: 'text',
+  subject: 'text',
+  period: 'text',
+  currency: 'text',
+  amount: 'number',
+  warn_at: 'number?',
+  block_unpriced: 'number',
+  prices_of: 'text?',
+  created_at: 'time',
+  created_by: 'text',
+} as const satisfies Columns
+
+/** Amounts are billionths of a unit of the currency. */
+export type Budget = RowOf<typeof kinds> & { scope: BudgetScope; period: BudgetPeriod }
+
+const columnNames = namesOf(kinds)
+const columns = rawSql(columnNames.join(', '))
+const insertBudget = insertInto('budgets', columnNames)
+
+/** How far a budget is used in a window. */
+interface BudgetState {
+  amount: number
+  spent: number
+  /** What running answers may still cost. */
+  held: number
+}
+
+/** The starts of the windows of today. */
+interface Today {
+  day: number
+  month: number
+  now: number
+}
+
+/**
+ * One statement reads both sums: settling moves an amount from one to the other, and between two statements it would be
+ * in neither.
+ */
+const sumsAt = (start: Sql, now: number) =>
+  sql`coalesce((SELECT spent FROM budget_windows AS w WHERE w.budget_id = budgets.id AND w.starts_at = ${start}), 0) AS spent,
+    coalesce((SELECT CAST(sum(h.amount) AS BIGINT) FROM budget_holds AS h
+      WHERE h.budget_id = budgets.id AND h.starts_at = ${start} AND h.held_until > ${now}), 0) AS held`
+
+export const listBudgets = (db: Reader): Promise<Budget[]> =>
+  db.all<Budget>(sql`SELECT ${columns} FROM budgets ORDER BY id`)
+
+export function readBudgets(db: Reader, { day, month, now }: Today): Promise<(Budget & BudgetState)[]> {
+  const start = sql`CASE period WHEN 'day' THEN CAST(${day} AS BIGINT) ELSE CAST(${month} AS BIGINT) END`
+  return db.all(
+    sql`SELECT ${columns}, ${sumsAt(start, now)} FROM budgets ORDER BY scope, subject, period, currency`,
+  )
+}
+
+const budgetLock = (id: string) => `budget ${id}`
+
+export const addBudget: Command<{ budget: Budget; max: number }, 'added' | 'exists' | 'full'> = async (
+  tx,
+  { budget, max },
+) => {
+  await tx.lock('budgets')
+  const { scope, subject, period, currency } = budget
+  const same = sql`scope = ${scope} AND subject = ${subject} AND period = ${period} AND currency = ${currency}`
+  if (await tx.get(sql`SELECT id FROM budgets WHERE ${same}`)) return 'exists'
+  const { count } = (await tx.get<{ count: number }>(sql`SELECT count(*) AS count FROM budgets`)) ?? {
+    count: 0,
+  }
+  if (Number(count) >= max) return 'full'
+  for (const statement of insertBudget([columnNames.map((name) => budget[name])])) await tx.run(statement)
+  return 'added'
+}
+
+type BudgetChange = Pick<Budget, 'id' | 'amount' | 'warn_at' | 'block_unpriced' | 'prices_of'>
+
+/** False if there is no such budget. */
+export const changeBudget: Command<BudgetChange, boolean> = async (tx, budget) => {
+  const { id, amount, warn_at, block_unpriced, prices_of } = budget
+  const changed = await tx.run(
+    sql`UPDATE budgets SET amount = ${amount}, warn_at = ${warn_at}, block_unpriced = ${block_unpriced},
+        prices_of = ${prices_of} WHERE id = ${id}`,
+  )
+  return changed === 1
+}
+
+/** With what was spent of it. False if there is no such budget. */
+export const deleteBudget: Command<{ id: string }, boolean> = async (tx, { id }) => {
+  await tx.lock(budgetLock(id))
+  if ((await tx.run(sql`DELETE FROM budgets WHERE id = ${id}`)) === 0) return false
+  await tx.run(sql`DELETE FROM budget_windows WHERE budget_id = ${id}`)
+  await tx.run(sql`DELETE FROM budget_holds WHERE budget_id = ${id}`)
+  return true
+}
+
+/** What an answer takes of one budget. */
+interface BudgetShare {
+  budget_id: string
+  /** Of the window. */
+  starts_at: number
+  amount: number
+}
+
+interface Reservation {
+  /** Of the answer. */
+  id: string
+  /** By budget. */
+  shares: readonly BudgetShare[]
+  now: number
+  until: number
+}
+
+/** The budget that has too little left, or the state of all of them before this answer. */
+export type Reserved =
+  | { exceeded: BudgetState & { budget_id: string } }
+  | { states: Map<string, BudgetState> }
+
+/** Reserves what an answer may cost of all its budgets, or of none. A budget that was deleted counts nothing. */
+export const reserveSpend: Command<Reservation, Reserved> = async (tx, { id, shares, now, until }) => {
+  const states = new Map<string, BudgetState>()
+  const inOrder = shares.toSorted((a, b) => (a.budget_id < b.budget_id ? -1 : 1))
+  for (const { budget_id, starts_at, amount } of inOrder) {
+    await tx.lock(budgetLock(budget_id))
+    const state = await tx.get<BudgetState>(
+      sql`SELECT amount, ${sumsAt(sql`${starts_at}`, now)} FROM budgets WHERE id = ${budget_id}`,
+    )
+    if (state === undefined) continue
+    if (state.spent + state.held + amount > state.amount) return { exceeded: { ...state, budget_id } }
+    states.set(budget_id, state)
+  }
+  for (const { budget_id, starts_at, amount } of inOrder) {
+    if (!states.has(budget_id)) continue
+    await tx.run(
+      sql`INSERT INTO budget_holds (budget_id, starts_at, id, amount, held_until)
+          VALUES (${budget_id}, ${starts_at}, ${id}, ${amount}, ${until})`,
+    )
+  }
+  return { states }
+}
+
+/** What an answer has cost, in place of what was reserved for it. */
+export interface Settlement {
+  id: string
+  shares: readonly BudgetShare[]
+}
+
+/** Settling the same answer again changes nothing: what was reserved for it is gone. */
+export async function settleSpend(tx: Transaction, settlements: readonly Settlement[]): Promise<void> {
+  const sums = new Map<string, BudgetShare>()
+  for (const { id, shares } of settlements) {
+    for (const { budget_id, starts_at, amount } of shares) {
+      const settled = await tx.run(
+        sql`DELETE FROM budget_holds WHERE budget_id = ${budget_id} AND starts_at = ${starts_at} AND id = ${id}`,
+      )
+      if (settled === 0) continue
+      const key = `${budget_id} ${starts_at}`
+      sums.set(key, { budget_id, starts_at, amount: amount + (sums.get(key)?.amount ?? 0) })
+    }
+  }
+  // In the same order everywhere, so that no two servers wait for each other.
+  for (const [, { budget_id, starts_at, amount }] of [...sums].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (amount === 0) continue
+    await tx.run(
+      sql`INSERT INTO budget_windows (budget_id, starts_at, spent) VALUES (${budget_id}, ${starts_at}, ${amount})
+          ON CONFLICT (budget_id, starts_at) DO UPDATE SET spent = budget_windows.spent + excluded.spent`,
+    )
+  }
+}
+
+/** Old enough that no server could still settle them. */
+const forgottenAfter = 86_400_000_000
+
+/** For answers that are still running. Removes what servers that have ended left behind. */
+export const renewHolds: Command<{ holds: readonly Settlement[]; now: number; until: number }, void> = async (
+  tx,
+  { holds, now, until },
+) => {
+  const shares = holds.flatMap(({ id, shares: own }) => own.map((share) => ({ ...share, id })))
+  for (const { budget_id, starts_at, id } of shares.sort((a, b) => (a.id < b.id ? -1 : 1))) {
+    await tx.run(
+      sql`UPDATE budget_holds SET held_until = ${until}
+          WHERE budget_id = ${budget_id} AND starts_at = ${starts_at} AND id = ${id}`,
+    )
+  }
+  await tx.run(sql`DELETE FROM budget_holds WHERE held_until < ${now - forgottenAfter}`)
+}
