@@ -35,6 +35,9 @@ import { checkAgainstContract } from './http/validation.ts'
 import { createCompiling } from './inference/constraints/compiling.ts'
 import { createModels, type Models } from './inference/registry.ts'
 import { bodyContracts, bodyThread } from './large-bodies.ts'
+import { startAlerts } from './operations/alerts/delivering.ts'
+import { alertRoutes } from './operations/alerts/routes.ts'
+import { createWebhooks, type WebhookOptions } from './operations/alerts/webhooks.ts'
 import type { BackgroundWork } from './operations/background.ts'
 import { budgetRoutes } from './operations/budgets/routes.ts'
 import { createBudgets, registerBudgetMetrics } from './operations/budgets/spending.ts'
@@ -111,6 +114,8 @@ export interface Parts {
   streams?: Partial<StreamTimes>
   /** Whether background work runs. Off in tests that look at what the sweep would remove. */
   sweep?: boolean
+  /** For tests: how names are resolved, and shorter times. */
+  webhooks?: Partial<WebhookOptions>
 }
 
 /** Fastify's own types for these assume JSON Schema. */
@@ -119,7 +124,14 @@ type SchemaCompilers = NonNullable<NonNullable<FastifyServerOptions['schemaContr
 const ofCalls = [callRoutes, exportRoutes, otelRoutes, priceRoutes, feedbackRoutes, eventRoutes, totalRoutes]
 const ofQueues = [queueRoutes, queueRuleRoutes]
 const ofObjects = [objectRoutes, gateRoutes, tableRoutes, fileRoutes, definitionRoutes]
-const ofEvaluations = [evaluationRoutes, evaluationRunRoutes, servedRunRoutes, scorerRoutes, monitorRoutes]
+const ofEvaluations = [
+  evaluationRoutes,
+  evaluationRunRoutes,
+  servedRunRoutes,
+  scorerRoutes,
+  monitorRoutes,
+  alertRoutes,
+]
 const ofText = [chatRoutes, completionRoutes, responseRoutes, messageRoutes]
 const ofScores = [embeddingRoutes, rerankRoutes, decisionRoutes]
 const ofModels = [modelRoutes, ...ofText, ...ofScores, tokenRoutes, engineRoutes, ollamaRoutes]
@@ -279,6 +291,7 @@ function openOperations(
     fileLimit: config.file_limit,
     refScheme: config.ref_scheme,
     sealing: createSealing(database),
+    webhooks: createWebhooks(config.webhook_allow, services.webhooks),
     models,
     settings: {
       priority: config.priority,
@@ -336,6 +349,7 @@ function startBackground(
       logging(app, 'what answers may cost could not be renewed; the next attempt does'),
     ),
     startRuns(db, logging(app, 'old calls for monitors could not be found; the next attempt continues')),
+    ...startAlerts(operations, logging(app, 'alerts could not be sent; they stay in the outbox')),
     startServedRuns(operations, logging(app, 'an evaluation run could not continue; the next attempt does')),
     ...startJudging(
       operations,

@@ -73,15 +73,19 @@ const users = z.string().transform((text, context): ConfiguredUser[] => {
 })
 
 /** How many proxies a request passes, or where they are. Nobody is believed who says that all are trusted. */
-export type TrustedProxies = number | { address: string; prefix: number }[]
+export type TrustedProxies = number | Network[]
+
+export interface Network {
+  address: string
+  prefix: number
+}
 
 const networks: Record<string, string[]> = {
   loopback: ['127.0.0.0/8', '::1/128'],
   private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
 }
 
-const trustedProxies = z.string().transform((text, context): TrustedProxies => {
-  if (/^[1-9]$/.test(text)) return Number(text)
+const networksOf = (text: string, context: z.RefinementCtx, expected: string): Network[] => {
   const items = text.split(',').map((item) => item.trim())
   const found = items.filter(Boolean).flatMap((item) => networks[item] ?? [item])
   return found.map((network) => {
@@ -89,14 +93,21 @@ const trustedProxies = z.string().transform((text, context): TrustedProxies => {
     const bits = { 0: 0, 4: 32, 6: 128 }[isIP(address)] as number
     const prefix = length === undefined ? bits : /^\d{1,3}$/.test(length) ? Number(length) : bits + 1
     if (bits === 0 || prefix > bits || prefix === 0 || rest.length > 0) {
-      context.addIssue(
-        `expected how many proxies there are, 1 to 9, or their addresses: 10.0.0.7, 10.0.0.0/8, loopback, private`,
-      )
+      context.addIssue(`expected ${expected}: 10.0.0.7, 10.0.0.0/8, loopback, private`)
       return z.NEVER
     }
     return { address, prefix }
   })
-})
+}
+
+const trustedProxies = z
+  .string()
+  .transform(
+    (text, context): TrustedProxies =>
+      /^[1-9]$/.test(text)
+        ? Number(text)
+        : networksOf(text, context, 'how many proxies there are, 1 to 9, or their addresses'),
+  )
 
 const onOff = z.enum(['on', 'off']).transform((value) => value === 'on')
 
@@ -266,6 +277,12 @@ export const settings = {
     trustedProxies,
     '',
     'The reverse proxies whose X-Forwarded-For is trusted: how many there are, or their addresses, comma-separated (`10.0.0.7`, `10.0.0.0/8`, `loopback`, `private`).',
+    'none',
+  ),
+  webhook_allow: setting(
+    z.string().transform((text, context) => networksOf(text, context, 'addresses')),
+    '',
+    'Addresses that are not public and to which alerts may be sent, also without TLS, comma-separated (`10.2.0.0/16`, `loopback`, `private`).',
     'none',
   ),
   log_level: setting(

@@ -2,7 +2,9 @@ import { createWriteStream, existsSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { newId } from '../domain/ids.ts'
 import { Refusal } from '../domain/refusals.ts'
+import { now } from '../domain/time.ts'
 import type { ExportKind } from '../operations/exporting/contract.ts'
 import type { Exported } from '../operations/exporting/export.ts'
 import type { Database } from '../storage/database.ts'
@@ -134,6 +136,10 @@ async function importFile(...[args, config, print, around]: Parameters<Command['
       if (number > 0) await db.write('noteDeed', deed).catch(() => undefined)
     }
     print(JSON.stringify(importing.outcomes))
+    if (importing.isWhole && importing.project !== undefined) {
+      const note = { project_id: importing.project, outcomes: importing.outcomes }
+      await db.write('noteImport', { ...note, id: newId(), now: now() })
+    }
     if (!importing.isWhole) {
       throw new CommandError(
         `${file} has no ${source.missing()}: the export was cut off and is only a part. What it contains was imported.`,

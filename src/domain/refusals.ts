@@ -290,6 +290,21 @@ export const refusals = {
     message: '{field}: there is no annotation queue {queue} in project {project}.',
     help: '`POST /annotation_queues/query` lists them.',
   },
+  alert_rule_not_found: {
+    status: 404,
+    message: '{field}: there is no alert rule {rule} in project {project}.',
+    help: '`GET /alert_rules` lists them.',
+  },
+  alert_endpoint_not_found: {
+    status: 404,
+    message: '{field}: there is no alert endpoint {endpoint} in project {project}.',
+    help: '`GET /alert_endpoints` lists them.',
+  },
+  too_many_alert_things: {
+    status: 409,
+    message: 'Project {project} already has {limit} {what}.',
+    help: 'Delete some, or put several conditions into one rule.',
+  },
   monitor_not_found: {
     status: 404,
     message: '{field}: there is no monitor {monitor} in project {project}.',

@@ -8,6 +8,7 @@ import { disconnectSignal } from '../http/disconnect.ts'
 import type { Compiling } from '../inference/constraints/compiling.ts'
 import type { SchemaChecks } from '../schemas/checks.ts'
 import { type Database, databaseOf } from '../storage/database.ts'
+import type { Webhooks } from './alerts/webhooks.ts'
 import type { ChatAsking } from './chat-asking.ts'
 import type { EventHub } from './events/hub.ts'
 import type { GenerationParts } from './generation/parts.ts'
@@ -32,6 +33,7 @@ export interface OperationParts extends GenerationParts {
   refScheme: string
   /** Seals what clients store for the server. */
   sealing: Sealing
+  webhooks: Webhooks
   usage: UsageMeter
   /** What agents may do at /mcp. */
   mcp: 'on' | 'read_only' | 'off'

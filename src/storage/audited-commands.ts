@@ -1,3 +1,5 @@
+import * as endpoints from './alerts/endpoints.ts'
+import * as rules from './alerts/rules.ts'
 import * as responses from './answers/responses.ts'
 import * as callWrites from './calls/writes.ts'
 import * as runs from './evaluations/runs.ts'
@@ -102,6 +104,18 @@ export const auditedCommands = {
     project_id,
     count: 1,
     details: { monitor: id },
+  })),
+  deleteAlertRule: audited(rules.deleteAlertRule, ({ project_id }, { id }) => ({
+    action: 'alert_rules.delete',
+    project_id,
+    count: 1,
+    details: { rule: id },
+  })),
+  deleteEndpoint: audited(endpoints.deleteEndpoint, ({ project_id }, { id }) => ({
+    action: 'alert_endpoints.delete',
+    project_id,
+    count: 1,
+    details: { endpoint: id },
   })),
   deleteResponse: audited(responses.deleteResponse, ({ id }, deleted) =>
     deleted ? { action: 'responses.delete', count: 1, details: { response: id } } : undefined,

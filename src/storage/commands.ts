@@ -1,3 +1,15 @@
+import {
+  replayDeliveries,
+  settleDelivery,
+  stopAlertEndpoint,
+  takeDeliveries,
+  testEndpoint,
+} from './alerts/deliveries.ts'
+import { addEndpoint, changeEndpoint } from './alerts/endpoints.ts'
+import { noteImport } from './alerts/events.ts'
+import { addAlertRule, changeAlertRule } from './alerts/rules.ts'
+import { trimAlerts } from './alerts/trimming.ts'
+import { decideWindow, takeWindowRule } from './alerts/windows.ts'
 import { recordAnswers } from './answers/recorded-answers.ts'
 import { keepResponse, sweepResponses } from './answers/responses.ts'
 import { changeCompletionMetadata } from './answers/stored-completions.ts'
@@ -134,6 +146,19 @@ export const commands = {
   stepMonitorRun,
   endMonitorRun,
   cancelMonitorRun,
+  addAlertRule,
+  changeAlertRule,
+  addEndpoint,
+  changeEndpoint,
+  stopAlertEndpoint,
+  testEndpoint,
+  takeDeliveries,
+  settleDelivery,
+  replayDeliveries,
+  trimAlerts,
+  takeWindowRule,
+  decideWindow,
+  noteImport,
   addUsage,
   noteKeyUse,
   shareSpending,
@@ -183,6 +208,9 @@ export const unflushedCommands: ReadonlySet<string> = new Set<keyof typeof comma
   'noteKeyUse',
   'reserveSpend',
   'renewHolds',
+  'takeDeliveries',
+  'settleDelivery',
+  'takeWindowRule',
 ])
 
 /**

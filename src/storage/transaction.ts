@@ -38,6 +38,8 @@ export async function allRows<T>(db: LongReader, query: Sql, signal: AbortSignal
 
 /** Reads and writes that take effect together. A command awaits nothing but its transaction. */
 export interface Transaction extends Reader {
+  /** Stands for the open record: commands keep by it what they remember between transactions. */
+  readonly record: object
   /** Returns the number of changed rows. */
   run(query: Sql): Promise<number>
   /** Commands that read before they write take this lock first; an engine with a single writer does nothing here. */

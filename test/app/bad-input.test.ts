@@ -66,7 +66,7 @@ const ofNoFields: Record<string, number> = {
 }
 
 /** Requests cannot change users of HEDDLE_USERS, nor create a user that exists. */
-const conflicts = new Set(['/users', '/keys', '/budgets'])
+const conflicts = new Set(['/users', '/keys', '/budgets', '/alert_endpoints', '/alert_rules'])
 
 const isTaken = (url: string, status: number) =>
   status === 200 || status === 202 || status === 404 || (status === 409 && conflicts.has(url))
@@ -219,7 +219,9 @@ for (const url of Object.keys(sampleBodies)) {
     for (const name of Object.keys(sample())) {
       for (const bad of sampled(['5', '"x"', '[[]]', 'null', '{"x":[1.0]}'])) {
         const first = await send(method, address, text.replace('{', `{"${name}":${bad},`))
-        assert.equal(first.status, status, first.text)
+        // Each of them may create something, until there is no room for more.
+        const isSame = first.status === status || (status === 200 && isTaken(url, first.status))
+        assert.ok(isSame, first.text)
       }
       const last = await send(method, address, text.replace(/\}$/, `,"${name}":{"x":1.5e3}}`))
       if (takesAnyObject.has(name)) assert.ok(last.status < 500, last.text)

@@ -29,6 +29,8 @@ function nothingAt(project: string): Things {
     item: randomUUID(),
     price: randomUUID(),
     monitor: randomUUID(),
+    alertRule: randomUUID(),
+    alertEndpoint: randomUUID(),
   }
 }
 
@@ -57,6 +59,8 @@ function requestsFor(things: Things, project_id: string): Request[] {
     item,
     price,
     monitor,
+    alertRule,
+    alertEndpoint,
   } = things
   const ref = (path: string) => `weave:///${things.project}/${path}`
   const said = { feedback_type: 'thumbs', payload: {} }
@@ -124,6 +128,11 @@ function requestsFor(things: Things, project_id: string): Request[] {
     [`/monitors/${monitor}/run`, {}],
     [`/monitors/${monitor}/runs/${monitor}/cancel`, {}],
     ['/monitors', { name: 'm', scorers: [{ scorer: ref(`object/${object}:latest`) }] }],
+    [`/alert_endpoints/${alertEndpoint}/test`, {}],
+    [`/alert_endpoints/${alertEndpoint}/rotate`, {}],
+    [`/alert_endpoints/${alertEndpoint}/replay`, {}],
+    ['/alert_events/query', { rule_id: alertRule }],
+    ['/alert_rules', { name: 'r', on: 'call', endpoint_ids: [alertEndpoint] }],
     ['/cost/query', { query: equals('id', price) }],
     ['/cost/purge', { query: equals('id', price) }],
   ]
@@ -138,6 +147,10 @@ function requestsFor(things: Things, project_id: string): Request[] {
     ['PUT', `${inQueue}/rules/${rule}`, { project_id, paused: true }],
     ['DELETE', `${inQueue}/rules/${rule}?project_id=${atProject}`],
     ['DELETE', `${inQueue}?project_id=${atProject}`],
+    ['PUT', `/alert_rules/${alertRule}`, { project_id, name: 'mine now' }],
+    ['DELETE', `/alert_rules/${alertRule}?project_id=${atProject}`],
+    ['PUT', `/alert_endpoints/${alertEndpoint}`, { project_id, name: 'mine now' }],
+    ['DELETE', `/alert_endpoints/${alertEndpoint}?project_id=${atProject}`],
     ['PUT', `/monitors/${monitor}`, { project_id, name: 'mine now' }],
     ['GET', `/monitors/${monitor}/runs?project_id=${atProject}`],
     ['GET', `/monitors/${monitor}?project_id=${atProject}`],

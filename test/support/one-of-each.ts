@@ -24,6 +24,8 @@ export type Things = {
   item: string
   price: string
   monitor: string
+  alertRule: string
+  alertEndpoint: string
 }
 
 /** Included in every value, so that any leak of a value shows it. */
@@ -76,6 +78,13 @@ export async function storeOneOfEach(opened: TestApp, project: string, key: stri
     check: { kind: 'length', max: 1 },
   })
   const { monitor } = await post('/monitors', { project_id: project, name: secret, scorers: [{ scorer }] })
+  const { rule: alertRule } = await post('/alert_rules', { project_id: project, name: secret, on: 'call' })
+  const { endpoint: alertEndpoint } = await post('/alert_endpoints', {
+    project_id: project,
+    name: secret,
+    url: `https://hooks.example.com/${secret}`,
+    types: ['test'],
+  })
   const price = await post('/cost/create', {
     project_id: project,
     costs: { [secret]: { prompt_token_cost: 1, completion_token_cost: 1 } },
@@ -98,5 +107,7 @@ export async function storeOneOfEach(opened: TestApp, project: string, key: stri
     item: items[0].id,
     price: price.ids[0][0],
     monitor: monitor.id,
+    alertRule: alertRule.id,
+    alertEndpoint: alertEndpoint.id,
   }
 }

@@ -52,6 +52,32 @@ const filter = {
 
 const byId = { $expr: { $eq: [{ $getField: 'id' }, { $literal: 'x' }] } }
 
+const alertRule = {
+  filter,
+  query: byId,
+  window: {
+    measure: 'latency_p95_ms',
+    scorer: null,
+    path: null,
+    seconds: 3600,
+    above: 1000,
+    below: null,
+    min_count: 10,
+  },
+  score: null,
+  severity: 'warning',
+  cooldown_seconds: 60,
+  endpoint_ids: ['endpoint'],
+  active: true,
+}
+
+const alertEndpoint = {
+  name: 'ops',
+  url: 'https://events.eu.pagerduty.com/v2/enqueue',
+  routing_key: 'R0123456789',
+  types: ['alert.fired'],
+}
+
 const callsQuery = (project_id: string) => ({
   project_id,
   filter,
@@ -372,7 +398,14 @@ const response = () => {
 const ofScores = { queries: { text_1: 'a' }, documents: { text_2: 'a' } }
 
 /** What stands in for a field if one of several must be present. */
+const ofWindows = { 'window.above': { window: { measure: 'calls', seconds: 60, below: 1 } } }
+const ofAlerts = { ...ofWindows, window: { on: 'call' } }
+
 export const instead: Record<string, Record<string, object>> = {
+  '/alert_rules': ofAlerts,
+  '/alert_rules/try': ofAlerts,
+  '/alert_rules/:rule_id': ofWindows,
+  '/alert_endpoints': { format: { routing_key: null }, routing_key: { format: 'standard' } },
   '/tokenize': { messages: { prompt: 'Hello' } },
   '/v1/responses/input_tokens': {},
   '/annotation_queues/:queue_id/rules': { 'pick.below': { pick: { kind: 'scores', above: 0.5 } } },
@@ -701,6 +734,28 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   }),
   '/annotation_queues/:queue_id/items/:item_id/release': (project_id) => ({ project_id }),
   '/annotation_queues/:queue_id/items/:item_id/reopen': (project_id) => ({ project_id }),
+  '/alert_rules': (project_id) => ({ project_id, name: 'slow', on: 'window', ...alertRule }),
+  '/alert_rules/try': (project_id) => ({ project_id, on: 'window', ...alertRule }),
+  '/alert_rules/:rule_id': (project_id) => ({ project_id, name: 'slow', ...alertRule }),
+  '/alert_endpoints': (project_id) => ({ project_id, ...alertEndpoint, format: 'pagerduty' }),
+  '/alert_endpoints/:endpoint_id': (project_id) => ({ project_id, ...alertEndpoint, active: true }),
+  '/alert_endpoints/:endpoint_id/rotate': (project_id) => ({ project_id, overlap_hours: 1 }),
+  '/alert_endpoints/:endpoint_id/test': (project_id) => ({ project_id }),
+  '/alert_endpoints/:endpoint_id/replay': (project_id) => ({
+    project_id,
+    event_ids: ['event'],
+    after: '2026-01-01T00:00:00Z',
+    before: '2026-01-02T00:00:00Z',
+  }),
+  '/alert_events/query': (project_id) => ({
+    project_id,
+    rule_id: 'rule',
+    endpoint_id: 'endpoint',
+    type: 'alert.fired',
+    state: 'sent',
+    before: 'event',
+    limit: 10,
+  }),
   '/monitors': (project_id) => ({ project_id, ...monitor(project_id) }),
   '/monitors/:monitor_id': (project_id) => ({ project_id, ...monitor(project_id) }),
   '/monitors/query': (project_id) => ({
@@ -937,6 +992,8 @@ const otherMethods: Record<string, Method> = {
   '/budgets/:id': 'PUT',
   '/annotation_queues/:queue_id': 'PUT',
   '/annotation_queues/:queue_id/rules/:rule_id': 'PUT',
+  '/alert_rules/:rule_id': 'PUT',
+  '/alert_endpoints/:endpoint_id': 'PUT',
   '/monitors/:monitor_id': 'PUT',
   '/views/saved/:view_id': 'PUT',
   '/objs/:object_id/versions/:digest/tags': 'PUT',

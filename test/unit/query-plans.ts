@@ -30,6 +30,7 @@ export function openWithPlans(t: { after(close: () => void): void }): PlannedRec
   return {
     tx: {
       dialect: sqliteDialect,
+      record: connection,
       all: async (query) => connection.all(noted(query)),
       get: async (query) => connection.get(noted(query)),
       run: async (query) => connection.run(noted(query)),

@@ -84,6 +84,10 @@ export function createImport(db: Database, { project: target, user }: ImportOpti
 
   return {
     outcomes,
+    /** The project that is written to, once it is known. */
+    get project(): string | undefined {
+      return to
+    },
     /** Whether the last line has been read. */
     get isWhole(): boolean {
       return isWhole

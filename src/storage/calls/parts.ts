@@ -1,4 +1,4 @@
-import { endFacts, startFacts } from '../../domain/call-facts/facts.ts'
+import { type EndFacts, endFacts, type StartFacts, startFacts } from '../../domain/call-facts/facts.ts'
 import { asText, type SharedText } from '../../domain/json/text.ts'
 import { insertInto } from '../sql/inserts.ts'
 import type { SqlValue } from '../sql/sql.ts'
@@ -85,12 +85,21 @@ function kindOf({ start, end }: CallPart): keyof typeof statements {
   return 'end'
 }
 
-function valuesOf({ project_id, id, display_name, start, end }: CallPart): SqlValue[] {
+/** The facts of whole calls that were written, for what looks at them in the same transaction. */
+const factsOfWhole = new WeakMap<CallPart, StartFacts & EndFacts>()
+
+/** Undefined for a start or an end alone. */
+export const writtenFacts = (part: CallPart): (StartFacts & EndFacts) | undefined => factsOfWhole.get(part)
+
+function valuesOf(part: CallPart): SqlValue[] {
+  const { project_id, id, display_name, start, end } = part
+  let started: StartFacts | undefined
   const values: SqlValue[] = [project_id, id, display_name, derivation]
   if (start) {
     for (const column of startNames) values.push(start[column] ?? null)
     const facts = startFacts({ op_name: start.op_name, inputs: asText(start.inputs) })
     for (const column of startFactNames) values.push(facts[column])
+    started = facts
   }
   if (end) {
     if (!start) values.push(end.trace_id ?? null)
@@ -102,6 +111,7 @@ function valuesOf({ project_id, id, display_name, start, end }: CallPart): SqlVa
       summary: asText(summary),
     })
     for (const column of endFactNames) values.push(facts[column])
+    if (started !== undefined) factsOfWhole.set(part, { ...started, ...facts })
   }
   return values
 }

@@ -46,7 +46,7 @@ export function statsOfCalls(
 
 /** Oldest first by default; the id breaks ties, so that pages neither overlap nor skip. */
 export function callsQueryOf(
-  { dialect }: Reader,
+  { dialect }: Pick<Reader, 'dialect'>,
   { project, filters, query, sort, limit, offset }: CallsView,
 ): CallsQuery {
   const conditions = filters.flatMap((filter) => filterConditions(filter, dialect))

@@ -1,5 +1,6 @@
 import { batchesOf } from '../../domain/batches.ts'
 import { now as clock } from '../../domain/time.ts'
+import { fireForCalls } from '../alerts/firing.ts'
 import { removeCompletions, removeSwept } from '../answers/completions.ts'
 import { removeResponses, removeSweptResponses } from '../answers/response-removals.ts'
 import {
@@ -35,6 +36,7 @@ export const upsertCalls: Command<readonly CallPart[], void> = async (tx, callPa
     await noteJudgements(tx, project, own, time)
     const ids = own.map(({ id }) => id)
     await markForSearch(tx, project, ids)
+    await fireForCalls(tx, project, own, time)
     tx.changed({ project, kind: 'call', ids })
   }
 }

@@ -1,6 +1,7 @@
 import { canonicalJson } from '../../../packages/json/index.ts'
 import { asText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { tellEndpoints } from '../alerts/events.ts'
 import { isLive } from '../calls/calls.ts'
 import type { CallPart, CallStart } from '../calls/parts.ts'
 import { deleteCalls, upsertCalls } from '../calls/writes.ts'
@@ -154,7 +155,11 @@ export const finishEvaluationRun: Command<RunEnd, void> = async (
 ) => {
   await tx.lock(lockOf('run', project_id, run_id))
   const run = await requireMarked(tx, 'run', project_id, run_id, field, now)
-  if (run.ended_at === null) return upsertCalls(tx, [end, summarize])
+  if (run.ended_at === null) {
+    await upsertCalls(tx, [end, summarize])
+    const data = { run_id, exception: end.end.exception?.slice(0, 200) ?? null }
+    return tellEndpoints(tx, project_id, 'evaluation_run.finished', { subject: `run ${run_id}`, data }, now)
+  }
   if (!run.exception && isSameJson(run.summary, end.end.summary)) return
   const how = run.exception ? 'with an exception' : 'with another summary'
   throw refuse('evaluation_run_ended', { field, run: JSON.stringify(run_id), how })

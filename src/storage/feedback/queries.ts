@@ -55,9 +55,13 @@ function shownColumn(name: string, requestPath: string, dialect: Dialect): Sql {
   return path === undefined ? column : dialect.stored(column, 'always')
 }
 
+/** What the query of a view asks of a row. */
+export const feedbackConditions = ({ query }: Pick<View, 'query'>, dialect: Dialect): Sql[] =>
+  query ? [compileCondition(query, feedbackFields('query'), dialect)] : []
+
 /** Oldest first by default; the id breaks ties, so that pages neither overlap nor skip. */
 function queryOf({ project, query, sort, limit, offset }: View, dialect: Dialect): FeedbackQuery {
-  const conditions = query ? [compileCondition(query, feedbackFields('query'), dialect)] : []
+  const conditions = feedbackConditions({ query }, dialect)
   const sorting = sortingOf(sort, feedbackFields, dialect)
   const start = sort.length === 0 ? [rawSql('created_at')] : sorting.order
   return { projectId: project, conditions, ...sorting, order: [...start, rawSql('id')], limit, offset }

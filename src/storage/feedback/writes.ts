@@ -1,5 +1,7 @@
 import { exactJson } from '../../../packages/json/index.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { now } from '../../domain/time.ts'
+import { fireForFeedback } from '../alerts/firing.ts'
 import { applyRulesToScores, lockScoreRules } from '../queues/scores.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { rawSql, sql } from '../sql/sql.ts'
@@ -37,11 +39,9 @@ export const addFeedback: Command<readonly NewFeedback[], StoredFeedback[]> = as
     const stored = await storedOrAdded(tx, record)
     if (stored !== undefined) known.set(keyOf(record), stored)
   }
-  await applyRulesToScores(
-    tx,
-    watched,
-    records.filter((record) => !known.has(keyOf(record))),
-  )
+  const added = records.filter((record) => !known.has(keyOf(record)))
+  await applyRulesToScores(tx, watched, added)
+  await fireForFeedback(tx, added, now())
   for (const [project, own] of Map.groupBy(records, ({ project_id }) => project_id)) {
     reportFeedback(tx, project, own)
   }

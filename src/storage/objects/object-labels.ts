@@ -1,3 +1,6 @@
+import { newId } from '../../domain/ids.ts'
+import { now } from '../../domain/time.ts'
+import { tellEndpoints } from '../alerts/events.ts'
 import { pairsOf, rawSql, sql } from '../sql/sql.ts'
 import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
 import { gatedAmong } from './gated-labels.ts'
@@ -107,13 +110,27 @@ export const setAliases: Command<AliasSetting, AliasesSet> = async (tx, setting)
   )
   if (gated !== undefined) return { gated }
   for (const alias of aliases) {
-    await tx.run(
+    const changed = await tx.run(
       sql`INSERT INTO object_aliases (project_id, object_id, alias, digest)
           VALUES (${project_id}, ${object_id}, ${alias}, ${digest})
-          ON CONFLICT (project_id, object_id, alias) DO UPDATE SET digest = excluded.digest`,
+          ON CONFLICT (project_id, object_id, alias) DO UPDATE SET digest = excluded.digest
+          WHERE object_aliases.digest <> excluded.digest`,
     )
+    if (changed > 0) await tellOfAlias(tx, project_id, { object_id, alias, digest })
   }
   return 'set'
+}
+
+/** `digest` is what the alias names from now on; null for nothing. */
+function tellOfAlias(
+  tx: Transaction,
+  project: string,
+  change: { object_id: string; alias: string; digest: string | null },
+): Promise<void> {
+  const { object_id, alias } = change
+  const subject = `alias ${newId()}`
+  const data = { ...change, object_id: object_id.slice(0, 200), alias: alias.slice(0, 200) }
+  return tellEndpoints(tx, project, 'object.alias_changed', { subject, data }, now())
 }
 
 interface AliasRemoval {
@@ -133,10 +150,11 @@ export const removeAliases: Command<AliasRemoval, 'removed' | { gated: string }>
   )
   if (gated !== undefined) return { gated }
   for (const alias of aliases) {
-    await tx.run(
+    const removed = await tx.run(
       sql`DELETE FROM object_aliases
           WHERE project_id = ${project_id} AND object_id = ${object_id} AND alias = ${alias}`,
     )
+    if (removed > 0) await tellOfAlias(tx, project_id, { object_id, alias, digest: null })
   }
   return 'removed'
 }

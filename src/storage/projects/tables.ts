@@ -37,6 +37,12 @@ export const projectTables: readonly ProjectTable[] = [
   // First, because they put calls into queues.
   rows('annotation_rules', ['id']),
   rows('annotation_rule_scores', ['call_id', 'rule_id']),
+  // Before the calls, so that nothing more is fired.
+  rows('alert_rules', ['id']),
+  rows('alert_endpoints', ['id']),
+  rows('alert_deliveries', ['endpoint_id', 'event_id']),
+  rows('alert_events', ['id']),
+  rows('alert_versions', ['version']),
   // Before the calls, so that nothing more is judged.
   rows('monitors', ['id'], { counts: 'monitors', live: notDeleted }),
   rows('judgements', ['monitor_id', 'call_id', 'scorer']),

@@ -1,3 +1,4 @@
+import type { Expression } from '../../domain/expressions/expression.ts'
 import { matchingCalls } from '../calls/calls.ts'
 import type { CallsFilter } from '../calls/filter.ts'
 import { callsQueryOf } from '../calls/queries.ts'
@@ -42,6 +43,7 @@ type Of<Metric extends string> = Aggregates & { column: Metric }
 interface SumsView {
   project: string
   filters: readonly CallsFilter[]
+  query?: Expression | undefined
   /** Microseconds; see `Buckets`. */
   start: number
   end: number
@@ -106,12 +108,12 @@ export async function readCallSums(
 
 function callsIn(
   db: LongReader,
-  { project, filters, start, end, edges }: SumsView,
+  { project, filters, query: asked, start, end, edges }: SumsView,
   columns: string,
   now: number,
   others: readonly Sql[],
 ): Sql {
-  const all = { project, filters, query: undefined, sort: [], limit: null, offset: 0 }
+  const all = { project, filters, query: asked, sort: [], limit: null, offset: 0 }
   const query = callsQueryOf(db, all)
   const within = sql`calls.started_at >= ${start} AND calls.started_at < ${end}`
   const conditions = [within, ...query.conditions, ...others]

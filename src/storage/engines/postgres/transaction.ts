@@ -101,6 +101,7 @@ function transactionOn(session: Session, statements: Statements, dialect: Dialec
 
   const tx: Transaction = {
     dialect,
+    record: statements,
     all: async <T>(query: Sql) => (await ask(query)).rows as T[],
     get: async <T>(query: Sql) => (await ask(query)).rows[0] as T | undefined,
     run: async (query) => (await ask(query)).rowCount ?? 0,

@@ -77,6 +77,7 @@ export async function commitGroup(
 function transactionOn(connection: Connection, changes: Change[] | undefined): Transaction {
   return {
     dialect: sqliteDialect,
+    record: connection,
     all: async (query) => connection.all(query),
     get: async (query) => connection.get(query),
     run: async (query) => connection.run(query),

@@ -1,0 +1,55 @@
+import type { ScorePick } from './queue-rules.ts'
+
+/** What an event can be; endpoints may choose among them. A test goes to its endpoint only. */
+export const eventTypes = [
+  'alert.fired',
+  'alert.resolved',
+  'endpoint.disabled',
+  'evaluation_run.finished',
+  'object.alias_changed',
+  'import.finished',
+  'test',
+] as const
+export type EventType = (typeof eventTypes)[number]
+
+export const severities = ['critical', 'error', 'warning', 'info'] as const
+export const formats = ['standard', 'slack', 'teams', 'pagerduty'] as const
+export type Format = (typeof formats)[number]
+
+/** A call as it ends, a score or other feedback as it comes, or figures of a window of time. */
+export const watchedThings = ['call', 'score', 'window'] as const
+export type Watched = (typeof watchedThings)[number]
+
+/** Of the calls that began in a window, but for `score_avg`, which is of the scores that came in it. */
+export const measures = [
+  'calls',
+  'errors',
+  'error_rate',
+  'latency_avg_ms',
+  'latency_p50_ms',
+  'latency_p95_ms',
+  'latency_p99_ms',
+  'tokens',
+  'cost',
+  'score_avg',
+] as const
+export type Measure = (typeof measures)[number]
+
+export type ScoreBounds = Omit<ScorePick, 'kind'>
+
+export interface WindowBounds {
+  measure: Measure
+  /** Of `score_avg`: what follows `wandb.runnable.` in the feedback type, and a path below `payload.output`. */
+  scorer: string | null
+  path: string | null
+  seconds: number
+  /** Exactly one of the two is a number. */
+  below: number | null
+  above: number | null
+  /** With fewer ended calls or scores than this in the window, rates and averages are not decided. */
+  min_count: number
+}
+
+/** Whether a figure is beyond the bound of its window. */
+export const isBeyond = ({ below, above }: Pick<WindowBounds, 'below' | 'above'>, value: number): boolean =>
+  below !== null ? value < below : above !== null && value > above

@@ -1,0 +1,158 @@
+import { newId } from '../../domain/ids.ts'
+import { now } from '../../domain/time.ts'
+import { endpointsAtWork, type Outcome, type TakenDelivery } from '../../storage/alerts/deliveries.ts'
+import { type Endpoint, type EndpointKey, findEndpoint } from '../../storage/alerts/endpoints.ts'
+import { type BackgroundWork, inBackground } from '../background.ts'
+import { mayStillAct } from '../background-caller.ts'
+import type { OperationParts } from '../parts.ts'
+import { type Secrets, unsealed } from './endpoints.ts'
+import { startWindows } from './windows.ts'
+
+const idleMs = 250
+const failedMs = 2_000
+/** A delivery whose process has ended is taken by another after this: longer than a try can last. */
+const leaseMs = 25_000
+
+/** Messages to one endpoint at a time. */
+const atOnce = 4
+/** Of one turn of an endpoint; then others that wait come first. */
+const turnMessages = 40
+/** Endpoints at a time, of all and of the projects of one entity. Whoever is slow takes the slots of its own entity. */
+const maxEndpoints = { all: 64, entity: 16 }
+
+/** Sends what is in the outbox. What is needed for it is loaded with the first message. */
+function startDelivering(services: OperationParts, failed: (error: unknown) => void): BackgroundWork {
+  const { db } = services
+  const holder = newId()
+  const busy = new Map<string, { entity: string; done: Promise<void> }>()
+
+  function hasRoom(entity: string): boolean {
+    if (busy.size >= maxEndpoints.all) return false
+    const own = [...busy.values()].filter((other) => other.entity === entity)
+    return own.length < maxEndpoints.entity
+  }
+
+  const work = inBackground({
+    firstMs: idleMs,
+    failedMs,
+    failed,
+    async run(signal) {
+      for (const key of await endpointsAtWork(db, now(), maxWaiting)) {
+        const name = `${key.project_id} ${key.endpoint_id}`
+        const entity = key.project_id.split('/', 1)[0] as string
+        if (busy.has(name) || !hasRoom(entity)) continue
+        const done = turnOf(services, key, holder, signal)
+          .catch(failed)
+          .finally(() => busy.delete(name))
+        busy.set(name, { entity, done })
+      }
+      return idleMs
+    },
+  })
+  return {
+    async stop() {
+      await work.stop()
+      await Promise.all([...busy.values()].map(({ done }) => done))
+    },
+  }
+}
+
+/** Endpoints that are looked at in one round. */
+const maxWaiting = 10_000
+
+async function turnOf(
+  services: OperationParts,
+  key: EndpointKey,
+  holder: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { db, sealing } = services
+  const endpoint = await findEndpoint(db, key)
+  if (endpoint === undefined) return
+  if (!(await mayStillAct(services, endpoint.runs_as, key.project_id))) {
+    const why = `the user ${endpoint.runs_as} has no access to the project any more`
+    await db.write('stopAlertEndpoint', { ...key, why, now: now() })
+    return
+  }
+  const secrets = await unsealed(sealing, endpoint)
+  for (let sent = 0; sent < turnMessages && !signal.aborted; ) {
+    const time = now()
+    const until = time + leaseMs * 1_000
+    const taken = await db.write('takeDeliveries', { ...key, holder, limit: atOnce, now: time, until })
+    if (taken.length === 0) return
+    sent += taken.length
+    await Promise.all(
+      taken.map((delivery) => deliver(services, { endpoint, secrets, holder }, delivery, signal)),
+    )
+  }
+}
+
+interface Sender {
+  endpoint: Endpoint
+  secrets: Secrets
+  holder: string
+}
+
+async function deliver(
+  services: OperationParts,
+  { endpoint, secrets, holder }: Sender,
+  taken: TakenDelivery,
+  signal: AbortSignal,
+): Promise<void> {
+  const { db, webhooks } = services
+  const { failingMicroseconds } = await import('./outcomes.ts')
+  const outcome = await tried(webhooks, endpoint, secrets, taken, signal)
+  const time = now()
+  await db.write('settleDelivery', {
+    project_id: endpoint.project_id,
+    endpoint_id: endpoint.id,
+    event_id: taken.event_id,
+    holder,
+    outcome,
+    failing_before: time - failingMicroseconds,
+    now: time,
+  })
+}
+
+async function tried(
+  { check, options }: OperationParts['webhooks'],
+  { format }: Endpoint,
+  { url, secret, previous, routingKey }: Secrets,
+  { event_id, type, body, tries }: TakenDelivery,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const [{ send, sendingDefaults }, { formOf }, { signedHeaders }, { outcomeOf }] = await Promise.all([
+    import('./sending.ts'),
+    import('./forms.ts'),
+    import('./signing.ts'),
+    import('./outcomes.ts'),
+  ])
+  const time = now()
+  const secrets = previous !== undefined && previous.until > time ? [secret, previous.secret] : [secret]
+  const text = formOf(format, event_id, { type, body }, routingKey)
+  const headers = signedHeaders(event_id, Math.floor(time / 1_000_000), text, secrets)
+  try {
+    const answer = await send({ url, headers, body: text }, { check, ...sendingDefaults, ...options }, signal)
+    return outcomeOf(answer, tries, now(), options.haste)
+  } catch (error) {
+    if (signal.aborted) return { kind: 'returned' }
+    throw error
+  }
+}
+
+const trimMs = 10_000
+
+/** What alerts need besides the writes that fire them: messages, windows, and bounds. */
+export function startAlerts(services: OperationParts, failed: (error: unknown) => void): BackgroundWork[] {
+  const { db, webhooks } = services
+  return [
+    startDelivering(services, failed),
+    startWindows(db, webhooks.options.haste ?? 1, failed),
+    inBackground({
+      firstMs: trimMs,
+      failedMs: trimMs,
+      failed,
+      run: async () => ((await db.writeInBackground('trimAlerts', { now: now() })) ? 0 : trimMs),
+    }),
+  ]
+}

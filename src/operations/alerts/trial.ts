@@ -1,0 +1,128 @@
+import { isBeyond } from '../../domain/alerts.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import type { Expression } from '../../domain/expressions/expression.ts'
+import { parseExpression } from '../../domain/expressions/parse.ts'
+import { isPicked } from '../../domain/queue-rules.ts'
+import { formatTime, now } from '../../domain/time.ts'
+import { type Condition, conditionOf } from '../../storage/alerts/rules.ts'
+import { streamCalls } from '../../storage/calls/queries.ts'
+import type { Database } from '../../storage/database.ts'
+import { feedbackInView } from '../../storage/feedback/queries.ts'
+import type { TryRuleBody } from './contract.ts'
+import { conditionText, cooldownOf } from './rules.ts'
+import { figuresOf } from './windows.ts'
+
+const dayMicroseconds = 24 * 3_600 * 1_000_000
+/** Calls and feedback that are looked at. */
+const maxRows = 10_000
+const maxExamples = 20
+
+interface Match {
+  subject: string
+  /** Microseconds. */
+  at: number
+  value: number | null
+}
+
+/** What a rule would have sent in the last day, by the conditions with which it fires. */
+export async function tryRule(db: Database, caller: Caller, body: TryRuleBody, signal: AbortSignal) {
+  const { project_id, on } = body
+  requireAccess(caller, project_id)
+  const condition = conditionOf(conditionText(db, project_id, on, body))
+  const time = now()
+  const found = await matchesBy[on](db, project_id, condition, time, signal)
+  // Newest first as they are read, oldest first as they would have been sent.
+  const matches = found.matches.sort((a, b) => a.at - b.at)
+  const pause = cooldownOf(body) * 1_000_000
+  let messages = 0
+  let last: number | undefined
+  for (const { at } of matches) {
+    if (last !== undefined && pause > 0 && at < last + pause) continue
+    messages++
+    last = at
+  }
+  const examples = matches.slice(-maxExamples).reverse()
+  return {
+    matches: matches.length,
+    messages,
+    is_complete: found.isComplete,
+    examples: examples.map(({ subject, at, value }) => ({ subject, at: formatTime(at), value })),
+  }
+}
+
+type Found = Promise<{ matches: Match[]; isComplete: boolean }>
+type Matching = (
+  db: Database,
+  project: string,
+  condition: Condition,
+  time: number,
+  signal: AbortSignal,
+) => Found
+
+const since = (field: string, time: number, query: Expression | undefined): Expression => {
+  const recent = parseExpression({
+    $expr: { $gte: [{ $getField: field }, { $literal: formatTime(time - dayMicroseconds) }] },
+  })
+  return query === undefined ? recent : { op: 'and', operands: [recent, query] }
+}
+
+const hasEnded = parseExpression({ $expr: { $convert: { input: { $getField: 'ended_at' }, to: 'exists' } } })
+
+const matchesBy: Record<TryRuleBody['on'], Matching> = {
+  async call(db, project, { filter, query }, time, signal) {
+    const matches: Match[] = []
+    const recent = since('started_at', time, query)
+    const view = {
+      project,
+      filters: [filter],
+      query: { op: 'and' as const, operands: [recent, hasEnded] },
+      sort: [{ field: 'started_at', direction: 'desc' as const }],
+      limit: maxRows,
+      offset: 0,
+    }
+    const columns = { large: new Set<never>(), totalStorageSize: false }
+    for await (const rows of streamCalls(db, view, columns, time, signal)) {
+      for (const { id, ended_at } of rows)
+        matches.push({ subject: `call ${id}`, at: Number(ended_at), value: null })
+    }
+    return { matches, isComplete: matches.length < maxRows }
+  },
+  async score(db, project, { query, score }, time, signal) {
+    const matches: Match[] = []
+    let read = 0
+    const view = {
+      project,
+      query: since('created_at', time, query),
+      sort: [{ field: 'created_at', direction: 'desc' as const }],
+      limit: maxRows,
+      offset: 0,
+    }
+    const fields = ['id', 'created_at', 'feedback_type', 'payload'] as const
+    for await (const rows of feedbackInView(db, view, fields).rows(signal)) {
+      for (const row of rows) {
+        read++
+        const { id, created_at, feedback_type, payload } = Object.fromEntries(row)
+        const picked =
+          score === undefined ||
+          isPicked({ kind: 'scores', ...score }, String(feedback_type), String(payload))
+        if (picked) matches.push({ subject: `feedback ${id}`, at: Number(created_at), value: null })
+      }
+    }
+    return { matches, isComplete: read < maxRows }
+  },
+  /** Windows side by side; the rule itself looks at more of them, which overlap. */
+  async window(db, project, condition, time, signal) {
+    const { window } = condition
+    if (window === undefined) return { matches: [], isComplete: true }
+    const length = window.seconds * 1_000_000
+    const count = Math.max(1, Math.floor(dayMicroseconds / length))
+    const start = time - count * length
+    const edges = Array.from({ length: count }, (_, index) => start + index * length)
+    const figures = await figuresOf(db, project, condition, { start, end: time, edges }, time, signal)
+    const matches = figures.flatMap(({ bucket, value }): Match[] => {
+      const at = start + (bucket + 1) * length
+      return value !== null && isBeyond(window, value) ? [{ subject: 'window', at, value }] : []
+    })
+    return { matches, isComplete: true }
+  },
+}

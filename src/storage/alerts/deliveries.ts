@@ -1,0 +1,186 @@
+import type { EventType } from '../../domain/alerts.ts'
+import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import type { Command, Reader } from '../transaction.ts'
+import { type EndpointKey, endpointLock, findEndpoint, oneEndpoint, stopEndpoint } from './endpoints.ts'
+import { addEvents } from './outbox.ts'
+
+/** An event on its way to an endpoint. */
+export interface TakenDelivery {
+  event_id: string
+  type: EventType
+  body: string
+  tries: number
+}
+
+const isDue = (now: number): Sql =>
+  sql`deliveries.state = 'pending' AND deliveries.next_at <= ${now} AND deliveries.taken_until <= ${now}`
+
+const ofEndpoint = ({ project_id, endpoint_id }: EndpointKey): Sql =>
+  sql`deliveries.project_id = ${project_id} AND deliveries.endpoint_id = ${endpoint_id}`
+
+/** The endpoints of any project to which something could be sent now; the one that was written to last comes last. */
+export function endpointsAtWork(db: Reader, now: number, limit: number): Promise<EndpointKey[]> {
+  return db.all<EndpointKey>(
+    sql`SELECT project_id, id AS endpoint_id FROM alert_endpoints WHERE active = 1 AND rests_until <= ${now} AND EXISTS (
+          SELECT 1 FROM alert_deliveries AS deliveries WHERE deliveries.project_id = alert_endpoints.project_id
+            AND deliveries.endpoint_id = alert_endpoints.id AND ${isDue(now)}) ORDER BY project_id, id LIMIT ${limit}`,
+  )
+}
+
+interface Taking extends EndpointKey {
+  holder: string
+  limit: number
+  now: number
+  /** Until then no other process takes them. */
+  until: number
+}
+
+/** What no process is sending, or whose process has ended; oldest first. */
+export const takeDeliveries: Command<Taking, TakenDelivery[]> = async (tx, taking) => {
+  const { holder, limit, now, until } = taking
+  await tx.lock(endpointLock(taking))
+  const endpoint = await findEndpoint(tx, taking)
+  if (endpoint === undefined || endpoint.active === 0 || endpoint.rests_until > now) return []
+  const taken = await tx.all<TakenDelivery>(
+    sql`SELECT event_id, type, body, tries FROM alert_deliveries AS deliveries JOIN alert_events ON alert_events.project_id = deliveries.project_id
+          AND alert_events.id = deliveries.event_id
+        WHERE ${ofEndpoint(taking)} AND ${isDue(now)} ORDER BY next_at, event_id LIMIT ${limit}`,
+  )
+  for (const { event_id } of taken) {
+    await tx.run(
+      sql`UPDATE alert_deliveries AS deliveries SET taken_by = ${holder}, taken_until = ${until}
+          WHERE ${ofEndpoint(taking)} AND event_id = ${event_id}`,
+    )
+  }
+  return taken
+}
+
+/** What became of a try. */
+export type Outcome =
+  | { kind: 'sent'; status: number }
+  /** `rests_until` is set if the endpoint itself is to blame, and not this message. */
+  | {
+      kind: 'failed'
+      status: number | null
+      error: string
+      next_at: number | null
+      rests_until: number | null
+    }
+  | { kind: 'refused'; status: number | null; error: string }
+  /** The server stops, and the try does not count. */
+  | { kind: 'returned' }
+
+interface Settling extends EndpointKey {
+  event_id: string
+  holder: string
+  outcome: Outcome
+  /** An endpoint that fails since before this time is switched off. */
+  failing_before: number
+  now: number
+}
+
+/** Written only by the process that holds the delivery. */
+export const settleDelivery: Command<Settling, void> = async (tx, settling) => {
+  const { event_id, holder, outcome, failing_before, now } = settling
+  await tx.lock(endpointLock(settling))
+  const own = sql`${ofEndpoint(settling)} AND event_id = ${event_id} AND taken_by = ${holder}`
+  const endpoint = await findEndpoint(tx, settling)
+  const change = (set: Sql) =>
+    tx.run(
+      sql`UPDATE alert_deliveries AS deliveries SET ${set}, taken_by = NULL, taken_until = 0, updated_at = ${now} WHERE ${own}`,
+    )
+  const changeEndpoint = (set: Sql) =>
+    tx.run(sql`UPDATE alert_endpoints SET ${set} WHERE ${oneEndpoint(settling)}`)
+  if (outcome.kind === 'returned') {
+    await change(sql`next_at = ${now}`)
+    return
+  }
+  const tried = sql`tries = tries + 1, status = ${outcome.status}`
+  if (outcome.kind === 'sent') {
+    await change(sql`${tried}, state = 'sent', error = NULL`)
+    if (endpoint === undefined || endpoint.failures === 0) return
+    await changeEndpoint(rawSql('failures = 0, failing_since = NULL, rests_until = 0'))
+    // What waited because of the endpoint goes now that it answers.
+    await tx.run(
+      sql`UPDATE alert_deliveries AS deliveries SET next_at = ${now} WHERE ${ofEndpoint(settling)} AND state = 'pending' AND next_at > ${now}`,
+    )
+    return
+  }
+  const { error } = outcome
+  const next_at = outcome.kind === 'failed' ? outcome.next_at : null
+  const isDead = next_at === null
+  const ended = await change(
+    sql`${tried}, state = ${isDead ? 'dead' : 'pending'}, error = ${error}, next_at = ${next_at ?? now}`,
+  )
+  if (endpoint === undefined || endpoint.active === 0 || ended === 0) return
+  const since = endpoint.failing_since ?? now
+  const rests = outcome.kind === 'failed' ? (outcome.rests_until ?? endpoint.rests_until) : 0
+  await changeEndpoint(
+    sql`failures = failures + 1, failing_since = ${since}, rests_until = ${Math.max(rests, endpoint.rests_until)}`,
+  )
+  if (outcome.kind === 'failed' && since >= failing_before) return
+  const why =
+    outcome.kind === 'refused'
+      ? error
+      : `it has failed since ${new Date(since / 1000).toISOString()}: ${error}`
+  await stopEndpoint(tx, settling, why, now)
+  const { id, name } = endpoint
+  const happened = { subject: `disabled ${id} ${now}`, data: { endpoint: { id, name }, reason: why } }
+  await addEvents(tx, { project: settling.project_id, type: 'endpoint.disabled' }, [happened], now)
+}
+
+/** Called when the user with whose access messages are sent has lost it. */
+export const stopAlertEndpoint: Command<EndpointKey & { why: string; now: number }, void> = async (
+  tx,
+  { why, now, ...key },
+) => {
+  await tx.lock(endpointLock(key))
+  await stopEndpoint(tx, key, why, now)
+}
+
+interface Replay extends EndpointKey {
+  /** These, or all in the range of times that are dead. */
+  event_ids: readonly string[] | null
+  after: number
+  before: number
+  limit: number
+  now: number
+}
+
+/**
+ * Sends again what was given up, or the named events whatever became of them, also those that this endpoint never had.
+ * Returns how many, the oldest first.
+ */
+export const replayDeliveries: Command<Replay, number> = async (tx, replay) => {
+  const { project_id, endpoint_id, event_ids, after, before, limit, now } = replay
+  await tx.lock(endpointLock(replay))
+  const again = sql`state = 'pending', tries = 0, next_at = ${now}, taken_by = NULL, taken_until = 0, updated_at = ${now}`
+  if (event_ids === null) {
+    return tx.run(
+      sql`UPDATE alert_deliveries AS deliveries SET ${again} WHERE ${ofEndpoint(replay)} AND event_id IN (
+            SELECT event_id FROM alert_deliveries AS dead JOIN alert_events ON alert_events.project_id = dead.project_id AND alert_events.id = dead.event_id
+            WHERE dead.project_id = ${project_id} AND dead.endpoint_id = ${endpoint_id} AND dead.state = 'dead'
+              AND created_at >= ${after} AND created_at < ${before} ORDER BY event_id LIMIT ${limit})`,
+    )
+  }
+  let count = 0
+  for (const id of new Set(event_ids)) {
+    count += await tx.run(
+      sql`INSERT INTO alert_deliveries (project_id, endpoint_id, event_id, state, tries, next_at, taken_until, updated_at)
+          SELECT project_id, ${endpoint_id}, id, 'pending', 0, ${now}, 0, ${now} FROM alert_events
+          WHERE project_id = ${project_id} AND id = ${id}
+          ON CONFLICT (project_id, endpoint_id, event_id) DO UPDATE SET ${again}`,
+    )
+  }
+  return count
+}
+
+/** An event for one endpoint, to see whether it arrives. */
+export const testEndpoint: Command<EndpointKey & { id: string; now: number }, string> = async (
+  tx,
+  { project_id, endpoint_id, id, now },
+) => {
+  const happened = { subject: `test ${id}`, data: { test: true, endpoint: { id: endpoint_id } } }
+  const source = { project: project_id, type: 'test' as const, only: [endpoint_id] }
+  return (await addEvents(tx, source, [happened], now))[0] as string
+}

@@ -1,0 +1,146 @@
+import type { EventType, Format } from '../../domain/alerts.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
+import { insertInto } from '../sql/inserts.ts'
+import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import type { Command, Reader, Transaction } from '../transaction.ts'
+import { countChange } from './versions.ts'
+
+const kinds = {
+  project_id: 'text',
+  id: 'text',
+  name: 'text',
+  format: 'text',
+  shown: 'text',
+  sealed: 'text',
+  types: 'text?',
+  active: 'number',
+  stopped: 'text?',
+  runs_as: 'text',
+  failures: 'number',
+  failing_since: 'time?',
+  rests_until: 'time',
+  dropped: 'number',
+  created_at: 'time',
+  created_by: 'text',
+  updated_at: 'time',
+} as const satisfies Columns
+
+/** Where messages go. `types` is a JSON list, `sealed` what only the server can read. */
+export type Endpoint = Omit<RowOf<typeof kinds>, 'format'> & { format: Format }
+
+export interface EndpointKey {
+  project_id: string
+  endpoint_id: string
+}
+
+const columns = namesOf(kinds)
+const allColumns = rawSql(columns.join(', '))
+
+/** Of a project. */
+const maxEndpoints = 20
+
+/** Everything that changes an endpoint or its deliveries takes this lock. */
+export const endpointLock = ({ project_id, endpoint_id }: EndpointKey) =>
+  `alert endpoint ${project_id} ${endpoint_id}`
+
+export const oneEndpoint = ({ project_id, endpoint_id }: EndpointKey): Sql =>
+  sql`project_id = ${project_id} AND id = ${endpoint_id}`
+
+export const findEndpoint = (db: Reader, key: EndpointKey): Promise<Endpoint | undefined> =>
+  db.get<Endpoint>(sql`SELECT ${allColumns} FROM alert_endpoints WHERE ${oneEndpoint(key)}`)
+
+export async function requireEndpoint(db: Reader, key: EndpointKey): Promise<Endpoint> {
+  const endpoint = await findEndpoint(db, key)
+  if (endpoint !== undefined) return endpoint
+  throw refuse('alert_endpoint_not_found', {
+    field: 'endpoint_id',
+    endpoint: JSON.stringify(key.endpoint_id),
+    project: JSON.stringify(key.project_id),
+  })
+}
+
+/** Oldest first. */
+export const listEndpoints = (db: Reader, project: string): Promise<Endpoint[]> =>
+  db.all<Endpoint>(sql`SELECT ${allColumns} FROM alert_endpoints WHERE project_id = ${project} ORDER BY id`)
+
+/** Those that get events of the type, in the order in which their rows are written. */
+export async function endpointsFor(db: Reader, project: string, type: EventType): Promise<string[]> {
+  const rows = await db.all<Pick<Endpoint, 'id' | 'types'>>(
+    sql`SELECT id, types FROM alert_endpoints WHERE project_id = ${project} AND active = 1 ORDER BY id`,
+  )
+  return rows
+    .filter(({ types }) => types === null || (JSON.parse(types) as string[]).includes(type))
+    .map(({ id }) => id)
+}
+
+const insertEndpoint = insertInto('alert_endpoints', columns)
+
+export const addEndpoint: Command<Endpoint, void> = async (tx, endpoint) => {
+  const { project_id } = endpoint
+  await countChange(tx, project_id)
+  const held = await tx.get<{ count: number }>(
+    sql`SELECT count(*) AS count FROM alert_endpoints WHERE project_id = ${project_id}`,
+  )
+  if (Number(held?.count ?? 0) >= maxEndpoints) {
+    throw refuse('too_many_alert_things', {
+      project: JSON.stringify(project_id),
+      limit: maxEndpoints,
+      what: 'alert endpoints',
+    })
+  }
+  for (const statement of insertEndpoint([columns.map((column) => endpoint[column])])) await tx.run(statement)
+}
+
+type Changed = Partial<Pick<Endpoint, 'name' | 'format' | 'shown' | 'sealed' | 'types' | 'active'>>
+
+/**
+ * Returns the endpoint after the change. Who switches it on again answers for it, and what waits is tried at once.
+ */
+export const changeEndpoint: Command<
+  EndpointKey & { user: string; change: Changed; now: number },
+  Endpoint
+> = async (tx, { user, change, now, ...key }) => {
+  await countChange(tx, key.project_id)
+  await tx.lock(endpointLock(key))
+  const endpoint = await requireEndpoint(tx, key)
+  const fresh = { failures: 0, failing_since: null, rests_until: 0 }
+  const isOther = change.sealed !== undefined || change.active !== undefined
+  const takenOver = change.active === 1 && endpoint.active === 0 ? { runs_as: user, stopped: null } : {}
+  const changed: Endpoint = { ...endpoint, ...change, ...(isOther && fresh), ...takenOver, updated_at: now }
+  await tx.run(
+    sql`UPDATE alert_endpoints SET name = ${changed.name}, format = ${changed.format}, shown = ${changed.shown},
+        sealed = ${changed.sealed}, types = ${changed.types}, active = ${changed.active}, stopped = ${changed.stopped},
+        runs_as = ${changed.runs_as}, failures = ${changed.failures}, failing_since = ${changed.failing_since},
+        rests_until = ${changed.rests_until}, updated_at = ${now} WHERE ${oneEndpoint(key)}`,
+  )
+  return changed
+}
+
+/** Returns the endpoint as it was. Its deliveries go with it. */
+export const deleteEndpoint: Command<EndpointKey, Endpoint> = async (tx, key) => {
+  await countChange(tx, key.project_id)
+  await tx.lock(endpointLock(key))
+  const endpoint = await requireEndpoint(tx, key)
+  await tx.run(
+    sql`DELETE FROM alert_deliveries WHERE project_id = ${key.project_id} AND endpoint_id = ${key.endpoint_id}`,
+  )
+  await tx.run(sql`DELETE FROM alert_endpoints WHERE ${oneEndpoint(key)}`)
+  return endpoint
+}
+
+/** Sends nothing more, and says why. What waits is given up; it can be replayed. */
+export async function stopEndpoint(
+  tx: Transaction,
+  key: EndpointKey,
+  why: string,
+  now: number,
+): Promise<void> {
+  await tx.run(
+    sql`UPDATE alert_endpoints SET active = 0, stopped = ${why}, updated_at = ${now} WHERE ${oneEndpoint(key)}`,
+  )
+  await tx.run(
+    sql`UPDATE alert_deliveries SET state = 'dead', error = ${why}, taken_by = NULL, taken_until = 0, updated_at = ${now}
+        WHERE project_id = ${key.project_id} AND endpoint_id = ${key.endpoint_id} AND state = 'pending'`,
+  )
+}
