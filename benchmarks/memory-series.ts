@@ -33,5 +33,9 @@ function childrenOf(pid: number): number[] {
 /** Named by the file that the process runs: the engine, or the template renderer. */
 function nameOf(pid: number): string {
   const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-  return /packages\/engine\/process/.test(command) ? 'engine' : /rendering/.test(command) ? 'templates' : 'others'
+  return /packages\/engine\/process/.test(command)
+    ? 'engine'
+    : /rendering/.test(command)
+      ? 'templates'
+      : 'others'
 }

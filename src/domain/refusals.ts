@@ -212,7 +212,7 @@ export const refusals = {
   prompt_unusable: {
     status: 400,
     message: '{field}: the object {name} with digest {digest} cannot be used as a prompt: {why}.',
-    help: 'docs/prompts.md says what a prompt is.',
+    help: 'A prompt is an object of Weave, as docs/prompts.md describes.',
   },
   row_not_found: {
     status: 404,

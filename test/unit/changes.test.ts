@@ -41,7 +41,10 @@ test('a PostgreSQL notification lists as much as fits into it', () => {
   assert.deepEqual(JSON.parse(payloadOf('me', 'unknown')), { from: 'me' })
 })
 
-test('a follower that is too far behind gets one resync event and continues from there', async () => {
+test('a follower that is too far behind gets one resync event and continues from there', async (t) => {
+  // The timers of the hub keep no process alive.
+  const alive = setInterval(() => {}, 1_000)
+  t.after(() => clearInterval(alive))
   const watchers = createWatchers()
   const hub = createEventHub({ watch: watchers.watch }, createModels([]))
   const leaving = new AbortController()

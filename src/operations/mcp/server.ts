@@ -67,7 +67,7 @@ export function openMcp(app: FastifyInstance, scheme: string): McpServing {
       for (const [name, value] of response.headers) reply.header(name, value)
       if (response.body === null) return reply.send()
       const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
-      return reply.send(isStream ? Readable.fromWeb(response.body) : await response.text())
+      return reply.send(isStream ? Readable.fromWeb(response.body as ReadableStream) : await response.text())
     },
     close: () => handler.close(),
   }
