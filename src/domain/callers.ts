@@ -60,8 +60,7 @@ const rolesIn = (caller: Access, project: string): Role[] =>
 
 /** Checks what the route of a request does, before anything of its body is read. */
 export function requireRight(caller: Caller, right: Right): void {
-  if (!hasScope(caller, right))
-    throw refuse('scope_forbidden', { scope: right, given: caller.key?.scopes?.join(', ') ?? '' })
+  requireScope(caller, right)
   if (hasRight(caller, right)) return
   const given = right === 'operate' ? caller.role : highestOf(grantsOf(caller).map(({ role }) => role))
   throw refuse('role_forbidden', { role: rights[right][0], operation: right, given: given ?? 'none' })
@@ -72,6 +71,11 @@ function hasRight(caller: Caller, right: Right): boolean {
   if (right === 'own' || right === 'keys') return true
   if (right === 'operate') return caller.role === 'admin'
   return grantsOf(caller).some(({ role }) => mayWith([role], right))
+}
+
+export function requireScope(caller: Pick<Caller, 'key'>, right: Right): void {
+  if (hasScope(caller, right)) return
+  throw refuse('scope_forbidden', { scope: right, given: caller.key?.scopes?.join(', ') ?? '' })
 }
 
 /** Whether the key of the request may be used for this. */

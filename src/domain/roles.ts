@@ -46,6 +46,12 @@ export type Scope = (typeof scopes)[number]
 export const mayWith = (held: readonly Role[], right: Right): boolean =>
   held.some((role) => (rights[right] as readonly Role[]).includes(role))
 
+/** What a grant lets its user do; only an admin of everything operates the server. */
+export const rightsOf = ({ scope, role }: Grant): Right[] =>
+  (Object.keys(rights) as Right[]).filter(
+    (right) => mayWith([role], right) && (right !== 'operate' || scope === '*'),
+  )
+
 /** Whether a grant for `scope` is also one for the entity, project or `*` that is named. */
 export const covers = (scope: string, named: string): boolean =>
   scope === '*' || scope === named || named.startsWith(`${scope}/`)

@@ -1,14 +1,31 @@
-import { byCaller, type Caller, hasAccess, hasScope, requireAccess } from '../../domain/callers.ts'
+import {
+  byCaller,
+  type Caller,
+  hasAccess,
+  hasScope,
+  requireAccess,
+  requireScope,
+} from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { type Grant, grantsOf } from '../../domain/roles.ts'
+import { type Grant, grantsOf, rightsOf } from '../../domain/roles.ts'
 import type { Database } from '../../storage/database.ts'
 import { userNamed } from '../../storage/users/users.ts'
 import type { ConfiguredPeople } from '../parts.ts'
 
 /** Nobody gives roles where they are no admin, so nobody raises themselves. */
-export function requireGrantable(caller: Caller, grants: readonly Grant[], field: string): void {
+export function requireAdminOf(caller: Caller, grants: readonly Grant[], field: string): void {
   for (const [index, { scope }] of grants.entries())
     requireAccess(caller, scope, `${field}.${index}.scope`, 'administer')
+}
+
+/** A key gives only what it may be used for itself. */
+export function requireWithinScopes(caller: Caller, grants: readonly Grant[]): void {
+  for (const right of new Set(grants.flatMap(rightsOf))) requireScope(caller, right)
+}
+
+export function requireGrantable(caller: Caller, grants: readonly Grant[], field: string): void {
+  requireAdminOf(caller, grants, field)
+  requireWithinScopes(caller, grants)
 }
 
 /** Whether somebody else remains who may operate the server, whatever the record says. */
@@ -60,6 +77,10 @@ export function requireKeyWithin(
     const wider = scopes === undefined ? 'all' : scopes.find((scope) => !hasScope(caller, scope))
     if (wider !== undefined) throw refuse('scope_forbidden', { scope: wider, given: own.scopes.join(', ') })
   }
-  if (own.expires_at !== undefined && (expires_at ?? Number.POSITIVE_INFINITY) > own.expires_at)
-    throw refuse('key_outlives', {})
+  requireNoLonger(caller, expires_at)
+}
+
+/** Users have no expiry, so a key with one makes none, and invites none. */
+export function requireNoLonger({ key }: Caller, expires_at = Number.POSITIVE_INFINITY): void {
+  if (key?.expires_at !== undefined && expires_at > key.expires_at) throw refuse('key_outlives', {})
 }

@@ -9,7 +9,7 @@ import { type Invitation, invitationBySecret, openInvitations } from '../../stor
 import { callerOf, userNamed } from '../../storage/users/users.ts'
 import type { ConfiguredPeople } from '../parts.ts'
 import type { AcceptBody, InvitationBody } from './contract.ts'
-import { requireGrantable } from './grants.ts'
+import { requireGrantable, requireNoLonger } from './grants.ts'
 
 const dayMicros = 86_400_000_000
 const defaultDays = 7
@@ -22,6 +22,7 @@ const shown = ({ created_at, expires_at, ...invitation }: Invitation) => ({
 
 export async function invite(db: Database, caller: Caller, { grants, note, days }: InvitationBody) {
   requireGrantable(caller, grants, 'grants')
+  requireNoLonger(caller)
   const secret = randomBytes(32).toString('base64url')
   const created_at = now()
   const invitation = {

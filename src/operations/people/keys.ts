@@ -7,7 +7,7 @@ import type { Database } from '../../storage/database.ts'
 import { type ApiKey, hasUser, listKeys, ownerOfKey, userNamed } from '../../storage/users/users.ts'
 import type { ConfiguredPeople } from '../parts.ts'
 import type { KeyBody, RotateBody } from './contract.ts'
-import { requireGrantable, requireKeyWithin } from './grants.ts'
+import { requireAdminOf, requireKeyWithin } from './grants.ts'
 
 /** More than a user needs at once. Revoked keys do not count. */
 const maxKeys = 100
@@ -109,7 +109,7 @@ const isOwnerOf = (configured: ConfiguredPeople, caller: Caller, owner: string):
 async function requireAccessOf(db: Database, caller: Caller, user: string): Promise<void> {
   const found = await userNamed(db, user)
   if (found?.grants === undefined) requireEntities(caller, found?.entities ?? [], 'user')
-  else requireGrantable(caller, found.grants, 'user')
+  else requireAdminOf(caller, found.grants, 'user')
 }
 
 /** The key of another user is reported as not found. */

@@ -75,7 +75,7 @@ export const peopleRoutes = family(
     summary: 'Create a user with its first key',
     body: UserBody,
     answer: NewUserAnswer,
-    refusals: ['role_forbidden', 'user_exists'],
+    refusals: ['role_forbidden', 'scope_forbidden', 'key_outlives', 'user_exists'],
     rule: ({ db, people }, { caller, body }) => createUser(db, people, caller, body),
   }),
   operation('DELETE', '/users/:name', {
@@ -137,7 +137,14 @@ export const peopleRoutes = family(
     params: UserPath,
     body: GrantsBody,
     answer: GrantsAnswer,
-    refusals: ['role_forbidden', 'user_not_found', 'user_configured', 'own_user_stays', 'last_admin'],
+    refusals: [
+      'role_forbidden',
+      'scope_forbidden',
+      'user_not_found',
+      'user_configured',
+      'own_user_stays',
+      'last_admin',
+    ],
     rule: ({ db, people }, { caller, params, body }) =>
       changeGrants(db, people, caller, params.name, body.grants),
   }),
@@ -147,7 +154,7 @@ export const peopleRoutes = family(
     summary: 'Invite a user: whoever has the secret makes one, once',
     body: InvitationBody,
     answer: NewInvitationAnswer,
-    refusals: ['role_forbidden'],
+    refusals: ['role_forbidden', 'scope_forbidden', 'key_outlives'],
     rule: ({ db }, { caller, body }) => invite(db, caller, body),
   }),
   operation('GET', '/invitations', {

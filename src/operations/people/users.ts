@@ -9,7 +9,7 @@ import { readUserSettings } from '../../storage/users/settings.ts'
 import { listUsers, type User } from '../../storage/users/users.ts'
 import type { ConfiguredPeople } from '../parts.ts'
 import type { UserBody } from './contract.ts'
-import { hasConfiguredAdmin, requireGrantable } from './grants.ts'
+import { hasConfiguredAdmin, requireGrantable, requireNoLonger, requireWithinScopes } from './grants.ts'
 
 const userShown = ({ created_at, settings = {}, ...user }: User) => ({
   ...user,
@@ -47,6 +47,7 @@ export async function createUser(
   { name, ...asked }: UserBody,
 ) {
   const access = accessOf(caller, asked)
+  requireNoLonger(caller)
   if (configured.some((person) => person.name === name)) throw refuse('user_exists', { name })
   const key = newKey()
   const id = newId()
@@ -63,6 +64,8 @@ function accessOf(caller: Caller, { role = 'member', entities, grants }: Omit<Us
   requireEntities(caller, entities ?? [], 'entities')
   requireGrantable(caller, grants ?? [], 'grants')
   const access = { role, entities: [...new Set(entities)] }
+  // That the key may operate the server, as an admin may, is checked for the route.
+  requireWithinScopes(caller, grantsOf(access))
   if (grants === undefined) return access
   const all = [...grantsOf(access), ...grants]
   return { ...summaryOf(all), grants: all }

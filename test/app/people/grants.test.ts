@@ -184,6 +184,37 @@ test('a key does what its scopes say, and makes no wider or longer one', async (
   assert.deepEqual(outcome(past), [400, 'invalid_value'])
 })
 
+test('a limited key gives no rights that it lacks, and nothing that outlives it', async () => {
+  const whole = await made('limiter', { scope: '*', role: 'admin' })
+  const keyWith = async (body: object) => (await post('/keys', body, whole)).json.key as string
+  const everything = { scope: '*', role: 'admin' }
+  await made('raised', { scope: 'acme', role: 'viewer' })
+  const administering = await keyWith({ scopes: ['administer'] })
+  const operating = await keyWith({ scopes: ['operate', 'keys'] })
+  for (const answer of [
+    await post('/invitations', { grants: [everything] }, administering),
+    await post('/invitations', { grants: [{ scope: 'acme', role: 'viewer' }] }, administering),
+    await grant('raised', [everything], administering),
+    await post('/users', { name: 'escaped', grants: [everything] }, operating),
+    await post('/users', { name: 'escaped', entities: ['acme'] }, operating),
+    await post('/users', { name: 'escaped', role: 'admin', entities: ['*'] }, operating),
+  ])
+    assert.deepEqual(outcome(answer), [403, 'scope_forbidden'], answer.text)
+  const all = ['read', 'review', 'export', 'infer', 'write_calls', 'write', 'keys', 'administer']
+  const unable = await keyWith({ scopes: all })
+  assert.deepEqual(outcome(await grant('raised', [everything], unable)), [403, 'scope_forbidden'])
+  assert.equal((await grant('raised', [{ scope: 'acme', role: 'admin' }], unable)).status, 200)
+  assert.equal((await grant('raised', [], administering)).status, 200, 'it may take rights away')
+  assert.equal((await post('/keys', { user: 'raised', scopes: ['keys'] }, operating)).status, 200)
+
+  const ending = await keyWith({ expires_at: '2200-01-01T00:00:00Z' })
+  for (const answer of [
+    await post('/invitations', { grants: [everything] }, ending),
+    await post('/users', { name: 'escaped', entities: ['acme'] }, ending),
+  ])
+    assert.deepEqual(outcome(answer), [403, 'key_outlives'], answer.text)
+})
+
 test('after a rotation both keys work until the old one expires', async () => {
   const key = await made('turner', { scope: 'acme', role: 'viewer' })
   const second = (await post('/keys', { scopes: ['read'], name: 'job' }, key)).json
