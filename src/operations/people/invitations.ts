@@ -4,8 +4,10 @@ import { newId } from '../../domain/ids.ts'
 import { hashKey, newKey } from '../../domain/keys.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, now } from '../../domain/time.ts'
+import { isDisabled } from '../../domain/user-settings.ts'
 import type { Database } from '../../storage/database.ts'
 import { type Invitation, invitationBySecret, openInvitations } from '../../storage/users/invitations.ts'
+import { readUserSettings } from '../../storage/users/settings.ts'
 import { callerOf, userNamed } from '../../storage/users/users.ts'
 import type { ConfiguredPeople } from '../parts.ts'
 import type { AcceptBody, InvitationBody } from './contract.ts'
@@ -83,7 +85,8 @@ async function mayStillInvite(
 ): Promise<boolean> {
   const { created_by: name } = invitation
   const set = configured.find((person) => person.name === name)
-  if (set !== undefined) return set.entities.includes('*')
+  if (set !== undefined)
+    return set.entities.includes('*') && !isDisabled({ settings: await readUserSettings(db, name) })
   const user = await userNamed(db, name)
-  return user !== undefined && isOver(callerOf(user))(invitation)
+  return user !== undefined && !isDisabled(user) && isOver(callerOf(user))(invitation)
 }

@@ -271,6 +271,24 @@ test('an invitation ends when it is withdrawn, and with the rights of who made i
   }
 })
 
+test('an invitation rests while who made it is disabled', async () => {
+  const lead = await made('absent', { scope: 'acme', role: 'admin' })
+  const grants = [{ scope: 'acme', role: 'viewer' }]
+  for (const [name, key, isConfigured] of [
+    ['absent', lead, false],
+    ['root', keys.root, true],
+  ] as const) {
+    const disable = (disabled: true | null) =>
+      app.database.write('changeUserSettings', { name, change: { disabled }, isConfigured, now: 1 })
+    const { secret } = (await post('/invitations', { grants }, key)).json
+    const accept = () => post('/invitations/accept', { secret, name: `guest-of-${name}` }, 'no key')
+    await disable(true)
+    assert.deepEqual(outcome(await accept()), [404, 'invitation_not_found'], name)
+    await disable(null)
+    assert.equal((await accept()).status, 200, name)
+  }
+})
+
 test('admins read the audit log in pages, the latest first, and it has no secret', async () => {
   const key = await made('noted', { scope: 'acme', role: 'viewer' })
   await grant('noted', [{ scope: 'acme', role: 'editor' }])
