@@ -1,4 +1,4 @@
-import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
+import { byCaller, type Caller, requireAccess, requireScope } from '../../domain/callers.ts'
 import { parseRef } from '../../domain/refs.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, now } from '../../domain/time.ts'
@@ -88,7 +88,10 @@ export async function moveLabelOf(
   checkLabel(path)
   const name = nameIn(project_id, path)
   const way = wayOf(body)
-  if (override != null) requireAccess(caller, project_id, 'project_id', 'administer')
+  if (override != null) {
+    requireScope(caller, 'administer')
+    requireAccess(caller, project_id, 'project_id', 'administer')
+  }
   const to = back ? null : await liveDigest(db, project_id, path.object_id, body.digest as string, 'digest')
   const label = await readLabel(db, name)
   const moved = (digest: string | null, field: string) =>

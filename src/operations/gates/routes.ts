@@ -45,6 +45,7 @@ export const gateRoutes = family(
     answer: MoveAnswer,
     refusals: [
       'role_forbidden',
+      'scope_forbidden',
       'invalid_value',
       'object_not_found',
       'gate_not_passed',

@@ -109,6 +109,18 @@ describe('labels with gates', () => {
     ])
   })
 
+  test('a key without the scope administer overrides no gate, though its user is an admin', async (t) => {
+    const app = await open(t)
+    const admin = { name: 'release', grants: [{ scope: 'acme', role: 'admin' }] }
+    const { key } = (await app.post('/users', admin, keys.root)).json.key
+    const keyWith = async (...scopes: string[]) => (await app.post('/keys', { scopes }, key)).json.key
+    const body = { digest: 'v0', override: { reason: 'tests' } }
+    const refused = await app.move(body, await keyWith('read', 'write'))
+    assert.deepEqual([refused.status, refused.json.code], [403, 'scope_forbidden'])
+    assert.equal((await app.move(body, await keyWith('write', 'administer'))).status, 200)
+    assert.equal((await app.move({ digest: 'v1' }, await keyWith('write'))).status, 200)
+  })
+
   test('nothing else moves the label', async (t) => {
     const app = await open(t)
     await app.move({ digest: 'v0' })
