@@ -4,6 +4,7 @@ import {
   hasAccess,
   hasScope,
   requireAccess,
+  requireRight,
   requireScope,
 } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
@@ -45,12 +46,15 @@ export async function changeGrants(
   if (configured.some((person) => person.name === name)) throw refuse('user_configured', { name })
   const user = await userNamed(db, name)
   if (user === undefined) throw refuse('user_not_found', { field: 'name', name })
+  // Who operates the server is not for the admins of one entity to say.
+  if (user.role === 'admin') requireRight(caller, 'operate')
   const before = grantsOf(user)
   const elsewhere = before.filter(({ scope }) => !hasAccess(caller, scope, 'administer'))
   const changed = await db.write('setGrants', {
     name,
     grants: [...elsewhere, ...grants],
     expected: before,
+    roleStays: true,
     lastAdminStays: !hasConfiguredAdmin(configured),
     by: byCaller(caller),
   })

@@ -106,14 +106,16 @@ export async function ownerOfKey(db: Reader, id: string): Promise<string | undef
  * Replaces what the user may do where.
  */
 export const setGrants: Command<GrantsChange, GrantsResult> = async (tx, change) => {
-  const { name, grants, expected, lastAdminStays } = change
+  const { name, grants, expected, roleStays = false, lastAdminStays } = change
   await tx.lock('admins')
   const user = await userNamed(tx, name)
   if (user === undefined) return { result: 'unknown' }
   const before = grantsOf(user)
   if (expected !== undefined && JSON.stringify(expected) !== JSON.stringify(before))
     return { result: 'changed' }
-  const { role, entities } = summaryOf(grants)
+  const summary = summaryOf(grants)
+  const isUnsaid = user.role === 'admin' && summaryOf(before).role !== 'admin'
+  const { role, entities } = roleStays && isUnsaid ? { ...summary, role: user.role } : summary
   if (lastAdminStays && role !== 'admin' && (await isLastAdmin(tx, user))) return { result: 'last admin' }
   await tx.run(
     sql`UPDATE users SET role = ${role}, entities = ${JSON.stringify(entities)}, grants = ${JSON.stringify(grants)}
@@ -127,6 +129,8 @@ interface GrantsChange {
   grants: readonly Grant[]
   /** Changes nothing if the user has others by now. */
   expected?: readonly Grant[]
+  /** An admin from before there were grants, which do not say so, remains one. */
+  roleStays?: boolean
   /** Refused if nobody else in the record may operate the server. */
   lastAdminStays: boolean
 }

@@ -136,6 +136,29 @@ test('an admin of an entity gives roles there, keeps those elsewhere, and raises
   )
 })
 
+test('only operators change the grants of an operator, who remains one unless a grant said so', async () => {
+  const lead = await made('lead-2', { scope: 'acme', role: 'admin' })
+  const added = await post('/users', { name: 'op', role: 'admin', entities: ['acme'] }, keys.root)
+  const op = added.json.key.key
+  assert.deepEqual(outcome(await grant('op', [], lead)), [403, 'role_forbidden'])
+  const { key: administering } = (await post('/keys', { scopes: ['administer'] }, op)).json
+  await post('/users', { name: 'op-2', role: 'admin', entities: ['acme'] }, keys.root)
+  assert.deepEqual(outcome(await grant('op-2', [], administering)), [403, 'scope_forbidden'])
+  for (const grants of [[{ scope: 'acme', role: 'viewer' }], []]) {
+    assert.equal((await grant('op', grants)).status, 200)
+    const me = (await get('/me', op)).json
+    assert.equal(me.role, 'admin')
+    assert.deepEqual(
+      me.grants.map(({ scope, role }: Given) => ({ scope, role })),
+      grants,
+    )
+    assert.equal((await get('/users', op)).status, 200)
+  }
+  await grant('op', [{ scope: '*', role: 'admin' }])
+  await grant('op', [{ scope: 'acme', role: 'viewer' }])
+  assert.equal((await get('/me', op)).json.role, 'member')
+})
+
 test('the projects of a user are those of its grants', async () => {
   for (const project of ['acme/listed', 'acme/other'])
     assert.equal(
