@@ -158,6 +158,11 @@ export const refusals = {
     message: 'There is no such invitation: it was accepted or withdrawn, or it has expired.',
     help: 'Or who made it may no longer invite. An admin can make another one.',
   },
+  too_many_invitations: {
+    status: 409,
+    message: 'The user {name} already has {limit} open invitations, which is the maximum: withdraw some.',
+    help: '`DELETE /invitations/{id}` withdraws one. Those that were accepted or have expired do not count.',
+  },
   key_outlives: {
     status: 403,
     message: 'expires_at: your key expires, and makes no user, invitation or key that lasts longer.',

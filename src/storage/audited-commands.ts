@@ -146,10 +146,9 @@ export const auditedCommands = {
   setGrants: audited(users.setGrants, ({ name, grants }, answer) =>
     answer.result === 'set' ? ofUser('user.grants', name, { before: answer.before, grants }) : undefined,
   ),
-  addInvitation: audited(invitations.addInvitation, ({ id, grants, note, expires_at }) => ({
-    action: 'invitation.add',
-    details: { invitation: id, grants, note, expires_at },
-  })),
+  addInvitation: audited(invitations.addInvitation, ({ id, grants, note, expires_at }, added) =>
+    added ? { action: 'invitation.add', details: { invitation: id, grants, note, expires_at } } : undefined,
+  ),
   withdrawInvitation: audited(invitations.withdrawInvitation, ({ id }, withdrawn) =>
     withdrawn ? { action: 'invitation.withdraw', details: { invitation: id } } : undefined,
   ),

@@ -147,9 +147,12 @@ const Invitation = z.object({
   created_by: z.string(),
   expires_at: z.string(),
 })
-export const InvitationsAnswer = answer('The invitations that can still be accepted, oldest first.', {
-  invitations: z.array(Invitation),
-})
+export const InvitationsAnswer = answer(
+  'The first thousand invitations that can still be accepted, oldest first.',
+  {
+    invitations: z.array(Invitation),
+  },
+)
 export const NewInvitationAnswer = answer('The invitation.', {
   invitation: Invitation,
   secret: z.string().meta({ description: 'Shown only this once; the server stores its hash.' }),

@@ -6,7 +6,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import { isDisabled } from '../../domain/user-settings.ts'
 import type { Database } from '../../storage/database.ts'
-import { type Invitation, invitationBySecret, openInvitations } from '../../storage/users/invitations.ts'
+import { type Invitation, openInvitation, openInvitations } from '../../storage/users/invitations.ts'
 import { readUserSettings } from '../../storage/users/settings.ts'
 import { callerOf, userNamed } from '../../storage/users/users.ts'
 import type { ConfiguredPeople } from '../parts.ts'
@@ -15,6 +15,9 @@ import { requireGrantable, requireNoLonger } from './grants.ts'
 
 const dayMicros = 86_400_000_000
 const defaultDays = 7
+/** Of one user, and in a list. */
+const maxOpen = 100
+const maxListed = 1_000
 
 const shown = ({ created_at, expires_at, ...invitation }: Invitation) => ({
   ...invitation,
@@ -35,7 +38,9 @@ export async function invite(db: Database, caller: Caller, { grants, note, days 
     created_by: caller.name,
     expires_at: created_at + (days ?? defaultDays) * dayMicros,
   }
-  await db.write('addInvitation', { ...invitation, hash: hashKey(secret), by: byCaller(caller) })
+  const by = byCaller(caller)
+  if (!(await db.write('addInvitation', { ...invitation, hash: hashKey(secret), max: maxOpen, by })))
+    throw refuse('too_many_invitations', { name: caller.name, limit: maxOpen })
   return { invitation: shown(invitation), secret }
 }
 
@@ -46,13 +51,12 @@ const isOver =
 
 /** An admin sees and withdraws the invitations that it could have made. */
 export async function readInvitations(db: Database, caller: Caller) {
-  return { invitations: (await openInvitations(db, now())).filter(isOver(caller)).map(shown) }
+  return { invitations: (await openInvitations(db, now(), maxListed, isOver(caller))).map(shown) }
 }
 
 export async function withdraw(db: Database, caller: Caller, id: string) {
-  const isSeen = (await openInvitations(db, now())).some(
-    (invitation) => invitation.id === id && isOver(caller)(invitation),
-  )
+  const invitation = await openInvitation(db, { id }, now())
+  const isSeen = invitation !== undefined && isOver(caller)(invitation)
   if (isSeen && (await db.write('withdrawInvitation', { id, by: byCaller(caller) }))) return {}
   throw refuse('invitation_not_found', {})
 }
@@ -60,7 +64,7 @@ export async function withdraw(db: Database, caller: Caller, id: string) {
 /** Needs no credentials: the secret of the link is one. It ends with the rights of who made it. */
 export async function accept(db: Database, configured: ConfiguredPeople, { secret, name }: AcceptBody) {
   const hash = hashKey(secret)
-  const invitation = await invitationBySecret(db, hash, now())
+  const invitation = await openInvitation(db, { hash }, now())
   if (invitation === undefined || !(await mayStillInvite(db, configured, invitation)))
     throw refuse('invitation_not_found', {})
   if (configured.some((person) => person.name === name)) throw refuse('user_exists', { name })

@@ -154,7 +154,7 @@ export const peopleRoutes = family(
     summary: 'Invite a user: whoever has the secret makes one, once',
     body: InvitationBody,
     answer: NewInvitationAnswer,
-    refusals: ['role_forbidden', 'scope_forbidden', 'key_outlives'],
+    refusals: ['role_forbidden', 'scope_forbidden', 'key_outlives', 'too_many_invitations'],
     rule: ({ db }, { caller, body }) => invite(db, caller, body),
   }),
   operation('GET', '/invitations', {

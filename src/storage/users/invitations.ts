@@ -14,13 +14,26 @@ export interface Invitation {
   expires_at: number
 }
 
-/** The secret itself is in the link only. */
-export const addInvitation: Command<Invitation & { hash: string }, void> = async (tx, invitation) => {
+/**
+ * The secret itself is in the link only. False if the user already has `max` that can be accepted. What has expired is
+ * deleted; the audit log says what became of it.
+ */
+export const addInvitation: Command<Invitation & { hash: string; max: number }, boolean> = async (
+  tx,
+  { max, ...invitation },
+) => {
   const { id, hash, grants, note, created_at, created_by, expires_at } = invitation
+  await tx.lock('invitations')
+  await tx.run(sql`DELETE FROM invitations WHERE expires_at <= ${created_at}`)
+  const open = await tx.all(
+    sql`SELECT id FROM invitations WHERE created_by = ${created_by} AND accepted_at IS NULL LIMIT ${max}`,
+  )
+  if (open.length >= max) return false
   await tx.run(
     sql`INSERT INTO invitations (id, hash, grants, note, created_at, created_by, expires_at)
         VALUES (${id}, ${hash}, ${JSON.stringify(grants)}, ${note}, ${created_at}, ${created_by}, ${expires_at})`,
   )
+  return true
 }
 
 type Row = Omit<Invitation, 'grants'> & { grants: string }
@@ -29,21 +42,37 @@ const invitationOf = (row: Row): Invitation => ({ ...row, grants: JSON.parse(row
 
 const columns = sql`id, grants, note, created_at, created_by, expires_at`
 
-/** Those that can still be accepted, oldest first. */
-export async function openInvitations(db: Reader, now: number): Promise<Invitation[]> {
-  const rows = await db.all<Row>(
-    sql`SELECT ${columns} FROM invitations WHERE accepted_at IS NULL AND expires_at > ${now} ORDER BY created_at, id`,
-  )
-  return rows.map(invitationOf)
+const pageRows = 500
+
+/** The first `max` that can still be accepted and are wanted, oldest first. */
+export async function openInvitations(
+  db: Reader,
+  now: number,
+  max: number,
+  isWanted: (invitation: Invitation) => boolean,
+): Promise<Invitation[]> {
+  const found: Invitation[] = []
+  let last: string | undefined = ''
+  while (last !== undefined && found.length < max) {
+    const rows: Row[] = await db.all<Row>(
+      sql`SELECT ${columns} FROM invitations WHERE id > ${last} AND accepted_at IS NULL AND expires_at > ${now}
+          ORDER BY id LIMIT ${pageRows}`,
+    )
+    found.push(...rows.map(invitationOf).filter(isWanted))
+    last = rows[pageRows - 1]?.id
+  }
+  return found.slice(0, max)
 }
 
-export async function invitationBySecret(
+/** By the hash of its secret or by its id, if it can still be accepted. */
+export async function openInvitation(
   db: Reader,
-  hash: string,
+  by: { hash: string } | { id: string },
   now: number,
 ): Promise<Invitation | undefined> {
+  const isIt = 'hash' in by ? sql`hash = ${by.hash}` : sql`id = ${by.id}`
   const row = await db.get<Row>(
-    sql`SELECT ${columns} FROM invitations WHERE hash = ${hash} AND accepted_at IS NULL AND expires_at > ${now}`,
+    sql`SELECT ${columns} FROM invitations WHERE ${isIt} AND accepted_at IS NULL AND expires_at > ${now}`,
   )
   return row && invitationOf(row)
 }
@@ -65,7 +94,7 @@ export const acceptInvitation: Command<
   { result: 'unknown' | 'name taken' } | { result: 'accepted'; invitation: Invitation }
 > = async (tx, { hash, name, key, now }) => {
   await tx.lock('invitations')
-  const invitation = await invitationBySecret(tx, hash, now)
+  const invitation = await openInvitation(tx, { hash }, now)
   if (invitation === undefined) return { result: 'unknown' }
   const { grants } = invitation
   const user = { name, ...summaryOf(grants), grants, created_at: now }

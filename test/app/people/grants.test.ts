@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import type { Grant } from '../../../src/domain/roles.ts'
+import { sql } from '../../../src/storage/sql/sql.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { completeOf } from '../../support/calls.ts'
 
@@ -292,6 +294,55 @@ test('an invitation ends when it is withdrawn, and with the rights of who made i
     const answer = await post('/invitations/accept', { secret, name: 'late' }, 'no key')
     assert.deepEqual(outcome(answer), [404, 'invitation_not_found'])
   }
+})
+
+test('a user has at most a hundred open invitations; what has expired does not count, and is deleted', async () => {
+  const lead = await made('inviter', { scope: 'initech', role: 'admin' })
+  const grants = [{ scope: 'initech', role: 'viewer' }]
+  const invite = () => post('/invitations', { grants }, lead)
+  const old = { id: 'old', hash: 'old', grants: [], note: '', created_by: 'inviter' }
+  const times = { created_at: 1, expires_at: 2 }
+  assert.ok(await app.database.write('addInvitation', { ...old, ...times, max: 1 }))
+  const ids: string[] = []
+  for (let made = 0; made < 99; made++) ids.push((await invite()).json.invitation.id)
+  assert.equal(await app.database.get(sql`SELECT id FROM invitations WHERE id = 'old'`), undefined)
+  const both = await Promise.all([invite(), invite()])
+  assert.deepEqual(both.map(({ status }) => status).sort(), [200, 409])
+  assert.deepEqual(outcome(await invite()), [409, 'too_many_invitations'])
+  ids.push(both.find(({ status }) => status === 200)?.json.invitation.id)
+  const listed = (await get('/invitations', lead)).json.invitations
+  assert.deepEqual(
+    listed.map(({ id }: { id: string }) => id),
+    ids,
+  )
+  const foreign = await send(
+    'DELETE',
+    `/invitations/${ids[0]}`,
+    undefined,
+    await made('other-lead', { scope: 'acme', role: 'admin' }),
+  )
+  assert.deepEqual(outcome(foreign), [404, 'invitation_not_found'])
+  assert.equal((await send('DELETE', `/invitations/${ids[0]}`, undefined, lead)).status, 200)
+  assert.equal((await invite()).status, 200)
+})
+
+test('the list of invitations ends after a thousand that the caller may see', async (t) => {
+  const other = await openApp(t)
+  const lister = { name: 'lister', grants: [{ scope: 'umbrella', role: 'admin' }] }
+  const { key } = (await other.post('/users', lister, keys.root)).json.key
+  const created_at = Date.now() * 1_000
+  for (let n = 0; n < 1_511; n++) {
+    const grants: Grant[] = [{ scope: n < 510 ? 'acme' : 'umbrella', role: 'viewer' }]
+    const id = `f-${String(n).padStart(4, '0')}`
+    const times = { created_at, expires_at: created_at + 60_000_000 }
+    const invitation = { id, hash: id, grants, note: '', created_by: id, ...times }
+    assert.ok(await other.database.write('addInvitation', { ...invitation, max: 100 }))
+  }
+  const { invitations } = (await other.get('/invitations', key)).json
+  assert.deepEqual(
+    [invitations.length, invitations[0].id, invitations.at(-1).id],
+    [1_000, 'f-0510', 'f-1509'],
+  )
 })
 
 test('an invitation rests while who made it is disabled', async () => {
