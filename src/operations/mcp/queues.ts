@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { callRef } from '../../domain/refs.ts'
+import { callRef, parseRef } from '../../domain/refs.ts'
 import type {
   ItemAnswer,
   ItemsAnswer,
@@ -50,13 +50,9 @@ export const nextQueueItem = tool({
       instructions: head(queue.description, 600),
       ...(await callOf(asking, project, item.call_id)),
     }
-    const questions = await questionsOf(asking, queue.scorer_refs)
-    const fit = fitting(questions, shown)
-    return {
-      item: shown,
-      questions: fit,
-      ...(fit.length < questions.length && { cut: `${questions.length - fit.length} questions` }),
-    }
+    const questions = await questionsOf(asking, queue.scorer_refs, shown)
+    const more = queue.scorer_refs.length - questions.length
+    return { item: shown, questions, ...(more > 0 && { cut: `${more} questions` }) }
   },
 })
 
@@ -70,18 +66,33 @@ async function callOf(asking: Asking, project: string, id: string) {
   }
 }
 
-async function questionsOf(asking: Asking, refs: readonly string[]) {
-  if (refs.length === 0) return []
-  const { vals } = await asking.post<{ vals: (Record<string, unknown> | null)[] }>('/refs/read_batch', {
-    refs,
-  })
-  return vals.map((spec, index) =>
-    withoutNulls({
-      ref: refs[index],
-      question: spec && head(String(spec.description ?? spec.name ?? ''), 300),
-      accepts: spec?.field_schema && head(JSON.stringify(spec.field_schema), 500),
-    }),
-  )
+/** Those that fit beside what else is shown. */
+async function questionsOf(asking: Asking, refs: readonly string[], shown: object) {
+  let questions: object[] = []
+  for (const ref of refs) {
+    const fit = fitting([...questions, { ref, ...(await questionOf(asking, ref)) }], shown)
+    if (fit.length === questions.length) break
+    questions = fit
+  }
+  return questions
+}
+
+/** Annotators may read the questions of queues, and no other objects. */
+async function questionOf(asking: Asking, text: string) {
+  const ref = parseRef(text)
+  if (ref === undefined || !('name' in ref) || ref.path.length > 0)
+    return { error: 'This is no reference to an object.' }
+  const body = { project_id: ref.project, object_id: ref.name, digest: ref.digest }
+  try {
+    const { obj } = await asking.post<{ obj: { val: Record<string, unknown> | null } }>('/obj/read', body)
+    return withoutNulls({
+      question: head(String(obj.val?.description ?? obj.val?.name ?? ''), 300),
+      accepts: obj.val?.field_schema && head(JSON.stringify(obj.val.field_schema), 500),
+    })
+  } catch (error) {
+    if (error instanceof ToolError) return { error: error.message }
+    throw error
+  }
 }
 
 async function queuesOf(asking: Asking, project: string) {

@@ -77,6 +77,39 @@ test('hostile arguments are refused in words', async () => {
   }
 })
 
+test('an annotator and a key for reviews get the item with its questions, and why some cannot be read', async () => {
+  const call = completeOf()
+  await post(`${root}/calls/complete`, { batch: [call] })
+  const schema = { type: 'number' }
+  const val = { name: 'rating', description: 'How good?', field_schema: schema }
+  const obj = { project_id: project, object_id: 'rating', val, builtin_object_class: 'AnnotationSpec' }
+  const { digest } = (await post('/obj/create', { obj })).json
+  const ref = `weave:///${project}/object/rating:${digest}`
+  const missing = `weave:///${project}/object/nothing:v0`
+  const queue = { project_id: project, name: 'review', scorer_refs: [ref, missing, 'any text'] }
+  const { id } = (await post('/annotation_queues', queue)).json
+  await post(`/annotation_queues/${id}/items`, { project_id: project, call_ids: [call.id] })
+  const keyOf = async (name: string, role: string) =>
+    (await post('/users', { name, grants: [{ scope: project, role }] }, keys.root)).json.key.key
+  const annotator = await keyOf('annotator', 'annotator')
+  const editor = await keyOf('editor', 'editor')
+  const review = (await post('/keys', { scopes: ['review'] }, editor)).json.key
+  for (const key of [annotator, review, editor]) {
+    const { isError, structuredContent } = resultOf(
+      await post('/mcp', callOf('next_queue_item', { project, queue_id: id }), key),
+    )
+    assert.equal(isError, undefined)
+    const { item, questions } = structuredContent
+    assert.equal(item.call.id, call.id)
+    assert.deepEqual(questions[0], { ref, question: 'How good?', accepts: JSON.stringify(schema) })
+    assert.deepEqual([questions[1].ref, questions[2].ref], [missing, 'any text'])
+    assert.match(questions[1].error, /there is no object "nothing"/)
+    assert.match(questions[2].error, /no reference to an object/)
+    const url = `/annotation_queues/${id}/items/${item.item_id}/release`
+    assert.equal((await post(url, { project_id: project }, key)).status, 200)
+  }
+})
+
 test('one tool is one request of the limits of its caller', async (t) => {
   const { post: send, database } = await openApp(t)
   const change = { requests_per_minute: 3, requests_at_once: 1 }
