@@ -23,13 +23,20 @@ import { limitWrongKeys } from './wrong-keys.ts'
 /** Reading their settings for each request would take longer than everything else that is looked up for these users. */
 const freshMs = 1_000
 
+interface Known {
+  caller: Caller
+  readAt: number
+  /** Nothing is known of the settings before it ends, so everybody waits for it. */
+  firstRead?: Promise<Caller> | undefined
+}
+
 /** The users of HEDDLE_USERS by the hash of their key. Changes to their settings take effect within a second. */
 function findConfigured(
   db: Reader,
   users: readonly ConfiguredUser[],
 ): (hash: string) => Caller | Promise<Caller> | undefined {
   const byHash = new Map(
-    users.map(({ name, key, entities }): [string, { caller: Caller; readAt: number }] => {
+    users.map(({ name, key, entities }): [string, Known] => {
       const role = entities.includes('*') ? 'admin' : 'member'
       return [hashKey(key), { caller: { name, role, entities: new Set(entities) }, readAt: -Infinity }]
     }),
@@ -38,9 +45,10 @@ function findConfigured(
     const user = byHash.get(hash)
     if (user === undefined) return undefined
     const at = performance.now()
-    if (at - user.readAt < freshMs) return user.caller
+    if (at - user.readAt < freshMs) return user.firstRead ?? user.caller
+    const isFirst = user.readAt === -Infinity
     user.readAt = at
-    return readUserSettings(db, user.caller.name).then(
+    const read = readUserSettings(db, user.caller.name).then(
       (settings) => {
         const { settings: _, ...caller } = user.caller
         user.caller = settings === undefined ? caller : { ...caller, settings }
@@ -49,6 +57,12 @@ function findConfigured(
       // These users can use the server even if its record fails; their last known settings still apply.
       () => user.caller,
     )
+    if (isFirst) {
+      user.firstRead = read.finally(() => {
+        user.firstRead = undefined
+      })
+    }
+    return read
   }
 }
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import type { Database } from '../../../src/storage/database.ts'
 import { keys, openApp } from '../../support/app.ts'
+import { openAppRecord } from '../../support/app-record.ts'
 
 const app = await openApp({ after })
 const { get, post, send } = app
@@ -141,6 +143,31 @@ test('users of HEDDLE_USERS can only be changed there', async () => {
   ])
   const { json } = await get('/keys')
   assert.deepEqual([json.is_configured, json.keys], [true, []])
+})
+
+test('a disabled user of HEDDLE_USERS is refused from the first request on', async (t) => {
+  const database = await openAppRecord()
+  const change = { disabled: true as const }
+  await database.write('changeUserSettings', { name: 'alice', change, isConfigured: true, now: 1 })
+  const [reading, readSettings] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow: Database = {
+    ...database,
+    async get(query) {
+      if (JSON.stringify(query).includes('user_settings')) {
+        reading.resolve()
+        await readSettings.promise
+      }
+      return database.get(query)
+    },
+  }
+  const restarted = await openApp(t, { database: slow })
+  const first = restarted.get('/me')
+  await reading.promise
+  const second = restarted.get('/me')
+  // It is answered at once if it does not wait.
+  await Promise.race([second, restarted.get('/health', 'no key')])
+  readSettings.resolve()
+  assert.deepEqual([(await first).status, (await second).status], [401, 401])
 })
 
 test('an invalid field is named', async () => {
