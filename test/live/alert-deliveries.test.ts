@@ -158,6 +158,30 @@ test('a slow endpoint keeps no other waiting, and a recovered one gets what wait
   assert.equal((await stateOf(down.id)).failures, 0)
 })
 
+test('a project with more slow endpoints than slots leaves the other projects their turn', async (t) => {
+  const receiver = await startReceiver(t, ({ path }, response) => {
+    if (path === '/other') response.end()
+    else setTimeout(() => response.end(), 20)
+  })
+  const { post, ok, endpoint, stateOf, failing } = await openAlerts(t)
+  const slow: string[] = []
+  for (let i = 0; i < 20; i++) slow.push((await endpoint({ url: `${receiver.url}/slow` })).id)
+  await failing()
+  const batch = Array.from({ length: 200 }, () => failedCall())
+  assert.equal((await post('/v2/acme/qa/calls/complete', { batch })).status, 200)
+  await until('all slots are taken', () => receiver.received.length >= 16)
+  const other = { project_id: 'acme/zz' }
+  const { endpoint: made } = await ok('/alert_endpoints', {
+    ...other,
+    name: 'e',
+    url: `${receiver.url}/other`,
+  })
+  await ok(`/alert_endpoints/${made.id}/test`, other)
+  await until('the other is sent', () => receiver.received.some(({ path }) => path === '/other'))
+  const pending = await Promise.all(slow.map(async (id) => (await stateOf(id)).pending as number))
+  assert.ok(pending.filter((count) => count > 0).length > 16)
+})
+
 test('while a secret is replaced both sign, and a test and a replay are real messages', async (t) => {
   const receiver = await startReceiver(t)
   const { ok, endpoint, deliveries, failing, fail } = await openAlerts(t)
