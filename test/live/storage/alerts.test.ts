@@ -1,13 +1,51 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newId } from '../../../src/domain/ids.ts'
+import { now } from '../../../src/domain/time.ts'
+import { startWindows } from '../../../src/operations/alerts/windows.ts'
 import { endpointsAtWork } from '../../../src/storage/alerts/deliveries.ts'
 import type { Endpoint } from '../../../src/storage/alerts/endpoints.ts'
+import type { AlertRule } from '../../../src/storage/alerts/rules.ts'
+import type { Database } from '../../../src/storage/database.ts'
+import { sql } from '../../../src/storage/sql/sql.ts'
 import { allDrivers } from '../../support/drivers.ts'
+import { until } from '../../support/wait.ts'
 
 const drivers = allDrivers()
 before(() => Promise.all(drivers.map((driver) => driver.start())))
 after(() => Promise.all(drivers.map((driver) => driver.stop())))
+
+const second = 1_000_000
+const everyMinute = {
+  measure: 'calls',
+  scorer: null,
+  path: null,
+  seconds: 60,
+  below: 1,
+  above: null,
+  min_count: 1,
+}
+
+/** A rule over windows, which fires: nothing is called in its project. */
+const windowRule = (project_id: string, id: string, time: number): AlertRule => ({
+  project_id,
+  id,
+  name: id,
+  watches: 'window',
+  condition: JSON.stringify({ window: everyMinute }),
+  severity: 'error',
+  cooldown: 3_600,
+  endpoints: null,
+  active: 1,
+  fired_at: null,
+  suppressed: 0,
+  firing: 0,
+  checked_at: time - 20 * second,
+  taken_until: 0,
+  created_at: time,
+  created_by: 'alice',
+  updated_at: time,
+})
 
 const endpoint = (project_id: string, id: string): Endpoint => ({
   project_id,
@@ -53,5 +91,50 @@ for (const driver of drivers) {
     assert.deepEqual(await waiting(), ['acme/b 1', 'globex/a 1', 'acme/a 1', 'acme/a 2'])
     assert.deepEqual(await waiting(1), ['acme/b 1', 'globex/a 1'])
     assert.deepEqual(await waiting(100, 1), ['acme/b 1'])
+  })
+
+  test(`${driver.name}: windows that cannot be decided delay those of their own entity`, async (t) => {
+    const db = await driver.open(t)
+    const time = now()
+    const slow = ['slow1/a', 'slow2/a', 'slow3/a', 'slow4/a', 'slow4/b']
+    for (const project of [...slow, 'broken/a', 'quick/a'])
+      for (const id of ['1', '2', '3']) await db.write('addAlertRule', windowRule(project, id, time))
+    const running = new Map<string, number>()
+    const counts: number[] = []
+    const stream: Database['stream'] = (_query, options) => {
+      const tenant = options.tenant as string
+      if (tenant === 'quick') return noRows()
+      if (tenant === 'broken') throw new Error('no such column')
+      return hanging(tenant, options.signal)
+    }
+    async function* noRows(): AsyncGenerator<never> {}
+    async function* hanging(tenant: string, signal: AbortSignal): AsyncGenerator<never> {
+      const count = (running.get(tenant) ?? 0) + 1
+      running.set(tenant, count)
+      counts.push(count)
+      const aborted = Promise.withResolvers<never>()
+      signal.addEventListener('abort', () => aborted.reject(signal.reason))
+      try {
+        await aborted.promise
+      } finally {
+        running.set(tenant, count - 1)
+      }
+    }
+    const errors: string[] = []
+    const failed = (error: unknown) => errors.push((error as Error).message)
+    const windows = startWindows({ ...db, stream }, 1, failed, 100)
+    try {
+      const fired = async () =>
+        (await db.all(sql`SELECT id FROM alert_events WHERE project_id = 'quick/a' AND type = 'alert.fired'`))
+          .length
+      await until('all quick rules fire', async () => (await fired()) === 3)
+      await until('all others are named', () => errors.length >= 18)
+    } finally {
+      await windows.stop()
+    }
+    assert.deepEqual(new Set(counts), new Set([1]))
+    assert.ok(errors.includes('the alert rule 1 of slow1/a is not decided within 0.1 s'))
+    assert.ok(errors.includes('the alert rule 3 of broken/a cannot be decided'))
+    assert.equal(new Set(errors).size, 18)
   })
 }
