@@ -128,8 +128,8 @@ async function deliver(
 }
 
 async function tried(
-  { check, options }: OperationParts['webhooks'],
-  { format }: Endpoint,
+  { check, options, lookups }: OperationParts['webhooks'],
+  { format, project_id }: Endpoint,
   { url, secret, previous, routingKey }: Secrets,
   { event_id, type, body, tries }: TakenDelivery,
   signal: AbortSignal,
@@ -145,7 +145,11 @@ async function tried(
   const text = formOf(format, event_id, { type, body }, routingKey)
   const headers = signedHeaders(event_id, Math.floor(time / 1_000_000), text, secrets)
   try {
-    const answer = await send({ url, headers, body: text }, { check, ...sendingDefaults, ...options }, signal)
+    const answer = await send(
+      { entity: entityOf(project_id), url, headers, body: text },
+      { check, lookups, ...sendingDefaults, ...options },
+      signal,
+    )
     return outcomeOf(answer, tries, now(), options.haste)
   } catch (error) {
     if (signal.aborted) return { kind: 'returned' }
