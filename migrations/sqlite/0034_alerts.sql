@@ -37,6 +37,7 @@ CREATE TABLE alert_endpoints (
   failures BIGINT NOT NULL, -- in a row, since when, and until when it rests
   failing_since BIGINT,
   rests_until BIGINT NOT NULL,
+  taken_at BIGINT NOT NULL, -- when a process last began to send to it; 0 before the first time
   dropped BIGINT NOT NULL, -- deliveries given up because too many waited
   created_at BIGINT NOT NULL,
   created_by TEXT NOT NULL,

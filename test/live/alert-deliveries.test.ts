@@ -62,7 +62,6 @@ test('what receivers answer decides what becomes of a delivery', async (t) => {
     '/400': (response) => response.writeHead(400).end(),
     '/410': (response) => response.writeHead(410).end(),
     '/429': (response) => response.writeHead(429, { 'retry-after': '36000' }).end(),
-    '/hang': () => undefined,
     '/cut': (response) => response.socket?.destroy(),
     '/cut-body': (response) => {
       response.writeHead(200, { 'content-length': '1000' })
@@ -79,9 +78,7 @@ test('what receivers answer decides what becomes of a delivery', async (t) => {
   }
   const closed = Promise.withResolvers<void>()
   const receiver = await startReceiver(t, ({ path }, response) => answers[path]?.(response))
-  const { endpoint, stateOf, deliveries, failing, fail } = await openAlerts(t, {
-    webhooks: { timeoutMs: 300 },
-  })
+  const { endpoint, stateOf, deliveries, failing, fail } = await openAlerts(t)
   const endpoints: Record<string, { id: string; secret: string }> = {}
   for (const path of Object.keys(answers).filter((name) => name !== '/watch')) {
     endpoints[path] = await endpoint({ url: receiver.url + path, types: ['alert.fired'] })
@@ -99,7 +96,6 @@ test('what receivers answer decides what becomes of a delivery', async (t) => {
   for (const [path, status, error] of [
     ['/302', 302, /it answered 302/],
     ['/400', 400, /it answered 400/],
-    ['/hang', null, /no answer within 0.3 s/],
     ['/cut', null, /the connection failed/],
   ] as const) {
     await until(`${path} is tried again`, async () => (await of(path)).tries >= 2)
@@ -112,7 +108,7 @@ test('what receivers answer decides what becomes of a delivery', async (t) => {
   assert.match((await stateOf(endpoints['/410']?.id as string)).stopped, /410/)
   await until('nothing more is sent to it', async () => (await of('/410')).state === 'dead')
   await until('others learn of it', async () => (await deliveries(watching.id))[0]?.state === 'sent')
-  await until('/429 is tried', async () => (await of('/429')).tries === 1)
+  await until('/429 is tried', async () => (await of('/429')).tries >= 1)
   const late = await of('/429')
   assert.equal(late.state, 'pending')
   // 36000 s by the receiver, a thousandth of it here, instead of 5 s; both times are taken one after the other.
@@ -132,6 +128,21 @@ test('what receivers answer decides what becomes of a delivery', async (t) => {
   assert.ok(ids.length >= 2)
   assert.equal(new Set(ids).size, 1)
   assert.match(ids[0] as string, /^[\da-f]{8}-[\da-f]{4}-7/)
+})
+
+test('who does not answer in time is tried again', async (t) => {
+  const receiver = await startReceiver(t, () => undefined)
+  const { endpoint, stateOf, deliveries, failing, fail } = await openAlerts(t, {
+    webhooks: { timeoutMs: 300 },
+  })
+  const { id } = await endpoint({ url: receiver.url })
+  await failing()
+  await fail()
+  await until('it is tried again', async () => (await deliveries(id))[0].tries >= 2)
+  const [{ status, error }] = await deliveries(id)
+  assert.equal(status, null)
+  assert.match(error, /no answer within 0.3 s/)
+  assert.ok((await stateOf(id)).failures >= 2)
 })
 
 test('a slow endpoint keeps no other waiting, and a recovered one gets what waited', async (t) => {
@@ -156,6 +167,30 @@ test('a slow endpoint keeps no other waiting, and a recovered one gets what wait
   isUp = true
   await until('what waited is sent', async () => (await sentTo(down.id)) === 30)
   assert.equal((await stateOf(down.id)).failures, 0)
+})
+
+test('a project with more slow endpoints than slots leaves the other projects their turn', async (t) => {
+  const receiver = await startReceiver(t, ({ path }, response) => {
+    if (path === '/other') response.end()
+    else setTimeout(() => response.end(), 20)
+  })
+  const { post, ok, endpoint, stateOf, failing } = await openAlerts(t)
+  const slow: string[] = []
+  for (let i = 0; i < 20; i++) slow.push((await endpoint({ url: `${receiver.url}/slow` })).id)
+  await failing()
+  const batch = Array.from({ length: 200 }, () => failedCall())
+  assert.equal((await post('/v2/acme/qa/calls/complete', { batch })).status, 200)
+  await until('all slots are taken', () => receiver.received.length >= 16)
+  const other = { project_id: 'acme/zz' }
+  const { endpoint: made } = await ok('/alert_endpoints', {
+    ...other,
+    name: 'e',
+    url: `${receiver.url}/other`,
+  })
+  await ok(`/alert_endpoints/${made.id}/test`, other)
+  await until('the other is sent', () => receiver.received.some(({ path }) => path === '/other'))
+  const pending = await Promise.all(slow.map(async (id) => (await stateOf(id)).pending as number))
+  assert.ok(pending.filter((count) => count > 0).length > 16)
 })
 
 test('while a secret is replaced both sign, and a test and a replay are real messages', async (t) => {

@@ -1,3 +1,4 @@
+import { entityOf } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { now } from '../../domain/time.ts'
 import { endpointsAtWork, type Outcome, type TakenDelivery } from '../../storage/alerts/deliveries.ts'
@@ -17,6 +18,7 @@ const leaseMs = 25_000
 const atOnce = 4
 /** Of one turn of an endpoint; then others that wait come first. */
 const turnMessages = 40
+const turnMs = 5_000
 /** Endpoints at a time, of all and of the projects of one entity. Whoever is slow takes the slots of its own entity. */
 const maxEndpoints = { all: 64, entity: 16 }
 
@@ -26,10 +28,22 @@ function startDelivering(services: OperationParts, failed: (error: unknown) => v
   const holder = newId()
   const busy = new Map<string, { entity: string; done: Promise<void> }>()
 
-  function hasRoom(entity: string): boolean {
-    if (busy.size >= maxEndpoints.all) return false
-    const own = [...busy.values()].filter((other) => other.entity === entity)
-    return own.length < maxEndpoints.entity
+  /** Who may begin now: first those of the entity that has the fewest slots. */
+  function chosen(waiting: readonly EndpointKey[]) {
+    const slots = new Map<string, number>()
+    const next = (entity: string) => {
+      const slot = slots.get(entity) ?? 0
+      slots.set(entity, slot + 1)
+      return slot
+    }
+    for (const { entity } of busy.values()) next(entity)
+    return waiting
+      .map((key) => ({ key, name: `${key.project_id} ${key.endpoint_id}`, entity: entityOf(key.project_id) }))
+      .filter(({ name }) => !busy.has(name))
+      .map((endpoint) => ({ ...endpoint, slot: next(endpoint.entity) }))
+      .filter(({ slot }) => slot < maxEndpoints.entity)
+      .sort((a, b) => a.slot - b.slot)
+      .slice(0, maxEndpoints.all - busy.size)
   }
 
   const work = inBackground({
@@ -37,10 +51,8 @@ function startDelivering(services: OperationParts, failed: (error: unknown) => v
     failedMs,
     failed,
     async run(signal) {
-      for (const key of await endpointsAtWork(db, now(), maxWaiting)) {
-        const name = `${key.project_id} ${key.endpoint_id}`
-        const entity = key.project_id.split('/', 1)[0] as string
-        if (busy.has(name) || !hasRoom(entity)) continue
+      const waiting = await endpointsAtWork(db, now(), { entity: maxEndpoints.entity, all: maxWaiting })
+      for (const { key, name, entity } of chosen(waiting)) {
         const done = turnOf(services, key, holder, signal)
           .catch(failed)
           .finally(() => busy.delete(name))
@@ -75,7 +87,8 @@ async function turnOf(
     return
   }
   const secrets = await unsealed(sealing, endpoint)
-  for (let sent = 0; sent < turnMessages && !signal.aborted; ) {
+  const end = performance.now() + turnMs
+  for (let sent = 0; sent < turnMessages && performance.now() < end && !signal.aborted; ) {
     const time = now()
     const until = time + leaseMs * 1_000
     const taken = await db.write('takeDeliveries', { ...key, holder, limit: atOnce, now: time, until })
@@ -115,8 +128,8 @@ async function deliver(
 }
 
 async function tried(
-  { check, options }: OperationParts['webhooks'],
-  { format }: Endpoint,
+  { check, options, lookups }: OperationParts['webhooks'],
+  { format, project_id }: Endpoint,
   { url, secret, previous, routingKey }: Secrets,
   { event_id, type, body, tries }: TakenDelivery,
   signal: AbortSignal,
@@ -132,7 +145,11 @@ async function tried(
   const text = formOf(format, event_id, { type, body }, routingKey)
   const headers = signedHeaders(event_id, Math.floor(time / 1_000_000), text, secrets)
   try {
-    const answer = await send({ url, headers, body: text }, { check, ...sendingDefaults, ...options }, signal)
+    const answer = await send(
+      { entity: entityOf(project_id), url, headers, body: text },
+      { check, lookups, ...sendingDefaults, ...options },
+      signal,
+    )
     return outcomeOf(answer, tries, now(), options.haste)
   } catch (error) {
     if (signal.aborted) return { kind: 'returned' }

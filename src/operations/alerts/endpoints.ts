@@ -111,6 +111,7 @@ export async function createEndpoint(services: Services, caller: Caller, body: C
     failures: 0,
     failing_since: null,
     rests_until: 0,
+    taken_at: 0,
     dropped: 0,
     created_at: time,
     created_by: caller.name,

@@ -3,6 +3,7 @@ import http from 'node:http'
 import https from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { pipeline } from 'node:stream/promises'
+import type { Slots } from '../../threads/slots.ts'
 import { version } from '../../version.ts'
 import type { AddressKind } from './addresses.ts'
 
@@ -15,6 +16,7 @@ interface SendingOptions {
   check(address: string): AddressKind
   /** For tests: how names become addresses. */
   lookup(host: string): Promise<Address[]>
+  lookups: Slots
   timeoutMs: number
 }
 
@@ -24,6 +26,8 @@ export const sendingDefaults: Pick<SendingOptions, 'lookup' | 'timeoutMs'> = {
 }
 
 interface Message {
+  /** Whose it is. Lookups of one entity wait for each other. */
+  entity: string
   url: string
   headers: Readonly<Record<string, string>>
   body: string
@@ -48,13 +52,31 @@ export async function send(message: Message, options: SendingOptions, stopped: A
     const url = new URL(message.url)
     const host = url.hostname.replace(/^\[|\]$/g, '')
     const family = isIP(host)
-    const addresses = family === 0 ? await inTime(options.lookup(host), signal) : [{ address: host, family }]
+    const addresses =
+      family === 0
+        ? await inTime(lookedUp(host, message.entity, options, signal), signal)
+        : [{ address: host, family }]
     const wrong = refusalOf(url, addresses, options)
     return wrong === undefined ? await post(url, message, addresses, signal) : { error: wrong }
   } catch (error) {
     if (stopped.aborted) throw error
     if (late.aborted) return { error: `no answer within ${options.timeoutMs / 1000} s` }
     return { error: reasonOf(error) }
+  }
+}
+
+/** Its slot is free when the lookup has ended, also if nobody waits for it any more. */
+async function lookedUp(
+  host: string,
+  entity: string,
+  { lookup, lookups }: SendingOptions,
+  signal: AbortSignal,
+): Promise<Address[]> {
+  const slot = await lookups.acquire(entity, signal)
+  try {
+    return await lookup(host)
+  } finally {
+    lookups.release(slot)
   }
 }
 

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import type { Network } from '../../config.ts'
+import { createSlots, type Slots } from '../../threads/slots.ts'
 import { type AddressKind, createAddressCheck } from './addresses.ts'
 
 export interface WebhookOptions {
@@ -18,7 +19,17 @@ export interface Webhooks {
   /** Of a host that is an address; undefined for a name, which is checked whenever something is sent. */
   kindOfLiteral(host: string): AddressKind | undefined
   options: Partial<WebhookOptions>
+  /** Who looks up a name holds one of these. */
+  lookups: Slots
 }
+
+/**
+ * A lookup of the machine cannot be interrupted, and takes one of the few threads that all lookups, also those of
+ * upstream models and of PostgreSQL, share with the files. Alerts take two, of an entity one.
+ */
+const lookupSlots = { shared: 1, reserved: 1 }
+/** More than there are messages on their way. */
+const maxLookups = { perTenant: 256, total: 1_024 }
 
 export function createWebhooks(allowed: readonly Network[], options: Partial<WebhookOptions> = {}): Webhooks {
   const check = createAddressCheck(allowed)
@@ -27,5 +38,6 @@ export function createWebhooks(allowed: readonly Network[], options: Partial<Web
     check,
     kindOfLiteral: (host) => (isIP(host) === 0 ? undefined : check(host)),
     options,
+    lookups: createSlots(lookupSlots, maxLookups),
   }
 }

@@ -1,9 +1,10 @@
 import { isBeyond, type Measure, type WindowBounds } from '../../domain/alerts.ts'
+import { entityOf } from '../../domain/callers.ts'
 import { splitPath } from '../../domain/expressions/path.ts'
 import { now } from '../../domain/time.ts'
-import { type AlertRule, type Condition, conditionOf } from '../../storage/alerts/rules.ts'
+import { type AlertRule, type Condition, conditionOf, type RuleKey } from '../../storage/alerts/rules.ts'
 import { windowRules } from '../../storage/alerts/windows.ts'
-import type { Database } from '../../storage/database.ts'
+import { type Database, databaseOf } from '../../storage/database.ts'
 import { readCallSums, readUsageSums } from '../../storage/views/call-sums.ts'
 import { readFeedbackSums } from '../../storage/views/feedback-sums.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
@@ -15,27 +16,61 @@ const leaseMicroseconds = 60 * 1_000_000
 /** Windows that were missed while no server ran are decided later, so many at once and at most a day back. */
 const maxMissed = 60
 const maxBehind = 24 * 3_600 * 1_000_000
-const rulesAtOnce = 100
+/** Of one round. */
+const maxRules = { entity: 100, all: 1_000 }
+const entitiesAtOnce = 4
+/** A rule gets no longer, and an entity begins no other after it, until the other entities had their turn. */
+const turnMs = 5_000
 const maxModels = 10_000
 
 /** How often a window is decided: a sixtieth of its length, within ten seconds and five minutes. In microseconds. */
 const stepOf = ({ seconds }: WindowBounds): number =>
   Math.round(Math.max(10, Math.min(300, seconds / 60))) * 1_000_000
 
-/** Decides rules over windows, one after the other. With several servers each window is decided by one of them. */
-export function startWindows(db: Database, haste: number, failed: (error: unknown) => void): BackgroundWork {
+/**
+ * Decides rules over windows: of an entity one after the other, of a few entities at a time, so that slow rules delay
+ * those of their own entity. With several servers each window is decided by one of them.
+ */
+export function startWindows(
+  db: Database,
+  haste: number,
+  failed: (error: unknown) => void,
+  maxMs = turnMs,
+): BackgroundWork {
+  async function decideOne(key: RuleKey, signal: AbortSignal): Promise<void> {
+    const own = databaseOf(entityOf(key.project_id), db)
+    const late = AbortSignal.timeout(maxMs)
+    try {
+      const time = now()
+      const rule = await own.write('takeWindowRule', { ...key, now: time, until: time + leaseMicroseconds })
+      if (rule !== undefined) await decide(own, rule, { time, haste }, AbortSignal.any([late, signal]))
+    } catch (error) {
+      // It is tried again when its lease has ended.
+      if (signal.aborted) return
+      const why = late.aborted ? `is not decided within ${maxMs / 1000} s` : 'cannot be decided'
+      failed(new Error(`the alert rule ${key.rule_id} of ${key.project_id} ${why}`, { cause: error }))
+    }
+  }
+
   return inBackground({
     firstMs: tickMs,
     failedMs,
     failed,
     async run(signal) {
-      for (const { project_id, id } of await windowRules(db, now(), rulesAtOnce)) {
-        if (signal.aborted) break
-        const time = now()
-        const key = { project_id, rule_id: id }
-        const rule = await db.write('takeWindowRule', { ...key, now: time, until: time + leaseMicroseconds })
-        if (rule !== undefined) await decide(db, rule, { time, haste }, signal)
+      const entities = Map.groupBy(await windowRules(db, now(), maxRules), (rule) =>
+        entityOf(rule.project_id),
+      )
+      const turns = entities.values()
+      const work = async () => {
+        for (const rules of turns) {
+          const end = performance.now() + maxMs
+          for (const rule of rules) {
+            if (signal.aborted || performance.now() >= end) break
+            await decideOne(rule, signal)
+          }
+        }
       }
+      await Promise.all(Array.from({ length: entitiesAtOnce }, work))
       return tickMs
     },
   })
@@ -61,6 +96,7 @@ async function decide(
   const next = Math.max(time, Math.floor(last / step) * step + step)
   // Without one that has ended since, the rule only waits for the next.
   for (const end of ends.length > 0 ? ends : [last]) {
+    signal.throwIfAborted()
     const start = end - window.seconds * 1_000_000
     const [figure = { value: null, count: 0 }] =
       end > rule.checked_at

@@ -3,6 +3,7 @@ import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
 import { type EndpointKey, endpointLock, findEndpoint, oneEndpoint, stopEndpoint } from './endpoints.ts'
 import { addEvents } from './outbox.ts'
+import { turnOfEntity } from './turns.ts'
 
 /** An event on its way to an endpoint. */
 export interface TakenDelivery {
@@ -18,12 +19,22 @@ const isDue = (now: number): Sql =>
 const ofEndpoint = ({ project_id, endpoint_id }: EndpointKey): Sql =>
   sql`deliveries.project_id = ${project_id} AND deliveries.endpoint_id = ${endpoint_id}`
 
-/** The endpoints of any project to which something could be sent now; the one that was written to last comes last. */
-export function endpointsAtWork(db: Reader, now: number, limit: number): Promise<EndpointKey[]> {
+/**
+ * The endpoints of any project to which something could be sent now, of each entity at most so many. The one that was
+ * written to last comes last.
+ */
+export function endpointsAtWork(
+  db: Reader,
+  now: number,
+  max: { entity: number; all: number },
+): Promise<EndpointKey[]> {
   return db.all<EndpointKey>(
-    sql`SELECT project_id, id AS endpoint_id FROM alert_endpoints WHERE active = 1 AND rests_until <= ${now} AND EXISTS (
-          SELECT 1 FROM alert_deliveries AS deliveries WHERE deliveries.project_id = alert_endpoints.project_id
-            AND deliveries.endpoint_id = alert_endpoints.id AND ${isDue(now)}) ORDER BY project_id, id LIMIT ${limit}`,
+    sql`SELECT project_id, id AS endpoint_id FROM (
+          SELECT project_id, id, taken_at, ${turnOfEntity(db, rawSql('taken_at, project_id, id'))} AS turn
+          FROM alert_endpoints WHERE active = 1 AND rests_until <= ${now} AND EXISTS (
+            SELECT 1 FROM alert_deliveries AS deliveries WHERE deliveries.project_id = alert_endpoints.project_id
+              AND deliveries.endpoint_id = alert_endpoints.id AND ${isDue(now)})) AS waiting
+        WHERE turn <= ${max.entity} ORDER BY turn, taken_at, project_id, id LIMIT ${max.all}`,
   )
 }
 
@@ -46,6 +57,8 @@ export const takeDeliveries: Command<Taking, TakenDelivery[]> = async (tx, takin
           AND alert_events.id = deliveries.event_id
         WHERE ${ofEndpoint(taking)} AND ${isDue(now)} ORDER BY next_at, event_id LIMIT ${limit}`,
   )
+  if (taken.length > 0)
+    await tx.run(sql`UPDATE alert_endpoints SET taken_at = ${now} WHERE ${oneEndpoint(taking)}`)
   for (const { event_id } of taken) {
     await tx.run(
       sql`UPDATE alert_deliveries AS deliveries SET taken_by = ${holder}, taken_until = ${until}

@@ -20,6 +20,7 @@ const kinds = {
   failures: 'number',
   failing_since: 'time?',
   rests_until: 'time',
+  taken_at: 'time',
   dropped: 'number',
   created_at: 'time',
   created_by: 'text',

@@ -1,15 +1,25 @@
 import { formatTime } from '../../domain/time.ts'
-import { sql } from '../sql/sql.ts'
+import { rawSql, sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
 import { aboutRule } from './firing.ts'
 import { addEvents } from './outbox.ts'
 import { type AlertRule, conditionOf, oneRule, type RuleKey, ruleColumns, ruleLock } from './rules.ts'
+import { turnOfEntity } from './turns.ts'
 
-/** Rules over windows of any project that no process decides now; the one that waits longest first. */
-export function windowRules(db: Reader, now: number, limit: number): Promise<AlertRule[]> {
-  return db.all<AlertRule>(
-    sql`SELECT ${ruleColumns} FROM alert_rules WHERE active = 1 AND watches = 'window' AND taken_until <= ${now}
-        ORDER BY taken_until LIMIT ${limit}`,
+/**
+ * Rules over windows of any project that no process decides now, of each entity at most so many; the one that waits
+ * longest first.
+ */
+export function windowRules(
+  db: Reader,
+  now: number,
+  max: { entity: number; all: number },
+): Promise<RuleKey[]> {
+  return db.all<RuleKey>(
+    sql`SELECT project_id, id AS rule_id FROM (
+          SELECT project_id, id, taken_until, ${turnOfEntity(db, rawSql('taken_until, project_id, id'))} AS turn
+          FROM alert_rules WHERE active = 1 AND watches = 'window' AND taken_until <= ${now}) AS waiting
+        WHERE turn <= ${max.entity} ORDER BY turn, taken_until, project_id, id LIMIT ${max.all}`,
   )
 }
 
