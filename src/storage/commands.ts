@@ -57,7 +57,7 @@ import { dropSearch, indexCalls, switchSearch } from './search/indexing.ts'
 import { secretOf } from './secrets.ts'
 import { sql } from './sql/sql.ts'
 import { markWrongSums } from './sums/check.ts'
-import { keepSums } from './sums/keeping.ts'
+import { keepDay, keepSums } from './sums/keeping.ts'
 import { followMarks, markUnsummed, thinMarks, turnMarks } from './sums/marks.ts'
 import type { Command } from './transaction.ts'
 import {
@@ -89,6 +89,7 @@ export const commands = {
   markUnsummed,
   followMarks,
   thinMarks,
+  keepDay,
   keepSums,
   markWrongSums,
   switchSearch,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import pg from 'pg'
+import { openPostgres } from '../../src/storage/engines/postgres/database.ts'
 import { keys } from '../support/app.ts'
 import { asking, chatUrl } from '../support/chat.ts'
 import { beginStream, startFakeUpstream } from '../support/fake-upstream.ts'
@@ -111,4 +112,39 @@ test('what a killed server had reserved is free again after a while', async (t) 
   leaving.abort()
   await left
   await until('it is settled when its client has left', async () => (await budgetIn(other)).reserved === '0')
+})
+
+test('what ends in any order is settled in the order in which it is renewed', async (t) => {
+  const url = await postgres.createDatabase()
+  const db = await openPostgres(url)
+  t.after(() => db.close())
+  const budget = {
+    id: 'b1',
+    scope: 'server',
+    subject: '',
+    period: 'day',
+    currency: 'USD',
+    amount: 100,
+  } as const
+  const others = { warn_at: null, block_unpriced: 0, prices_of: null, created_at: 0, created_by: 'root' }
+  await db.write('addBudget', { budget: { ...budget, ...others }, max: 1 })
+  const shares = [{ budget_id: 'b1', starts_at: 0, amount: 1 }]
+  for (const id of ['a', 'b']) await db.write('reserveSpend', { id, shares, now: 0, until: 1 })
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  t.after(() => client.end())
+  await client.query("BEGIN; SELECT 1 FROM budget_holds WHERE id = 'a' FOR UPDATE")
+  const settled = db.write('settleSpend', [
+    { id: 'b', shares },
+    { id: 'a', shares },
+  ])
+  await until('it waits', async () => {
+    const { rowCount } = await client.query('SELECT 1 FROM pg_locks WHERE NOT granted')
+    return rowCount !== 0
+  })
+  await client.query("SELECT 1 FROM budget_holds WHERE id = 'b' FOR UPDATE NOWAIT")
+  await client.query('COMMIT')
+  await settled
+  const { rows } = await client.query('SELECT CAST(spent AS integer) FROM budget_windows')
+  assert.deepEqual(rows, [{ spent: 2 }])
 })

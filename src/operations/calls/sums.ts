@@ -1,5 +1,5 @@
 import type { Database } from '../../storage/database.ts'
-import { sumUp } from '../../storage/sums/keeping.ts'
+import { newPass, sumUp, sumUpDay } from '../../storage/sums/keeping.ts'
 import { hasMarkedHours, type MarkedHour, markedHours } from '../../storage/sums/marks.ts'
 import { day, startOf } from '../../storage/sums/spans.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
@@ -11,6 +11,8 @@ const restMs = 2_000
 const marksAtOnce = { limit: 100 }
 /** Hours added up at a time, all of one day. */
 const hoursAtOnce = 4
+/** Sums of several hours that are stored in one transaction. */
+const maxTogether = 5_000
 
 /** Adds up the hours that were written, once they have not been written for a round. Until then their calls are counted. */
 export function startSums(db: Database, failed: (error: unknown) => void): BackgroundWork {
@@ -47,13 +49,32 @@ async function sumRound(
     if (before.get(keyOf(hour)) === marks) calm.push(hour)
     else others.set(keyOf(hour), marks)
   }
-  for (const [, ofDay] of Map.groupBy(calm, ({ project_id, at }) => `${startOf(at, day)} ${project_id}`)) {
-    for (let at = 0; at < ofDay.length && !signal.aborted; at += hoursAtOnce) {
-      const some = ofDay.slice(at, at + hoursAtOnce)
-      await db.writeInBackground('keepSums', await sumUp(db, some[0]?.project_id ?? '', some, signal))
-    }
+  for (const ofDay of Map.groupBy(
+    calm,
+    ({ project_id, at }) => `${startOf(at, day)} ${project_id}`,
+  ).values()) {
+    await sumDay(db, ofDay, signal)
   }
   return others
+}
+
+/** Its own sums are added up once, after the last of its hours. */
+async function sumDay(db: Database, ofDay: readonly MarkedHour[], signal: AbortSignal): Promise<void> {
+  const [{ project_id, at: first } = { project_id: '', at: 0 }] = ofDay
+  const pass = newPass()
+  for (let n = 0; n < ofDay.length; n += hoursAtOnce) {
+    if (signal.aborted) return
+    const some = ofDay.slice(n, n + hoursAtOnce)
+    const sums = await sumUp(db, project_id, some, signal)
+    const writes = sums.length > maxTogether ? some.map((hour) => [hour]) : [some]
+    for (const hours of writes) {
+      const own = sums.filter((sum) => hours.some(({ at }) => at === sum.at))
+      await db.writeInBackground('keepSums', { project_id, pass, hours, sums: own })
+    }
+  }
+  const at = startOf(first, day)
+  const sums = await sumUpDay(db, project_id, at, signal)
+  await db.writeInBackground('keepDay', { project_id, pass, at, sums })
 }
 
 /** Adds up all that is marked now. */

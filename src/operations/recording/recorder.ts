@@ -112,6 +112,8 @@ export function createRecorder({
         parentMatches: matches,
         proof,
         settles(spend) {
+          // Nothing is written any more: a pooled answer whose record refused writes ends later than its recording.
+          if (!isOpen) return spend.over(false)
           spent = spend
         },
         end(result) {

@@ -152,7 +152,8 @@ export interface Settlement {
 /** Settling the same answer again changes nothing: what was reserved for it is gone. */
 export async function settleSpend(tx: Transaction, settlements: readonly Settlement[]): Promise<void> {
   const sums = new Map<string, BudgetShare>()
-  for (const { id, shares } of settlements) {
+  // In the order in which holds are renewed.
+  for (const { id, shares } of settlements.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
     for (const { budget_id, starts_at, amount } of shares) {
       const settled = await tx.run(
         sql`DELETE FROM budget_holds WHERE budget_id = ${budget_id} AND starts_at = ${starts_at} AND id = ${id}`,

@@ -26,7 +26,7 @@ export async function* findWrongSums(db: LongReader, signal: AbortSignal): Async
       if ((await wrongHours(db, project, at, signal)).length === 0) continue
       // A server may have been adding up while they were read.
       const unsettled = await unsettledHours(db, project, beforeAll, signal)
-      const hours = (await wrongHours(db, project, at, signal)).filter((start) => !unsettled?.has(start))
+      const hours = await wrongHours(db, project, at, signal, unsettled)
       if (unsettled !== undefined && hours.length > 0) yield { project_id: project, day: at, hours }
     }
   }
@@ -72,6 +72,7 @@ async function wrongHours(
   project: string,
   at: number,
   signal: AbortSignal,
+  unsettled: ReadonlySet<number> = new Set(),
 ): Promise<number[]> {
   const hours = Array.from({ length: day / hour }, (_, n) => ({ at: at + n * hour, marks: [] }))
   const stored = (span: number) =>
@@ -80,12 +81,15 @@ async function wrongHours(
           WHERE project_id = ${project} AND span = ${span} AND at >= ${at} AND at < ${at + day}`,
     )
   const [ofHours, ofDay] = [await stored(hour), await stored(day)]
-  const { sums } = await sumUp(db, project, hours, signal)
+  const sums = await sumUp(db, project, hours, signal)
   const wrong = hours.flatMap(({ at: start }) => {
     const own = (all: readonly StoredSum[]) => asText(all.filter((sum) => Number(sum.at) === start))
-    return own(sums) === own(ofHours) ? [] : [start]
+    return unsettled.has(start) || own(sums) === own(ofHours) ? [] : [start]
   })
-  if (wrong.length > 0 || asText(addedUp(ofHours, at)) === asText(ofDay)) return wrong
+  // The sums of a day are stored after those of its hours.
+  const isDayUnsettled = hours.some(({ at: start }) => unsettled.has(start))
+  if (wrong.length > 0 || isDayUnsettled || asText(await addedUp([ofHours], at)) === asText(ofDay))
+    return wrong
   return [at]
 }
 

@@ -48,6 +48,8 @@ interface Counting {
   figures: boolean
   /** Leaves out calls that have expired by then. Sums hold them until they are swept. */
   now?: number
+  /** Rows that are returned. */
+  max?: number
 }
 
 interface Counted {
@@ -71,7 +73,7 @@ const added = [
 export async function countIn(
   db: LongReader,
   project: string,
-  { ranges, fields, figures, now }: Counting,
+  { ranges, fields, figures, now, max }: Counting,
   signal: AbortSignal,
 ): Promise<Counted[]> {
   if (ranges.length === 0) return []
@@ -114,7 +116,7 @@ export async function countIn(
     db,
     sql`WITH ranges (from_time, to_time) AS (VALUES ${given})
       SELECT ${rawSql(groups.replace(/by_(\w+)/g, 'by_$1 AS "$1"'))}, count(*) AS calls${rawSql(totals)}
-      FROM (${narrow}) AS narrow GROUP BY ${rawSql(groups)}`,
+      FROM (${narrow}) AS narrow GROUP BY ${rawSql(groups)}${max === undefined ? emptySql : sql` LIMIT ${max}`}`,
     signal,
   )
   const counted: Counted[] = []

@@ -1,3 +1,4 @@
+import { inSteps } from '../../../packages/waiting/index.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { listOf, sql } from '../sql/sql.ts'
 import type { Command, LongReader, Transaction } from '../transaction.ts'
@@ -15,12 +16,25 @@ export interface StoredSum {
   figures: string
 }
 
-interface SummedHours {
+/** Added up by one server in one go. */
+interface Pass {
   project_id: string
+  /** Negative, and of no other pass: the mark of hours whose sums are stored, until those of their day are. */
+  pass: number
+}
+
+interface SummedHours extends Pass {
   /** Of one day, with the marks that were read before their calls. */
   hours: readonly Pick<MarkedHour, 'at' | 'marks'>[]
   sums: readonly StoredSum[]
 }
+
+interface SummedDay extends Pass {
+  at: number
+  sums: readonly StoredSum[]
+}
+
+export const newPass = () => -1 - Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)
 
 const fields = ['', ...summedFields]
 
@@ -30,17 +44,19 @@ export async function sumUp(
   project: string,
   hours: readonly Pick<MarkedHour, 'at' | 'marks'>[],
   signal: AbortSignal,
-): Promise<SummedHours> {
+): Promise<StoredSum[]> {
   const ranges = hours.map(({ at }) => ({ from: at, end: at + hour }))
   const counted = await countIn(db, project, { ranges, fields: summedFields, figures: true }, signal)
-  return { project_id: project, hours, sums: (await sumsOf(counted)).map(storedOf) }
+  return storedOf(await sumsOf(counted))
 }
 
-const storedOf = ({ figures, ...sum }: Sum): StoredSum => ({
-  ...sum,
-  calls: figures.calls,
-  figures: figuresText(figures),
-})
+async function storedOf(sums: Iterable<Sum>): Promise<StoredSum[]> {
+  const stored: StoredSum[] = []
+  await inSteps(sums, ({ figures, ...sum }) => {
+    stored.push({ ...sum, calls: figures.calls, figures: figuresText(figures) })
+  })
+  return stored
+}
 
 const insert = insertInto('call_sums', [
   'project_id',
@@ -54,66 +70,87 @@ const insert = insertInto('call_sums', [
 ])
 
 /**
- * Stores sums of hours whose marks are all there still, and those of their day. If some are not, another server has
- * added up the hour since.
+ * Stores sums of hours whose marks are all there still. If some are not, another server has added up the hour since.
+ * The hours keep a mark of this pass: the sums of their day are not those of its hours until `keepDay`.
  */
-export const keepSums: Command<SummedHours, boolean> = async (tx, { project_id: project, hours, sums }) => {
+export const keepSums: Command<SummedHours, boolean> = async (tx, summed) => {
+  const { project_id: project, pass, hours, sums } = summed
   await tx.lock(sumsLock(project))
   const stored = new Set<number>()
   for (const { at, marks } of hours) {
     const removed = await tx.run(
       sql`DELETE FROM call_sum_marks WHERE project_id = ${project} AND at = ${at} AND about = '' AND mark IN (${listOf(marks)})`,
     )
-    if (removed === new Set(marks).size) stored.add(at)
-    else if (removed > 0) await markAgain(tx, project, at, marks)
+    if (removed === new Set(marks).size) {
+      stored.add(at)
+      await mark(tx, project, at, '', pass)
+    } else if (removed > 0) await mark(tx, project, at, '', marks[0] ?? 0)
   }
   if (stored.size === 0) return false
+  const [first = 0] = stored
+  await mark(tx, project, startOf(first, day), ofDay, pass)
   await replaceSums(
     tx,
     { project, span: hour, starts: [...stored] },
     sums.filter(({ at }) => stored.has(at)),
   )
-  const [first = 0] = stored
-  await replaceSums(
-    tx,
-    { project, span: day, starts: [startOf(first, day)] },
-    await sumsOfDay(tx, project, startOf(first, day)),
-  )
   return false
 }
 
-/** The hour stays marked: what it holds is not known here. */
-async function markAgain(
-  tx: Transaction,
-  project: string,
-  at: number,
-  [mark = 0]: readonly number[],
-): Promise<void> {
+/** What the mark of a day is about, by which a pass knows that no other has stored the sums of the day meanwhile. */
+const ofDay = 'day'
+
+async function mark(tx: Transaction, project: string, at: number, about: string, number: number) {
   await tx.run(
-    sql`INSERT INTO call_sum_marks (project_id, at, about, mark) VALUES (${project}, ${at}, '', ${mark}) ON CONFLICT DO NOTHING`,
+    sql`INSERT INTO call_sum_marks (project_id, at, about, mark) VALUES (${project}, ${at}, ${about}, ${number}) ON CONFLICT DO NOTHING`,
   )
 }
 
-async function sumsOfDay(tx: Transaction, project: string, at: number): Promise<StoredSum[]> {
-  const rows = await tx.all<StoredSum>(
-    sql`SELECT field, at, kind, value, calls, figures FROM call_sums WHERE project_id = ${project} AND span = ${hour}
-        AND field IN (${listOf(fields)}) AND at >= ${at} AND at < ${at + day}`,
+/** The sums of a day from those of its hours, which are read without a transaction: see `keepDay`. */
+export async function sumUpDay(
+  db: LongReader,
+  project: string,
+  at: number,
+  signal: AbortSignal,
+): Promise<StoredSum[]> {
+  const query = sql`SELECT field, at, kind, value, calls, figures FROM call_sums WHERE project_id = ${project} AND span = ${hour}
+    AND field IN (${listOf(fields)}) AND at >= ${at} AND at < ${at + day}`
+  return addedUp(db.stream<StoredSum>(query, { signal, rows: 1000 }), at)
+}
+
+/**
+ * Stores the sums of a day that were read after its hours were stored in this pass, unless another pass has stored them
+ * since: then the hours stay marked. An hour that was stored since has a mark of that pass.
+ */
+export const keepDay: Command<SummedDay, boolean> = async (tx, { project_id: project, pass, at, sums }) => {
+  await tx.lock(sumsLock(project))
+  const own = sql`DELETE FROM call_sum_marks WHERE project_id = ${project} AND mark = ${pass}`
+  if ((await tx.run(sql`${own} AND at = ${at} AND about = ${ofDay}`)) === 0) return false
+  await tx.run(
+    sql`DELETE FROM call_sum_marks WHERE project_id = ${project} AND at = ${at} AND about = ${ofDay}`,
   )
-  return addedUp(rows, at)
+  await tx.run(sql`${own} AND at >= ${at} AND at < ${at + day} AND about = ''`)
+  await replaceSums(tx, { project, span: day, starts: [at] }, sums)
+  return false
 }
 
 /** The sums of a day from those of its hours. */
-export function addedUp(rows: readonly StoredSum[], at: number): StoredSum[] {
+export async function addedUp(
+  chunks: AsyncIterable<StoredSum[]> | Iterable<StoredSum[]>,
+  at: number,
+): Promise<StoredSum[]> {
   const sums = new Map<string, Sum>()
-  for (const { field, kind, value, calls, figures } of rows) {
-    const key = JSON.stringify([field, kind, value])
-    const known = sums.get(key)
-    const own = figuresIn(Number(calls), figures)
-    if (known === undefined)
-      sums.set(key, { at, kind, field: field as SummedField | '', value, figures: own })
-    else addFigures(known.figures, own)
+  for await (const rows of chunks) {
+    await inSteps(rows, ({ field, kind, value, calls, figures }) => {
+      const key = JSON.stringify([field, kind, value])
+      const known = sums.get(key)
+      const own = figuresIn(Number(calls), figures)
+      if (known === undefined)
+        sums.set(key, { at, kind, field: field as SummedField | '', value, figures: own })
+      else addFigures(known.figures, own)
+    })
   }
-  return [...sums.values()].map(storedOf)
+  return storedOf(sums.values())
 }
 
 async function replaceSums(

@@ -16,6 +16,8 @@ interface SumsWanted {
   buckets?: { from: number; step: number; end: number }
   /** Calls before and after these times are told apart. */
   cuts?: readonly number[]
+  /** Rows that are read. Of more groups than that, the database finds the largest itself. */
+  maxRows?: number
 }
 
 /** What is known of the calls of a group that began at this time, up to the next one of its bucket. */
@@ -29,14 +31,14 @@ export interface Unit {
 const maxCounted = 48
 
 /**
- * What sums know of the calls of a view; undefined if its conditions are not about what sums are kept by, or too much
- * has been written lately. Hours that were are counted anew, so the answer is exact. Each hour is as it was at a moment
+ * What sums know of the calls of a view; undefined if its conditions are not about what sums are kept by, too much has
+ * been written lately, or there are too many groups. Hours that were are counted anew, so the answer is exact. Each hour is as it was at a moment
  * of the request.
  */
 export async function readSums(
   db: LongReader,
   view: Pick<CallsView, 'project' | 'filters' | 'query'>,
-  { field, buckets, cuts = [] }: SumsWanted,
+  { field, buckets, cuts = [], maxRows = 100_000 }: SumsWanted,
   now: number,
   signal: AbortSignal,
 ): Promise<Unit[] | undefined> {
@@ -62,8 +64,12 @@ export async function readSums(
   }
   const selected = sql`project_id = ${view.project} AND field = ${byField ?? ''} AND kind IN (${listOf(selection.kinds)})
     ${only === undefined ? rawSql('') : sql`AND value = ${only.value}`}`
+  let left = maxRows
   for (const statement of statementsFor(plan, selected, buckets)) {
-    await inSteps(await allRows<Row>(db, statement, signal), ({ at, kind, value, calls, figures }) => {
+    const rows = await allRows<Row>(db, sql`${statement} LIMIT ${left + 1}`, signal)
+    left -= rows.length
+    if (left < 0) return undefined
+    await inSteps(rows, ({ at, kind, value, calls, figures }) => {
       add(
         Number(at),
         kind,
@@ -77,9 +83,10 @@ export async function readSums(
   const counted = await countIn(
     db,
     view.project,
-    { ranges, fields, figures: buckets !== undefined, now },
+    { ranges, fields, figures: buckets !== undefined, now, max: left + 1 },
     signal,
   )
+  if (counted.length > left) return undefined
   for (const { at, kind, values, figures } of counted) {
     const start = buckets === undefined ? 0 : at
     if (selection.kinds.includes(kind))

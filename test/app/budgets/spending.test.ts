@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { refuse } from '../../../src/domain/refusals.ts'
 import { keys, openApp, type TestApp, type TestParts } from '../../support/app.ts'
 import { completeOf } from '../../support/calls.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
+import { openMemoryRecord } from '../../support/memory-record.ts'
 import { pricesOf } from '../../support/prices.ts'
 import { prefilled, scriptedBackend, scriptOf, tokens } from '../../support/scripted-backend.ts'
 import { until } from '../../support/wait.ts'
@@ -264,4 +266,27 @@ test('a price that is added later changes nothing that was spent, and a running 
   assert.equal((await settled(app)).spent, money(2 * cost))
   await app.post(chatUrl, asked())
   assert.equal((await settled(app)).spent, money(102 * cost))
+})
+
+test('vectors whose record refuses writes while they are made give back what they reserved', async (t) => {
+  const backend = scriptedBackend()
+  const database = openMemoryRecord()
+  const begun = Promise.withResolvers<void>()
+  backend.pool = async (_, each, signal) => {
+    each({ input: 0, values: Float32Array.of(1), tokens: 2 })
+    begun.resolve()
+    // The engine hears later than the client that nothing is needed any more.
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    await new Promise(setImmediate)
+    throw signal.reason
+  }
+  const probe = async () => {
+    await begun.promise
+    throw refuse('storage_failed')
+  }
+  const app = await openPriced(t, { backend, database: { ...database, probe } })
+  await app.budget({ scope: 'user', subject: 'alice', amount: '10' })
+  const { status, json } = await app.post('/v1/embeddings', { input: ['Hi', 'there'] })
+  assert.deepEqual([status, json.error.code], [503, 'record_refuses_writes'])
+  assert.equal((await settled(app)).spent, money(2), 'what was read is charged')
 })

@@ -6,8 +6,8 @@ import type { CallPart } from '../../../src/storage/calls/parts.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { findWrongSums } from '../../../src/storage/sums/check.ts'
-import { sumUp } from '../../../src/storage/sums/keeping.ts'
-import { markedHours } from '../../../src/storage/sums/marks.ts'
+import { newPass, type StoredSum, sumUp, sumUpDay } from '../../../src/storage/sums/keeping.ts'
+import { type MarkedHour, markedHours } from '../../../src/storage/sums/marks.ts'
 import { readSums } from '../../../src/storage/sums/reading.ts'
 import { day, hour, startOf } from '../../../src/storage/sums/spans.ts'
 import type { BucketPart } from '../../../src/storage/views/bucket-parts.ts'
@@ -70,24 +70,52 @@ const part = fc.oneof(
 )
 const writing = fc.array(part, { minLength: 1, maxLength: 4 }).map(write)
 
-/** Sums whose calls are written to after they were counted, and before they are stored. */
-const summing = fc.option(writing, { freq: 2 }).map(
-  (between): Step =>
+interface AddedUp {
+  keys: { project_id: string; pass: number; at: number }
+  hours: Pick<MarkedHour, 'at' | 'marks'>[]
+  sums: StoredSum[]
+}
+
+/** What two servers do to add up, in turns: calls are written, and the other one does its own, between any two. */
+function createServers() {
+  const servers = new Map<string, { next: number; days: AddedUp[] }>()
+  return (server: number): Step =>
     async (db, project) => {
-      while (await db.write('followMarks', { limit: 3 }));
-      const turn = await db.write('turnMarks', {})
-      const marked = (await markedHours(db, turn, signal)).filter(({ project_id }) => project_id === project)
-      const days = Map.groupBy(marked, ({ at }) => startOf(at, day))
-      const counted = await Promise.all([...days.values()].map((hours) => sumUp(db, project, hours, signal)))
-      await between?.(db, project)
-      for (const sums of counted) await db.write('keepSums', sums)
-      // Another server comes late with what it has counted.
-      for (const sums of counted) await db.write('keepSums', sums)
-    },
-)
+      const key = `${server} ${project}`
+      const state = servers.get(key) ?? { next: 0, days: [] }
+      servers.set(key, state)
+      const turns = [
+        async () => {
+          while (await db.write('followMarks', { limit: 3 }));
+          const turn = await db.write('turnMarks', {})
+          const marked = await markedHours(db, turn, signal)
+          const own = marked.filter(({ project_id }) => project_id === project)
+          state.days = await Promise.all(
+            [...Map.groupBy(own, ({ at }) => startOf(at, day))].map(async ([at, hours]) => ({
+              keys: { project_id: project, pass: newPass(), at },
+              hours,
+              sums: await sumUp(db, project, hours, signal),
+            })),
+          )
+        },
+        async () => {
+          for (const { keys, hours, sums } of state.days) await db.write('keepSums', { ...keys, hours, sums })
+        },
+        async () => {
+          for (const of of state.days) of.sums = await sumUpDay(db, project, of.keys.at, signal)
+        },
+        async () => {
+          for (const { keys, sums } of state.days) await db.write('keepDay', { ...keys, sums })
+        },
+      ]
+      await turns[state.next]?.()
+      state.next = (state.next + 1) % turns.length
+    }
+}
+const takesTurn = createServers()
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: writing },
-  { weight: 3, arbitrary: summing },
+  { weight: 8, arbitrary: fc.nat({ max: 1 }).map(takesTurn) },
   fc.constant<Step>((db) => db.write('thinMarks', {})),
   fc.array(id, { minLength: 1, maxLength: 2 }).map((calls): Step => {
     return (db, project_id) => db.write('deleteCalls', { project_id, ids: calls, now: from })
@@ -218,6 +246,58 @@ export function sumsOfCalls(open: Driver['open']): void {
         tried({ share: 5, whole: 200 }),
       )
       assert.deepEqual(await wrongSums(db), [])
+    })
+
+    test('of a day are not stored if another server has stored them since they were read', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const call = (n: number) => wholePart(project, `call ${n}`, { started_at: from + n * hour })
+      await db.write('upsertCalls', [call(0)])
+      for (let n = 0; n < 3; n++) await takesTurn(0)(db, project)
+      await db.write('upsertCalls', [call(1)])
+      for (let n = 0; n < 4; n++) await takesTurn(1)(db, project)
+      await takesTurn(0)(db, project)
+      await sumsAreCounts(db, project, expiry)
+      await sumAll(db, signal)
+      assert.deepEqual(await marksOf(db, project), [])
+      await sumsAreCounts(db, project, expiry)
+    })
+
+    test('of too many groups are not read, neither those that are stored nor those that are counted', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const calls = Array.from({ length: 12 }, (_, n) =>
+        wholePart(project, `call ${n}`, { started_at: from + (n % 2) * hour, user_id: `user ${n}` }),
+      )
+      const buckets = { from, step: hour, end: from + 2 * hour }
+      const rows = async (maxRows: number, of: { buckets?: typeof buckets } = { buckets }) =>
+        (await readSums(db, viewOf(project, true), { field: 'user', maxRows, ...of }, expiry, signal))?.length
+      await db.write('upsertCalls', calls)
+      assert.deepEqual([await rows(12), await rows(11)], [12, undefined], 'counted')
+      await sumAll(db, signal)
+      assert.deepEqual([await rows(12), await rows(11)], [12, undefined], 'stored')
+      assert.deepEqual([await rows(12, {}), await rows(11, {})], [12, undefined], 'without buckets')
+      const late = { started_at: from + hour, user_id: 'late' }
+      await db.write('upsertCalls', [wholePart(project, 'late', late)])
+      assert.deepEqual([await rows(13), await rows(12)], [13, undefined], 'both')
+    })
+
+    test('of a day are added up once, however many of its hours were written', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const calls = Array.from({ length: 30 }, (_, n) =>
+        wholePart(project, `call ${n}`, { started_at: from + n * hour }),
+      )
+      await db.write('upsertCalls', calls)
+      const days: number[] = []
+      const writeInBackground: Database['writeInBackground'] = (name, input) => {
+        if (name === 'keepDay') days.push((input as { at: number }).at)
+        return db.writeInBackground(name, input)
+      }
+      await sumAll({ ...db, writeInBackground }, signal)
+      assert.deepEqual(days, [from, from + day])
+      assert.deepEqual(await marksOf(db, project), [])
+      await sumsAreCounts(db, project, expiry)
     })
 
     test('are found when they are wrong, and added up again', async (t) => {
