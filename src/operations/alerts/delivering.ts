@@ -10,6 +10,8 @@ import { startWindows } from './windows.ts'
 
 const idleMs = 250
 const failedMs = 2_000
+/** Nothing is sent to an endpoint for so long after a turn that broke off, as when its secrets cannot be read. */
+const brokenMs = 30_000
 /** A delivery whose process has ended is taken by another after this: longer than a try can last. */
 const leaseMs = 25_000
 
@@ -22,9 +24,11 @@ const maxEndpoints = { all: 64, entity: 16 }
 
 /** Sends what is in the outbox. What is needed for it is loaded with the first message. */
 function startDelivering(services: OperationParts, failed: (error: unknown) => void): BackgroundWork {
-  const { db } = services
+  const { db, webhooks } = services
   const holder = newId()
   const busy = new Map<string, { entity: string; done: Promise<void> }>()
+  /** Endpoints whose turn broke off, and until when they wait. */
+  const broken = new Map<string, number>()
 
   function hasRoom(entity: string): boolean {
     if (busy.size >= maxEndpoints.all) return false
@@ -37,12 +41,17 @@ function startDelivering(services: OperationParts, failed: (error: unknown) => v
     failedMs,
     failed,
     async run(signal) {
+      const time = performance.now()
+      for (const [name, until] of broken) if (until <= time) broken.delete(name)
       for (const key of await endpointsAtWork(db, now(), maxWaiting)) {
         const name = `${key.project_id} ${key.endpoint_id}`
         const entity = key.project_id.split('/', 1)[0] as string
-        if (busy.has(name) || !hasRoom(entity)) continue
+        if (busy.has(name) || broken.has(name) || !hasRoom(entity)) continue
         const done = turnOf(services, key, holder, signal)
-          .catch(failed)
+          .catch((error: unknown) => {
+            broken.set(name, performance.now() + brokenMs / (webhooks.options.haste ?? 1))
+            failed(error)
+          })
           .finally(() => busy.delete(name))
         busy.set(name, { entity, done })
       }
@@ -81,9 +90,11 @@ async function turnOf(
     const taken = await db.write('takeDeliveries', { ...key, holder, limit: atOnce, now: time, until })
     if (taken.length === 0) return
     sent += taken.length
-    await Promise.all(
+    // A turn ends with the last of them, so that whoever waits for the turn waits for all.
+    const ends = await Promise.allSettled(
       taken.map((delivery) => deliver(services, { endpoint, secrets, holder }, delivery, signal)),
     )
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
   }
 }
 
