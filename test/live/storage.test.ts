@@ -34,7 +34,7 @@ for (const driver of allDrivers()) {
     before(driver.start)
     after(driver.stop)
     merging(driver.shared)
-    alerts(driver.shared)
+    alerts(driver)
     answers(driver.open)
     budgets(driver.open)
     callFacts(driver.open)

@@ -1,4 +1,5 @@
 import { now } from '../../src/domain/time.ts'
+import type { Endpoint } from '../../src/storage/alerts/endpoints.ts'
 import type { AlertRule } from '../../src/storage/alerts/rules.ts'
 import { wholePart } from './call-parts.ts'
 
@@ -36,4 +37,28 @@ export function alertRule(
 export function endedNow(project: string, id: string, op_name: string) {
   const time = now()
   return wholePart(project, id, { op_name, started_at: time - 1_000 }, { ended_at: time })
+}
+
+/** An endpoint that takes every event. */
+export function alertEndpoint(project_id: string, id: string): Endpoint {
+  const time = now()
+  return {
+    project_id,
+    id,
+    name: id,
+    format: 'standard',
+    shown: 'https://example.com/',
+    sealed: '',
+    types: null,
+    active: 1,
+    stopped: null,
+    runs_as: 'alice',
+    failures: 0,
+    failing_since: null,
+    rests_until: 0,
+    dropped: 0,
+    created_at: time,
+    created_by: 'alice',
+    updated_at: time,
+  }
 }

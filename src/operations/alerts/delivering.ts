@@ -2,6 +2,7 @@ import { newId } from '../../domain/ids.ts'
 import { now } from '../../domain/time.ts'
 import { endpointsAtWork, type Outcome, type TakenDelivery } from '../../storage/alerts/deliveries.ts'
 import { type Endpoint, type EndpointKey, findEndpoint } from '../../storage/alerts/endpoints.ts'
+import { findExcess } from '../../storage/alerts/trimming.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import { mayStillAct } from '../background-caller.ts'
 import type { OperationParts } from '../parts.ts'
@@ -151,7 +152,8 @@ async function tried(
   }
 }
 
-const trimMs = 10_000
+/** Finding what is beyond the bounds reads everything. */
+const trimMs = 180_000
 
 /** What alerts need besides the writes that fire them: messages, windows, and bounds. */
 export function startAlerts(services: OperationParts, failed: (error: unknown) => void): BackgroundWork[] {
@@ -163,7 +165,19 @@ export function startAlerts(services: OperationParts, failed: (error: unknown) =
       firstMs: trimMs,
       failedMs: trimMs,
       failed,
-      run: async () => ((await db.writeInBackground('trimAlerts', { now: now() })) ? 0 : trimMs),
+      run: async (signal) => ((await trim(db, signal)) ? 0 : trimMs),
     }),
   ]
+}
+
+/** Returns whether there is more. */
+async function trim(db: OperationParts['db'], signal: AbortSignal): Promise<boolean> {
+  try {
+    const excess = await findExcess(db, now(), signal)
+    if (excess.endpoints.length === 0 && excess.events.length === 0) return false
+    return (await db.writeInBackground('trimAlerts', excess)) || excess.hasMore
+  } catch (error) {
+    if (signal.aborted) return false
+    throw error
+  }
 }
