@@ -3,10 +3,10 @@ import { after, before, test } from 'node:test'
 import pg from 'pg'
 import { ruleLock } from '../../src/storage/alerts/rules.ts'
 import { openRecord } from '../../src/storage/open.ts'
-import { alertRule, endedNow } from '../support/alerts.ts'
 import { newProject } from '../support/call-parts.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { until } from '../support/wait.ts'
+import { alertRule, endedNow } from './storage/alert-rows.ts'
 
 let postgres: TestPostgres
 

@@ -19,7 +19,7 @@ interface EventKey {
 }
 
 /** What is beyond the bounds, as far as one step removes it. */
-export interface Excess {
+interface Excess {
   /** Endpoints with too many deliveries, and those that are gone and still have some. */
   endpoints: readonly EndpointKey[]
   events: readonly EventKey[]

@@ -6,9 +6,9 @@ import { countDeliveries, readEvents } from '../../../src/storage/alerts/events.
 import { requireRule } from '../../../src/storage/alerts/rules.ts'
 import { findExcess } from '../../../src/storage/alerts/trimming.ts'
 import type { Database } from '../../../src/storage/database.ts'
-import { alertEndpoint, alertRule, endedNow } from '../../support/alerts.ts'
 import { newProject } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
+import { alertEndpoint, alertRule, endedNow } from './alert-rows.ts'
 
 export function alerts({ shared, open }: Driver): void {
   describe('alerts', () => {

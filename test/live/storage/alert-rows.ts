@@ -1,7 +1,7 @@
-import { now } from '../../src/domain/time.ts'
-import type { Endpoint } from '../../src/storage/alerts/endpoints.ts'
-import type { AlertRule } from '../../src/storage/alerts/rules.ts'
-import { wholePart } from './call-parts.ts'
+import { now } from '../../../src/domain/time.ts'
+import type { Endpoint } from '../../../src/storage/alerts/endpoints.ts'
+import type { AlertRule } from '../../../src/storage/alerts/rules.ts'
+import { wholePart } from '../../support/call-parts.ts'
 
 /** A rule over the calls of an op, as the store accepts it. */
 export function alertRule(
