@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { serveBodies } from './http/body-thread.ts'
 import * as page from './http/page/contract.ts'
+import * as alerts from './operations/alerts/contract.ts'
+import * as budgets from './operations/budgets/contract.ts'
 import * as calls from './operations/calls/contract.ts'
 import * as chat from './operations/chat/contract.ts'
 import * as storedCompletions from './operations/chat/stored-contract.ts'
@@ -49,7 +51,8 @@ const ofText = { chat, completions, decisions, messages, ollama, responses, stor
 const ofModels = { ...ofText, embeddings, rerank }
 const ofViews = { savedViews, viewColumns, viewFeedback, views, viewSearch, viewTrace }
 const ofTotals = { stats, threads, totalFeedback, totalUsage }
-const families = { ...ofCalls, ...ofTotals, ...ofEvaluations, ...ofModels, ...ofViews, mcp, page, people }
+const ofPeople = { alerts, budgets, mcp, page, people }
+const families = { ...ofCalls, ...ofTotals, ...ofEvaluations, ...ofModels, ...ofViews, ...ofPeople }
 
 /** All contracts by name, so that the threads that read bodies can find the one that a route uses. */
 export const bodyContracts: ReadonlyMap<string, z.ZodType> = new Map(

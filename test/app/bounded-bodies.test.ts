@@ -30,9 +30,16 @@ function* unboundedIn(schema: z.ZodType, path = 'body'): Generator<string> {
 }
 
 function isScalar(schema: z.ZodType): boolean {
-  return [z.ZodString, z.ZodNumber, z.ZodBoolean, z.ZodNull, z.ZodEnum, z.ZodLiteral, z.ZodTransform].some(
-    (kind) => schema instanceof kind,
-  )
+  return [
+    z.ZodString,
+    z.ZodISODateTime,
+    z.ZodNumber,
+    z.ZodBoolean,
+    z.ZodNull,
+    z.ZodEnum,
+    z.ZodLiteral,
+    z.ZodTransform,
+  ].some((kind) => schema instanceof kind)
 }
 
 test('every list and record in a body has a bound', async (t) => {

@@ -23,7 +23,8 @@ const ask = async (url: string, headers: Record<string, string>) => {
     // Bytes, because `inject` adds a content type to an object.
     payload: Buffer.from(JSON.stringify(sampleBodyOf(url, project))),
   })
-  return { status: statusCode, code: codeOf({ json: JSON.parse(body.split('\n', 1)[0] || '{}') }) }
+  // Answers are JSON, lines or events; refusals are JSON.
+  return { status: statusCode, code: statusCode < 400 ? undefined : codeOf({ json: JSON.parse(body) }) }
 }
 
 for (const url of Object.keys(sampleBodies)) {

@@ -86,6 +86,8 @@ const { paths } = await documentOf(opened)
 const tried = new Set<string>()
 
 for (const url of Object.keys(sampleBodies)) {
+  // Accepts one of two fields: see test/app/page/sessions.test.ts.
+  if (url === '/ui/session') continue
   const method = methodOf(url)
   const sample = () => sampleBodyOf(url, project)
   const { requestBody } = paths[documentedPath(url)]?.[method.toLowerCase()] ?? {}

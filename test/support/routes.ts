@@ -58,5 +58,6 @@ export function addressOf({ url }: Pick<Route, 'url'>, [entity, project] = ['acm
   return url
     .replace(':entity', entity as string)
     .replace(':project', project as string)
+    .replace(':alias', 'production')
     .replace('*', 'swagger-ui.css')
 }

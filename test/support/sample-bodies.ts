@@ -415,7 +415,9 @@ export const instead: Record<string, Record<string, object>> = {
   '/v1/messages/count_tokens': ofMessages,
   '/v1/score': ofScores,
   '/score': ofScores,
-  '/budgets': { subject: { scope: 'server' } },
+  // A budget that allows only models with a price would refuse the other cases.
+  '/budgets': { subject: { scope: 'server', block_unpriced: false } },
+  '/objs/:object_id/aliases/:alias/move': { digest: { back: true } },
 }
 
 const chatFields = {
@@ -458,7 +460,7 @@ const monitor = (project_id: string) => ({
 /** Routes with a body for admins: others are refused before the body is read. */
 export const adminsOnly: ReadonlySet<string> = new Set([
   ...['/users', '/users/:name/grants', '/invitations', '/audit/query'],
-  ...['/budgets', '/budgets/:id'],
+  ...['/budgets', '/budgets/:id', '/objs/:object_id/aliases/:alias/gate'],
 ])
 
 const budgetChange = (project_id: string) => ({
@@ -722,7 +724,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     limit: 10,
   }),
   '/budgets': (project_id) => ({
-    ...{ scope: 'project', subject: project_id, window: 'day', currency: 'USD' },
+    ...{ scope: 'project', subject: 'elsewhere/nothing', window: 'day', currency: 'USD' },
     ...budgetChange(project_id),
   }),
   '/budgets/:id': budgetChange,

@@ -69,7 +69,7 @@ export const NewUserAnswer = answer('The user and its first key.', {
   key: z.object({ id: z.string(), key: secret }),
 })
 
-const time = z.iso.datetime({ offset: true })
+const time = z.iso.datetime({ offset: true }).max(64)
 
 export const KeysQuery = z.object({
   user: otherUser,

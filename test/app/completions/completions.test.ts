@@ -199,7 +199,6 @@ for (const [what, prompt, expected] of [
 
 for (const [what, prompt, param, message] of [
   ['a number', 5, 'prompt', /^prompt: 5; accepted: a string/],
-  ['an object', { a: 1 }, 'prompt', /^prompt: an object; accepted/],
   ['an empty list', [], 'prompt', /^prompt: an empty list; accepted/],
   ['a negative token', [1, -1], 'prompt.1', /^prompt\.1: -1; accepted: a token id/],
   ['a fraction among tokens', [1, 1.5], 'prompt.1', /^prompt\.1: 1\.5; accepted: a token id/],
@@ -227,6 +226,7 @@ for (const [what, prompt, param, message] of [
 for (const [what, body, status, code, param] of [
   ['no prompt', {}, 400, 'invalid_request', 'prompt'],
   ['a prompt that is null', { prompt: null }, 400, 'invalid_request', 'prompt'],
+  ['a named prompt without a name', { prompt: { a: 1 } }, 400, 'invalid_request', 'prompt.id'],
   ['a suffix', { suffix: 'x' }, 400, 'model_lacks', 'suffix'],
   ['a suffix of tokens', { prompt: [1, 2], suffix: 'x' }, 400, 'invalid_value', 'suffix'],
   ['best_of that differs from n', { n: 2, best_of: 3 }, 400, 'not_available', 'best_of'],
