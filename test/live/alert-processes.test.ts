@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { findExcess } from '../../src/storage/alerts/trimming.ts'
 import { openRecord } from '../../src/storage/open.ts'
 import { openApp } from '../support/app.ts'
 import { completeOf, project } from '../support/calls.ts'
@@ -69,8 +70,10 @@ test('two servers on one PostgreSQL fire once for each call and once for a windo
   })
   assert.equal(replayed, 1)
   await until('it arrives again', () => receiver.received.length === all + 1)
-  for (const server of servers)
-    await server.database.writeInBackground('trimAlerts', { now: Date.now() * 1_000 })
+  for (const { database } of servers) {
+    const excess = await findExcess(database, Date.now() * 1_000, AbortSignal.timeout(60_000))
+    assert.deepEqual([excess.endpoints, excess.events], [[], []])
+  }
 
   async function write(server: typeof one, call: object) {
     const answer = await server.post('/v2/acme/qa/calls/complete', { batch: [call] })

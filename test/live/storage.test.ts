@@ -1,5 +1,6 @@
 import { after, before, describe } from 'node:test'
 import { allDrivers } from '../support/drivers.ts'
+import { alerts } from './storage/alerts.ts'
 import { answers } from './storage/answers.ts'
 import { budgets } from './storage/budgets.ts'
 import { callFacts } from './storage/call-facts.ts'
@@ -33,6 +34,7 @@ for (const driver of allDrivers()) {
     before(driver.start)
     after(driver.stop)
     merging(driver.shared)
+    alerts(driver)
     answers(driver.open)
     budgets(driver.open)
     callFacts(driver.open)

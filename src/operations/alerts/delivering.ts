@@ -3,6 +3,7 @@ import { newId } from '../../domain/ids.ts'
 import { now } from '../../domain/time.ts'
 import { endpointsAtWork, type Outcome, type TakenDelivery } from '../../storage/alerts/deliveries.ts'
 import { type Endpoint, type EndpointKey, findEndpoint } from '../../storage/alerts/endpoints.ts'
+import { findExcess } from '../../storage/alerts/trimming.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import { mayStillAct } from '../background-caller.ts'
 import type { OperationParts } from '../parts.ts'
@@ -11,6 +12,8 @@ import { startWindows } from './windows.ts'
 
 const idleMs = 250
 const failedMs = 2_000
+/** Nothing is sent to an endpoint for so long after a turn that broke off, as when its secrets cannot be read. */
+const brokenMs = 30_000
 /** A delivery whose process has ended is taken by another after this: longer than a try can last. */
 const leaseMs = 25_000
 
@@ -24,9 +27,11 @@ const maxEndpoints = { all: 64, entity: 16 }
 
 /** Sends what is in the outbox. What is needed for it is loaded with the first message. */
 function startDelivering(services: OperationParts, failed: (error: unknown) => void): BackgroundWork {
-  const { db } = services
+  const { db, webhooks } = services
   const holder = newId()
   const busy = new Map<string, { entity: string; done: Promise<void> }>()
+  /** Endpoints whose turn broke off, and until when they wait. */
+  const broken = new Map<string, number>()
 
   /** Who may begin now: first those of the entity that has the fewest slots. */
   function chosen(waiting: readonly EndpointKey[]) {
@@ -39,7 +44,7 @@ function startDelivering(services: OperationParts, failed: (error: unknown) => v
     for (const { entity } of busy.values()) next(entity)
     return waiting
       .map((key) => ({ key, name: `${key.project_id} ${key.endpoint_id}`, entity: entityOf(key.project_id) }))
-      .filter(({ name }) => !busy.has(name))
+      .filter(({ name }) => !busy.has(name) && !broken.has(name))
       .map((endpoint) => ({ ...endpoint, slot: next(endpoint.entity) }))
       .filter(({ slot }) => slot < maxEndpoints.entity)
       .sort((a, b) => a.slot - b.slot)
@@ -51,10 +56,15 @@ function startDelivering(services: OperationParts, failed: (error: unknown) => v
     failedMs,
     failed,
     async run(signal) {
+      const time = performance.now()
+      for (const [name, until] of broken) if (until <= time) broken.delete(name)
       const waiting = await endpointsAtWork(db, now(), { entity: maxEndpoints.entity, all: maxWaiting })
       for (const { key, name, entity } of chosen(waiting)) {
         const done = turnOf(services, key, holder, signal)
-          .catch(failed)
+          .catch((error: unknown) => {
+            broken.set(name, performance.now() + brokenMs / (webhooks.options.haste ?? 1))
+            failed(error)
+          })
           .finally(() => busy.delete(name))
         busy.set(name, { entity, done })
       }
@@ -94,9 +104,11 @@ async function turnOf(
     const taken = await db.write('takeDeliveries', { ...key, holder, limit: atOnce, now: time, until })
     if (taken.length === 0) return
     sent += taken.length
-    await Promise.all(
+    // A turn ends with the last of them, so that whoever waits for the turn waits for all.
+    const ends = await Promise.allSettled(
       taken.map((delivery) => deliver(services, { endpoint, secrets, holder }, delivery, signal)),
     )
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
   }
 }
 
@@ -157,7 +169,8 @@ async function tried(
   }
 }
 
-const trimMs = 10_000
+/** Finding what is beyond the bounds reads everything. */
+const trimMs = 180_000
 
 /** What alerts need besides the writes that fire them: messages, windows, and bounds. */
 export function startAlerts(services: OperationParts, failed: (error: unknown) => void): BackgroundWork[] {
@@ -169,7 +182,19 @@ export function startAlerts(services: OperationParts, failed: (error: unknown) =
       firstMs: trimMs,
       failedMs: trimMs,
       failed,
-      run: async () => ((await db.writeInBackground('trimAlerts', { now: now() })) ? 0 : trimMs),
+      run: async (signal) => ((await trim(db, signal)) ? 0 : trimMs),
     }),
   ]
+}
+
+/** Returns whether there is more. */
+async function trim(db: OperationParts['db'], signal: AbortSignal): Promise<boolean> {
+  try {
+    const excess = await findExcess(db, now(), signal)
+    if (excess.endpoints.length === 0 && excess.events.length === 0) return false
+    return (await db.writeInBackground('trimAlerts', excess)) || excess.hasMore
+  } catch (error) {
+    if (signal.aborted) return false
+    throw error
+  }
 }

@@ -31,22 +31,22 @@ export async function fireForCalls(
 ): Promise<void> {
   const { calls: rules, picking } = await watchedIn(tx, project)
   if (rules.length === 0) return
+  const byRule = new Map<ActiveRule, EndedCall[]>()
   for (const some of batchesOf(written, idsAtOnce)) {
-    const ended = await endedAmong(tx, project, some, now)
-    const byRule = new Map<ActiveRule, EndedCall[]>()
-    for (const call of ended) {
+    for (const call of await endedAmong(tx, project, some, now)) {
       for (const rule of picking(call)) {
         const passing = byRule.get(rule)
         if (passing === undefined) byRule.set(rule, [call])
         else passing.push(call)
       }
     }
-    for (const rule of byRule.size > 0 ? rules : []) {
-      const passing = byRule.get(rule)
-      if (passing === undefined) continue
-      const picked = await confirmed(tx, isLive(now), rule, passing)
-      await fire(tx, rule, picked.map(aboutCall), now)
-    }
+  }
+  // Each rule once, in the order of their ids: writes that lock the same rules wait for each other and never in a circle.
+  for (const rule of byRule.size > 0 ? rules : []) {
+    const passing = byRule.get(rule)
+    if (passing === undefined) continue
+    const picked = await confirmed(tx, isLive(now), rule, passing)
+    await fire(tx, rule, picked.map(aboutCall), now)
   }
 }
 
@@ -200,14 +200,17 @@ async function fire(
   const read = () =>
     tx.get<AlertRule>(sql`SELECT ${ruleColumns} FROM alert_rules WHERE ${oneRule(key)} AND active = 1`)
   let rule = await read()
-  if (rule !== undefined && rule.cooldown > 0) {
+  if (rule === undefined) return
+  // What is known is read before the lock, which others wait for until the commit: whoever writes the same call or
+  // feedback has to wait for its row.
+  const fresh = rule.cooldown > 0 ? await withoutKnown(tx, key, happened) : happened
+  if (fresh.length === 0) return
+  if (rule.cooldown > 0) {
     await tx.lock(ruleLock(key))
     rule = await read()
   }
   if (rule === undefined) return
   const { name, cooldown, fired_at } = rule
-  const fresh = cooldown > 0 ? await withoutKnown(tx, key, happened) : happened
-  if (fresh.length === 0) return
   const isCool = cooldown > 0 && fired_at !== null && now < fired_at + cooldown * 1_000_000
   const fired = cooldown === 0 ? fresh : fresh.slice(0, isCool ? 0 : 1)
   const suppressed = isCool ? rule.suppressed : 0
@@ -230,10 +233,13 @@ async function withoutKnown(
   { project_id, rule_id }: { project_id: string; rule_id: string },
   happened: readonly Happened[],
 ): Promise<Happened[]> {
-  const subjects = happened.map(({ subject }) => subject)
-  const known = await tx.all<{ subject: string }>(
-    sql`SELECT subject FROM alert_events WHERE project_id = ${project_id} AND rule_id = ${rule_id} AND subject IN (${listOf(subjects)})`,
-  )
-  const old = new Set(known.map(({ subject }) => subject))
+  const old = new Set<string>()
+  for (const some of batchesOf(happened, idsAtOnce)) {
+    const subjects = some.map(({ subject }) => subject)
+    const known = await tx.all<{ subject: string }>(
+      sql`SELECT subject FROM alert_events WHERE project_id = ${project_id} AND rule_id = ${rule_id} AND subject IN (${listOf(subjects)})`,
+    )
+    for (const { subject } of known) old.add(subject)
+  }
   return happened.filter(({ subject }) => !old.has(subject))
 }
