@@ -58,10 +58,14 @@ interface NamingFields {
   model?: unknown
 }
 
-/** Of a large body that does not fit its contract, perhaps because the prompt has what it lacks, only the text is there. */
+/**
+ * Of a large body that does not fit its contract, perhaps because the prompt has what it lacks, only the text is there. What
+ * is refused otherwise may be no JSON, or beyond all bounds.
+ */
 function fieldsOf({ body, keptBody }: FastifyRequest): NamingFields {
   if (!(body instanceof CheckedBody)) return (body ?? {}) as NamingFields
   if ('value' in body.result) return (body.result.value ?? {}) as NamingFields
+  if (body.result.error.code !== 'invalid_request') return {}
   const text = keptBody?.sent?.() ?? ''
   if (!text.trimStart().startsWith('{')) return {}
   const members = membersOf(text)

@@ -56,6 +56,7 @@ export function alertEndpoint(project_id: string, id: string): Endpoint {
     failures: 0,
     failing_since: null,
     rests_until: 0,
+    taken_at: 0,
     dropped: 0,
     created_at: time,
     created_by: 'alice',

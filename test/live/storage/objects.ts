@@ -231,9 +231,9 @@ export function objects(open: Driver['open']): void {
       assert.equal(await tag('a', ['t', 's', 't']), true)
       assert.equal(await tag('v0', ['t'], ['s', 'never']), true)
       assert.equal(await tag('v2', ['t']), false)
-      assert.equal(await alias('a', ['p', 'q']), true)
-      assert.equal(await alias('latest', ['q', 'z']), true)
-      assert.equal(await alias('nothing', ['q']), false)
+      assert.equal(await alias('a', ['p', 'q']), 'set')
+      assert.equal(await alias('latest', ['q', 'z']), 'set')
+      assert.equal(await alias('nothing', ['q']), 'missing')
       await db.write('removeAliases', { ...of, aliases: ['z', 'never'] })
       const both = ['a', 'b'].map((digest) => ({ object_id: 'o', digest }))
       assert.deepEqual(await readLabels(db, project, both), [
