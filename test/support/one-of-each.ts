@@ -39,6 +39,17 @@ export async function storeOneOfEach(opened: TestApp, project: string, key: stri
     return answer.json
   }
   const post = (url: string, body: Record<string, unknown>) => ask('POST', url, body)
+  /** A project may have few of these, and a campaign stores often: those that are there serve. */
+  const storedOr = async (name: 'rule' | 'endpoint', body: Record<string, unknown>) => {
+    const url = `/alert_${name}s`
+    const { json } = await opened.send(
+      'GET',
+      `${url}?project_id=${encodeURIComponent(project)}`,
+      undefined,
+      key,
+    )
+    return json[`${name}s`][0] ?? (await post(url, { project_id: project, name: secret, ...body }))[name]
+  }
   const call = completeOf({ project_id: project, trace_id: randomUUID(), inputs: { secret }, output: secret })
   await post(`/v2/${project}/calls/complete`, { batch: [call] })
   const [object, alias, tag, spec] = ['private', 'favourite', 'checked', 'rating']
@@ -78,13 +89,9 @@ export async function storeOneOfEach(opened: TestApp, project: string, key: stri
     check: { kind: 'length', max: 1 },
   })
   const { monitor } = await post('/monitors', { project_id: project, name: secret, scorers: [{ scorer }] })
-  const { rule: alertRule } = await post('/alert_rules', { project_id: project, name: secret, on: 'call' })
-  const { endpoint: alertEndpoint } = await post('/alert_endpoints', {
-    project_id: project,
-    name: secret,
-    url: `https://hooks.example.com/${secret}`,
-    types: ['test'],
-  })
+  const alertRule = await storedOr('rule', { on: 'call' })
+  const url = `https://hooks.example.com/${secret}`
+  const alertEndpoint = await storedOr('endpoint', { url, types: ['test'] })
   const price = await post('/cost/create', {
     project_id: project,
     costs: { [secret]: { prompt_token_cost: 1, completion_token_cost: 1 } },
