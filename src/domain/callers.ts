@@ -44,9 +44,10 @@ export function requireAccess(
 ): void {
   const held = rolesIn(caller, project)
   if (mayWith(held, right)) return
-  const given = highestOf(held)
-  if (given === undefined) throw refuse('entity_forbidden', { field, given: JSON.stringify(project) })
-  throw refuse('role_forbidden', { role: rights[right][0], operation: `${right} in ${project}`, given })
+  const highest = highestOf(held)
+  if (highest === undefined) throw refuse('entity_forbidden', { field, given: JSON.stringify(project) })
+  const operation = `${right} in ${project}`
+  throw refuse('role_forbidden', { role: rights[right][0], operation, given: highest })
 }
 
 export function hasAccess(caller: Access, project: string, right = rightOf(caller)): boolean {
@@ -62,8 +63,9 @@ const rolesIn = (caller: Access, project: string): Role[] =>
 export function requireRight(caller: Caller, right: Right): void {
   requireScope(caller, right)
   if (hasRight(caller, right)) return
-  const given = right === 'operate' ? caller.role : highestOf(grantsOf(caller).map(({ role }) => role))
-  throw refuse('role_forbidden', { role: rights[right][0], operation: right, given: given ?? 'none' })
+  const highest = right === 'operate' ? caller.role : highestOf(grantsOf(caller).map(({ role }) => role))
+  const [role] = rights[right]
+  throw refuse('role_forbidden', { operation: right, role, given: highest ?? 'none' })
 }
 
 /** Whether the user has the right somewhere. */
@@ -75,7 +77,7 @@ function hasRight(caller: Caller, right: Right): boolean {
 
 export function requireScope(caller: Pick<Caller, 'key'>, right: Right): void {
   if (hasScope(caller, right)) return
-  throw refuse('scope_forbidden', { scope: right, given: caller.key?.scopes?.join(', ') ?? '' })
+  throw refuse('scope_forbidden', { scope: right, scopes: caller.key?.scopes?.join(', ') ?? '' })
 }
 
 /** Whether the key of the request may be used for this. */

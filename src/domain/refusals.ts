@@ -125,7 +125,7 @@ export const refusals = {
   },
   scope_forbidden: {
     status: 403,
-    message: 'This needs a key with the scope {scope}; yours has {given}.',
+    message: 'This needs a key with the scope {scope}; yours has {scopes}.',
     help: 'The scopes of a key are set when it is made. A key never does more than its user may.',
   },
   user_not_found: {

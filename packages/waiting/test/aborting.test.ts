@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
-import { whenAborted } from '../aborting.ts'
+import { whenAborted } from '../index.ts'
 
 const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').length
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { yieldAtEachStep } from '../../../test/support/event-loop.ts'
-import { createYieldToLoop } from '../yielding.ts'
+import { createYieldToLoop } from '../index.ts'
 
 test('work continues while its time slice lasts, and then lets other work run', async (t) => {
   let time = 0

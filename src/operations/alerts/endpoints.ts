@@ -12,6 +12,7 @@ import {
 import { countDeliveries, type Delivery, deliveriesOf, readEvents } from '../../storage/alerts/events.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Reader } from '../../storage/transaction.ts'
+import { wrong } from '../generation/checks.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Sealing } from '../sealing.ts'
 import {
@@ -58,11 +59,7 @@ function shownUrl(format: Format, address: string): string {
 
 function checkedUrl({ webhooks }: Services, format: Format, address: string | null | undefined): string {
   const refused = (accepted: string) =>
-    refuse('invalid_value', {
-      field: 'url',
-      given: address == null ? 'nothing' : 'another address',
-      accepted,
-    })
+    wrong('url', address == null ? 'nothing' : 'another address', accepted)
   if (format === 'pagerduty' && address == null) return pagerDuty
   const url = address == null ? null : URL.parse(address)
   const isWeb = url?.protocol === 'https:' || (url?.protocol === 'http:' && webhooks.allowsPrivate)
@@ -80,11 +77,8 @@ function checkedUrl({ webhooks }: Services, format: Format, address: string | nu
 
 function checkedKey(format: Format, key: string | null | undefined): { routingKey?: string } {
   if ((format === 'pagerduty') === (key != null)) return key == null ? {} : { routingKey: key }
-  throw refuse('invalid_value', {
-    field: 'routing_key',
-    given: key == null ? 'nothing' : 'a key',
-    accepted: 'a key for pagerduty, and none for other formats',
-  })
+  const accepted = 'a key for pagerduty, and none for other formats'
+  throw wrong('routing_key', key == null ? 'nothing' : 'a key', accepted)
 }
 
 export async function createEndpoint(services: Services, caller: Caller, body: CreateEndpointBody) {
@@ -189,11 +183,7 @@ export async function sendTest(db: Database, caller: Caller, key: EndpointKey) {
   const { active, stopped, name } = await requireEndpoint(db, key)
   if (active === 0) {
     const why = stopped === null ? 'it is paused' : `it was switched off: ${stopped}`
-    throw refuse('invalid_value', {
-      field: 'endpoint_id',
-      given: `${JSON.stringify(name)}, and ${why}`,
-      accepted: 'an active endpoint',
-    })
+    throw wrong('endpoint_id', `${JSON.stringify(name)}, and ${why}`, 'an active endpoint')
   }
   return { event_id: await db.write('testEndpoint', { ...key, id: newId(), now: now() }) }
 }

@@ -7,6 +7,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import { type Budget, readBudgets } from '../../storage/limits/budgets.ts'
 import { hasUser, listKeys, ownerOfKey } from '../../storage/users/users.ts'
+import { wrong } from '../generation/checks.ts'
 import type { OperationParts } from '../parts.ts'
 import type { ChangeBudgetBody, CreateBudgetBody } from './contract.ts'
 import { subjectOf } from './spending.ts'
@@ -69,20 +70,19 @@ async function subjectAsked(
   caller: Caller,
   { scope, subject }: CreateBudgetBody,
 ): Promise<string> {
-  const wrong = (accepted: string) =>
-    refuse('invalid_value', { field: 'subject', given: JSON.stringify(subject ?? null), accepted })
+  const refused = (accepted: string) => wrong('subject', JSON.stringify(subject ?? null), accepted)
   if (scope === 'server') {
-    if (subject != null) throw wrong('null, because there is only one server')
+    if (subject != null) throw refused('null, because there is only one server')
     return ''
   }
-  if (subject == null) throw wrong(`the ${scope === 'key' ? 'id of a key' : `name of the ${scope}`}`)
+  if (subject == null) throw refused(`the ${scope === 'key' ? 'id of a key' : `name of the ${scope}`}`)
   switch (scope) {
     case 'project':
-      if (!projectId.safeParse(subject).success) throw wrong('<entity>/<project>')
+      if (!projectId.safeParse(subject).success) throw refused('<entity>/<project>')
       requireAccess(caller, subject, 'subject')
       break
     case 'entity':
-      if (subject === '*' || !entityName.safeParse(subject).success) throw wrong('the name of an entity')
+      if (subject === '*' || !entityName.safeParse(subject).success) throw refused('the name of an entity')
       requireEntities(caller, [subject], 'subject')
       break
     case 'user':
@@ -90,7 +90,8 @@ async function subjectAsked(
         throw refuse('user_not_found', { field: 'subject', name: subject })
       break
     case 'key':
-      if ((await ownerOfKey(db, subject)) === undefined) throw wrong('the id of a key, as GET /keys lists it')
+      if ((await ownerOfKey(db, subject)) === undefined)
+        throw refused('the id of a key, as GET /keys lists it')
   }
   return subject
 }

@@ -79,7 +79,7 @@ export function requireKeyWithin(
   const own = caller.key ?? {}
   if (own.scopes !== undefined) {
     const wider = scopes === undefined ? 'all' : scopes.find((scope) => !hasScope(caller, scope))
-    if (wider !== undefined) throw refuse('scope_forbidden', { scope: wider, given: own.scopes.join(', ') })
+    if (wider !== undefined) throw refuse('scope_forbidden', { scope: wider, scopes: own.scopes.join(', ') })
   }
   requireNoLonger(caller, expires_at)
 }

@@ -1,8 +1,8 @@
 import { shortened } from '../../domain/described.ts'
 import type { JsonText } from '../../domain/json/text.ts'
-import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { Compiling } from '../../inference/constraints/compiling.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
+import { wrong } from '../generation/checks.ts'
 import { invalidFieldReason } from './call-values.ts'
 import { type Check, type Fields, type GivenCheck, type Judge, StoredScorer } from './contract.ts'
 import { fieldsOfTemplate, parseTemplate } from './template.ts'
@@ -178,8 +178,4 @@ async function validateOnce(
 function checkLength(schema: JsonText, field: string): void {
   const { length } = schema.text
   if (length > maxSchemaLength) throw wrong(field, `${length} characters`, `at most ${maxSchemaLength}`)
-}
-
-export function wrong(field: string, value: string, accepted: string): Refusal {
-  return refuse('invalid_value', { field, given: value, accepted })
 }

@@ -1,10 +1,10 @@
 import { membersOf, objectText } from '../../../packages/json/index.ts'
+import { wrong } from '../generation/checks.ts'
 import type { OperationParts } from '../parts.ts'
 import { PromptReference } from '../prompts/contract.ts'
 import { filledPrompt } from '../prompts/filling.ts'
 import { promptNotFound, usualLabel } from '../prompts/named-prompts.ts'
 import { chatWire } from '../prompts/wires.ts'
-import { wrong } from '../scorers/runnable.ts'
 import { type Plan, requestOf } from './plan.ts'
 
 type Asked = Pick<Plan, 'prompt' | 'system' | 'request'>

@@ -2,8 +2,8 @@ import { itemsOf, membersOf } from '../../../packages/json/index.ts'
 import { isPresent, valueAt } from '../../domain/expressions/json-value.ts'
 import { splitPath } from '../../domain/expressions/path.ts'
 import type { MonitorScorer } from '../../storage/monitors/monitors.ts'
+import { wrong } from '../generation/checks.ts'
 import { Value } from '../objects/values.ts'
-import { wrong } from '../scorers/runnable.ts'
 import { parseTemplate } from '../scorers/template.ts'
 
 /** What is asked about the rows of a table, and which scorers score the answers. */

@@ -89,10 +89,11 @@ function kindOf({ start, end }: CallPart): keyof typeof statements {
 const factsOfWhole = new WeakMap<CallPart, StartFacts & EndFacts>()
 
 /** Undefined for a start or an end alone. */
-export const writtenFacts = (part: CallPart): (StartFacts & EndFacts) | undefined => factsOfWhole.get(part)
+export const writtenFacts = (written: CallPart): (StartFacts & EndFacts) | undefined =>
+  factsOfWhole.get(written)
 
-function valuesOf(part: CallPart): SqlValue[] {
-  const { project_id, id, display_name, start, end } = part
+function valuesOf(written: CallPart): SqlValue[] {
+  const { project_id, id, display_name, start, end } = written
   let started: StartFacts | undefined
   const values: SqlValue[] = [project_id, id, display_name, derivation]
   if (start) {
@@ -111,7 +112,7 @@ function valuesOf(part: CallPart): SqlValue[] {
       summary: asText(summary),
     })
     for (const column of endFactNames) values.push(facts[column])
-    if (started !== undefined) factsOfWhole.set(part, { ...started, ...facts })
+    if (started !== undefined) factsOfWhole.set(written, { ...started, ...facts })
   }
   return values
 }

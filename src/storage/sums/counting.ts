@@ -12,8 +12,8 @@ export const summedFields = ['op', 'model', 'status', 'user'] as const
 export type SummedField = (typeof summedFields)[number]
 
 /** Whether it is the root of its trace, and its origin. */
-export const kinds = ['root', 'child'].flatMap((place) =>
-  ['app', 'judge', 'evaluation'].map((origin) => `${place} ${origin}`),
+export const kinds = ['root', 'child'].flatMap((depth) =>
+  ['app', 'judge', 'evaluation'].map((origin) => `${depth} ${origin}`),
 )
 
 /** The group of a call; the empty text stands for calls without a value. */
@@ -99,7 +99,7 @@ export async function countIn(
   const values = summedFields.map(
     (field) => sql`${fields.includes(field) ? groupValue(field) : rawSql("''")} AS ${rawSql(`by_${field}`)}`,
   )
-  const given = rawSql(ranges.map(({ from, end }) => `(${from}, ${end})`).join(', '))
+  const spans = rawSql(ranges.map(({ from, end }) => `(${from}, ${end})`).join(', '))
   const conditions = [
     sql`calls.project_id = ${project}`,
     rawSql('calls.started_at >= ranges.from_time AND calls.started_at < ranges.to_time'),
@@ -114,7 +114,7 @@ export async function countIn(
   const totals = figures ? added.map((name) => `, coalesce(sum(${name}), 0) AS ${name}`).join('') : ''
   const rows = await allRows<Row>(
     db,
-    sql`WITH ranges (from_time, to_time) AS (VALUES ${given})
+    sql`WITH ranges (from_time, to_time) AS (VALUES ${spans})
       SELECT ${rawSql(groups.replace(/by_(\w+)/g, 'by_$1 AS "$1"'))}, count(*) AS calls${rawSql(totals)}
       FROM (${narrow}) AS narrow GROUP BY ${rawSql(groups)}${max === undefined ? emptySql : sql` LIMIT ${max}`}`,
     signal,

@@ -1,7 +1,7 @@
 import { inSteps } from '../../../packages/waiting/index.ts'
 import type { Expression } from '../../domain/expressions/expression.ts'
 import type { CallsFilter } from '../calls/filter.ts'
-import type { CallsView } from '../calls/queries.ts'
+import { type CallsView, statsOfCalls } from '../calls/queries.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { countIn, kinds, type Range, type SummedField } from './counting.ts'
@@ -205,4 +205,17 @@ function equalityIn(expression: Expression): { field: string; value: string } | 
   const [field, literal] = left.op === 'field' ? [left, right] : [right, left]
   if (field.op !== 'field' || literal.op !== 'literal' || literal.literal.kind !== 'text') return undefined
   return { field: field.field, value: literal.literal.value }
+}
+
+/** The number of calls in the view, which sums know of most views. */
+export async function countOfCalls(
+  db: LongReader,
+  view: CallsView,
+  now: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const isWhole = view.limit === null && view.offset === 0
+  const units = isWhole ? await readSums(db, view, { field: undefined }, now, signal) : undefined
+  if (units !== undefined) return units.reduce((sum, { figures }) => sum + figures.calls, 0)
+  return Number((await statsOfCalls(db, view, now, signal)).count)
 }

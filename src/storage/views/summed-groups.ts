@@ -25,17 +25,17 @@ export function summedBuckets(
   return units.flatMap(({ at, value, figures }) => {
     const { calls, errors, ended, input, output } = figures
     const bucket = edges.length <= 2 ? 0 : Math.floor((at - first) / (second - first))
-    const place = { bucket, group: groupIn(by, value) }
+    const cell = { bucket, group: groupIn(by, value) }
     const bins = timed ? [...(timed === 'latency' ? figures.latencies : figures.first_tokens)] : []
     const timedMicros = timed === 'first_token' ? figures.first_token : figures.latency
     const inBins = bins.map(([bin, count], n): BucketPart => {
       const micros = n === 0 ? timedMicros : 0
-      return { ...place, bin, count, errors: 0, ended: 0, micros, input_tokens: 0, output_tokens: 0 }
+      return { ...cell, bin, count, errors: 0, ended: 0, micros, input_tokens: 0, output_tokens: 0 }
     })
     const rest = calls - bins.reduce((sum, [, count]) => sum + count, 0)
     const micros = timed ? 0 : figures.latency
     return [
-      { ...place, bin: null, count: rest, errors, ended, micros, input_tokens: input, output_tokens: output },
+      { ...cell, bin: null, count: rest, errors, ended, micros, input_tokens: input, output_tokens: output },
       ...inBins,
     ]
   })
@@ -47,18 +47,18 @@ export function summedTokens(
   { from, step, by, dates }: { from: number; step: number; by: By; dates: readonly number[] },
 ): TokenSum[] {
   return units.flatMap(({ at, value, figures }) => {
-    const place = {
+    const cell = {
       bucket: Math.floor((at - from) / step),
       period: dates.filter((date) => at >= date).length,
       group: groupIn(by, value),
     }
     return Array.from(figures.usage, ([model, [count, input, output, cache_read, cache_creation]]) => ({
-      ...{ ...place, model: model === '' ? null : model, count, input, output, cache_read, cache_creation },
+      ...{ ...cell, model: model === '' ? null : model, count, input, output, cache_read, cache_creation },
     }))
   })
 }
 
-interface Measured extends Record<'errors' | 'asked' | 'said' | 'cost', number> {
+interface Measured extends Record<'errors' | 'asked' | 'answered' | 'cost', number> {
   value: string
   count: number
 }
@@ -71,12 +71,12 @@ export function measuredGroups(
   const groups = new Map<string, Measured>()
   for (const unit of units) {
     const { value, figures } = unit
-    const known = groups.get(value) ?? { value, count: 0, errors: 0, asked: 0, said: 0, cost: 0 }
+    const known = groups.get(value) ?? { value, count: 0, errors: 0, asked: 0, answered: 0, cost: 0 }
     groups.set(value, known)
     known.count += figures.calls
     known.errors += figures.errors
     known.asked += figures.input
-    known.said += figures.output
+    known.answered += figures.output
     for (const model of figures.usage.keys()) known.cost += costOf(model, unit)
   }
   return [...groups.values()].filter(({ count }) => count > 0)
@@ -91,7 +91,7 @@ export function largestOf(groups: readonly Measured[], maxByCalls: number, maxBy
       inOrder(group.value, other.value),
   )
   const shown = new Set(byCalls.slice(0, maxByCalls).map(({ value }) => value))
-  for (const name of ['errors', 'asked', 'said', 'cost'] as const) {
+  for (const name of ['errors', 'asked', 'answered', 'cost'] as const) {
     const largest = groups.toSorted(
       (group, other) =>
         other[name] - group[name] || other.count - group.count || inOrder(group.value, other.value),
