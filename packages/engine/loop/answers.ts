@@ -18,7 +18,7 @@ import type { Outbox } from './outbox.ts'
 import type { AcceptToken, Answering, Request } from './request.ts'
 import type { SequenceMemory } from './sequence-memory.ts'
 
-export interface BeamParts {
+interface BeamParts {
   open: OpenRequests
   memory: Pick<SequenceMemory, 'copy'>
   outbox: Outbox
@@ -29,7 +29,7 @@ export interface BeamParts {
  * All beams read one token in each batch. When the continuations of the last one are known, some beams continue and the
  * others become copies.
  */
-export function beamSearch(
+function beamSearch(
   { open, memory, outbox, finish }: BeamParts,
   request: Request,
   plan: AnswerPlan,

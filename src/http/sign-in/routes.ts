@@ -20,7 +20,7 @@ const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').upd
 const escaped = (text: string) => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
 
 /** What a browser shows that could not sign in. It needs nothing else of the page. */
-export function sendRefusalPage(reply: FastifyReply, refusal: Refusal, again: string): FastifyReply {
+function sendRefusalPage(reply: FastifyReply, refusal: Refusal, again: string): FastifyReply {
   if (refusal.status === 503) reply.header('retry-after', '5')
   return reply
     .code(refusal.status)

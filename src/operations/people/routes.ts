@@ -33,7 +33,7 @@ import { createUser, readUsers, removeUser } from './users.ts'
 const defaultLimit = 100
 
 /** A page of the audit log, the latest first. */
-export async function queryAudit(db: Database, body: AuditBody, signal: AbortSignal) {
+async function queryAudit(db: Database, body: AuditBody, signal: AbortSignal) {
   const { from, until, limit = defaultLimit, ...view } = body
   const times = {
     from: from === undefined ? 0 : (parseTime(from) ?? 0),

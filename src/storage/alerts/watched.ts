@@ -23,7 +23,7 @@ function rank(guard: Guard): number {
  * The rules that may pick a call, in their order, without looking at each of them: a rule is filed under its strictest
  * guard.
  */
-export function indexRules<Rule extends Guarded>(rules: readonly Rule[]): (call: EndedCall) => Rule[] {
+function indexRules<Rule extends Guarded>(rules: readonly Rule[]): (call: EndedCall) => Rule[] {
   const byText = new Map<TextName, Map<string, number[]>>()
   const byBound = new Map<NumberName, { bound: number; at: number }[]>()
   const rest: number[] = []
