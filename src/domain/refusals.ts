@@ -165,7 +165,7 @@ export const refusals = {
   },
   key_outlives: {
     status: 403,
-    message: 'expires_at: your key expires, and makes no user, invitation or key that lasts longer.',
+    message: 'expires_at: your key expires, and gives nothing that lasts longer.',
     help: 'Use a key without an expiry, or give an earlier time.',
   },
   key_not_found: {

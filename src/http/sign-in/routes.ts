@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { hashKey } from '../../domain/keys.ts'
-import type { Refusal } from '../../domain/refusals.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { type Refusal, refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import type { App } from '../contracts.ts'
@@ -14,7 +13,6 @@ import type { People } from './people.ts'
 import { type Provider, titleOf } from './provider.ts'
 
 const style = `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}body{max-width:34rem;margin:18vh auto;padding:0 1.5rem}a{color:inherit}`
-
 const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`
 
 const escaped = (text: string) => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)

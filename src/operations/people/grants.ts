@@ -42,6 +42,7 @@ export async function changeGrants(
   grants: readonly Grant[],
 ): Promise<{ name: string; grants: readonly Grant[] }> {
   requireGrantable(caller, grants, 'grants')
+  if (grants.length > 0) requireNoLonger(caller)
   if (name === caller.name) throw refuse('own_user_stays', { name })
   if (configured.some((person) => person.name === name)) throw refuse('user_configured', { name })
   const user = await userNamed(db, name)
@@ -84,7 +85,7 @@ export function requireKeyWithin(
   requireNoLonger(caller, expires_at)
 }
 
-/** Users have no expiry, so a key with one makes none, and invites none. */
+/** Users and their grants have no expiry, so a key with one gives none, and invites nobody. */
 export function requireNoLonger({ key }: Caller, expires_at = Number.POSITIVE_INFINITY): void {
   if (key?.expires_at !== undefined && expires_at > key.expires_at) throw refuse('key_outlives', {})
 }

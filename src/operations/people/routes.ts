@@ -158,6 +158,7 @@ export const peopleRoutes = family(
     body: GrantsBody,
     answer: GrantsAnswer,
     refusals: [
+      'key_outlives',
       'role_forbidden',
       'scope_forbidden',
       'user_not_found',

@@ -68,7 +68,7 @@ function accessOf(caller: Caller, { role = 'member', entities, grants }: Omit<Us
   requireWithinScopes(caller, grantsOf(access))
   if (grants === undefined) return access
   const all = [...grantsOf(access), ...grants]
-  return { ...summaryOf(all), grants: all }
+  return { ...summaryOf(all), ...(role === 'admin' && { role }), grants: all }
 }
 
 /** No user can remove itself, so that someone who can sign in always remains. */

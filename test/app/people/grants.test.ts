@@ -236,8 +236,18 @@ test('a limited key gives no rights that it lacks, and nothing that outlives it'
   for (const answer of [
     await post('/invitations', { grants: [everything] }, ending),
     await post('/users', { name: 'escaped', entities: ['acme'] }, ending),
+    await grant('raised', [{ scope: 'acme', role: 'viewer' }], ending),
   ])
     assert.deepEqual(outcome(answer), [403, 'key_outlives'], answer.text)
+  assert.equal((await grant('raised', [], ending)).status, 200)
+
+  const grants = [{ scope: 'globex', role: 'viewer' }]
+  const operator = await post(
+    '/users',
+    { name: 'operator', role: 'admin', entities: ['acme'], grants },
+    keys.root,
+  )
+  assert.equal(operator.json.user.role, 'admin', operator.text)
 })
 
 test('after a rotation both keys work until the old one expires', async () => {
