@@ -80,3 +80,6 @@ INSERT INTO unsummed_projects (project_id, at)
     UNION ALL
     SELECT (SELECT min(project_id) FROM calls WHERE project_id > project.id) FROM project WHERE project.id IS NOT NULL
   ) SELECT id, -9000000000000000000 FROM project WHERE id IS NOT NULL;
+
+-- What has expired and is still in the sums, in one project: nothing of others is read.
+CREATE INDEX calls_expiring_of_project ON calls (project_id, expire_at) WHERE expire_at IS NOT NULL AND deleted_at IS NULL;
