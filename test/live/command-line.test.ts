@@ -410,7 +410,8 @@ describe('the database', () => {
 })
 
 const names = [
-  ...['serve', 'user add', 'user list', 'user set', 'user remove', 'key add', 'key list', 'key revoke'],
+  ...['serve', 'user add', 'user grant', 'user list', 'user set', 'user remove'],
+  ...['key add', 'key list', 'key revoke'],
   ...['key set', 'project set', 'project list', 'project show', 'project delete', 'usage', 'audit'],
   ...[
     'model pull',
