@@ -6,6 +6,7 @@ import { compileCondition } from '../sql/conditions.ts'
 import type { FieldResolver } from '../sql/readings.ts'
 import { sortingOf } from '../sql/sorting.ts'
 import { rawSql } from '../sql/sql.ts'
+import { narrowing } from '../sums/narrowing.ts'
 import { type LongReader, onlyRow, type Reader } from '../transaction.ts'
 import {
   type CallColumns,
@@ -31,7 +32,12 @@ export function streamCalls(
   now: number,
   signal: AbortSignal,
 ): AsyncIterable<CallRow[]> {
-  return db.stream<CallRow>(selectCalls(db, callsQueryOf(db, view), columns, now), { signal })
+  const query = callsQueryOf(db, view)
+  return (async function* () {
+    const within = await narrowing(db, view, now, signal)
+    const conditions = within ? [...query.conditions, within] : query.conditions
+    yield* db.stream<CallRow>(selectCalls(db, { ...query, conditions }, columns, now), { signal })
+  })()
 }
 
 /** The number of calls in the view and their total bytes. */

@@ -1,12 +1,11 @@
 import { inSteps } from '../../../packages/waiting/index.ts'
-import type { Expression } from '../../domain/expressions/expression.ts'
-import type { CallsFilter } from '../calls/filter.ts'
 import { type CallsView, statsOfCalls } from '../calls/queries.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
-import { countIn, kinds, type Range, type SummedField } from './counting.ts'
+import { countIn, type Range, type SummedField } from './counting.ts'
 import { addFigures, type Figures, figuresIn, noFigures } from './figures.ts'
 import { unsettledHours } from './marks.ts'
+import { type SummedView, selectionOf } from './selection.ts'
 import { day, hour, startOf } from './spans.ts'
 
 interface SumsWanted {
@@ -37,7 +36,7 @@ const maxCounted = 48
  */
 export async function readSums(
   db: LongReader,
-  view: Pick<CallsView, 'project' | 'filters' | 'query'>,
+  view: SummedView,
   { field, buckets, cuts = [], maxRows = 100_000 }: SumsWanted,
   now: number,
   signal: AbortSignal,
@@ -159,52 +158,6 @@ function* statementsFor(
   const spans = [...days].map((at) => `(${at}, ${at + day})`).join(', ')
   const source = `(SELECT column1 AS from_time, column2 AS to_time FROM (VALUES ${spans}) AS given) AS spans CROSS JOIN call_sums`
   yield of(hour, rawSql(' AND at >= spans.from_time AND at < spans.to_time'), counted, source)
-}
-
-interface Selection {
-  kinds: string[]
-  only?: { field: SummedField; value: string } | undefined
-}
-
-/** The fields of queries that mean what sums are kept by. */
-const fieldNames = new Map<string, SummedField>([
-  ['op', 'op'],
-  ['model', 'model'],
-  ['svc_user_id', 'user'],
-  ['wb_user_id', 'user'],
-])
-
-/** Undefined if the conditions of a view are about anything else. */
-function selectionOf({ filters, query }: Pick<CallsView, 'filters' | 'query'>): Selection | undefined {
-  let selected = kinds
-  let only: Selection['only']
-  for (const filter of filters) {
-    if (!isOfRoots(filter)) return undefined
-    if (filter.trace_roots_only) selected = selected.filter((kind) => kind.startsWith('root '))
-  }
-  for (const condition of query === undefined ? [] : allHolding(query)) {
-    const equal = equalityIn(condition)
-    if (equal === undefined) return undefined
-    const field = fieldNames.get(equal.field)
-    if (equal.field === 'origin') selected = selected.filter((kind) => kind.endsWith(` ${equal.value}`))
-    else if (field === undefined || only !== undefined || equal.value === '') return undefined
-    else only = { field, value: equal.value }
-  }
-  return { kinds: selected, only }
-}
-
-const isOfRoots = ({ trace_roots_only, ...others }: CallsFilter) =>
-  Object.values(others).every((value) => value === null || value === undefined)
-
-const allHolding = (expression: Expression): Expression[] =>
-  expression.op === 'and' ? expression.operands.flatMap(allHolding) : [expression]
-
-function equalityIn(expression: Expression): { field: string; value: string } | undefined {
-  if (expression.op !== 'compare' || expression.by !== 'eq') return undefined
-  const { left, right } = expression
-  const [field, literal] = left.op === 'field' ? [left, right] : [right, left]
-  if (field.op !== 'field' || literal.op !== 'literal' || literal.literal.kind !== 'text') return undefined
-  return { field: field.field, value: literal.literal.value }
 }
 
 /** The number of calls in the view, which sums know of most views. */

@@ -8,6 +8,7 @@ import { type CallsView, callsQueryOf } from '../calls/queries.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { narrowing } from '../sums/narrowing.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
 
 type Copied = 'id' | 'trace_id' | 'parent_id' | 'thread_id' | 'op_name' | 'display_name' | 'started_at'
@@ -58,7 +59,7 @@ export async function readLightCalls(
   signal: AbortSignal,
 ): Promise<LightCall[]> {
   const { dialect } = db
-  const query = queryOf(db, view)
+  const query = await queryOf(db, view, now, signal)
   const paths = view.columns ?? []
   const values = paths.map((path, index) => {
     const reading = callFields(dialect, 'columns')(path)
@@ -122,17 +123,17 @@ export async function countLightCalls(
   now: number,
   signal: AbortSignal,
 ): Promise<number> {
-  const query = queryOf(db, { ...view, after: undefined, sort: [] })
+  const query = await queryOf(db, { ...view, after: undefined, sort: [] }, now, signal)
   const counted = sql`SELECT count(*) AS count FROM (SELECT 1 AS one ${matchingCalls(db, query, now)} LIMIT ${most}) AS found`
   return (await onlyRow<{ count: number }>(db, counted, signal)).count
 }
 
-function queryOf(db: LongReader, { after, ...view }: LightView) {
+async function queryOf(db: LongReader, { after, ...view }: LightView, now: number, signal: AbortSignal) {
   const sort = view.sort.length > 0 ? view.sort : [{ field: 'started_at', direction: 'desc' } as const]
   const query = callsQueryOf(db, { ...view, sort })
-  return after === undefined
-    ? query
-    : { ...query, conditions: [...query.conditions, behind(after, sort[0]?.direction)] }
+  const within = await narrowing(db, view, now, signal)
+  const more = [...(within ? [within] : []), ...(after ? [behind(after, sort[0]?.direction)] : [])]
+  return { ...query, conditions: [...query.conditions, ...more] }
 }
 
 function behind({ startedAt, id }: CallPosition, direction: 'asc' | 'desc' | undefined): Sql {

@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import type { Expression } from '../../../src/domain/expressions/expression.ts'
 import { sumAll } from '../../../src/operations/calls/sums.ts'
 import type { CallPart } from '../../../src/storage/calls/parts.ts'
+import type { CallsView } from '../../../src/storage/calls/queries.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { findWrongSums } from '../../../src/storage/sums/check.ts'
 import { newPass, type StoredSum, sumUp, sumUpDay } from '../../../src/storage/sums/keeping.ts'
 import { type MarkedHour, markedHours } from '../../../src/storage/sums/marks.ts'
+import { narrowing } from '../../../src/storage/sums/narrowing.ts'
 import { countOfCalls, readSums } from '../../../src/storage/sums/reading.ts'
 import { day, hour, startOf } from '../../../src/storage/sums/spans.ts'
 import type { BucketPart } from '../../../src/storage/views/bucket-parts.ts'
 import { groupFields, readBuckets, topGroups } from '../../../src/storage/views/groups.ts'
+import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
 import { summedBuckets, summedTokens } from '../../../src/storage/views/summed-groups.ts'
 import { readTokenSums } from '../../../src/storage/views/token-sums.ts'
 import { endPart, newProject, startedAt, startPart, wholePart } from '../../support/call-parts.ts'
@@ -219,6 +223,27 @@ async function sumsAreCounts(db: Database, project: string, now: number): Promis
   }
 }
 
+const condition = (field: string, value: string): Expression => ({
+  ...{ op: 'compare', by: 'eq', path: 'query', left: { op: 'field', field } },
+  right: { op: 'literal', literal: { kind: 'text', value, text: value } },
+})
+
+/** Lists of an op or a user are the calls of all that have it, and no others are read for them. */
+async function listsAreWhole(db: Database, project: string, now: number): Promise<void> {
+  const idsOf = async (view: Partial<CallsView>) => {
+    const found = await readLightCalls(db, { ...viewOf(project, false), ...view }, now, signal)
+    return found.map((call) => call.id)
+  }
+  const all = await readLightCalls(db, viewOf(project, false), now, signal)
+  for (const op of ['ask', 'answer', 'nothing']) {
+    const expected = all.filter((call) => call.op_name === op).map((call) => call.id)
+    assert.deepEqual(await idsOf({ filters: [{ op_names: [op] }] }), expected)
+    assert.deepEqual(await idsOf({ query: condition('op', op) }), expected)
+  }
+  const bobs = all.filter((call) => call.user_id === 'bob').map((call) => call.id)
+  assert.deepEqual(await idsOf({ query: condition('svc_user_id', 'bob') }), bobs)
+}
+
 async function wrongSums(db: Database) {
   const wrong = []
   for await (const found of findWrongSums(db, signal)) wrong.push(found)
@@ -238,13 +263,54 @@ export function sumsOfCalls(open: Driver['open']): void {
           for (const take of steps) await take(db, project)
           await sumsAreCounts(db, project, expiry - 1)
           await sumsAreCounts(db, project, expiry)
+          await listsAreWhole(db, project, expiry - 1)
           await sumAll(db, signal)
           assert.deepEqual(await marksOf(db, project), [])
           await sumsAreCounts(db, project, expiry - 1)
+          await listsAreWhole(db, project, expiry - 1)
         }),
         tried({ share: 5, whole: 200 }),
       )
       assert.deepEqual(await wrongSums(db), [])
+    })
+
+    test('say between which days a list has to look, so that what no call has is found at once', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const call = (n: number, op_name: string) =>
+        wholePart(project, `call ${n}`, { op_name, started_at: from + n * day })
+      const versions = 'weave:///acme/qa/op/known'
+      await db.write('upsertCalls', [
+        call(0, 'ask'),
+        call(1, 'rare'),
+        call(2, `${versions}:v1`),
+        call(9, 'ask'),
+      ])
+      const within = async (view: Partial<CallsView>) =>
+        (await narrowing(db, { ...viewOf(project, false), ...view }, expiry, signal))?.text
+      const ops = (...op_names: string[]) => within({ filters: [{ op_names }] })
+      assert.notEqual(await ops('nothing'), '1 = 0', 'before they are added up')
+      await sumAll(db, signal)
+      assert.equal(await ops('nothing'), '1 = 0')
+      assert.equal(await within({ query: condition('op', 'nothing') }), '1 = 0')
+      assert.equal(await within({ query: condition('model', 'nothing') }), '1 = 0')
+      const span = async (view: Partial<CallsView>) =>
+        (await narrowing(db, { ...viewOf(project, false), ...view }, expiry, signal))?.values
+      const daysOf = (first: number, last: number) => [from + first * day, from + (last + 1) * day]
+      assert.deepEqual(await span({ filters: [{ op_names: ['rare'] }] }), daysOf(1, 1))
+      assert.deepEqual(await span({ filters: [{ op_names: ['rare', 'ask', 'nothing'] }] }), daysOf(0, 9))
+      for (const name of [`${versions}:*`, `${versions}:v7`]) {
+        assert.deepEqual(await span({ filters: [{ op_names: [name] }] }), daysOf(2, 2), name)
+      }
+      // The beginning of several names, or nothing that sums are kept by.
+      assert.equal(await ops('as:*'), undefined)
+      assert.equal(await ops('x:///as:*', 'ask'), undefined)
+      assert.equal(await within({ query: condition('exception', 'x') }), undefined)
+      await db.write('upsertCalls', [call(30, 'new')])
+      assert.deepEqual(await span({ filters: [{ op_names: ['nothing'] }] }), [
+        from + 30 * day,
+        from + 30 * day + hour,
+      ])
     })
 
     test('of a day are not stored if another server has stored them since they were read', async (t) => {
