@@ -2,7 +2,7 @@ import { Scan, stringEnd } from '../json/index.ts'
 import { below, ruleAt, type Steps } from './paths.ts'
 
 /** What happens to the values of a JSON text. */
-export interface JsonRules {
+interface JsonRules {
   /** The same text if there is nothing to replace. */
   text(text: string): string
   /** Whether a number, as its digits, is replaced. */

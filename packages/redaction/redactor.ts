@@ -1,9 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { replacedJson } from './json.ts'
 import { findKeys, findPrivateKeys, findTokens } from './keys.ts'
-import { findCards, findIbans } from './numbers.ts'
 import { below, noSteps, type PathRule, ruleAt, stepsOf } from './paths.ts'
-import { findEmails, findPhones } from './people.ts'
+import { findCards, findEmails, findIbans, findPhones } from './people.ts'
 import { type Finder, type Span, withoutSpans } from './spans.ts'
 
 const finders = {

@@ -27,7 +27,7 @@ export const RedactionSettings = z.strictObject({
     .array(
       z.strictObject({
         name: plainText(32)
-          .regex(/^[a-z][a-z0-9_]*$/, 'expected a letter from a to z, then a to z, 0 to 9 and _')
+          .regex(/^[a-z][a-z0-9_]+$/, 'expected a letter from a to z, then a to z, 0 to 9 or _')
           .refine((name) => !reserved.includes(name), `expected none of ${reserved.join(', ')}`),
         pattern: plainText(1_000).min(1),
       }),

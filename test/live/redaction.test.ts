@@ -177,8 +177,8 @@ const doors: Record<string, (app: TestApp) => Promise<unknown>> = {
 }
 
 async function ok(answer: ReturnType<TestApp['post']>) {
-  const { status, json, text: said } = await answer
-  assert.equal(status, 200, said)
+  const { status, json, text: reason } = await answer
+  assert.equal(status, 200, reason)
   return json
 }
 
@@ -223,8 +223,8 @@ test('no secret reaches the disk by any way in', async (t) => {
   const app = await openFolder(t, folder, 'log.jsonl')
   await addAdmin(app)
   for (const name of projects) {
-    const { status, text: said } = await app.send('PUT', urlOf(name), redaction, admin)
-    assert.equal(status, 200, said)
+    const { status, text: reason } = await app.send('PUT', urlOf(name), redaction, admin)
+    assert.equal(status, 200, reason)
   }
   // What is fired goes into the outbox and to the endpoint.
   const rule = { project_id: project, name: 'failed', on: 'call', filter: { op_names: ['answer'] } }
@@ -254,17 +254,17 @@ test('no secret reaches the disk by any way in', async (t) => {
 
 test('another server on the same record follows a change', async (t) => {
   const folder = await newFolder(t)
-  const one = await openFolder(t, folder, 'one.jsonl')
+  const near = await openFolder(t, folder, 'one.jsonl')
   const other = await openFolder(t, folder, 'other.jsonl')
-  await addAdmin(one)
+  await addAdmin(near)
   const outputBy = async ({ post }: TestApp) => {
     const call = completeOf({ output: secrets.email[0] })
     await ok(post('/v2/acme/qa/calls/complete', { batch: [call] }))
     return (await ok(post('/call/read', { project_id: project, id: call.id }))).call.output
   }
   assert.equal(await outputBy(other), secrets.email[0])
-  assert.equal((await one.send('PUT', urlOf(project), { kinds: ['email'] }, admin)).status, 200)
-  assert.equal(await outputBy(one), '[email]', 'at once where it is set')
+  assert.equal((await near.send('PUT', urlOf(project), { kinds: ['email'] }, admin)).status, 200)
+  assert.equal(await outputBy(near), '[email]', 'at once where it is set')
   await until('the other server follows', async () => (await outputBy(other)) === '[email]')
 })
 

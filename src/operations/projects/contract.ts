@@ -38,6 +38,9 @@ export const DeleteAnswer = answer('Everything of the project is deleted. What w
   }),
 })
 
+/** What `PUT …/redaction` accepts. */
+export const RedactionBody = RedactionSettings
+
 const redactionCounts = z.record(z.string(), count)
 
 export const RedactionAnswer = answer('What is replaced in the project before it is stored.', {
@@ -47,13 +50,20 @@ export const RedactionAnswer = answer('What is replaced in the project before it
   }),
 })
 
-const triedByDefault = 100
-export const maxTried = 10_000
+export const triedByDefault = 100
+const maxTried = 10_000
 
 export const TryRedactionBody = z.strictObject({
   redaction: RedactionSettings.nullish().meta({ description: 'Absent: what is set.' }),
-  limit: z.int().min(1).max(maxTried).default(triedByDefault).meta({ description: 'The latest calls.' }),
+  limit: z
+    .int()
+    .min(1)
+    .max(maxTried)
+    .optional()
+    .meta({ default: triedByDefault, description: 'The latest calls.' }),
 })
+
+export type TryRedactionBody = z.output<typeof TryRedactionBody>
 
 export const TriedRedaction = answer(
   'What would have been replaced in calls that are stored. Nothing is changed.',

@@ -1,14 +1,14 @@
 import { byCaller, type Caller } from '../../domain/callers.ts'
 import type { RedactionSettings } from '../../domain/project-settings.ts'
-import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
-import { streamForRedaction } from '../../storage/calls/redacted.ts'
 import type { Database } from '../../storage/database.ts'
 import { readProjectSettings } from '../../storage/projects/projects.ts'
-import { readRedactionCounts } from '../../storage/redaction/counts.ts'
+import { readRedactionCounts, streamForRedaction } from '../../storage/redaction/counts.ts'
 import type { Redacting } from '../../storage/redaction/redaction.ts'
+import { wrong } from '../generation/checks.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
+import { type TryRedactionBody, triedByDefault } from './contract.ts'
 
 type Parts = Pick<OperationParts, 'db' | 'redacting'>
 
@@ -41,11 +41,11 @@ async function requireUsable(
   if (patterns === undefined || patterns.length === 0) return
   const fault = await redacting.faultOf(caller.name, { patterns })
   if (fault === undefined) return
-  throw refuse('invalid_value', {
-    field: `${path}patterns.${fault.index}.pattern`,
-    given: JSON.stringify(patterns[fault.index]?.pattern),
-    accepted: `a regular expression that an automaton can follow: ${fault.why}`,
-  })
+  throw wrong(
+    `${path}patterns.${fault.index}.pattern`,
+    JSON.stringify(patterns[fault.index]?.pattern),
+    `a regular expression that an automaton can follow: ${fault.why}`,
+  )
 }
 
 /** What is read of old calls, and sent to be counted at a time. */
@@ -56,7 +56,7 @@ const noSecret = ''
 export async function tryRedaction(
   { db, redacting }: Parts,
   { caller, project }: Scope,
-  { redaction, limit }: { redaction?: RedactionSettings | null | undefined; limit: number },
+  { redaction, limit = triedByDefault }: TryRedactionBody,
   signal: AbortSignal,
 ) {
   if (redaction) await requireUsable(redacting, caller, redaction, 'redaction.')

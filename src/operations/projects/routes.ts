@@ -1,6 +1,5 @@
 import { byCaller, type Caller } from '../../domain/callers.ts'
 import { projectPath } from '../../domain/fields.ts'
-import { RedactionSettings } from '../../domain/project-settings.ts'
 import { grantsOf } from '../../domain/roles.ts'
 import type { Database } from '../../storage/database.ts'
 import { listProjects } from '../../storage/projects/list.ts'
@@ -12,6 +11,7 @@ import {
   ListAnswer,
   ListQuery,
   RedactionAnswer,
+  RedactionBody,
   TriedRedaction,
   TryRedactionBody,
 } from './contract.ts'
@@ -67,7 +67,7 @@ export const projectRoutes = family(
     summary: 'Have private texts replaced before they are stored',
     tags,
     params: projectPath,
-    body: RedactionSettings,
+    body: RedactionBody,
     answer: RedactionAnswer,
     refusals: ['role_forbidden', 'invalid_value'],
     rule: (services, { caller, params, body }) => setRedaction(services, scopeOf(caller, params), body),

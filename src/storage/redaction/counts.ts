@@ -1,5 +1,7 @@
-import { sql } from '../sql/sql.ts'
-import type { Command, Reader } from '../transaction.ts'
+import { isLive } from '../calls/calls.ts'
+import { join, rawSql, sql } from '../sql/sql.ts'
+import type { Command, LongReader, Reader } from '../transaction.ts'
+import type { TextToRedact } from './texts.ts'
 
 export interface RedactionCount {
   project_id: string
@@ -26,3 +28,29 @@ export async function readRedactionCounts(db: Reader, project: string): Promise<
   )
   return Object.fromEntries(rows.map(({ kind, count }) => [kind, Number(count)]))
 }
+
+const texts = ['display_name', 'op_name', 'exception'] as const
+const json = ['attributes', 'inputs', 'output', 'summary'] as const
+
+type Row = Record<(typeof texts)[number] | (typeof json)[number], string | null>
+
+/** Rows in memory at a time; each has a whole call. */
+const rowsAtOnce = 8
+
+/** What the latest calls of a project say, as it would be redacted. */
+export async function* streamForRedaction(
+  db: LongReader,
+  { project, limit, now }: { project: string; limit: number; now: number },
+  signal: AbortSignal,
+): AsyncGenerator<TextToRedact[][]> {
+  const columns = rawSql(texts.join(', '))
+  const stored = json.map((column) => sql`${db.dialect.stored(rawSql(column))} AS ${rawSql(column)}`)
+  const statement = sql`SELECT ${columns}, ${join(stored, ', ')} FROM calls
+    WHERE project_id = ${project} AND ${isLive(now)} AND ${db.dialect.cancellable} ORDER BY started_at DESC LIMIT ${limit}`
+  for await (const rows of db.stream<Row>(statement, { signal, rows: rowsAtOnce })) yield rows.map(textsOf)
+}
+
+const textsOf = (row: Row): TextToRedact[] => [
+  ...texts.flatMap((column) => (row[column] === null ? [] : [{ text: row[column] }])),
+  ...json.flatMap((column) => (row[column] === null ? [] : [{ text: row[column], root: column }])),
+]

@@ -78,7 +78,7 @@ export function redactingRecord(db: Database): Database {
       input: Parameters<typeof db.write<Name>>[1],
       tenant?: string,
     ): Promise<Awaited<ReturnType<Commands[Name]>>> {
-      const entries = (entriesOf[name] as ((given: typeof input) => Entry[]) | undefined)?.(input)
+      const entries = (entriesOf[name] as ((written: typeof input) => Entry[]) | undefined)?.(input)
       const counted = entries === undefined ? [] : await redact(entries, tenant ?? '')
       const answer = await db.write(name, input, tenant)
       if (name === 'changeProjectSettings') {
