@@ -103,8 +103,8 @@ export function replacedJson(json: string, steps: Steps, rules: JsonRules, neste
   }
 
   function nestedJson(text: string): string {
-    // What is nested even deeper is one text: its escapes are no longer read, but nothing of it is left out.
-    return nested < maxNested ? rules.text(replacedJson(text, own, rules, nested + 1)) : rules.text(text)
+    // What is nested even deeper is a text: its escapes are no longer read, but nothing of it is left out.
+    return nested < maxNested ? replacedJson(text, own, rules, nested + 1) : rules.text(text)
   }
 }
 

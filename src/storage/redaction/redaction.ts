@@ -1,5 +1,4 @@
 import { createRedactor, type Redaction, type Redactor } from '../../../packages/redaction/index.ts'
-import { asText } from '../../domain/json/text.ts'
 import { BudgetExceededError } from '../../threads/bounded-worker.ts'
 import { inThread } from '../../threads/thread.ts'
 import { createWorkerPool, type PoolOptions } from '../../threads/worker-pool.ts'
@@ -10,6 +9,7 @@ import {
   type RedactionRules,
   redactAll,
   type TextToRedact,
+  withoutTexts,
 } from './texts.ts'
 import { redactionThread } from './thread.ts'
 
@@ -55,9 +55,9 @@ export function createRedacting(): Redacting {
       try {
         const answer = await pool.ask(tenant, { ...rules, texts })
         // The patterns were accepted when they were set; a version that knows fewer of them stores nothing of the text.
-        return 'fault' in answer ? failed(texts) : answer
+        return 'fault' in answer ? withoutTexts(texts) : answer
       } catch (error) {
-        if (error instanceof BudgetExceededError) return failed(texts)
+        if (error instanceof BudgetExceededError) return withoutTexts(texts)
         throw error
       }
     },
@@ -67,16 +67,4 @@ export function createRedacting(): Redacting {
     },
     close: () => pool.close(),
   }
-}
-
-const marker = '[redaction failed]'
-
-/** What could not be read in time is not stored. */
-function failed(texts: readonly TextToRedact[]): RedactedTexts {
-  const markers = texts.map(({ text, root }) => {
-    if (root === undefined) return marker
-    const isObject = asText(text).startsWith('{')
-    return JSON.stringify(isObject ? { redacted: marker } : marker)
-  })
-  return { texts: markers, counts: { failed: markers.length } }
 }

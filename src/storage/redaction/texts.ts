@@ -27,11 +27,31 @@ export interface RedactionQuestion extends RedactionRules {
 export type RedactionAnswer = RedactedTexts | { fault: { index: number; why: string } }
 
 export function redactAll(redactor: Redactor, texts: readonly TextToRedact[]): RedactedTexts {
-  const changed = texts.map(({ text, root }) => {
+  let failed = 0
+  const changed = texts.map((written) => {
+    const { text, root } = written
     const before = asText(text)
-    const after = root === undefined ? redactor.text(before) : redactor.json(before, root)
-    if (after === before) return undefined
-    return isSharedText(text) ? sharedText(after) : after
+    try {
+      const after = root === undefined ? redactor.text(before) : redactor.json(before, root)
+      if (after === before) return undefined
+      return isSharedText(text) ? sharedText(after) : after
+    } catch {
+      failed++
+      return markerOf(written)
+    }
   })
-  return { texts: changed, counts: redactor.counts() }
+  return { texts: changed, counts: { ...redactor.counts(), ...(failed > 0 && { failed }) } }
 }
+
+const marker = '[redaction failed]'
+
+function markerOf({ text, root }: TextToRedact): string {
+  if (root === undefined) return marker
+  return JSON.stringify(asText(text).startsWith('{') ? { redacted: marker } : marker)
+}
+
+/** What could not be read in time is not stored. */
+export const withoutTexts = (texts: readonly TextToRedact[]): RedactedTexts => ({
+  texts: texts.map(markerOf),
+  counts: { failed: texts.length },
+})

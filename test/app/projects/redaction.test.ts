@@ -159,3 +159,27 @@ test('the size of a call is that of what is stored', async (t) => {
   assert.equal((await set({ kinds: ['email'] })).status, 200)
   assert.equal(await sizeOf('a-long-name@example.com'), size)
 })
+
+test('what cannot be read is not stored', async (t) => {
+  const { set, database, get } = await openWithAdmin(t)
+  assert.equal((await set({ kinds: ['email'] })).status, 200)
+  const feedback = {
+    project_id: 'acme/qa',
+    id: '0'.repeat(16),
+    feedback_type: 'custom',
+    svc_ref: 'weave:///acme/qa/call/0123456789abcdef',
+    call_id: null,
+    user_id: 'alice',
+    creator: null,
+    created_at: 1,
+    payload: '{"to":"ada@example.com","cut":"\\u00',
+    annotation_ref: null,
+    runnable_ref: null,
+    call_ref: null,
+    trigger_ref: null,
+    queue_id: null,
+  }
+  const [stored] = await database.write('addFeedback', [{ record: feedback, field: 'id' }])
+  assert.equal(stored?.payload, '{"redacted":"[redaction failed]"}')
+  assert.equal((await get(url)).json.counts.failed, 1)
+})
