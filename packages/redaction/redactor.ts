@@ -56,6 +56,8 @@ const spellingAnswers = spelling(spelled)
 
 /** What stands for a value that is dropped. */
 const dropped = '[dropped]'
+/** What was replaced before, such as by an earlier try of the same write. */
+const alreadyReplaced = /^(?:\{"redacted":)?"\[(?:dropped|hash:[0-9a-f]{16})\]"\}?$/
 
 export function createRedactor({
   kinds: chosen = [],
@@ -101,7 +103,8 @@ export function createRedactor({
       const changed = text(digits)
       return changed === digits ? undefined : JSON.stringify(changed)
     },
-    value: (rule: PathRule, json: string) => JSON.stringify(replacing(rule, json)),
+    value: (rule: PathRule, json: string) =>
+      alreadyReplaced.test(json) ? json : JSON.stringify(replacing(rule, json)),
   }
 
   /** An answer without what spells it, if something was replaced in it. */
@@ -119,6 +122,7 @@ export function createRedactor({
     const inside = steps.length === 0 ? noSteps : below(steps, root)
     const whole = ruleAt(inside)
     if (whole !== undefined) {
+      if (alreadyReplaced.test(json)) return json
       const value = replacing(whole, json)
       return JSON.stringify(json.startsWith('{') ? { redacted: value } : value)
     }
