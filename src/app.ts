@@ -101,6 +101,7 @@ import { startIndexing } from './operations/views/index-in-background.ts'
 import { viewRoutes } from './operations/views/routes.ts'
 import { createSchemaChecks } from './schemas/checks.ts'
 import type { Database } from './storage/database.ts'
+import { createRedacting } from './storage/redaction/redaction.ts'
 import { version } from './version.ts'
 
 /** The parts of the app besides its settings. The app owns none of them: the code that opened the record closes it. */
@@ -250,6 +251,7 @@ function openOperations(
 ): OperationParts {
   const { database, models, limits, usage } = services
   const schemas = createSchemaChecks()
+  const redacting = createRedacting()
   const constraints = createCompiling({ unknownKeywords: config.unknown_keywords })
   const flushing = startFlushing(usage, logging(app, 'usage could not be stored; the next attempt adds it'))
   const budgets = createBudgets({
@@ -275,7 +277,7 @@ function openOperations(
     for (const work of background) await work.stop()
     await budgets.close().catch(logging(app, 'what answers have cost could not be stored'))
     await flushing.stop()
-    await Promise.all([schemas.close(), constraints.close()])
+    await Promise.all([schemas.close(), constraints.close(), redacting.close()])
   })
   const hub = createEventHub(database, models)
   // An open stream keeps its connection open, and the app would not close.
@@ -287,6 +289,7 @@ function openOperations(
     prompts: createNamedPrompts(),
     schemas,
     constraints,
+    redacting,
     projects,
     responseDays: config.response_days,
     fileLimit: config.file_limit,

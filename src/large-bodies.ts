@@ -27,6 +27,7 @@ import * as ollama from './operations/ollama/later.ts'
 import * as otel from './operations/otel/traces-given.ts'
 import * as people from './operations/people/contract.ts'
 import * as prices from './operations/prices/contract.ts'
+import * as projects from './operations/projects/contract.ts'
 import * as queues from './operations/queues/contract.ts'
 import * as queueRules from './operations/queues/rule-contract.ts'
 import * as rerank from './operations/rerank/contract.ts'
@@ -53,7 +54,7 @@ const ofText = { chat, completions, decisions, messages, ollama, responses, stor
 const ofModels = { ...ofText, infill, embeddings, cohere, rerank }
 const ofViews = { savedViews, viewColumns, viewFeedback, views, viewSearch, viewTrace }
 const ofTotals = { stats, threads, totalFeedback, totalUsage }
-const ofPeople = { alerts, budgets, mcp, page, people }
+const ofPeople = { alerts, budgets, mcp, page, people, projects }
 const families = { ...ofCalls, ...ofTotals, ...ofEvaluations, ...ofModels, ...ofViews, ...ofPeople }
 
 /** All contracts by name, so that the threads that read bodies can find the one that a route uses. */

@@ -8,6 +8,7 @@ import { disconnectSignal } from '../http/disconnect.ts'
 import type { Compiling } from '../inference/constraints/compiling.ts'
 import type { SchemaChecks } from '../schemas/checks.ts'
 import { type Database, databaseOf } from '../storage/database.ts'
+import type { Redacting } from '../storage/redaction/redaction.ts'
 import type { Webhooks } from './alerts/webhooks.ts'
 import type { ChatAsking } from './chat-asking.ts'
 import type { EventHub } from './events/hub.ts'
@@ -23,6 +24,8 @@ export interface OperationParts extends GenerationParts {
   schemas: SchemaChecks
   /** Compiles the constraints of judges, whether there is a model or not. */
   constraints: Compiling
+  /** Counts what redaction would replace, and checks its patterns. */
+  redacting: Redacting
   /** The settings of projects. */
   projects: Projects
   /** Most days that answers of the Responses API are kept; 0 means as long as the record keeps their calls. */

@@ -53,6 +53,7 @@ import { addCallsToQueue } from './queues/items.ts'
 import { releaseItem, reopenItem, setProgress, takeNextItem } from './queues/progress.ts'
 import { addQueue, changeQueue } from './queues/queues.ts'
 import { addQueueRule, pauseQueueRule } from './queues/rules.ts'
+import { addRedactionCounts } from './redaction/counts.ts'
 import { dropSearch, indexCalls, switchSearch } from './search/indexing.ts'
 import { secretOf } from './secrets.ts'
 import { sql } from './sql/sql.ts'
@@ -185,6 +186,7 @@ export const commands = {
   clearRows,
   endCopy,
   probe,
+  addRedactionCounts,
 } satisfies Record<string, Command<never, unknown>>
 
 /** Commands that accept large texts as bytes shared between threads, on engines that support it. */
@@ -212,6 +214,7 @@ export const unflushedCommands: ReadonlySet<string> = new Set<keyof typeof comma
   'takeDeliveries',
   'settleDelivery',
   'takeWindowRule',
+  'addRedactionCounts',
 ])
 
 /**

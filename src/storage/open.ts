@@ -3,6 +3,7 @@ import { unfinishedCopy } from './copying/unfinished.ts'
 import type { Database } from './database.ts'
 import { openSqlite } from './engines/sqlite/open.ts'
 import { StorageRefusal } from './failures.ts'
+import { redactingRecord } from './redaction/redacting-record.ts'
 
 export interface RecordPlace {
   /** postgres://… or empty. */
@@ -28,7 +29,7 @@ export function sqliteFile(folder: string): string {
 
 /** Opens the record that the settings name and brings it to the schema of this version. */
 export async function openRecord({ mayBePart = false, ...settings }: RecordPlace): Promise<Database> {
-  const db = await openEngine(settings)
+  const db = redactingRecord(await openEngine(settings))
   if (mayBePart) return db
   const from = await unfinishedCopy(db).catch(async (error) => {
     await db.close()

@@ -8,6 +8,7 @@ import { failureError } from '../../src/storage/engines/sqlite/failures.ts'
 import type { JobResult } from '../../src/storage/engines/sqlite/group.ts'
 import { migrateSqlite } from '../../src/storage/engines/sqlite/migrate.ts'
 import { createWriter } from '../../src/storage/engines/sqlite/writer.ts'
+import { redactingRecord } from '../../src/storage/redaction/redacting-record.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
 
 let migrated: Buffer | undefined
@@ -87,5 +88,5 @@ export function openMemoryRecord(): Database {
       return closing
     },
   }
-  return database
+  return redactingRecord(database)
 }

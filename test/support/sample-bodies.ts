@@ -480,7 +480,14 @@ const monitor = (project_id: string) => ({
 export const adminsOnly: ReadonlySet<string> = new Set([
   ...['/users', '/users/:name/grants', '/invitations', '/audit/query'],
   ...['/budgets', '/budgets/:id', '/objs/:object_id/aliases/:alias/gate'],
+  ...['/projects/:entity/:project/redaction', '/projects/:entity/:project/redaction/try'],
 ])
+
+const redaction = {
+  kinds: ['email', 'card'],
+  patterns: [{ name: 'employee', pattern: 'EMP-\\d{4}' }],
+  paths: [{ path: 'inputs.**.password', action: 'drop' }],
+}
 
 const budgetChange = (project_id: string) => ({
   amount: '12.50',
@@ -1001,6 +1008,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v1/messages/count_tokens': counted,
   '/tokenize': tokenize,
   '/mcp': () => ({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }),
+  '/projects/:entity/:project/redaction': () => redaction,
+  '/projects/:entity/:project/redaction/try': () => ({ redaction, limit: 10 }),
   '/detokenize': () => ({ model: 'scripted', tokens: [72, 105] }),
 }
 
@@ -1023,6 +1032,7 @@ const otherMethods: Record<string, Method> = {
   '/objs/:object_id/aliases': 'PUT',
   '/objs/:object_id/aliases/:alias/gate': 'PUT',
   '/users/:name/grants': 'PUT',
+  '/projects/:entity/:project/redaction': 'PUT',
 }
 
 export const methodOf = (url: string): Method => otherMethods[url] ?? 'POST'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { answer, plainText } from '../../domain/fields.ts'
-import { ProjectSettings } from '../../domain/project-settings.ts'
+import { ProjectSettings, RedactionSettings } from '../../domain/project-settings.ts'
 
 export const defaultLimit = 100
 const maxAtOnce = 1_000
@@ -37,3 +37,39 @@ export const DeleteAnswer = answer('Everything of the project is deleted. What w
     description: 'Numbers of calls, feedback, queues, object versions, tables, files, prices and monitors.',
   }),
 })
+
+/** What `PUT …/redaction` accepts. */
+export const RedactionBody = RedactionSettings
+
+const redactionCounts = z.record(z.string(), count)
+
+export const RedactionAnswer = answer('What is replaced in the project before it is stored.', {
+  redaction: RedactionSettings.nullable().meta({ description: 'Null if it is off.' }),
+  counts: redactionCounts.meta({
+    description: 'How often so far: by kind, by name of a pattern, and as `dropped`, `hashed` and `failed`.',
+  }),
+})
+
+export const triedByDefault = 100
+const maxTried = 10_000
+
+export const TryRedactionBody = z.strictObject({
+  redaction: RedactionSettings.nullish().meta({ description: 'Absent: what is set.' }),
+  limit: z
+    .int()
+    .min(1)
+    .max(maxTried)
+    .optional()
+    .meta({ default: triedByDefault, description: 'The latest calls.' }),
+})
+
+export type TryRedactionBody = z.output<typeof TryRedactionBody>
+
+export const TriedRedaction = answer(
+  'What would have been replaced in calls that are stored. Nothing is changed.',
+  {
+    calls: count.meta({ description: 'How many were read: up to the limit, and 64 MB.' }),
+    matching: count.meta({ description: 'In how many of them something would be replaced.' }),
+    counts: redactionCounts,
+  },
+)

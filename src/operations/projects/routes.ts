@@ -5,10 +5,21 @@ import type { Database } from '../../storage/database.ts'
 import { listProjects } from '../../storage/projects/list.ts'
 import { family, operation } from '../parts.ts'
 import { scopeOf } from '../scope.ts'
-import { DeleteAnswer, defaultLimit, ListAnswer, ListQuery } from './contract.ts'
+import {
+  DeleteAnswer,
+  defaultLimit,
+  ListAnswer,
+  ListQuery,
+  RedactionAnswer,
+  RedactionBody,
+  TriedRedaction,
+  TryRedactionBody,
+} from './contract.ts'
 import { deleteProject } from './delete.ts'
+import { redactionOf, setRedaction, tryRedaction } from './redaction.ts'
 
 const tags = ['projects']
+const ofRedaction = '/projects/:entity/:project/redaction'
 
 async function listOwn(db: Database, caller: Caller, query: ListQuery, signal: AbortSignal) {
   const { after = '', limit = defaultLimit } = query
@@ -42,5 +53,43 @@ export const projectRoutes = family(
       const { project } = scopeOf(caller, params)
       return { deleted: await deleteProject(db, project, byCaller(caller), signal) }
     },
+  }),
+  operation('GET', ofRedaction, {
+    right: 'read',
+    summary: 'Read what is replaced in a project before it is stored',
+    tags,
+    params: projectPath,
+    answer: RedactionAnswer,
+    rule: ({ db }, { caller, params }) => redactionOf(db, scopeOf(caller, params).project),
+  }),
+  operation('PUT', ofRedaction, {
+    right: 'administer',
+    summary: 'Have private texts replaced before they are stored',
+    tags,
+    params: projectPath,
+    body: RedactionBody,
+    answer: RedactionAnswer,
+    refusals: ['role_forbidden', 'invalid_value'],
+    rule: (services, { caller, params, body }) => setRedaction(services, scopeOf(caller, params), body),
+  }),
+  operation('DELETE', ofRedaction, {
+    right: 'administer',
+    summary: 'Store texts as they are from now on',
+    tags,
+    params: projectPath,
+    answer: RedactionAnswer,
+    refusals: ['role_forbidden'],
+    rule: (services, { caller, params }) => setRedaction(services, scopeOf(caller, params), null),
+  }),
+  operation('POST', `${ofRedaction}/try`, {
+    right: 'administer',
+    summary: 'Count what would be replaced in calls that are stored',
+    tags,
+    params: projectPath,
+    body: TryRedactionBody,
+    answer: TriedRedaction,
+    refusals: ['role_forbidden', 'invalid_value', 'query_too_slow'],
+    rule: (services, { caller, params, body }) =>
+      tryRedaction(services, scopeOf(caller, params), body, services.signal),
   }),
 )

@@ -7,7 +7,7 @@ import type { Command, Reader } from '../transaction.ts'
 export const projectLock = (project: string) => `project ${project}`
 
 export const settingsOf = (text: string | undefined): ProjectSettings =>
-  storedSettings<ProjectSettings>(text, { retention_days: true })
+  storedSettings<ProjectSettings>(text, { retention_days: true, redaction: true })
 
 export async function readProjectSettings(db: Reader, project: string): Promise<ProjectSettings> {
   const row = await db.get<{ settings: string }>(

@@ -82,6 +82,7 @@ export const projectTables: readonly ProjectTable[] = [
   rows('file_pieces', ['upload_id', 'position'], { bytes: 'octet_length(bytes)' }),
   rows('prices', ['id'], { counts: 'prices' }),
   rows('saved_views', ['id']),
+  rows('redaction_counts', ['kind']),
 ]
 
 interface RowKind extends Pick<ProjectTable, 'counts' | 'live'> {

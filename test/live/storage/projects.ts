@@ -213,6 +213,9 @@ export function projects(open: Driver['open']): void {
       // Projects take turns: a few calls of each are indexed, and others wait.
       for (const _ of projects) await db.write('indexCalls', { limit: 3, characters: 1 << 20 })
       await db.write('markWrongSums', { project_id: 'acme/qa', day: 0, hours: [0] })
+      for (const project_id of projects) {
+        await db.write('addRedactionCounts', [{ project_id, kind: 'email', count: 1 }])
+      }
       const unsummed = { name: 'unsummed_projects', columns: ['project_id', 'at'], key: ['project_id'] }
       await db.write('copyRows', { table: unsummed, rows: [['acme/qa', 0]] })
       for (const [table, rows] of Object.entries(await rowsOf(db, 'acme/qa'))) {

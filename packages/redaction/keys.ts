@@ -1,0 +1,83 @@
+import { eachMatch, type Finder } from './spans.ts'
+
+const left = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))`
+
+/**
+ * Keys whose makers gave them a form: OpenAI and those who write theirs alike, Stripe, GitHub, GitLab, Google, AWS, Slack,
+ * Hugging Face, npm, PyPI, SendGrid, DigitalOcean, Groq, xAI, NVIDIA, Replicate, Perplexity, Databricks, Shopify, Linear,
+ * and Heddle.
+ */
+const key = new RegExp(
+  `${left}(?:${[
+    String.raw`sk-[\w-]{20,}`,
+    '[rsp]k_(?:live|test)_[A-Za-z0-9]{16,}',
+    'whsec_[A-Za-z0-9+/=]{24,}',
+    'gh[pousr]_[A-Za-z0-9]{36,}',
+    String.raw`github_pat_\w{22,}`,
+    String.raw`glpat-[\w-]{20,}`,
+    String.raw`AIza[\w-]{35}`,
+    String.raw`ya29\.[\w-]{20,}`,
+    'A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}(?![A-Za-z0-9])',
+    String.raw`xox[abeoprs]-[\w-]{10,}`,
+    String.raw`xapp-\d-[\w-]{10,}`,
+    'hf_[A-Za-z0-9]{30,}',
+    'npm_[A-Za-z0-9]{36,}',
+    String.raw`pypi-[\w-]{50,}`,
+    String.raw`SG\.[\w-]{16,64}\.[\w-]{16,}`,
+    'dop_v1_[0-9a-f]{64}',
+    'gsk_[A-Za-z0-9]{40,}',
+    'xai-[A-Za-z0-9]{40,}',
+    String.raw`nvapi-[\w-]{40,}`,
+    'r8_[A-Za-z0-9]{37,}',
+    'pplx-[A-Za-z0-9]{40,}',
+    'dapi[0-9a-f]{32}',
+    'shpat_[0-9a-f]{32}',
+    'lin_api_[A-Za-z0-9]{32,}',
+    String.raw`hdl_[\w-]{43}`,
+  ].join('|')})`,
+  'g',
+)
+const secretOfAws = /aws_secret_access_key[^A-Za-z0-9/+]{1,12}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])/gi
+
+/** Names in style sheets begin like the keys of OpenAI, but are words. */
+const isWords = (text: string) =>
+  text.startsWith('sk-') && !(/\d/.test(text) && /[A-Za-z0-9]{16}/.test(text.slice(3)))
+
+export const findKeys: Finder = (text, found) => {
+  eachMatch(key, text, ({ index, 0: match }) => {
+    if (!isWords(match)) found(index, index + match.length)
+  })
+  eachMatch(secretOfAws, text, ({ index, 0: match, 1: secret = '' }) => {
+    found(index + match.length - secret.length, index + match.length)
+  })
+}
+
+const jwt = /(?:(?<![\w-])|(?<=\\[bfnrt]))eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*/g
+const scheme = /(?<![A-Za-z0-9])(?:bearer|basic)\s{1,3}([\w.~+/=-]{16,})/gi
+/** The password of a URL. */
+const inUrl = /:(?:\\?\/){2}[^\s/:@"\\]{0,64}:([^\s/@"\\]{1,128})@/g
+
+/** JSON Web Tokens, credentials of an Authorization header, passwords in URLs. */
+export const findTokens: Finder = (text, found) => {
+  eachMatch(jwt, text, ({ index, 0: match }) => found(index, index + match.length))
+  eachMatch(scheme, text, ({ index, 0: match, 1: token = '' }) => {
+    // "basic internationalization" is prose.
+    if (/\d/.test(token)) found(index + match.length - token.length, index + match.length)
+  })
+  eachMatch(inUrl, text, ({ index, 0: match, 1: password = '' }) => {
+    found(index + match.length - 1 - password.length, index + match.length - 1)
+  })
+}
+
+const pemBegin = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
+const pemEnd = /-----END [A-Z0-9 ]{0,60}-----/g
+
+/** Private keys in PEM. One without an end was cut off, and goes on to the end of the text. */
+export const findPrivateKeys: Finder = (text, found) => {
+  eachMatch(pemBegin, text, ({ index }) => {
+    pemEnd.lastIndex = pemBegin.lastIndex
+    const end = pemEnd.test(text) ? pemEnd.lastIndex : text.length
+    found(index, end)
+    pemBegin.lastIndex = end
+  })
+}

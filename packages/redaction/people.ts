@@ -1,0 +1,140 @@
+import { eachMatch, type Finder, leftOfNumber } from './spans.ts'
+
+/** An at sign, as a URL writes it, and as JSON within JSON may. */
+const atSigns = ['@', '%40', '\\u0040']
+const localCharacter = /[\w.%+'\u00c0-\u024f-]/
+const maxLocal = 128
+/** Names of up to eight labels, the last of letters: `pkg@1.2.3` is a version. */
+const domain =
+  /(?:[a-z0-9\u00c0-\u024f][a-z0-9\u00c0-\u024f-]{0,62}\.){1,8}(?:xn--[a-z0-9-]{2,59}|[a-z\u00c0-\u024f]{2,24})(?![a-z0-9])/iy
+
+/** E-mail addresses: each is found by its at sign, so that a text without one takes no time. */
+export const findEmails: Finder = (text, found) => {
+  for (const sign of atSigns) {
+    for (let at = text.indexOf(sign); at !== -1; at = text.indexOf(sign, at + 1)) {
+      domain.lastIndex = at + sign.length
+      if (!domain.test(text)) continue
+      const end = domain.lastIndex
+      let from = at
+      while (from > 0 && at - from < maxLocal && localCharacter.test(text.charAt(from - 1))) from--
+      // The second character of a line break within JSON within JSON.
+      if (text.charAt(from - 1) === '\\' && /[bfnrt]/.test(text.charAt(from)) && from < at - 1) from++
+      const local = text.slice(from, at)
+      // The user of every repository, in addresses such as git@example.com:group/name.
+      if (local !== '' && local !== 'git') found(from, end)
+    }
+  }
+}
+
+const international = new RegExp(
+  String.raw`${leftOfNumber}(?<![)+])(?:\+[1-9]\d{0,2}|00[1-9]\d{0,2}(?=[ ./-]))(?:[ .()\u00a0/-]{0,2}\d){5,12}(?![\w]|[.,]\d)`,
+  'g',
+)
+const northAmerican = new RegExp(
+  String.raw`${leftOfNumber}(?:\([2-9]\d{2}\) ?|[2-9]\d{2}-)[2-9]\d{2}-\d{4}(?![\w]|-\w)`,
+  'g',
+)
+const minDigits = 8
+
+/** Telephone numbers as they are dialled from abroad, and those of North America with their hyphens. */
+export const findPhones: Finder = (text, found) => {
+  eachMatch(international, text, ({ index, 0: number }) => {
+    if (number.replace(/\D/g, '').length >= minDigits) found(index, index + number.length)
+  })
+  eachMatch(northAmerican, text, ({ index, 0: number }) => found(index, index + number.length))
+}
+
+/** The lengths of card numbers, by their first digits. 13 digits are left out: every tenth bar code would be one. */
+const brands: readonly (readonly [RegExp, readonly number[]])[] = [
+  [/^4/, [16, 19]],
+  [/^(?:5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/, [16]],
+  [/^3[47]/, [15]],
+  [/^3(?:0[0-5]|[689])/, [14]],
+  [/^(?:6011|64[4-9]|65|35(?:2[89]|[3-8]))/, [16]],
+  [/^62/, [16, 17, 18, 19]],
+  [/^(?:50(?:18|20|38)|6304|6759|676[1-3])/, [16]],
+]
+
+const digitRun = new RegExp(String.raw`${leftOfNumber}[2-6](?:[ \u00a0-]?\d){13,18}`, 'g')
+/** Nothing that would make it a part of a longer name or number. */
+const cardEnd = /(?:$|[^\w.-]|[.-](?!\w))/y
+
+/** Payment cards: first digits and length of a brand, and the check digit of Luhn. */
+export const findCards: Finder = (text, found) => {
+  eachMatch(digitRun, text, ({ index, 0: run }) => {
+    const ends = endsOf(run, isDigit)
+    const number = ends.map((end) => run.charAt(end - 1)).join('')
+    const lengths = brands.find(([first]) => first.test(number))?.[1] ?? []
+    const length = lengths.find((digits) => {
+      const end = ends[digits - 1]
+      if (end === undefined) return false
+      cardEnd.lastIndex = index + end
+      return cardEnd.test(text) && passesLuhn(number.slice(0, digits))
+    })
+    const end = length === undefined ? undefined : ends[length - 1]
+    if (end !== undefined) found(index, index + end)
+    // A card may begin with a later group of the same run: where its digits are first interrupted.
+    const next = ends.findIndex((at, count) => at !== count + 1)
+    digitRun.lastIndex = index + (end ?? (next === -1 ? run.length : next))
+  })
+}
+
+const isDigit = (code: number) => code >= 48 && code <= 57
+const isLetter = (code: number) => (code >= 65 && code <= 90) || (code >= 97 && code <= 122)
+
+/** Where each character of a number ends, among the separators. */
+function endsOf(run: string, counts: (code: number) => boolean): number[] {
+  const ends: number[] = []
+  for (let at = 0; at < run.length; at++) if (counts(run.charCodeAt(at))) ends.push(at + 1)
+  return ends
+}
+
+function passesLuhn(number: string): boolean {
+  let sum = 0
+  for (let i = 0; i < number.length; i++) {
+    const digit = number.charCodeAt(number.length - 1 - i) - 48
+    const doubled = digit * 2
+    sum += i % 2 === 0 ? digit : doubled > 9 ? doubled - 9 : doubled
+  }
+  return sum % 10 === 0
+}
+
+/** Lengths of IBANs by country, from the registry of ISO 13616. */
+const ibanLengths: Readonly<Record<string, number>> = Object.fromEntries(
+  [
+    'AD24,AE23,AL28,AT20,AZ28,BA20,BE16,BG22,BH22,BI27,BR29,BY28,CH21,CR22,CY28,CZ24,DE22,DJ27,DK18,DO28,EE20,EG29,ES24',
+    'FI18,FK18,FO18,FR27,GB22,GE22,GI23,GL18,GR27,GT28,HN28,HR21,HU28,IE22,IL23,IQ23,IS26,IT27,JO30,KW30,KZ20,LB28,LC32',
+    'LI21,LT20,LU20,LV21,LY25,MC27,MD24,ME22,MK19,MN20,MR27,MT31,MU30,NI28,NL18,NO15,OM23,PK24,PL28,PS29,PT25,QA29,RO24',
+    'RS22,RU33,SA24,SC31,SD18,SE24,SI19,SK24,SM27,SO23,ST25,SV28,TL23,TN24,TR26,UA29,VA22,VG24,XK20,YE30',
+  ]
+    .flatMap((line) => line.split(','))
+    .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
+)
+
+/** In one piece, or in groups of four. */
+const ibanStart =
+  /(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))[A-Za-z]{2}\d{2}(?:[ \u00a0]?[A-Za-z0-9]{4}){2,7}(?:[ \u00a0]?[A-Za-z0-9]{1,3})?/g
+
+/** Bank accounts: the length of the country, and the remainder of 1 that its check digits make. */
+export const findIbans: Finder = (text, found) => {
+  eachMatch(ibanStart, text, ({ index, 0: run }) => {
+    const length = ibanLengths[run.slice(0, 2).toUpperCase()]
+    const last =
+      length === undefined ? undefined : endsOf(run, (code) => isDigit(code) || isLetter(code))[length - 1]
+    const end = last === undefined ? undefined : index + last
+    const isIban =
+      end !== undefined && !/[A-Za-z0-9]/.test(text.charAt(end)) && passesMod97(text.slice(index, end))
+    if (isIban) found(index, end)
+    ibanStart.lastIndex = isIban ? end : index + 4
+  })
+}
+
+function passesMod97(account: string): boolean {
+  const compact = account.replace(/[^A-Za-z0-9]/g, '').toUpperCase()
+  let rest = 0
+  for (const character of compact.slice(4) + compact.slice(0, 4)) {
+    const value = Number.parseInt(character, 36)
+    rest = (rest * (value > 9 ? 100 : 10) + value) % 97
+  }
+  return rest === 1
+}

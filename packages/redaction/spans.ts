@@ -1,0 +1,45 @@
+/** A piece of a text that is replaced by the name of its kind. */
+export interface Span {
+  kind: string
+  from: number
+  to: number
+}
+
+/** Reports every piece of one kind. Takes time in proportion to the length of the text, whatever it says. */
+export type Finder = (text: string, found: (from: number, to: number) => void) => void
+
+/**
+ * What may stand before a number or a key: no letter, digit or dot, and no hyphen that follows a letter. Inside of JSON
+ * within JSON a line break is still two characters, and the second one is a letter.
+ */
+export const leftOfNumber = String.raw`(?:(?<![\w.]|\w-)|(?<=\\[bfnrt]))`
+
+/** All matches of a global expression. `matchAll` would compile it again for each text. */
+export function eachMatch(expression: RegExp, text: string, use: (match: RegExpExecArray) => void): void {
+  expression.lastIndex = 0
+  for (let match = expression.exec(text); match !== null; match = expression.exec(text)) use(match)
+}
+
+/** In order, without overlaps: pieces that overlap are one, of the kind that begins first. */
+function merged(spans: Span[]): Span[] {
+  spans.sort((a, b) => a.from - b.from || b.to - a.to)
+  const apart: Span[] = []
+  for (const span of spans) {
+    const last = apart.at(-1)
+    if (last !== undefined && span.from < last.to) last.to = Math.max(last.to, span.to)
+    else apart.push({ ...span })
+  }
+  return apart
+}
+
+/** The text with `[kind]` in the place of each span; `count` is called for each. */
+export function withoutSpans(text: string, spans: Span[], count: (kind: string) => void): string {
+  let out = ''
+  let from = 0
+  for (const span of merged(spans)) {
+    out += `${text.slice(from, span.from)}[${span.kind}]`
+    from = span.to
+    count(span.kind)
+  }
+  return out + text.slice(from)
+}

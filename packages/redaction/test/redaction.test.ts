@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { createRedactor, type Kind, kinds, PatternError, patternFinder, type Redaction } from '../index.ts'
+
+const redactorOf = (redaction: Redaction = { kinds }) => createRedactor({ ...redaction, secret: 'secret' })
+const { text } = redactorOf()
+
+const examples: Record<Kind, readonly string[]> = {
+  email: ['ada@example.com', 'Ada.L+x@mail.example.co.uk', 'ada%40example.com', 'jürgen@müller.example'],
+  phone: ['+49 30 1234567', '+1-202-555-0123', '0049 (30) 123456-7', '(202) 555-0123', '202-555-0123'],
+  card: [
+    '4111111111111111',
+    '4111 1111 1111 1111',
+    '5555-5555-5555-4444',
+    '378282246310005',
+    '6011111111111117',
+    '3566002020360505',
+    '30569309025904',
+    '2223003122003222',
+  ],
+  iban: [
+    'DE89370400440532013000',
+    'DE89 3704 0044 0532 0130 00',
+    'GB82WEST12345698765432',
+    'no9386011117947',
+  ],
+  key: [
+    `sk-ant-api03-${'Ab1_'.repeat(4)}AAAAAAAAAAAAAAAA-x`,
+    `sk-proj-${'aB3'.repeat(16)}`,
+    'AKIAIOSFODNN7EXAMPLE',
+    `ghp_${'a1B2'.repeat(9)}`,
+    `github_pat_${'a1'.repeat(20)}`,
+    `AIza${'aB-_5'.repeat(7)}`,
+    'xoxb-123456789012-abcdef',
+    `sk_live_${'a1'.repeat(12)}`,
+    `hdl_${'aB-_1'.repeat(8)}abc`,
+  ],
+  token: [`eyJ${'a'.repeat(17)}.eyJ${'b'.repeat(20)}.${'c-_'.repeat(9)}`],
+  private_key: ['-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----'],
+}
+
+test('every kind is found wherever it stands, and its marker says which it was', () => {
+  for (const [kind, values] of Object.entries(examples)) {
+    for (const value of values) {
+      for (const [before, after] of [
+        ['', ''],
+        ['call ', ', please'],
+        ['("', '")'],
+        ['line\n', '\nline'],
+        ['a: ', '.'],
+      ]) {
+        assert.equal(text(`${before}${value}${after}`), `${before}[${kind}]${after}`, value)
+      }
+    }
+  }
+  assert.equal(text('Authorization: Bearer abcdef0123456789'), 'Authorization: Bearer [token]')
+  assert.equal(text('postgres://ada:hunter2@db/x'), 'postgres://ada:[token]@db/x')
+  assert.equal(text('-----BEGIN PRIVATE KEY-----\nMIIEow cut'), '[private_key]')
+})
+
+test('a kind that is not chosen stays', () => {
+  const { text: only, counts } = redactorOf({ kinds: ['email'] })
+  assert.equal(only('ada@example.com 4111111111111111'), '[email] 4111111111111111')
+  assert.deepEqual(counts(), { email: 1 })
+  assert.deepEqual(counts(), {})
+})
+
+test('texts that only look like it stay as they are', () => {
+  const harmless = [
+    'git@github.com:acme/qa.git, pkg@1.2.3, @scope/name@2.0.0, image@sha256:0123',
+    '4111111111111112 and 1234567812345678 fail the check digit',
+    'DE88370400440532013000 fails its check digits',
+    '2026-11-27T07:21:21.123456+01:00, 1764227481123456789, 1764227481123',
+    '$12,345.67, 1.299,00 €, 0.4111111111111111, 4111111111111111.5',
+    'order 2026-000123, SKU 12-345-678, 555-123, 192.168.100.200, 10.0.0.0/8',
+    'class="sk-toggleable__label-arrow sk-container-id-1", the task-force, basic internationalization',
+    'const x = a[1] + b - 12345678; // 3 + 4',
+    'weave:///acme/qa/object/capitals:v0, chatcmpl-4111111111111111',
+    'http://localhost:8080/a@b, key = value, Bearer of news',
+  ]
+  for (const value of harmless) assert.equal(text(value), value)
+})
+
+test('ids and hashes are never touched, and of numbers few are taken for a card', () => {
+  let cards = 0
+  for (let i = 0; i < 2_000; i++) {
+    const bytes = randomBytes(32)
+    for (const value of [randomUUID(), randomUUID().replaceAll('-', ''), bytes.toString('hex')]) {
+      assert.equal(text(value), value)
+    }
+    const order = String(bytes.readBigUInt64BE() % 10n ** 16n).padStart(16, '0')
+    if (text(order) !== order) cards++
+  }
+  // A quarter begins like a card, and a tenth of them has its check digit.
+  assert.ok(cards < 100, `${cards} of 2000 numbers of 16 digits`)
+})
+
+test('the sources of this package hold nothing private', () => {
+  const folder = new URL('..', import.meta.url)
+  for (const file of readdirSync(folder).filter((name) => name.endsWith('.ts'))) {
+    const source = readFileSync(new URL(file, folder), 'utf8')
+    const expected = source.replaceAll(/a@b\.co\b|git@example\.com(?!:)/g, '[email]')
+    assert.equal(text(source), expected, file)
+  }
+})
+
+test('in JSON the rest keeps its digits, order and spaces', () => {
+  const { json } = redactorOf()
+  const before = '{ "n":12345678901234567890, "x":1.0,"to":"ada@example.com","a":[ [],{} ,"\\u00e9"] }'
+  assert.equal(json(before, 'inputs'), before.replace('ada@example.com', '[email]'))
+  for (const plain of ['null', '"a"', '12', '[]', '{}', '{"a":{"b":[1,2,{"c":null}]}}']) {
+    assert.equal(json(plain, 'output'), plain)
+  }
+})
+
+test('escapes hide nothing, in values, keys and JSON within strings', () => {
+  const { json } = redactorOf()
+  const within = JSON.stringify({ mail: 'see\nada@example.com', n: 4111111111111111 })
+  const cases: [unknown, unknown][] = [
+    [
+      { 'ada@example.com': 1, 'bob@example.com': 2 },
+      { '[email]': 1, '[email] 2': 2 },
+    ],
+    [
+      { a: 4111111111111111, b: 4111111111111112 },
+      { a: '[card]', b: 4111111111111112 },
+    ],
+    [{ args: within }, { args: '{"mail":"see\\n[email]","n":"[card]"}' }],
+    [{ args: within.slice(0, 30) }, { args: '{"mail":"see\\n[email]"' }],
+    ['a\tsk-ant-aaaaaaaaaaaaaaaa1111', 'a\t[key]'],
+  ]
+  for (const [before, after] of cases) {
+    assert.deepEqual(JSON.parse(json(JSON.stringify(before), 'inputs')), after)
+  }
+  assert.equal(json('["ada\\u0040example.com","\\u0061da@example.com"]', 'output'), '["[email]","[email]"]')
+  assert.equal(json('["{\\"a\\":\\"ada\\\\u0040example.com"]', 'output'), '["{\\"a\\":\\"[email]"]')
+  const deep = `${'['.repeat(50_000)}"ada@example.com"${']'.repeat(50_000)}`
+  assert.ok(json(deep, 'output').includes('[email]'))
+})
+
+test('an answer does not spell by its tokens what was replaced in it', () => {
+  const { json } = redactorOf()
+  const answer = (content: string) => ({
+    choices: [{ message: { content }, logprobs: { content: [{ token: 'ad' }] }, token_ids: [1, 2] }],
+    prompt_token_ids: [3],
+  })
+  const [changed, same] = ['ada@example.com', 'hi'].map((content) =>
+    JSON.parse(json(JSON.stringify(answer(content)), 'output')),
+  )
+  assert.deepEqual(changed, {
+    choices: [{ message: { content: '[email]' }, logprobs: null, token_ids: [] }],
+    prompt_token_ids: [],
+  })
+  assert.deepEqual(same, { ...answer('hi'), prompt_token_ids: [] })
+})
+
+test('paths drop and hash values, through lists and JSON within strings', () => {
+  const { json, counts } = redactorOf({
+    paths: [
+      { path: 'inputs.**.password', action: 'drop' },
+      { path: 'inputs.users.*.name', action: 'hash' },
+      { path: 'output', action: 'drop' },
+    ],
+  })
+  const value = { password: { a: 1 }, args: '{"password":"x"}', users: [{ name: 'ada' }, { name: 'ada' }] }
+  const inputs = JSON.parse(json(JSON.stringify(value), 'inputs'))
+  assert.equal(inputs.password, '[dropped]')
+  assert.equal(inputs.args, '{"password":"[dropped]"}')
+  assert.match(inputs.users[0].name, /^\[hash:[0-9a-f]{16}\]$/)
+  assert.equal(inputs.users[0].name, inputs.users[1].name)
+  assert.equal(json('"text"', 'output'), '"[dropped]"')
+  assert.equal(json('{"a":1}', 'output'), '{"redacted":"[dropped]"}')
+  assert.equal(json('{"password":1}', 'payload'), '{"password":1}')
+  assert.deepEqual(counts(), { dropped: 4, hashed: 2 })
+  const again = JSON.stringify(inputs)
+  assert.equal(json(again, 'inputs'), again)
+  assert.equal(json('{"redacted":"[dropped]"}', 'output'), '{"redacted":"[dropped]"}')
+  assert.deepEqual(counts(), {})
+  const other = createRedactor({ paths: [{ path: 'inputs.a', action: 'hash' }], secret: 'other' })
+  const same = redactorOf({ paths: [{ path: 'inputs.a', action: 'hash' }] })
+  assert.notEqual(other.json('{"a":"x"}', 'inputs'), same.json('{"a":"x"}', 'inputs'))
+})
+
+async function matches(pattern: string, value: string): Promise<string[]> {
+  const found: string[] = []
+  ;(await patternFinder(pattern))(value, (from, to) => found.push(value.slice(from, to)))
+  return found
+}
+
+test('a pattern finds the longest matches from left to right', async () => {
+  assert.deepEqual(await matches('EMP-\\d{4,}', 'EMP-12 EMP-1234567 xEMP-0000'), ['EMP-1234567', 'EMP-0000'])
+  assert.deepEqual(await matches('\\b\\d{6}\\b', '123456 1234567 a123456 654321'), ['123456', '654321'])
+  assert.deepEqual(await matches('(?:ü|😀)+', 'aü😀üb'), ['ü😀ü'])
+  assert.equal((await matches('\\d{11,}', '1'.repeat(5_000))).join(''), '1'.repeat(5_000))
+})
+
+test('what an automaton cannot follow is refused', async () => {
+  for (const pattern of [
+    'a$',
+    '^a',
+    'a*',
+    '(?<=a)b',
+    'a(?!b)',
+    '(a)\\1',
+    '[',
+    'a\\bb',
+    '\\ba|b',
+    '(?:.{900}){40}',
+  ]) {
+    await assert.rejects(patternFinder(pattern), PatternError, pattern)
+  }
+})
+
+test('no text makes a search run away', async () => {
+  const finders = await Promise.all(['(a+)+b', '(a|a)*b', 'a.{0,100}b'].map(patternFinder))
+  const hostile = [
+    '@',
+    'a@',
+    'a@a.',
+    '4 ',
+    '4-',
+    'eyJ',
+    'eyJaaaaaaaa',
+    'sk-',
+    '+1',
+    'DE12 ',
+    'a',
+    '://a:',
+    '00 ',
+  ]
+  for (const piece of hostile) {
+    // A search that looks back over the text for each of its characters would take hours.
+    const long = piece.repeat(60_000 / piece.length)
+    assert.equal(text(long), long)
+    const found: number[] = []
+    for (const find of finders) find(long, (from) => found.push(from))
+    assert.deepEqual(found, [])
+  }
+})

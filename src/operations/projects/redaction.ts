@@ -1,0 +1,81 @@
+import { byCaller, type Caller } from '../../domain/callers.ts'
+import type { RedactionSettings } from '../../domain/project-settings.ts'
+import { now } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+import { readProjectSettings } from '../../storage/projects/projects.ts'
+import { readRedactionCounts, streamForRedaction } from '../../storage/redaction/counts.ts'
+import type { Redacting } from '../../storage/redaction/redaction.ts'
+import { wrong } from '../generation/checks.ts'
+import type { OperationParts } from '../parts.ts'
+import type { Scope } from '../scope.ts'
+import { type TryRedactionBody, triedByDefault } from './contract.ts'
+
+type Parts = Pick<OperationParts, 'db' | 'redacting'>
+
+export async function redactionOf(db: Database, project: string) {
+  const { redaction = null } = await readProjectSettings(db, project)
+  return { redaction, counts: await readRedactionCounts(db, project) }
+}
+
+/** Null turns it off. The audit log has what was set. */
+export async function setRedaction(
+  { db, redacting }: Parts,
+  { caller, project }: Scope,
+  redaction: RedactionSettings | null,
+) {
+  if (redaction !== null) await requireUsable(redacting, caller, redaction)
+  const change = { redaction: isEmpty(redaction) ? null : redaction }
+  await db.write('changeProjectSettings', { project_id: project, change, by: byCaller(caller) })
+  return redactionOf(db, project)
+}
+
+const isEmpty = (redaction: RedactionSettings | null) =>
+  redaction === null || Object.values(redaction).every((list) => list === undefined || list.length === 0)
+
+async function requireUsable(
+  redacting: Redacting,
+  caller: Caller,
+  { patterns }: RedactionSettings,
+  path = '',
+): Promise<void> {
+  if (patterns === undefined || patterns.length === 0) return
+  const fault = await redacting.faultOf(caller.name, { patterns })
+  if (fault === undefined) return
+  throw wrong(
+    `${path}patterns.${fault.index}.pattern`,
+    JSON.stringify(patterns[fault.index]?.pattern),
+    `a regular expression that an automaton can follow: ${fault.why}`,
+  )
+}
+
+/** What is read of old calls, and sent to be counted at a time. */
+const maxCharacters = 64 << 20
+const noSecret = ''
+
+/** Counts what would be replaced in the latest calls. It returns numbers only. */
+export async function tryRedaction(
+  { db, redacting }: Parts,
+  { caller, project }: Scope,
+  { redaction, limit = triedByDefault }: TryRedactionBody,
+  signal: AbortSignal,
+) {
+  if (redaction) await requireUsable(redacting, caller, redaction, 'redaction.')
+  const rules = {
+    redaction: redaction ?? (await readProjectSettings(db, project)).redaction ?? {},
+    secret: noSecret,
+  }
+  const counts: Record<string, number> = {}
+  let [calls, matching, characters] = [0, 0, 0]
+  for await (const rows of streamForRedaction(db, { project, limit, now: now() }, signal)) {
+    for (const texts of rows) {
+      const found = await redacting.redact(caller.name, rules, texts)
+      calls++
+      characters += texts.reduce((sum, { text }) => sum + text.length, 0)
+      if (found.texts.some((text) => text !== undefined)) matching++
+      for (const [kind, count] of Object.entries(found.counts)) counts[kind] = (counts[kind] ?? 0) + count
+    }
+    signal.throwIfAborted()
+    if (characters > maxCharacters) break
+  }
+  return { calls, matching, counts }
+}

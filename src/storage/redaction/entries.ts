@@ -1,0 +1,73 @@
+import type { RecordedAnswer } from '../answers/recorded-answers.ts'
+import type { CallPart } from '../calls/parts.ts'
+import type { Commands } from '../commands.ts'
+import type { Feedback } from '../feedback/feedback.ts'
+
+/** What a record may say, by column. Ids are not in it: they never change. */
+interface Shape {
+  texts: readonly string[]
+  json: readonly string[]
+  /** The column with the bytes of the JSON. */
+  size?: string
+}
+
+/** An object of a write whose texts may be private. */
+export interface Entry {
+  project: string
+  shape: Shape
+  of: object
+}
+
+const name: Shape = { texts: ['display_name'], json: [] }
+const start: Shape = { texts: ['op_name'], json: ['attributes', 'inputs'], size: 'start_bytes' }
+const end: Shape = { texts: ['exception'], json: ['output', 'summary'], size: 'end_bytes' }
+const feedback: Shape = { texts: ['creator'], json: ['payload'] }
+const metadata: Shape = { texts: [], json: ['metadata'] }
+const renamed: Shape = { texts: ['name'], json: [] }
+const referred: Shape = { texts: [], json: ['referred'] }
+const reason: Shape = { texts: ['reason', 'detail'], json: [] }
+
+function ofCall(call: CallPart): Entry[] {
+  const project = call.project_id
+  const entries: Entry[] = []
+  if (call.display_name !== null) entries.push({ project, shape: name, of: call })
+  if (call.start) entries.push({ project, shape: start, of: call.start })
+  if (call.end) entries.push({ project, shape: end, of: call.end })
+  return entries
+}
+
+const ofFeedback = (record: Feedback): Entry => ({ project: record.project_id, shape: feedback, of: record })
+
+const ofAnswer = ({ call, completion }: RecordedAnswer): Entry[] => [
+  ...ofCall(call),
+  { project: call.project_id, shape: metadata, of: completion },
+]
+
+type Input<Name extends keyof Commands> = Parameters<Commands[Name]>[1]
+
+/**
+ * Every write that takes texts of calls, of feedback or of what is stored with them. What people set up is not in it:
+ * names of queues, rules, monitors and views. Neither are objects, tables and files, whose digests identify them.
+ */
+export const entriesOf: { [Name in keyof Commands]?: (input: Input<Name>) => Entry[] } = {
+  upsertCalls: (calls) => calls.flatMap(ofCall),
+  renameCall: (call) => [{ project: call.project_id, shape: renamed, of: call }],
+  recordAnswers: (answers) => answers.flatMap(ofAnswer),
+  keepResponse: (response) => [
+    ...ofAnswer(response.answer),
+    { project: response.answer.call.project_id, shape: referred, of: response },
+  ],
+  changeCompletionMetadata: (change) => [{ project: change.project_id, shape: metadata, of: change }],
+  addFeedback: (additions) => additions.map(({ record }) => ofFeedback(record)),
+  replaceFeedback: ({ record }) => [ofFeedback(record)],
+  settleJudgements: ({ project_id, judgements }) =>
+    judgements.flatMap((judgement) => [
+      { project: project_id, shape: reason, of: judgement },
+      ...(judgement.call ? ofCall(judgement.call) : []),
+      ...(judgement.feedback ? [ofFeedback(judgement.feedback)] : []),
+    ]),
+  addEvaluationRun: ({ call }) => ofCall(call),
+  addPrediction: ({ call, trial }) => [...ofCall(call), ...(trial ? ofCall(trial) : [])],
+  addScore: (score) => [...ofCall(score.call), ofFeedback(score.feedback)],
+  finishEvaluationRun: (run) => [...ofCall(run.end), ...ofCall(run.summarize)],
+}
