@@ -53,15 +53,17 @@ export function exportOf(
 
 /** The same export in protobuf. Protobuf's own mapping to JSON has base64 where OTLP has hexadecimal. */
 export function protobufOf(body: object): Buffer {
+  const json = withBase64Ids(body) as JsonValue
+  return Buffer.from(
+    toBinary(ExportTraceServiceRequestSchema, fromJson(ExportTraceServiceRequestSchema, json)),
+  )
+}
+
+export function withBase64Ids(body: object): unknown {
   const text = JSON.stringify(body, (key, value) =>
     /^(?:traceId|spanId|parentSpanId)$/.test(key) ? Buffer.from(value, 'hex').toString('base64') : value,
   )
-  return Buffer.from(
-    toBinary(
-      ExportTraceServiceRequestSchema,
-      fromJson(ExportTraceServiceRequestSchema, JSON.parse(text) as JsonValue),
-    ),
-  )
+  return JSON.parse(text)
 }
 
 export function protobufAnswerOf(bytes: Uint8Array): unknown {

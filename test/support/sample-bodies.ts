@@ -620,6 +620,14 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   },
   '/v1/traces': (project) => sampleBodies['/otel/v1/traces']?.(project) ?? {},
   '/agents/otel/v1/traces': (project) => sampleBodies['/otel/v1/traces']?.(project) ?? {},
+  '/otel/v1/logs': (project) => {
+    const [entity = '', name = ''] = project.split('/')
+    const { resource } = exportOf([], { 'wandb.entity': entity, 'wandb.project': name }).resourceSpans[0]
+    const scopeLogs = [{ scope: { name: 'sdk' }, logRecords: [], schemaUrl: 'https://example.com' }]
+    return { resourceLogs: [{ resource, scopeLogs, schemaUrl: 'https://example.com' }] }
+  },
+  '/v1/logs': (project) => sampleBodies['/otel/v1/logs']?.(project) ?? {},
+  '/agents/otel/v1/logs': (project) => sampleBodies['/otel/v1/logs']?.(project) ?? {},
   '/feedback/create': feedback,
   '/feedback/batch/create': (project) => ({ batch: [feedback(project)] }),
   '/feedback/query': (project_id) => ({

@@ -2,53 +2,102 @@ import { inSteps } from '../../../packages/waiting/index.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { projectId } from '../../domain/fields.ts'
 import { refuse } from '../../domain/refusals.ts'
+import type { JoinedPart } from '../../storage/calls/joined.ts'
 import type { CallPart } from '../../storage/calls/parts.ts'
+import type { CompleteCall } from '../calls/contract.ts'
 import { endPart, mergeParts, startPart } from '../calls/parts.ts'
 import type { Ingest } from '../calls/write.ts'
-import { projectNames, type ReadResource, type ReadSpan } from './reading.ts'
+import type { Evaluation } from './evaluation-events.ts'
+import { type EvaluationIntake, storeEvaluations } from './evaluation-feedback.ts'
+import type { ReadRecord } from './logs.ts'
+import { projectNames, type ReadResource, type Rejected } from './reading.ts'
+import { createReport, type InProject, type PartialSuccess, type Report } from './signals.ts'
 
-/** The spans that were rejected, while the others of the request were stored. */
-export interface PartialSuccess {
-  rejectedSpans: number
-  errorMessage: string
-}
-
-const maxMessages = 20
+/** What taking an export needs besides the record. */
+interface TelemetryIntake extends Ingest, EvaluationIntake {}
 
 /**
  * Stores every span that can become a call, and reports the others. Nothing is written if the caller has no access to
  * one of the projects. A request that is sent again writes the same calls.
  */
 export async function takeSpans(
-  { db, projects }: Ingest,
+  intake: TelemetryIntake,
   caller: Caller,
   resources: readonly ReadResource[],
   header: string | undefined,
 ): Promise<PartialSuccess> {
+  const report = createReport()
+  const spans: CallPart[] = []
+  const evaluations: InProject<Evaluation>[] = []
+  await inSteps(inProjects(caller, resources, header, 'resourceSpans'), async ({ item, project }) => {
+    if ('why' in item) return report.reject(item.why)
+    spans.push(await wholePart(intake, caller, project, item.call))
+    for (const evaluation of item.evaluations) evaluations.push({ item: evaluation, project })
+  })
+  await store(intake, caller, await mergeParts(spans), evaluations, report)
+  return report.result()
+}
+
+/** The same for log records. One may say something of several calls, and of none. */
+export async function takeLogs(
+  intake: TelemetryIntake,
+  caller: Caller,
+  resources: readonly ReadResource<ReadRecord>[],
+  header: string | undefined,
+): Promise<PartialSuccess> {
+  const report = createReport()
+  const joined: JoinedPart[] = []
+  const evaluations: InProject<Evaluation>[] = []
+  await inSteps(inProjects(caller, resources, header, 'resourceLogs'), async ({ item, project }) => {
+    if ('why' in item) return report.reject(item.why)
+    if (item.unknown !== undefined) report.count('kept as a call of its own', item.unknown)
+    if (item.leftOut !== undefined) report.count('left out', item.leftOut)
+    for (const { call, digest, record, time, findsTurn } of item.calls) {
+      const whole = await wholePart(intake, caller, project, call)
+      joined.push({ ...whole, log: { digest, record: record.text, time, findsTurn } })
+    }
+    for (const evaluation of item.evaluations) evaluations.push({ item: evaluation, project })
+  })
+  await store(intake, caller, joined, evaluations, report)
+  return report.result()
+}
+
+async function store(
+  intake: TelemetryIntake,
+  caller: Caller,
+  joined: readonly JoinedPart[],
+  evaluations: readonly InProject<Evaluation>[],
+  report: Report,
+): Promise<void> {
+  if (joined.length > 0) await intake.db.write('joinCalls', joined)
+  await storeEvaluations(intake, caller, evaluations, report)
+}
+
+async function wholePart(
+  { projects }: Ingest,
+  caller: Caller,
+  project: string,
+  read: CompleteCall,
+): Promise<CallPart> {
+  const call = { ...read, project_id: project }
+  const intake = { user: caller.name, retentionDays: await projects.retentionDays(project) }
+  return { ...startPart(call, intake), end: endPart(call).end }
+}
+
+function inProjects<Item>(
+  caller: Caller,
+  resources: readonly ReadResource<Item>[],
+  header: string | undefined,
+  field: string,
+): InProject<Item | Rejected>[] {
   const fallback = header === undefined ? undefined : checked(header, projectHeader)
   if (fallback !== undefined) requireAccess(caller, fallback, 'project_id')
-  const spans: { span: ReadSpan; project: string }[] = []
-  for (const [index, resource] of resources.entries()) {
+  return resources.flatMap((resource, index) => {
     const project = resource.isBroken
       ? ''
-      : projectOf(resource, `resourceSpans.${index}.resource`, caller, fallback)
-    for (const span of resource.spans) spans.push({ span, project })
-  }
-  const callParts: CallPart[] = []
-  const messages: string[] = []
-  let rejectedSpans = 0
-  await inSteps(spans, async ({ span, project }) => {
-    if ('why' in span) {
-      rejectedSpans++
-      if (messages.length < maxMessages) messages.push(span.why)
-      return
-    }
-    const call = { ...span.call, project_id: project }
-    const intake = { user: caller.name, retentionDays: await projects.retentionDays(project) }
-    callParts.push({ ...startPart(call, intake), end: endPart(call).end })
+      : projectOf(resource, `${field}.${index}.resource`, caller, fallback)
+    return resource.items.map((item) => ({ item, project }))
   })
-  if (callParts.length > 0) await db.write('upsertCalls', await mergeParts(callParts))
-  return { rejectedSpans, errorMessage: messages.join('; ') }
 }
 
 /**
@@ -56,13 +105,13 @@ export async function takeSpans(
  * mistake.
  */
 function projectOf(
-  { entity, project, spans }: ReadResource,
+  { entity, project, items }: ReadResource<unknown>,
   path: string,
   caller: Caller,
   fallback: string | undefined,
 ): string {
   if (entity === undefined && project === undefined) {
-    if (fallback === undefined && spans.length > 0) throw noProject(path, undefined)
+    if (fallback === undefined && items.length > 0) throw noProject(path, undefined)
     return fallback ?? ''
   }
   if (entity === undefined || project === undefined) throw noProject(path, entity ?? project)

@@ -146,7 +146,7 @@ test('traces: refuses invalid requests, checking in a fixed order', async (t) =>
     refusal(
       400,
       'malformed_protobuf',
-      'The body is not an ExportTraceServiceRequest in protobuf: premature EOF.',
+      'The body is not an OTLP export in protobuf: premature EOF.',
     ),
   )
   assert.deepEqual(
