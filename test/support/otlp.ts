@@ -59,12 +59,10 @@ export function protobufOf(body: object): Buffer {
   )
 }
 
-export function withBase64Ids(body: object): unknown {
-  const text = JSON.stringify(body, (key, value) =>
+export const withBase64Ids = (body: object): unknown =>
+  JSON.parse(JSON.stringify(body), (key, value) =>
     /^(?:traceId|spanId|parentSpanId)$/.test(key) ? Buffer.from(value, 'hex').toString('base64') : value,
   )
-  return JSON.parse(text)
-}
 
 export function protobufAnswerOf(bytes: Uint8Array): unknown {
   return toJson(ExportTraceServiceResponseSchema, fromBinary(ExportTraceServiceResponseSchema, bytes))

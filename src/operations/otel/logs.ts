@@ -64,7 +64,7 @@ function readRecord(logged: Logged, isTraced: boolean, told: MessagesBySpan): Re
     return from(...codexCalls(logged, span, isTraced))
   }
   const known = isContent(logged) ? withBody(record) : undefined
-  const shown = name || record.severityText || 'log'
+  const shown = name || logged.scope.name || 'log'
   if (span !== undefined) {
     const messages = told.get(logged)
     return from({

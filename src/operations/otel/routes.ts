@@ -15,21 +15,21 @@ const protobuf = 'application/x-protobuf'
 /** Batches of exporters are far smaller than this. */
 const largestExport = 16 * 1024 * 1024
 
-interface Export<Given extends z.ZodType> {
+interface Export<Body extends z.ZodType> {
   summary: string
-  given: Given
+  body: Body
   answer: z.ZodType
   take(
     intake: Parameters<typeof takeSpans>[0],
     caller: FastifyRequest['caller'],
-    given: z.output<Given>,
+    read: z.output<Body>,
     project: string | undefined,
   ): Promise<PartialSuccess>
 }
 
-function exportRoutes<Given extends z.ZodType>(
+function exportRoutes<Body extends z.ZodType>(
   signal: Signal,
-  { summary, given, answer, take }: Export<Given>,
+  { summary, body, answer, take }: Export<Body>,
 ): Operation {
   return async (app, options) => {
     acceptBytes(app, protobuf, protobufContracts[signal], async () => {
@@ -46,7 +46,7 @@ function exportRoutes<Given extends z.ZodType>(
         'OTLP over HTTP, optionally compressed with gzip or deflate. The header project_id names the project of resources that do not name their own. The key may also be sent in the header wandb-api-key.',
       tags: ['calls'],
       consumes: ['application/json', protobuf],
-      body: given,
+      body,
       response: answers(
         result,
         'invalid_value',
@@ -60,8 +60,8 @@ function exportRoutes<Given extends z.ZodType>(
     const handler = async (request: FastifyRequest, reply: FastifyReply) => {
       const header = request.headers[projectHeader]
       const project = Array.isArray(header) ? header.join(',') : header
-      const given = request.body as z.output<Given>
-      const taken = await take(intakeOf(options, request, reply), request.caller, given, project)
+      const read = request.body as z.output<Body>
+      const taken = await take(intakeOf(options, request, reply), request.caller, read, project)
       if (!request.headers['content-type']?.toLowerCase().startsWith(protobuf))
         return jsonAnswer(taken, signal)
       const { protobufAnswer } = await import('./protobuf.ts')
@@ -86,13 +86,13 @@ function intakeOf(options: OperationParts, { caller }: FastifyRequest, reply: Fa
 export const otelRoutes = family(
   exportRoutes('traces', {
     summary: 'Store OpenTelemetry spans as calls',
-    given: TracesGiven,
+    body: TracesGiven,
     answer: TracesAnswer,
     take: takeSpans,
   }),
   exportRoutes('logs', {
     summary: 'Store OpenTelemetry log records with their calls',
-    given: LogsGiven,
+    body: LogsGiven,
     answer: LogsAnswer,
     take: takeLogs,
   }),

@@ -5,13 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { recordsOf } from '../../support/answers.ts'
 import { basic, keys, openApp } from '../../support/app.ts'
 import { exportOf, otlpSpanId, otlpTraceId, spanOf } from '../../support/otlp.ts'
-import {
-  logsOf,
-  protobufLogsAnswerOf,
-  protobufLogsOf,
-  recordOf,
-  recordTime,
-} from '../../support/otlp-logs.ts'
+import { logsOf, protobufLogsAnswerOf, protobufLogsOf, recordOf, recordTime } from './otlp-logs.ts'
 
 const { app, post } = await openApp({ after })
 const authorization = basic(keys.alice)

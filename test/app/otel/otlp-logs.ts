@@ -2,8 +2,8 @@ import { fromBinary, fromJson, type JsonValue, toBinary, toJson } from '@bufbuil
 import {
   ExportLogsServiceRequestSchema,
   ExportLogsServiceResponseSchema,
-} from '../../src/operations/otel/generated/opentelemetry/proto/collector/logs/v1/logs_service_pb.ts'
-import { attributesOf, withBase64Ids } from './otlp.ts'
+} from '../../../src/operations/otel/generated/opentelemetry/proto/collector/logs/v1/logs_service_pb.ts'
+import { attributesOf, withBase64Ids } from '../../support/otlp.ts'
 
 /** Log records in OTLP/JSON. */
 
