@@ -15,6 +15,8 @@ const { app } = await openAppWithRoutes({ after }, { backend: scriptedBackend() 
 const needsType = (url: string) =>
   url.startsWith('/v1/') ||
   url.endsWith('/rerank') ||
+  url === '/v2/embed' ||
+  url === '/infill' ||
   url.endsWith('/score') ||
   /\/v1\/(?:traces|logs)$/.test(url)
 

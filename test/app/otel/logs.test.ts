@@ -407,3 +407,33 @@ test('an evaluation of an answer that is not known stays a call, and the answer 
   )
   assert.deepEqual(await feedbackOf('unknown-answer'), [])
 })
+
+test('a key that may send calls but not judge them gets its evaluations reported, and the calls stored', async () => {
+  const grants = [{ scope: 'acme', role: 'editor' }]
+  const { json: user } = await post('/users', { name: 'sender', grants }, keys.root)
+  const { json: limited } = await post('/keys', { scopes: ['write_calls'] }, user.key.key)
+  const records = [
+    recordOf({ 'event.name': 'gen_ai.evaluation.result', ...judged }, inSpan),
+    recordOf({ 'event.name': 'shop.sold' }, inSpan),
+  ]
+  const headers = { 'content-type': 'application/json', authorization: basic(limited.key) }
+  const [status, body] = await send({ body: logsOf(records, resourceOf('no-review')), headers })
+  assert.deepEqual(
+    [status, body.partialSuccess.errorMessage],
+    [200, 'no feedback without the right review: Relevance'],
+  )
+  assert.deepEqual(await feedbackOf('no-review'), [])
+  assert.equal((await callsOf('no-review')).length, 1)
+})
+
+test('records and the span of one call that arrive at once are all there', async () => {
+  const requests = Array.from({ length: 12 }, (_, n) =>
+    n === 6
+      ? { body: exportOf([spanOf({ n })], resourceOf('at-once')), to: '/v1/traces' }
+      : { body: logsOf([recordOf({ 'event.name': 'shop.step', n }, inSpan)], resourceOf('at-once')) },
+  )
+  for (const [status] of await Promise.all(requests.map(send))) assert.equal(status, 200)
+  const [call] = await callsOf('at-once')
+  assert.equal(call?.op_name, 'chat')
+  assert.equal(Object.keys(call?.attributes.otel_logs?.records ?? {}).length, 11)
+})
