@@ -72,9 +72,10 @@ export const bodyThread = import.meta.url
 /** What a thread runs that reads large bodies. */
 export function serve(): void {
   serveBodies(async (name) => {
+    const signal = (['traces', 'logs'] as const).find((known) => otel.protobufContracts[known] === name)
     const contract =
-      name === otel.protobufContract
-        ? (await import('./operations/otel/protobuf-given.ts')).ProtobufGiven
+      signal !== undefined
+        ? (await import('./operations/otel/protobuf-given.ts')).protobufGiven[signal]
         : bodyContracts.get(name)
     if (contract instanceof z.ZodLazy) return contract.unwrap() as z.ZodType
     if (contract === undefined) throw new Error(`no contract ${name}`)

@@ -461,7 +461,7 @@ export const refusals = {
   unsupported_encoding: {
     status: 415,
     message: 'Content-Encoding {given} is not accepted here; accepted: {accepted}.',
-    help: 'Only POST /otel/v1/traces and /v1/traces accept gzip and deflate.',
+    help: 'Only the routes of OpenTelemetry accept gzip and deflate.',
   },
   malformed_encoding: {
     status: 400,
@@ -470,7 +470,7 @@ export const refusals = {
   },
   malformed_protobuf: {
     status: 400,
-    message: 'The body is not an ExportTraceServiceRequest in protobuf: {why}.',
+    message: 'The body is not an OTLP export in protobuf: {why}.',
     help: 'It is cut off, or not what its Content-Type says.',
   },
   malformed_http: {

@@ -41,8 +41,8 @@ export function apiOf(url: string): Api {
   if (url.startsWith('/v1/v1/')) return apiOf(url.slice('/v1'.length))
   const [, below] = /^\/v1(?:\/([^/?]*)|[?]|$)/.exec(url) ?? ['', null]
   if (below === null) return 'record'
-  // Where OpenTelemetry exporters send their spans.
-  if (below === 'traces') return 'record'
+  // Where OpenTelemetry exporters send their spans and log records.
+  if (below === 'traces' || below === 'logs') return 'record'
   return below === 'messages' ? 'anthropic' : 'openai'
 }
 

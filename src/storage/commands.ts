@@ -15,6 +15,7 @@ import { keepResponse, sweepResponses } from './answers/responses.ts'
 import { changeCompletionMetadata } from './answers/stored-completions.ts'
 import { auditedCommands } from './audited-commands.ts'
 import { backfillFacts } from './calls/backfill.ts'
+import { joinCalls } from './calls/joined.ts'
 import { deriveAgain, deriveMarked } from './calls/underived.ts'
 import { renameCall, sweepCalls, upsertCalls } from './calls/writes.ts'
 import { beginCopy, clearRows, copyRows, endCopy } from './copying/row-writes.ts'
@@ -81,6 +82,7 @@ const probe: Command<{ at: number }, void> = async (tx, { at }) => {
 /** All writes, by the name that is sent to the writer thread. */
 export const commands = {
   upsertCalls,
+  joinCalls,
   renameCall,
   sweepCalls,
   backfillFacts,
@@ -190,7 +192,10 @@ export const commands = {
 } satisfies Record<string, Command<never, unknown>>
 
 /** Commands that accept large texts as bytes shared between threads, on engines that support it. */
-export const commandsWithBytes: ReadonlySet<string> = new Set<keyof typeof commands>(['upsertCalls'])
+export const commandsWithBytes: ReadonlySet<string> = new Set<keyof typeof commands>([
+  'upsertCalls',
+  'joinCalls',
+])
 
 /**
  * Commands that a power cut may undo: parts of work that is answered when its last write is, which also takes the
@@ -221,6 +226,9 @@ export const unflushedCommands: ReadonlySet<string> = new Set<keyof typeof comma
  * Commands with a list whose items may be written in parts, so that other writes run in between. The answer comes with
  * the last part; a client that gets none sends the whole list again.
  */
-export const divisibleCommands: ReadonlySet<string> = new Set<keyof typeof commands>(['upsertCalls'])
+export const divisibleCommands: ReadonlySet<string> = new Set<keyof typeof commands>([
+  'upsertCalls',
+  'joinCalls',
+])
 
 export type Commands = typeof commands

@@ -86,7 +86,7 @@ function without(url: string, body: Record<string, unknown>, path: Path, value: 
 
 /** Under /v1 a body that does not fit is a 400, except on the route for traces. */
 const isOfModels = (url: string) =>
-  (url.startsWith('/v1/') && url !== '/v1/traces') ||
+  (url.startsWith('/v1/') && !/^\/v1\/(?:traces|logs)$/.test(url)) ||
   url.startsWith('/api/') ||
   /\/(rerank|score|v2\/embed|infill)$/.test(url)
 

@@ -91,6 +91,7 @@ const bodies: [url: string, body: string, named: string][] = [
   ['/obj/delete', `"object_id":"x","digests":[${wrong}1]`, 'digests: expected at most 100 entries'],
   ['/refs/read_batch', `"refs":[${wrong}1]`, 'refs: expected at most 1000 entries'],
   ['/otel/v1/traces', `"resourceSpans":[${wrong}1]`, 'resourceSpans: expected at most 50000 entries'],
+  ['/otel/v1/logs', `"resourceLogs":[${wrong}1]`, 'resourceLogs: expected at most 50000 entries'],
   [
     '/otel/v1/traces',
     `"resourceSpans":[${`{"scopeSpans":[${'1,'.repeat(29_999)}1]},`.repeat(9)}{}]`,

@@ -18,7 +18,7 @@ const needsType = (url: string) =>
   url === '/v2/embed' ||
   url === '/infill' ||
   url.endsWith('/score') ||
-  url.endsWith('/v1/traces')
+  /\/v1\/(?:traces|logs)$/.test(url)
 
 const ask = async (url: string, headers: Record<string, string>) => {
   const { statusCode, body } = await app.inject({

@@ -26,7 +26,11 @@ async function ask(method: string, url: string) {
 
 const ofModels = routes.filter(
   ({ url, method, isHidden }) =>
-    url.startsWith('/v1/') && url !== '/v1/traces' && !url.endsWith('/') && method !== 'HEAD' && !isHidden,
+    url.startsWith('/v1/') &&
+    !/^\/v1\/(?:traces|logs)$/.test(url) &&
+    !url.endsWith('/') &&
+    method !== 'HEAD' &&
+    !isHidden,
 )
 
 test('without /v1 a request is told the base URL that its client needs', async () => {

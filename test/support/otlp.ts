@@ -53,16 +53,16 @@ export function exportOf(
 
 /** The same export in protobuf. Protobuf's own mapping to JSON has base64 where OTLP has hexadecimal. */
 export function protobufOf(body: object): Buffer {
-  const text = JSON.stringify(body, (key, value) =>
-    /^(?:traceId|spanId|parentSpanId)$/.test(key) ? Buffer.from(value, 'hex').toString('base64') : value,
-  )
+  const json = withBase64Ids(body) as JsonValue
   return Buffer.from(
-    toBinary(
-      ExportTraceServiceRequestSchema,
-      fromJson(ExportTraceServiceRequestSchema, JSON.parse(text) as JsonValue),
-    ),
+    toBinary(ExportTraceServiceRequestSchema, fromJson(ExportTraceServiceRequestSchema, json)),
   )
 }
+
+export const withBase64Ids = (body: object): unknown =>
+  JSON.parse(JSON.stringify(body), (key, value) =>
+    /^(?:traceId|spanId|parentSpanId)$/.test(key) ? Buffer.from(value, 'hex').toString('base64') : value,
+  )
 
 export function protobufAnswerOf(bytes: Uint8Array): unknown {
   return toJson(ExportTraceServiceResponseSchema, fromBinary(ExportTraceServiceResponseSchema, bytes))

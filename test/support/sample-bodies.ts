@@ -496,6 +496,15 @@ const budgetChange = (project_id: string) => ({
   prices_of: project_id,
 })
 
+const exportSample = (signal: string, items: string) => (project: string) => {
+  const [entity = '', name = ''] = project.split('/')
+  const { resource } = exportOf([], { 'wandb.entity': entity, 'wandb.project': name }).resourceSpans[0]
+  const scopes = [{ scope: { name: 'sdk' }, [items]: [], schemaUrl: 'https://example.com' }]
+  return {
+    [`resource${signal}`]: [{ resource, [`scope${signal}`]: scopes, schemaUrl: 'https://example.com' }],
+  }
+}
+
 /** For each route with a body, a body that it accepts, with every field of its contract. */
 export const sampleBodies: Record<string, (project: string) => Record<string, unknown>> = {
   '/call/start': (project) => ({ start: start(project) }),
@@ -638,14 +647,12 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     offset: 1,
   }),
   '/cost/purge': (project_id) => ({ project_id, query: byId }),
-  '/otel/v1/traces': (project) => {
-    const [entity = '', name = ''] = project.split('/')
-    const { resource } = exportOf([], { 'wandb.entity': entity, 'wandb.project': name }).resourceSpans[0]
-    const scopeSpans = [{ scope: { name: 'sdk' }, spans: [], schemaUrl: 'https://example.com' }]
-    return { resourceSpans: [{ resource, scopeSpans, schemaUrl: 'https://example.com' }] }
-  },
-  '/v1/traces': (project) => sampleBodies['/otel/v1/traces']?.(project) ?? {},
-  '/agents/otel/v1/traces': (project) => sampleBodies['/otel/v1/traces']?.(project) ?? {},
+  ...Object.fromEntries(
+    ['', '/otel', '/agents/otel'].flatMap((base) => [
+      [`${base}/v1/traces`, exportSample('Spans', 'spans')],
+      [`${base}/v1/logs`, exportSample('Logs', 'logRecords')],
+    ]),
+  ),
   '/feedback/create': feedback,
   '/feedback/batch/create': (project) => ({ batch: [feedback(project)] }),
   '/feedback/query': (project_id) => ({

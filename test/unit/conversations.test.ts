@@ -64,9 +64,9 @@ for (const [encoding, pieces] of Object.entries(encodings)) {
         events: events.map((event) => ({ name: event.name, attributes: attributesOf(event.attributes) })),
       })
       const [resource] = pieces(exportOf([span])) as [ResourcePiece]
-      const [piece] = resource.spans
+      const [piece] = resource.items
       assert.ok(piece)
-      const call = callOfSpan(piece.span(), resource.resource(), piece.scope(), 'acme/qa')
+      const call = callOfSpan(piece.item(), resource.resource(), piece.scope(), 'acme/qa')
       const [inputs, output] = [call.inputs.text, call.output?.text]
       const found = conversationOf({ inputs, output, attributes: call.attributes.text, name: call.op_name })
       assert.deepEqual(lines(found), { asked, answered })

@@ -29,9 +29,9 @@ const encodings = {
 
 function callOf(span: object, read: (body: ReturnType<typeof exportOf>) => ResourcePiece[]): CompleteCall {
   const [piece] = read(exportOf([span])) as [ResourcePiece]
-  const [opened] = piece.spans
+  const [opened] = piece.items
   assert.ok(opened)
-  return callOfSpan(opened.span(), piece.resource(), opened.scope(), 'acme/qa')
+  return callOfSpan(opened.item(), piece.resource(), opened.scope(), 'acme/qa')
 }
 
 const user = '[{"role":"user","content":"hi"}]'
@@ -480,10 +480,10 @@ test('a span with far too many entries is refused before it is parsed', () => {
   const [piece] = piecesOfJson({
     resourceSpans: [{ scopeSpans: [{ spans: [new JsonText(`${text} and this is no JSON`)] }] }],
   })
-  assert.throws(() => piece?.spans[0]?.span(), new SpanError('more than 10000 entries in all'))
+  assert.throws(() => piece?.items[0]?.item(), new SpanError('more than 10000 entries in all'))
   const strings = json(spanOf({ a: '{,'.repeat(100_000), b: '\\\\\\",[' }))
   const [other] = piecesOfJson({ resourceSpans: [{ scopeSpans: [{ spans: [strings] }] }] })
-  assert.equal(other?.spans[0]?.span().attributes.size, 2)
+  assert.equal(other?.items[0]?.item().attributes.size, 2)
 })
 
 for (const [encoding, read] of Object.entries(encodings)) {
@@ -572,10 +572,10 @@ test('numbers in JSON keep their digits', () => {
   const pieces = piecesOfJson({
     resourceSpans: [{ scopeSpans: [{ spans: [new JsonText(text)] }] }],
   })
-  const span = pieces[0]?.spans[0]?.span()
+  const span = pieces[0]?.items[0]?.item()
   assert.ok(span && pieces[0])
   assert.equal(span.startTimeUnixNano, 1767323045123456789n)
-  const scope = pieces[0].spans[0]?.scope()
+  const scope = pieces[0].items[0]?.scope()
   assert.ok(scope)
   const call = callOfSpan(span, pieces[0].resource(), scope, 'acme/qa')
   assert.equal(call.attributes.text, '{"i":9007199254740993,"d":1.50,"e":1E5,"n":3}')
@@ -586,14 +586,14 @@ test('values nested deeper than 100 levels are malformed', () => {
   for (let level = 0; level < 100; level++) value = { arrayValue: { values: [value] } }
   const body = exportOf([spanOf({ a: value })])
   const [piece] = readJson(body)
-  assert.throws(() => piece?.spans[0]?.span(), new SpanError('a value is nested deeper than 100 levels'))
+  assert.throws(() => piece?.items[0]?.item(), new SpanError('a value is nested deeper than 100 levels'))
 })
 
 test('bytes that are not a span make only that span malformed; bytes that are not an export are refused', () => {
   const submessage = (bytes: number[]) => [0x0a, bytes.length, ...bytes]
   const spans = (bytes: number[]) => submessage([0x12, bytes.length + 2, 0x12, bytes.length, ...bytes])
   const [piece] = piecesOfProtobuf(Uint8Array.from(spans([0x0a, 0x7f, 1])))
-  assert.throws(() => piece?.spans[0]?.span(), new SpanError('cannot be read: premature EOF'))
+  assert.throws(() => piece?.items[0]?.item(), new SpanError('cannot be read: premature EOF'))
   for (const bytes of [[0x0a, 0x7f], [0x0a], [0xff, 0xff], [0x0b], spans([1]).slice(0, -1)]) {
     assert.throws(() => piecesOfProtobuf(Uint8Array.from(bytes)), {
       name: 'Refusal',

@@ -18,6 +18,16 @@ const ResourceSpans = z.object({
   schemaUrl,
 })
 
+const ScopeLogs = z.object({
+  scope: jsonObject().nullish(),
+  logRecords: shortList(jsonObject(), maxPieces).nullish(),
+  schemaUrl,
+})
+
+const ResourceLogs = ResourceSpans.omit({ scopeSpans: true }).extend({
+  scopeLogs: shortList(ScopeLogs, maxPieces).nullish(),
+})
+
 /** A request in OTLP/JSON. Spans are kept as text and read one by one. */
 export const TracesBody = z.object({
   resourceSpans: shortList(ResourceSpans, maxPieces)
@@ -25,6 +35,20 @@ export const TracesBody = z.object({
     .meta({ description: 'May be absent, as in protobuf.' }),
 })
 export type TracesBody = z.output<typeof TracesBody>
+
+export const LogsBody = z.object({
+  resourceLogs: shortList(ResourceLogs, maxPieces)
+    .nullish()
+    .meta({ description: 'May be absent, as in protobuf.' }),
+})
+export type LogsBody = z.output<typeof LogsBody>
+
+export const LogsAnswer = z.object({
+  partialSuccess: z
+    .object({ rejectedLogRecords: z.string(), errorMessage: z.string() })
+    .optional()
+    .meta({ description: 'Absent if every record was accepted and recognised.' }),
+})
 
 export const TracesAnswer = z.object({
   partialSuccess: z

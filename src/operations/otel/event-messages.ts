@@ -17,7 +17,7 @@ interface EventMessages {
 }
 
 const choice = 'gen_ai.choice'
-const eventNames = /^gen_ai\.((system|user|assistant|tool)\.message|choice)$/
+export const messageEvent = /^gen_ai\.((system|user|assistant|tool)\.message|choice)$/
 
 /** One event for each message: as events of the span, or as a list in an attribute of Pydantic AI and Logfire. */
 export function eventMessages({ attributes, events }: Span): EventMessages {
@@ -25,10 +25,10 @@ export function eventMessages({ attributes, events }: Span): EventMessages {
   const items = list === undefined ? undefined : opened(list)
   if (items instanceof JsonText && items.text.startsWith('[')) {
     const named = itemsOf(items.text).map((text) => ({ name: eventName(text), value: new JsonText(text) }))
-    if (named.some(({ name }) => eventNames.test(name))) return split(named, ['events'])
+    if (named.some(({ name }) => messageEvent.test(name))) return split(named, ['events'])
   }
   const told = events.flatMap((event) =>
-    eventNames.test(event.name) ? [{ name: event.name, value: eventValue(event) }] : [],
+    messageEvent.test(event.name) ? [{ name: event.name, value: eventValue(event) }] : [],
   )
   if (told.length > 0) return split(told, [])
   const tool = events.find(({ name }) => name === 'tool.output')?.attributes.get('output')

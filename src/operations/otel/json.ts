@@ -1,9 +1,9 @@
 import { hasMoreMarks, JsonNumber, parseLossless } from '../../../packages/json/index.ts'
 import { described } from '../../domain/described.ts'
 import { JsonText } from '../../domain/json/text.ts'
-import type { TracesBody } from './contract.ts'
-import type { PartialSuccess } from './intake.ts'
-import { countPieces, once, type ResourcePiece, type SpanPiece } from './pieces.ts'
+import type { LogsBody, TracesBody } from './contract.ts'
+import type { LogRecord } from './log-record.ts'
+import { countPieces, type ItemPiece, once, type ResourcePiece } from './pieces.ts'
 import {
   type Attributes,
   attributesOf,
@@ -30,20 +30,51 @@ import {
  * (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding).
  */
 export function piecesOfJson({ resourceSpans }: TracesBody): ResourcePiece[] {
-  const count = countPieces()
-  return (resourceSpans ?? []).map(({ resource, scopeSpans, schemaUrl }) => {
-    count()
-    const spans: SpanPiece[] = []
-    for (const group of scopeSpans ?? []) {
-      count()
-      const scope = once(() => scopeOf(fieldsOf(group.scope), group.schemaUrl ?? ''))
-      for (const span of group.spans ?? []) {
-        count()
-        spans.push({ scope, span: () => spanOf(fieldsOf(span)) })
-      }
-    }
-    return { resource: () => resourceOf(fieldsOf(resource), schemaUrl ?? ''), spans }
+  const count = countPieces('resourceSpans')
+  return (resourceSpans ?? []).map(({ scopeSpans, ...origin }) => {
+    const groups = (scopeSpans ?? []).map(({ spans, ...group }) => ({ ...group, items: spans ?? [] }))
+    return piecesOf(origin, groups, spanOf, count)
   })
+}
+
+export function logPiecesOfJson({ resourceLogs }: LogsBody): ResourcePiece<LogRecord>[] {
+  const count = countPieces('resourceLogs')
+  return (resourceLogs ?? []).map(({ scopeLogs, ...origin }) => {
+    const groups = (scopeLogs ?? []).map(({ logRecords, ...group }) => ({
+      ...group,
+      items: logRecords ?? [],
+    }))
+    return piecesOf(origin, groups, recordOf, count)
+  })
+}
+
+interface Origin {
+  resource?: JsonText | null | undefined
+  schemaUrl?: string | null | undefined
+}
+
+interface Group extends Pick<Origin, 'schemaUrl'> {
+  scope?: JsonText | null | undefined
+  items: readonly JsonText[]
+}
+
+function piecesOf<Item>(
+  { resource, schemaUrl }: Origin,
+  groups: readonly Group[],
+  open: (fields: Fields) => Item,
+  count: () => void,
+): ResourcePiece<Item> {
+  count()
+  const items: ItemPiece<Item>[] = []
+  for (const group of groups) {
+    count()
+    const scope = once(() => scopeOf(fieldsOf(group.scope), group.schemaUrl ?? ''))
+    for (const item of group.items) {
+      count()
+      items.push({ scope, item: () => open(fieldsOf(item)) })
+    }
+  }
+  return { resource: () => resourceOf(fieldsOf(resource), schemaUrl ?? ''), items }
 }
 
 type Fields = Record<string, unknown>
@@ -94,6 +125,23 @@ function spanOf(span: Fields): Span {
     links: list(span, 'links', counter).map((link) => linkOf(link, counter)),
     droppedLinksCount: count(span, 'droppedLinksCount'),
     status: { code: enumeration(status, 'code'), message: text(status, 'message') },
+  }
+}
+
+function recordOf(fields: Fields): LogRecord {
+  const counter = countEntries()
+  return {
+    timeUnixNano: nanoseconds(fields, 'timeUnixNano'),
+    observedTimeUnixNano: nanoseconds(fields, 'observedTimeUnixNano'),
+    severityNumber: enumeration(fields, 'severityNumber'),
+    severityText: text(fields, 'severityText'),
+    eventName: text(fields, 'eventName'),
+    body: openedValue(fields.body, 1, counter),
+    attributes: valuesOf('the record', fields, counter),
+    droppedAttributesCount: count(fields, 'droppedAttributesCount'),
+    flags: count(fields, 'flags'),
+    traceId: hex(fields, 'traceId'),
+    spanId: hex(fields, 'spanId'),
   }
 }
 
@@ -238,8 +286,4 @@ function double(raw: unknown): Value {
     if (raw === 'NaN' || !Number.isNaN(value)) return doubleNumber(value)
   }
   throw wrong('doubleValue', 'a number', raw)
-}
-
-export function jsonAnswer({ rejectedSpans, errorMessage }: PartialSuccess) {
-  return rejectedSpans > 0 ? { partialSuccess: { rejectedSpans: String(rejectedSpans), errorMessage } } : {}
 }

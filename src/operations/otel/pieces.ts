@@ -1,26 +1,26 @@
 import { refuse } from '../../domain/refusals.ts'
 import type { Resource, Scope, Span } from './span.ts'
 
-/** The spans of one program. They are decoded one by one, with a yield to the event loop between them. */
-export interface ResourcePiece {
+/** The spans or log records of one program. They are decoded one by one. */
+export interface ResourcePiece<Item = Span> {
   resource(): Resource
-  spans: SpanPiece[]
+  items: ItemPiece<Item>[]
 }
 
-export interface SpanPiece {
+export interface ItemPiece<Item = Span> {
   scope: () => Scope
-  span: () => Span
+  item: () => Item
 }
 
 /** Bounds the number of tiny parts in one request; the size of the body bounds the rest. */
 export const maxPieces = 50_000
 
-export function countPieces(): () => void {
+export function countPieces(field: string): () => void {
   let pieces = 0
   return () => {
     if (++pieces > maxPieces) {
       throw refuse('too_many_ids', {
-        field: 'resourceSpans',
+        field,
         given: `more than ${maxPieces}`,
         limit: maxPieces,
       })

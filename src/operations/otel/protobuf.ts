@@ -2,6 +2,10 @@ import { create, type DescMessage, fromBinary, type MessageShape, toBinary } fro
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import { refuse } from '../../domain/refusals.ts'
 import {
+  ExportLogsServiceRequestSchema,
+  ExportLogsServiceResponseSchema,
+} from './generated/opentelemetry/proto/collector/logs/v1/logs_service_pb.ts'
+import {
   ExportTraceServiceRequestSchema,
   ExportTraceServiceResponseSchema,
 } from './generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.ts'
@@ -10,14 +14,20 @@ import {
   InstrumentationScopeSchema,
   type KeyValue,
 } from './generated/opentelemetry/proto/common/v1/common_pb.ts'
+import {
+  LogRecordSchema,
+  ResourceLogsSchema,
+  ScopeLogsSchema,
+} from './generated/opentelemetry/proto/logs/v1/logs_pb.ts'
 import { ResourceSchema } from './generated/opentelemetry/proto/resource/v1/resource_pb.ts'
 import {
   ResourceSpansSchema,
   ScopeSpansSchema,
   SpanSchema,
 } from './generated/opentelemetry/proto/trace/v1/trace_pb.ts'
-import type { PartialSuccess } from './intake.ts'
-import { countPieces, once, type ResourcePiece, type SpanPiece } from './pieces.ts'
+import type { LogRecord } from './log-record.ts'
+import { countPieces, type ItemPiece, once, type ResourcePiece } from './pieces.ts'
+import type { PartialSuccess } from './signals.ts'
 import {
   type Attributes,
   attributesOf,
@@ -34,12 +44,59 @@ import {
   wholeNumber,
 } from './span.ts'
 
-/** Splits a request into the bytes of each span, which are not decoded yet. */
-export function piecesOfProtobuf(body: Uint8Array): ResourcePiece[] {
-  const count = countPieces()
+/** The numbers of the fields that lead to the items of a request. */
+interface Nesting {
+  /** How a refusal names the first of them. */
+  name: string
+  resources: number
+  resource: number
+  groups: number
+  items: number
+  schemaUrl: number
+}
+
+const nestingOfSpans: Nesting = {
+  name: 'resourceSpans',
+  resources: ExportTraceServiceRequestSchema.field.resourceSpans.number,
+  resource: ResourceSpansSchema.field.resource.number,
+  groups: ResourceSpansSchema.field.scopeSpans.number,
+  items: ScopeSpansSchema.field.spans.number,
+  schemaUrl: ResourceSpansSchema.field.schemaUrl.number,
+}
+
+const nestingOfLogs: Nesting = {
+  name: 'resourceLogs',
+  resources: ExportLogsServiceRequestSchema.field.resourceLogs.number,
+  resource: ResourceLogsSchema.field.resource.number,
+  groups: ResourceLogsSchema.field.scopeLogs.number,
+  items: ScopeLogsSchema.field.logRecords.number,
+  schemaUrl: ResourceLogsSchema.field.schemaUrl.number,
+}
+
+export const piecesOfProtobuf = (body: Uint8Array) => piecesOf(body, nestingOfSpans, spanOf)
+export const logPiecesOfProtobuf = (body: Uint8Array) => piecesOf(body, nestingOfLogs, recordOf)
+
+/** Splits a request into the bytes of each span or record, which are not decoded yet. */
+function piecesOf<Item>(
+  body: Uint8Array,
+  nesting: Nesting,
+  open: (bytes: Uint8Array) => Item,
+): ResourcePiece<Item>[] {
+  const count = countPieces(nesting.name)
   try {
-    const { resourceSpans } = ExportTraceServiceRequestSchema.field
-    return submessages(body, resourceSpans.number, count).map((bytes) => resourcePieceOf(bytes, count))
+    return submessages(body, nesting.resources, count).map((bytes) => {
+      const items: ItemPiece<Item>[] = []
+      for (const group of submessages(bytes, nesting.groups, count)) {
+        const scope = once(() => scopeOf(group))
+        for (const item of submessages(group, nesting.items, count)) {
+          items.push({ scope, item: () => open(item) })
+        }
+      }
+      return {
+        resource: () => resourceOf(merged(bytes, nesting.resource), textOf(bytes, nesting.schemaUrl)),
+        items,
+      }
+    })
   } catch (error) {
     if (error instanceof RangeError || isWireError(error)) throw malformed(error as Error)
     throw error
@@ -53,21 +110,6 @@ function isWireError(error: unknown): boolean {
 
 function malformed(error: Error) {
   return refuse('malformed_protobuf', { why: error.message })
-}
-
-function resourcePieceOf(bytes: Uint8Array, count: () => void): ResourcePiece {
-  const { resource, scopeSpans, schemaUrl } = ResourceSpansSchema.field
-  const spans: SpanPiece[] = []
-  for (const group of submessages(bytes, scopeSpans.number, count)) {
-    const scope = once(() => scopeOf(group))
-    for (const span of submessages(group, ScopeSpansSchema.field.spans.number, count)) {
-      spans.push({ scope, span: () => spanOf(span) })
-    }
-  }
-  return {
-    resource: () => resourceOf(merged(bytes, resource.number), textOf(bytes, schemaUrl.number)),
-    spans,
-  }
 }
 
 /** The bytes of each occurrence of a field in a message. */
@@ -150,6 +192,7 @@ function resourceOf(bytes: Uint8Array, schemaUrl: string): Resource {
   return { attributes: valuesOf('the resource', attributes), droppedAttributesCount, schemaUrl }
 }
 
+/** The fields of a group of records have the same numbers. */
 function scopeOf(group: Uint8Array): Scope {
   const { scope, schemaUrl } = ScopeSpansSchema.field
   const { name, version, attributes, droppedAttributesCount } = decoded(
@@ -199,6 +242,23 @@ function spanOf(bytes: Uint8Array): Span {
   }
 }
 
+function recordOf(bytes: Uint8Array): LogRecord {
+  const record = decoded(LogRecordSchema, bytes)
+  return {
+    timeUnixNano: record.timeUnixNano,
+    observedTimeUnixNano: record.observedTimeUnixNano,
+    severityNumber: record.severityNumber,
+    severityText: record.severityText,
+    eventName: record.eventName,
+    body: openedValue(record.body, 1),
+    attributes: valuesOf('the record', record.attributes),
+    droppedAttributesCount: record.droppedAttributesCount,
+    flags: record.flags,
+    traceId: hex(record.traceId),
+    spanId: hex(record.spanId),
+  }
+}
+
 function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
 }
@@ -232,10 +292,15 @@ function openedValue(wrapped: AnyValue | undefined, depth: number): Value {
   }
 }
 
-export function protobufAnswer({ rejectedSpans, errorMessage }: PartialSuccess): Uint8Array {
-  const partialSuccess = { rejectedSpans: BigInt(rejectedSpans), errorMessage }
-  return toBinary(
-    ExportTraceServiceResponseSchema,
-    create(ExportTraceServiceResponseSchema, rejectedSpans > 0 ? { partialSuccess } : {}),
-  )
+export function protobufAnswer({ rejected, errorMessage }: PartialSuccess, signal: 'traces' | 'logs') {
+  const isPartial = rejected > 0 || errorMessage !== ''
+  const count = BigInt(rejected)
+  if (signal === 'traces') {
+    const partialSuccess = { rejectedSpans: count, errorMessage }
+    const answer = create(ExportTraceServiceResponseSchema, isPartial ? { partialSuccess } : {})
+    return toBinary(ExportTraceServiceResponseSchema, answer)
+  }
+  const partialSuccess = { rejectedLogRecords: count, errorMessage }
+  const answer = create(ExportLogsServiceResponseSchema, isPartial ? { partialSuccess } : {})
+  return toBinary(ExportLogsServiceResponseSchema, answer)
 }

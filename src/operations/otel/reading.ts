@@ -1,54 +1,83 @@
 import type { CompleteCall } from '../calls/contract.ts'
 import { textOf } from './attribute-values.ts'
 import { callOfSpan } from './call.ts'
-import type { ResourcePiece, SpanPiece } from './pieces.ts'
-import { cut, type Resource, SpanError } from './span.ts'
+import { type Evaluation, evaluationEvent, evaluationOf } from './evaluation-events.ts'
+import type { ItemPiece, ResourcePiece } from './pieces.ts'
+import { cut, type Resource, type Span, SpanError } from './span.ts'
 
 /** An export as plain data. It is read where its body is parsed: in a separate thread if it is large. */
-export interface ReadResource {
+export interface ReadResource<Item = ReadSpan> {
   /** The project that its attributes name. */
   entity: string | undefined
   project: string | undefined
-  /** The resource cannot be read, and so none of its spans. */
+  /** The resource cannot be read, and so none of its items. */
   isBroken: boolean
-  spans: ReadSpan[]
+  items: (Item | Rejected)[]
 }
 
-/** The call that a span becomes, without its project, or why it becomes none. */
-export type ReadSpan = { call: CompleteCall } | { why: string }
+/** Why an item becomes nothing. */
+export interface Rejected {
+  why: string
+}
+
+/** The call that a span becomes, without its project, and what its events say of it. */
+interface ReadSpan {
+  call: CompleteCall
+  evaluations: Evaluation[]
+}
 
 const entityName = 'wandb.entity'
 const projectName = 'wandb.project'
 export const projectNames = `${entityName} and ${projectName}`
 
-export function readExport(pieces: readonly ResourcePiece[]): ReadResource[] {
-  return pieces.map(({ resource, spans }, index) => {
-    const opened = openedOr(resource, (why) => ({ why: `resourceSpans.${index}.resource: ${why}` }))
+export const readExport = (pieces: readonly ResourcePiece[]): ReadResource[] =>
+  readResources(pieces, 'resourceSpans', (items, resource) => items.map((item) => readSpan(item, resource)))
+
+export function readResources<Item, Read>(
+  pieces: readonly ResourcePiece<Item>[],
+  field: string,
+  read: (items: readonly ItemPiece<Item>[], resource: Resource) => (Read | Rejected)[],
+): ReadResource<Read>[] {
+  return pieces.map(({ resource, items }, index) => {
+    const opened = openedOr(resource, (why) => ({ why: `${field}.${index}.resource: ${why}` }))
     if ('why' in opened) {
-      return { entity: undefined, project: undefined, isBroken: true, spans: spans.map(() => opened) }
+      return { entity: undefined, project: undefined, isBroken: true, items: items.map(() => opened) }
     }
     return {
       entity: textOf(opened.attributes, entityName),
       project: textOf(opened.attributes, projectName),
       isBroken: false,
-      spans: spans.map((span) => readSpan(span, opened)),
+      items: read(items, opened),
     }
   })
 }
 
-function readSpan(piece: SpanPiece, resource: Resource): ReadSpan {
+function readSpan(piece: ItemPiece, resource: Resource): ReadSpan | Rejected {
   let name = 'a span'
   return openedOr(
     () => {
-      const span = piece.span()
+      const span = piece.item()
       name = `span ${cut(span.spanId)}`
-      return { call: callOfSpan(span, resource, piece.scope(), '') }
+      const call = callOfSpan(span, resource, piece.scope(), '')
+      return { call, evaluations: evaluationsOf(span) }
     },
     (why) => ({ why: `${name}: ${why}` }),
   )
 }
 
-function openedOr<T, Other>(open: () => T, otherwise: (why: string) => Other): T | Other {
+/** An event without the name of a judgement stays an event of its span. */
+function evaluationsOf({ spanId, events, endTimeUnixNano }: Span): Evaluation[] {
+  return events
+    .filter(({ name }) => name === evaluationEvent)
+    .flatMap(({ attributes, timeUnixNano }) =>
+      openedOr(
+        () => evaluationOf(attributes, spanId, timeUnixNano || endTimeUnixNano),
+        () => [],
+      ),
+    )
+}
+
+export function openedOr<T, Other>(open: () => T, otherwise: (why: string) => Other): T | Other {
   try {
     return open()
   } catch (error) {

@@ -3,54 +3,97 @@ import type { z } from 'zod'
 import { acceptBytes } from '../../http/bodies.ts'
 import { answers } from '../../http/contracts.ts'
 import { databaseOf } from '../../storage/database.ts'
-import { family, type Operation } from '../parts.ts'
-import { TracesAnswer } from './contract.ts'
-import { projectHeader, takeSpans } from './intake.ts'
-import { jsonAnswer } from './json.ts'
-import { protobufContract, TracesGiven } from './traces-given.ts'
+import { family, type Operation, type OperationParts } from '../parts.ts'
+import { createCallNames, matchesHeader } from '../recording/named-calls.ts'
+import { LogsAnswer, TracesAnswer } from './contract.ts'
+import { projectHeader, takeLogs, takeSpans } from './intake.ts'
+import { jsonAnswer, type PartialSuccess, type Signal } from './signals.ts'
+import { LogsGiven, protobufContracts, TracesGiven } from './traces-given.ts'
 
 const protobuf = 'application/x-protobuf'
 
 /** Batches of exporters are far smaller than this. */
 const largestExport = 16 * 1024 * 1024
 
-const traces: Operation = async (app, options) => {
-  acceptBytes(app, protobuf, protobufContract, async () => {
-    const { ProtobufGiven } = await import('./protobuf-given.ts')
-    return ProtobufGiven
-  })
-  const answer = {
-    description: 'The result, in the encoding of the request.',
-    content: { 'application/json': { schema: TracesAnswer }, [protobuf]: { schema: TracesAnswer } },
-  }
-  const schema = {
-    summary: 'Store OpenTelemetry spans as calls',
-    description:
-      'OTLP over HTTP, optionally compressed with gzip or deflate. The header project_id names the project of resources that do not name their own. The key may also be sent in the header wandb-api-key.',
-    tags: ['calls'],
-    consumes: ['application/json', protobuf],
-    body: TracesGiven,
-    response: answers(answer, 'invalid_value', 'malformed_protobuf', 'too_many_ids', 'unsupported_encoding'),
-  }
-  const config = { right: 'write_calls', compressed: true, keyHeader: 'wandb-api-key' } as const
-  const bodyLimit = Math.min(app.initialConfig.bodyLimit ?? largestExport, largestExport)
-  const take = async (
-    request: FastifyRequest<{ Body: z.output<typeof TracesGiven> }>,
-    reply: FastifyReply,
-  ) => {
-    const ingest = { ...options, db: databaseOf(request.caller.name, options.db) }
-    const header = request.headers[projectHeader]
-    const project = Array.isArray(header) ? header.join(',') : header
-    const taken = await takeSpans(ingest, request.caller, request.body, project)
-    if (!request.headers['content-type']?.toLowerCase().startsWith(protobuf)) return jsonAnswer(taken)
-    const { protobufAnswer } = await import('./protobuf.ts')
-    return reply.type(protobuf).send(Buffer.from(protobufAnswer(taken)))
-  }
-  app.post('/otel/v1/traces', { schema, config, bodyLimit }, take)
-  // The path that exporters add when they are given only the address of the server.
-  app.post('/v1/traces', { schema, config, bodyLimit }, take)
-  // Where newer clients of Weave send the spans of agents.
-  app.post('/agents/otel/v1/traces', { schema, config, bodyLimit }, take)
+interface Export<Body extends z.ZodType> {
+  summary: string
+  body: Body
+  answer: z.ZodType
+  take(
+    intake: Parameters<typeof takeSpans>[0],
+    caller: FastifyRequest['caller'],
+    read: z.output<Body>,
+    project: string | undefined,
+  ): Promise<PartialSuccess>
 }
 
-export const otelRoutes = family(traces)
+function exportRoutes<Body extends z.ZodType>(
+  signal: Signal,
+  { summary, body, answer, take }: Export<Body>,
+): Operation {
+  return async (app, options) => {
+    acceptBytes(app, protobuf, protobufContracts[signal], async () => {
+      const { protobufGiven } = await import('./protobuf-given.ts')
+      return protobufGiven[signal]
+    })
+    const result = {
+      description: 'The result, in the encoding of the request.',
+      content: { 'application/json': { schema: answer }, [protobuf]: { schema: answer } },
+    }
+    const schema = {
+      summary,
+      description:
+        'OTLP over HTTP, optionally compressed with gzip or deflate. The header project_id names the project of resources that do not name their own. The key may also be sent in the header wandb-api-key.',
+      tags: ['calls'],
+      consumes: ['application/json', protobuf],
+      body,
+      response: answers(
+        result,
+        'invalid_value',
+        'malformed_protobuf',
+        'too_many_ids',
+        'unsupported_encoding',
+      ),
+    }
+    const config = { right: 'write_calls', compressed: true, keyHeader: 'wandb-api-key' } as const
+    const bodyLimit = Math.min(app.initialConfig.bodyLimit ?? largestExport, largestExport)
+    const handler = async (request: FastifyRequest, reply: FastifyReply) => {
+      const header = request.headers[projectHeader]
+      const project = Array.isArray(header) ? header.join(',') : header
+      const read = request.body as z.output<Body>
+      const taken = await take(intakeOf(options, request, reply), request.caller, read, project)
+      if (!request.headers['content-type']?.toLowerCase().startsWith(protobuf))
+        return jsonAnswer(taken, signal)
+      const { protobufAnswer } = await import('./protobuf.ts')
+      return reply.type(protobuf).send(Buffer.from(protobufAnswer(taken, signal)))
+    }
+    app.post(`/otel/v1/${signal}`, { schema, config, bodyLimit }, handler)
+    // The path that exporters add when they are given only the address of the server.
+    app.post(`/v1/${signal}`, { schema, config, bodyLimit }, handler)
+    // Where newer clients of Weave send the spans of agents.
+    app.post(`/agents/otel/v1/${signal}`, { schema, config, bodyLimit }, handler)
+  }
+}
+
+function intakeOf(options: OperationParts, { caller }: FastifyRequest, reply: FastifyReply) {
+  const db = databaseOf(caller.name, options.db)
+  const names = createCallNames({ db, settled: options.recorder.settled }, (matches) =>
+    reply.header(matchesHeader, matches),
+  )
+  return { ...options, db, names }
+}
+
+export const otelRoutes = family(
+  exportRoutes('traces', {
+    summary: 'Store OpenTelemetry spans as calls',
+    body: TracesGiven,
+    answer: TracesAnswer,
+    take: takeSpans,
+  }),
+  exportRoutes('logs', {
+    summary: 'Store OpenTelemetry log records with their calls',
+    body: LogsGiven,
+    answer: LogsAnswer,
+    take: takeLogs,
+  }),
+)

@@ -59,7 +59,7 @@ export function microseconds(nanoseconds: bigint): number {
   return Number(nanoseconds / 1000n)
 }
 
-function flat(attributes: Attributes): Value {
+export function flat(attributes: Attributes): Value {
   const object: { [name: string]: Value } = Object.create(null)
   for (const [name, value] of attributes) object[name] = value
   return object

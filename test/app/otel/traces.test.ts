@@ -143,11 +143,7 @@ test('traces: refuses invalid requests, checking in a fixed order', async (t) =>
   }
   assert.deepEqual(
     await send(opened, protobuf, protobufOf(valid).subarray(0, -1)),
-    refusal(
-      400,
-      'malformed_protobuf',
-      'The body is not an ExportTraceServiceRequest in protobuf: premature EOF.',
-    ),
+    refusal(400, 'malformed_protobuf', 'The body is not an OTLP export in protobuf: premature EOF.'),
   )
   assert.deepEqual(
     await send(opened, json, ''),
