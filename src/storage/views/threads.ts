@@ -1,4 +1,5 @@
 import type { Expression } from '../../domain/expressions/expression.ts'
+import type { ThreadField } from '../../domain/thread-fields.ts'
 import type { Page, SortBy } from '../../domain/view.ts'
 import { isLive, matchingCalls } from '../calls/calls.ts'
 import { filterConditions } from '../calls/filter.ts'
@@ -7,18 +8,6 @@ import { pageOf } from '../sql/rows-in-order.ts'
 import { allOf, join, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
 import { readThreadDetails, type SummedField, sumsOfThreads } from './thread-details.ts'
-
-export const threadFields = [
-  'thread_id',
-  'turn_count',
-  'start_time',
-  'last_updated',
-  'p50_turn_duration_ms',
-  'p99_turn_duration_ms',
-  'cost',
-  'error_count',
-] as const
-type ThreadField = (typeof threadFields)[number]
 
 export interface ThreadsView extends Page {
   project: string

@@ -1,0 +1,3 @@
+export function ThreadScreen({ project }: { project: string }) {
+  return <main class="screen">{project}</main>
+}
