@@ -43,6 +43,7 @@ const maxHistories = 8
  */
 export function turnOf(root: TurnCall, { histories, systems }: Before): Turn {
   const shown: Message[] = []
+  const shownKeys = new Set<string>()
   const known = new Set(systems)
   let all = [...histories]
   let isNewStart = false
@@ -60,6 +61,7 @@ export function turnOf(root: TurnCall, { histories, systems }: Before): Turn {
       blocks[index] = call
       toolCalls.push(call)
     }
+    shownKeys.add(keyOf(message))
     if (blocks.length > 0) shown.push({ ...message, blocks })
   }
 
@@ -94,7 +96,7 @@ export function turnOf(root: TurnCall, { histories, systems }: Before): Turn {
       const key = keyOf(message)
       const isRepeated = isTalk(message) ? !fresh.has(message) : known.has(key)
       if (!isTalk(message)) known.add(key)
-      if (isRepeated || (isOfPerson(message) && shown.some((other) => keyOf(other) === key))) continue
+      if (isRepeated || (isOfPerson(message) && shownKeys.has(key))) continue
       add(message)
     }
     const keys = [...talk, ...answered].map(keyOf)
@@ -105,7 +107,7 @@ export function turnOf(root: TurnCall, { histories, systems }: Before): Turn {
     for (const message of answered) {
       const key = keyOf(message)
       // The same tool may be called twice in the same words.
-      if (hasCalls(message) || !shown.some((other) => keyOf(other) === key)) add(message)
+      if (hasCalls(message) || !shownKeys.has(key)) add(message)
     }
   }
 
