@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Expression } from '../../packages/filter/index.ts'
-import type { Thread as ThreadAnswer } from '../../src/operations/totals/threads.ts'
+import type { Thread as ThreadAnswer } from '../../src/operations/totals/threads-contract.ts'
 import type { LightCall } from '../../src/operations/views/contract.ts'
 import type { Sort } from './calls.ts'
 import { requestJson, requestLines } from './request.ts'

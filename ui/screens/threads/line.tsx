@@ -55,6 +55,7 @@ export function ThreadLine({ index, top, project, thread, isActive, onChoose, on
       </div>
       <div role="gridcell" class="is-number">
         {countText(thread.turn_count)}
+        <span class="unit"> {thread.turn_count === 1 ? 'turn' : 'turns'}</span>
       </div>
       <div role="gridcell" title={thread.users.join(', ')}>
         {listText(thread.users)}
@@ -67,7 +68,12 @@ export function ThreadLine({ index, top, project, thread, isActive, onChoose, on
         {thread.cost != null && costText(thread.cost)}
       </div>
       <div role="gridcell" class="is-number thread-errors">
-        {thread.error_count > 0 && countText(thread.error_count)}
+        {thread.error_count > 0 && (
+          <>
+            {countText(thread.error_count)}
+            <span class="unit"> failed</span>
+          </>
+        )}
       </div>
       <div role="gridcell" class="is-number">
         {thread.p50_turn_duration_ms !== null && durationText(thread.p50_turn_duration_ms)}

@@ -62,10 +62,10 @@ export function ThreadsScreen({ project }: { project: string }) {
       list.close()
     }
   }, [list])
-  const kept = useListPosition(JSON.stringify([project, text, sortText]))
-  useLayoutEffect(() => setActive(kept.left?.active ?? -1), [list])
+  const position = useListPosition(JSON.stringify([project, text, sortText]))
+  useLayoutEffect(() => setActive(position.left?.active ?? -1), [list])
   const threads = list.threads.value
-  const keepPlace = useScrollRestoration(kept, { scroller, isLoaded: threads && list, active })
+  const keepPlace = useScrollRestoration(position, { scroller, isLoaded: threads && list, active })
   const count = threads?.length ?? 0
   const current = threads?.[active]
   const move = (by: number) => {
