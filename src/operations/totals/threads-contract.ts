@@ -15,23 +15,28 @@ const ThreadsFilter = z.strictObject({
   before_datetime: dateTime.nullish().meta({ description: 'Counts only turns that began before this time.' }),
 })
 
-export const ThreadsBody = z.strictObject({
-  project_id: projectId,
-  filter: ThreadsFilter.nullish(),
-  query: query.meta({
-    description: 'Only conversations with a call that it holds for: {"$expr": …}; see docs/queries.md.',
-  }),
-  include_details: flag(false).meta({
-    description: `Adds the fields from call_count on. Needs a limit of at most ${maxDetailed}.`,
-  }),
-  limit,
-  offset,
-  sort_by: z
-    .array(z.strictObject({ field: z.enum(threadFields), direction: z.enum(['asc', 'desc']) }))
-    .max(16)
-    .nullish()
-    .meta({ description: 'Default: the latest first.' }),
-})
+export const ThreadsBody = z
+  .strictObject({
+    project_id: projectId,
+    filter: ThreadsFilter.nullish(),
+    query: query.meta({
+      description: 'Only conversations with a call that it holds for: {"$expr": …}; see docs/queries.md.',
+    }),
+    include_details: flag(false).meta({
+      description: `Adds the fields from call_count on, of at most ${maxDetailed} conversations.`,
+    }),
+    limit,
+    offset,
+    sort_by: z
+      .array(z.strictObject({ field: z.enum(threadFields), direction: z.enum(['asc', 'desc']) }))
+      .max(16)
+      .nullish()
+      .meta({ description: 'Default: the latest first.' }),
+  })
+  .refine(({ include_details, limit: rows }) => !include_details || (rows ?? 0) <= maxDetailed, {
+    path: ['limit'],
+    error: `expected a number up to ${maxDetailed} with include_details`,
+  })
 export type ThreadsBody = z.output<typeof ThreadsBody>
 
 const time = z.iso.datetime()

@@ -1,5 +1,4 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
-import { refuse } from '../../domain/refusals.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
@@ -25,14 +24,10 @@ export function queryThreads(db: Database, caller: Caller, body: ThreadsBody, si
     sort: body.sort_by ?? [],
   }
   if (!body.include_details) return jsonLines(streamThreads(db, view, now(), signal), shownThread)
-  if (view.limit === null || view.limit > maxDetailed) {
-    throw refuse('invalid_value', {
-      field: 'limit',
-      given: String(view.limit),
-      accepted: `a number up to ${maxDetailed} with include_details`,
-    })
-  }
-  return jsonLines(detailedThreads(db, view, now(), signal), (thread) => thread)
+  return jsonLines(
+    detailedThreads(db, { ...view, limit: view.limit ?? maxDetailed }, now(), signal),
+    (thread) => thread,
+  )
 }
 
 const shownThread = (thread: ThreadTimes) => ({

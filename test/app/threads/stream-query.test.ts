@@ -245,15 +245,13 @@ test('details: sums over the turns and everything below them, names, previews an
   }
 })
 
-test('details need a limit', async () => {
-  for (const [limit, shown] of [
-    [null, 'null'],
-    [1001, '1001'],
-  ]) {
-    const { status, json } = await post(url, { project_id: project, include_details: true, limit })
-    assert.deepEqual([status, json.code], [400, 'invalid_value'])
-    assert.match(json.reason, new RegExp(`limit.*${shown}.*up to 1000`))
-  }
+test('details are of a bounded number of conversations', async () => {
+  const { status, json } = await post(url, { project_id: project, include_details: true, limit: 1001 })
+  assert.deepEqual([status, json.code], [422, 'invalid_request'])
+  assert.match(json.reason, /limit: expected a number up to 1000 with include_details/)
+  const project_id = await stored('bounded', [turn('a', 1, 10)])
+  const [thread] = await threadsOf(project_id, { include_details: true, limit: null })
+  assert.equal(thread.call_count, 1)
 })
 
 test('a query chooses the conversations with a call that it holds for, and all their turns count', async () => {

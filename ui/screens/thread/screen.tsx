@@ -133,7 +133,10 @@ export function ThreadScreen({ project }: { project: string }) {
     return (
       <main class="screen">
         <Empty title="Conversation not found">
-          <p>It was deleted, has expired, or belongs to a project that you have no access to.</p>
+          <p>
+            It has no turns here: calls without a caller. It was deleted, has expired, or belongs to another
+            project. <a href={asList(project, thread)}>Calls that name it</a>
+          </p>
           <a class="button" href={paths.threads(project)}>
             All conversations of the project
           </a>
