@@ -6,6 +6,8 @@ export type Route =
   | { screen: 'calls'; project: string }
   | { screen: 'trace'; project: string; trace: string }
   | { screen: 'call'; project: string; call: string }
+  | { screen: 'threads'; project: string }
+  | { screen: 'thread'; project: string }
   | { screen: 'play' }
   | { screen: 'engine' }
   | { screen: 'people' }
@@ -44,6 +46,8 @@ const table: [pattern: string, place: (names: Names) => Route][] = [
     (names) => ({ screen: 'trace', project: projectIn(names), trace: names.trace ?? '' }),
   ],
   ['/ui/:entity/:name/call/:call', (names) => callIn(names)],
+  ['/ui/:entity/:name/conversations', (names) => ({ screen: 'threads', project: projectIn(names) })],
+  ['/ui/:entity/:name/conversation', (names) => ({ screen: 'thread', project: projectIn(names) })],
   ['/ui/:entity/:name/evals', (names) => ({ screen: 'evals', project: projectIn(names) })],
   ['/ui/:entity/:name/evals/compare', (names) => ({ screen: 'compare', project: projectIn(names) })],
   ['/ui/:entity/:name/evals/new', (names) => ({ screen: 'newRun', project: projectIn(names) })],
@@ -132,6 +136,11 @@ export const paths = {
     `${projectPath(project)}/trace/${segment(trace)}${searchText(call === undefined ? {} : { call })}`,
   play: (search: Record<string, string> = {}) => `${base}/ui/play${searchText(search)}`,
   call: (project: string, call: string) => `${projectPath(project)}/call/${segment(call)}`,
+  threads: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/conversations${searchText(search)}`,
+  /** The thread is no part of the path: it may be any text, such as two dots. */
+  thread: (project: string, thread: string, turn?: string) =>
+    `${projectPath(project)}/conversation${searchText({ thread, ...(turn !== undefined && { turn }) })}`,
   evals: (project: string) => `${projectPath(project)}/evals`,
   compare: (project: string, search: Record<string, string> = {}) =>
     `${projectPath(project)}/evals/compare${searchText(search)}`,

@@ -10,6 +10,7 @@ interface Section {
 /** The sections of a project, in the order of the bar. */
 export const sections: readonly Section[] = [
   { name: 'Calls', path: (project) => paths.calls(project), screens: ['calls', 'trace', 'call'] },
+  { name: 'Conversations', path: (project) => paths.threads(project), screens: ['threads', 'thread'] },
   { name: 'Search', path: (project) => paths.search(project), screens: ['search'] },
   { name: 'Charts', path: (project) => paths.charts(project), screens: ['charts'] },
   {

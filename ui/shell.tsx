@@ -19,6 +19,8 @@ import { sections } from './sections.ts'
 import { currentUser, signOut } from './server/session.ts'
 
 const TraceScreen = lazy(async () => (await import('./screens/trace/screen.tsx')).TraceScreen)
+const ThreadsScreen = lazy(async () => (await import('./screens/threads/screen.tsx')).ThreadsScreen)
+const ThreadScreen = lazy(async () => (await import('./screens/thread/screen.tsx')).ThreadScreen)
 const PlayScreen = lazy(async () => (await import('./screens/play/screen.tsx')).PlayScreen)
 const EngineScreen = lazy(async () => (await import('./screens/engine/screen.tsx')).EngineScreen)
 const PeopleScreen = lazy(async () => (await import('./screens/people/screen.tsx')).PeopleScreen)
@@ -47,6 +49,7 @@ const lazyScreens: Partial<Record<Route['screen'], { preload(): void }>> = {
   ...{ monitors: MonitorsScreen, monitor: MonitorScreen, datasets: DatasetsScreen },
   ...{ queues: QueuesScreen, queue: QueueScreen, review: ReviewScreen },
   ...{ objects: ObjectsScreen, object: ObjectScreen },
+  ...{ threads: ThreadsScreen, thread: ThreadScreen },
 }
 
 /** Loads the code of the current screen while the session is being checked. */
@@ -188,6 +191,10 @@ function Screen({ here }: { here: Route }) {
       return <TraceScreen key={here.trace} project={here.project} trace={here.trace} />
     case 'call':
       return <CallScreen project={here.project} call={here.call} />
+    case 'threads':
+      return <ThreadsScreen key={here.project} project={here.project} />
+    case 'thread':
+      return <ThreadScreen key={search.value.get('thread')} project={here.project} />
     case 'play':
       return <PlayScreen />
     case 'engine':

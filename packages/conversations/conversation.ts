@@ -10,7 +10,7 @@ export interface Conversation {
   answered: Message[]
 }
 
-interface CallJson {
+export interface CallJson {
   inputs: Json | undefined
   output: Json | undefined
   attributes?: Json | undefined

@@ -292,6 +292,12 @@ describe('plans of queries on PostgreSQL', () => {
     })
     await look('/tags', get(`/tags?project_id=${project}`))
     await ask('/threads/stream_query', {})
+    await ask('/threads/stream_query', {
+      include_details: true,
+      limit: 5,
+      sort_by: [{ field: 'cost', direction: 'desc' }],
+    })
+    await ask('/threads/stream_query', { query: literal('op_name', '$eq', 'chat'), limit: 5 })
     await ask('/calls/usage', { call_ids: [call.id] })
     await ask('/trace/usage', { filter: { trace_ids: [call.trace_id] } })
     const january = { start: '2026-01-01T00:00:00Z', end: '2026-01-04T00:00:00Z' }

@@ -564,6 +564,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
       after_datetime: '2026-01-01T00:00:00Z',
       before_datetime: '2026-01-02T00:00:00Z',
     },
+    query: byId,
+    include_details: true,
     limit: 10,
     offset: 1,
     sort_by: [{ field: 'turn_count', direction: 'desc' }],

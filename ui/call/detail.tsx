@@ -158,7 +158,7 @@ function Shown({ tab: wanted, choose, add, changes, onChanged, ...shown }: Shown
           )}
         </span>
       </header>
-      <Facts row={row} />
+      <Facts row={row} thread={{ project, id: stringOf(nodeAt(call, 'thread_id')) }} />
       {row.exception !== null && <PlainText class="exception" text={row.exception} />}
       <div class="tabs" role="tablist" aria-label="Call sections">
         {tabs.filter(isThere).map((one) => (
@@ -225,7 +225,7 @@ const lightText = (call: JsonNode): string =>
     })
     .join(',')
 
-function Facts({ row }: { row: CallRow }) {
+function Facts({ row, thread }: { row: CallRow; thread: { project: string; id: string | undefined } }) {
   const tokens = tokensOf(row)
   const latency = latencyOf(row)
   const cost = costOf(row)
@@ -248,6 +248,13 @@ function Facts({ row }: { row: CallRow }) {
       </Fact>
       {row.svc_user_id !== null && <Fact name="User">{row.svc_user_id}</Fact>}
       {models.length > 0 && <Fact name="Model">{models.join(', ')}</Fact>}
+      {thread.id && (
+        <Fact name="Conversation">
+          <a data-file={() => thread.id} href={paths.thread(thread.project, thread.id, row.id)}>
+            {thread.id}
+          </a>
+        </Fact>
+      )}
       {row.storage_size_bytes !== null && <Fact name="Size">{sizeText(row.storage_size_bytes)}</Fact>}
     </dl>
   )

@@ -174,14 +174,16 @@ export async function exportCalls(
   return new Blob(parts, { type: 'application/jsonl' })
 }
 
-/** Inputs and output of these calls. Only for small calls. */
+/** Inputs and output of these calls, and what else is named. Only for small calls. */
 export async function readPayloads(
   project: string,
   ids: readonly string[],
   signal: AbortSignal,
+  others: readonly string[] = [],
 ): Promise<Map<string, JsonNode>> {
   const found = new Map<string, JsonNode>()
-  const body = { project_id: project, filter: { call_ids: ids }, columns: ['id', 'inputs', 'output'] }
+  const columns = ['id', 'inputs', 'output', ...others]
+  const body = { project_id: project, filter: { call_ids: ids }, columns }
   for await (const line of requestLines('/calls/stream_query', { body, signal })) {
     const node = jsonNode(line)
     const id = nodeAt(node, 'id')
@@ -204,10 +206,11 @@ export async function readTrace(
   trace: string,
   signal: AbortSignal,
   show: (rows: TraceCall[]) => void = () => undefined,
+  limit = mostOfTrace,
 ): Promise<TraceCall[]> {
   const { rows, read } = traceReader()
   let next = leastShown
-  const body = { project_id: project, trace_id: trace, limit: mostOfTrace, layout: 'columns' }
+  const body = { project_id: project, trace_id: trace, limit, layout: 'columns' }
   for await (const line of requestLines('/views/trace', { body, signal })) {
     read(JSON.parse(line) as TraceColumns)
     if (rows.length < next) continue

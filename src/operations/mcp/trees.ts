@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { opNameOf } from '../../domain/refs.ts'
-import type { Thread } from '../totals/threads.ts'
+import type { Thread } from '../totals/threads-contract.ts'
 import type { CallsAnswer } from '../views/contract.ts'
 import type { TraceCall } from '../views/trace-contract.ts'
 import { ToolError } from './asking.ts'

@@ -11,7 +11,8 @@ import {
 } from './feedback-contract.ts'
 import { findPayloadPaths, readFeedbackStats } from './feedback-stats.ts'
 import { CallStatsAnswer, CallStatsBody } from './stats-contract.ts'
-import { queryThreads, Thread, ThreadsBody } from './threads.ts'
+import { queryThreads } from './threads.ts'
+import { Thread, ThreadsBody } from './threads-contract.ts'
 import { CallsUsageBody, TraceUsageBody, UsageAnswer } from './usage-contract.ts'
 
 export const totalRoutes = family(

@@ -1,22 +1,18 @@
+import type { Expression } from '../../domain/expressions/expression.ts'
+import type { ThreadField } from '../../domain/thread-fields.ts'
 import type { Page, SortBy } from '../../domain/view.ts'
-import { isLive } from '../calls/calls.ts'
+import { isLive, matchingCalls } from '../calls/calls.ts'
 import { filterConditions } from '../calls/filter.ts'
+import { callsQueryOf } from '../calls/queries.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { allOf, join, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
+import { readThreadDetails, type SummedField, sumsOfThreads } from './thread-details.ts'
 
-export const threadFields = [
-  'thread_id',
-  'turn_count',
-  'start_time',
-  'last_updated',
-  'p50_turn_duration_ms',
-  'p99_turn_duration_ms',
-] as const
-type ThreadField = (typeof threadFields)[number]
-
-interface ThreadsView extends Page {
+export interface ThreadsView extends Page {
   project: string
+  /** Only threads with a call that it holds for. */
+  query?: Expression | undefined
   threads: readonly string[] | undefined
   /** Microseconds; turns that began at exactly these times are left out. */
   after: number | undefined
@@ -25,7 +21,7 @@ interface ThreadsView extends Page {
 }
 
 /** A conversation. Times are microseconds; a duration is null while no turn has ended. */
-interface Thread {
+export interface Thread {
   thread_id: string
   turn_count: number
   start_time: number
@@ -42,7 +38,9 @@ const isTurn = rawSql("thread_id <> '' AND (parent_id IS NULL OR turn_id = id)")
 /** A running turn counts by its start. */
 const lastSeen = rawSql('coalesce(ended_at, started_at)')
 
-/** Latest first by default. Everything is read from the index of turns. */
+const summed: ReadonlySet<string> = new Set<SummedField>(['cost', 'error_count'])
+
+/** Latest first by default. Everything is read from the index of turns, unless sums are sorted by. */
 export function streamThreads(
   db: LongReader,
   view: ThreadsView,
@@ -50,24 +48,52 @@ export function streamThreads(
   signal: AbortSignal,
 ): AsyncIterable<Thread[]> {
   const { dialect } = db
-  const turns = allOf([
+  const turns = turnsOf(db, view, now)
+  const took = rawSql('CAST(ended_at - started_at AS DOUBLE PRECISION) / 1000')
+  const grouped = sql`SELECT thread_id, count(*) AS turn_count, min(started_at) AS start_time, max(${lastSeen}) AS last_updated,
+      ${dialect.percentile(took, 0.5)} AS p50_turn_duration_ms, ${dialect.percentile(took, 0.99)} AS p99_turn_duration_ms
+    FROM calls WHERE ${allOf([turns, ...askedFor(db, view, now)])} GROUP BY thread_id`
+  const isSummed = view.sort.some(({ field }) => summed.has(field))
+  const threads = isSummed
+    ? sql`SELECT threads.*, cost, error_count FROM (${grouped}) AS threads
+        LEFT JOIN (${sumsOfThreads(db, view.project, turns, now)}) AS sums ON sums.thread_id = threads.thread_id`
+    : grouped
+  const order = orderOf(view.sort)
+  const turn = (first: Sql) =>
+    sql`(SELECT id FROM calls WHERE ${turns} AND calls.thread_id = found.thread_id ORDER BY ${first} LIMIT 1)`
+  const query = sql`SELECT thread_id, turn_count, start_time, last_updated, p50_turn_duration_ms, p99_turn_duration_ms,
+      ${turn(rawSql('started_at, id'))} AS first_turn_id,
+      ${turn(sql`${lastSeen} DESC, started_at DESC, id DESC`)} AS last_turn_id
+    FROM (SELECT * FROM (${threads}) AS threads ORDER BY ${order}${pageOf(dialect, view)}) AS found ORDER BY ${order}`
+  return db.stream<Thread>(query, { signal })
+}
+
+export function detailsOfThreads(
+  db: LongReader,
+  view: ThreadsView,
+  threads: readonly string[],
+  now: number,
+  signal: AbortSignal,
+) {
+  return readThreadDetails(db, view.project, turnsOf(db, view, now), threads, now, signal)
+}
+
+/** The condition of the turns that count. */
+function turnsOf({ dialect }: LongReader, view: ThreadsView, now: number): Sql {
+  return allOf([
     sql`project_id = ${view.project} AND ${isLive(now)} AND ${isTurn}`,
     ...filterConditions({ thread_ids: view.threads }, dialect),
     ...(view.after === undefined ? [] : [sql`started_at > ${view.after}`]),
     ...(view.before === undefined ? [] : [sql`started_at < ${view.before}`]),
     dialect.callsCancellable,
   ])
-  const took = rawSql('CAST(ended_at - started_at AS DOUBLE PRECISION) / 1000')
-  const grouped = sql`SELECT thread_id, count(*) AS turn_count, min(started_at) AS start_time, max(${lastSeen}) AS last_updated,
-      ${dialect.percentile(took, 0.5)} AS p50_turn_duration_ms, ${dialect.percentile(took, 0.99)} AS p99_turn_duration_ms
-    FROM calls WHERE ${turns} GROUP BY thread_id`
-  const order = orderOf(view.sort)
-  const turn = (first: Sql) =>
-    sql`(SELECT id FROM calls WHERE ${turns} AND calls.thread_id = found.thread_id ORDER BY ${first} LIMIT 1)`
-  const query = sql`SELECT found.*, ${turn(rawSql('started_at, id'))} AS first_turn_id,
-      ${turn(sql`${lastSeen} DESC, started_at DESC, id DESC`)} AS last_turn_id
-    FROM (SELECT * FROM (${grouped}) AS threads ORDER BY ${order}${pageOf(dialect, view)}) AS found ORDER BY ${order}`
-  return db.stream<Thread>(query, { signal })
+}
+
+function askedFor(db: LongReader, { project, query }: ThreadsView, now: number): Sql[] {
+  if (query === undefined) return []
+  const calls = callsQueryOf(db, { project, query, filters: [], sort: [], limit: null, offset: 0 })
+  const conditions = [rawSql("thread_id <> ''"), ...calls.conditions]
+  return [sql`thread_id IN (SELECT thread_id ${matchingCalls(db, { ...calls, conditions }, now)})`]
 }
 
 function orderOf(sort: ThreadsView['sort']): Sql {

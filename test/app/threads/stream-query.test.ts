@@ -40,14 +40,15 @@ test('threads/stream_query: refuses invalid requests', async (t) => {
     [{ filter: { thread_ids: tooMany } }, 400, 'invalid_value'],
     [{ project_id: 'globex/qa' }, 403, 'entity_forbidden'],
     [{ project_id: 'acme' }, 422, 'invalid_request'],
-    [{ sort_by: [{ field: 'cost', direction: 'asc' }] }, 422, 'invalid_request'],
+    [{ sort_by: [{ field: 'price', direction: 'asc' }] }, 422, 'invalid_request'],
     [{ sort_by: [{ field: 'turn_count', direction: 'up' }] }, 422, 'invalid_request'],
     [{ filter: { after_datetime: 'yesterday' } }, 422, 'invalid_request'],
     [{ filter: { thread: 'a' } }, 422, 'invalid_request'],
     [{ filter: { thread_ids: ['a\0'] } }, 422, 'invalid_request'],
     [{ limit: -1 }, 422, 'invalid_request'],
     [{ offset: -1 }, 422, 'invalid_request'],
-    [{ query: { $expr: {} } }, 422, 'invalid_request'],
+    [{ query: { $expr: {} } }, 422, 'invalid_expression'],
+    [{ include_details: 'yes' }, 422, 'invalid_request'],
   ] as const) {
     const answer = await post(url, { project_id: project, ...body })
     assert.deepEqual([answer.status, answer.json.code], [status, code], answer.text)
@@ -186,4 +187,91 @@ test('nothing of other tenants is in the list, also under the same name', async 
     [1],
   )
   assert.equal((await post(url, { project_id, filter })).status, 403)
+})
+
+test('details: sums over the turns and everything below them, names, previews and feedback', async () => {
+  const project_id = 'acme/details'
+  const price = { prompt_token_cost: 0.5, completion_token_cost: 2 }
+  const priced = await post('/cost/create', { project_id, costs: { m1: price } })
+  assert.equal(priced.status, 200, priced.text)
+  const usage = { m1: { prompt_tokens: 4, completion_tokens: 3 } }
+  const [root, chat, tool, own] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
+  await stored('details', [
+    // An agent repeats what its model used; the calls below it do not name the thread.
+    turn('a', 1, 900, {
+      ...{ id: root, op_name: 'agent', inputs: { question: 'how many?' }, output: 'Twelve.' },
+      summary: { usage },
+    }),
+    turn('', 1, 500, { id: chat, trace_id: root, parent_id: root, thread_id: null, summary: { usage } }),
+    turn('', 1, 100, {
+      ...{ id: tool, trace_id: root, parent_id: root, thread_id: null, output: null },
+      exception: 'no such table',
+    }),
+    // A turn within a trace of its own thread, and one within a trace that no thread has.
+    turn('a', 2, 10, { trace_id: root, parent_id: root, turn_id: root, summary: { usage } }),
+    turn('b', 3, 10, {
+      id: own,
+      turn_id: own,
+      parent_id: tool,
+      trace_id: 'f'.repeat(32),
+      summary: { usage },
+    }),
+    turn('', 3, 10, { trace_id: 'f'.repeat(32), thread_id: null, summary: { usage } }),
+  ])
+  const reaction = { weave_ref: `weave:///${project_id}/call/${chat}`, feedback_type: 'wandb.reaction.1' }
+  const feedback = await post('/feedback/create', { project_id, ...reaction, payload: { emoji: '👍' } })
+  assert.equal(feedback.status, 200, feedback.text)
+  const [b, a] = await threadsOf(project_id, { include_details: true, limit: 10 })
+  const { start_time, last_updated, p50_turn_duration_ms, p99_turn_duration_ms, ...rest } = a
+  assert.deepEqual(rest, {
+    ...{ thread_id: 'a', turn_count: 1, first_turn_id: root, last_turn_id: root },
+    ...{ call_count: 4, error_count: 1, input_tokens: 8, output_tokens: 6, cost: 16 },
+    ...{ users: ['alice'], models: ['m1'], ops: ['agent'] },
+    ...{ input_preview: 'how many?', output_preview: 'Twelve.', exception: null, status: 'descendant_error' },
+    feedback: [{ feedback_type: 'wandb.reaction.1', emoji: '👍', count: 1 }],
+  })
+  assert.deepEqual(
+    [b.thread_id, b.call_count, b.cost, b.error_count, b.ops, b.feedback],
+    ['b', 1, 8, 0, ['answer'], []],
+  )
+  for (const [field, expected] of [
+    ['cost', ['a', 'b']],
+    ['error_count', ['a', 'b']],
+  ] as const) {
+    const desc = await threadsOf(project_id, { sort_by: [{ field, direction: 'desc' }] })
+    assert.deepEqual(namesOf(desc), expected)
+    const asc = await threadsOf(project_id, { sort_by: [{ field, direction: 'asc' }] })
+    assert.deepEqual(namesOf(asc), expected.toReversed())
+  }
+})
+
+test('details are of a bounded number of conversations', async () => {
+  const { status, json } = await post(url, { project_id: project, include_details: true, limit: 1001 })
+  assert.deepEqual([status, json.code], [422, 'invalid_request'])
+  assert.match(json.reason, /limit: expected a number up to 1000 with include_details/)
+  const project_id = await stored('bounded', [turn('a', 1, 10)])
+  const [thread] = await threadsOf(project_id, { include_details: true, limit: null })
+  assert.equal(thread.call_count, 1)
+})
+
+test('a query chooses the conversations with a call that it holds for, and all their turns count', async () => {
+  const inner = { parent_id: randomUUID(), trace_id: randomUUID() }
+  const project_id = await stored('queried', [
+    turn('a', 1, 10),
+    turn('a', 2, 10, { inputs: { question: 'a refund' } }),
+    turn('b', 3, 10),
+    turn('b', 3, 10, { ...inner, exception: 'no' }),
+    turn('', 4, 10, { inputs: { question: 'a refund' } }),
+  ])
+  const found = async ($expr: object) =>
+    (await threadsOf(project_id, { query: { $expr } })).map(({ thread_id, turn_count }) => [
+      thread_id,
+      turn_count,
+    ])
+  const inputs = { $getField: 'inputs' }
+  assert.deepEqual(await found({ $contains: { input: inputs, substr: { $literal: 'refund' } } }), [['a', 2]])
+  const status = { $getField: 'summary.weave.status' }
+  assert.deepEqual(await found({ $eq: [status, { $literal: 'error' }] }), [['b', 1]])
+  const unknown = await post(url, { project_id, query: { $expr: { $eq: [{ $getField: 'nothing' }, 1] } } })
+  assert.deepEqual([unknown.status, unknown.json.code], [422, 'invalid_expression'])
 })

@@ -151,7 +151,7 @@ function Previewed({ call: { input_preview: asked, output_preview: said } }: { c
   )
 }
 
-function FeedbackCounts({ feedback }: Pick<LightCall, 'feedback'>) {
+export function FeedbackCounts({ feedback }: Pick<LightCall, 'feedback'>) {
   return (
     <>
       {feedback.map(({ feedback_type: type, emoji, count }) => (

@@ -6,7 +6,7 @@ import type { Rows } from './rows.ts'
 const sayMs = 5_000
 
 /** Shows whether the list follows the record, and turns that on and off. */
-export function LiveSwitch({ list }: { list: Rows }) {
+export function LiveSwitch({ list }: { list: Pick<Rows, 'isPaused' | 'fresh' | 'pause'> }) {
   const isPaused = list.isPaused.value
   const state = isPaused ? 'paused' : eventStreamState.value === 'no' ? 'away' : 'live'
   const fresh = list.fresh.value

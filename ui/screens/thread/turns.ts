@@ -1,0 +1,153 @@
+import { batch, signal } from '@preact/signals'
+import type { LightCall } from '../../../src/operations/views/contract.ts'
+import { readCalls } from '../../server/calls.ts'
+import type { LiveEvent } from '../../server/events.ts'
+import { UnreachableError } from '../../server/request.ts'
+import { readThreadsNamed, readTurns, type Thread } from '../../server/threads.ts'
+import { contentOf, readTurnCalls, type TurnContent } from './turn-content.ts'
+
+const pageSize = 100
+
+/** Shortest pause between reads of what has changed; reading takes at most a fifth of the time. */
+const restMs = 1_000
+
+/** Turns whose calls are remembered, for the one after each. */
+const maxRemembered = 20
+
+/** The turns of a conversation, which are read in pages, and what each says. */
+export function createTurns(project: string, thread: string) {
+  const turns = signal<readonly LightCall[] | undefined>(undefined)
+  const summary = signal<Thread | undefined>(undefined)
+  const isAll = signal(false)
+  const error = signal<Error | undefined>(undefined)
+  /** Changes when something of the conversation may have changed. */
+  const version = signal(0)
+  const closing = new AbortController()
+  const { signal: closed } = closing
+  /** Where the last page that was read begins. */
+  let lastPage: { after: string | undefined; offset: number } = { after: undefined, offset: 0 }
+  let next: string | null = null
+  let reading: Promise<void> | undefined
+  let isStale = false
+  let isDigesting = false
+  let changed = new Set<string>()
+  const calls = new Map<string, ReturnType<typeof readTurnCalls>>()
+
+  async function readPage(after: string | undefined, offset: number): Promise<void> {
+    const page = await readTurns(project, thread, { limit: pageSize, after }, closed)
+    lastPage = { after, offset }
+    next = page.next
+    batch(() => {
+      turns.value = [...(turns.value ?? []).slice(0, offset), ...page.calls]
+      isAll.value = page.next === null
+      error.value = undefined
+    })
+  }
+
+  async function guarded(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (reason) {
+      if (!closed.aborted) error.value = reason as Error
+    }
+  }
+
+  const readSummary = async () => {
+    summary.value = (await readThreadsNamed(project, [thread], closed))[0]
+  }
+
+  function more(): Promise<void> {
+    if (isAll.value || error.value !== undefined) return Promise.resolve()
+    reading ??= guarded(() => readPage(next ?? undefined, turns.value?.length ?? 0)).finally(() => {
+      reading = undefined
+    })
+    return reading
+  }
+
+  async function readChanges(): Promise<void> {
+    const ids = changed
+    changed = new Set()
+    const earlier = (turns.value ?? []).slice(0, lastPage.offset).filter(({ id }) => ids.has(id))
+    if (earlier.length > 0) {
+      const found = await readCalls(
+        { project },
+        earlier.map(({ id }) => id),
+        closed,
+      )
+      const byId = new Map(found.map((call) => [call.id, call]))
+      turns.value = turns.value?.map((call) => byId.get(call.id) ?? call)
+    }
+    await readPage(lastPage.after, lastPage.offset)
+    await readSummary()
+    calls.clear()
+    version.value++
+  }
+
+  async function digest(): Promise<void> {
+    if (isDigesting) return
+    isDigesting = true
+    while (isStale && !closed.aborted) {
+      const since = performance.now()
+      isStale = false
+      try {
+        await readChanges()
+      } catch (reason) {
+        // The event stream shows when an unreachable server is back.
+        if (!(reason instanceof UnreachableError) && !closed.aborted) error.value = reason as Error
+      }
+      await new Promise((resolve) => setTimeout(resolve, Math.max(restMs, 4 * (performance.now() - since))))
+    }
+    isDigesting = false
+  }
+
+  function callsOf(turn: LightCall): ReturnType<typeof readTurnCalls> {
+    const known = calls.get(turn.id)
+    if (known !== undefined) return known
+    const found = readTurnCalls(project, turn, closed)
+    calls.set(turn.id, found)
+    found.catch(() => calls.delete(turn.id))
+    const [oldest] = calls.keys()
+    if (calls.size > maxRemembered && oldest !== undefined) calls.delete(oldest)
+    return found
+  }
+
+  void more()
+  // The turns are shown without it, too.
+  readSummary().catch(() => undefined)
+
+  return {
+    turns,
+    summary,
+    isAll,
+    error,
+    version,
+    more,
+    /** All turns, for what is done with the whole conversation. */
+    async all(): Promise<readonly LightCall[]> {
+      while (!isAll.value && error.value === undefined && !closed.aborted) await more()
+      return turns.value ?? []
+    },
+    async content(index: number): Promise<TurnContent> {
+      const [before, turn] = [turns.value?.[index - 1], turns.value?.[index]]
+      if (turn === undefined) throw new Error('There is no such turn.')
+      const [last, own] = await Promise.all([before && callsOf(before), callsOf(turn)])
+      return contentOf(own, last)
+    },
+    retry(): void {
+      error.value = undefined
+      void more()
+    },
+    hear(heard: LiveEvent): void {
+      if (heard !== 'resync') {
+        if (heard.project !== project || !(heard.kind === 'call' || heard.kind === 'feedback')) return
+        for (const id of heard.ids ?? turns.value?.map((call) => call.id) ?? []) changed.add(id)
+      }
+      if (turns.value === undefined) return
+      isStale = true
+      void digest()
+    },
+    close: () => closing.abort(),
+  }
+}
+
+export type Turns = ReturnType<typeof createTurns>

@@ -1,0 +1,93 @@
+import { Status } from '../../parts/status.tsx'
+import { Time } from '../../parts/time.tsx'
+import { paths } from '../../routes.ts'
+import { shortOp } from '../../server/calls.ts'
+import type { Thread } from '../../server/threads.ts'
+import { refName } from '../../value/ref.ts'
+import { costText, countText, durationText } from '../../value/units.ts'
+import { FeedbackCounts } from '../calls/line.tsx'
+
+/** As in style/threads.css. */
+export const threadHeight = 3.25
+
+interface Props {
+  index: number
+  top: number
+  project: string
+  thread: Thread
+  isActive: boolean
+  onChoose(): void
+  /** Called before its link is followed. */
+  onLeave(): void
+}
+
+/** A conversation as one row: the first question and the last answer. */
+export function ThreadLine({ index, top, project, thread, isActive, onChoose, onLeave }: Props) {
+  const { thread_id, exception, output_preview: answer } = thread
+  const question = thread.input_preview ?? thread_id
+  const agents = thread.ops.map(shortOp)
+  return (
+    <div
+      class={`grid-row ${isActive ? 'is-active' : ''}`}
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={isActive}
+      ref={(element) => element?.style.setProperty('transform', `translateY(${top}px)`)}
+      onClick={onChoose}
+    >
+      <div role="gridcell" class="cell-status">
+        <Status status={thread.status} isShort />
+      </div>
+      <div role="gridcell" class="cell-what">
+        <a
+          class="call-name"
+          dir="auto"
+          tabIndex={-1}
+          href={paths.thread(project, thread_id)}
+          title={`${question}\n${thread_id}`}
+          onClick={onLeave}
+        >
+          {question}
+        </a>
+        <span dir="auto" class={`preview ${exception === null ? '' : 'is-failed'}`}>
+          {exception ?? (answer !== null && <>→ {answer}</>)}
+        </span>
+      </div>
+      <div role="gridcell" class="is-number">
+        {countText(thread.turn_count)}
+        <span class="unit"> {thread.turn_count === 1 ? 'turn' : 'turns'}</span>
+      </div>
+      <div role="gridcell" title={thread.users.join(', ')}>
+        {listText(thread.users)}
+      </div>
+      <div role="gridcell" class="thread-who" title={[...agents, ...thread.models].join(', ')}>
+        <span>{listText(agents)}</span>
+        <span class="muted">{listText(thread.models.map(refName))}</span>
+      </div>
+      <div role="gridcell" class="is-number">
+        {thread.cost != null && costText(thread.cost)}
+      </div>
+      <div role="gridcell" class="is-number thread-errors">
+        {thread.error_count > 0 && (
+          <>
+            {countText(thread.error_count)}
+            <span class="unit"> failed</span>
+          </>
+        )}
+      </div>
+      <div role="gridcell" class="is-number">
+        {thread.p50_turn_duration_ms !== null && durationText(thread.p50_turn_duration_ms)}
+      </div>
+      <div role="gridcell" class="cell-feedback">
+        <FeedbackCounts feedback={thread.feedback} />
+      </div>
+      <div role="gridcell" class="cell-started">
+        <Time at={thread.last_updated} />
+      </div>
+    </div>
+  )
+}
+
+/** The first, and how many more. */
+const listText = ([first = '', ...others]: readonly string[]): string =>
+  others.length === 0 ? first : `${first} +${others.length}`
