@@ -53,7 +53,7 @@ const InputItem = z.object({
 export type InputItem = z.output<typeof InputItem>
 
 /** A question of any type. What its type does not have is refused, because it would change the meaning. */
-const Question = z.strictObject({
+export const Question = z.strictObject({
   type: z.enum(['predicate', 'choice', 'score']),
   name: text().nullish().meta({ description: 'Returned with the answer; null if there is none.' }),
   instructions: contents().meta({ description: 'What is asked: a text, or text and JSON parts.' }),
@@ -74,14 +74,23 @@ export type Question = z.output<typeof Question>
 
 const { request_id, store, metadata, priority, model } = poolingFields
 
-/** What both routes have beyond what their clients know. */
-const sharedFields = {
-  model,
-  orders: integer(1, 8).nullish().meta({
+export const orders = () =>
+  integer(1, 8).nullish().meta({
     description:
       'Shows the options of a choice in this many orders, and averages: the first as given, the second reversed.',
     default: 1,
-  }),
+  })
+
+export const minLabelMass = () =>
+  z.number().min(0).max(1).nullish().meta({
+    description:
+      'Answers a question with a refusal if the model gives its labels less probability together. Never if absent.',
+  })
+
+/** What both routes have beyond what their clients know. */
+const sharedFields = {
+  model,
+  orders: orders(),
   cache_salt: samplingFields.cache_salt,
   priority,
   request_id,
@@ -113,10 +122,7 @@ export const DecisionBody = z.object({
     .array(Question)
     .max(2 * maxQuestions)
     .meta({ description: `1 to ${maxQuestions}.` }),
-  min_label_mass: z.number().min(0).max(1).nullish().meta({
-    description:
-      'Answers a question with a refusal if the model gives its labels less probability together. Never if absent.',
-  }),
+  min_label_mass: minLabelMass(),
   ...sharedFields,
   safety_identifier: unusedOpenAiFields.safety_identifier,
   prompt_cache_key: unusedOpenAiFields.prompt_cache_key,

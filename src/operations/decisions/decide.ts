@@ -4,6 +4,7 @@ import { checkPriority, wrong } from '../generation/checks.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { promptGroupOf } from '../generation/prompt-group.ts'
 import { type PoolingContext, whileMeasured } from '../pooling/pooling.ts'
+import { decisionDigests } from './digests.ts'
 
 /** What the two routes ask alike. */
 interface Options {
@@ -17,6 +18,8 @@ export interface Decided {
   model: string
   answers: DecisionAnswer[]
   tokens: { prompt: number; cached: number }
+  /** Of each question, with all that its probabilities depend on but the input. */
+  digests: string[]
 }
 
 /** What the template adds to a prompt, and what the labels of an answer add when they are read. */
@@ -57,6 +60,7 @@ export async function decide(
         priority: priority ?? 0,
         ...(promptGroup !== undefined && { promptGroup }),
         ...(salt != null && { salt }),
+        ...(context.lane && { lane: context.lane }),
       },
       (read) => {
         progress.inputs++
@@ -65,5 +69,7 @@ export async function decide(
       signal,
     ),
   )
-  return { model: found, answers: result, tokens }
+  // A model that is loaded on demand is fully known only now.
+  const digests = decisionDigests(model.served() ?? served, { ...asked, orders: orders ?? 1 })
+  return { model: found, answers: result, tokens, digests }
 }

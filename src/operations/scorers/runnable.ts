@@ -4,7 +4,15 @@ import type { Compiling } from '../../inference/constraints/compiling.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import { wrong } from '../generation/checks.ts'
 import { invalidFieldReason } from './call-values.ts'
-import { type Check, type Fields, type GivenCheck, type Judge, StoredScorer } from './contract.ts'
+import {
+  type Check,
+  type Fields,
+  type GivenCheck,
+  type GivenJudge,
+  type Judge,
+  StoredScorer,
+} from './contract.ts'
+import { checkJudgeQuestions } from './judge-questions.ts'
 import { fieldsOfTemplate, parseTemplate } from './template.ts'
 
 /**
@@ -44,7 +52,11 @@ export function runnableOf(val: string): RunnableScorer | { why: string } {
     return { why: `${issue?.path.join('.')}: ${issue?.message}` }
   }
   const { judge, check, fields } = result.data
-  if (judge != null) return { judge, fields: fields ?? {} }
+  if (judge != null) {
+    if (judge.schema == null && judge.questions == null)
+      return { why: 'its judge has neither a schema nor questions' }
+    return { judge, fields: fields ?? {} }
+  }
   if (check != null) return { check, fields: fields ?? {} }
   return { why: 'it has neither a judge nor a check, so it runs only where its code does' }
 }
@@ -55,7 +67,7 @@ interface ScorerChecks {
 }
 
 interface GivenScorer {
-  judge?: { prompt: string; schema: JsonText } | null | undefined
+  judge?: GivenJudge | null | undefined
   check?: GivenCheck | null | undefined
   fields?: Fields | null | undefined
 }
@@ -71,7 +83,8 @@ export async function checkScorer(
   checkFields(own, 'fields')
   if (judge) {
     checkPrompt(judge.prompt, own)
-    await checkAnswerSchema(pools, tenant, judge.schema, signal)
+    checkJudgeQuestions(judge)
+    if (judge.schema != null) await checkAnswerSchema(pools, tenant, judge.schema, signal)
   }
   if (check) await checkCheck(pools, tenant, check, own)
 }
