@@ -17,11 +17,14 @@ const { values: options } = parseArgs({
     rounds: { type: 'string', default: '5' },
     calls: { type: 'string', default: '40' },
     model: { type: 'string', default: 'builtin' },
+    /** Sentences in the question and in the answer of each call. */
+    length: { type: 'string', default: '5' },
   },
 })
 const project_id = 'main/judged'
 const rounds = Number(options.rounds)
 const calls = Number(options.calls)
+const length = Number(options.length)
 
 const names = ['correct', 'helpful', 'polite', 'short']
 const textOf = (name: string) => `Is the answer ${name}?`
@@ -36,9 +39,7 @@ const writing = (count: number, isReasoned: boolean) => {
 }
 const deciding = (count: number) => ({
   prompt,
-  questions: names
-    .slice(0, count)
-    .map((name) => ({ type: 'predicate', name, instructions: textOf(name) })),
+  questions: names.slice(0, count).map((name) => ({ type: 'predicate', name, instructions: textOf(name) })),
 })
 
 /** `reason` is what the page proposes for a judge: it writes why before it says what. */
@@ -61,8 +62,14 @@ async function send<Answer>(method: string, url: string, body: object): Promise<
   return (await answer.json()) as Answer
 }
 
+interface Measured {
+  perSecond: number
+  /** Of a call. */
+  written: number
+}
+
 /** Calls judged a second by a monitor that has nothing else to do. */
-async function measure(name: string, judge: object): Promise<number> {
+async function measure(name: string, judge: object): Promise<Measured> {
   const scorer = await send<{ scorer: string }>('POST', `/v2/${project_id}/scorers`, {
     name: `judge-${Object.keys(judges).indexOf(name)}`,
     judge,
@@ -76,8 +83,8 @@ async function measure(name: string, judge: object): Promise<number> {
     completeOf({
       project_id,
       trace_id: randomUUID(),
-      inputs: { question: `What is ${randomUUID()}? ${'Think of it again. '.repeat(20)}` },
-      output: 'It is a number. '.repeat(20),
+      inputs: { question: `What is ${randomUUID()}? ${'Think of it again. '.repeat(length)}` },
+      output: 'It is a number. '.repeat(length),
     }),
   )
   await send('POST', `/v2/${project_id}/calls/complete`, { batch })
@@ -97,24 +104,48 @@ async function measure(name: string, judge: object): Promise<number> {
     await sleep(20)
   }
   const seconds = (performance.now() - since) / 1000
+  const usage = await lastUsage()
   await send('DELETE', `/monitors/${monitor.id}?project_id=${encodeURIComponent(project_id)}`, {})
-  return calls / seconds
+  return { perSecond: calls / seconds, written: usage }
 }
 
-const rates = new Map(Object.keys(judges).map((name) => [name, [] as number[]]))
+/** The mean of the tokens that the last judges wrote. */
+async function lastUsage(): Promise<number> {
+  const answer = await fetch(`${address}/calls/stream_query`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({
+      project_id,
+      filter: { op_names: ['heddle.judge'] },
+      sort_by: [{ field: 'started_at', direction: 'desc' }],
+      limit: calls,
+    }),
+  })
+  const lines = (await answer.text()).trim().split('\n')
+  const written = lines.map((line) => {
+    const { summary } = JSON.parse(line) as {
+      summary: { usage: Record<string, { completion_tokens: number }> }
+    }
+    return Object.values(summary.usage)[0]?.completion_tokens ?? 0
+  })
+  return written.reduce((sum, tokens) => sum + tokens, 0) / written.length
+}
+
+const rates = new Map(Object.keys(judges).map((name) => [name, [] as Measured[]]))
 try {
   for (let round = -1; round < rounds; round++) {
     for (const [name, judge] of Object.entries(judges)) {
-      const rate = await measure(name, judge)
-      if (round >= 0) rates.get(name)?.push(rate)
+      const measured = await measure(name, judge)
+      if (round >= 0) rates.get(name)?.push(measured)
     }
   }
 } finally {
   await stop()
 }
-const medianOf = (name: string) => spreadOf(rates.get(name) ?? []).median
+const medianOf = (name: string) => spreadOf((rates.get(name) ?? []).map(({ perSecond }) => perSecond)).median
 const rows = [...rates.keys()].map((name) => {
   const decided = medianOf(name.includes('4') ? '4 questions' : '1 question')
-  return [name, medianOf(name).toFixed(1), (decided / medianOf(name)).toFixed(1)]
+  const [{ written } = { written: 0 }] = rates.get(name) ?? []
+  return [name, written.toFixed(1), medianOf(name).toFixed(1), (decided / medianOf(name)).toFixed(1)]
 })
-console.log(table(['judge', 'calls a second', 'typed questions, times as many'], rows))
+console.log(table(['judge', 'tokens written', 'calls a second', 'typed questions, times as many'], rows))

@@ -7,7 +7,7 @@ import { diagnosisOf } from '../decisions/shares.ts'
 import type { GenerationContext } from '../generation/generation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import type { Decisions, JudgeAnswer } from './judge.ts'
-import { type DecidingJudge, questionsPath, decidedValue } from './judge-questions.ts'
+import { type DecidingJudge, decidedValue, questionsPath } from './judge-questions.ts'
 
 /** Asks all questions in one pass: the prompt is read once. */
 export async function decideAsJudge(

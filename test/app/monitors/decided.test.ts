@@ -12,7 +12,10 @@ import { deciding } from '../decisions/deciding.ts'
 const shares = { A: 0.2, B: 0.6, '0': 0.1, '1': 0.1, '2': 0.2 }
 const backend = () =>
   scriptedBackend(
-    deciding((prompt) => ({ ...shares, ...(prompt.includes('thanks') ? { Y: 0.2, N: 0.6 } : { Y: 0.6, N: 0.2 }) })),
+    deciding((prompt) => ({
+      ...shares,
+      ...(prompt.includes('thanks') ? { Y: 0.2, N: 0.6 } : { Y: 0.6, N: 0.2 }),
+    })),
   )
 
 const rude = { type: 'predicate', name: 'rude', instructions: 'Is it rude?' }
@@ -143,11 +146,41 @@ test('a rule of a queue picks calls by the probability of one question', async (
   )
 })
 
+test('an evaluation run scores each answer by its questions', async (t) => {
+  const opened = await openApp(t, { sweep: true, backend: backend() })
+  const { post, get } = opened
+  await post(`${root}/datasets`, { name: 'lines', rows: [{ line: 'Get lost.' }, { line: 'Hello.' }] })
+  const ref = await monitorsOf(opened).scorer('manners', {
+    judge: { ...judge, prompt: '{inputs.line} {output}' },
+  })
+  const started = await post(`${root}/evaluation_runs/serve`, {
+    name: 'quality',
+    dataset: `weave:///${project}/object/lines:latest`,
+    prompt: 'Answer: {line}',
+    settings: [{ name: 'plain' }],
+    scorers: [{ scorer: ref }],
+  })
+  assert.equal(started.status, 200, started.text)
+  const [run] = started.json.evaluation_run_ids
+  await until(
+    'the run has ended',
+    async () => (await get(`${root}/evaluation_runs/${run}`)).json.status !== 'running',
+  )
+  const { json } = await post('/evaluations/status', { project_id: project, call_id: run })
+  const { rude: rudeness, good: quality } = json.status.output.manners
+  assert.deepEqual(rudeness.value, { mean: 1 })
+  near(rudeness.probability.mean, 0.75)
+  near(quality.value.mean, 1.25)
+})
+
 test('a question below the floor has no value, and a threshold decides which value a predicate has', async (t) => {
   const opened = await openApp(t, { backend: backend() })
   const [call] = await monitorsOf(opened).calls({ output: 'Get lost.' })
   const attempt = async (fields: object) => {
-    const answer = await opened.post(`${root}/scorers/try`, { judge: { ...judge, ...fields }, call_ids: [call] })
+    const answer = await opened.post(`${root}/scorers/try`, {
+      judge: { ...judge, ...fields },
+      call_ids: [call],
+    })
     assert.equal(answer.status, 200, answer.text)
     return answer.json.results[0].output
   }
@@ -170,7 +203,10 @@ test('questions that cannot be asked are refused by the name of their field', as
     [{ questions: [rude, rude] }, /^judge.questions.1.name: "rude"; accepted: different names/],
     [{ questions: [{ ...good, threshold: 0.5 }] }, /^judge.questions.0.threshold: given for a score/],
     [{ questions: [{ ...topic, choices: [{ value: 'a' }] }] }, /^judge.questions.0.choices: 1 entries/],
-    [{ questions: [{ ...rude, choices: topic.choices }] }, /^judge.questions.0.choices: given for a predicate/],
+    [
+      { questions: [{ ...rude, choices: topic.choices }] },
+      /^judge.questions.0.choices: given for a predicate/,
+    ],
   ]
   for (const [fields, reason] of cases) {
     const { status, json } = await post(`${root}/scorers`, { name: 'wrong', judge: { ...judge, ...fields } })
