@@ -56,6 +56,10 @@ export type InputItem = z.output<typeof InputItem>
 export const Question = z.strictObject({
   type: z.enum(['predicate', 'choice', 'score']),
   name: text().nullish().meta({ description: 'Returned with the answer; null if there is none.' }),
+  calibration: plainText(1_024).min(1).nullish().meta({
+    description:
+      'A reference to a calibration of the project, whose probability is given beside that of the model: null if it was fitted for another question, model or template.',
+  }),
   instructions: contents().meta({ description: 'What is asked: a text, or text and JSON parts.' }),
   choices: z
     .array(z.strictObject({ value: z.union([text(), z.boolean()]), description: text().nullish() }))
@@ -168,6 +172,13 @@ export const DecisionAnswer = answer('The answers, in the order of the questions
           }),
         )
         .optional(),
+      calibrated: z
+        .union([probability(), z.array(probability())])
+        .nullish()
+        .meta({
+          description:
+            'Only with `calibration`: of a predicate the probability, of others all, in their order.',
+        }),
       confidence: probability().optional().meta({ description: 'How sharp the whole distribution is.' }),
     }),
   ),

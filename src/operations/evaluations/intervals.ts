@@ -1,3 +1,5 @@
+import { normal } from '../../domain/statistics/intervals.ts'
+
 export interface Interval {
   low: number
   high: number
@@ -6,8 +8,6 @@ export interface Interval {
 }
 
 const level = 0.95
-/** Of the standard normal distribution, for 95 %. */
-const normal = 1.959964
 /** Of Student's distribution with 1 to 10 degrees of freedom. */
 const students = [12.7062, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.306, 2.26216, 2.22814]
 
@@ -53,11 +53,4 @@ export function shareInterval(count: number, wins: number, losses: number): Inte
   const half = studentWidth(count - 1) * Math.sqrt(variance)
   const mean = step / rows
   return { low: Math.max(-1, mean - half), high: Math.min(1, mean + half), level, method: 'agresti_min' }
-}
-
-/** The lower end of the interval (Wilson) of the share of trials that pass. */
-export function passBound(count: number, passed: number): number {
-  const [share, square] = [passed / count, normal ** 2]
-  const half = normal * Math.sqrt((share * (1 - share)) / count + square / (4 * count ** 2))
-  return Math.max(0, (share + square / (2 * count) - half) / (1 + square / count))
 }

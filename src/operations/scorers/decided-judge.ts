@@ -1,23 +1,30 @@
-import { digestOf } from '../../domain/digests.ts'
+import { digestOfJson } from '../../domain/digests.ts'
 import { writeJson } from '../../domain/json/text.ts'
 import type { DecisionAnswer } from '../../inference/decisions/decision.ts'
+import { applied, calibrationsOf } from '../calibrations/stored.ts'
 import { decide } from '../decisions/decide.ts'
 import { questionsOf } from '../decisions/questions.ts'
 import { diagnosisOf } from '../decisions/shares.ts'
 import type { GenerationContext } from '../generation/generation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
+import type { CallValues } from './call-values.ts'
 import type { Decisions, JudgeAnswer } from './judge.ts'
 import { type DecidingJudge, decidedValue, questionsPath } from './judge-questions.ts'
+
+/** A digest of the prompt while its fields are open, and of where they lead. */
+export const templateOf = ({ prompt }: DecidingJudge, { fields }: CallValues): string =>
+  digestOfJson(writeJson([prompt, fields]))
 
 /** Asks all questions in one pass: the prompt is read once. */
 export async function decideAsJudge(
   services: GenerationParts,
   judge: DecidingJudge,
-  prompt: string,
+  { prompt, template }: { prompt: string; template: string },
   asking: GenerationContext,
 ): Promise<JudgeAnswer> {
   const { model, system, orders, min_label_mass } = judge
-  const questions = judge.questions.map(({ threshold: _, ...question }) => question)
+  const questions = judge.questions.map(({ threshold: _, calibration: __, ...question }) => question)
+  const calibrations = await calibrationsOf(services.db, asking.project, judge.questions, questionsPath)
   const instructions = system ? [system] : []
   const messages = [
     ...instructions.map((content) => ({ role: 'system', content })),
@@ -35,10 +42,15 @@ export async function decideAsJudge(
   const decisions: [string, Decisions['questions'][string]][] = []
   for (const [index, question] of judge.questions.entries()) {
     const answer = decided.answers[index] as DecisionAnswer
+    const digest = decided.digests[index] as string
     const isRefused = (answer.mass ?? 1) < (min_label_mass ?? 0)
-    score.push([question.name, decidedValue(question, isRefused ? undefined : answer.probabilities)])
+    const probabilities = isRefused ? undefined : answer.probabilities
+    const calibration = calibrations.get(index)
+    const shares =
+      calibration && probabilities && applied(calibration, { digest, prompt: template }, probabilities)
+    score.push([question.name, decidedValue(question, probabilities, calibration && (shares ?? null))])
     const { argmax_is_label: _, ...diagnosis } = diagnosisOf(answer)
-    decisions.push([question.name, { digest: decided.digests[index] as string, ...diagnosis }])
+    decisions.push([question.name, { digest, ...diagnosis }])
   }
   const { prompt: tokens } = decided.tokens
   return {
@@ -49,7 +61,7 @@ export async function decideAsJudge(
     inputs: () => writeJson({ model: decided.model, ...body, orders: orders ?? 1 }),
     decisions: {
       model: decided.model,
-      prompt: digestOf(judge.prompt),
+      prompt: template,
       questions: Object.fromEntries(decisions),
     },
   }

@@ -42,18 +42,23 @@ export function checkJudgeQuestions(judge: GivenJudge): void {
   }
 }
 
-/** A refusal has no value. Probabilities are a list, so that statistics count the value and its probability only. */
+/**
+ * A refusal has no value. Probabilities are a list, so that statistics count the value and its probability only. If a
+ * calibration is named, `shares` are its probabilities, which then decide; null if it does not fit.
+ */
 export function decidedValue(
   { type, choices, levels, threshold }: JudgeQuestion,
   of: readonly number[] | undefined,
+  shares: readonly number[] | null | undefined,
 ): object {
-  if (of === undefined) return { value: null, probability: null }
+  const beside = (option: number) => shares !== undefined && { calibrated: shares?.[option] ?? null }
+  if (of === undefined) return { value: null, probability: null, ...beside(0) }
+  const decisive = shares ?? of
   if (type === 'predicate') {
-    const probability = of[0] as number
-    return { value: probability >= (threshold ?? 0.5), probability }
+    return { value: (decisive[0] as number) >= (threshold ?? 0.5), probability: of[0], ...beside(0) }
   }
-  const winner = winnerOf(of)
-  const likeliest = { probability: of[winner], probabilities: of }
+  const winner = winnerOf(decisive)
+  const likeliest = { probability: of[winner], ...beside(winner), probabilities: of }
   if (type === 'choice') return { value: choices?.[winner]?.value, ...likeliest }
-  return { value: scoreOf(of), level: levels?.[winner]?.label, ...likeliest }
+  return { value: scoreOf(decisive), level: levels?.[winner]?.label, ...likeliest }
 }

@@ -2,7 +2,10 @@ import { shortened } from '../../domain/described.ts'
 import type { JsonText } from '../../domain/json/text.ts'
 import type { Compiling } from '../../inference/constraints/compiling.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
+import type { Reader } from '../../storage/transaction.ts'
+import { calibrationsOf } from '../calibrations/stored.ts'
 import { wrong } from '../generation/checks.ts'
+import type { Scope } from '../scope.ts'
 import { invalidFieldReason } from './call-values.ts'
 import {
   type Check,
@@ -12,7 +15,7 @@ import {
   type Judge,
   StoredScorer,
 } from './contract.ts'
-import { checkJudgeQuestions } from './judge-questions.ts'
+import { checkJudgeQuestions, questionsPath } from './judge-questions.ts'
 import { fieldsOfTemplate, parseTemplate } from './template.ts'
 
 /**
@@ -62,6 +65,7 @@ export function runnableOf(val: string): RunnableScorer | { why: string } {
 }
 
 interface ScorerChecks {
+  db: Reader
   schemas: SchemaChecks
   constraints: Compiling
 }
@@ -75,15 +79,17 @@ interface GivenScorer {
 /** Refuses a judge or a check that could never run, and names the field. */
 export async function checkScorer(
   pools: ScorerChecks,
-  tenant: string,
+  { caller, project }: Scope,
   { judge, check, fields }: GivenScorer,
   signal: AbortSignal,
 ): Promise<void> {
+  const tenant = caller.name
   const own = fields ?? {}
   checkFields(own, 'fields')
   if (judge) {
     checkPrompt(judge.prompt, own)
     checkJudgeQuestions(judge)
+    await calibrationsOf(pools.db, project, judge.questions ?? [], questionsPath)
     if (judge.schema != null) await checkAnswerSchema(pools, tenant, judge.schema, signal)
   }
   if (check) await checkCheck(pools, tenant, check, own)

@@ -4,7 +4,7 @@ import type { GenerationContext } from '../generation/generation.ts'
 import type { OperationParts } from '../parts.ts'
 import type { CallValues } from './call-values.ts'
 import { runCheck, type Unscored } from './check.ts'
-import { decideAsJudge } from './decided-judge.ts'
+import { decideAsJudge, templateOf } from './decided-judge.ts'
 import { askJudge, type JudgeAnswer, promptOf } from './judge.ts'
 import { asksQuestions } from './judge-questions.ts'
 import type { RunnableScorer } from './runnable.ts'
@@ -45,7 +45,7 @@ export async function score(
   if (typeof prompt !== 'string') return prompt
   const started = monotonicNow()
   const answer = await (asksQuestions(judge)
-    ? decideAsJudge(services, judge, prompt, asking)
+    ? decideAsJudge(services, judge, { prompt, template: templateOf(judge, values) }, asking)
     : askJudge(services, judge, prompt, asking))
   const run = { answer, started, ended: monotonicNow() }
   if (answer.fault === undefined) return { output: answer.text, run }

@@ -1,0 +1,37 @@
+import { projectPath } from '../../domain/fields.ts'
+import { family, operation } from '../parts.ts'
+import { scopeOf } from '../scope.ts'
+import { FitBody, Fitted, Report, ReportBody } from './contract.ts'
+import { fitCalibration, reportOf } from './fit.ts'
+
+const url = '/v2/:entity/:project/calibrations'
+const shared = { tags: ['scorers'], params: projectPath }
+const refusals = [
+  'invalid_value',
+  'object_not_found',
+  'object_deleted',
+  'scorer_not_runnable',
+  'query_too_slow',
+] as const
+
+export const calibrationRoutes = family(
+  operation('POST', url, {
+    ...shared,
+    right: 'write',
+    summary: 'Fit a calibration of a question to what people said, and store it if it helps',
+    body: FitBody,
+    answer: Fitted,
+    refusals: [...refusals, 'class_conflict'],
+    rule: (services, { caller, params, body }) =>
+      fitCalibration(services, scopeOf(caller, params), body, services.signal),
+  }),
+  operation('POST', `${url}/report`, {
+    ...shared,
+    right: 'read',
+    summary: 'How reliable the probabilities of a question are, by what people said',
+    body: ReportBody,
+    answer: Report,
+    refusals,
+    rule: ({ db, signal }, { caller, params, body }) => reportOf(db, scopeOf(caller, params), body, signal),
+  }),
+)
