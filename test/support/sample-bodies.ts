@@ -340,7 +340,14 @@ const decisions = () => ({
   ...decided(),
   input: 'Hi',
   questions: [
-    { type: 'predicate', name: 'kind', instructions: 'Is it kind?', choices: null, levels: null },
+    {
+      type: 'predicate',
+      name: 'kind',
+      instructions: 'Is it kind?',
+      calibration: null,
+      choices: null,
+      levels: null,
+    },
     {
       type: 'choice',
       instructions: 'What?',
@@ -469,6 +476,13 @@ const budgetChange = (project_id: string) => ({
   block_unpriced: true,
   prices_of: project_id,
 })
+
+const calibrated = {
+  scorer: 'exact',
+  question: 'right',
+  digest: null,
+  labels: { annotation: 'right', path: 'value', positive: ['yes'] },
+}
 
 /** For each route with a body, a body that it accepts, with every field of its contract. */
 export const sampleBodies: Record<string, (project: string) => Record<string, unknown>> = {
@@ -905,6 +919,9 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     fields: { text: 'output' },
     call_ids: [ids.id],
   }),
+  '/v2/:entity/:project/calibrations': () => ({ ...calibrated, name: 'x', dry_run: true }),
+  '/v2/:entity/:project/calibrations/report': () => calibrated,
+  '/v2/:entity/:project/calibrations/agreement': () => ({ ...calibrated, threshold: 0.5, precision: 0.9 }),
   '/v2/:entity/:project/evaluation_runs/serve': (project_id) => ({
     name: 'cities',
     dataset: `weave:///${project_id}/object/nowhere:v0`,

@@ -1,7 +1,8 @@
 import { projectPath } from '../../domain/fields.ts'
 import { family, operation } from '../parts.ts'
 import { scopeOf } from '../scope.ts'
-import { FitBody, Fitted, Report, ReportBody } from './contract.ts'
+import { agreementOf } from './agreement.ts'
+import { Agreement, AgreementBody, FitBody, Fitted, Report, ReportBody } from './contract.ts'
 import { fitCalibration, reportOf } from './fit.ts'
 
 const url = '/v2/:entity/:project/calibrations'
@@ -33,5 +34,15 @@ export const calibrationRoutes = family(
     answer: Report,
     refusals,
     rule: ({ db, signal }, { caller, params, body }) => reportOf(db, scopeOf(caller, params), body, signal),
+  }),
+  operation('POST', `${url}/agreement`, {
+    ...shared,
+    right: 'read',
+    summary: 'How well the judge of a question and people agree',
+    body: AgreementBody,
+    answer: Agreement,
+    refusals,
+    rule: ({ db, signal }, { caller, params, body }) =>
+      agreementOf(db, scopeOf(caller, params), body, signal),
   }),
 )
