@@ -340,14 +340,7 @@ const decisions = () => ({
   ...decided(),
   input: 'Hi',
   questions: [
-    {
-      type: 'predicate',
-      name: 'kind',
-      instructions: 'Is it kind?',
-      calibration: null,
-      choices: null,
-      levels: null,
-    },
+    { type: 'predicate', name: 'kind', instructions: 'Is it kind?', choices: null, levels: null },
     {
       type: 'choice',
       instructions: 'What?',
@@ -477,12 +470,10 @@ const budgetChange = (project_id: string) => ({
   prices_of: project_id,
 })
 
-const calibrated = {
-  scorer: 'exact',
-  question: 'right',
-  digest: null,
-  labels: { annotation: 'right', path: 'value', positive: ['yes'] },
-}
+const labels = { annotation: 'right', path: 'value', positive: ['yes'] }
+const calibrated = { scorer: 'exact', question: 'right', digest: null, labels }
+const exact = 'weave:///acme/qa/object/exact:v0'
+const small = 'weave:///acme/qa/object/small:v0'
 
 /** For each route with a body, a body that it accepts, with every field of its contract. */
 export const sampleBodies: Record<string, (project: string) => Record<string, unknown>> = {
@@ -879,7 +870,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     name: 'first',
     description: 'try',
     dataset: 'weave:///acme/qa/object/capitals:v0',
-    scorers: ['weave:///acme/qa/object/exact:v0'],
+    scorers: [exact],
     trials: 1,
     evaluation_name: 'run',
     eval_attributes: { a: 1 },
@@ -908,9 +899,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     summary_require_intersection: false,
   }),
   '/v2/:entity/:project/evaluation_runs': () => ({
-    evaluation: 'weave:///acme/qa/object/first:v0',
-    model: 'weave:///acme/qa/object/small:v0',
-    id: null,
+    ...{ evaluation: 'weave:///acme/qa/object/first:v0', model: small, id: null },
   }),
   '/v2/:entity/:project/evaluation_runs/:evaluation_run_id/finish': () => ({ summary: { note: 'x' } }),
   '/v2/:entity/:project/scorers/try': () => ({
@@ -931,18 +920,11 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     repeats: 2,
   }),
   '/v2/:entity/:project/predictions': () => ({
-    model: 'weave:///acme/qa/object/small:v0',
-    inputs: { question: 'capital of Chad' },
-    output: "N'Djamena",
-    evaluation_run_id: 'nowhere',
-    id: null,
+    ...{ model: small, inputs: { question: 'capital of Chad' }, output: "N'Djamena" },
+    ...{ evaluation_run_id: 'nowhere', id: null },
   }),
   '/v2/:entity/:project/scores': () => ({
-    prediction_id: 'nowhere',
-    scorer: 'weave:///acme/qa/object/exact:v0',
-    value: 0.5,
-    evaluation_run_id: 'nowhere',
-    id: null,
+    ...{ prediction_id: 'nowhere', scorer: exact, value: 0.5, evaluation_run_id: 'nowhere', id: null },
   }),
   '/views/evaluations': (project_id) => ({ project_id, limit: 10, offset: 1 }),
   '/views/scores': (project_id) => ({

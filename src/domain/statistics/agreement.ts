@@ -1,7 +1,7 @@
 /** How well raters agree beyond chance. Categories are numbers from 0; null where chance is not defined. */
 
 /** `counts[human][judge]`: how many calls each pair of answers has. */
-export type Confusion = readonly (readonly number[])[]
+type Confusion = readonly (readonly number[])[]
 
 /** `judge` and `human` are categories. */
 export interface Pair {
@@ -46,7 +46,7 @@ export function gwetAc1(counts: Confusion): number | null {
 }
 
 /** How often each category was given to one call. */
-export type Votes = readonly number[]
+type Votes = readonly number[]
 
 export function votesOf(categories: readonly number[], size: number): number[] {
   const votes = new Array<number>(size).fill(0)

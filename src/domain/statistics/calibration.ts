@@ -1,5 +1,4 @@
 import type { YieldToLoop } from '../../../packages/waiting/index.ts'
-import { logitsOf, sharesOf } from './logits.ts'
 
 /** What a model said about a call, and which option is right. Of a predicate, yes is the first of two options. */
 export interface Labelled {
@@ -23,7 +22,7 @@ export function calibrated({ a, b }: CalibrationMap, probabilities: readonly num
  * How strongly a map is drawn to the identity: as if a had a deviation of 1/2 around 1, and b of 1 around 0. Otherwise few
  * labels, or labels that the model tells apart without a fault, would lead to any certainty.
  */
-export interface Penalty {
+interface Penalty {
   a: number
   b: number
 }
@@ -171,4 +170,21 @@ export async function mostTelling<Call extends { probabilities: readonly number[
     await pause()
   }
   return chosen
+}
+
+/** A model never means 0 or 1, however many digits its probability has. */
+const minProbability = 1e-12
+
+/** Up to a constant, which shares do not depend on; of two options the last is 0. */
+export function logitsOf(probabilities: readonly number[]): number[] {
+  const logs = probabilities.map((probability) => Math.log(Math.max(minProbability, probability)))
+  const last = logs.at(-1) ?? 0
+  return logs.map((log) => log - last)
+}
+
+export function sharesOf(logits: readonly number[]): number[] {
+  const max = Math.max(...logits)
+  const weights = logits.map((logit) => Math.exp(logit - max))
+  const sum = weights.reduce((total, weight) => total + weight, 0)
+  return weights.map((weight) => weight / sum)
 }

@@ -1,6 +1,6 @@
 import type { YieldToLoop } from '../../../packages/waiting/index.ts'
-import type { Labelled } from './calibration.ts'
-import { type Bounds, type Estimate, meanOf, resampled, wilson } from './intervals.ts'
+import { calibrated, fitted, isBiasFitted, type Labelled } from './calibration.ts'
+import { type Bounds, type Estimate, meanOf, resampled, seededNumbers, wilson } from './intervals.ts'
 
 /** One wrong probability of 0 must not outweigh all others. */
 const minProbability = 1e-6
@@ -26,7 +26,7 @@ export function claimOf({ probabilities, truth }: Labelled, isPredicate: boolean
   return { probability: probabilities[option] as number, isRight: truth === option }
 }
 
-export interface Bin extends Bounds {
+interface Bin extends Bounds {
   count: number
   /** The mean of the probabilities. */
   probability: number
@@ -68,9 +68,9 @@ export function errorOf(bins: readonly Bin[]): number {
 }
 
 /** With fewer labels the error of bins is mostly chance. */
-export const minLabelsOfError = 100
+const minLabelsOfError = 100
 
-export interface Quality {
+interface Quality {
   log_loss: Estimate | null
   brier: Estimate | null
   /** Null with fewer than 100 labels. */
@@ -101,4 +101,56 @@ export async function qualityOf(
     ),
     bins: binsOf(claims),
   }
+}
+
+const folds = 5
+const repeats = 10
+/** With more labels one division is like another. */
+const maxLabelsOfRepeats = 100
+
+/**
+ * What calls would have been given by maps that were fitted without them: the mean over several divisions into folds with
+ * about as many of each answer. A map is never measured on its own labels.
+ */
+export async function crossValidated(
+  labelled: readonly Labelled[],
+  isPredicate: boolean,
+  pause: YieldToLoop,
+): Promise<Labelled[]> {
+  const next = seededNumbers(labelled.length)
+  const times = labelled.length < maxLabelsOfRepeats ? repeats : 1
+  const sums = labelled.map(({ probabilities }) => probabilities.map(() => 0))
+  for (let time = 0; time < times; time++) {
+    const fold = foldsOf(labelled, next)
+    for (let out = 0; out < folds; out++) {
+      const rest = labelled.filter((_, index) => fold[index] !== out)
+      const map = await fitted(rest, { bias: isBiasFitted(rest, isPredicate) }, pause)
+      for (const [index, { probabilities }] of labelled.entries()) {
+        if (fold[index] !== out) continue
+        const sum = sums[index] as number[]
+        for (const [option, share] of calibrated(map, probabilities).entries())
+          sum[option] = (sum[option] as number) + share / times
+      }
+    }
+  }
+  return labelled.map(({ truth }, index) => ({ probabilities: sums[index] as number[], truth }))
+}
+
+/** The fold of each call: calls with the same answer, shuffled, take the folds in turns. */
+function foldsOf(labelled: readonly Labelled[], next: () => number): number[] {
+  const order = labelled.map(({ truth }, index) => ({ index, truth, at: next() }))
+  order.sort((a, b) => a.truth - b.truth || a.at - b.at)
+  const fold = new Array<number>(labelled.length).fill(0)
+  for (const [position, { index }] of order.entries()) fold[index] = position % folds
+  return fold
+}
+
+/** By how much the log loss of each call falls, in the mean; a calibration helps if even the lower end is above 0. */
+export function gainOf(
+  before: readonly Labelled[],
+  after: readonly Labelled[],
+  pause: YieldToLoop,
+): Promise<Estimate | null> {
+  const gains = before.map((item, index) => logLossOf(item) - logLossOf(after[index] as Labelled))
+  return resampled(gains, meanOf, pause)
 }

@@ -8,16 +8,16 @@ import {
   type Pair,
   votesOf,
 } from '../../domain/statistics/agreement.ts'
+import { correctedShare, labelsToPromise, thresholdOf } from '../../domain/statistics/flagged.ts'
 import { resampled, shareOf } from '../../domain/statistics/intervals.ts'
-import { correctedShare } from '../../domain/statistics/prevalence.ts'
 import { claimOf } from '../../domain/statistics/reliability.ts'
-import { labelsToPromise, thresholdOf } from '../../domain/statistics/threshold.ts'
 import type { Database } from '../../storage/database.ts'
 import { winnerOf } from '../decisions/shares.ts'
 import { wrong } from '../generation/checks.ts'
 import type { Scope } from '../scope.ts'
 import type { AgreementBody } from './contract.ts'
-import { type Evidence, evidenceFields, evidenceOf, type LabelledCall } from './evidence.ts'
+import { type Evidence, evidenceOf, type LabelledCall } from './evidence.ts'
+import { evidenceFields } from './report.ts'
 
 const maxCallIds = 100
 /** With fewer labels chance is not told from agreement. */

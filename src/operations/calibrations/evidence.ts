@@ -4,10 +4,11 @@ import { valueAt } from '../../domain/expressions/json-value.ts'
 import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import type { Labelled } from '../../domain/statistics/calibration.ts'
 import type { Database } from '../../storage/database.ts'
-import { streamFeedbackOfType } from '../../storage/feedback/of-type.ts'
+import { streamFeedbackOfType } from '../../storage/feedback/queries.ts'
 import { prefixes } from '../feedback/kinds.ts'
 import { wrong } from '../generation/checks.ts'
 import { readScorer } from '../monitors/bound-scorers.ts'
+import { liveObject } from '../objects/read.ts'
 import type { JudgeQuestion } from '../scorers/contract.ts'
 import type { ReportBody } from './contract.ts'
 
@@ -16,7 +17,7 @@ const maxDecisions = 20_000
 const maxAnnotations = 20_000
 const maxLabels = 5_000
 
-export interface DecidedCall {
+interface DecidedCall {
   call_id: string
   probabilities: readonly number[]
 }
@@ -66,9 +67,9 @@ export async function evidenceOf(
   const digest = body.digest ?? newest?.digest
   const example = [...decisions.values()].find((decision) => decision.digest === digest)
   if (digest === undefined || example === undefined) {
-    const given = digest === undefined ? body.question : digest
+    await liveObject(db, project, { name: body.scorer, digest: 'latest' }, 'scorer')
     const field = digest === undefined ? 'question' : 'digest'
-    throw wrong(field, JSON.stringify(given), `a question that ${body.scorer} has decided about a call`)
+    throw wrong(field, JSON.stringify(body[field]), `a question that ${body.scorer} has decided about a call`)
   }
   const question = await questionOf(db, project, example, body)
   if (body.labels.positive != null && question.type !== 'predicate') {
@@ -105,15 +106,6 @@ export async function evidenceOf(
     },
   }
 }
-
-export const evidenceFields = ({ question, digest, model, labelled, open, counts }: Evidence) => ({
-  type: question.type,
-  digest,
-  model,
-  decisions: labelled.length + open.length + counts.disputed,
-  labels: labelled.length,
-  ...counts,
-})
 
 /** The newest decision about each call, the newest first. */
 async function decisionsOf(

@@ -1,9 +1,35 @@
 import { projectPath } from '../../domain/fields.ts'
-import { family, operation } from '../parts.ts'
-import { scopeOf } from '../scope.ts'
+import { createOfClass, objectIdOf, refOf } from '../definitions/kind.ts'
+import { family, type OperationParts, operation } from '../parts.ts'
+import { type Scope, scopeOf } from '../scope.ts'
 import { agreementOf } from './agreement.ts'
 import { Agreement, AgreementBody, FitBody, Fitted, Report, ReportBody } from './contract.ts'
-import { fitCalibration, reportOf } from './fit.ts'
+import { evidenceOf } from './evidence.ts'
+import { reportOn } from './report.ts'
+import { calibrationClass } from './stored.ts'
+
+/** Stores a calibration if the labels show that it helps. */
+async function fitCalibration(
+  services: OperationParts,
+  scope: Scope,
+  body: FitBody,
+  signal: AbortSignal,
+): Promise<Report & { calibration: string | null }> {
+  const name = body.name ?? `${body.scorer}.${body.question}`
+  objectIdOf(name)
+  const evidence = await evidenceOf(services.db, scope.project, body, signal)
+  const report = await reportOn(evidence, signal)
+  if (body.dry_run || !report.helps || report.map === null) return { ...report, calibration: null }
+  const { before, after, gain, map, digest, model, labels } = report
+  const stored = await createOfClass(services, scope, name, calibrationClass, {
+    name,
+    ...{ scorer: body.scorer, question_name: body.question, annotation: body.labels.annotation },
+    ...{ question: digest, prompt: evidence.prompt, model, ...map, labels, gain },
+    before: { log_loss: before?.log_loss, brier: before?.brier, ece: before?.ece },
+    after: { log_loss: after?.log_loss, brier: after?.brier, ece: after?.ece },
+  })
+  return { ...report, calibration: refOf(services, scope, stored) }
+}
 
 const url = '/v2/:entity/:project/calibrations'
 const shared = { tags: ['scorers'], params: projectPath }
@@ -33,7 +59,10 @@ export const calibrationRoutes = family(
     body: ReportBody,
     answer: Report,
     refusals,
-    rule: ({ db, signal }, { caller, params, body }) => reportOf(db, scopeOf(caller, params), body, signal),
+    rule: async ({ db, signal }, { caller, params, body }) => {
+      const { project } = scopeOf(caller, params)
+      return reportOn(await evidenceOf(db, project, body, signal), signal)
+    },
   }),
   operation('POST', `${url}/agreement`, {
     ...shared,

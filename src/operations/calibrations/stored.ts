@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { shortened } from '../../domain/described.ts'
 import { parseRef } from '../../domain/refs.ts'
-import { refuse } from '../../domain/refusals.ts'
 import { type CalibrationMap, calibrated, minSlope } from '../../domain/statistics/calibration.ts'
 import { isOf } from '../../storage/objects/objects.ts'
 import type { Reader } from '../../storage/transaction.ts'
+import { wrong } from '../generation/checks.ts'
 import { liveObject } from '../objects/read.ts'
 
 export const calibrationClass = 'Calibration'
@@ -35,12 +35,11 @@ async function readCalibration(
 ): Promise<StoredCalibration> {
   const ref = parseRef(text)
   const accepted = `a reference to a calibration of the same project, <scheme>:///${project}/object/<name>:<version>`
-  const wrong = () =>
-    refuse('invalid_value', { field, given: JSON.stringify(shortened(text, 200)), accepted })
-  if (ref?.kind !== 'object' || ref.project !== project || ref.path.length > 0) throw wrong()
+  const unusable = () => wrong(field, JSON.stringify(shortened(text, 200)), accepted)
+  if (ref?.kind !== 'object' || ref.project !== project || ref.path.length > 0) throw unusable()
   const version = await liveObject(db, project, ref, field)
   const found = StoredCalibration.safeParse(JSON.parse(version.val))
-  if (!isOf({ base_object_classes: [calibrationClass] }, version) || !found.success) throw wrong()
+  if (!isOf({ base_object_classes: [calibrationClass] }, version) || !found.success) throw unusable()
   return found.data
 }
 

@@ -134,7 +134,6 @@ test('a fit that names what does not exist, or another class, is refused by its 
   const { post, ref } = await withDecidedCalls(t, 1)
   const cases: [object, RegExp][] = [
     [{ question: 'kind' }, /^question: "kind"/],
-    [{ scorer: 'nobody' }, /^question: "rude"; accepted: a question that nobody has decided/],
     [
       { question: 'topic', labels: { annotation: 'verdict', positive: ['x'] } },
       /^labels.positive: given for a choice/,
@@ -146,6 +145,8 @@ test('a fit that names what does not exist, or another class, is refused by its 
     assert.equal(status, 400)
     assert.match(json.reason, reason)
   }
+  const unknown = await post(url, { ...asked, scorer: 'nobody' })
+  assert.deepEqual([unknown.status, unknown.json.code], [404, 'object_not_found'])
   for (const calibration of [
     ref,
     'rudeness',

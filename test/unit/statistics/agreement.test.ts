@@ -8,9 +8,8 @@ import {
   gwetAc1,
   votesOf,
 } from '../../../src/domain/statistics/agreement.ts'
+import { correctedShare, labelsToPromise, thresholdOf } from '../../../src/domain/statistics/flagged.ts'
 import { seededNumbers, shareOf } from '../../../src/domain/statistics/intervals.ts'
-import { correctedShare } from '../../../src/domain/statistics/prevalence.ts'
-import { labelsToPromise, thresholdOf } from '../../../src/domain/statistics/threshold.ts'
 
 const near = (actual: number | null | undefined, expected: number, within = 1e-6) =>
   assert.ok(Math.abs((actual ?? Number.NaN) - expected) <= within, `${actual} is not ${expected}`)

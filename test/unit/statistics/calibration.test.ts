@@ -9,16 +9,17 @@ import {
   isBiasFitted,
   type Labelled,
   mostTelling,
+  sharesOf,
 } from '../../../src/domain/statistics/calibration.ts'
-import { crossValidated, gainOf } from '../../../src/domain/statistics/cross-validation.ts'
 import { meanOf, seededNumbers } from '../../../src/domain/statistics/intervals.ts'
-import { sharesOf } from '../../../src/domain/statistics/logits.ts'
 import {
   binOf,
   binsOf,
   brierOf,
   claimOf,
+  crossValidated,
   errorOf,
+  gainOf,
   logLossOf,
   qualityOf,
 } from '../../../src/domain/statistics/reliability.ts'
