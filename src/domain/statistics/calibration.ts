@@ -176,7 +176,7 @@ export async function mostTelling<Call extends { probabilities: readonly number[
 const minProbability = 1e-12
 
 /** Up to a constant, which shares do not depend on; of two options the last is 0. */
-export function logitsOf(probabilities: readonly number[]): number[] {
+function logitsOf(probabilities: readonly number[]): number[] {
   const logs = probabilities.map((probability) => Math.log(Math.max(minProbability, probability)))
   const last = logs.at(-1) ?? 0
   return logs.map((log) => log - last)
