@@ -94,8 +94,10 @@ async function chanceCorrected(
   const size = categories.length
   const isOrdinal = question.type === 'score'
   const kappaOf = (sample: readonly Pair[]) => cohenKappa(confusionOf(sample, size), isOrdinal) ?? Number.NaN
-  const kappa = await resampled(calls, kappaOf, pause)
-  if (kappa === null) notes.push('the judge and people gave one answer only: κ is not defined')
+  const isVaried = (side: keyof Pair) => new Set(calls.map((call) => call[side])).size > 1
+  const isDefined = isVaried('human') && isVaried('judge')
+  if (!isDefined) notes.push('the judge or people gave one answer only: κ tells nothing')
+  const kappa = isDefined ? await resampled(calls, kappaOf, pause) : null
   return {
     kappa,
     ac1: await resampled(calls, (sample) => gwetAc1(confusionOf(sample, size)) ?? Number.NaN, pause),
@@ -152,8 +154,10 @@ function suggestedFor(wanted: number, { labelled, open }: Evidence, notes: strin
     const tried = best
       ? `the best threshold, ${best.threshold}, has ${best.right} of ${best.flagged} right, which promises ${best.bound.toFixed(2)}`
       : 'there are none'
+    const isFew = best === undefined || best.flagged < labelsToPromise(wanted)
+    const needed = `; ${labelsToPromise(wanted)} flagged calls with a label, all right, would`
     notes.push(
-      `labels cannot tell that ${wanted} of what is flagged is right: ${tried}; ${labelsToPromise(wanted)} flagged calls with a label, all right, would`,
+      `labels cannot tell that ${wanted} of what is flagged is right: ${tried}${isFew ? needed : ''}`,
     )
   }
   return found ?? null

@@ -4,6 +4,7 @@ import {
   identity,
   isBiasFitted,
   minLabels,
+  minSlope,
   mostTelling,
 } from '../../domain/statistics/calibration.ts'
 import { crossValidated, gainOf, qualityOf } from '../../domain/statistics/reliability.ts'
@@ -36,7 +37,8 @@ export async function reportOn(evidence: Evidence, signal: AbortSignal): Promise
   const map = isFitted ? await fitted(labelled, { bias }, pause) : null
   const tried = isFitted ? await crossValidated(labelled, isPredicate, pause) : undefined
   const gain = tried ? await gainOf(labelled, tried, pause) : null
-  const helps = gain !== null && gain.low > 0
+  const isTelling = map !== null && map.a > minSlope
+  const helps = isTelling && gain !== null && gain.low > 0
   const review = await mostTelling(
     open,
     labelled,
@@ -51,13 +53,14 @@ export async function reportOn(evidence: Evidence, signal: AbortSignal): Promise
     map,
     gain,
     helps,
-    why: helps ? null : whyNot(count),
+    why: helps ? null : whyNot(count, isTelling),
     labels_to_halve: timesMore * count,
     review: review.map(({ call_id }) => call_id),
   }
 }
 
-function whyNot(labels: number): string {
+function whyNot(labels: number, isTelling: boolean): string {
   if (labels < minLabels) return `${labels} labels: at least ${minLabels - labels} more are needed`
+  if (!isTelling) return 'the probabilities say nothing about the labels'
   return 'the labels do not show that a calibration would be better than none'
 }

@@ -52,6 +52,8 @@ test('a judge that agrees as in the worked example: κ, rates, corrected share a
   const strict = (await post(url, { ...asked, threshold: 1 })).json
   assert.deepEqual([strict.threshold, strict.true_positive_rate.count, strict.precision], [1, 0, null])
   assert.match(strict.notes.join(), /better than chance/)
+  assert.equal(strict.kappa, null)
+  assert.match(strict.notes.join(), /one answer only/)
 })
 
 test('few labels give counts and no κ; people are compared with each other', async (t) => {

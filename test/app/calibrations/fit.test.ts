@@ -103,6 +103,11 @@ test('labels that show no gain store nothing, and those of other wordings do not
   const { json } = await post(url, { ...asked, name: 'needless' })
   assert.deepEqual([json.calibration, json.helps, json.labels], [null, false, 120])
   assert.match(json.why, /do not show/)
+  // The opposite of what the model says: no slope could make use of it.
+  await label(decided.map(({ id, yes }) => ({ id, value: yes < 0.5 })))
+  const useless = (await post(url, { ...asked, name: 'useless' })).json
+  assert.deepEqual([useless.calibration, useless.helps], [null, false])
+  assert.match(useless.why, /say nothing about the labels/)
   const named = await post(url, { ...asked, digest: 'none' })
   assert.deepEqual([named.status, named.json.code], [400, 'invalid_value'])
   assert.match(named.json.reason, /^digest: "none"/)
