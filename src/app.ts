@@ -41,6 +41,7 @@ import { createWebhooks, type WebhookOptions } from './operations/alerts/webhook
 import type { BackgroundWork } from './operations/background.ts'
 import { budgetRoutes } from './operations/budgets/routes.ts'
 import { createBudgets, registerBudgetMetrics } from './operations/budgets/spending.ts'
+import { calibrationRoutes } from './operations/calibrations/routes.ts'
 import { startBackfill } from './operations/calls/backfill.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSums } from './operations/calls/sums.ts'
@@ -131,6 +132,7 @@ const ofEvaluations = [
   evaluationRunRoutes,
   servedRunRoutes,
   scorerRoutes,
+  calibrationRoutes,
   monitorRoutes,
   alertRoutes,
 ]

@@ -3,6 +3,7 @@ import { serveBodies } from './http/body-thread.ts'
 import * as page from './http/page/contract.ts'
 import * as alerts from './operations/alerts/contract.ts'
 import * as budgets from './operations/budgets/contract.ts'
+import * as calibrations from './operations/calibrations/contract.ts'
 import * as calls from './operations/calls/contract.ts'
 import * as chat from './operations/chat/contract.ts'
 import * as storedCompletions from './operations/chat/stored-contract.ts'
@@ -49,7 +50,7 @@ import * as viewTrace from './operations/views/trace-contract.ts'
 
 const ofCalls = { calls, exporting, feedback, files, gates, objects, otel, prices, tables, definitions }
 const ofRuns = { evaluationRuns, evaluations, evaluationViews, scorers, servedRuns }
-const ofEvaluations = { ...ofRuns, monitors, queueRules, queues }
+const ofEvaluations = { ...ofRuns, calibrations, monitors, queueRules, queues }
 const ofText = { chat, completions, decisions, messages, ollama, responses, storedCompletions, tokens }
 const ofModels = { ...ofText, infill, embeddings, cohere, rerank }
 const ofViews = { savedViews, viewColumns, viewFeedback, views, viewSearch, viewTrace }

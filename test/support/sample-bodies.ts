@@ -504,6 +504,10 @@ const exportSample = (signal: string, items: string) => (project: string) => {
     [`resource${signal}`]: [{ resource, [`scope${signal}`]: scopes, schemaUrl: 'https://example.com' }],
   }
 }
+const labels = { annotation: 'right', path: 'value', positive: ['yes'] }
+const calibrated = { scorer: 'exact', question: 'right', digest: null, labels }
+const exact = 'weave:///acme/qa/object/exact:v0'
+const small = 'weave:///acme/qa/object/small:v0'
 
 /** For each route with a body, a body that it accepts, with every field of its contract. */
 export const sampleBodies: Record<string, (project: string) => Record<string, unknown>> = {
@@ -900,7 +904,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     name: 'first',
     description: 'try',
     dataset: 'weave:///acme/qa/object/capitals:v0',
-    scorers: ['weave:///acme/qa/object/exact:v0'],
+    scorers: [exact],
     trials: 1,
     evaluation_name: 'run',
     eval_attributes: { a: 1 },
@@ -929,9 +933,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     summary_require_intersection: false,
   }),
   '/v2/:entity/:project/evaluation_runs': () => ({
-    evaluation: 'weave:///acme/qa/object/first:v0',
-    model: 'weave:///acme/qa/object/small:v0',
-    id: null,
+    ...{ evaluation: 'weave:///acme/qa/object/first:v0', model: small, id: null },
   }),
   '/v2/:entity/:project/evaluation_runs/:evaluation_run_id/finish': () => ({ summary: { note: 'x' } }),
   '/v2/:entity/:project/scorers/try': () => ({
@@ -940,6 +942,9 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     fields: { text: 'output' },
     call_ids: [ids.id],
   }),
+  '/v2/:entity/:project/calibrations': () => ({ ...calibrated, name: 'x', dry_run: true }),
+  '/v2/:entity/:project/calibrations/report': () => calibrated,
+  '/v2/:entity/:project/calibrations/agreement': () => ({ ...calibrated, threshold: 0.5, precision: 0.9 }),
   '/v2/:entity/:project/evaluation_runs/serve': (project_id) => ({
     name: 'cities',
     dataset: `weave:///${project_id}/object/nowhere:v0`,
@@ -949,18 +954,11 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     repeats: 2,
   }),
   '/v2/:entity/:project/predictions': () => ({
-    model: 'weave:///acme/qa/object/small:v0',
-    inputs: { question: 'capital of Chad' },
-    output: "N'Djamena",
-    evaluation_run_id: 'nowhere',
-    id: null,
+    ...{ model: small, inputs: { question: 'capital of Chad' }, output: "N'Djamena" },
+    ...{ evaluation_run_id: 'nowhere', id: null },
   }),
   '/v2/:entity/:project/scores': () => ({
-    prediction_id: 'nowhere',
-    scorer: 'weave:///acme/qa/object/exact:v0',
-    value: 0.5,
-    evaluation_run_id: 'nowhere',
-    id: null,
+    ...{ prediction_id: 'nowhere', scorer: exact, value: 0.5, evaluation_run_id: 'nowhere', id: null },
   }),
   '/views/evaluations': (project_id) => ({ project_id, limit: 10, offset: 1 }),
   '/views/scores': (project_id) => ({

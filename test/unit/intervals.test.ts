@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { shareInterval, studentInterval } from '../../src/operations/evaluations/intervals.ts'
+import { shareInterval, studentInterval } from '../../src/domain/statistics/intervals.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 
 const samples = 4_000

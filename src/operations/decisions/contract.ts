@@ -53,9 +53,13 @@ const InputItem = z.object({
 export type InputItem = z.output<typeof InputItem>
 
 /** A question of any type. What its type does not have is refused, because it would change the meaning. */
-const Question = z.strictObject({
+export const Question = z.strictObject({
   type: z.enum(['predicate', 'choice', 'score']),
   name: text().nullish().meta({ description: 'Returned with the answer; null if there is none.' }),
+  calibration: plainText(1_024).min(1).nullish().meta({
+    description:
+      'A reference to a calibration of the project, whose probability is given beside that of the model: null if it was fitted for another question, model or template.',
+  }),
   instructions: contents().meta({ description: 'What is asked: a text, or text and JSON parts.' }),
   choices: z
     .array(z.strictObject({ value: z.union([text(), z.boolean()]), description: text().nullish() }))
@@ -74,14 +78,23 @@ export type Question = z.output<typeof Question>
 
 const { request_id, store, metadata, priority, model } = poolingFields
 
-/** What both routes have beyond what their clients know. */
-const sharedFields = {
-  model,
-  orders: integer(1, 8).nullish().meta({
+export const orders = () =>
+  integer(1, 8).nullish().meta({
     description:
       'Shows the options of a choice in this many orders, and averages: the first as given, the second reversed.',
     default: 1,
-  }),
+  })
+
+export const minLabelMass = () =>
+  z.number().min(0).max(1).nullish().meta({
+    description:
+      'Answers a question with a refusal if the model gives its labels less probability together. Never if absent.',
+  })
+
+/** What both routes have beyond what their clients know. */
+const sharedFields = {
+  model,
+  orders: orders(),
   cache_salt: samplingFields.cache_salt,
   priority,
   request_id,
@@ -113,10 +126,7 @@ export const DecisionBody = z.object({
     .array(Question)
     .max(2 * maxQuestions)
     .meta({ description: `1 to ${maxQuestions}.` }),
-  min_label_mass: z.number().min(0).max(1).nullish().meta({
-    description:
-      'Answers a question with a refusal if the model gives its labels less probability together. Never if absent.',
-  }),
+  min_label_mass: minLabelMass(),
   ...sharedFields,
   safety_identifier: unusedOpenAiFields.safety_identifier,
   prompt_cache_key: unusedOpenAiFields.prompt_cache_key,
@@ -162,6 +172,13 @@ export const DecisionAnswer = answer('The answers, in the order of the questions
           }),
         )
         .optional(),
+      calibrated: z
+        .union([probability(), z.array(probability())])
+        .nullish()
+        .meta({
+          description:
+            'Only with `calibration`: of a predicate the probability, of others all, in their order.',
+        }),
       confidence: probability().optional().meta({ description: 'How sharp the whole distribution is.' }),
     }),
   ),

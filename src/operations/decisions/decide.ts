@@ -1,4 +1,14 @@
+import type { ServedModel } from '../../../packages/engine/index.ts'
+import { digestOfJson } from '../../domain/digests.ts'
+import { writeJson } from '../../domain/json/text.ts'
 import type { DecisionAnswer, DecisionAsked } from '../../inference/decisions/decision.ts'
+import {
+  decisionSystem,
+  divider,
+  labelsOf,
+  ordersOf,
+  questionText,
+} from '../../inference/decisions/wording.ts'
 import { bytesOfValue } from '../budgets/holding.ts'
 import { checkPriority, wrong } from '../generation/checks.ts'
 import type { GenerationParts } from '../generation/parts.ts'
@@ -17,6 +27,8 @@ export interface Decided {
   model: string
   answers: DecisionAnswer[]
   tokens: { prompt: number; cached: number }
+  /** Of each question, with all that its probabilities depend on but the input. */
+  digests: string[]
 }
 
 /** What the template adds to a prompt, and what the labels of an answer add when they are read. */
@@ -57,6 +69,7 @@ export async function decide(
         priority: priority ?? 0,
         ...(promptGroup !== undefined && { promptGroup }),
         ...(salt != null && { salt }),
+        ...(context.lane && { lane: context.lane }),
       },
       (read) => {
         progress.inputs++
@@ -65,5 +78,25 @@ export async function decide(
       signal,
     ),
   )
-  return { model: found, answers: result, tokens }
+  // A model that is loaded on demand is fully known only now.
+  const digests = decisionDigests(model.served() ?? served, { ...asked, orders: orders ?? 1 })
+  return { model: found, answers: result, tokens, digests }
+}
+
+/**
+ * A digest of each question with its model, template and settings. Probabilities under different digests cannot be
+ * compared, and no calibration of one is used for another. The model is known by its name, file and size: its weights
+ * are not read again.
+ */
+function decisionDigests(
+  { names, parent, source, architecture, quantization, parameters, bytes, template }: ServedModel,
+  { instructions, questions, orders }: Pick<DecisionAsked, 'instructions' | 'questions' | 'orders'>,
+): string[] {
+  const model = [names[0], parent, source, architecture, quantization, parameters, bytes, template]
+  const around = [decisionSystem, divider, instructions]
+  return questions.map((question) => {
+    const texts = ordersOf(question, orders).map((order) => questionText(question, order))
+    const asked = [question.kind, labelsOf(question), texts]
+    return digestOfJson(writeJson([model.map((value) => value ?? null), around, asked]))
+  })
 }

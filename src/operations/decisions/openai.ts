@@ -1,5 +1,6 @@
 import { clockNow } from '../../domain/clock.ts'
 import type { DecisionAnswer as AnswerOfModel } from '../../inference/decisions/decision.ts'
+import { applied, calibrationsOf } from '../calibrations/stored.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import type { PoolingContext } from '../pooling/pooling.ts'
 import type { DecisionAnswer, DecisionBody, Question } from './contract.ts'
@@ -17,6 +18,7 @@ export async function makeDecisions(
   context: PoolingContext,
 ): Promise<MadeDecisions> {
   const { questions, needsServer } = questionsOf(body.questions)
+  const calibrations = await calibrationsOf(services.db, context.project, body.questions, 'questions')
   const input = inputOf(body)
   const { safety_identifier, prompt_cache_key, prompt_cache_options } = body
   const decided = await decide(
@@ -28,7 +30,7 @@ export async function makeDecisions(
       ...((input.needsServer ?? needsServer) && { needsServer: input.needsServer ?? needsServer }),
       body: {
         input: body.input,
-        questions: body.questions,
+        questions: body.questions.map(({ calibration: _, ...question }) => question),
         ...(safety_identifier != null && { safety_identifier }),
         ...(prompt_cache_key != null && { prompt_cache_key }),
         ...(prompt_cache_options != null && { prompt_cache_options }),
@@ -41,9 +43,15 @@ export async function makeDecisions(
     object: 'decision',
     created: Math.floor(clockNow() / 1000),
     model: decided.model,
-    answers: decided.answers.map((answer, index) =>
-      answerOf(body.questions[index] as Question, (answer.mass ?? 1) < floor ? refusal : answer),
-    ),
+    answers: decided.answers.map((answer, index) => {
+      const question = body.questions[index] as Question
+      if ((answer.mass ?? 1) < floor || !answer.probabilities) return answerOf(question, refusal)
+      const calibration = calibrations.get(index)
+      const digest = decided.digests[index] as string
+      const shares = calibration && applied(calibration, { digest }, answer.probabilities)
+      const calibrated = question.type === 'predicate' ? (shares?.[0] ?? null) : shares
+      return { ...answerOf(question, answer), ...(calibration && { calibrated }) }
+    }),
     diagnostics: decided.answers.map(diagnosisOf),
     usage: usageOf(decided),
   }

@@ -8,11 +8,12 @@ const partsOfQuestions = ['input_text', 'input_image', 'input_json']
 /** The questions of a request, checked. */
 export function questionsOf(
   questions: readonly Question[],
+  list = 'questions',
 ): Pick<DecisionAsked, 'questions' | 'needsServer'> {
   let needsServer: DecisionAsked['needsServer']
-  checkCount('questions', questions.length, 1, maxQuestions)
+  checkCount(list, questions.length, 1, maxQuestions)
   const read = questions.map((question, index): DecisionQuestion => {
-    const field = `questions.${index}`
+    const field = `${list}.${index}`
     const { type, instructions, choices, levels } = question
     const path = `${field}.instructions`
     const text = textOf(instructions, path, partsOfQuestions, (image) => {

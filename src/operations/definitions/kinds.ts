@@ -134,7 +134,7 @@ export const scorers = definitionKind({
   async create(options, scope, body, signal) {
     const { name, description, op_source_code: code, judge, check, fields } = body
     requireOne({ op_source_code: code, judge, check })
-    if (code == null) await checkScorer(options, scope.caller.name, body, signal)
+    if (code == null) await checkScorer(options, scope, body, signal)
     await checkName(options, scope, name, 'Scorer')
     const runs =
       code == null

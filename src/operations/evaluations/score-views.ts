@@ -11,10 +11,10 @@ import {
   pairsOf,
   type ScoreColumn,
 } from '../../domain/evaluations/columns/distributions.ts'
+import { type Interval, shareInterval, studentInterval } from '../../domain/statistics/intervals.ts'
 import type { Database } from '../../storage/database.ts'
 import { fieldRefused, resultField } from '../../storage/evaluations/result-fields.ts'
 import { deriveThenOpen } from '../../storage/evaluations/results.ts'
-import { type Interval, shareInterval, studentInterval } from './intervals.ts'
 import { viewOf } from './view.ts'
 import { defaultBins, type ScoresAnswer, type ScoresBody } from './views-contract.ts'
 

@@ -1,9 +1,9 @@
 import { type Caller, hasAccess } from '../../domain/callers.ts'
+import { wilson } from '../../domain/statistics/intervals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import { sumTrials } from '../../storage/evaluations/evaluation-list.ts'
 import { derivePending } from '../../storage/evaluations/results.ts'
-import { passBound } from '../evaluations/intervals.ts'
 import { viewScores } from '../evaluations/score-views.ts'
 import { predictionTotals } from '../evaluations/summary.ts'
 import { viewOf } from '../evaluations/view.ts'
@@ -66,7 +66,7 @@ function ofScore(
     if (!is_binary) return check(false, 'the score is not true or false')
     if (own.value_count < minRows) return check(false, `${own.value_count} trials; needed: ${minRows}`)
     const passed = Math.round((own.mean ?? 0) * own.value_count)
-    const low = passBound(own.value_count, passed)
+    const { low } = wilson(passed, own.value_count)
     return check(low >= condition.min_rate, `${passed} of ${own.value_count} pass: at least ${rounded(low)}`)
   }
   if (baseline === undefined) return check(true, 'the label names no version yet')

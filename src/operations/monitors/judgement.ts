@@ -1,6 +1,6 @@
 import { compactJson } from '../../../packages/json/index.ts'
 import { idOf } from '../../domain/ids.ts'
-import { JsonText, withTexts } from '../../domain/json/text.ts'
+import { JsonText, withTexts, writeJson } from '../../domain/json/text.ts'
 import { callRef, objectRef } from '../../domain/refs.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
@@ -64,7 +64,14 @@ export async function judge(judgement: Judgement, signal: AbortSignal): Promise<
     ...name,
     ...made,
     state: 'judged',
-    feedback: await feedbackOn(judgement, bound, feedbackId, outcome.output, made?.call.id),
+    feedback: await feedbackOn(
+      judgement,
+      bound,
+      feedbackId,
+      outcome.output,
+      made?.call.id,
+      run?.answer.decisions,
+    ),
   }
 }
 
@@ -101,11 +108,18 @@ async function feedbackOn(
   id: string,
   output: string,
   judgeCallId: string | undefined,
+  decisions: object | undefined,
 ): Promise<Feedback> {
   const { db, schemas, refScheme } = services
   const { project_id, runs_as } = monitor
   const caller = { name: runs_as, role: 'member' as const, entities: new Set<string>() }
-  const payload = new JsonText(`{"output":${compactJson(output)},"monitor":${JSON.stringify(monitor.id)}}`)
+  const payload = new JsonText(
+    writeJson({
+      output: new JsonText(compactJson(output)),
+      monitor: monitor.id,
+      ...(decisions && { decisions }),
+    }),
+  )
   const fields = {
     project_id,
     id,

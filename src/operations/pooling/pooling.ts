@@ -13,6 +13,8 @@ export interface PoolingContext {
   caller: Caller
   /** When the request arrived, by `performance.now()`. */
   arrived: number
+  /** Present if nobody waits for the answer. */
+  lane?: 'background' | undefined
   signal: AbortSignal
   /** The project that the answer belongs to, recorded or not. */
   project: string
@@ -97,7 +99,11 @@ export async function whileMeasured<Result>(
     finish_reasons: [],
     total_ms: 0,
   }
-  const answer = running.begin({ model: name, user: caller.name, isBackground: false })
+  const answer = running.begin({
+    model: name,
+    user: caller.name,
+    isBackground: context.lane === 'background',
+  })
   const progress: Progress = {
     inputs: 0,
     read({ prompt, cached }) {

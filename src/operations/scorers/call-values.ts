@@ -28,6 +28,8 @@ export function invalidFieldReason(path: string): { why: string; accepted: strin
 
 /** The values of a call at the fields of a scorer; undefined if there is none, or null. */
 export interface CallValues {
+  /** The names of the scorer, with the fields that they lead to. */
+  fields: Fields
   /** JSON as it is stored. */
   json(field: string): string | undefined
   /** A string without its quotes, anything else as JSON. */
@@ -57,6 +59,7 @@ export function callValues(record: Readonly<Record<string, unknown>>, fields: Fi
     return typeof member === 'string' && rest.length === 0 ? JSON.stringify(member) : undefined
   }
   return {
+    fields,
     json,
     text(field) {
       const value = json(field)
@@ -76,6 +79,7 @@ export function answerValues(record: Readonly<Record<string, unknown>>, fields: 
   const asText = callValues(record, fields)
   const asChat = callValues({ ...record, output: completion }, fields)
   return {
+    fields,
     json: (field) => asText.json(field) ?? asChat.json(field),
     text: (field) => asText.text(field) ?? asChat.text(field),
   }

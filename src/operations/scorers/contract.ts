@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { flag, jsonObject, plainText, shortRecord } from '../../domain/fields.ts'
+import { minLabelMass, orders, Question } from '../decisions/contract.ts'
 
 /** The contract fields of scorers that this server runs by itself: judges and checks. */
 
 const maxTextLength = 64 * 1024
+const maxQuestions = 50
 
 const path = plainText(1024).min(1)
 
@@ -15,6 +17,17 @@ export const fieldMap = () =>
   ).meta({
     description: 'Maps names to fields of the call, such as {"question": "inputs.messages.0.content"}.',
   })
+
+/** A typed question of a judge. Its name is a member of the score. */
+const JudgeQuestion = Question.safeExtend({
+  name: plainText(64).regex(/^[A-Za-z_]\w*$/, 'expected a letter or "_", then letters, digits and "_"'),
+  instructions: plainText(maxTextLength).min(1),
+  threshold: z.number().min(0).max(1).nullish().meta({
+    description: 'Of a predicate: the probability from which its value is true.',
+    default: 0.5,
+  }),
+})
+export type JudgeQuestion = z.output<typeof JudgeQuestion>
 
 /** `json` is how a schema is given: as the text of a request, or in a stored object. */
 function shapesOf<Json extends z.ZodType>(json: Json) {
@@ -30,7 +43,15 @@ function shapesOf<Json extends z.ZodType>(json: Json) {
       description:
         'The prompt. {inputs.…}, {output.…} and names of `fields` in braces are replaced by the values of the call; write {{ and }} for braces.',
     }),
-    schema: json.meta({ description: 'A JSON Schema. The answer always fits it and is the score.' }),
+    schema: json.nullish().meta({
+      description: 'A JSON Schema. The answer always fits it and is the score. This or `questions`.',
+    }),
+    questions: z.array(JudgeQuestion).min(1).max(maxQuestions).nullish().meta({
+      description:
+        'Typed questions about the prompt, answered with probabilities and without writing anything. The score has a member for each.',
+    }),
+    orders: orders(),
+    min_label_mass: minLabelMass(),
     temperature: z.number().min(0).max(2).nullish().meta({ default: 0 }),
     seed: z.int().min(0).nullish().meta({ default: 0 }),
     max_tokens: z.int().min(1).max(32_768).nullish().meta({ default: 512 }),
@@ -79,6 +100,7 @@ const stored = shapesOf(z.record(z.string(), z.unknown()))
 
 export const judgeGiven = received.judge
 export const checkGiven = received.check
+export type GivenJudge = z.output<typeof judgeGiven>
 export type GivenCheck = z.output<typeof checkGiven>
 
 /** The members of a scorer's object that are needed to run it. */

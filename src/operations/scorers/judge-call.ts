@@ -5,8 +5,7 @@ import { judgeOp } from '../../domain/judge-op.ts'
 import type { CallPart } from '../../storage/calls/parts.ts'
 import { endPart, startPart } from '../calls/parts.ts'
 import type { OperationParts } from '../parts.ts'
-import { inputsOf } from './judge.ts'
-import { cutOff, type JudgeRun } from './scoring.ts'
+import type { JudgeRun } from './scoring.ts'
 
 interface JudgeCall {
   project: string
@@ -23,9 +22,11 @@ interface JudgeCall {
 export async function judgeCallOf(
   { projects }: Pick<OperationParts, 'projects'>,
   { project, user, name, links, parent }: JudgeCall,
-  { judge, question, answer, started, ended }: JudgeRun,
+  { answer, started, ended }: JudgeRun,
 ): Promise<CallPart> {
   const id = newId()
+  const { fault } = answer
+  const decisions = answer.decisions && { decisions: answer.decisions }
   const { prompt_tokens, completion_tokens, total_tokens } = answer.usage
   const usage = { [answer.model]: { requests: 1, prompt_tokens, completion_tokens, total_tokens } }
   const call = {
@@ -35,16 +36,16 @@ export async function judgeCallOf(
     op_name: judgeOp,
     display_name: name,
     started_at: started,
-    attributes: new JsonText(writeJson({ heddle: { judge: links } })),
-    inputs: new JsonText(inputsOf(judge, answer.model, name, question)),
+    attributes: new JsonText(writeJson({ heddle: { judge: links, ...decisions } })),
+    inputs: new JsonText(answer.inputs(name)),
   }
   const start = startPart(call, { user, retentionDays: await projects.retentionDays(project) })
   const { end } = endPart({
     project_id: project,
     id,
     ended_at: ended,
-    exception: answer.isWhole ? null : cutOff,
-    output: new JsonText(answer.isWhole ? compactJson(answer.text) : JSON.stringify(answer.text)),
+    exception: fault ?? null,
+    output: new JsonText(fault === undefined ? compactJson(answer.text) : JSON.stringify(answer.text)),
     summary: new JsonText(writeJson({ usage })),
   })
   return withTexts<CallPart>({ ...start, end })

@@ -15,13 +15,8 @@ import { parseTemplate } from './template.ts'
 /** Most characters of a prompt. A larger call is not judged: after truncation another call would be judged. */
 const maxPromptLength = 1 << 20
 
-/** The question to a judge. */
-export interface Question {
-  messages: { role: 'system' | 'user'; content: string }[]
-}
-
-/** Makes the question about a call. The values of fields are text of the user's turn, whatever they contain. */
-export function questionOf(judge: Judge, values: CallValues): Question | Unscored {
+/** The prompt about a call. The values of fields are text of the user's turn, whatever they contain. */
+export function promptOf(judge: Judge, values: CallValues): string | Unscored {
   const template = parseTemplate(judge.prompt)
   if ('why' in template) return { state: 'failed', reason: 'template_invalid', detail: template.why }
   let prompt = ''
@@ -40,15 +35,19 @@ export function questionOf(judge: Judge, values: CallValues): Question | Unscore
       }
     }
   }
-  const system = judge.system ? [{ role: 'system' as const, content: judge.system }] : []
-  return { messages: [...system, { role: 'user', content: prompt }] }
+  return prompt
+}
+
+function messagesOf({ system }: Judge, prompt: string) {
+  const first = system ? [{ role: 'system' as const, content: system }] : []
+  return [...first, { role: 'user' as const, content: prompt }]
 }
 
 /** The question as the body of a chat completion, which the judge's call has as its inputs. */
-export function inputsOf(judge: Judge, model: string, scorer: string, { messages }: Question): string {
+function inputsOf(judge: Judge, model: string, prompt: string, scorer: string): string {
   return writeJson({
     model,
-    messages,
+    messages: messagesOf(judge, prompt),
     ...optionsOf(judge),
     response_format: { type: 'json_schema', json_schema: { name: scorer, schema: judge.schema } },
   })
@@ -58,13 +57,29 @@ function optionsOf({ temperature, seed, max_tokens }: Judge) {
   return { temperature: temperature ?? 0, seed: seed ?? 0, max_tokens: max_tokens ?? 512 }
 }
 
+/** How the questions of a judge were decided, by their names: what later says which probabilities may be compared. */
+export interface Decisions {
+  model: string
+  /** Of the prompt with its fields still open. */
+  prompt: string
+  questions: Record<string, { digest: string; label_mass?: number; order_spread?: number }>
+}
+
+/** What a judge has said, as its own call records it. */
 export interface JudgeAnswer {
   model: string
-  /** JSON that fits the schema, or the beginning of it. */
+  /** JSON, or the beginning of it. */
   text: string
-  isWhole: boolean
+  /** Why it is no score; undefined if it is one. */
+  fault: string | undefined
   usage: { prompt_tokens: number; completion_tokens: number; total_tokens: number }
+  /** What was asked; `scorer` is the name of the scorer. */
+  inputs(scorer: string): string
+  /** How the questions of a judge were decided. */
+  decisions?: Decisions
 }
+
+const cutOff = 'the answer was cut off at judge.max_tokens, before it fit the schema'
 
 const names: FieldNames = { prompt: 'judge.prompt', maxTokens: 'judge.max_tokens' }
 const noLogprobs = { add: () => undefined }
@@ -73,13 +88,20 @@ const noLogprobs = { add: () => undefined }
 export async function askJudge(
   services: GenerationParts,
   judge: Judge,
-  { messages }: Question,
+  prompt: string,
   asking: GenerationContext,
 ): Promise<JudgeAnswer> {
   const { temperature, seed, max_tokens } = optionsOf(judge)
   const request: AnswerRequest = {
     inputs: [
-      { conversation: { messages, addGenerationPrompt: true, continueFinal: false }, addSpecial: false },
+      {
+        conversation: {
+          messages: messagesOf(judge, prompt),
+          addGenerationPrompt: true,
+          continueFinal: false,
+        },
+        addSpecial: false,
+      },
     ],
     constraint: answerConstraint(judge.schema),
     turn: {},
@@ -105,10 +127,12 @@ export async function askJudge(
   for await (const group of generation.deltas) await fold.add(group)
   const { choices, usage } = fold.end()
   const [choice] = choices
+  const { model } = generation.head
   return {
-    model: generation.head.model,
+    model,
     text: choice?.content ?? '',
-    isWhole: choice?.reason === 'stop',
+    fault: choice?.reason === 'stop' ? undefined : cutOff,
     usage,
+    inputs: (scorer) => inputsOf(judge, model, prompt, scorer),
   }
 }

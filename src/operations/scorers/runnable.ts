@@ -2,9 +2,20 @@ import { shortened } from '../../domain/described.ts'
 import type { JsonText } from '../../domain/json/text.ts'
 import type { Compiling } from '../../inference/constraints/compiling.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
+import type { Reader } from '../../storage/transaction.ts'
+import { calibrationsOf } from '../calibrations/stored.ts'
 import { wrong } from '../generation/checks.ts'
+import type { Scope } from '../scope.ts'
 import { invalidFieldReason } from './call-values.ts'
-import { type Check, type Fields, type GivenCheck, type Judge, StoredScorer } from './contract.ts'
+import {
+  type Check,
+  type Fields,
+  type GivenCheck,
+  type GivenJudge,
+  type Judge,
+  StoredScorer,
+} from './contract.ts'
+import { checkJudgeQuestions, questionsPath } from './judge-questions.ts'
 import { fieldsOfTemplate, parseTemplate } from './template.ts'
 
 /**
@@ -44,18 +55,23 @@ export function runnableOf(val: string): RunnableScorer | { why: string } {
     return { why: `${issue?.path.join('.')}: ${issue?.message}` }
   }
   const { judge, check, fields } = result.data
-  if (judge != null) return { judge, fields: fields ?? {} }
+  if (judge != null) {
+    if (judge.schema == null && judge.questions == null)
+      return { why: 'its judge has neither a schema nor questions' }
+    return { judge, fields: fields ?? {} }
+  }
   if (check != null) return { check, fields: fields ?? {} }
   return { why: 'it has neither a judge nor a check, so it runs only where its code does' }
 }
 
 interface ScorerChecks {
+  db: Reader
   schemas: SchemaChecks
   constraints: Compiling
 }
 
 interface GivenScorer {
-  judge?: { prompt: string; schema: JsonText } | null | undefined
+  judge?: GivenJudge | null | undefined
   check?: GivenCheck | null | undefined
   fields?: Fields | null | undefined
 }
@@ -63,15 +79,18 @@ interface GivenScorer {
 /** Refuses a judge or a check that could never run, and names the field. */
 export async function checkScorer(
   pools: ScorerChecks,
-  tenant: string,
+  { caller, project }: Scope,
   { judge, check, fields }: GivenScorer,
   signal: AbortSignal,
 ): Promise<void> {
+  const tenant = caller.name
   const own = fields ?? {}
   checkFields(own, 'fields')
   if (judge) {
     checkPrompt(judge.prompt, own)
-    await checkAnswerSchema(pools, tenant, judge.schema, signal)
+    checkJudgeQuestions(judge)
+    await calibrationsOf(pools.db, project, judge.questions ?? [], questionsPath)
+    if (judge.schema != null) await checkAnswerSchema(pools, tenant, judge.schema, signal)
   }
   if (check) await checkCheck(pools, tenant, check, own)
 }

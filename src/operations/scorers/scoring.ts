@@ -4,8 +4,9 @@ import type { GenerationContext } from '../generation/generation.ts'
 import type { OperationParts } from '../parts.ts'
 import type { CallValues } from './call-values.ts'
 import { runCheck, type Unscored } from './check.ts'
-import type { Judge } from './contract.ts'
-import { askJudge, type JudgeAnswer, type Question, questionOf } from './judge.ts'
+import { decideAsJudge, templateOf } from './decided-judge.ts'
+import { askJudge, type JudgeAnswer, promptOf } from './judge.ts'
+import { asksQuestions } from './judge-questions.ts'
 import type { RunnableScorer } from './runnable.ts'
 
 /** What a scorer looks at. */
@@ -18,8 +19,6 @@ interface ScoredCall {
 
 /** A question that a judge has answered. */
 export interface JudgeRun {
-  judge: Judge
-  question: Question
   answer: JudgeAnswer
   started: number
   ended: number
@@ -27,8 +26,6 @@ export interface JudgeRun {
 
 /** `output` is JSON. */
 type Scored = { output: string; run?: JudgeRun } | (Unscored & { run?: JudgeRun })
-
-export const cutOff = 'the answer was cut off at judge.max_tokens, before it fit the schema'
 
 /** Applies a scorer to a call. Throws refusals of a model or of the record. */
 export async function score(
@@ -44,11 +41,13 @@ export async function score(
     return 'state' in outcome ? outcome : { output: writeJson(outcome.score) }
   }
   const { judge } = scorer
-  const question = questionOf(judge, values)
-  if ('state' in question) return question
+  const prompt = promptOf(judge, values)
+  if (typeof prompt !== 'string') return prompt
   const started = monotonicNow()
-  const answer = await askJudge(services, judge, question, asking)
-  const run = { judge, question, answer, started, ended: monotonicNow() }
-  if (answer.isWhole) return { output: answer.text, run }
-  return { state: 'failed', reason: 'answer_cut_off', detail: cutOff, run }
+  const answer = await (asksQuestions(judge)
+    ? decideAsJudge(services, judge, { prompt, template: templateOf(judge, values) }, asking)
+    : askJudge(services, judge, prompt, asking))
+  const run = { answer, started, ended: monotonicNow() }
+  if (answer.fault === undefined) return { output: answer.text, run }
+  return { state: 'failed', reason: 'answer_cut_off', detail: answer.fault, run }
 }

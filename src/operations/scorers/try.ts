@@ -14,19 +14,15 @@ import { score } from './scoring.ts'
 import { Tried, TryBody } from './try-contract.ts'
 
 /** Applies a scorer to a few calls. Nothing is stored. */
-async function tryScorer(
-  services: OperationParts,
-  { caller, project }: Scope,
-  body: TryBody,
-  signal: AbortSignal,
-) {
+async function tryScorer(services: OperationParts, scope: Scope, body: TryBody, signal: AbortSignal) {
   const { db } = services
+  const { caller, project } = scope
   const { call_ids, judge, check, fields } = body
   if ((judge == null) === (check == null)) {
     const problem = judge == null ? 'nothing' : 'a value together with judge'
     throw wrong('check', problem, 'a judge or a check')
   }
-  await checkScorer(services, caller.name, body, signal)
+  await checkScorer(services, scope, body, signal)
   const scorer = runnableOf(writeJson({ judge, check, fields }))
   if ('why' in scorer) throw wrong('judge', scorer.why, 'a scorer')
   const results: object[] = []

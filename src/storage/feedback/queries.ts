@@ -8,7 +8,13 @@ import type { FieldResolver } from '../sql/readings.ts'
 import { sortingOf } from '../sql/sorting.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import { type LongReader, onlyRow } from '../transaction.ts'
-import { countFeedback, type FeedbackQuery, selectFeedback, shownFeedback } from './feedback.ts'
+import {
+  countFeedback,
+  type Feedback,
+  type FeedbackQuery,
+  selectFeedback,
+  shownFeedback,
+} from './feedback.ts'
 
 /** The columns by every name that they have. */
 const columns = new Map(shownFeedback.flatMap((shown) => shown.names.map((name) => [name, shown])))
@@ -89,4 +95,18 @@ function payloadPath(field: string): string[] | undefined {
 function unknownField(requestPath: string, field: string, ...others: string[]): Refusal {
   const accepted = [...shownFeedback.map(({ name }) => name), 'payload.…', ...others].join(', ')
   return refuse('unknown_field', { field: requestPath, given: JSON.stringify(field), accepted })
+}
+
+type CallFeedback = Pick<Feedback, 'user_id' | 'payload' | 'runnable_ref'> & { call_id: string }
+
+/** The latest feedback of one type on calls, the newest first. */
+export function streamFeedbackOfType(
+  db: LongReader,
+  { project, type, limit }: { project: string; type: string; limit: number },
+  signal: AbortSignal,
+): AsyncIterable<CallFeedback[]> {
+  const statement = sql`SELECT call_id, user_id, payload, runnable_ref FROM feedback
+    WHERE project_id = ${project} AND feedback_type = ${type} AND call_id IS NOT NULL AND ${db.dialect.cancellable}
+    ORDER BY created_at DESC, id DESC LIMIT ${limit}`
+  return db.stream<CallFeedback>(statement, { signal, rows: 500 })
 }

@@ -1,0 +1,156 @@
+import type { YieldToLoop } from '../../../packages/waiting/index.ts'
+import { calibrated, fitted, isBiasFitted, type Labelled } from './calibration.ts'
+import { type Bounds, type Estimate, meanOf, resampled, seededNumbers, wilson } from './intervals.ts'
+
+/** One wrong probability of 0 must not outweigh all others. */
+const minProbability = 1e-6
+
+export const logLossOf = ({ probabilities, truth }: Labelled): number =>
+  -Math.log(Math.max(minProbability, probabilities[truth] as number))
+
+/** Of a predicate, the square of the error; of more options, the sum of the squares. */
+export function brierOf({ probabilities, truth }: Labelled): number {
+  const squares = probabilities.map((probability, option) => (probability - (option === truth ? 1 : 0)) ** 2)
+  const sum = squares.reduce((total, square) => total + square, 0)
+  return probabilities.length === 2 ? sum / 2 : sum
+}
+
+/** A probability, and whether what it was given for is right: yes of a predicate, the likeliest option of others. */
+export interface Claim {
+  probability: number
+  isRight: boolean
+}
+
+export function claimOf({ probabilities, truth }: Labelled, isPredicate: boolean): Claim {
+  const option = isPredicate ? 0 : probabilities.indexOf(Math.max(...probabilities))
+  return { probability: probabilities[option] as number, isRight: truth === option }
+}
+
+interface Bin extends Bounds {
+  count: number
+  /** The mean of the probabilities. */
+  probability: number
+  /** How often it was right, with its interval. */
+  share: number
+}
+
+const maxBins = 10
+const minOfBin = 10
+
+/** Bins with equally many claims, at least ten each. */
+export function binsOf(claims: readonly Claim[]): Bin[] {
+  const sorted = claims.toSorted((a, b) => a.probability - b.probability)
+  const count = Math.max(1, Math.min(maxBins, Math.floor(sorted.length / minOfBin)))
+  const cut = (bin: number) => Math.round((bin * sorted.length) / count)
+  return Array.from({ length: count }, (_, bin) => sorted.slice(cut(bin), cut(bin + 1))).flatMap(binOf)
+}
+
+export function binOf(claims: readonly Claim[]): Bin[] {
+  if (claims.length === 0) return []
+  const right = claims.filter(({ isRight }) => isRight).length
+  return [
+    {
+      count: claims.length,
+      probability: meanOf(claims.map(({ probability }) => probability)),
+      share: right / claims.length,
+      ...wilson(right, claims.length),
+    },
+  ]
+}
+
+/** The expected calibration error: by how much the shares of the bins miss their probabilities. */
+export function errorOf(bins: readonly Bin[]): number {
+  const all = bins.reduce((sum, { count }) => sum + count, 0)
+  return bins.reduce(
+    (sum, { count, probability, share }) => sum + (count / all) * Math.abs(probability - share),
+    0,
+  )
+}
+
+/** With fewer labels the error of bins is mostly chance. */
+const minLabelsOfError = 100
+
+interface Quality {
+  log_loss: Estimate | null
+  brier: Estimate | null
+  /** Null with fewer than 100 labels. */
+  ece: Estimate | null
+  /** Mean probability less the share that was right: above 0 is too sure. */
+  excess: Estimate | null
+  bins: Bin[]
+}
+
+export async function qualityOf(
+  labelled: readonly Labelled[],
+  isPredicate: boolean,
+  pause: YieldToLoop,
+): Promise<Quality> {
+  const claims = labelled.map((item) => claimOf(item, isPredicate))
+  const meanWith = (loss: (item: Labelled) => number) => resampled(labelled.map(loss), meanOf, pause)
+  return {
+    log_loss: await meanWith(logLossOf),
+    brier: await meanWith(brierOf),
+    ece:
+      labelled.length < minLabelsOfError
+        ? null
+        : await resampled(claims, (sample) => errorOf(binsOf(sample)), pause),
+    excess: await resampled(
+      claims.map(({ probability, isRight }) => probability - (isRight ? 1 : 0)),
+      meanOf,
+      pause,
+    ),
+    bins: binsOf(claims),
+  }
+}
+
+const folds = 5
+const repeats = 10
+/** With more labels one division is like another. */
+const maxLabelsOfRepeats = 100
+
+/**
+ * What calls would have been given by maps that were fitted without them: the mean over several divisions into folds with
+ * about as many of each answer. A map is never measured on its own labels.
+ */
+export async function crossValidated(
+  labelled: readonly Labelled[],
+  isPredicate: boolean,
+  pause: YieldToLoop,
+): Promise<Labelled[]> {
+  const next = seededNumbers(labelled.length)
+  const times = labelled.length < maxLabelsOfRepeats ? repeats : 1
+  const sums = labelled.map(({ probabilities }) => probabilities.map(() => 0))
+  for (let time = 0; time < times; time++) {
+    const fold = foldsOf(labelled, next)
+    for (let out = 0; out < folds; out++) {
+      const rest = labelled.filter((_, index) => fold[index] !== out)
+      const map = await fitted(rest, { bias: isBiasFitted(rest, isPredicate) }, pause)
+      for (const [index, { probabilities }] of labelled.entries()) {
+        if (fold[index] !== out) continue
+        const sum = sums[index] as number[]
+        for (const [option, share] of calibrated(map, probabilities).entries())
+          sum[option] = (sum[option] as number) + share / times
+      }
+    }
+  }
+  return labelled.map(({ truth }, index) => ({ probabilities: sums[index] as number[], truth }))
+}
+
+/** The fold of each call: calls with the same answer, shuffled, take the folds in turns. */
+function foldsOf(labelled: readonly Labelled[], next: () => number): number[] {
+  const order = labelled.map(({ truth }, index) => ({ index, truth, at: next() }))
+  order.sort((a, b) => a.truth - b.truth || a.at - b.at)
+  const fold = new Array<number>(labelled.length).fill(0)
+  for (const [position, { index }] of order.entries()) fold[index] = position % folds
+  return fold
+}
+
+/** By how much the log loss of each call falls, in the mean; a calibration helps if even the lower end is above 0. */
+export function gainOf(
+  before: readonly Labelled[],
+  after: readonly Labelled[],
+  pause: YieldToLoop,
+): Promise<Estimate | null> {
+  const gains = before.map((item, index) => logLossOf(item) - logLossOf(after[index] as Labelled))
+  return resampled(gains, meanOf, pause)
+}

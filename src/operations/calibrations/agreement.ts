@@ -1,0 +1,164 @@
+import { createYieldToLoop, type YieldToLoop } from '../../../packages/waiting/index.ts'
+import {
+  ac1OfVotes,
+  cohenKappa,
+  confusionOf,
+  fleissKappa,
+  gwetAc1,
+  type Pair,
+  votesOf,
+} from '../../domain/statistics/agreement.ts'
+import { correctedShare, labelsToPromise, thresholdOf } from '../../domain/statistics/flagged.ts'
+import { resampled, shareOf } from '../../domain/statistics/intervals.ts'
+import { claimOf } from '../../domain/statistics/reliability.ts'
+import type { Database } from '../../storage/database.ts'
+import { winnerOf } from '../decisions/shares.ts'
+import { wrong } from '../generation/checks.ts'
+import type { Scope } from '../scope.ts'
+import type { AgreementBody } from './contract.ts'
+import { type Evidence, evidenceOf, type LabelledCall } from './evidence.ts'
+import { evidenceFields } from './report.ts'
+
+const maxCallIds = 100
+/** With fewer labels chance is not told from agreement. */
+const minLabelsOfKappa = 30
+const yes = 0
+
+type JudgedCall = LabelledCall & Pair
+
+/** How well a judge and people agree about one question. */
+export async function agreementOf(
+  db: Database,
+  { project }: Scope,
+  body: AgreementBody,
+  signal: AbortSignal,
+) {
+  const evidence = await evidenceOf(db, project, body, signal)
+  const { question, categories, labelled, open } = evidence
+  const isPredicate = question.type === 'predicate'
+  for (const name of ['threshold', 'precision'] as const) {
+    if (body[name] != null && !isPredicate) throw wrong(name, `given for a ${question.type}`, 'nothing')
+  }
+  const threshold = isPredicate ? (body.threshold ?? question.threshold ?? 0.5) : null
+  const judgedOf = (probabilities: readonly number[]) =>
+    threshold === null ? winnerOf(probabilities) : (probabilities[yes] as number) >= threshold ? yes : 1
+  const calls = labelled.map(
+    (call): JudgedCall => ({
+      ...call,
+      human: call.truth,
+      judge: judgedOf(call.probabilities),
+    }),
+  )
+  const pause = createYieldToLoop(signal)
+  const notes: string[] = []
+  return {
+    ...evidenceFields(evidence),
+    ...{ categories, threshold },
+    confusion: cellsOf(calls, categories),
+    agreement: shareOf(calls.filter(({ human, judge }) => human === judge).length, calls.length),
+    ...(await chanceCorrected(calls, evidence, notes, pause)),
+    ...(isPredicate
+      ? ratesOf(
+          calls,
+          open.map(({ probabilities }) => judgedOf(probabilities)),
+          notes,
+        )
+      : noRates),
+    humans: await amongPeople(labelled, categories.length, pause),
+    suggested: body.precision == null ? null : suggestedFor(body.precision, evidence, notes),
+    notes,
+  }
+}
+
+function cellsOf(calls: readonly JudgedCall[], categories: Evidence['categories']) {
+  return categories.flatMap((human, row) =>
+    categories.flatMap((judge, column) => {
+      const ids = calls
+        .filter((call) => call.human === row && call.judge === column)
+        .map(({ call_id }) => call_id)
+      return ids.length === 0 ? [] : [{ human, judge, count: ids.length, call_ids: ids.slice(0, maxCallIds) }]
+    }),
+  )
+}
+
+async function chanceCorrected(
+  calls: readonly JudgedCall[],
+  { question, categories }: Evidence,
+  notes: string[],
+  pause: YieldToLoop,
+) {
+  if (calls.length < minLabelsOfKappa) {
+    notes.push(`${calls.length} labels: κ and AC1 need ${minLabelsOfKappa}`)
+    return { kappa: null, ac1: null }
+  }
+  const size = categories.length
+  const isOrdinal = question.type === 'score'
+  const kappaOf = (sample: readonly Pair[]) => cohenKappa(confusionOf(sample, size), isOrdinal) ?? Number.NaN
+  const isVaried = (side: keyof Pair) => new Set(calls.map((call) => call[side])).size > 1
+  const isDefined = isVaried('human') && isVaried('judge')
+  if (!isDefined) notes.push('the judge or people gave one answer only: κ tells nothing')
+  const kappa = isDefined ? await resampled(calls, kappaOf, pause) : null
+  return {
+    kappa,
+    ac1: await resampled(calls, (sample) => gwetAc1(confusionOf(sample, size)) ?? Number.NaN, pause),
+  }
+}
+
+const noRates = { true_positive_rate: null, true_negative_rate: null, precision: null, prevalence: null }
+
+/** Of a predicate. `unlabelled` is what the judge said of calls without a label. */
+function ratesOf(calls: readonly JudgedCall[], unlabelled: readonly number[], notes: string[]) {
+  const count = (human: number, judge: number) =>
+    calls.filter((call) => call.human === human && call.judge === judge).length
+  const [right, missed, wrongly, rightly] = [count(yes, yes), count(yes, 1), count(1, yes), count(1, 1)]
+  const truePositive = { count: right, of: right + missed }
+  const trueNegative = { count: rightly, of: wrongly + rightly }
+  const flagged = unlabelled.filter((answer) => answer === yes).length
+  const corrected = correctedShare({ flagged, of: unlabelled.length, truePositive, trueNegative }) ?? null
+  if (corrected === null) {
+    const why =
+      unlabelled.length === 0
+        ? 'no call is without a label'
+        : 'the labels do not show that the judge is better than chance'
+    notes.push(`the share of yes cannot be corrected: ${why}`)
+  }
+  return {
+    true_positive_rate: shareOf(truePositive.count, truePositive.of),
+    true_negative_rate: shareOf(trueNegative.count, trueNegative.of),
+    precision: shareOf(right, right + wrongly),
+    prevalence: { flagged: shareOf(flagged, unlabelled.length), corrected },
+  }
+}
+
+/** Over the calls that the most common number of people, two at least, have labelled. */
+async function amongPeople(labelled: readonly LabelledCall[], size: number, pause: YieldToLoop) {
+  const byRaters = Map.groupBy(labelled, ({ votes }) => votes.length)
+  byRaters.delete(1)
+  const [common] = [...byRaters].toSorted(([, a], [, b]) => b.length - a.length)
+  if (common === undefined) return null
+  const [raters, calls] = common
+  const votes = calls.map((call) => votesOf(call.votes, size))
+  const isEnough = calls.length >= minLabelsOfKappa
+  return {
+    ...{ calls: calls.length, raters },
+    kappa: isEnough ? await resampled(votes, (sample) => fleissKappa(sample) ?? Number.NaN, pause) : null,
+    ac1: isEnough ? await resampled(votes, (sample) => ac1OfVotes(sample) ?? Number.NaN, pause) : null,
+  }
+}
+
+function suggestedFor(wanted: number, { labelled, open }: Evidence, notes: string[]) {
+  const claims = labelled.map((call) => claimOf(call, true))
+  const all = [...labelled, ...open].map(({ probabilities }) => probabilities[yes] as number)
+  const { found, best } = thresholdOf(claims, all, wanted)
+  if (found === undefined) {
+    const tried = best
+      ? `the best threshold, ${best.threshold}, has ${best.right} of ${best.flagged} right, which promises ${best.bound.toFixed(2)}`
+      : 'there are none'
+    const isFew = best === undefined || best.flagged < labelsToPromise(wanted)
+    const needed = `; ${labelsToPromise(wanted)} flagged calls with a label, all right, would`
+    notes.push(
+      `labels cannot tell that ${wanted} of what is flagged is right: ${tried}${isFew ? needed : ''}`,
+    )
+  }
+  return found ?? null
+}

@@ -1,0 +1,158 @@
+import { z } from 'zod'
+import { answer, plainText } from '../../domain/fields.ts'
+
+const name = plainText(128).min(1)
+
+/** Which decisions, and what people said about the same calls. */
+const asked = {
+  scorer: name.meta({ description: 'The name of a scorer whose judge has questions.' }),
+  question: plainText(64).min(1).meta({ description: 'The name of one of them.' }),
+  digest: plainText(64).nullish().meta({
+    description:
+      'Of the question with its model, template and settings. Default: that of the newest decision.',
+  }),
+  labels: z.strictObject({
+    annotation: name.meta({
+      description: 'The name of an annotation spec: labels are what people gave for it.',
+    }),
+    path: plainText(1024).nullish().meta({ description: 'Where the label is in the annotation.' }),
+    positive: z.array(plainText(256)).min(1).max(50).nullish().meta({
+      description:
+        'For a predicate: the values that mean yes; all others mean no. Default: true and 1, false and 0.',
+    }),
+  }),
+}
+
+export const ReportBody = z.object(asked)
+export type ReportBody = z.output<typeof ReportBody>
+
+export const FitBody = z.object({
+  ...asked,
+  name: name.nullish().meta({ description: 'Of the calibration. Default: `<scorer>.<question>`.' }),
+  dry_run: z.boolean().nullish().meta({ description: 'Stores nothing.', default: false }),
+})
+export type FitBody = z.output<typeof FitBody>
+
+export const AgreementBody = z.object({
+  ...asked,
+  threshold: z.number().min(0).max(1).nullish().meta({
+    description: 'From which probability a predicate says yes. Default: that of the question, else 0.5.',
+  }),
+  precision: z.number().gt(0).lt(1).nullish().meta({
+    description:
+      'For a predicate: looks for the lowest threshold from which at least this share of yes is right.',
+  }),
+})
+export type AgreementBody = z.output<typeof AgreementBody>
+
+const estimate = z.object({ value: z.number(), low: z.number(), high: z.number() }).nullable()
+const share = z
+  .object({ count: z.int(), of: z.int(), value: z.number(), low: z.number(), high: z.number() })
+  .nullable()
+const callIds = z.array(z.string())
+
+const evidence = {
+  type: z.enum(['predicate', 'choice', 'score']),
+  digest: z.string(),
+  model: z.string().nullable(),
+  decisions: z.int().meta({ description: 'Calls that were decided under this digest, at most 20,000.' }),
+  labels: z.int().meta({ description: 'Those of them with a label, at most 5,000.' }),
+  disputed: z
+    .int()
+    .meta({ description: 'Calls about which people differ without a majority; they do not count.' }),
+  unusable: z
+    .int()
+    .meta({ description: 'Annotations whose value is none of the options; they do not count.' }),
+  other_digests: z
+    .array(z.object({ digest: z.string(), decisions: z.int() }))
+    .meta({ description: 'Decisions of another wording, model or setting; they do not count.' }),
+}
+
+const quality = z.object({
+  log_loss: estimate,
+  brier: estimate,
+  ece: estimate.meta({ description: 'Null with fewer than 100 labels.' }),
+  excess: estimate.meta({
+    description: 'Mean probability less the share that was right: above 0 is too sure.',
+  }),
+  bins: z.array(
+    z.object({
+      count: z.int(),
+      probability: z.number(),
+      share: z.number(),
+      low: z.number(),
+      high: z.number(),
+    }),
+  ),
+})
+
+const report = {
+  ...evidence,
+  before: quality.nullable(),
+  after: quality
+    .nullable()
+    .meta({ description: 'With maps that were fitted without the call that they are tried on.' }),
+  map: z
+    .object({ a: z.number(), b: z.number() })
+    .nullable()
+    .meta({ description: 'p = softmax(a · logits), with b added for yes. Null with fewer than 20 labels.' }),
+  gain: estimate.meta({ description: 'By how much the log loss falls.' }),
+  helps: z.boolean().meta({ description: 'Whether even the lower end of the gain is above 0.' }),
+  why: z.string().nullable().meta({ description: 'Why there is no calibration.' }),
+  labels_to_halve: z.int().meta({ description: 'So many more labels would halve the intervals.' }),
+  review: callIds.meta({ description: 'The ten calls without a label whose review would teach most.' }),
+}
+
+export const Report = answer(
+  'How reliable the probabilities are, and what a calibration would change.',
+  report,
+)
+export type Report = z.output<typeof Report>
+
+export const Fitted = answer('The report, and the calibration that was stored; null if none was.', {
+  ...report,
+  calibration: z.string().nullable().meta({ description: 'A reference to its version.' }),
+})
+
+export const Agreement = answer('How well the judge and people agree.', {
+  ...evidence,
+  categories: z.array(z.union([z.string(), z.boolean()])),
+  threshold: z.number().nullable(),
+  confusion: z.array(
+    z.object({
+      human: z.union([z.string(), z.boolean()]),
+      judge: z.union([z.string(), z.boolean()]),
+      count: z.int(),
+      call_ids: callIds.meta({ description: 'At most 100.' }),
+    }),
+  ),
+  agreement: share,
+  kappa: estimate.meta({
+    description: 'Cohen’s; of levels, with squared distances. Null with fewer than 30 labels.',
+  }),
+  ac1: estimate.meta({ description: 'Gwet’s. Null with fewer than 30 labels.' }),
+  true_positive_rate: share,
+  true_negative_rate: share,
+  precision: share,
+  prevalence: z
+    .object({
+      flagged: share.meta({ description: 'Of the calls without a label.' }),
+      corrected: estimate.meta({ description: 'For the errors of the judge, by Rogan and Gladen.' }),
+    })
+    .nullable(),
+  humans: z.object({ calls: z.int(), raters: z.int(), kappa: estimate, ac1: estimate }).nullable().meta({
+    description: 'Between people, over the calls that equally many have labelled: Fleiss’ κ and AC1.',
+  }),
+  suggested: z
+    .object({
+      threshold: z.number(),
+      flagged: z.int(),
+      right: z.int(),
+      bound: z.number(),
+      recall: z.number().nullable(),
+      flagged_share: z.number(),
+    })
+    .nullable()
+    .meta({ description: 'The threshold for `precision`, with the share that is promised at 95 %.' }),
+  notes: z.array(z.string()).meta({ description: 'What the labels cannot tell, and why.' }),
+})

@@ -1,0 +1,229 @@
+import { membersOf } from '../../../packages/json/index.ts'
+import { createYieldToLoop } from '../../../packages/waiting/index.ts'
+import { valueAt } from '../../domain/expressions/json-value.ts'
+import { checkPath, splitPath } from '../../domain/expressions/path.ts'
+import type { Labelled } from '../../domain/statistics/calibration.ts'
+import type { Database } from '../../storage/database.ts'
+import { streamFeedbackOfType } from '../../storage/feedback/queries.ts'
+import { prefixes } from '../feedback/kinds.ts'
+import { wrong } from '../generation/checks.ts'
+import { readScorer } from '../monitors/bound-scorers.ts'
+import { liveObject } from '../objects/read.ts'
+import type { JudgeQuestion } from '../scorers/contract.ts'
+import type { ReportBody } from './contract.ts'
+
+/** More are not read: newer ones tell as much. */
+const maxDecisions = 20_000
+const maxAnnotations = 20_000
+const maxLabels = 5_000
+
+interface DecidedCall {
+  call_id: string
+  probabilities: readonly number[]
+}
+
+export interface LabelledCall extends DecidedCall, Labelled {
+  /** What each person said. */
+  votes: readonly number[]
+}
+
+/** What is known about one question: what the model said, and what people said of the same calls. */
+export interface Evidence {
+  question: JudgeQuestion
+  /** Of a predicate true and false; of the others, the values or labels. */
+  categories: (string | boolean)[]
+  digest: string
+  prompt: string
+  model: string | null
+  labelled: LabelledCall[]
+  open: DecidedCall[]
+  counts: { disputed: number; unusable: number; other_digests: { digest: string; decisions: number }[] }
+}
+
+interface Decision {
+  digest: string
+  prompt: string
+  model: string | null
+  runnable: string | null
+  value: JudgedValue
+}
+
+/** A member of a score, as judges with questions give it. */
+interface JudgedValue {
+  probability?: number | null
+  probabilities?: number[]
+}
+
+export async function evidenceOf(
+  db: Database,
+  project: string,
+  body: ReportBody,
+  signal: AbortSignal,
+): Promise<Evidence> {
+  const { path } = body.labels
+  if (path != null) checkPath(path, 'labels.path')
+  const decisions = await decisionsOf(db, project, body, signal)
+  const [newest] = decisions.values()
+  const digest = body.digest ?? newest?.digest
+  const example = [...decisions.values()].find((decision) => decision.digest === digest)
+  if (digest === undefined || example === undefined) {
+    await liveObject(db, project, { name: body.scorer, digest: 'latest' }, 'scorer')
+    const field = digest === undefined ? 'question' : 'digest'
+    throw wrong(field, JSON.stringify(body[field]), `a question that ${body.scorer} has decided about a call`)
+  }
+  const question = await questionOf(db, project, example, body)
+  if (body.labels.positive != null && question.type !== 'predicate') {
+    throw wrong('labels.positive', `given for a ${question.type}`, 'nothing')
+  }
+  const categories = categoriesOf(question)
+  const { votes, unusable } = await votesOf(db, project, body, categories, signal)
+  const labelled: LabelledCall[] = []
+  const open: DecidedCall[] = []
+  const others = new Map<string, number>()
+  let disputed = 0
+  for (const [call_id, decision] of decisions) {
+    if (decision.digest !== digest) {
+      others.set(decision.digest, (others.get(decision.digest) ?? 0) + 1)
+      continue
+    }
+    const probabilities = probabilitiesOf(decision.value)
+    if (probabilities?.length !== categories.length) continue
+    const own = [...(votes.get(call_id)?.values() ?? [])]
+    const truth = majorityOf(own)
+    if (truth !== undefined && labelled.length < maxLabels) {
+      labelled.push({ call_id, probabilities, truth, votes: own })
+    } else if (own.length > 0) disputed++
+    else open.push({ call_id, probabilities })
+  }
+  return {
+    ...{ question, categories, digest, labelled, open },
+    prompt: example.prompt,
+    model: example.model,
+    counts: {
+      disputed,
+      unusable,
+      other_digests: [...others].map(([digest, count]) => ({ digest, decisions: count })),
+    },
+  }
+}
+
+/** The newest decision about each call, the newest first. */
+async function decisionsOf(
+  db: Database,
+  project: string,
+  { scorer, question, digest }: ReportBody,
+  signal: AbortSignal,
+): Promise<Map<string, Decision>> {
+  const pause = createYieldToLoop(signal)
+  const decisions = new Map<string, Decision>()
+  const of = { project, type: `${prefixes.runnable}.${scorer}`, limit: maxDecisions }
+  for await (const rows of streamFeedbackOfType(db, of, signal)) {
+    for (const { call_id, payload, runnable_ref } of rows) {
+      const decision = decisionIn(payload, question, runnable_ref)
+      const known = decisions.get(call_id)
+      // Of a call that was decided anew, the older decision may be the one that is asked for.
+      const isWanted = known === undefined || (known.digest !== digest && decision?.digest === digest)
+      if (decision !== undefined && isWanted) decisions.set(call_id, decision)
+      const wait = pause()
+      if (wait) await wait
+    }
+  }
+  return decisions
+}
+
+/** The payload is feedback, which any client may have written: what does not have the form is no decision. */
+function decisionIn(payload: string, name: string, runnable: string | null): Decision | undefined {
+  const decisions = JSON.parse(membersOf(payload).get('decisions') ?? 'null')
+  const questions = objectIn(decisions)?.questions
+  const digest = objectIn(ownMember(questions, name))?.digest
+  const value = objectIn(ownMember(JSON.parse(membersOf(payload).get('output') ?? 'null'), name))
+  const { prompt, model } = objectIn(decisions) ?? {}
+  if (typeof digest !== 'string' || typeof prompt !== 'string' || value === undefined) return undefined
+  return { digest, prompt, model: typeof model === 'string' ? model : null, runnable, value }
+}
+
+const objectIn = (value: unknown) =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+
+const ownMember = (value: unknown, name: string): unknown => {
+  const object = objectIn(value)
+  return object && Object.hasOwn(object, name) ? object[name] : undefined
+}
+
+/** A refused question has none. */
+function probabilitiesOf({ probability, probabilities }: JudgedValue): number[] | undefined {
+  const isProbability = (value: unknown) => typeof value === 'number' && value >= 0 && value <= 1
+  if (Array.isArray(probabilities)) return probabilities.every(isProbability) ? probabilities : undefined
+  return isProbability(probability) ? [probability as number, 1 - (probability as number)] : undefined
+}
+
+/** The question in the version of the scorer that decided: its options are those of the probabilities. */
+async function questionOf(
+  db: Database,
+  project: string,
+  { runnable }: Decision,
+  { question: name }: ReportBody,
+): Promise<JudgeQuestion> {
+  const { scorer } = await readScorer(db, project, runnable ?? '', 'scorer')
+  const question = 'judge' in scorer ? scorer.judge.questions?.find((own) => own.name === name) : undefined
+  if (question === undefined) throw wrong('question', JSON.stringify(name), 'a question of the judge')
+  return question
+}
+
+function categoriesOf({ type, choices, levels }: JudgeQuestion): (string | boolean)[] {
+  if (type === 'predicate') return [true, false]
+  return choices?.map(({ value }) => value) ?? levels?.map(({ label }) => label) ?? []
+}
+
+/** The latest label of each person for each call, as an index into the categories. */
+async function votesOf(
+  db: Database,
+  project: string,
+  { labels }: ReportBody,
+  categories: readonly (string | boolean)[],
+  signal: AbortSignal,
+): Promise<{ votes: Map<string, Map<string, number>>; unusable: number }> {
+  const pause = createYieldToLoop(signal)
+  const path = ['value', ...(labels.path == null ? [] : splitPath(labels.path))]
+  const votes = new Map<string, Map<string, number>>()
+  const seen = new Set<string>()
+  let unusable = 0
+  const of = { project, type: `${prefixes.annotation}.${labels.annotation}`, limit: maxAnnotations }
+  for await (const rows of streamFeedbackOfType(db, of, signal)) {
+    for (const { call_id, user_id, payload } of rows) {
+      const key = JSON.stringify([call_id, user_id])
+      if (seen.has(key)) continue
+      seen.add(key)
+      const vote = voteIn(valueAt(payload, path), categories, labels.positive)
+      const own = votes.get(call_id) ?? new Map<string, number>()
+      if (vote === undefined) unusable++
+      else votes.set(call_id, own.set(user_id, vote))
+      const wait = pause()
+      if (wait) await wait
+    }
+  }
+  return { votes, unusable }
+}
+
+/** `json` is a scalar. A level may be given as its label or its number. */
+function voteIn(
+  json: string | undefined,
+  categories: readonly (string | boolean)[],
+  positive: readonly string[] | null | undefined,
+): number | undefined {
+  if (json === undefined || json === 'null' || /^[[{]/.test(json)) return undefined
+  const value = JSON.parse(json) as string | number | boolean
+  if (positive != null) return positive.includes(String(value)) ? 0 : 1
+  const index = categories.indexOf(value as string | boolean)
+  if (index >= 0) return index
+  const isPredicate = categories[0] === true && categories[1] === false
+  if (isPredicate) return value === 1 ? 0 : value === 0 ? 1 : undefined
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < categories.length
+    ? value
+    : undefined
+}
+
+/** What more than half of the people said. */
+function majorityOf(votes: readonly number[]): number | undefined {
+  return votes.find((vote) => 2 * votes.filter((other) => other === vote).length > votes.length)
+}

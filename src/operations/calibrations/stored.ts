@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import { shortened } from '../../domain/described.ts'
+import { parseRef } from '../../domain/refs.ts'
+import { type CalibrationMap, calibrated, minSlope } from '../../domain/statistics/calibration.ts'
+import { isOf } from '../../storage/objects/objects.ts'
+import type { Reader } from '../../storage/transaction.ts'
+import { wrong } from '../generation/checks.ts'
+import { liveObject } from '../objects/read.ts'
+
+export const calibrationClass = 'Calibration'
+
+/** What a calibration is needed for: the map, and what it was fitted for. */
+const StoredCalibration = z.object({
+  /** The digest of the question with its model, template and settings. */
+  question: z.string(),
+  /** The digest of the judge's prompt. */
+  prompt: z.string(),
+  a: z.number().min(minSlope),
+  b: z.number(),
+})
+type StoredCalibration = z.output<typeof StoredCalibration>
+
+/** What a probability is given for. `prompt` is absent if the input was not made from the prompt of a judge. */
+interface Asked {
+  digest: string
+  prompt?: string
+}
+
+/** Reads the calibration that a reference leads to, in its project. */
+async function readCalibration(
+  db: Reader,
+  project: string,
+  text: string,
+  field: string,
+): Promise<StoredCalibration> {
+  const ref = parseRef(text)
+  const accepted = `a reference to a calibration of the same project, <scheme>:///${project}/object/<name>:<version>`
+  const unusable = () => wrong(field, JSON.stringify(shortened(text, 200)), accepted)
+  if (ref?.kind !== 'object' || ref.project !== project || ref.path.length > 0) throw unusable()
+  const version = await liveObject(db, project, ref, field)
+  const found = StoredCalibration.safeParse(JSON.parse(version.val))
+  if (!isOf({ base_object_classes: [calibrationClass] }, version) || !found.success) throw unusable()
+  return found.data
+}
+
+/** Those that questions name, by the index of the question. */
+export async function calibrationsOf(
+  db: Reader,
+  project: string,
+  questions: readonly { calibration?: string | null | undefined }[],
+  path: string,
+): Promise<Map<number, StoredCalibration>> {
+  const found = new Map<number, StoredCalibration>()
+  for (const [index, { calibration }] of questions.entries()) {
+    if (calibration == null) continue
+    found.set(index, await readCalibration(db, project, calibration, `${path}.${index}.calibration`))
+  }
+  return found
+}
+
+/** Calibrated probabilities; null if the calibration was fitted for another question, model, template or prompt. */
+export function applied(
+  calibration: StoredCalibration & CalibrationMap,
+  { digest, prompt }: Asked,
+  probabilities: readonly number[],
+): number[] | null {
+  if (calibration.question !== digest) return null
+  if (prompt !== undefined && calibration.prompt !== prompt) return null
+  return calibrated(calibration, probabilities)
+}

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createYieldToLoop } from '../../../packages/waiting/index.ts'
+import {
+  type CalibrationMap,
+  calibrated,
+  fitted,
+  identity,
+  isBiasFitted,
+  type Labelled,
+  mostTelling,
+  sharesOf,
+} from '../../../src/domain/statistics/calibration.ts'
+import { meanOf, seededNumbers } from '../../../src/domain/statistics/intervals.ts'
+import {
+  binOf,
+  binsOf,
+  brierOf,
+  claimOf,
+  crossValidated,
+  errorOf,
+  gainOf,
+  logLossOf,
+  qualityOf,
+} from '../../../src/domain/statistics/reliability.ts'
+
+const pause = createYieldToLoop()
+const predicate = (z: number): number[] => sharesOf([z, 0])
+const near = (actual: number, expected: number, within = 1e-5) =>
+  assert.ok(Math.abs(actual - expected) <= within, `${actual} is not ${expected}`)
+
+const z = [
+  4.0, 3.2, 2.9, 2.5, 2.1, 1.8, 1.2, 0.9, 0.4, 0.1, -0.3, -0.8, -1.1, -1.6, -2.0, -2.4, -2.9, -3.3, -3.8,
+  -4.5,
+]
+const yes = [1, 1, 1, 0, 1, 1, 0, 1, 0, 1, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]
+const worked: Labelled[] = z.map((logit, index) => ({
+  probabilities: predicate(logit),
+  truth: yes[index] === 1 ? 0 : 1,
+}))
+const logLoss = (items: readonly Labelled[], map: CalibrationMap = identity) =>
+  meanOf(
+    items.map(({ probabilities, truth }) =>
+      logLossOf({ probabilities: calibrated(map, probabilities), truth }),
+    ),
+  )
+const brier = (items: readonly Labelled[], map: CalibrationMap = identity) =>
+  meanOf(
+    items.map(({ probabilities, truth }) =>
+      brierOf({ probabilities: calibrated(map, probabilities), truth }),
+    ),
+  )
+
+/** In five bins of equal width, as the worked figures have it. */
+function errorInFive(items: readonly Labelled[], map: CalibrationMap): number {
+  const claims = items.map(({ probabilities, truth }) =>
+    claimOf({ probabilities: calibrated(map, probabilities), truth }, true),
+  )
+  const inBin = (bin: number) =>
+    claims.filter(({ probability }) => Math.min(4, Math.floor(probability * 5)) === bin)
+  return errorOf([0, 1, 2, 3, 4].flatMap((bin) => binOf(inBin(bin))))
+}
+
+test('the worked fits of a predicate: slope, shift, log loss, Brier and calibration error', async () => {
+  const none = { a: 1e-12, b: 1e-12 }
+  const rows: [CalibrationMap, number, number, number, number, number][] = [
+    [identity, 1, 0, 0.602716, 0.196931, 0.127094],
+    [await fitted(worked, { bias: false, penalty: none }, pause), 0.534373, 0, 0.54079, 0.182565, 0.12529],
+    [await fitted(worked, { bias: false }, pause), 0.638477, 0, 0.544689, 0.184323, 0.089937],
+    [
+      await fitted(worked, { bias: true, penalty: none }, pause),
+      0.535564,
+      -0.188456,
+      0.537596,
+      0.18053,
+      0.07173,
+    ],
+    [await fitted(worked, { bias: true }, pause), 0.639532, -0.154935, 0.541608, 0.182331, 0.077972],
+  ]
+  for (const [map, a, b, loss, square, error] of rows) {
+    near(map.a, a)
+    near(map.b, b)
+    near(logLoss(worked, map), loss, 2e-6)
+    near(brier(worked, map), square, 2e-6)
+    near(errorInFive(worked, map), error, 2e-6)
+  }
+})
+
+test('the worked fit of three options may also sharpen', async () => {
+  const logits = [
+    ...[
+      [2, 0, -1],
+      [1.5, 1, 0],
+      [0, 2.5, 0.5],
+      [-0.5, 1.2, 1],
+      [0.3, 0, 2.2],
+    ],
+    ...[
+      [2.8, 1.9, 0],
+      [0.2, 0.1, 0],
+      [-1, 0.4, 1.7],
+      [1.1, -0.2, 0.9],
+      [0, 3, 1],
+    ],
+  ]
+  const truths = [0, 1, 1, 2, 2, 0, 2, 2, 0, 1]
+  const items = logits.map((row, index) => ({ probabilities: sharesOf(row), truth: truths[index] as number }))
+  near(logLoss(items), 0.538148)
+  const free = await fitted(items, { bias: false, penalty: { a: 1e-12, b: 1 } }, pause)
+  near(free.a, 2.06322)
+  near(logLoss(items, free), 0.448045)
+  const drawn = await fitted(items, { bias: false }, pause)
+  near(drawn.a, 1.30605)
+  near(logLoss(items, drawn), 0.485334)
+})
+
+test('labels that are told apart without a fault, or all wrong, give finite maps that reverse nothing', async () => {
+  const items = (sign: number): Labelled[] =>
+    Array.from({ length: 60 }, (_, index) => ({
+      probabilities: predicate(sign * (index - 29.5)),
+      truth: index > 29 ? 0 : 1,
+    }))
+  const apart = await fitted(items(1), { bias: true }, pause)
+  assert.ok(apart.a > 1 && apart.a < 20, String(apart.a))
+  const wrong = await fitted(items(-1), { bias: true }, pause)
+  assert.ok(wrong.a > 0 && wrong.a < 0.1, String(wrong.a))
+  const extreme = await fitted([{ probabilities: [1, 0], truth: 1 }], { bias: true }, pause)
+  assert.ok(Number.isFinite(extreme.a) && Number.isFinite(extreme.b))
+})
+
+/** Labels whose truth follows σ(a·z + b) of the reported logit z. */
+function simulated(count: number, seed: number, { a, b }: CalibrationMap): Labelled[] {
+  const next = seededNumbers(seed)
+  const normal = () => Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next())
+  return Array.from({ length: count }, () => {
+    const logit = 1.5 * normal()
+    const [p = 0] = predicate(a * logit + b)
+    return { probabilities: predicate(logit), truth: next() < p ? 0 : 1 }
+  })
+}
+
+test('a known miscalibration is found again', async () => {
+  const truth = { a: 0.5, b: 0.7 }
+  const map = await fitted(simulated(3_000, 7, truth), { bias: true }, pause)
+  near(map.a, truth.a, 0.06)
+  near(map.b, truth.b, 0.12)
+  const fresh = simulated(3_000, 8, truth)
+  near(logLoss(fresh, map), logLoss(fresh, truth), 0.003)
+  assert.ok(logLoss(fresh) - logLoss(fresh, map) > 0.05)
+})
+
+test('of a model that is calibrated, few labels worsen little: at most 0.02 of log loss in the mean', async () => {
+  const fresh = simulated(4_000, 1, identity)
+  for (const [count, bias] of [
+    [20, false],
+    [50, true],
+  ] as const) {
+    const losses: number[] = []
+    for (let draw = 0; draw < 60; draw++) {
+      const map = await fitted(simulated(count, 100 + draw, identity), { bias }, pause)
+      losses.push(logLoss(fresh, map) - logLoss(fresh))
+    }
+    assert.ok(meanOf(losses) < 0.02, `${count}: ${meanOf(losses)}`)
+  }
+})
+
+test('a gain across folds is rarely claimed where there is none, and found where there is one', async () => {
+  let claimed = 0
+  for (let draw = 0; draw < 60; draw++) {
+    const items = simulated(60, 500 + draw, identity)
+    const gain = await gainOf(items, await crossValidated(items, true, pause), pause)
+    if ((gain?.low ?? -1) > 0) claimed++
+  }
+  assert.ok(claimed <= 4, `${claimed} of 60`)
+  const bad = simulated(300, 3, { a: 0.4, b: 1 })
+  const gain = await gainOf(bad, await crossValidated(bad, true, pause), pause)
+  assert.ok((gain?.low ?? -1) > 0)
+})
+
+test('a shift is fitted only to 50 labels of a predicate with ten of the rarer answer', () => {
+  const of = (count: number, rare: number) =>
+    Array.from({ length: count }, (_, index) => ({ probabilities: [0.5, 0.5], truth: index < rare ? 0 : 1 }))
+  assert.equal(isBiasFitted(of(49, 20), true), false)
+  assert.equal(isBiasFitted(of(50, 9), true), false)
+  assert.equal(isBiasFitted(of(50, 10), true), true)
+  assert.equal(isBiasFitted(of(50, 41), true), false)
+  assert.equal(isBiasFitted(of(50, 10), false), false)
+})
+
+test('intervals of log loss and Brier hold the true mean in about 95 of 100 samples', async () => {
+  const truth = { a: 0.6, b: 0.5 }
+  const all = simulated(40_000, 11, truth)
+  const means = { log_loss: logLoss(all), brier: brier(all) }
+  const held = { log_loss: 0, brier: 0 }
+  const samples = 200
+  for (let draw = 0; draw < samples; draw++) {
+    const quality = await qualityOf(simulated(80, 1_000 + draw, truth), true, pause)
+    for (const name of ['log_loss', 'brier'] as const) {
+      const { low, high } = quality[name] ?? assert.fail()
+      if (low <= means[name] && means[name] <= high) held[name]++
+    }
+    assert.equal(quality.ece, null)
+  }
+  for (const count of Object.values(held))
+    assert.ok(count / samples > 0.9 && count / samples < 0.99, `${count}`)
+})
+
+test('bins have equally many claims, ten at least, and the share that was right with its interval', async () => {
+  const bins = binsOf(Array.from({ length: 35 }, (_, n) => ({ probability: n / 35, isRight: n % 2 === 0 })))
+  assert.deepEqual(
+    bins.map(({ count }) => count),
+    [12, 11, 12],
+  )
+  for (const { share, low, high } of bins) assert.ok(low < share && share < high)
+  assert.equal(binsOf([{ probability: 0.4, isRight: true }]).length, 1)
+  const quality = await qualityOf(simulated(200, 5, { a: 0.3, b: 0 }), true, pause)
+  const { value, low, high } = quality.ece ?? assert.fail()
+  assert.ok(low < high && value > 0.05)
+})
+
+test('the calls that would teach most are where the map is least known, and not all alike', async () => {
+  const calls = [0, 0.1, -0.1, 2, -2, 9].map((logit) => ({ logit, probabilities: predicate(logit) }))
+  const chosen = await mostTelling(calls, [], identity, { bias: true, count: 3 }, pause)
+  const logits = chosen.map(({ logit }) => logit)
+  assert.ok(
+    logits.some((logit) => Math.abs(logit) === 2) && logits.some((logit) => Math.abs(logit) < 1),
+    `${logits}`,
+  )
+  assert.ok(!logits.includes(9))
+  const all = await mostTelling(calls, [], identity, { bias: true, count: 10 }, pause)
+  assert.equal(all.length, calls.length)
+})
