@@ -459,7 +459,7 @@ const monitor = (project_id: string) => ({
 
 /** Routes with a body for admins: others are refused before the body is read. */
 export const adminsOnly: ReadonlySet<string> = new Set([
-  ...['/users', '/users/:name/grants', '/invitations', '/audit/query'],
+  ...['/users', '/users/:name/grants', '/users/:name/settings', '/invitations', '/audit/query'],
   ...['/budgets', '/budgets/:id', '/objs/:object_id/aliases/:alias/gate'],
 ])
 
@@ -713,6 +713,14 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   }),
   '/keys/:id/rotate': () => ({ overlap_seconds: 60, expires_at: '2200-01-01T00:00:00Z' }),
   '/users/:name/grants': (scope) => ({ grants: [{ scope, role: 'viewer' }] }),
+  '/users/:name/settings': (project) => ({
+    requests_per_minute: 60,
+    tokens_per_minute: 10_000,
+    requests_at_once: 2,
+    default_project: project,
+    models: ['builtin'],
+    disabled: null,
+  }),
   '/invitations': (scope) => ({ grants: [{ scope, role: 'viewer' }], note: 'for a friend', days: 1 }),
   '/invitations/accept': () => ({ secret: 'no such secret', name: 'nobody' }),
   '/audit/query': () => ({
@@ -1002,6 +1010,7 @@ const otherMethods: Record<string, Method> = {
   '/objs/:object_id/aliases': 'PUT',
   '/objs/:object_id/aliases/:alias/gate': 'PUT',
   '/users/:name/grants': 'PUT',
+  '/users/:name/settings': 'PUT',
 }
 
 export const methodOf = (url: string): Method => otherMethods[url] ?? 'POST'

@@ -33,5 +33,9 @@ export const SignedIn = answer('Who is signed in.', {
   user: z.string(),
   role: z.enum(['member', 'admin']),
   entities: z.array(z.string()).meta({ description: '`*` is all of them.' }),
+  grants: z.array(z.object({ scope: z.string(), operations: z.array(z.string()) })).meta({
+    description: 'What the user may do where, as in GET /me.',
+  }),
+  operations: z.array(z.string()).meta({ description: 'What the user may do somewhere.' }),
   version: z.string(),
 })
