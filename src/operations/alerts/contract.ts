@@ -107,7 +107,6 @@ const RuleRecord = z.object({
   firing: z
     .boolean()
     .meta({ description: 'Whether the condition held in the last window that was decided.' }),
-  fired_at: time.nullable().meta({ description: 'When it last sent a message.' }),
   suppressed: count.meta({ description: 'Matches that the cool-down has held back since the last message.' }),
   created_at: time,
   created_by: z.string(),

@@ -169,7 +169,6 @@ function ruleRecord(rule: AlertRule) {
     endpoint_ids: rule.endpoints === null ? null : (JSON.parse(rule.endpoints) as string[]),
     active: rule.active === 1,
     firing: rule.firing === 1,
-    fired_at: rule.fired_at === null ? null : formatTime(rule.fired_at),
     suppressed: rule.suppressed,
     created_at: formatTime(rule.created_at),
     created_by: rule.created_by,

@@ -37,7 +37,6 @@ test('alert rules: are created, listed, changed and deleted', async (t) => {
     endpoint_ids: null,
     active: true,
     firing: false,
-    fired_at: null,
     suppressed: 0,
     created_by: 'alice',
   })

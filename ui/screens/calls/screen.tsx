@@ -16,9 +16,11 @@ import { type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen } from '../../parts/states.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
+import { paths } from '../../routes.ts'
 import type { CallsView } from '../../server/calls.ts'
 import { followEvents } from '../../server/events.ts'
 import { isForbidden } from '../../server/request.ts'
+import { may } from '../../server/rights.ts'
 import { countText } from '../../value/units.ts'
 import { chosenColumns } from './columns.ts'
 import { Facets, pinnedIn } from './facets.tsx'
@@ -168,6 +170,15 @@ export function CallsScreen({ project }: { project: string }) {
             Facets
           </button>
           <SavedViews project={project} screen="calls" />
+          {may('write', project) && (
+            <a
+              class="button"
+              title="A message for each such call"
+              href={paths.alerts(project, { new: text || '-' })}
+            >
+              Alert
+            </a>
+          )}
           <ColumnChooser shown={shown} meant={meant} />
           <AskAgain view={view} count={count} />
           <Export view={view} />
