@@ -16,11 +16,9 @@ import { type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen } from '../../parts/states.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
-import { paths } from '../../routes.ts'
 import type { CallsView } from '../../server/calls.ts'
 import { followEvents } from '../../server/events.ts'
 import { isForbidden } from '../../server/request.ts'
-import { may } from '../../server/rights.ts'
 import { countText } from '../../value/units.ts'
 import { chosenColumns } from './columns.ts'
 import { Facets, pinnedIn } from './facets.tsx'
@@ -30,7 +28,7 @@ import { CallLine, pathOfCall, rowHeight } from './line.tsx'
 import { DisconnectedNote, LiveSwitch } from './live.tsx'
 import { parseQuery } from './parse-query.ts'
 import { createRows, pageSize } from './rows.ts'
-import { AskAgain, Export, Selection } from './selection.tsx'
+import { AlertLink, AskAgain, Export, Selection } from './selection.tsx'
 
 /** The view of a call is half of the code of this screen, so it is loaded when the first call is opened. */
 const CallDetail = lazy(async () => (await import('../../call/detail.tsx')).CallDetail, { isPart: true })
@@ -170,15 +168,7 @@ export function CallsScreen({ project }: { project: string }) {
             Facets
           </button>
           <SavedViews project={project} screen="calls" />
-          {may('write', project) && (
-            <a
-              class="button"
-              title="A message for each such call"
-              href={paths.alerts(project, { new: text || '-' })}
-            >
-              Alert
-            </a>
-          )}
+          <AlertLink {...{ project, text }} />
           <ColumnChooser shown={shown} meant={meant} />
           <AskAgain view={view} count={count} />
           <Export view={view} />
