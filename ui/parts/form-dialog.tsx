@@ -3,7 +3,7 @@ import { useId, useState } from 'preact/hooks'
 import { Dialog } from './dialog.tsx'
 import { FormFooter } from './form-footer.tsx'
 
-export interface Field {
+interface Field {
   label: string
   /** Values and their texts. */
   choices?: Readonly<Record<string, string>>

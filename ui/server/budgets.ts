@@ -43,7 +43,7 @@ export interface AuditEntry {
   details: Record<string, unknown>
 }
 
-export interface AuditView {
+interface AuditView {
   actor?: string | undefined
   action?: string | undefined
   from?: string | undefined
