@@ -1,13 +1,16 @@
 import { render } from 'preact'
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
+import { lazy } from './parts/lazy.tsx'
 import { listenForShortcuts } from './parts/shortcuts.ts'
 import { Failed } from './parts/states.tsx'
 import { followLinks } from './router.ts'
 import { SignIn } from './screens/sign-in/screen.tsx'
 import { openEvents } from './server/events.ts'
-import { currentUser, findSession } from './server/session.ts'
+import { currentUser, findSession, invitation } from './server/session.ts'
 import { isSignedIn } from './server/session-half.ts'
 import { preloadScreen, Shell } from './shell.tsx'
+
+const InvitedScreen = lazy(async () => (await import('./screens/sign-in/invited.tsx')).InvitedScreen)
 
 function Page() {
   const [failure, setFailure] = useState<Error>()
@@ -22,6 +25,11 @@ function Page() {
   }
   // A layout effect: the first frame is empty, so there is nothing to wait for.
   useLayoutEffect(find, [])
+  // The link of an invitation may be opened in a tab that shows the page.
+  useEffect(() => {
+    addEventListener('hashchange', find)
+    return () => removeEventListener('hashchange', find)
+  }, [])
   // Another tab may have signed in meanwhile.
   useEffect(() => {
     if (isSignedIn.value && currentUser.value === undefined) find()
@@ -33,6 +41,7 @@ function Page() {
       </main>
     )
   }
+  if (invitation.value !== undefined) return <InvitedScreen secret={invitation.value} />
   if (isSignedIn.value === false) return <SignIn />
   return currentUser.value === undefined ? null : <Shell />
 }

@@ -11,6 +11,9 @@ export type Route =
   | { screen: 'play' }
   | { screen: 'engine' }
   | { screen: 'people' }
+  | { screen: 'invitations' }
+  | { screen: 'budgets' }
+  | { screen: 'audit' }
   | { screen: 'me' }
   | { screen: 'evals'; project: string }
   | { screen: 'compare'; project: string }
@@ -27,6 +30,10 @@ export type Route =
   | { screen: 'review'; project: string; queue: string }
   | { screen: 'objects'; project: string }
   | { screen: 'object'; project: string; object: string }
+  | { screen: 'alerts'; project: string }
+  | { screen: 'endpoints'; project: string }
+  | { screen: 'deliveries'; project: string }
+  | { screen: 'prices'; project: string }
   | { screen: 'nowhere'; path: string }
 
 type Names = Record<string, string>
@@ -38,6 +45,9 @@ const table: [pattern: string, place: (names: Names) => Route][] = [
   ['/ui/play', () => ({ screen: 'play' })],
   ['/ui/engine', () => ({ screen: 'engine' })],
   ['/ui/people', () => ({ screen: 'people' })],
+  ['/ui/people/invitations', () => ({ screen: 'invitations' })],
+  ['/ui/people/budgets', () => ({ screen: 'budgets' })],
+  ['/ui/people/audit', () => ({ screen: 'audit' })],
   ['/ui/me', () => ({ screen: 'me' })],
   ['/ui/:entity/:name', (names) => ({ screen: 'calls', project: projectIn(names) })],
   ['/ui/:entity/:name/calls', (names) => ({ screen: 'calls', project: projectIn(names) })],
@@ -75,6 +85,10 @@ const table: [pattern: string, place: (names: Names) => Route][] = [
     '/ui/:entity/:name/data/:object',
     (names) => ({ screen: 'object', project: projectIn(names), object: names.object ?? '' }),
   ],
+  ['/ui/:entity/:name/alerts', (names) => ({ screen: 'alerts', project: projectIn(names) })],
+  ['/ui/:entity/:name/alerts/endpoints', (names) => ({ screen: 'endpoints', project: projectIn(names) })],
+  ['/ui/:entity/:name/alerts/deliveries', (names) => ({ screen: 'deliveries', project: projectIn(names) })],
+  ['/ui/:entity/:name/prices', (names) => ({ screen: 'prices', project: projectIn(names) })],
   ['/:entity/:name/r/call/:call', (names) => callIn(names)],
   ['/:entity/:name/weave/calls/:call', (names) => callIn(names)],
   ['/:entity/:name/weave', (names) => ({ screen: 'calls', project: projectIn(names) })],
@@ -129,6 +143,9 @@ export const paths = {
   projects: `${base}/ui/`,
   engine: `${base}/ui/engine`,
   people: `${base}/ui/people`,
+  invitations: `${base}/ui/people/invitations`,
+  budgets: `${base}/ui/people/budgets`,
+  audit: (search: Record<string, string> = {}) => `${base}/ui/people/audit${searchText(search)}`,
   me: `${base}/ui/me`,
   calls: (project: string, search: Record<string, string> = {}) =>
     `${projectPath(project)}/calls${searchText(search)}`,
@@ -165,6 +182,12 @@ export const paths = {
     `${projectPath(project)}/objects${searchText(search)}`,
   object: (project: string, object: string, version?: string) =>
     `${projectPath(project)}/data/${segment(object)}${searchText(version === undefined ? {} : { v: version })}`,
+  alerts: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/alerts${searchText(search)}`,
+  endpoints: (project: string) => `${projectPath(project)}/alerts/endpoints`,
+  deliveries: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/alerts/deliveries${searchText(search)}`,
+  prices: (project: string) => `${projectPath(project)}/prices`,
 }
 
 function searchText(search: Record<string, string>): string {

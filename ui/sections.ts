@@ -1,6 +1,7 @@
 import { paths, type Route } from './routes.ts'
+import { may } from './server/rights.ts'
 
-interface Section {
+export interface Section {
   name: string
   path(project: string): string
   /** The screens that belong to it. */
@@ -20,6 +21,31 @@ export const sections: readonly Section[] = [
   },
   { name: 'Queues', path: (project) => paths.queues(project), screens: ['queues', 'queue', 'review'] },
   { name: 'Objects', path: (project) => paths.objects(project), screens: ['objects', 'object'] },
+  {
+    name: 'Settings',
+    path: (project) => paths.alerts(project),
+    screens: ['alerts', 'endpoints', 'deliveries', 'prices'],
+  },
+]
+
+/** The lists of Settings; who sends what where is for those who may change it. */
+export const settingsLists = (project: string): readonly Section[] => [
+  { name: 'Alerts', path: () => paths.alerts(project), screens: ['alerts'] },
+  ...(may('write', project)
+    ? [{ name: 'Endpoints', path: () => paths.endpoints(project), screens: ['endpoints'] } as const]
+    : []),
+  { name: 'Deliveries', path: () => paths.deliveries(project), screens: ['deliveries'] },
+  { name: 'Prices', path: () => paths.prices(project), screens: ['prices'] },
+]
+
+/** The lists of the server that the user may read. */
+export const serverLists = (): readonly Section[] => [
+  ...(may('operate') ? [{ name: 'Users', path: () => paths.people, screens: ['people'] } as const] : []),
+  ...(may('administer')
+    ? [{ name: 'Invitations', path: () => paths.invitations, screens: ['invitations'] } as const]
+    : []),
+  { name: 'Budgets', path: () => paths.budgets, screens: ['budgets'] },
+  ...(may('operate') ? [{ name: 'Audit', path: () => paths.audit(), screens: ['audit'] } as const] : []),
 ]
 
 /** The lists of Quality, which know each other. */

@@ -15,7 +15,8 @@ import { paths, type Route } from './routes.ts'
 import { CallScreen } from './screens/call.tsx'
 import { CallsScreen } from './screens/calls/screen.tsx'
 import { ProjectsScreen } from './screens/projects/screen.tsx'
-import { sections } from './sections.ts'
+import { sections, serverLists } from './sections.ts'
+import { may } from './server/rights.ts'
 import { currentUser, signOut } from './server/session.ts'
 
 const TraceScreen = lazy(async () => (await import('./screens/trace/screen.tsx')).TraceScreen)
@@ -25,6 +26,17 @@ const PlayScreen = lazy(async () => (await import('./screens/play/screen.tsx')).
 const EngineScreen = lazy(async () => (await import('./screens/engine/screen.tsx')).EngineScreen)
 const PeopleScreen = lazy(async () => (await import('./screens/people/screen.tsx')).PeopleScreen)
 const MeScreen = lazy(async () => (await import('./screens/me/screen.tsx')).MeScreen)
+const InvitationsScreen = lazy(
+  async () => (await import('./screens/people/invitations.tsx')).InvitationsScreen,
+)
+const BudgetsScreen = lazy(async () => (await import('./screens/people/budgets.tsx')).BudgetsScreen)
+const AuditScreen = lazy(async () => (await import('./screens/people/audit.tsx')).AuditScreen)
+const AlertsScreen = lazy(async () => (await import('./screens/settings/alerts.tsx')).AlertsScreen)
+const EndpointsScreen = lazy(async () => (await import('./screens/settings/endpoints.tsx')).EndpointsScreen)
+const DeliveriesScreen = lazy(
+  async () => (await import('./screens/settings/deliveries.tsx')).DeliveriesScreen,
+)
+const PricesScreen = lazy(async () => (await import('./screens/settings/prices.tsx')).PricesScreen)
 const ChartsScreen = lazy(async () => (await import('./screens/charts/screen.tsx')).ChartsScreen)
 const SearchScreen = lazy(async () => (await import('./screens/search/screen.tsx')).SearchScreen)
 const EvalsScreen = lazy(async () => (await import('./screens/evals/screen.tsx')).EvalsScreen)
@@ -50,6 +62,9 @@ const lazyScreens: Partial<Record<Route['screen'], { preload(): void }>> = {
   ...{ queues: QueuesScreen, queue: QueueScreen, review: ReviewScreen },
   ...{ objects: ObjectsScreen, object: ObjectScreen },
   ...{ threads: ThreadsScreen, thread: ThreadScreen },
+  ...{ invitations: InvitationsScreen, budgets: BudgetsScreen, audit: AuditScreen },
+  ...{ alerts: AlertsScreen, endpoints: EndpointsScreen, deliveries: DeliveriesScreen },
+  ...{ prices: PricesScreen },
 }
 
 /** Loads the code of the current screen while the session is being checked. */
@@ -112,11 +127,13 @@ export function Shell() {
             {[
               ['play', paths.play(project === undefined ? {} : { p: project })] as const,
               ['engine', paths.engine] as const,
-              ...(currentUser.value?.role === 'admin' ? [['people', paths.people] as const] : []),
+              ...(may('administer')
+                ? [['people', may('operate') ? paths.people : paths.invitations] as const]
+                : []),
               // On a wide screen it is the name of the user.
               ['me', paths.me] as const,
             ].map(([screen, href]) => (
-              <a key={screen} href={href} aria-current={here.screen === screen ? 'page' : undefined}>
+              <a key={screen} href={href} aria-current={isOf(screen, here.screen) ? 'page' : undefined}>
                 {serverTitles[screen]}
               </a>
             ))}
@@ -201,6 +218,20 @@ function Screen({ here }: { here: Route }) {
       return <EngineScreen />
     case 'people':
       return <PeopleScreen />
+    case 'invitations':
+      return <InvitationsScreen />
+    case 'budgets':
+      return <BudgetsScreen />
+    case 'audit':
+      return <AuditScreen />
+    case 'alerts':
+      return <AlertsScreen key={here.project} project={here.project} />
+    case 'endpoints':
+      return <EndpointsScreen key={here.project} project={here.project} />
+    case 'deliveries':
+      return <DeliveriesScreen key={here.project} project={here.project} />
+    case 'prices':
+      return <PricesScreen key={here.project} project={here.project} />
     case 'me':
       return <MeScreen />
     case 'charts':
@@ -255,9 +286,15 @@ function titleOf(here: Route): string {
   return section === undefined || here.screen === 'calls' ? where : `${section.name} · ${where}`
 }
 
+const isOf = (name: 'play' | 'engine' | 'people' | 'me', screen: Route['screen']): boolean =>
+  name === screen || (name === 'people' && serverLists().some(({ screens }) => screens.includes(screen)))
+
 const serverTitles: Partial<Record<Route['screen'], string>> = {
   play: 'Playground',
   engine: 'Engine',
   people: 'People',
+  invitations: 'Invitations',
+  budgets: 'Budgets',
+  audit: 'Audit',
   me: 'My keys',
 }

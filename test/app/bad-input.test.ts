@@ -63,6 +63,7 @@ const ofNoFields: Record<string, number> = {
   '/keys': 409,
   '/keys/:id/rotate': 404,
   '/budgets/:id': 404,
+  '/users/:name/settings': 404,
 }
 
 /** Requests cannot change users of HEDDLE_USERS, create what exists, or move a label that is elsewhere. */

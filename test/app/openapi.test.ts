@@ -98,6 +98,7 @@ for (const [path, statuses] of Object.entries({
   '/keys/{id}': [200, ...always, 403, 404, 422],
   '/keys/{id}/rotate': [...withBody, 404, 409],
   '/users/{name}/grants': [...withBody, 404, 409],
+  '/users/{name}/settings': [...withBody, 404, 409],
   '/invitations': [...withBody, 409],
   '/invitations/{id}': [200, ...always, 403, 404, 422],
   '/invitations/accept': [...withBody.filter((status) => status !== 401 && status !== 403), 404, 409],

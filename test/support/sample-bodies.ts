@@ -478,7 +478,7 @@ const monitor = (project_id: string) => ({
 
 /** Routes with a body for admins: others are refused before the body is read. */
 export const adminsOnly: ReadonlySet<string> = new Set([
-  ...['/users', '/users/:name/grants', '/invitations', '/audit/query'],
+  ...['/users', '/users/:name/grants', '/users/:name/settings', '/invitations', '/audit/query'],
   ...['/budgets', '/budgets/:id', '/objs/:object_id/aliases/:alias/gate'],
   ...['/projects/:entity/:project/redaction', '/projects/:entity/:project/redaction/try'],
 ])
@@ -738,20 +738,17 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     display_fields: null,
   }),
   '/users': () => ({
-    name: 'nobody',
-    role: 'member',
-    entities: ['acme'],
-    grants: [{ scope: 'acme', role: 'viewer' }],
+    ...{ name: 'nobody', role: 'member', entities: ['acme'], grants: [{ scope: 'acme', role: 'viewer' }] },
   }),
   '/keys': () => ({
-    user: 'alice',
-    name: 'laptop',
-    record: 'off',
-    scopes: ['read'],
-    expires_at: '2200-01-01T00:00:00Z',
+    ...{ user: 'alice', name: 'laptop', record: 'off', scopes: ['read'], expires_at: '2200-01-01T00:00:00Z' },
   }),
   '/keys/:id/rotate': () => ({ overlap_seconds: 60, expires_at: '2200-01-01T00:00:00Z' }),
   '/users/:name/grants': (scope) => ({ grants: [{ scope, role: 'viewer' }] }),
+  '/users/:name/settings': (default_project) => ({
+    ...{ requests_per_minute: 60, tokens_per_minute: 9_000, requests_at_once: 2, disabled: null },
+    ...{ default_project, models: ['builtin'] },
+  }),
   '/invitations': (scope) => ({ grants: [{ scope, role: 'viewer' }], note: 'for a friend', days: 1 }),
   '/invitations/accept': () => ({ secret: 'no such secret', name: 'nobody' }),
   '/audit/query': () => ({
@@ -1040,6 +1037,7 @@ const otherMethods: Record<string, Method> = {
   '/objs/:object_id/aliases/:alias/gate': 'PUT',
   '/users/:name/grants': 'PUT',
   '/projects/:entity/:project/redaction': 'PUT',
+  '/users/:name/settings': 'PUT',
 }
 
 export const methodOf = (url: string): Method => otherMethods[url] ?? 'POST'

@@ -1,73 +1,48 @@
 import { useState } from 'preact/hooks'
-import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
-import { PlainTable } from '../parts/plain-table.tsx'
-import { Failed, Skeleton } from '../parts/states.tsx'
+import { type Act, ListTable } from '../parts/list-table.tsx'
+import { SecretDialog } from '../parts/secret-dialog.tsx'
 import { Time } from '../parts/time.tsx'
 import { useLoading } from '../server/loading.ts'
-import { addKey, type KeyRow, readKeys, revokeKey } from '../server/people.ts'
+import { type KeyRow, readKeys, revokeKey, scopeTexts } from '../server/people.ts'
 import { existedUntilDeleted } from '../server/request.ts'
-import { NewKeyDialog } from './new-key.tsx'
+import { NewKeyForm, RotateForm } from './key-forms.tsx'
 
 /** The keys of a user: its own, or, for admins, those of any user. */
 export function KeyTable({ user, isOwn }: { user: string; isOwn: boolean }) {
   const about = isOwn ? undefined : user
-  const { value, error, reload } = useLoading((signal) => readKeys(about, signal), [user])
+  const loaded = useLoading((signal) => readKeys(about, signal), [user])
+  const { value, reload } = loaded
+  const [form, setForm] = useState<'new' | KeyRow>()
   const [secret, setSecret] = useState<string>()
-  const [going, setGoing] = useState<KeyRow>()
   const [isAllShown, setAllShown] = useState(false)
-  if (error) return <Failed error={error} retry={reload} />
-  if (value === undefined) return <Skeleton rows={3} />
-  if (value.is_configured && value.keys.length === 0) {
+  if (value?.is_configured && value.keys.length === 0) {
     return (
       <p class="muted">
         {isOwn ? 'Your' : `The`} key is set in HEDDLE_USERS; only whoever runs the server can change it.
       </p>
     )
   }
-  const dead = value.keys.filter(({ revoked_at }) => revoked_at !== null)
-  const shown = isAllShown ? value.keys : value.keys.filter((key) => !dead.includes(key))
+  const dead = value?.keys.filter(({ revoked_at }) => revoked_at !== null) ?? []
+  const shown = isAllShown ? value?.keys : value?.keys.filter((key) => !dead.includes(key))
+  const onMade = (made: string) => {
+    setSecret(made)
+    reload()
+  }
   return (
     <div class="keys">
-      <NewKeyForm
-        onMade={(made) => {
-          setSecret(made)
-          reload()
-        }}
-        user={about}
+      <div class="form-acts">
+        <button type="button" onClick={() => setForm('new')}>
+          New key
+        </button>
+      </div>
+      <ListTable
+        label={`Keys of ${user}`}
+        loaded={{ ...loaded, value: shown }}
+        keyOf={({ id }) => id}
+        columns={keyColumns}
+        acts={(key) => (key.revoked_at === null ? actsOf(key, isOwn, setForm) : [])}
+        empty="No active keys"
       />
-      {shown.length === 0 ? (
-        <p class="muted">No active keys.</p>
-      ) : (
-        <PlainTable label={`Keys of ${user}`} columns={['Name', 'State', 'Created', 'Recording', 'ID']}>
-          {shown.map((key) => (
-            <tr key={key.id}>
-              <td>{key.name ?? <span class="muted">no name</span>}</td>
-              <td>
-                {key.revoked_at === null ? (
-                  <button
-                    type="button"
-                    aria-label={`Revoke ${key.name ?? key.id}`}
-                    onClick={() => setGoing(key)}
-                  >
-                    Revoke
-                  </button>
-                ) : (
-                  <>
-                    revoked <Time at={key.revoked_at} />
-                  </>
-                )}
-              </td>
-              <td>
-                <Time at={key.created_at} />
-              </td>
-              <td>{key.record}</td>
-              <td>
-                <code>{key.id}</code>
-              </td>
-            </tr>
-          ))}
-        </PlainTable>
-      )}
       {dead.length > 0 && (
         <button
           type="button"
@@ -78,72 +53,56 @@ export function KeyTable({ user, isOwn }: { user: string; isOwn: boolean }) {
           {isAllShown ? 'Hide' : 'Show'} {dead.length} revoked
         </button>
       )}
-      {secret !== undefined && (
-        <NewKeyDialog user={user} secret={secret} onClose={() => setSecret(undefined)} />
+      {form === 'new' && <NewKeyForm user={about} {...{ onMade }} onClose={() => setForm(undefined)} />}
+      {form !== undefined && form !== 'new' && (
+        <RotateForm id={form.id} {...{ onMade }} onClose={() => setForm(undefined)} />
       )}
-      {going && (
-        <ConfirmDialog
-          title="Revoke this key?"
-          text={`${going.name ?? going.id} stops working at once, everywhere.${isOwn ? ' If you signed in with it, you will be signed out.' : ''}`}
-          yes="Revoke"
-          onYes={async () => {
-            await existedUntilDeleted(revokeKey(going.id))
-            reload()
-          }}
-          onClose={() => setGoing(undefined)}
+      {secret !== undefined && (
+        <SecretDialog
+          label={`New key for ${user}`}
+          what="key"
+          {...{ secret }}
+          onClose={() => setSecret(undefined)}
         />
       )}
     </div>
   )
 }
 
-function NewKeyForm({ user, onMade }: { user: string | undefined; onMade(secret: string): void }) {
-  const [name, setName] = useState('')
-  const [isOff, setOff] = useState(false)
-  const [failure, setFailure] = useState<Error>()
-  const make = async () => {
-    try {
-      const trimmed = name.trim()
-      const given = { ...(user !== undefined && { user }), ...(trimmed !== '' && { name: trimmed }) }
-      const { key } = await addKey({ ...given, ...(isOff && { record: 'off' as const }) })
-      setFailure(undefined)
-      setName('')
-      onMade(key)
-    } catch (error) {
-      setFailure(error as Error)
-    }
-  }
-  return (
-    <>
-      <form
-        class="row-form"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void make()
-        }}
-      >
-        <input
-          aria-label="Name of a new key"
-          placeholder="Name, such as the machine it is used on"
-          maxLength={100}
-          value={name}
-          onInput={({ currentTarget }) => setName(currentTarget.value)}
-        />
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={isOff}
-            onChange={({ currentTarget }) => setOff(currentTarget.checked)}
-          />
-          Do not record its answers
-        </label>
-        <button type="submit">Create key</button>
-      </form>
-      {failure && (
-        <p class="problem" role="alert">
-          {failure.message}
-        </p>
-      )}
-    </>
-  )
+const timeOr = (at: string | null, text: string) =>
+  at === null ? <span class="muted">{text}</span> : <Time at={at} />
+
+const keyColumns = {
+  Name: ({ name, id }: KeyRow) => (
+    <span title={id}>{name ?? <span class="muted">{id.slice(0, 8)}…, no name</span>}</span>
+  ),
+  'May do': ({ scopes, record }: KeyRow) => (
+    <span class="quality-text">
+      {scopes?.map((scope) => scopeTexts[scope]).join(', ') ?? 'everything'}
+      {record === 'off' && ', not recorded'}
+    </span>
+  ),
+  Created: ({ created_at }: KeyRow) => <Time at={created_at} />,
+  'Last used': ({ last_used_at }: KeyRow) => timeOr(last_used_at, 'never'),
+  Ends: ({ revoked_at, expires_at }: KeyRow) =>
+    revoked_at === null ? (
+      timeOr(expires_at, 'never')
+    ) : (
+      <>
+        revoked <Time at={revoked_at} />
+      </>
+    ),
+}
+
+function actsOf(key: KeyRow, isOwn: boolean, rotate: (key: KeyRow) => void): Act[] {
+  const of = key.name ?? key.id
+  return [
+    { name: 'Rotate', of, run: () => rotate(key) },
+    {
+      name: 'Revoke',
+      of,
+      ask: `It stops working at once, everywhere.${isOwn ? ' If you signed in with it, you will be signed out.' : ''}`,
+      run: () => existedUntilDeleted(revokeKey(key.id)),
+    },
+  ]
 }

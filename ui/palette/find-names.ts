@@ -48,5 +48,5 @@ async function runs(project: string, signal: AbortSignal): Promise<Named[]> {
 }
 
 async function users(signal: AbortSignal): Promise<Named[]> {
-  return (await readUsers(signal)).users.map(({ name }) => ({ text: name, hint: 'user', path: paths.people }))
+  return (await readUsers(signal)).map(({ name }) => ({ text: name, hint: 'user', path: paths.people }))
 }

@@ -7,6 +7,7 @@ import { navigate, route } from '../router.ts'
 import { paths } from '../routes.ts'
 import { useLoading } from '../server/loading.ts'
 import { type ProjectRow, projectsAtOnce, readProjects } from '../server/projects.ts'
+import { may } from '../server/rights.ts'
 import { readSavedViews } from '../server/saved-views.ts'
 import { findIds } from './find-ids.ts'
 import { findNames } from './find-names.ts'
@@ -60,6 +61,9 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
     { text: 'Engine', hint: 'models and running answers', run: goTo(paths.engine) },
     { text: 'My keys', hint: 'and the theme', run: goTo(paths.me) },
     { text: 'People', hint: 'users and keys, for admins', run: goTo(paths.people) },
+    ...(may('administer') ? [{ text: 'Invitations', hint: 'go', run: goTo(paths.invitations) }] : []),
+    { text: 'Budgets', hint: 'what answers may cost', run: goTo(paths.budgets) },
+    ...(may('operate') ? [{ text: 'Audit', hint: 'who did what', run: goTo(paths.audit()) }] : []),
     ...themes.map((name) => ({
       text: `Theme: ${name}`,
       hint: theme.value === name ? 'current' : 'command',
@@ -171,6 +175,10 @@ const screensOf = (project: string) => [
   { text: 'Datasets', path: paths.datasets(project) },
   { text: 'Queues', path: paths.queues(project) },
   { text: 'Objects', path: paths.objects(project) },
+  { text: 'Alerts', path: paths.alerts(project) },
+  ...(may('write', project) ? [{ text: 'Alert endpoints', path: paths.endpoints(project) }] : []),
+  { text: 'Alert deliveries', path: paths.deliveries(project) },
+  { text: 'Prices', path: paths.prices(project) },
 ]
 
 /** First the project that the text names, then the open one, then the others. */

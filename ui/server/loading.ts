@@ -1,8 +1,8 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 /** Something that was requested. The previous value stays until the new one has arrived. */
-interface Loaded<T> {
-  value?: T
+export interface Loaded<T> {
+  value?: T | undefined
   /** `value` is only the beginning, and the rest is on its way. */
   isPart?: boolean
   error?: Error

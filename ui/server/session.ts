@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { base } from '../base.ts'
+import type { Grant } from './people.ts'
 import { requestJson } from './request.ts'
 import {
   endInAllTabs,
@@ -14,8 +15,14 @@ interface CurrentUser {
   user: string
   role: 'member' | 'admin'
   entities: string[]
+  grants: (Grant & { operations: string[] })[]
+  /** What the user may do somewhere. */
+  operations: string[]
   version: string
 }
+
+/** The secret of an invitation that led here. */
+export const invitation = signal<string | undefined>(undefined)
 
 export const currentUser = signal<CurrentUser | undefined>(undefined)
 
@@ -39,12 +46,16 @@ export async function signOut(): Promise<void> {
 
 /**
  * `npm start` prints a link with the key after the #, which browsers never send; an issuer leads here with a ticket
- * there. It is removed from the address.
+ * there, and so does the link of an invitation. It is removed from the address.
  */
 function takeSecret(): { key: string } | { ticket: string } | undefined {
-  const [, name, secret] = /^#(key|ticket)=(.+)$/.exec(location.hash) ?? []
+  const [, name, secret] = /^#(key|ticket|invite)=(.+)$/.exec(location.hash) ?? []
   if (name === undefined || secret === undefined) return undefined
   history.replaceState(null, '', location.pathname + location.search)
+  if (name === 'invite') {
+    invitation.value = secret
+    return undefined
+  }
   return name === 'key' ? { key: decodeURIComponent(secret) } : { ticket: secret }
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { answer } from '../../domain/fields.ts'
+import { roles } from '../../domain/roles.ts'
 import { pageSessionHeader } from './session-header.ts'
 
 const secret = (description: string) => z.string().min(1).max(1024).optional().meta({ description })
@@ -33,5 +34,11 @@ export const SignedIn = answer('Who is signed in.', {
   user: z.string(),
   role: z.enum(['member', 'admin']),
   entities: z.array(z.string()).meta({ description: '`*` is all of them.' }),
+  grants: z
+    .array(z.object({ scope: z.string(), role: z.enum(roles), operations: z.array(z.string()) }))
+    .meta({
+      description: 'What the user may do where, as in GET /me.',
+    }),
+  operations: z.array(z.string()).meta({ description: 'What the user may do somewhere.' }),
   version: z.string(),
 })

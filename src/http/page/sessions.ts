@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config.ts'
-import type { Caller } from '../../domain/callers.ts'
+import { type Caller, operationsByGrant, operationsOf } from '../../domain/callers.ts'
 import { hashKey, sameSecret } from '../../domain/keys.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
@@ -117,7 +117,14 @@ export function answerSessions(
   const cookieFor = ({ protocol }: FastifyRequest, secret: string) =>
     cookieWith(secret, root, protocol === 'https' || public_url.startsWith('https:'))
   const providers = people?.providers ?? []
-  const shown = ({ name, role, entities }: Caller) => ({ user: name, role, entities: [...entities], version })
+  const shown = (caller: Caller) => ({
+    user: caller.name,
+    role: caller.role,
+    entities: [...caller.entities],
+    grants: operationsByGrant(caller),
+    operations: operationsOf(caller),
+    version,
+  })
 
   type NewSession = Pick<PageSession, 'hash' | 'half_hash' | 'expires_at'>
 

@@ -126,6 +126,19 @@ export const RotateBody = z.object({
 })
 export type RotateBody = z.output<typeof RotateBody>
 
+/** As `heddle user set` takes them. An absent setting keeps its value; null removes it. */
+const { shape: setting } = UserSettings
+export const SettingsBody = z.strictObject({
+  requests_per_minute: setting.requests_per_minute.nullable(),
+  tokens_per_minute: setting.tokens_per_minute.nullable(),
+  requests_at_once: setting.requests_at_once.nullable(),
+  default_project: setting.default_project.nullable(),
+  models: setting.models.nullable(),
+  disabled: setting.disabled.nullable().meta({ default: null }),
+})
+export type SettingsBody = z.output<typeof SettingsBody>
+export const SettingsAnswer = answer('All settings of the user.', { settings: UserSettings })
+
 export const GrantsBody = z.object({ grants })
 export const GrantsAnswer = answer('The grants of the user where the caller is an admin.', {
   name: z.string(),

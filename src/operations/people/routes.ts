@@ -21,6 +21,8 @@ import {
   NewUserAnswer,
   RevokedAnswer,
   RotateBody,
+  SettingsAnswer,
+  SettingsBody,
   UserBody,
   UserPath,
   UsersAnswer,
@@ -28,7 +30,7 @@ import {
 import { changeGrants } from './grants.ts'
 import { accept, invite, readInvitations, withdraw } from './invitations.ts'
 import { createKey, readKeys, revokeKey, rotateKey } from './keys.ts'
-import { createUser, readUsers, removeUser } from './users.ts'
+import { changeSettings, createUser, readUsers, removeUser } from './users.ts'
 
 const defaultLimit = 100
 
@@ -168,6 +170,15 @@ export const peopleRoutes = family(
     ],
     rule: ({ db, people }, { caller, params, body }) =>
       changeGrants(db, people, caller, params.name, body.grants),
+  }),
+  operation('PUT', '/users/:name/settings', {
+    ...admins,
+    summary: 'Set the limits of a user, or disable it',
+    params: UserPath,
+    body: SettingsBody,
+    answer: SettingsAnswer,
+    refusals: ['role_forbidden', 'user_not_found', 'own_user_stays'],
+    rule: ({ db, people }, { caller, params, body }) => changeSettings(db, people, caller, params.name, body),
   }),
   operation('POST', '/invitations', {
     right: 'administer',

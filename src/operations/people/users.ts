@@ -8,7 +8,7 @@ import type { Database } from '../../storage/database.ts'
 import { readUserSettings } from '../../storage/users/settings.ts'
 import { listUsers, type User } from '../../storage/users/users.ts'
 import type { ConfiguredPeople } from '../parts.ts'
-import type { UserBody } from './contract.ts'
+import type { SettingsBody, UserBody } from './contract.ts'
 import { hasConfiguredAdmin, requireGrantable, requireNoLonger, requireWithinScopes } from './grants.ts'
 
 const userShown = ({ created_at, settings = {}, ...user }: User) => ({
@@ -69,6 +69,22 @@ function accessOf(caller: Caller, { role = 'member', entities, grants }: Omit<Us
   if (grants === undefined) return access
   const all = [...grantsOf(access), ...grants]
   return { ...summaryOf(all), ...(role === 'admin' && { role }), grants: all }
+}
+
+/** Takes effect at once. Nobody can disable themselves. */
+export async function changeSettings(
+  db: Database,
+  configured: ConfiguredPeople,
+  caller: Caller,
+  name: string,
+  change: SettingsBody,
+) {
+  if (change.disabled && name === caller.name) throw refuse('own_user_stays', { name })
+  const isConfigured = configured.some((person) => person.name === name)
+  const by = byCaller(caller)
+  const settings = await db.write('changeUserSettings', { name, change, isConfigured, now: now(), by })
+  if (settings === undefined) throw refuse('user_not_found', { field: 'name', name })
+  return { settings }
 }
 
 /** No user can remove itself, so that someone who can sign in always remains. */

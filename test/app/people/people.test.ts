@@ -145,6 +145,24 @@ test('users of HEDDLE_USERS can only be changed there', async () => {
   assert.deepEqual([json.is_configured, json.keys], [true, []])
 })
 
+test('an admin sets the limits of a user, removes one, and disables others but not itself', async () => {
+  const { key } = await made('limited')
+  const set = (name: string, body: object, as = keys.root) => send('PUT', `/users/${name}/settings`, body, as)
+  const { json } = await set('limited', { requests_per_minute: 60, models: ['builtin'] })
+  assert.deepEqual(json, { settings: { requests_per_minute: 60, models: ['builtin'] } })
+  await set('limited', { models: null, requests_at_once: 2 })
+  const limits = { requests_per_minute: 60, requests_at_once: 2 }
+  assert.deepEqual((await get('/me', key.key)).json.settings, limits)
+  assert.equal((await set('limited', { requests_per_minute: 0 })).status, 422)
+  assert.deepEqual(outcome(await set('limited', {}, key.key)), [403, 'role_forbidden'])
+  assert.deepEqual(outcome(await set('nobody', {})), [404, 'user_not_found'])
+  assert.deepEqual(outcome(await set('root', { disabled: true })), [409, 'own_user_stays'])
+  await set('limited', { disabled: true })
+  assert.equal((await get('/me', key.key)).status, 401)
+  const audit = await post('/audit/query', { action: 'user.set' }, keys.root)
+  assert.equal(audit.json.entries.length, 3)
+})
+
 test('a disabled user of HEDDLE_USERS is refused from the first request on', async (t) => {
   const database = await openAppRecord()
   const change = { disabled: true as const }

@@ -28,7 +28,7 @@ import { CallLine, pathOfCall, rowHeight } from './line.tsx'
 import { DisconnectedNote, LiveSwitch } from './live.tsx'
 import { parseQuery } from './parse-query.ts'
 import { createRows, pageSize } from './rows.ts'
-import { AskAgain, Export, Selection } from './selection.tsx'
+import { AlertLink, AskAgain, Export, Selection } from './selection.tsx'
 
 /** The view of a call is half of the code of this screen, so it is loaded when the first call is opened. */
 const CallDetail = lazy(async () => (await import('../../call/detail.tsx')).CallDetail, { isPart: true })
@@ -173,6 +173,7 @@ export function CallsScreen({ project }: { project: string }) {
             Facets
           </button>
           <SavedViews project={project} screen="calls" />
+          <AlertLink {...{ project, text }} />
           <ColumnChooser shown={shown} meant={meant} />
           <AskAgain view={view} count={count} />
           <Export view={view} />

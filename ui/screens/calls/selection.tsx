@@ -6,7 +6,9 @@ import { CopyButton } from '../../parts/copy-button.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { saveAs } from '../../parts/save-as.ts'
 import { useShortcuts } from '../../parts/shortcuts.ts'
+import { paths } from '../../routes.ts'
 import { type CallsView, deleteCalls, exportCalls, type Part } from '../../server/calls.ts'
+import { may } from '../../server/rights.ts'
 import { countText } from '../../value/units.ts'
 
 interface Props {
@@ -129,5 +131,15 @@ export function Export({ view, ids }: { view: CallsView; ids?: readonly string[]
         </span>
       )}
     </>
+  )
+}
+
+/** A message for each call that the filter finds. */
+export function AlertLink({ project, text }: { project: string; text: string }) {
+  if (!may('write', project)) return null
+  return (
+    <a class="button" title="A message for each such call" href={paths.alerts(project, { new: text || '-' })}>
+      Alert
+    </a>
   )
 }

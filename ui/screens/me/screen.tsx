@@ -2,6 +2,8 @@ import { useState } from 'preact/hooks'
 import { KeyTable } from '../../keys/key-table.tsx'
 import { ShortcutsDialog } from '../../parts/shortcuts-dialog.tsx'
 import { theme, themes } from '../../parts/theme.ts'
+import { paths } from '../../routes.ts'
+import { grantsText } from '../../server/people.ts'
 import { currentUser } from '../../server/session.ts'
 
 /** The signed-in user: its access, its keys, and the theme of the page. */
@@ -9,24 +11,16 @@ export function MeScreen() {
   const [isSheet, setSheet] = useState(false)
   const me = currentUser.value
   if (me === undefined) return null
-  const { user, role, entities, version } = me
+  const { user, grants, version } = me
   return (
     <main class="screen narrow">
       <h1>{user}</h1>
-      <dl class="facts flush">
-        <div>
-          <dt>Role</dt>
-          <dd>{role}</dd>
-        </div>
-        <div>
-          <dt>Entities</dt>
-          <dd>{entities.includes('*') ? 'all' : entities.join(', ')}</dd>
-        </div>
-        <div>
-          <dt>Server</dt>
-          <dd>{version}</dd>
-        </div>
-      </dl>
+      <p>
+        {grantsText(grants)}; version {version} of the server
+      </p>
+      <p>
+        <a href={paths.budgets}>Budgets that count your answers</a>
+      </p>
       <section class="panel" aria-labelledby="own-keys">
         <h2 id="own-keys">Keys</h2>
         <KeyTable user={user} isOwn />

@@ -1,117 +1,117 @@
 import { useState } from 'preact/hooks'
 import { KeyTable } from '../../keys/key-table.tsx'
-import { NewKeyDialog } from '../../keys/new-key.tsx'
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { PlainTable } from '../../parts/plain-table.tsx'
-import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { type Act, ListTable } from '../../parts/list-table.tsx'
+import { SecretDialog } from '../../parts/secret-dialog.tsx'
+import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
-import { readUsers, removeUser, type User } from '../../server/people.ts'
-import { existedUntilDeleted, RefusedError } from '../../server/request.ts'
+import { grantsText, readUsers, removeUser, type User } from '../../server/people.ts'
+import { existedUntilDeleted } from '../../server/request.ts'
+import { may } from '../../server/rights.ts'
 import { currentUser } from '../../server/session.ts'
-import { countText } from '../../value/units.ts'
+import { GrantsDialog } from './grants.tsx'
+import { PeopleHead } from './head.tsx'
+import { InviteButton } from './invitations.tsx'
+import { LimitsForm, limitsText } from './limits.tsx'
 import { NewUserForm } from './new-user.tsx'
+
+type Open = { what: 'new' } | { what: 'keys' | 'roles' | 'limits'; user: User }
 
 /** The users of the server, for admins. */
 export function PeopleScreen() {
-  const { value, error, reload } = useLoading(readUsers, [])
-  const [made, setMade] = useState<{ user: string; secret: string }>()
-  const [going, setGoing] = useState<User>()
-  const [looked, setLooked] = useState<User>()
-  if (error instanceof RefusedError && error.status === 403) {
-    return (
-      <main class="screen">
-        <Empty title="Only admins can see users">
-          <p>Your own keys are under My keys.</p>
-          <a class="button" href={paths.me}>
-            My keys
-          </a>
-        </Empty>
-      </main>
-    )
-  }
+  if (may('operate')) return <Users />
   return (
-    <main class="screen narrow wide">
-      <h1>People</h1>
-      {error && <Failed error={error} retry={reload} />}
-      {!error && value === undefined && <Skeleton rows={5} />}
-      {value && (
-        <>
-          <NewUserForm
-            onMade={(user, secret) => {
-              setMade({ user, secret })
-              reload()
-            }}
-          />
-          <p class="muted">
-            {countText(value.users.length)} users. What a user recorded is kept when the user is removed.
-          </p>
-          <PlainTable
-            label="Users"
-            className="user-table"
-            columns={['Name', 'Role', 'Entities', 'Limits', 'Since', 'Actions']}
-          >
-            {value.users.map((user) => (
-              <tr key={`${user.name} ${user.is_configured}`}>
-                <td>{user.name}</td>
-                <td>{user.role}</td>
-                <td>{user.entities.includes('*') ? 'all' : user.entities.join(', ')}</td>
-                <td>{limitsOf(user)}</td>
-                <td>{user.created_at === null ? 'HEDDLE_USERS' : <Time at={user.created_at} />}</td>
-                <td class="row-acts">
-                  {!user.is_configured && (
-                    <>
-                      <button
-                        type="button"
-                        aria-label={`Keys of ${user.name}`}
-                        onClick={() => setLooked(user)}
-                      >
-                        Keys
-                      </button>
-                      {user.name !== currentUser.value?.user && (
-                        <button
-                          type="button"
-                          aria-label={`Remove ${user.name}`}
-                          onClick={() => setGoing(user)}
-                        >
-                          Remove
-                        </button>
-                      )}
-                    </>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </PlainTable>
-        </>
+    <main class="screen">
+      <Empty title="Only admins can see users">
+        <p>Your own keys are under My keys.</p>
+        <a class="button" href={paths.me}>
+          My keys
+        </a>
+      </Empty>
+    </main>
+  )
+}
+
+function Users() {
+  const loaded = useLoading(readUsers, [])
+  const [open, setOpen] = useState<Open>()
+  const [made, setMade] = useState<{ user: string; secret: string }>()
+  const close = () => setOpen(undefined)
+  const { reload } = loaded
+  return (
+    <main class="screen sheet quality">
+      <PeopleHead title="People">
+        <InviteButton />
+        <button type="button" class="main-button" onClick={() => setOpen({ what: 'new' })}>
+          Add user
+        </button>
+      </PeopleHead>
+      <ListTable
+        label="Users"
+        {...{ loaded }}
+        keyOf={({ name, is_configured }) => `${name} ${is_configured}`}
+        columns={columns}
+        acts={(user) => actsOf(user, setOpen)}
+        empty="No users"
+      />
+      {open?.what === 'new' && (
+        <NewUserForm
+          onMade={(user, secret) => {
+            setMade({ user, secret })
+            reload()
+          }}
+          onClose={close}
+        />
       )}
-      {made && <NewKeyDialog {...made} onClose={() => setMade(undefined)} />}
-      {looked && (
-        <Dialog label={`Keys of ${looked.name}`} onClose={() => setLooked(undefined)}>
+      {open?.what === 'keys' && (
+        <Dialog label={`Keys of ${open.user.name}`} onClose={close}>
           <div class="new-key">
-            <KeyTable user={looked.name} isOwn={looked.name === currentUser.value?.user} />
+            <KeyTable user={open.user.name} isOwn={isOwn(open.user)} />
           </div>
         </Dialog>
       )}
-      {going && (
-        <ConfirmDialog
-          title={`Remove ${going.name}?`}
-          text={`${going.name} and its keys stop working at once. What it recorded is kept.`}
-          yes="Remove"
-          onYes={async () => {
-            await existedUntilDeleted(removeUser(going.name))
-            reload()
-          }}
-          onClose={() => setGoing(undefined)}
+      {open?.what === 'roles' && <GrantsDialog user={open.user} onChanged={reload} onClose={close} />}
+      {open?.what === 'limits' && <LimitsForm user={open.user} onSaved={reload} onClose={close} />}
+      {made && (
+        <SecretDialog
+          label={`New key for ${made.user}`}
+          what="key"
+          secret={made.secret}
+          onClose={() => setMade(undefined)}
         />
       )}
     </main>
   )
 }
 
-function limitsOf({ settings }: User): string {
-  const words = Object.entries(settings).map(([name, value]) => `${name.replaceAll('_', ' ')}: ${value}`)
-  return words.length === 0 ? 'none' : words.join(', ')
+const isOwn = ({ name }: User) => name === currentUser.value?.user
+
+const columns = {
+  Name: ({ name }: User) => <span class="strong">{name}</span>,
+  Roles: (user: User) => (
+    <span class="quality-text">
+      {grantsText(user.grants)}
+      {user.role === 'admin' && !user.grants.some(({ scope }) => scope === '*') && ', operates the server'}
+    </span>
+  ),
+  Limits: ({ settings }: User) => <span class="quality-text">{limitsText(settings)}</span>,
+  Since: ({ created_at }: User) => (created_at === null ? 'HEDDLE_USERS' : <Time at={created_at} />),
+}
+
+function actsOf(user: User, open: (open: Open) => void): (Act | false)[] {
+  const { name: of, is_configured: isConfigured } = user
+  const isOther = !isConfigured && !isOwn(user)
+  return [
+    !isConfigured && { name: 'Keys', of, run: () => open({ what: 'keys', user }) },
+    isOther && { name: 'Roles', of, run: () => open({ what: 'roles', user }) },
+    { name: 'Limits', of, run: () => open({ what: 'limits', user }) },
+    isOther && {
+      name: 'Remove',
+      of,
+      ask: `${of} and its keys stop working at once. What it recorded is kept.`,
+      run: () => existedUntilDeleted(removeUser(of)),
+    },
+  ]
 }

@@ -1,0 +1,104 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Loaded } from '../server/loading.ts'
+import { ConfirmDialog } from './confirm-dialog.tsx'
+import { PlainTable } from './plain-table.tsx'
+import { Empty, Failed, Skeleton } from './states.tsx'
+
+/** A button of a row. */
+export interface Act {
+  name: string
+  /** Name of the row, so that the buttons of two rows differ for readers of the screen. */
+  of: string
+  /** What is said before something that cannot be undone. */
+  ask?: string
+  /** After a promise the list is loaded again. */
+  run(): unknown
+}
+
+interface Props<Row> {
+  label: string
+  loaded: Loaded<readonly Row[]>
+  keyOf(row: Row): string
+  columns: Record<string, (row: Row) => ComponentChildren>
+  /** What the user may do with a row. */
+  acts?: (row: Row) => readonly (Act | false)[]
+  empty: string
+  /** What would be here, and how it comes here. */
+  children?: ComponentChildren
+}
+
+/** A list as a table: loading, failed, empty or its rows, with their buttons and what the server said to them. */
+export function ListTable<Row>(props: Props<Row>) {
+  const { label, loaded, keyOf, columns, acts, empty, children } = props
+  const { value, error, reload } = loaded
+  const [asked, setAsked] = useState<Act>()
+  const [failure, setFailure] = useState<Error>()
+  const run = async (act: Act) => {
+    const working = act.run()
+    if (!(working instanceof Promise)) return
+    await working
+    reload()
+  }
+  const runNow = (act: Act) => {
+    setFailure(undefined)
+    run(act).catch(setFailure)
+  }
+  if (error) return <Failed error={error} retry={reload} />
+  if (value === undefined) return <Skeleton rows={4} />
+  const actsOf = (row: Row) => (acts?.(row) ?? []).filter((act): act is Act => act !== false)
+  const hasActs = value.some((row) => actsOf(row).length > 0)
+  return (
+    <>
+      {failure && (
+        <p class="problem" role="alert">
+          {failure.message}
+        </p>
+      )}
+      {value.length === 0 ? (
+        <Empty title={empty}>{children}</Empty>
+      ) : (
+        <PlainTable
+          label={label}
+          className="list-table"
+          columns={[...Object.keys(columns), ...(hasActs ? ['Actions'] : [])]}
+        >
+          {value.map((row) => (
+            <tr key={keyOf(row)}>
+              {Object.entries(columns).map(([name, cell]) => (
+                <td key={name} data-label={name}>
+                  {cell(row)}
+                </td>
+              ))}
+              {hasActs && (
+                <td>
+                  <div class="row-acts">
+                    {actsOf(row).map((act) => (
+                      <button
+                        key={act.name}
+                        type="button"
+                        aria-label={`${act.name} ${act.of}`}
+                        onClick={() => (act.ask === undefined ? runNow(act) : setAsked(act))}
+                      >
+                        {act.name}
+                      </button>
+                    ))}
+                  </div>
+                </td>
+              )}
+            </tr>
+          ))}
+        </PlainTable>
+      )}
+      {asked && (
+        <ConfirmDialog
+          title={`${asked.name} ${asked.of}?`}
+          text={asked.ask as string}
+          yes={asked.name}
+          onYes={() => run(asked)}
+          onClose={() => setAsked(undefined)}
+        />
+      )}
+    </>
+  )
+}

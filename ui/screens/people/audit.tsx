@@ -1,0 +1,97 @@
+import { ListTable } from '../../parts/list-table.tsx'
+import { OlderPages } from '../../parts/older-pages.tsx'
+import { Time } from '../../parts/time.tsx'
+import { search, setSearch } from '../../router.ts'
+import { type AuditEntry, readAudit } from '../../server/budgets.ts'
+import { useLoading } from '../../server/loading.ts'
+import { countText } from '../../value/units.ts'
+import { PeopleHead } from './head.tsx'
+
+const filters = { actor: 'Who', action: 'What', from: 'From', until: 'Until' }
+type Filter = keyof typeof filters
+
+const names = Object.keys(filters) as Filter[]
+
+/** Who did what on the server, the latest first. The filter is in the address. */
+export function AuditScreen() {
+  const asked = search.value
+  const before = asked.get('before') ?? undefined
+  const texts = names.map((name) => asked.get(name) ?? '')
+  const loaded = useLoading(
+    (signal) => {
+      const [actor, action, from, until] = texts.map((text) => text || undefined)
+      return readAudit(
+        {
+          ...{ actor, action, before },
+          from: from && new Date(`${from}T00:00`).toISOString(),
+          until: until && new Date(`${until}T23:59:59.999`).toISOString(),
+        },
+        signal,
+      )
+    },
+    [...texts, before],
+  )
+  return (
+    <main class="screen sheet quality">
+      <PeopleHead title="Audit" />
+      <form
+        class="row-form audit-filter"
+        onSubmit={(event) => {
+          event.preventDefault()
+          const entered = new FormData(event.currentTarget)
+          const changes = Object.fromEntries(names.map((name) => [name, String(entered.get(name)).trim()]))
+          setSearch({ ...changes, before: undefined }, { replaces: false })
+        }}
+      >
+        {names.map((name, index) => {
+          const field = { id: `audit-${name}`, name, defaultValue: texts[index] ?? '' }
+          return (
+            <span key={name} class="in-line">
+              <label for={field.id}>{filters[name]}</label>
+              {name === 'from' || name === 'until' ? (
+                <input {...field} type="date" />
+              ) : (
+                <input {...field} placeholder={name === 'action' ? 'user. or key.add' : 'anybody'} />
+              )}
+            </span>
+          )
+        })}
+        <button type="submit">Filter</button>
+      </form>
+      <ListTable
+        label="Audit"
+        loaded={{ ...loaded, value: loaded.value?.entries }}
+        keyOf={({ id }) => id}
+        columns={columns}
+        empty="Nothing was done that this filter finds"
+      />
+      <OlderPages {...{ before }} next={loaded.value?.next} />
+    </main>
+  )
+}
+
+const columns = {
+  When: ({ at }: AuditEntry) => <Time at={at} />,
+  Who: ({ actor, via }: AuditEntry) => (
+    <>
+      {actor ?? 'the server'} {via !== null && via !== 'http' && <span class="muted">by {via}</span>}
+    </>
+  ),
+  What: ({ action, count }: AuditEntry) => `${action}${count === null ? '' : `, ${countText(count)}`}`,
+  Where: ({ project_id }: AuditEntry) => project_id,
+  Details: (entry: AuditEntry) => <code class="audit-details">{detailsText(entry)}</code>,
+}
+
+/** Numbers beyond it are times, in microseconds. */
+const earliestTime = 1e15
+
+function detailsText({ action, details }: AuditEntry): string {
+  const texts = Object.entries(details).map(([name, value]) => {
+    if (/_at$|^until$/.test(name) && Number(value) > earliestTime)
+      return `${name}: ${new Date(Number(value) / 1_000).toISOString()}`
+    // Amounts of money are stored in billionths.
+    if (name === 'amount' && action.startsWith('budget.')) return `${name}: ${Number(value) / 1e9}`
+    return `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`
+  })
+  return texts.join(', ')
+}
