@@ -98,6 +98,7 @@ import { usageRoutes } from './operations/usage/routes.ts'
 import { startSharingLimits } from './operations/usage/share-limits.ts'
 import { startIndexing } from './operations/views/index-in-background.ts'
 import { viewRoutes } from './operations/views/routes.ts'
+import { wireFileRoutes } from './operations/wire-files/routes.ts'
 import { createSchemaChecks } from './schemas/checks.ts'
 import type { Database } from './storage/database.ts'
 import { version } from './version.ts'
@@ -133,8 +134,9 @@ const ofEvaluations = [
   alertRoutes,
 ]
 const ofText = [chatRoutes, completionRoutes, responseRoutes, messageRoutes]
+const ofBatches = [wireFileRoutes]
 const ofScores = [embeddingRoutes, rerankRoutes, decisionRoutes]
-const ofModels = [modelRoutes, ...ofText, ...ofScores, tokenRoutes, engineRoutes, ollamaRoutes]
+const ofModels = [modelRoutes, ...ofText, ...ofBatches, ...ofScores, tokenRoutes, engineRoutes, ollamaRoutes]
 const ofPeople = [usageRoutes, budgetRoutes, meRoutes, projectRoutes, peopleRoutes]
 const ofPage = [viewRoutes, savedViewRoutes]
 const ofAgents = [mcpRoutes]

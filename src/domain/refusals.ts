@@ -234,6 +234,11 @@ export const refusals = {
     message: 'digest: there is no file {digest} in project {project}.',
     help: 'A project can read only the files that were stored in it.',
   },
+  wire_file_not_found: {
+    status: 404,
+    message: '{field}: you have no file {id}.',
+    help: 'It is unknown, deleted, expired or of another user. `GET /v1/files` lists yours.',
+  },
   digest_differs: {
     status: 409,
     message: '{field}: {given} was expected, but the digest is {digest}. Nothing was stored.',

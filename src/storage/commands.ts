@@ -14,6 +14,7 @@ import { recordAnswers } from './answers/recorded-answers.ts'
 import { keepResponse, sweepResponses } from './answers/responses.ts'
 import { changeCompletionMetadata } from './answers/stored-completions.ts'
 import { auditedCommands } from './audited-commands.ts'
+import { dropWireFile, keepWireFile, sweepWireFiles } from './batches/wire-files.ts'
 import { backfillFacts } from './calls/backfill.ts'
 import { deriveAgain, deriveMarked } from './calls/underived.ts'
 import { renameCall, sweepCalls, upsertCalls } from './calls/writes.ts'
@@ -117,6 +118,9 @@ export const commands = {
   finishFile,
   dropPieces,
   sweepUploads,
+  keepWireFile,
+  dropWireFile,
+  sweepWireFiles,
   addQueue,
   changeQueue,
   addCallsToQueue,
