@@ -43,7 +43,6 @@ CREATE TABLE batches (
   finalizing_at BIGINT,
   cancelling_at BIGINT,
   ended_at BIGINT,
-  next_line BIGINT NOT NULL, -- every line before it is answered
   is_open INTEGER NOT NULL, -- whether a server still has to do something about it
   held_by TEXT, -- the process that does, until when
   held_until BIGINT NOT NULL,
@@ -65,3 +64,5 @@ CREATE TABLE batch_lines (
   answer TEXT, -- JSON: its line of the output
   PRIMARY KEY (project_id, batch_id, line)
 );
+
+CREATE INDEX batch_lines_waiting ON batch_lines (project_id, batch_id, line) WHERE status IS NULL;

@@ -21,11 +21,9 @@ export const FileForm = z.object({
   purpose: z.enum(purposes),
   file: z.string().meta({ format: 'binary', description: 'The content, with a file name.' }),
   'expires_after[anchor]': z.literal('created_at').optional(),
-  'expires_after[seconds]': expiresAfter.shape.seconds
-    .optional()
-    .meta({
-      description: `Files for batches expire after ${usualSeconds} seconds unless this says otherwise.`,
-    }),
+  'expires_after[seconds]': expiresAfter.shape.seconds.optional().meta({
+    description: `Files for batches expire after ${usualSeconds} seconds unless this says otherwise.`,
+  }),
 })
 
 export const FilePath = z.object({ file_id: plainText(512).min(1) })

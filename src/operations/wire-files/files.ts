@@ -2,7 +2,12 @@ import { type Caller, hasAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
-import { listWireFiles, readWireFile, type WireFile } from '../../storage/batches/wire-files.ts'
+import {
+  listWireFiles,
+  type NewWireFile,
+  readWireFile,
+  type WireFile,
+} from '../../storage/batches/wire-files.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { openUpload } from '../files/upload.ts'
@@ -37,7 +42,7 @@ export function openWireFile(db: Database, { project, user, limit }: FileToBe) {
     /** `write` makes it visible. */
     async finish(
       { filename, purpose, seconds }: FileName,
-      write: (written: Parameters<typeof db.write<'keepWireFile'>>[1]) => Promise<unknown>,
+      write: (written: NewWireFile) => Promise<unknown>,
     ): Promise<WireFile> {
       const created_at = now()
       let file: WireFile | undefined
@@ -73,12 +78,13 @@ export const fileAnswer = ({ id, size, created_at, expires_at, filename, purpose
 })
 
 /** One more than fits says whether there are more. */
-export function pageOfList<Row extends { id: string }>(
+export function pageOfList<Row extends { id: string; project_id: string }>(
+  caller: Caller,
   rows: readonly Row[],
   limit: number,
   show: (row: Row) => object,
 ) {
-  const shown = rows.slice(0, limit)
+  const shown = rows.slice(0, limit).filter((row) => hasAccess(caller, row.project_id))
   return {
     object: 'list' as const,
     data: shown.map(show),
@@ -91,7 +97,7 @@ export function pageOfList<Row extends { id: string }>(
 export async function listFiles(db: Reader, caller: Caller, { purpose, limit, ...page }: FilesQuery) {
   const asked = { user: caller.name, after: page.after, order: page.order, limit: limit + 1 }
   const rows = await listWireFiles(db, asked, purpose, now())
-  return pageOfList(rows, limit, fileAnswer)
+  return pageOfList(caller, rows, limit, fileAnswer)
 }
 
 export async function deleteFile(db: Database, caller: Caller, id: string) {

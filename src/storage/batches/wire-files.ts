@@ -1,3 +1,4 @@
+import { refuse } from '../../domain/refusals.ts'
 import { insertPiece, type PieceBytes } from '../objects/files.ts'
 import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import { insertInto } from '../sql/inserts.ts'
@@ -43,6 +44,10 @@ export const readWireFile = (
     sql`SELECT ${allColumns} FROM wire_files WHERE user_name = ${user} AND id = ${id} AND ${isLive(now)}`,
   )
 
+/** Whether or not it has expired: the input of a batch stays until its batch is over. */
+export const fileOfProject = (db: Reader, project: string, id: string): Promise<WireFile | undefined> =>
+  db.get<WireFile>(sql`SELECT ${allColumns} FROM wire_files WHERE project_id = ${project} AND id = ${id}`)
+
 export const listWireFiles = (
   db: Reader,
   { user, ...page }: WirePage,
@@ -82,11 +87,21 @@ interface WireFileName {
   now: number
 }
 
-/** False if there is none. */
-export const dropWireFile: Command<WireFileName, boolean> = async (tx, { user, id, now }) => {
+/** A batch that still reads its input. */
+const readers = sql`FROM batches WHERE batches.project_id = wire_files.project_id
+  AND batches.input_file_id = wire_files.id AND batches.is_open = 1`
+
+/** Refused while a batch reads it. */
+export const dropWireFile: Command<WireFileName, void> = async (tx, { user, id, now }) => {
+  await tx.lock('batches')
   const file = await readWireFile(tx, user, id, now)
-  if (file !== undefined) await drop(tx, file)
-  return file !== undefined
+  if (file === undefined) return
+  const reader = await tx.get<{ batch: string | null }>(
+    sql`SELECT (SELECT min(batches.id) ${readers}) AS batch FROM wire_files
+        WHERE project_id = ${file.project_id} AND id = ${id}`,
+  )
+  if (reader?.batch != null) throw refuse('wire_file_in_use', { field: 'file_id', batch: reader.batch })
+  await drop(tx, file)
 }
 
 const filesAtOnce = 50
@@ -94,7 +109,8 @@ const filesAtOnce = 50
 /** Returns whether there may be more. */
 export const sweepWireFiles: Command<{ now: number }, boolean> = async (tx, { now }) => {
   const expired = await tx.all<WireFile>(
-    sql`SELECT ${allColumns} FROM wire_files WHERE expires_at <= ${now} LIMIT ${filesAtOnce}`,
+    sql`SELECT ${allColumns} FROM wire_files WHERE expires_at <= ${now} AND NOT EXISTS (SELECT 1 ${readers})
+        LIMIT ${filesAtOnce}`,
   )
   for (const file of expired) await drop(tx, file)
   return expired.length === filesAtOnce
