@@ -237,32 +237,32 @@ export const refusals = {
   wire_file_not_found: {
     status: 404,
     message: '{field}: you have no file {id}.',
-    help: 'It is unknown, deleted, expired or of another user. `GET /v1/files` lists yours.',
+    help: '`GET /v1/files` lists yours.',
   },
   wire_file_in_use: {
     status: 409,
     message: '{field}: batch {batch} still reads this file.',
-    help: 'Wait for its end, or cancel it.',
+    help: 'Wait, or cancel it.',
   },
   batch_not_found: {
     status: 404,
     message: 'batch_id: you have no batch {id}.',
-    help: 'It is unknown or of another user. `GET /v1/batches` lists yours.',
+    help: '`GET /v1/batches` lists yours.',
   },
   batch_ended: {
     status: 409,
-    message: 'batch_id: batch {id} cannot be cancelled any more: it is {status}.',
-    help: 'Only what is validated or in progress can be cancelled.',
+    message: 'batch_id: batch {id} is {status}.',
+    help: 'It can be cancelled no more.',
   },
   batch_needs_key: {
     status: 403,
-    message: 'A batch is asked with your key while you are away, and this request was sent without one.',
-    help: 'Sign in with a key, or send one: tokens of identity providers end too early.',
+    message: 'A batch is asked with your key, and this request has none.',
+    help: 'Tokens of identity providers end too early.',
   },
   too_many_batches: {
     status: 409,
     message: 'You already have {limit} batches that are not over.',
-    help: 'Wait until some are, or cancel some.',
+    help: 'Wait, or cancel some.',
   },
   digest_differs: {
     status: 409,

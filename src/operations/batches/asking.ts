@@ -13,7 +13,7 @@ import { projectHeader } from '../recording/target-headers.ts'
 /** Finds whom a key belongs to now; undefined if it was revoked. */
 export type FindCaller = (keyHash: string) => Promise<Caller | undefined>
 
-export interface LineAnswer {
+interface LineAnswer {
   status: number
   /** A line of the output. */
   answer: string

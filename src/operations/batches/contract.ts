@@ -2,12 +2,7 @@ import { z } from 'zod'
 import { answer, jsonObject, plainText } from '../../domain/fields.ts'
 import { expiresAfter, pageAfter, pageOf } from '../wire-files/contract.ts'
 
-export const endpoints = [
-  '/v1/chat/completions',
-  '/v1/completions',
-  '/v1/embeddings',
-  '/v1/responses',
-] as const
+const endpoints = ['/v1/chat/completions', '/v1/completions', '/v1/embeddings', '/v1/responses'] as const
 
 export const CreateBatchBody = z.object({
   input_file_id: plainText(512)

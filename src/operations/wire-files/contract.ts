@@ -4,13 +4,13 @@ import { answer, plainText } from '../../domain/fields.ts'
 const day = 86_400
 
 /** How long a file may be kept, in seconds after it was created. */
-export const minSeconds = 3_600
-export const maxSeconds = 30 * day
+const minSeconds = 3_600
+const maxSeconds = 30 * day
 /** Of files of batches, as at OpenAI. */
 export const usualSeconds = 30 * day
 
 /** What files are stored for. Nothing is trained here. */
-export const purposes = ['batch', 'user_data', 'assistants', 'vision', 'evals'] as const
+const purposes = ['batch', 'user_data', 'assistants', 'vision', 'evals'] as const
 
 export const expiresAfter = z.strictObject({
   anchor: z.literal('created_at'),

@@ -65,8 +65,8 @@ function checkField(name: string, text: string, known: ReadonlyMap<string, strin
 }
 
 /** A name that every engine can store, without a path. */
-function nameOf(given: string): string {
-  const name = given
+function nameOf(path: string): string {
+  const name = path
     .replaceAll('\0', '\ufffd')
     .toWellFormed()
     .replace(/^.*[\\/]/s, '')
