@@ -66,6 +66,7 @@ import { fileRoutes } from './operations/files/routes.ts'
 import { gateRoutes } from './operations/gates/routes.ts'
 import { registerGenerationMetrics } from './operations/generation/metrics.ts'
 import { createRunningAnswers } from './operations/generation/running.ts'
+import { infillRoutes } from './operations/infill/routes.ts'
 import { mcpRoutes } from './operations/mcp/routes.ts'
 import { meRoutes } from './operations/me/routes.ts'
 import { messageRoutes } from './operations/messages/routes.ts'
@@ -136,7 +137,7 @@ const ofEvaluations = [
   monitorRoutes,
   alertRoutes,
 ]
-const ofText = [chatRoutes, completionRoutes, responseRoutes, messageRoutes]
+const ofText = [chatRoutes, completionRoutes, infillRoutes, responseRoutes, messageRoutes]
 const ofBatches = [wireFileRoutes, batchRoutes]
 const ofScores = [embeddingRoutes, rerankRoutes, decisionRoutes]
 const ofModels = [modelRoutes, ...ofText, ...ofBatches, ...ofScores, tokenRoutes, engineRoutes, ollamaRoutes]

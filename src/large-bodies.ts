@@ -10,6 +10,7 @@ import * as storedCompletions from './operations/chat/stored-contract.ts'
 import * as completions from './operations/completions/contract.ts'
 import * as decisions from './operations/decisions/contract.ts'
 import * as definitions from './operations/definitions/contract.ts'
+import * as cohere from './operations/embeddings/cohere-contract.ts'
 import * as embeddings from './operations/embeddings/contract.ts'
 import * as evaluationRuns from './operations/evaluation-runs/contract.ts'
 import * as evaluations from './operations/evaluations/results-contract.ts'
@@ -18,6 +19,7 @@ import * as exporting from './operations/exporting/contract.ts'
 import * as feedback from './operations/feedback/contract.ts'
 import * as files from './operations/files/contract.ts'
 import * as gates from './operations/gates/contract.ts'
+import * as infill from './operations/infill/contract.ts'
 import * as mcp from './operations/mcp/contract.ts'
 import * as messages from './operations/messages/contract.ts'
 import * as monitors from './operations/monitors/contract.ts'
@@ -49,7 +51,7 @@ const ofCalls = { calls, exporting, feedback, files, gates, objects, otel, price
 const ofRuns = { evaluationRuns, evaluations, evaluationViews, scorers, servedRuns }
 const ofEvaluations = { ...ofRuns, monitors, queueRules, queues }
 const ofText = { chat, completions, decisions, messages, ollama, responses, storedCompletions, tokens }
-const ofModels = { ...ofText, batches, embeddings, rerank }
+const ofModels = { ...ofText, infill, batches, embeddings, cohere, rerank }
 const ofViews = { savedViews, viewColumns, viewFeedback, views, viewSearch, viewTrace }
 const ofTotals = { stats, threads, totalFeedback, totalUsage }
 const ofPeople = { alerts, budgets, mcp, page, people }

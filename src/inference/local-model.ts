@@ -112,8 +112,8 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
   ) {
     const { tenant } = request
     if (asked === undefined || !('conversation' in input)) {
-      const isGap = 'text' in input && input.suffix !== undefined
-      const ending = isGap ? endingOfGap(request.ending, infillTokensOf(loaded())) : request.ending
+      const gap = 'text' in input ? input.suffix : undefined
+      const ending = gap ? endingOfGap(request.ending, infillTokensOf(loaded(), gap.field)) : request.ending
       return {
         request: { ...request, ending },
         prompt: await promptOf(input, tenant, signal, ending.maxTokens),

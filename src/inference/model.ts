@@ -67,8 +67,19 @@ export type Input = { conversation: Conversation; addSpecial: boolean } | TextIn
 export interface TextInput {
   text: string
   addSpecial: boolean
-  /** The text after a gap that the answer fills. Both are cut to what fits if `isCut`. */
-  suffix?: { text: string; isCut: boolean }
+  suffix?: TextAfterGap
+}
+
+export interface TextAfterGap {
+  text: string
+  /** What refusals call it; by default `suffix`. */
+  field?: string
+  /** Whether this text and that before the gap are cut to what fits. */
+  isCut: boolean
+  /** What the gap begins with. */
+  opening?: string
+  /** Read before everything else, as far as they fit. */
+  files?: readonly { name: string; text: string }[]
 }
 
 export interface AnswerRequest extends Omit<Generation, 'prompt' | 'constraint' | 'tenant'> {

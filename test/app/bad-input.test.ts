@@ -14,7 +14,7 @@ import {
   sampleBodies,
   sampleBodyOf,
 } from '../support/sample-bodies.ts'
-import { scriptedBackend } from '../support/scripted-backend.ts'
+import { scriptedBackend, scriptedModel } from '../support/scripted-backend.ts'
 import { changed, type Field, fieldsOf, missing, type Path } from './contract-fields.ts'
 
 const samplesOfTypes: Record<string, unknown> = {
@@ -86,7 +86,9 @@ function without(url: string, body: Record<string, unknown>, path: Path, value: 
 
 /** Under /v1 a body that does not fit is a 400, except on the route for traces. */
 const isOfModels = (url: string) =>
-  (url.startsWith('/v1/') && url !== '/v1/traces') || url.startsWith('/api/') || /\/(rerank|score)$/.test(url)
+  (url.startsWith('/v1/') && url !== '/v1/traces') ||
+  url.startsWith('/api/') ||
+  /\/(rerank|score|v2\/embed|infill)$/.test(url)
 
 const unfit = (url: string) => (isOfModels(url) ? 400 : 422)
 
@@ -143,7 +145,9 @@ function assertNamed(answer: Answer, path: Path, given: string): void {
 }
 
 /** With a model, for the routes that need one. No case depends on data of another. */
-const opened = await openAppWithRoutes({ after }, { backend: scriptedBackend() })
+const backend = scriptedBackend()
+backend.served = { ...scriptedModel, infill: { prefix: 1, suffix: 2, middle: 3, ends: [] } }
+const opened = await openAppWithRoutes({ after }, { backend })
 const forAdmins = new Set([...adminsOnly].map((url) => addressOf({ url })))
 /** Sends as a user with access: some routes are for admins. */
 const send: typeof opened.send = (method, url, body) =>

@@ -13,7 +13,12 @@ const { app } = await openAppWithRoutes({ after }, { backend: scriptedBackend() 
 
 /** Clients of models expect a 415, and spans may be protobuf. */
 const needsType = (url: string) =>
-  url.startsWith('/v1/') || url.endsWith('/rerank') || url.endsWith('/score') || url.endsWith('/v1/traces')
+  url.startsWith('/v1/') ||
+  url.endsWith('/rerank') ||
+  url === '/v2/embed' ||
+  url === '/infill' ||
+  url.endsWith('/score') ||
+  url.endsWith('/v1/traces')
 
 const ask = async (url: string, headers: Record<string, string>) => {
   const { statusCode, body } = await app.inject({

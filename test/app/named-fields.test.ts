@@ -8,7 +8,7 @@ import { project } from '../support/calls.ts'
 import { documentedPath, documentOf, type Schema } from '../support/openapi.ts'
 import { addressOf, openAppWithRoutes } from '../support/routes.ts'
 import { adminsOnly, methodOf, sampleBodies, sampleBodyOf } from '../support/sample-bodies.ts'
-import { scriptedBackend } from '../support/scripted-backend.ts'
+import { scriptedBackend, scriptedModel } from '../support/scripted-backend.ts'
 import { changed, type Field, fieldsOf, missing, type Path } from './contract-fields.ts'
 
 /** A value of each JSON type, and how a message may describe it. */
@@ -79,7 +79,9 @@ function assertBlamed(answer: Answer, path: Path, value: unknown, description: R
   assert.match(received ?? '', description, context)
 }
 
-const opened = await openAppWithRoutes({ after }, { backend: scriptedBackend() })
+const backend = scriptedBackend()
+backend.served = { ...scriptedModel, infill: { prefix: 1, suffix: 2, middle: 3, ends: [] } }
+const opened = await openAppWithRoutes({ after }, { backend })
 const { paths } = await documentOf(opened)
 
 /** The aliases under which a wrong value was sent. */

@@ -172,6 +172,8 @@ for (const [path, statuses] of Object.entries({
   '/v1/chat/completions/': [...ofModels, 403],
   '/v1/completions': [...ofModels, 403],
   '/v1/embeddings': [...ofModels, 403],
+  '/v2/embed': [...ofModels, 403],
+  '/infill': [...ofModels, 403],
   '/v1/rerank': [...ofModels, 403],
   '/v1/decisions': [...ofModels, 403],
   '/v1/systemone': [...ofModels, 403],
@@ -266,6 +268,7 @@ test('answers that can be streamed are also described as events', () => {
       '/v1/chat/completions',
       '/v1/chat/completions/',
       '/v1/completions',
+      '/infill',
       '/v1/responses',
       '/v1/messages',
       '/api/chat',
@@ -291,7 +294,8 @@ test('answers that can be streamed are also described as events', () => {
       assert.equal(events.length, 7)
       continue
     }
-    for (const { schema } of Object.values(content)) assert.ok(schema.properties?.choices)
+    const text = path === '/infill' ? 'content' : 'choices'
+    for (const { schema } of Object.values(content)) assert.ok(schema.properties?.[text])
     const event = content['text/event-stream']?.schema
     assert.ok(!event?.required?.includes('usage'), 'only the last event may have the usage')
   }

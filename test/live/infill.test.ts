@@ -24,6 +24,10 @@ test('the tokens that a file names stand around the texts of a gap, whatever the
   assert.equal(prompt, 'a<|im_end|>')
   assert.equal(before.length > 2, true, 'the name of a control token in the text is letters')
   assert.equal(usage.completion_tokens, 3)
+  const editor = { input_prefix: 'a<|im_end|>', input_suffix: 'b', n_predict: 3, ignore_eos: true }
+  const filled: Answer['json'] = await (await server.post('/infill', editor)).json()
+  assert.deepEqual([filled.tokens_evaluated, filled.tokens_predicted], [tokens.length, 3])
+  assert.equal(filled.stop_type, 'limit')
   const shown: Answer['json'] = await (await server.post('/api/show', {})).json()
   assert.ok(shown.capabilities.includes('insert'))
 })

@@ -322,6 +322,24 @@ const embeddings = () => ({
   ...{ embed_dtype: 'float32', endianness: 'little' },
 })
 
+const infilling = () => ({
+  ...{ model: 'scripted', input_prefix: 'a', input_suffix: 'b', prompt: '  ', n_predict: 3 },
+  input_extra: [{ filename: 'a.ts', text: 'a' }],
+  ...{ temperature: 0, top_k: 40, top_p: 0.9, min_p: 0.1, seed: 7, stop: ['x'], ignore_eos: false },
+  ...{ repeat_penalty: 1.1, presence_penalty: 0, frequency_penalty: 0, stream: false },
+  ...{ response_fields: ['content', 'timings/prompt_n'], cache_prompt: true },
+  ...{ n_indent: 4, n_keep: 0, n_cache_reuse: 0, repeat_last_n: 64, samplers: ['top_k'], id_slot: 0 },
+  ...{ t_max_prompt_ms: 500, t_max_predict_ms: 1_000 },
+  ...{ store: false, session_id: 'a', metadata: { run: '7' } },
+})
+
+const cohereEmbed = () => ({
+  ...pooling(),
+  ...{ texts: ['a cab', 'bad'], inputs: null, input_type: 'search_query', max_tokens: 8, truncate: 'END' },
+  ...{ embedding_types: ['float', 'base64', 'binary', 'ubinary'], output_dimension: 2 },
+  ...{ images: null, truncate_prompt_tokens: null },
+})
+
 const ranking = () => ({
   ...pooling(),
   query: 'a cab',
@@ -414,6 +432,7 @@ export const instead: Record<string, Record<string, object>> = {
   '/v1/messages': ofMessages,
   '/v1/messages/count_tokens': ofMessages,
   '/v1/score': ofScores,
+  '/v2/embed': { texts: { inputs: [{ content: [{ type: 'text', text: 'a' }] }] } },
   '/score': ofScores,
   // A budget that allows only models with a price would refuse the other cases.
   '/budgets': { subject: { scope: 'server', block_unpriced: false } },
@@ -954,6 +973,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v1/rerank': ranking,
   '/v1/decisions': decisions,
   '/v1/systemone': systemOne,
+  '/v2/embed': cohereEmbed,
+  '/infill': infilling,
   '/v2/rerank': ranking,
   '/rerank': ranking,
   '/api/chat': () => ({

@@ -7,6 +7,7 @@ import { createAjvValidator } from '../../../test/support/schemas/ajv-validator.
 import { schemas } from '../../../test/support/schemas/generated-schemas.ts'
 import { seededRandom } from '../../../test/support/seeded-random.ts'
 import { walksOf } from '../../../test/support/turn-walks.ts'
+import { ConstraintError } from '../../constraints/index.ts'
 import { ToolSchemaError } from '../grammar/compile-turn.ts'
 import type { OfferedTool } from '../index.ts'
 import { alternativeSpellings, hermes } from '../index.ts'
@@ -209,6 +210,8 @@ describe('random arguments in a second spelling', () => {
               walk = walksOf(compiledTurn({ thought: 'over', calls: required }).grammar)
             } catch (error) {
               if (error instanceof ToolSchemaError) return
+              // No arguments fit a schema that contradicts itself: there is nothing to write.
+              if (error instanceof ConstraintError && error.fault === 'impossible') return
               throw error
             }
             const judge = widened.length > 0 ? () => undefined : createAjvValidator(given)

@@ -143,7 +143,7 @@ function constraintOf({ constraint, body = {} }: AnswerRequest) {
 function promptsOf(inputs: readonly Input[], kind: KindOfUpstream): unknown {
   const prompts = inputs.map((input, index) => {
     if ('conversation' in input) throw new Error('a conversation in a list of texts')
-    if ('text' in input && input.suffix) throw lacksInfill('on another server')
+    if ('text' in input && input.suffix) throw lacksInfill('on another server', input.suffix.field)
     if ('text' in input) return input.text
     if (kind.returnsTokens) return input.tokens
     return refuseUnsupported(inputs.length === 1 ? 'prompt' : `prompt.${index}`, 'tokens', 'texts')

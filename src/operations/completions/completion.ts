@@ -177,7 +177,7 @@ async function openingsOf(
 }
 
 /** The engine has to draw one token after a prompt. If only the prompt was asked for, that token is not shown. */
-async function* withoutAnswers(deltas: AsyncIterable<Delta[]>): AsyncGenerator<Delta[]> {
+export async function* withoutAnswers(deltas: AsyncIterable<Delta[]>): AsyncGenerator<Delta[]> {
   for await (const group of deltas) {
     yield group.map((delta) => {
       if (delta.kind === 'prompt') return delta

@@ -4,6 +4,9 @@ import { refused } from '../generation/refused-fields.ts'
 import { flag, integer } from '../generation/scalars.ts'
 import { PoolingUsage, poolingFields } from '../pooling/fields.ts'
 
+/** OpenAI's limit. */
+export const maxInputs = 2_048
+
 const refusedEmbeddingFields = {
   messages: refused('send the text as input'),
   normalize: z

@@ -5,10 +5,8 @@ import type { GenerationParts } from '../generation/parts.ts'
 import { truncationOf } from '../pooling/fields.ts'
 import { type PooledInputs, type PoolingContext, poolWith } from '../pooling/pooling.ts'
 import type { VectorBudget } from '../pooling/vector-budget.ts'
-import type { EmbeddingBody } from './contract.ts'
+import { type EmbeddingBody, maxInputs } from './contract.ts'
 
-/** OpenAI's limit. */
-const maxInputs = 2_048
 const maxTokens = 1024 * 1024
 
 /** Numbers in all vectors of an answer: 2,048 vectors of 4,096. */
@@ -25,8 +23,10 @@ export async function embed(
   held: VectorBudget,
   body: EmbeddingBody,
   asking: PoolingContext,
+  /** What the client calls its inputs. */
+  field = 'input',
 ): Promise<Embedded> {
-  const { inputs, isList } = inputsOf(body)
+  const { inputs, isList } = inputsOf(body, field)
   const truncate = truncationOf(body.truncate_prompt_tokens, body.truncation_side)
   const found = services.models.find(body.model, asking.caller, 'embeddings')
   checkPriority({ priority: body.priority ?? 0 }, services.settings)
@@ -34,7 +34,7 @@ export async function embed(
   const values = inputs.length * (dimensions ?? found.served.dimensions ?? 0)
   if (values > maxValues) {
     throw wrong(
-      'input',
+      field,
       `${values} numbers of vectors`,
       `at most ${maxValues} in one answer: send fewer inputs`,
     )
@@ -43,7 +43,7 @@ export async function embed(
   try {
     const asked = {
       inputs,
-      field: 'input',
+      field,
       isList,
       priority: body.priority ?? 0,
       tenant: asking.caller.name,
@@ -59,18 +59,21 @@ export async function embed(
 }
 
 /** The inputs, in the four forms that clients send. */
-function inputsOf({ input, add_special_tokens }: EmbeddingBody): { inputs: PoolingInput[]; isList: boolean } {
+function inputsOf(
+  { input, add_special_tokens }: EmbeddingBody,
+  field: string,
+): { inputs: PoolingInput[]; isList: boolean } {
   const { value } = input
   const textInput = (text: string): PoolingInput => ({ text, addSpecial: add_special_tokens ?? true })
   if (typeof value === 'string') return { inputs: [textInput(value)], isList: false }
-  if (!Array.isArray(value)) throw wrong('input', described(value), accepted)
-  if (value.length === 0) throw wrong('input', 'an empty list', accepted)
-  if (typeof value[0] === 'number') return { inputs: [{ tokens: tokensOf(value, 'input') }], isList: false }
-  if (value.length > maxInputs) throw wrong('input', `${value.length} inputs`, `at most ${maxInputs}`)
+  if (!Array.isArray(value)) throw wrong(field, described(value), accepted)
+  if (value.length === 0) throw wrong(field, 'an empty list', accepted)
+  if (typeof value[0] === 'number') return { inputs: [{ tokens: tokensOf(value, field) }], isList: false }
+  if (value.length > maxInputs) throw wrong(field, `${value.length} inputs`, `at most ${maxInputs}`)
   const areTexts = typeof value[0] === 'string'
   let tokens = 0
   const inputs = value.map((input: unknown, index): PoolingInput => {
-    const path = `input.${index}`
+    const path = `${field}.${index}`
     if (areTexts && typeof input === 'string') return textInput(input)
     if (areTexts || !Array.isArray(input)) {
       throw wrong(path, described(input), areTexts ? 'a string, like the first input' : 'a list of token ids')
@@ -78,7 +81,7 @@ function inputsOf({ input, add_special_tokens }: EmbeddingBody): { inputs: Pooli
     tokens += input.length
     return { tokens: tokensOf(input, path) }
   })
-  if (tokens > maxTokens) throw wrong('input', `${tokens} tokens in all`, `at most ${maxTokens}`)
+  if (tokens > maxTokens) throw wrong(field, `${tokens} tokens in all`, `at most ${maxTokens}`)
   return { inputs, isList: true }
 }
 

@@ -1,4 +1,3 @@
-import { endianness } from 'node:os'
 import { clockNow } from '../../domain/clock.ts'
 import type { Routes } from '../../http/contracts.ts'
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
@@ -7,6 +6,8 @@ import { recordedBody } from '../generation/respond.ts'
 import { family } from '../parts.ts'
 import { type PoolingQuestion, poolingRefusals, respondPooled } from '../pooling/respond.ts'
 import { createVectorBudget } from '../pooling/vector-budget.ts'
+import { answerCohere, base64Of } from './cohere.ts'
+import { CohereEmbedAnswer, CohereEmbedBody } from './cohere-contract.ts'
 import { EmbeddingAnswer, EmbeddingBody } from './contract.ts'
 import { type Embedded, embed } from './embeddings.ts'
 
@@ -43,12 +44,6 @@ async function* entriesOf({ values, format }: Embedded): AsyncGenerator<string> 
   }
 }
 
-/** Little-endian on every machine, as OpenAI's SDKs read it. */
-function base64Of(vector: Float32Array): string {
-  const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
-  return (endianness() === 'LE' ? bytes : Buffer.from(bytes).swap32()).toString('base64')
-}
-
 const makeVectors: Routes<GenerationParts> = async (app, services) => {
   const schema = {
     summary: 'Create embeddings',
@@ -72,6 +67,19 @@ const makeVectors: Routes<GenerationParts> = async (app, services) => {
       (request, reply) => respondPooled(services, request, reply, question),
     )
   }
+  app.post(
+    '/v2/embed',
+    {
+      config: { right: 'infer', spendsTokens: true, keepsBody: recordedBody },
+      schema: {
+        summary: 'Create embeddings, compatible with Cohere',
+        tags: ['embeddings'],
+        body: CohereEmbedBody,
+        response: { 200: CohereEmbedAnswer, ...poolingRefusals },
+      },
+    },
+    (request, reply) => answerCohere(services, held, embeddings, request, reply),
+  )
 }
 
 export const embeddingRoutes = family(makeVectors)

@@ -63,6 +63,94 @@ test('Ollama’s suffix is the same, and both texts are cut to what fits', async
   assert.match((await post('/api/show', {})).json.template, /\.Suffix/)
 })
 
+const gap = { input_prefix: 'a', input_suffix: 'b' }
+
+test('/infill fills the gap of an editor, as llama-server does', async () => {
+  const { status, json, headers } = await post('/infill', {
+    ...gap,
+    ...{ prompt: '  ', n_predict: 5, t_max_predict_ms: 1_000, samplers: ['top_k'], cache_prompt: true },
+  })
+  assert.equal(status, 200)
+  const [{ prompt, ending, sampling } = assert.fail()] = backend.asked.splice(0)
+  assert.deepEqual(prompt, { tokens: [1, 97, 2, 98, 3, ...tokensOf('  ')] })
+  assert.deepEqual(ending.stopTokens, [4, 5])
+  assert.deepEqual([sampling.temperature, sampling.topK, sampling.topP, sampling.minP], [0.8, 40, 0.95, 0.05])
+  const { timings, ...answer } = json
+  assert.deepEqual(answer, {
+    ...{ index: 0, content: 'Hello', stop: true, model: 'scripted', stop_type: 'eos', stopping_word: '' },
+    ...{ tokens_predicted: 5, tokens_evaluated: 7, tokens_cached: 3, truncated: false, has_new_line: false },
+  })
+  assert.deepEqual([timings.prompt_n, timings.predicted_n], [4, 5])
+  assert.equal(headers['x-heddle-ignored-fields'], 'samplers, t_max_predict_ms')
+})
+
+test('/infill only reads the prompt of n_predict 0, and answers with the fields that were asked for', async () => {
+  const { json } = await post('/infill', {
+    ...gap,
+    ...{
+      n_predict: 0,
+      response_fields: ['content', 'timings/predicted_n', 'no/such', 'stop/deeper', '__proto__'],
+    },
+  })
+  assert.deepEqual(Object.entries(json), [
+    ['content', ''],
+    ['timings/predicted_n', 0],
+  ])
+  assert.equal(backend.asked.splice(0)[0]?.ending.maxTokens, 1)
+})
+
+test('/infill streams texts, and a last event that says how it ended', async () => {
+  const { text } = await post('/infill', { ...gap, n_predict: 5, stream: true })
+  backend.asked.splice(0)
+  const events = text
+    .trim()
+    .split('\n\n')
+    .map((event) => JSON.parse(event.replace(/^data: /, '')))
+  assert.equal(events.map(({ content }) => content).join(''), 'Hello')
+  assert.deepEqual(
+    events.map(({ stop }) => stop),
+    [...events.slice(1).map(() => false), true],
+  )
+  assert.equal(events.at(-1).stop_type, 'eos')
+})
+
+test('/infill reads other files first: with the tokens for them, or as text, and what fits of their end', async () => {
+  const input_extra = [
+    { filename: 'a.ts', text: 'one' },
+    { filename: 'b.ts', text: 'two' },
+  ]
+  const read = async (fields: object) => {
+    const { status } = await post('/infill', { ...gap, ...fields, n_predict: 5 })
+    assert.equal(status, 200)
+    return asked().tokens
+  }
+  const after = [1, 97, 2, 98, 3]
+  assert.deepEqual(await read({ input_extra }), [...tokensOf('one\ntwo\n'), ...after])
+  const long = 'x'.repeat(100)
+  const cut = await read({ input_extra: [{ text: long }, { text: 'end' }] })
+  assert.deepEqual(cut, [...tokensOf(`${'x'.repeat(60)}\nend\n`), ...after])
+  backend.served = { ...scriptedModel, context: 80, infill: { ...infill, file: 7, project: 8 } }
+  const named = [8, ...tokensOf('project\n'), 7, ...tokensOf('a.ts\none\n'), 7, ...tokensOf('b.ts\ntwo\n')]
+  assert.deepEqual(await read({ input_extra }), [...named, 7, ...tokensOf('current\n'), ...after])
+  backend.served = { ...scriptedModel, context: 80, infill }
+})
+
+test('/infill refuses by name', async (t) => {
+  for (const [fields, param] of [
+    [{ n_predict: -2 }, 'n_predict'],
+    [{ input_prefix: 7 }, 'input_prefix'],
+    [{ input_extra: [{ filename: 'a' }] }, 'input_extra.0.text'],
+    [{ top_p: 2 }, 'top_p'],
+    [{ model: 'another' }, 'model'],
+  ] as const) {
+    const { status, json } = await post('/infill', { ...gap, ...fields })
+    assert.deepEqual([status, json.error?.param], [param === 'model' ? 404 : 400, param])
+  }
+  const { post: ask } = await openApp(t, { backend: scriptedBackend() })
+  const { status, json } = await ask('/infill', gap)
+  assert.deepEqual([status, json.error.param], [400, 'input_suffix'])
+})
+
 test('a model without tokens for it refuses it by name, on both doors', async (t) => {
   const { post: ask } = await openApp(t, { backend: scriptedBackend() })
   const { status, json } = await ask('/v1/completions', { prompt: 'a', suffix: 'b' })

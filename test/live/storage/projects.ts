@@ -97,6 +97,7 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
   await post(`${root}/scores`, { prediction_id, scorer: ref('s'), value: 1, evaluation_run_id })
   await post(`${root}/predictions/${prediction_id}/finish`, {})
   await post(`${root}/eval_results/query`, { evaluation_call_ids: [evaluation_run_id] })
+  await post(`/alert_endpoints/${things.alertEndpoint}/test`, { project_id: project })
   await post('/views/saved', { project_id: project, screen: 'calls', name: 'All', search: '' })
   const label = { project_id: project, object_id: 'support', alias: 'production' }
   await db.write('setGate', { ...label, gate: '{}', user_id: 'alice', now: 1 })

@@ -1,0 +1,57 @@
+import { type Routes, wholeOrEvents } from '../../http/contracts.ts'
+import { openAiEvents } from '../../http/streams/sse.ts'
+import { createAnswer } from '../completions/answer.ts'
+import type { GenerationParts } from '../generation/parts.ts'
+import { generationRefusals, recordedBody, respond, type Writers } from '../generation/respond.ts'
+import { family } from '../parts.ts'
+import { InfillAnswer, InfillBody } from './contract.ts'
+import { beginInfill, chunksOf, type Infilling, samplingOf, wholeOf } from './infill.ts'
+
+const infilling: Writers<InfillBody, Infilling> = {
+  kind: 'text',
+  wire: 'llama.cpp',
+  begin: beginInfill,
+  createAnswer,
+  chunksOf,
+  wholeOf,
+  form: { ...openAiEvents, end: '' },
+  // In the form of completions: what reads calls knows no other.
+  inputsOf: (body) => ({
+    model: body.model ?? undefined,
+    prompt: body.input_prefix ?? '',
+    suffix: body.input_suffix || undefined,
+    ...shown(body),
+  }),
+}
+
+function shown(body: InfillBody): object {
+  const { seed, ...sampling } = samplingOf(body)
+  const { input_extra, n_predict, prompt } = body
+  const fields = {
+    ...sampling,
+    seed: seed === undefined ? undefined : Number(seed),
+    max_tokens: n_predict === -1 ? undefined : n_predict,
+    input_extra: input_extra?.length ? input_extra : undefined,
+    opening: prompt || undefined,
+  }
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null))
+}
+
+const fill: Routes<GenerationParts> = async (app, services) => {
+  app.post(
+    '/infill',
+    {
+      config: { right: 'infer', spendsTokens: true, keepsBody: recordedBody },
+      schema: {
+        summary: 'Fill a gap in a text, compatible with llama-server',
+        description: 'For editors. docs/completions.md describes it.',
+        tags: ['completions'],
+        body: InfillBody,
+        response: { 200: wholeOrEvents(InfillAnswer, InfillAnswer), ...generationRefusals },
+      },
+    },
+    (request, reply) => respond(services, request, reply, infilling),
+  )
+}
+
+export const infillRoutes = family(fill)
