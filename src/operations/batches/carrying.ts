@@ -48,10 +48,10 @@ export function startBatches(
     failedMs,
     failed,
     async run(signal) {
-      // Another process may have a model.
-      if (services.models.all.length === 0 || !(await hasDueBatch(ofServer, now()))) return idleMs
+      const mayAsk = services.models.all.length > 0
+      if (!(await hasDueBatch(ofServer, now(), mayAsk))) return idleMs
       const until = now() + inMicroseconds(leaseMs)
-      const batch = await ofServer.write('takeBatch', { holder, now: now(), until })
+      const batch = await ofServer.write('takeBatch', { holder, now: now(), until, mayAsk })
       if (batch === undefined) return idleMs
       const held = { project_id: batch.project_id, id: batch.id, holder }
       let pauseMs = restMs

@@ -96,22 +96,27 @@ export const addBatch: Command<Batch, void> = async (tx, batch) => {
   for (const statement of insertBatch([columns.map((column) => batch[column])])) await tx.run(statement)
 }
 
-const isDue = (now: number): Sql => sql`is_open = 1 AND held_until <= ${now}`
+/** A server without a model only begins and ends batches: another one may have models. */
+const isDue = (now: number, mayAsk: boolean): Sql =>
+  mayAsk
+    ? sql`is_open = 1 AND held_until <= ${now}`
+    : sql`is_open = 1 AND held_until <= ${now} AND (status <> 'in_progress' OR expires_at <= ${now})`
 
-export const hasDueBatch = async (db: Reader, now: number): Promise<boolean> =>
-  (await db.get(sql`SELECT 1 AS one FROM batches WHERE ${isDue(now)} LIMIT 1`)) !== undefined
+export const hasDueBatch = async (db: Reader, now: number, mayAsk: boolean): Promise<boolean> =>
+  (await db.get(sql`SELECT 1 AS one FROM batches WHERE ${isDue(now, mayAsk)} LIMIT 1`)) !== undefined
 
 interface Turn {
   holder: string
   now: number
   until: number
+  mayAsk: boolean
 }
 
 /** Of the user who waits longest, the batch that waits longest and that no other process works on. */
-export const takeBatch: Command<Turn, Batch | undefined> = async (tx, { holder, now, until }) => {
+export const takeBatch: Command<Turn, Batch | undefined> = async (tx, { holder, now, until, mayAsk }) => {
   await tx.lock(lockOfAll)
   const batch = await tx.get<Batch>(
-    sql`SELECT ${allColumns} FROM batches WHERE ${isDue(now)} ORDER BY
+    sql`SELECT ${allColumns} FROM batches WHERE ${isDue(now, mayAsk)} ORDER BY
       (SELECT max(turn_at) FROM batches AS own WHERE own.user_name = batches.user_name AND own.is_open = 1),
       turn_at, id LIMIT 1`,
   )

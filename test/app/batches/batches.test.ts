@@ -130,12 +130,13 @@ test('a batch asks other endpoints, too', async (t) => {
   const asked = {
     '/v1/completions': { prompt: 'Once', max_tokens: 4 },
     '/v1/responses': { input: 'Hi', max_output_tokens: 16 },
+    '/v1/embeddings': { input: ['a cab', 'bad'] },
   }
   for (const [url, body] of Object.entries(asked)) {
     const batch = await endOf(opened, await begin(opened, [line('a', body, url)], { endpoint: url }))
     assert.deepEqual(batch.request_counts, { total: 1, completed: 1, failed: 0 }, JSON.stringify(batch))
     assert.equal(batch.error_file_id, null)
-    assert.ok(batch.usage.output_tokens > 0)
+    assert.ok(batch.usage.input_tokens > 0)
   }
 })
 
@@ -338,4 +339,13 @@ test('a batch keeps to the limits of its user, and nothing fails for them', asyn
   await limit(null)
   await until('the batch is over', async () => ended.includes((await seen())?.status ?? ''))
   assert.deepEqual((await read(opened, id)).request_counts, { total: 45, completed: 45, failed: 0 })
+})
+
+test('without a model a batch is validated and cancelled, and waits for a server that has one', async (t) => {
+  const opened = await openApp(t, { sweep: true })
+  const began = await begin(opened, [line('a')])
+  await until('it is valid', async () => (await read(opened, began.id)).status === 'in_progress')
+  await opened.post(`/v1/batches/${began.id}/cancel`, undefined)
+  const batch = await endOf(opened, began)
+  assert.deepEqual([batch.status, batch.request_counts.failed], ['cancelled', 0])
 })
