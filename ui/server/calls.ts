@@ -111,6 +111,9 @@ export async function readPage(
   return (await askLight(body, signal)).calls
 }
 
+/** Calls that can be selected together: what one request may name. */
+export const maxSelected = 1_000
+
 /** When the newest call of a list by time began: later pages leave out newer calls, so that no row moves. */
 export function newestOf({ sort }: CallsView, first: readonly LightCall[]): string | undefined {
   const isByTime = sort.field === newestFirst.field && sort.direction === 'desc'
@@ -143,8 +146,7 @@ export async function countCalls(view: CallsView, part: Part, signal: AbortSigna
   return count
 }
 
-/** Ids that one request may name. */
-const idsAtOnce = 1_000
+const idsAtOnce = maxSelected
 
 export async function deleteCalls(project: string, ids: readonly string[]): Promise<void> {
   for (let from = 0; from < ids.length; from += idsAtOnce) {

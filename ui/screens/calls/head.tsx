@@ -11,12 +11,25 @@ interface Props {
   sort: Sort
 }
 
+interface HeadProps extends Props {
+  isAllSelected: boolean
+  onSelectAll(isSelected: boolean): void
+}
+
 /** The names of the columns; a click on one sorts by it. */
-export function GridHead({ shown, sort }: Props) {
+export function GridHead({ shown, sort, isAllSelected, onSelectAll }: HeadProps) {
   return (
     <div class="grid-head" role="row" aria-rowindex={1}>
       <div role="columnheader" class="cell-choose">
         <span class="hidden-text">Selected</span>
+        <input
+          type="checkbox"
+          data-file={null}
+          tabIndex={-1}
+          aria-label="Select all calls of this filter"
+          checked={isAllSelected}
+          onChange={({ currentTarget }) => onSelectAll(currentTarget.checked)}
+        />
       </div>
       <div role="columnheader" class="cell-status">
         <span class="hidden-text">Status</span>

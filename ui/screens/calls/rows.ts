@@ -193,6 +193,20 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
       isPaused.value = wanted
       if (!wanted) void digest()
     },
+    /** The ids of the first calls of the view, as it was when it was read. */
+    async readAll(limit: number): Promise<string[] | undefined> {
+      let ids: string[] | undefined
+      await guarded(async () => {
+        const found = await readPage(
+          { ...view, columns: [] },
+          { until: newest },
+          { offset: 0, limit },
+          closed,
+        )
+        ids = found.map(({ id }) => id)
+      })
+      return ids
+    },
     reload: () => guarded(begin),
     close: () => closing.abort(),
   }

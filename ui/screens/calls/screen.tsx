@@ -16,7 +16,7 @@ import { type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen } from '../../parts/states.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
-import type { CallsView } from '../../server/calls.ts'
+import { type CallsView, maxSelected } from '../../server/calls.ts'
 import { followEvents } from '../../server/events.ts'
 import { isForbidden } from '../../server/request.ts'
 import { countText } from '../../value/units.ts'
@@ -109,6 +109,10 @@ export function CallsScreen({ project }: { project: string }) {
     }
     setChosen(next)
   }
+  const chooseAll = async () => {
+    const all = await list.readAll(maxSelected)
+    if (all) setChosen(new Set(all))
+  }
   const between = (one: number, other: number) =>
     Array.from({ length: Math.abs(one - other) + 1 }, (_, offset) => Math.min(one, other) + offset)
   const current = rowAt(active)
@@ -135,6 +139,7 @@ export function CallsScreen({ project }: { project: string }) {
   ]
   const changing: Shortcut[] = [
     { keys: ['x'], does: 'Select or deselect', run: () => choose([active], false) },
+    { keys: ['A'], does: 'Select all calls of this filter', run: () => void chooseAll() },
     { keys: ['J'], does: 'Extend selection down', run: () => choose([active, move(1)], true) },
     { keys: ['K'], does: 'Extend selection up', run: () => choose([active, move(-1)], true) },
     { keys: ['v'], does: 'Show or hide facets', run: turnFacets },
@@ -207,7 +212,12 @@ export function CallsScreen({ project }: { project: string }) {
               element?.style.setProperty('--shown', widths)
             }}
           >
-            <GridHead shown={shown} sort={view.sort} />
+            <GridHead
+              shown={shown}
+              sort={view.sort}
+              isAllSelected={chosen.size > 0 && chosen.size === Math.min(count ?? 0, maxSelected)}
+              onSelectAll={(isSelected) => (isSelected ? void chooseAll() : setChosen(new Set()))}
+            />
             <VirtualList
               scroller={scroller}
               count={count ?? 30}
@@ -258,6 +268,7 @@ export function CallsScreen({ project }: { project: string }) {
           <Selection
             view={view}
             ids={[...chosen]}
+            isCut={chosen.size === maxSelected && (count ?? 0) > maxSelected}
             onClear={() => setChosen(new Set())}
             onDeleted={() => {
               setChosen(new Set())

@@ -12,12 +12,14 @@ import { countText } from '../../value/units.ts'
 interface Props {
   view: CallsView
   ids: readonly string[]
+  /** Whether the filter has more calls than can be selected. */
+  isCut: boolean
   onClear(): void
   onDeleted(): void
 }
 
 /** What can be done with the selected calls. */
-export function Selection({ view, ids, onClear, onDeleted }: Props) {
+export function Selection({ view, ids, isCut, onClear, onDeleted }: Props) {
   const [front, setFront] = useState<'queue' | 'dataset' | 'delete'>()
   const what = ids.length === 1 ? '1 call' : `${countText(ids.length)} calls`
   useShortcuts('Selected calls', [
@@ -29,6 +31,7 @@ export function Selection({ view, ids, onClear, onDeleted }: Props) {
   return (
     <div class="selection" role="toolbar" aria-label="Selected calls">
       <strong>{what}</strong>
+      {isCut && <span class="muted">the first of this filter</span>}
       <button type="button" onClick={() => setFront('queue')}>
         To queue
       </button>

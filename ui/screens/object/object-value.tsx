@@ -15,7 +15,8 @@ const marks = new Set(['_type', '_class_name', '_bases', 'weave_type'])
 export function ObjectValue({ project, object }: { project: string; object: ObjectRead }) {
   const { val } = object
   const rows = tableOf(val)
-  if (rows !== undefined && rows.project === project) return <Rows project={project} table={rows.table} />
+  if (rows !== undefined && rows.project === project)
+    return <Rows project={project} table={rows.table} name={object.object_id} />
   const description = stringOf(nodeAt(val, 'description'))
   const messages = messagesIn(val)
   const members = [...membersOf(val)].filter(({ name }) => !marks.has(name))

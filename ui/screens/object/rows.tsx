@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { DownloadRows } from '../../datasets/download.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { createPagedList } from '../../parts/paged-list.ts'
@@ -20,7 +21,7 @@ const rowHeight = 2
 const mostColumns = 40
 
 /** A table, with the columns of the rows that were read so far. */
-export function Rows({ project, table }: { project: string; table: string }) {
+export function Rows({ project, table, name }: { project: string; table: string; name: string }) {
   const {
     value: count,
     error: failure,
@@ -70,7 +71,10 @@ export function Rows({ project, table }: { project: string; table: string }) {
   return (
     <div class="rows-body">
       <p class="rows-count muted">
-        {countText(count)} {count === 1 ? 'row' : 'rows'}
+        {countText(count)} {count === 1 ? 'row' : 'rows'}{' '}
+        <span data-file={null}>
+          <DownloadRows {...{ project, table, name }} />
+        </span>
       </p>
       <div
         class="grid rows-grid"

@@ -1,3 +1,5 @@
+import { useState } from 'preact/hooks'
+import { lazy } from '../../parts/lazy.tsx'
 import { PlainTable } from '../../parts/plain-table.tsx'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -8,20 +10,38 @@ import { isForbidden } from '../../server/request.ts'
 import { VersionMarks } from '../object/version-marks.tsx'
 import { QualityHead } from './head.tsx'
 
+const UploadDataset = lazy(async () => (await import('../../datasets/upload.tsx')).UploadDataset, {
+  isPart: true,
+})
+
 /** The datasets of a project, each with a run on it. */
 export function DatasetsScreen({ project }: { project: string }) {
   const { value, error, reload } = useLoading((signal) => readDatasets(project, signal), [project])
+  const [isUploading, setUploading] = useState(false)
   if (isForbidden(error)) return <FailedScreen name="Datasets" error={error} />
   return (
     <main class="screen sheet quality">
-      <QualityHead project={project} title="Datasets" />
+      <QualityHead project={project} title="Datasets">
+        <button type="button" onClick={() => setUploading(true)}>
+          From a file
+        </button>
+      </QualityHead>
+      {isUploading && (
+        <UploadDataset
+          project={project}
+          onClose={() => {
+            setUploading(false)
+            reload()
+          }}
+        />
+      )}
       {error && <Failed error={error} retry={reload} />}
       {!error && value === undefined && <Skeleton rows={6} />}
       {value?.length === 0 && (
         <Empty title="No datasets yet">
           <p>
             Select calls in the <a href={paths.calls(project)}>list of calls</a> and press <kbd>d</kbd> to
-            make a dataset of them.
+            make a dataset of them, or bring a file.
           </p>
         </Empty>
       )}

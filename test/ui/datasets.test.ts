@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { noBrowser } from '../support/browser.ts'
+import { project } from '../support/calls.ts'
+import { chatCall, pageTests, writeCalls } from '../support/page-app.ts'
+import { assertAccessible, narrow } from './accessible.ts'
+
+const skip = noBrowser
+
+const { open } = await pageTests(
+  { after },
+  {
+    async fill(page) {
+      const ofCities = Array.from({ length: 165 }, (_, index) => ({
+        ...chatCall(index, `Question ${index}?`, 'A city.'),
+        op_name: 'cities',
+      }))
+      const other = Array.from({ length: 5 }, (_, index) => chatCall(200 + index, 'Another?', 'No.'))
+      await writeCalls(page, [...ofCities, ...other])
+      return {}
+    },
+  },
+)
+
+const ui = `/ui/${project}`
+const file = (name: string, text: string) => ({
+  name,
+  mimeType: 'text/plain',
+  buffer: Buffer.from(text),
+})
+const textOf = async (download: { createReadStream(): Promise<unknown> }) =>
+  await new Response((await download.createReadStream()) as never).text()
+
+test('a dataset is made of all calls of a filter in three clicks', { skip }, async (t) => {
+  const { page, problems } = await open(t, `${ui}/calls?q=op%3Acities`)
+  await page.getByText('165 calls', { exact: true }).waitFor()
+  await page.getByRole('checkbox', { name: 'Select all calls of this filter' }).click()
+  await page.getByRole('toolbar').getByText('165 calls', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'To dataset' }).click()
+  await page.getByLabel('Dataset name').fill('cities')
+  await page.getByRole('button', { name: 'Add 165 rows' }).click()
+  await page.getByRole('status').getByText('165 rows added.').waitFor()
+  await page.getByRole('button', { name: 'Done' }).click()
+  await page.getByRole('checkbox', { name: 'Select all calls of this filter' }).click()
+  await page.getByRole('toolbar').waitFor({ state: 'detached' })
+  await page.locator('[role=grid]').focus()
+  await page.keyboard.press('Shift+A')
+  await page.getByRole('toolbar').getByText('165 calls', { exact: true }).waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('a CSV file becomes a dataset with chosen columns and types, and comes out again', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await open(t, `${ui}/datasets`)
+  await page.getByRole('button', { name: 'From a file' }).click()
+  const chosen = page.getByLabel('CSV, JSON Lines or a JSON list')
+  await chosen.setInputFiles(file('capitals.csv', 'id;country;price;note\n007;Mali;1,5;=1+1\n'))
+  await page.getByLabel('Type of price').selectOption('number')
+  await page.getByRole('button', { name: 'Create with 1 row' }).click()
+  await page.getByRole('alert').getByText('Line 2, price: “1,5” is no number.').waitFor()
+  await chosen.setInputFiles(
+    file('capitals.csv', 'id;country;price;note\n007;Mali;12345678901234567890;=1+1\n008;"Chad\n(N)";;x\n'),
+  )
+  await page.getByLabel('Type of price').selectOption('number')
+  await page.getByLabel('Column of country').fill('question')
+  assert.equal(await page.getByLabel('Dataset name').inputValue(), 'capitals')
+  await assertAccessible(page)
+  await page.getByRole('button', { name: 'Create with 2 rows' }).click()
+  await page.getByRole('link', { name: 'Open capitals' }).click()
+  await page.getByText('2 rows').waitFor()
+  await page.getByText('12345678901234567890').waitFor()
+  const jsonl = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'JSONL' }).click()
+  const rows = await textOf(await jsonl)
+  assert.equal(
+    rows,
+    '{"id":"007","question":"Mali","price":12345678901234567890,"note":"=1+1"}\n' +
+      '{"id":"008","question":"Chad\\n(N)","note":"x"}\n',
+  )
+  const csv = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'CSV' }).click()
+  assert.equal(
+    await textOf(await csv),
+    `id,question,price,note\r\n007,Mali,12345678901234567890,'=1+1\r\n008,"Chad\n(N)",,x\r\n`,
+  )
+  assert.deepEqual(problems, [])
+})
+
+test('a file of JSON Lines becomes a dataset on a narrow screen, and a wrong file is refused by its line', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await open(t, `${ui}/datasets`, narrow)
+  await page.getByRole('button', { name: 'From a file' }).click()
+  const chosen = page.getByLabel('CSV, JSON Lines or a JSON list')
+  await chosen.setInputFiles(file('wrong.jsonl', '{"a":1}\n[2]\n'))
+  await page.getByRole('alert').getByText('Line 2 is no JSON object.').waitFor()
+  await chosen.setInputFiles(file('lines.jsonl', '{"a":1.50}\n{"a":2}\n'))
+  await page.getByLabel('Dataset name').fill('lines')
+  await page.getByRole('button', { name: 'Create with 2 rows' }).click()
+  await page.getByRole('button', { name: 'Done' }).click()
+  await page.getByRole('link', { name: 'New run on lines' }).waitFor()
+  assert.deepEqual(problems, [])
+})
