@@ -39,6 +39,9 @@ import { startAlerts } from './operations/alerts/delivering.ts'
 import { alertRoutes } from './operations/alerts/routes.ts'
 import { createWebhooks, type WebhookOptions } from './operations/alerts/webhooks.ts'
 import type { BackgroundWork } from './operations/background.ts'
+import type { FindCaller } from './operations/batches/asking.ts'
+import { startBatches } from './operations/batches/carrying.ts'
+import { batchRoutes } from './operations/batches/routes.ts'
 import { budgetRoutes } from './operations/budgets/routes.ts'
 import { createBudgets, registerBudgetMetrics } from './operations/budgets/spending.ts'
 import { calibrationRoutes } from './operations/calibrations/routes.ts'
@@ -100,6 +103,7 @@ import { usageRoutes } from './operations/usage/routes.ts'
 import { startSharingLimits } from './operations/usage/share-limits.ts'
 import { startIndexing } from './operations/views/index-in-background.ts'
 import { viewRoutes } from './operations/views/routes.ts'
+import { wireFileRoutes } from './operations/wire-files/routes.ts'
 import { createSchemaChecks } from './schemas/checks.ts'
 import type { Database } from './storage/database.ts'
 import { createRedacting } from './storage/redaction/redaction.ts'
@@ -137,8 +141,9 @@ const ofEvaluations = [
   alertRoutes,
 ]
 const ofText = [chatRoutes, completionRoutes, infillRoutes, responseRoutes, messageRoutes]
+const ofBatches = [wireFileRoutes, batchRoutes]
 const ofScores = [embeddingRoutes, rerankRoutes, decisionRoutes]
-const ofModels = [modelRoutes, ...ofText, ...ofScores, tokenRoutes, engineRoutes, ollamaRoutes]
+const ofModels = [modelRoutes, ...ofText, ...ofBatches, ...ofScores, tokenRoutes, engineRoutes, ollamaRoutes]
 const ofPeople = [usageRoutes, budgetRoutes, meRoutes, projectRoutes, peopleRoutes]
 const ofPage = [viewRoutes, savedViewRoutes]
 const ofAgents = [mcpRoutes]
@@ -205,7 +210,7 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
   await refuseWhenOverloaded(app, config.max_loop_delay)
   const sessions = createPageSessions(database)
   const people = config.oidc === '' ? undefined : await openSignIn(app, config, database)
-  const signIn = await authenticateCallers(app, database, config, trusts, sessions, people)
+  const { signIn, callerOfHash } = await authenticateCallers(app, database, config, trusts, sessions, people)
   logCallerNames(app)
   const usage = createUsageMeter(database)
   countRequests(app, usage)
@@ -226,7 +231,12 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
     answerSessions(app, { db: database, sessions, version, signIn, people, settings: config })
     if (people !== undefined) await serveSignIn(app, config, database, people)
   }
-  const operations = openOperations(app, config, { ...services, models, limits, usage }, metrics.registry)
+  const operations = openOperations(
+    app,
+    config,
+    { ...services, models, limits, usage, callerOfHash },
+    metrics.registry,
+  )
   for (const family of families) await app.register(family, operations)
   described?.serveReference()
   await app.ready()
@@ -248,7 +258,7 @@ async function serveSignIn(app: App, { public_url }: Config, db: Database, peopl
 function openOperations(
   app: App,
   config: Config,
-  services: Parts & { models: Models; limits: Limits; usage: UsageMeter },
+  services: Parts & { models: Models; limits: Limits; usage: UsageMeter; callerOfHash: FindCaller },
   registry: Registry,
 ): OperationParts {
   const { database, models, limits, usage } = services
@@ -318,6 +328,22 @@ function openOperations(
     },
   }
   const background = services.sweep === false ? [] : startBackground(app, config, operations, limits)
+  const batchSettings = {
+    maxLines: config.batch_lines,
+    parallel: config.batch_parallel,
+    findCaller: services.callerOfHash,
+  }
+  const batches =
+    services.sweep === false
+      ? undefined
+      : startBatches(
+          app,
+          operations,
+          batchSettings,
+          logging(app, 'a batch could not continue; the next attempt does'),
+        )
+  // What they ask are requests of this app, which otherwise waits for them before it stops its background work.
+  app.addHook('preClose', async () => batches?.stop())
   return operations
 }
 

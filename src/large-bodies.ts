@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { serveBodies } from './http/body-thread.ts'
 import * as page from './http/page/contract.ts'
 import * as alerts from './operations/alerts/contract.ts'
+import * as batches from './operations/batches/contract.ts'
 import * as budgets from './operations/budgets/contract.ts'
 import * as calibrations from './operations/calibrations/contract.ts'
 import * as calls from './operations/calls/contract.ts'
@@ -52,7 +53,7 @@ const ofCalls = { calls, exporting, feedback, files, gates, objects, otel, price
 const ofRuns = { evaluationRuns, evaluations, evaluationViews, scorers, servedRuns }
 const ofEvaluations = { ...ofRuns, calibrations, monitors, queueRules, queues }
 const ofText = { chat, completions, decisions, messages, ollama, responses, storedCompletions, tokens }
-const ofModels = { ...ofText, infill, embeddings, cohere, rerank }
+const ofModels = { ...ofText, infill, batches, embeddings, cohere, rerank }
 const ofViews = { savedViews, viewColumns, viewFeedback, views, viewSearch, viewTrace }
 const ofTotals = { stats, threads, totalFeedback, totalUsage }
 const ofPeople = { alerts, budgets, mcp, page, people, projects }

@@ -234,6 +234,36 @@ export const refusals = {
     message: 'digest: there is no file {digest} in project {project}.',
     help: 'A project can read only the files that were stored in it.',
   },
+  wire_file_not_found: {
+    status: 404,
+    message: '{field}: you have no file {id}.',
+    help: '`GET /v1/files` lists yours.',
+  },
+  wire_file_in_use: {
+    status: 409,
+    message: '{field}: batch {batch} still reads this file.',
+    help: 'Wait, or cancel it.',
+  },
+  batch_not_found: {
+    status: 404,
+    message: 'batch_id: you have no batch {id}.',
+    help: '`GET /v1/batches` lists yours.',
+  },
+  batch_ended: {
+    status: 409,
+    message: 'batch_id: batch {id} is {status}.',
+    help: 'It can be cancelled no more.',
+  },
+  batch_needs_key: {
+    status: 403,
+    message: 'A batch is asked with your key, and this request has none.',
+    help: 'Tokens of identity providers end too early.',
+  },
+  too_many_batches: {
+    status: 409,
+    message: 'You already have {limit} batches that are not over.',
+    help: 'Wait, or cancel some.',
+  },
   digest_differs: {
     status: 409,
     message: '{field}: {given} was expected, but the digest is {digest}. Nothing was stored.',

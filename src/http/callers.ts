@@ -72,6 +72,8 @@ declare module 'fastify' {
     caller: Caller
     /** The caller as of now, wherever it may act: undefined if the key or the session has ended since. */
     callerNow(): Promise<Caller | undefined>
+    /** The hash of the key that was sent, or with which the session was opened. */
+    keyHash?: string
   }
   interface FastifyContextConfig {
     /** The route needs no credentials. A test compares these routes with a short list. */
@@ -126,7 +128,7 @@ export async function authenticateCallers(
   trusts: TrustCheck,
   sessions: PageSessions,
   people?: People,
-): Promise<SignIn> {
+): Promise<{ signIn: SignIn; callerOfHash(hash: string): Promise<Caller | undefined> }> {
   const { users, wrong_keys } = settings
   const slowDown = wrong_keys > 0 ? limitWrongKeys(wrong_keys) : undefined
   const configured = findConfigured(db, users)
@@ -143,12 +145,14 @@ export async function authenticateCallers(
   function callerOf(key: string, request: FastifyRequest): Promise<Caller | undefined> {
     const hash = hashKey(key)
     request.callerNow = () => callerOfHash(hash)
+    request.keyHash = hash
     return callerOfHash(hash)
   }
   async function callerOfSession(request: FastifyRequest): Promise<Caller | undefined> {
     const session = await sessions.find(request)
     if (session === undefined) return undefined
     const { identity, key_hash } = session
+    if (!identity) request.keyHash = key_hash
     const find = async () => (identity ? people?.callerOf(identity) : callerOfHash(key_hash))
     request.callerNow = async () => ((await sessions.isOpen(request)) ? find() : undefined)
     return find()
@@ -200,6 +204,8 @@ export async function authenticateCallers(
   })
   app.decorateRequest('caller')
   app.decorateRequest('callerNow')
+  app.decorateRequest('keyHash')
+  app.decorateRequest('batched')
   app.addHook('onRequest', (request, reply, done) => {
     const { config } = request.routeOptions
     if (config.public) return done()
@@ -234,9 +240,10 @@ export async function authenticateCallers(
     }
   })
 
-  return async (key, request, reply) => {
+  const signIn: SignIn = async (key, request, reply) => {
     const caller = await callerOf(key, request)
     if (caller === undefined) throw await refused(refuse('wrong_credentials'), request, reply)
     return caller
   }
+  return { signIn, callerOfHash }
 }

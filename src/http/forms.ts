@@ -9,7 +9,9 @@ import type { App } from './contracts.ts'
 import { unsupported } from './errors.ts'
 
 /** In the order in which the parts arrive. Content that is not read is skipped. */
-export type FormPart = { name: string; text: string } | { name: string; content: AsyncIterable<Uint8Array> }
+export type FormPart =
+  | { name: string; text: string }
+  | { name: string; filename: string; content: AsyncIterable<Uint8Array> }
 
 /** The code that reads a file bounds its size. */
 const limits = {
@@ -39,7 +41,8 @@ export async function* readForm(request: FastifyRequest): AsyncGenerator<FormPar
     if (entry.type === 'field') {
       yield { name: entry.fieldname, text: String(entry.value) }
     } else {
-      yield { name: entry.fieldname, content: contentOf(request.raw, entry.file) }
+      const { fieldname: name, filename } = entry
+      yield { name, filename, content: contentOf(request.raw, entry.file) }
       entry.file.resume()
     }
   }

@@ -13,6 +13,19 @@ const insideHeader = 'x-heddle-inside'
 interface Inside extends Pick<FastifyRequest, 'caller' | 'callerNow'> {
   /** Ends the request, as a client that disconnects does. */
   signal: AbortSignal
+  batched?: BatchedLine
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The line of a batch that is asked by this request. Nobody waits for its answer. */
+    batched?: BatchedLine
+  }
+}
+
+interface BatchedLine {
+  batch: string
+  custom_id: string
 }
 
 const sent = new Map<string, Inside>()
@@ -28,6 +41,7 @@ interface InsideRequest {
 interface InsideAnswer {
   status: number
   text: string
+  header(name: string): string | undefined
 }
 
 export async function askInside(
@@ -45,7 +59,8 @@ export async function askInside(
   }
   try {
     const answer = await app.inject({ method, url, headers, ...(body !== undefined && { payload: body }) })
-    return { status: answer.statusCode, text: answer.body }
+    const header = (name: string) => answer.headers[name]?.toString()
+    return { status: answer.statusCode, text: answer.body, header }
   } catch (error) {
     asking.signal.throwIfAborted()
     throw error
@@ -63,10 +78,15 @@ export function takeInside(request: FastifyRequest, reply: FastifyReply): boolea
   inside.add(request.raw)
   request.caller = asking.caller
   request.callerNow = asking.callerNow
+  if (asking.batched !== undefined) request.batched = asking.batched
   const end = () => reply.raw.destroy()
   asking.signal.addEventListener('abort', end, { once: true })
   whenClosed(reply, () => asking.signal.removeEventListener('abort', end))
   return true
 }
+
+/** Lines of a batch are counted one by one. */
+export const isCountedAlready = (request: FastifyRequest): boolean =>
+  isInside(request) && request.batched === undefined
 
 export const isInside = ({ raw }: FastifyRequest): boolean => inside.has(raw)

@@ -5,7 +5,7 @@ import { refuse } from '../domain/refusals.ts'
 import type { UserSettings } from '../domain/user-settings.ts'
 import type { SharedSpending, UserSpending } from '../storage/limits/spending.ts'
 import { whenClosed } from './disconnect.ts'
-import { isInside } from './inside.ts'
+import { isCountedAlready, isInside } from './inside.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -67,9 +67,11 @@ export function limitUsers(app: FastifyInstance, refused: (user: string) => void
     const { name, settings } = request.caller ?? {}
     if (name === undefined || settings === undefined) return done()
     // The request that caused this one was counted.
+    // What is asked in the background takes no request from its user at the same time.
     const isCounted = isInside(request)
     const { tokens_per_minute } = settings
-    const { requests_per_minute, requests_at_once } = isCounted ? {} : settings
+    const { requests_per_minute } = isCountedAlready(request) ? {} : settings
+    const { requests_at_once } = isCounted ? {} : settings
     const now = performance.now()
     const activity = activityOf(name, settings, now)
     const beyond = (limit: number, what: string, waitMs: number) => {

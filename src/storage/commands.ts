@@ -14,6 +14,19 @@ import { recordAnswers } from './answers/recorded-answers.ts'
 import { keepResponse, sweepResponses } from './answers/responses.ts'
 import { changeCompletionMetadata } from './answers/stored-completions.ts'
 import { auditedCommands } from './audited-commands.ts'
+import {
+  addBatch,
+  cancelBatch,
+  failBatch,
+  finalizeBatch,
+  finishBatch,
+  holdBatch,
+  releaseBatch,
+  startBatch,
+  takeBatch,
+} from './batches/batches.ts'
+import { addBatchLines, dropBatchLines, settleLine } from './batches/lines.ts'
+import { dropWireFile, keepWireFile, sweepWireFiles } from './batches/wire-files.ts'
 import { backfillFacts } from './calls/backfill.ts'
 import { joinCalls } from './calls/joined.ts'
 import { deriveAgain, deriveMarked } from './calls/underived.ts'
@@ -120,6 +133,21 @@ export const commands = {
   finishFile,
   dropPieces,
   sweepUploads,
+  keepWireFile,
+  dropWireFile,
+  sweepWireFiles,
+  addBatch,
+  takeBatch,
+  holdBatch,
+  releaseBatch,
+  startBatch,
+  failBatch,
+  finalizeBatch,
+  finishBatch,
+  cancelBatch,
+  addBatchLines,
+  settleLine,
+  dropBatchLines,
   addQueue,
   changeQueue,
   addCallsToQueue,

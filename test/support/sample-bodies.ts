@@ -612,12 +612,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     costs: true,
   }),
   '/views/feedback_buckets': (project_id) => ({
-    project_id,
-    filter,
-    query: byId,
-    after: '2026-01-01T00:00:00Z',
-    before: '2026-01-02T00:00:00Z',
-    step_seconds: 86_400,
+    ...{ project_id, filter, query: byId, step_seconds: 86_400 },
+    ...{ after: '2026-01-01T00:00:00Z', before: '2026-01-02T00:00:00Z' },
   }),
   '/views/calls': (project_id) => ({
     project_id,
@@ -1007,6 +1003,10 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v1/score': scored,
   '/score': scored,
   '/v1/responses': response,
+  '/v1/batches': () => ({
+    ...{ input_file_id: 'file-x', endpoint: '/v1/embeddings', completion_window: '24h' },
+    ...{ metadata: { a: 'b' }, output_expires_after: { anchor: 'created_at', seconds: 3600 } },
+  }),
   '/v1/responses/input_tokens': () => ({ ...inputTokens(), personality: 'friendly' }),
   '/v1/messages': message,
   '/v1/messages/count_tokens': counted,

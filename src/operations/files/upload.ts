@@ -3,15 +3,24 @@ import { newId } from '../../domain/ids.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
-import { pieceBytes, readFileEntry } from '../../storage/objects/files.ts'
+import { type PieceBytes, pieceBytes, readFileEntry } from '../../storage/objects/files.ts'
 
 /** A file that is being written into the record. */
 export interface Upload {
   add(bytes: Uint8Array): Promise<void>
   /** Makes the file visible and returns its digest. */
   finish(): Promise<string>
+  /** Makes the file visible otherwise than by its digest; `write` writes what is left of it. */
+  finishAs(write: (written: WrittenUpload) => Promise<void>): Promise<void>
   /** Removes everything written so far. */
   drop(): Promise<void>
+}
+
+/** All of a file but its last piece is in the record. */
+interface WrittenUpload {
+  upload_id: string
+  size: number
+  last: PieceBytes | null
 }
 
 /** Accepts bytes as they come and buffers no more than one piece. Full pieces are written to the record at once. */
@@ -39,6 +48,8 @@ export function openUpload(db: Database, projectId: string, limit: number): Uplo
     position++
   }
 
+  const lastPiece = () => (filled > 0 ? { position, memory: piece.buffer, length: filled } : null)
+
   async function dropWritten(): Promise<void> {
     if (position === 0) return
     while (await db.write('dropPieces', { project_id: projectId, upload_id: id }));
@@ -63,13 +74,14 @@ export function openUpload(db: Database, projectId: string, limit: number): Uplo
     async finish() {
       const name = digest.end()
       if ((await readFileEntry(db, projectId, name)) === undefined) {
-        const last = filled > 0 ? { position, memory: piece.buffer, length: filled } : null
+        const last = lastPiece()
         const finished = { project_id: projectId, upload_id: id, digest: name, size, last, now: now() }
         if (await db.write('finishFile', finished)) return name
       }
       await dropWritten()
       return name
     },
+    finishAs: (write) => write({ upload_id: id, size, last: lastPiece() }),
     drop: dropWritten,
   }
 }

@@ -113,6 +113,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
       needing: needing?.(body),
       metadata: body.metadata instanceof JsonText ? body.metadata : undefined,
       prompt: request.namedPrompt,
+      batched: request.batched,
       isStream,
       inputs: inputsOf
         ? { bytes: request.keptBody.bytes, json: () => new JsonText(writeJson(inputsOf(body))) }
@@ -129,6 +130,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
     caller,
     id,
     arrived,
+    ...(request.batched && { lane: 'background' }),
     signal,
     project: target.project,
     warn: (text) => reply.header(budgetHeader, text),

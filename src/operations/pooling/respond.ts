@@ -64,6 +64,7 @@ export async function respondPooled<Body extends RecordedFields, Made>(
       wire,
       store: body.store,
       metadata,
+      batched: request.batched,
       isStream: false,
       inputs: request.keptBody,
     },

@@ -41,6 +41,8 @@ export interface AskedToRecord {
   metadata?: JsonText | null | undefined
   /** The prompt that the request names. */
   prompt?: NamedPrompt | undefined
+  /** The line of a batch that asked for it. */
+  batched?: object | undefined
   isStream: boolean
   inputs: Inputs
 }

@@ -54,6 +54,7 @@ export function callOf(answer: AnswerToWrite): WithSharedTexts<RecordedAnswer> {
       wire: wire ?? wires[kind],
       stream: isStream,
       ...(asked.metadata && { metadata: asked.metadata }),
+      ...(asked.batched && { batch: asked.batched }),
       ...(asked.prompt && { prompt: asked.prompt }),
     },
   })

@@ -4,7 +4,7 @@ import { clockNow } from '../../domain/clock.ts'
 import type { TokenCount } from '../../domain/money.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
-import { isInside } from '../../http/inside.ts'
+import { isCountedAlready } from '../../http/inside.ts'
 import type { Database } from '../../storage/database.ts'
 import type { UsageDay } from '../../storage/users/usage.ts'
 import { minuteMicros } from '../../storage/users/users.ts'
@@ -114,7 +114,7 @@ function sumOf(day: UsageDay, other?: UsageDay): UsageDay {
 export function countRequests(app: FastifyInstance, meter: UsageMeter): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const { caller } = request
-    if (caller !== undefined && caller !== null && !isInside(request)) {
+    if (caller !== undefined && caller !== null && !isCountedAlready(request)) {
       meter.requested(caller.name)
       if (caller.key?.id !== undefined) meter.keyUsed(caller.key.id)
     }

@@ -35,7 +35,7 @@ export async function sizeOfFiles(db: LongReader, project: string, signal: Abort
 }
 
 /** Bytes in memory that threads share. */
-interface PieceBytes {
+export interface PieceBytes {
   position: number
   memory: SharedArrayBuffer
   length: number
@@ -111,7 +111,7 @@ async function removeSome(tx: Transaction, projectId: string, uploadId: string):
   return false
 }
 
-async function insertPiece(
+export async function insertPiece(
   tx: Transaction,
   projectId: string,
   uploadId: string,

@@ -49,6 +49,9 @@ export const projectTables: readonly ProjectTable[] = [
   rows('monitor_days', ['monitor_id', 'day']),
   rows('monitor_runs', ['id']),
   rows('served_runs', ['run_id']),
+  // Before the files that they write.
+  rows('batches', ['id']),
+  rows('batch_lines', ['batch_id', 'line'], { bytes: 'length' }),
   { table: 'calls', counts: 'calls', live: `started_at IS NOT NULL AND ${notDeleted}`, remove: removeCalls },
   rows('underived_calls', ['call_id']),
   rows('call_sums', ['span', 'field', 'at', 'kind', 'value']),
@@ -78,6 +81,7 @@ export const projectTables: readonly ProjectTable[] = [
   rows('table_entries', ['table_digest', 'position']),
   rows('table_rows', ['digest'], { bytes: 'octet_length(val)' }),
   rows('files', ['digest'], { counts: 'files' }),
+  rows('wire_files', ['id']),
   rows('file_uploads', ['upload_id']),
   rows('file_pieces', ['upload_id', 'position'], { bytes: 'octet_length(bytes)' }),
   rows('prices', ['id'], { counts: 'prices' }),

@@ -31,6 +31,35 @@ const tablesWithProjects = {
 /** Tables that outlive a project, to show that it existed and was deleted. */
 const outliving = ['audit', 'projects']
 
+/** A file of OpenAI's wire, and a batch with a line that reads it. */
+async function addBatchTo(db: Database, project_id: string): Promise<void> {
+  const add = (name: string, key: string[], { ...row }: Record<string, string | number>) => {
+    const table = { name, columns: ['project_id', ...Object.keys(row)], key: ['project_id', ...key] }
+    return db.write('copyRows', { table, rows: [[project_id, ...Object.values(row)]] })
+  }
+  const owner = { user_name: 'alice', created_at: now }
+  const file = { id: 'file-1', filename: 'in.jsonl', purpose: 'batch', upload_id: 'u', size: 1 }
+  await add('wire_files', ['id'], { ...owner, ...file })
+  const counts = { total: 1, completed: 0, failed: 0, input_tokens: 0, cached_tokens: 0, output_tokens: 0 }
+  const batch = { id: 'batch_1', key_hash: 'x', endpoint: '/v1/completions', input_file_id: 'file-1' }
+  const state = {
+    status: 'in_progress',
+    is_open: 0,
+    held_until: 0,
+    turn_at: 0,
+    expires_at: now,
+    output_seconds: 1,
+  }
+  await add('batches', ['id'], { ...owner, ...batch, ...state, ...counts, reasoning_tokens: 0 })
+  await add('batch_lines', ['batch_id', 'line'], {
+    batch_id: 'batch_1',
+    line: 1,
+    custom_id: 'a',
+    at: 0,
+    length: 1,
+  })
+}
+
 /** Writes something to every table with a project column. */
 async function fill(t: Parameters<typeof openApp>[0], db: Database, project: string): Promise<void> {
   const opened = await openApp(t, { database: db, backend: scriptedBackend() })
@@ -85,6 +114,7 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
   }
   const free = { held_by: null, held_until: Number.MAX_SAFE_INTEGER, turn_at: now }
   await db.write('addServedRuns', { calls: [], runs: [{ project_id: project, ...served, ...free }] })
+  await addBatchTo(db, project)
   // Not derived yet.
   await predict('capital of Mali')
   // As a server of an older version leaves it.

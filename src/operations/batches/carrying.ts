@@ -1,0 +1,203 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import { newId } from '../../domain/ids.ts'
+import { now } from '../../domain/time.ts'
+import { type Batch, type HeldBatch, hasDueBatch, readBatch } from '../../storage/batches/batches.ts'
+import { type BatchLine, waitingLines } from '../../storage/batches/lines.ts'
+import { fileOfProject, type WireFile } from '../../storage/batches/wire-files.ts'
+import { databaseOf } from '../../storage/database.ts'
+import { pieceBytes, readPiece } from '../../storage/objects/files.ts'
+import { type BackgroundWork, inBackground } from '../background.ts'
+import type { OperationParts } from '../parts.ts'
+import { askLine, type FindCaller } from './asking.ts'
+import { finishFiles } from './finishing.ts'
+import { validateInput } from './validating.ts'
+
+const idleMs = 500
+const failedMs = 5_000
+/** After a turn that failed. */
+const restMs = 30_000
+/** Then another batch is next. */
+const turnMs = 10_000
+const linesAtOnce = 64
+/** A batch whose hold is not renewed for this long is taken by another process. */
+const leaseMs = 10_000
+const lookMs = 1_000
+const looksPerRenewal = 3
+
+const inMicroseconds = (ms: number) => ms * 1_000
+
+interface BatchSettings {
+  maxLines: number
+  parallel: number
+  findCaller: FindCaller
+}
+
+/** Answers batches as background work. Batches take turns, and each is worked on by one process at a time. */
+export function startBatches(
+  app: FastifyInstance,
+  services: OperationParts,
+  { maxLines, parallel, findCaller }: BatchSettings,
+  failed: (error: unknown) => void,
+): BackgroundWork {
+  const { db: ofServer } = services
+  const holder = newId()
+
+  return inBackground({
+    firstMs: idleMs,
+    failedMs,
+    failed,
+    async run(signal) {
+      const mayAsk = services.models.all.length > 0
+      if (!(await hasDueBatch(ofServer, now(), mayAsk))) return idleMs
+      const until = now() + inMicroseconds(leaseMs)
+      const batch = await ofServer.write('takeBatch', { holder, now: now(), until, mayAsk })
+      if (batch === undefined) return idleMs
+      const held = { project_id: batch.project_id, id: batch.id, holder }
+      let pauseMs = restMs
+      try {
+        pauseMs = await holding(held, batch, signal, (ended) => turn(batch, held, ended))
+      } finally {
+        await ofServer.write('releaseBatch', {
+          ...held,
+          until: pauseMs === 0 ? 0 : now() + inMicroseconds(pauseMs),
+        })
+      }
+      return 0
+    },
+  })
+
+  /** Returns for how long the batch rests. */
+  async function turn(batch: Batch, held: HeldBatch, ended: AbortSignal): Promise<number> {
+    const db = databaseOf(batch.user_name, ofServer)
+    if (batch.ended_at !== null) {
+      await db.writeInBackground('dropBatchLines', held)
+      return 0
+    }
+    const { status } = batch
+    if (status === 'cancelling') await finishFiles(db, batch, held, 'cancelled', ended)
+    else if (status === 'finalizing' || batch.expires_at <= now()) {
+      await db.write('finalizeBatch', { ...held, now: now() })
+      const isWhole = batch.total > 0 && (await waitingLines(db, held, 0, 1)).length === 0
+      await finishFiles(db, batch, held, isWhole ? 'completed' : 'expired', ended)
+    } else {
+      const input = await fileOfProject(db, batch.project_id, batch.input_file_id)
+      // Its project was deleted.
+      if (input === undefined) return restMs
+      if (status === 'validating') await validateInput({ db, batch, held, input, maxLines, signal: ended })
+      else return lines(batch, held, input, ended)
+    }
+    return 0
+  }
+
+  /** Returns 0 if the turn is over or nothing is left to ask, else until when the batch rests. */
+  async function lines(batch: Batch, held: HeldBatch, input: WireFile, ended: AbortSignal): Promise<number> {
+    const db = databaseOf(batch.user_name, ofServer)
+    const overAt = performance.now() + turnMs
+    const read = createLineReader(db, batch.project_id, input.upload_id)
+    let waitMs = 0
+    let next: BatchLine[] = []
+    let last = 0
+    let isLast = false
+    let filling: Promise<void> | undefined
+    const fill = async () => {
+      next = await waitingLines(db, held, last, linesAtOnce)
+      last = next.at(-1)?.line ?? last
+      isLast = next.length === 0
+    }
+    const isOver = () => isLast || waitMs > 0 || ended.aborted || performance.now() > overAt
+    const worker = async () => {
+      while (!isOver()) {
+        const line = next.shift()
+        if (line === undefined) {
+          filling ??= fill().finally(() => {
+            filling = undefined
+          })
+          await filling
+          continue
+        }
+        const text = await read(line)
+        const answer = await askLine({ app, findCaller, batch, line, text, signal: ended })
+        if ('waitMs' in answer) waitMs = Math.max(waitMs, answer.waitMs)
+        // What another process has taken over is over here.
+        else if ((await db.write('settleLine', { ...held, line: line.line, ...answer })) === undefined)
+          isLast = true
+      }
+    }
+    const workers = await Promise.allSettled(Array.from({ length: parallel }, worker))
+    if (ended.aborted) return 0
+    for (const { reason } of workers.filter((result) => result.status === 'rejected')) throw reason
+    if (waitMs > 0) return waitMs
+    if ((await waitingLines(db, held, 0, 1)).length > 0) return 0
+    await db.write('finalizeBatch', { ...held, now: now() })
+    await finishFiles(db, batch, held, 'completed', ended)
+    return 0
+  }
+
+  /** Aborts the work when the server stops, when the batch is cancelled, has expired, or is held by another process. */
+  async function holding(
+    held: HeldBatch,
+    { status, expires_at, ended_at }: Batch,
+    signal: AbortSignal,
+    work: (ended: AbortSignal) => Promise<number>,
+  ): Promise<number> {
+    const over = new AbortController()
+    const done = new AbortController()
+    const ended = AbortSignal.any([signal, over.signal])
+    const isAsking = (status === 'validating' || status === 'in_progress') && ended_at === null
+    const looking = (async () => {
+      for (let looks = 1; ; looks++) {
+        await sleep(lookMs, undefined, { signal: done.signal, ref: false })
+        const isDue = looks % looksPerRenewal === 0
+        const until = now() + inMicroseconds(leaseMs)
+        if (isDue && !(await ofServer.write('holdBatch', { ...held, until }))) over.abort()
+        const seen = await readBatch(ofServer, held)
+        if (seen?.held_by !== holder) over.abort()
+        else if (isAsking && (seen.status === 'cancelling' || expires_at <= now())) over.abort()
+      }
+    })().catch((error: unknown) => {
+      if (!done.signal.aborted) over.abort(error)
+    })
+    try {
+      return await work(ended)
+    } catch (error) {
+      if (ended.aborted) return 0
+      throw error
+    } finally {
+      done.abort()
+      await looking
+    }
+  }
+}
+
+/** Leaves out the mark with which some programs begin a file. */
+const lineText = new TextDecoder()
+
+/** Reads lines of an input. Those that are asked together are mostly in the same piece. */
+function createLineReader(db: OperationParts['db'], project: string, upload: string) {
+  const pieces = new Map<number, ReturnType<typeof readPiece>>()
+  function piece(position: number) {
+    let found = pieces.get(position)
+    if (found === undefined) {
+      found = readPiece(db, project, upload, position)
+      pieces.set(position, found)
+      for (const old of pieces.keys()) {
+        if (pieces.size <= 2) break
+        pieces.delete(old)
+      }
+    }
+    return found
+  }
+  return async ({ at, length }: BatchLine): Promise<string> => {
+    const read: Uint8Array[] = []
+    for (let from = at; from < at + length; ) {
+      const bytes = await piece(Math.floor(from / pieceBytes))
+      if (bytes === undefined) throw new Error(`a file has no piece at ${from}`)
+      const begin = from % pieceBytes
+      const some = bytes.subarray(begin, Math.min(bytes.length, begin + at + length - from))
+      read.push(some)
+      from += some.length
+    }
+    return lineText.decode(Buffer.concat(read))
+  }
+}

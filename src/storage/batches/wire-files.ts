@@ -1,0 +1,126 @@
+import { refuse } from '../../domain/refusals.ts'
+import { insertPiece, type PieceBytes } from '../objects/files.ts'
+import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
+import { insertInto } from '../sql/inserts.ts'
+import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import type { Command, Reader, Transaction } from '../transaction.ts'
+
+const kinds = {
+  project_id: 'text',
+  id: 'text',
+  user_name: 'text',
+  filename: 'text',
+  purpose: 'text',
+  upload_id: 'text',
+  size: 'number',
+  created_at: 'time',
+  expires_at: 'time?',
+} as const satisfies Columns
+
+/** A file of OpenAI's wire. */
+export type WireFile = RowOf<typeof kinds>
+
+/** Where a page of a user's list begins and ends. */
+export interface WirePage {
+  user: string
+  after: string | undefined
+  limit: number
+  order: 'asc' | 'desc'
+}
+
+const columns = namesOf(kinds)
+const allColumns = rawSql(columns.join(', '))
+const insertFile = insertInto('wire_files', columns)
+
+const isLive = (now: number): Sql => sql`(expires_at IS NULL OR expires_at > ${now})`
+
+export const readWireFile = (
+  db: Reader,
+  user: string,
+  id: string,
+  now: number,
+): Promise<WireFile | undefined> =>
+  db.get<WireFile>(
+    sql`SELECT ${allColumns} FROM wire_files WHERE user_name = ${user} AND id = ${id} AND ${isLive(now)}`,
+  )
+
+/** Whether or not it has expired: the input of a batch stays until its batch is over. */
+export const fileOfProject = (db: Reader, project: string, id: string): Promise<WireFile | undefined> =>
+  db.get<WireFile>(sql`SELECT ${allColumns} FROM wire_files WHERE project_id = ${project} AND id = ${id}`)
+
+export const listWireFiles = (
+  db: Reader,
+  { user, ...page }: WirePage,
+  purpose: string | undefined,
+  now: number,
+): Promise<WireFile[]> => {
+  const ofPurpose = purpose === undefined ? sql`1 = 1` : sql`purpose = ${purpose}`
+  return db.all<WireFile>(
+    sql`SELECT ${allColumns} FROM wire_files
+        WHERE user_name = ${user} AND ${ofPurpose} AND ${isLive(now)} AND ${pageOf(page)}`,
+  )
+}
+
+/** Ids sort by time. */
+export function pageOf({ after, limit, order }: Omit<WirePage, 'user'>): Sql {
+  const [beyond, direction] = order === 'asc' ? [rawSql('>'), rawSql('ASC')] : [rawSql('<'), rawSql('DESC')]
+  const begins = after === undefined ? sql`1 = 1` : sql`id ${beyond} ${after}`
+  return sql`${begins} ORDER BY id ${direction} LIMIT ${limit}`
+}
+
+/** Its bytes are written except for the last piece. */
+export interface NewWireFile {
+  file: WireFile
+  last: PieceBytes | null
+}
+
+export const keepWireFile: Command<NewWireFile, void> = async (tx, { file, last }) => {
+  const { project_id, upload_id } = file
+  if (last !== null) await insertPiece(tx, project_id, upload_id, last)
+  await tx.run(sql`DELETE FROM file_uploads WHERE project_id = ${project_id} AND upload_id = ${upload_id}`)
+  for (const statement of insertFile([columns.map((column) => file[column])])) await tx.run(statement)
+}
+
+interface WireFileName {
+  user: string
+  id: string
+  now: number
+}
+
+/** A batch that still reads its input. */
+const readers = sql`FROM batches WHERE batches.project_id = wire_files.project_id
+  AND batches.input_file_id = wire_files.id AND batches.is_open = 1`
+
+/** Refused while a batch reads it. */
+export const dropWireFile: Command<WireFileName, void> = async (tx, { user, id, now }) => {
+  await tx.lock('batches')
+  const file = await readWireFile(tx, user, id, now)
+  if (file === undefined) return
+  const reader = await tx.get<{ batch: string | null }>(
+    sql`SELECT (SELECT min(batches.id) ${readers}) AS batch FROM wire_files
+        WHERE project_id = ${file.project_id} AND id = ${id}`,
+  )
+  if (reader?.batch != null) throw refuse('wire_file_in_use', { field: 'file_id', batch: reader.batch })
+  await drop(tx, file)
+}
+
+const filesAtOnce = 50
+
+/** Returns whether there may be more. */
+export const sweepWireFiles: Command<{ now: number }, boolean> = async (tx, { now }) => {
+  const expired = await tx.all<WireFile>(
+    sql`SELECT ${allColumns} FROM wire_files WHERE expires_at <= ${now} AND NOT EXISTS (SELECT 1 ${readers})
+        LIMIT ${filesAtOnce}`,
+  )
+  for (const file of expired) await drop(tx, file)
+  return expired.length === filesAtOnce
+}
+
+/** The bytes become those of an abandoned upload, which the sweep removes a few at a time. */
+async function drop(tx: Transaction, { project_id, id, upload_id }: WireFile): Promise<void> {
+  await tx.run(
+    sql`INSERT INTO file_uploads (project_id, upload_id, touched_at) VALUES (${project_id}, ${upload_id}, 0)
+        ON CONFLICT (project_id, upload_id) DO NOTHING`,
+  )
+  await tx.run(sql`DELETE FROM wire_files WHERE project_id = ${project_id} AND id = ${id}`)
+}
