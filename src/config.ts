@@ -302,7 +302,11 @@ export const settings = {
   ),
   file_limit: setting(wholeNumber(1024, 2 ** 34), String(256 * 1024 * 1024), 'The largest file in bytes.'),
   batch_lines: setting(wholeNumber(1, 1_000_000), '50000', 'Most requests in one batch.'),
-  batch_parallel: setting(wholeNumber(1, 256), '8', 'Requests of a batch that a server asks at the same time.'),
+  batch_parallel: setting(
+    wholeNumber(1, 256),
+    '8',
+    'Requests of a batch that a server asks at the same time.',
+  ),
   body_budget: setting(
     wholeNumber(1024, 2 ** 34),
     String(256 * 1024 * 1024),

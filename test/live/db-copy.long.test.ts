@@ -57,7 +57,9 @@ async function fill(place: Place, calls = 300): Promise<void> {
 /** All tables except those about how the record was opened, and what is not copied: the index of words and sums of calls. */
 async function contents(db: Database): Promise<Record<string, string[]>> {
   const all = await dumpOf(db, () => false, [])
-  return Object.fromEntries(Object.entries(all).filter(([name]) => !/^(heddle|search|call_sum)_|^call_sums$/.test(name)))
+  return Object.fromEntries(
+    Object.entries(all).filter(([name]) => !/^(heddle|search|call_sum)_|^call_sums$/.test(name)),
+  )
 }
 
 const copying = (from: string) => ({ from, signal: new AbortController().signal, report: () => {} })
