@@ -39,6 +39,8 @@ function openWriter(
     groups.push(results.map(({ id }) => id))
     counts.push(connection.get<{ count: number }>(sql`SELECT count(*) AS count FROM calls`)?.count ?? 0)
   }
+  const changed = () => connection.get<{ rows: number }>(sql`SELECT total_changes() AS rows`)?.rows ?? 0
+  const changedBefore = changed()
   const { exec } = connection.handle
   t.mock.method(connection.handle, 'exec', (text: string) => {
     if (text === 'COMMIT') slept += groups.length === 0 ? firstFlushMs : flushMs
@@ -48,12 +50,11 @@ function openWriter(
     ...options,
     collect: () => arriving.shift() ?? [],
     clock: {
-      // A hundred rows take a millisecond, whatever the speed of the machine, and reading the clock takes `lookMs`.
+      // 128 rows take a millisecond, whatever the speed of the machine, and reading the clock takes `lookMs`.
       now() {
         slept += lookMs
-        return (
-          slept + (connection.get<{ rows: number }>(sql`SELECT total_changes() AS rows`)?.rows ?? 0) / 100
-        )
+        // A binary fraction, so that sums of times are exact.
+        return slept + (changed() - changedBefore) / 128
       },
       async sleep(ms) {
         slept += ms
