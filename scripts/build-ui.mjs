@@ -74,10 +74,13 @@ const leftOut = {
   name: 'left out of the file',
   setup({ onLoad }) {
     const filter =
-      /ui.(adding.|call.thumbs|export.(button|of-)|parts.(saved-views|origin-switch|roots-switch)|screens.(calls.(selection|live)|queue.(change|new)-))/
+      /ui.(adding.|datasets.|call.thumbs|export.(button|of-)|parts.(saved-views|origin-switch|roots-switch)|screens.(calls.(selection|live)|queue.(change|new)-))/
     onLoad({ filter }, () => ({ contents: '', loader: 'empty' }))
     // Of screens that a file cannot show.
-    onLoad({ filter: /style.(people|quality|review)\.css$/ }, () => ({ contents: '', loader: 'css' }))
+    onLoad({ filter: /style.(people|play|quality|review|threads)\.css$/ }, () => ({
+      contents: '',
+      loader: 'css',
+    }))
   },
 }
 

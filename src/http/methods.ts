@@ -2,7 +2,10 @@ import FindMyWay from 'find-my-way'
 import { callIdPattern, isCompletionId } from '../domain/ids.ts'
 import { refuse } from '../domain/refusals.ts'
 import type { App } from './contracts.ts'
-import { pathOf, routeNotFound } from './errors.ts'
+import { pathOf, routeNotFound, wireOf } from './errors.ts'
+
+/** Anthropic's clients ask for things of their own under the same names. */
+const ofOpenAi = /^\/v1\/(?:files|batches)(?:\/|$)/
 
 /**
  * Refuses requests without a route, after the check of credentials and before any of the body is read: 405 if the path
@@ -30,6 +33,9 @@ export function refuseUnknownRoutes(app: App): void {
     )
 
   app.addHook('onRequest', (request, _reply, done) => {
+    if (wireOf(request) === 'anthropic' && ofOpenAi.test(pathOf(request))) {
+      throw routeNotFound(request, 'The files and batches here are those of OpenAI')
+    }
     const isNameless = lacksName(request.params)
     const found = request.is404 || isNameless ? paths.find('GET', request.url) : null
     const parent = parentOfWord(found?.params ?? request.params)

@@ -358,7 +358,10 @@ const decisions = () => ({
   ...decided(),
   input: 'Hi',
   questions: [
-    { type: 'predicate', name: 'kind', instructions: 'Is it kind?', choices: null, levels: null },
+    {
+      ...{ type: 'predicate', name: 'kind', instructions: 'Is it kind?' },
+      ...{ choices: null, levels: null, calibration: null },
+    },
     {
       type: 'choice',
       instructions: 'What?',
@@ -511,6 +514,10 @@ const small = 'weave:///acme/qa/object/small:v0'
 
 /** For each route with a body, a body that it accepts, with every field of its contract. */
 export const sampleBodies: Record<string, (project: string) => Record<string, unknown>> = {
+  // Before what they are about is deleted.
+  '/v2/:entity/:project/calibrations': () => ({ ...calibrated, name: 'x', dry_run: true }),
+  '/v2/:entity/:project/calibrations/report': () => calibrated,
+  '/v2/:entity/:project/calibrations/agreement': () => ({ ...calibrated, threshold: 0.5, precision: 0.9 }),
   '/call/start': (project) => ({ start: start(project) }),
   '/call/end': (project) => ({ end: end(project) }),
   '/call/upsert_batch': (project) => ({
@@ -935,9 +942,6 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     fields: { text: 'output' },
     call_ids: [ids.id],
   }),
-  '/v2/:entity/:project/calibrations': () => ({ ...calibrated, name: 'x', dry_run: true }),
-  '/v2/:entity/:project/calibrations/report': () => calibrated,
-  '/v2/:entity/:project/calibrations/agreement': () => ({ ...calibrated, threshold: 0.5, precision: 0.9 }),
   '/v2/:entity/:project/evaluation_runs/serve': (project_id) => ({
     name: 'cities',
     dataset: `weave:///${project_id}/object/nowhere:v0`,

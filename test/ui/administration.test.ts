@@ -55,7 +55,7 @@ test('an invitation that is withdrawn makes nobody', { skip }, async (t) => {
   const { page } = await open(t, 'people/invitations')
   await page.getByRole('button', { name: 'Withdraw Frank' }).click()
   await page.getByRole('button', { name: 'Withdraw', exact: true }).last().click()
-  await page.getByRole('cell', { name: 'Frank' }).waitFor({ state: 'detached' })
+  await page.getByRole('cell', { name: 'Frank', exact: true }).waitFor({ state: 'detached' })
   const accepted = await served().post('/invitations/accept', { secret: json.secret, name: 'frank' })
   assert.equal(accepted.status, 404)
 })

@@ -60,7 +60,10 @@ export async function askLine(asking: Asking): Promise<LineAnswer | { waitMs: nu
     const answer = await askInside(app, inside, { method: 'POST', url: batch.endpoint, body, headers })
     signal.throwIfAborted()
     const { status, text: answered, header } = answer
-    if (status === 429 || status === 503) return { waitMs: waitOf(answered, header('retry-after')) }
+    // A line that breaks what answers it must not be asked for ever.
+    const isFault = status === 503 && /"(?:engine_failed|upstream_unavailable)"/.test(answered)
+    if (status === 429 || (status === 503 && !isFault))
+      return { waitMs: waitOf(answered, header('retry-after')) }
     const pause = status >= 500 ? pausesMs[tries] : undefined
     if (pause === undefined) return lineAnswer(asking, status, answered, header('x-request-id') ?? null)
     await sleep(pause, undefined, { signal })

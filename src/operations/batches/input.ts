@@ -109,7 +109,8 @@ export function createLineCheck(endpoint: string) {
     const { custom_id, url, body } = result.data
     if (url !== endpoint)
       return error('invalid_url', 'url', `url: ${JSON.stringify(url.slice(0, 80))}; expected ${endpoint}.`)
-    if (body.stream === true)
+    // Also as a text or a number, which the routes read as true.
+    if (body.stream != null && body.stream !== false)
       return error(
         'invalid_body',
         'body.stream',

@@ -1,36 +1,9 @@
 import { projectPath } from '../../domain/fields.ts'
-import { createOfClass, objectIdOf, refOf } from '../definitions/kind.ts'
-import { family, type OperationParts, operation } from '../parts.ts'
-import { type Scope, scopeOf } from '../scope.ts'
-import { agreementOf } from './agreement.ts'
+import { family, operation } from '../parts.ts'
+import { scopeOf } from '../scope.ts'
 import { Agreement, AgreementBody, FitBody, Fitted, Report, ReportBody } from './contract.ts'
-import { evidenceOf } from './evidence.ts'
-import { reportOn } from './report.ts'
-import { calibrationClass } from './stored.ts'
 
-/** Stores a calibration if the labels show that it helps. */
-async function fitCalibration(
-  services: OperationParts,
-  scope: Scope,
-  body: FitBody,
-  signal: AbortSignal,
-): Promise<Report & { calibration: string | null }> {
-  const name = body.name ?? `${body.scorer}.${body.question}`
-  objectIdOf(name)
-  const evidence = await evidenceOf(services.db, scope.project, body, signal)
-  const report = await reportOn(evidence, signal)
-  if (body.dry_run || !report.helps || report.map === null) return { ...report, calibration: null }
-  const { before, after, gain, map, digest, model, labels } = report
-  const stored = await createOfClass(services, scope, name, calibrationClass, {
-    name,
-    ...{ scorer: body.scorer, question_name: body.question, annotation: body.labels.annotation },
-    ...{ question: digest, prompt: evidence.prompt, model, ...map, labels, gain },
-    before: { log_loss: before?.log_loss, brier: before?.brier, ece: before?.ece },
-    after: { log_loss: after?.log_loss, brier: after?.brier, ece: after?.ece },
-  })
-  return { ...report, calibration: refOf(services, scope, stored) }
-}
-
+// The statistics are loaded with the first request.
 const url = '/v2/:entity/:project/calibrations'
 const shared = { tags: ['scorers'], params: projectPath }
 const refusals = [
@@ -49,8 +22,10 @@ export const calibrationRoutes = family(
     body: FitBody,
     answer: Fitted,
     refusals: [...refusals, 'class_conflict'],
-    rule: (services, { caller, params, body }) =>
-      fitCalibration(services, scopeOf(caller, params), body, services.signal),
+    rule: async (services, { caller, params, body }) => {
+      const { fitCalibration } = await import('./fitting.ts')
+      return fitCalibration(services, scopeOf(caller, params), body, services.signal)
+    },
   }),
   operation('POST', `${url}/report`, {
     ...shared,
@@ -61,6 +36,10 @@ export const calibrationRoutes = family(
     refusals,
     rule: async ({ db, signal }, { caller, params, body }) => {
       const { project } = scopeOf(caller, params)
+      const [{ evidenceOf }, { reportOn }] = await Promise.all([
+        import('./evidence.ts'),
+        import('./report.ts'),
+      ])
       return reportOn(await evidenceOf(db, project, body, signal), signal)
     },
   }),
@@ -71,7 +50,9 @@ export const calibrationRoutes = family(
     body: AgreementBody,
     answer: Agreement,
     refusals,
-    rule: ({ db, signal }, { caller, params, body }) =>
-      agreementOf(db, scopeOf(caller, params), body, signal),
+    rule: async ({ db, signal }, { caller, params, body }) => {
+      const { agreementOf } = await import('./agreement.ts')
+      return agreementOf(db, scopeOf(caller, params), body, signal)
+    },
   }),
 )

@@ -9,7 +9,6 @@ import { family, type OperationParts } from '../parts.ts'
 import { projectHeader, recordingTarget } from '../recording/target-headers.ts'
 import { FileAnswer, FileDeleted, FileForm, FileList, FilePath, FilesQuery } from './contract.ts'
 import { deleteFile, fileAnswer, listFiles, wireFile } from './files.ts'
-import { receiveWireFile } from './receive.ts'
 
 type RoutePlugin = Routes<OperationParts>
 
@@ -49,7 +48,13 @@ const create: RoutePlugin = async (app, { db, fileLimit }) => {
       const { project } = recordingTarget(caller, headers)
       requireAccess(caller, project, projectHeader)
       const to = { project, user: caller.name, limit: fileLimit }
-      return fileAnswer(await receiveWireFile(databaseOf(caller.name, db), to, readForm(request)))
+      return fileAnswer(
+        await (await import('./receive.ts')).receiveWireFile(
+          databaseOf(caller.name, db),
+          to,
+          readForm(request),
+        ),
+      )
     },
   )
 }

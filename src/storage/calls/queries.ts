@@ -6,7 +6,7 @@ import { compileCondition } from '../sql/conditions.ts'
 import type { FieldResolver } from '../sql/readings.ts'
 import { sortingOf } from '../sql/sorting.ts'
 import { rawSql } from '../sql/sql.ts'
-import { narrowing } from '../sums/narrowing.ts'
+import { isNarrowable, narrowing } from '../sums/narrowing.ts'
 import { type LongReader, onlyRow, type Reader } from '../transaction.ts'
 import {
   type CallColumns,
@@ -33,6 +33,8 @@ export function streamCalls(
   signal: AbortSignal,
 ): AsyncIterable<CallRow[]> {
   const query = callsQueryOf(db, view)
+  // Its thread is free as soon as it is read: a generator around it would hold it for longer.
+  if (!isNarrowable(view)) return db.stream<CallRow>(selectCalls(db, query, columns, now), { signal })
   return (async function* () {
     const within = await narrowing(db, view, now, signal)
     const conditions = within ? [...query.conditions, within] : query.conditions

@@ -36,6 +36,9 @@ function ofCall(call: CallPart): Entry[] {
   return entries
 }
 
+/** A log record becomes a part of the attributes of its call. */
+const logRecord: Shape = { texts: [], json: ['record'] }
+
 const ofFeedback = (record: Feedback): Entry => ({ project: record.project_id, shape: feedback, of: record })
 
 const ofAnswer = ({ call, completion }: RecordedAnswer): Entry[] => [
@@ -51,6 +54,11 @@ type Input<Name extends keyof Commands> = Parameters<Commands[Name]>[1]
  */
 export const entriesOf: { [Name in keyof Commands]?: (input: Input<Name>) => Entry[] } = {
   upsertCalls: (calls) => calls.flatMap(ofCall),
+  joinCalls: (calls) =>
+    calls.flatMap((call) => [
+      ...ofCall(call),
+      ...(call.log ? [{ project: call.project_id, shape: logRecord, of: call.log }] : []),
+    ]),
   renameCall: (call) => [{ project: call.project_id, shape: renamed, of: call }],
   recordAnswers: (answers) => answers.flatMap(ofAnswer),
   keepResponse: (response) => [

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Redaction } from '../../../packages/redaction/index.ts'
 import type { SharedText } from '../../domain/json/text.ts'
+import { refuse } from '../../domain/refusals.ts'
 import type { Commands } from '../commands.ts'
 import type { Database } from '../database.ts'
 import { readProjectSettings } from '../projects/projects.ts'
@@ -71,6 +72,17 @@ export function redactingRecord(db: Database): Database {
     return counted
   }
 
+  /** Texts of accepted writes that are being replaced. */
+  const replacing = new Set<Promise<unknown>>()
+  let isClosing = false
+  function accepted<Value>(work: Promise<Value>): Promise<Value> {
+    replacing.add(work)
+    // Removed one turn later than the write that awaits it goes on.
+    const forget = () => void replacing.delete(work)
+    work.then(forget, forget)
+    return work
+  }
+
   return {
     ...db,
     async write<Name extends keyof Commands>(
@@ -78,8 +90,9 @@ export function redactingRecord(db: Database): Database {
       input: Parameters<typeof db.write<Name>>[1],
       tenant?: string,
     ): Promise<Awaited<ReturnType<Commands[Name]>>> {
+      if (isClosing) throw refuse('stopping')
       const entries = (entriesOf[name] as ((written: typeof input) => Entry[]) | undefined)?.(input)
-      const counted = entries === undefined ? [] : await redact(entries, tenant ?? '')
+      const counted = entries === undefined ? [] : await accepted(redact(entries, tenant ?? ''))
       const answer = await db.write(name, input, tenant)
       if (name === 'changeProjectSettings') {
         known.delete((input as Parameters<Commands['changeProjectSettings']>[1]).project_id)
@@ -89,6 +102,9 @@ export function redactingRecord(db: Database): Database {
       return answer
     },
     async close() {
+      isClosing = true
+      // What was accepted before is written.
+      await Promise.allSettled(replacing)
       await Promise.all([db.close(), redacting.close()])
     },
   }
@@ -106,10 +122,13 @@ function targetsOf(entry: Entry): Target[] {
   }
   for (const column of json) {
     const text = values[column]
-    if (text != null) targets.push({ entry, column, text, root: column })
+    if (text != null) targets.push({ entry, column, text, root: rootOf(column) })
   }
   return targets
 }
+
+/** Paths name a log record as what it becomes. */
+const rootOf = (column: string) => (column === 'record' ? 'attributes' : column)
 
 const bytesOf = (text: string | SharedText) =>
   typeof text === 'string' ? Buffer.byteLength(text) : text.length

@@ -45,6 +45,9 @@ export async function narrowing(
   return from < end ? sql`started_at >= ${from} AND started_at < ${end}` : rawSql('1 = 0')
 }
 
+/** Whether a condition of the view is about what sums are kept by. */
+export const isNarrowable = (view: SummedView): boolean => wantedBy(view) !== undefined
+
 function wantedBy({ filters, query }: SummedView): Wanted | undefined {
   for (const { op_names } of filters) {
     const ops = op_names?.length ? op_names.map(factOf) : [undefined]
