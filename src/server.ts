@@ -4,6 +4,7 @@ import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import type { App } from './http/contracts.ts'
 import { cutOffWaits } from './http/disconnect.ts'
+import { returnIdleMemory } from './http/idle-memory.ts'
 import { withRefusals } from './inference/engine-refusals.ts'
 import { localModels } from './inference/local-model.ts'
 import { createModels, type Models } from './inference/registry.ts'
@@ -38,6 +39,7 @@ export async function startServer(
     const app = await buildApp(config, { database, logger, models })
     await releaseStartupMemory()
     if (models.all.length > 0) compileSooner()
+    returnIdleMemory(app.server, (error) => app.log.warn({ err: error }, 'memory is not given back'))
     const address = await app.listen({
       host: config.host,
       port: config.port,

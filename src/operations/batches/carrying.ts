@@ -13,7 +13,7 @@ import { askLine, type FindCaller } from './asking.ts'
 import { finishFiles } from './finishing.ts'
 import { validateInput } from './validating.ts'
 
-const idleMs = 500
+const idleMs = 5_000
 const failedMs = 5_000
 /** After a turn that failed. */
 const restMs = 30_000
