@@ -1,5 +1,5 @@
 import type { Server } from 'node:http'
-import { releaseStartupMemory } from '../threads/startup-memory.ts'
+import { releaseStartupMemory } from './startup-memory.ts'
 
 /** After this long without a request. */
 const idleMs = 10_000
