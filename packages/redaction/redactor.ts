@@ -126,11 +126,10 @@ export function createRedactor({
       const value = replacing(whole, json)
       return JSON.stringify(json.startsWith('{') ? { redacted: value } : value)
     }
-    // The bytes as they are show nearly always that there is nothing to find: only a letter written by its number hides
-    // there, and a pattern may mean the end of a string.
-    if (inside.length === 0 && own.length === 0 && !json.includes('\\u') && spansOf(json).length === 0) {
-      return json
-    }
+    // The bytes as they are show nearly always that there is nothing to find: only a letter written by its number and an
+    // escaped slash hide there, and a pattern may mean the end of a string.
+    const hides = own.length > 0 || json.includes('\\u') || json.includes('\\/')
+    if (inside.length === 0 && !hides && spansOf(json).length === 0) return json
     return replacedJson(json, inside, rules)
   }
 

@@ -136,6 +136,7 @@ test('escapes hide nothing, in values, keys and JSON within strings', () => {
   }
   assert.equal(json('["ada\\u0040example.com","\\u0061da@example.com"]', 'output'), '["[email]","[email]"]')
   assert.equal(json('["{\\"a\\":\\"ada\\\\u0040example.com"]', 'output'), '["{\\"a\\":\\"[email]"]')
+  assert.equal(redactorOf().json('"+49\\/30\\/1234567"', 'output'), '"[phone]"')
   const deep = `${'['.repeat(50_000)}"ada@example.com"${']'.repeat(50_000)}`
   assert.ok(json(deep, 'output').includes('[email]'))
 })

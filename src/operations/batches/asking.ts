@@ -65,10 +65,20 @@ export async function askLine(asking: Asking): Promise<LineAnswer | { waitMs: nu
     if (status === 429 || (status === 503 && !isFault))
       return { waitMs: waitOf(answered, header('retry-after')) }
     const pause = status >= 500 ? pausesMs[tries] : undefined
-    if (pause === undefined) return lineAnswer(asking, status, answered, header('x-request-id') ?? null)
+    const request = header('x-request-id') ?? null
+    if (pause === undefined) {
+      const isJson = header('content-type')?.startsWith('application/json')
+      return isJson
+        ? lineAnswer(asking, status, answered, request)
+        : lineAnswer(asking, 500, notJson(request), request)
+    }
     await sleep(pause, undefined, { signal })
   }
 }
+
+/** A line whose answer cannot be a line of the output has to end, too. */
+const notJson = (request: string | null) =>
+  JSON.stringify(openAiError(refuse('internal_error', { request: request ?? 'of the line' })))
 
 function waitOf(answered: string, retryAfter: string | undefined): number {
   if (answered.includes('"budget_exceeded"')) return poorMs

@@ -9,11 +9,9 @@ import { databaseOf } from '../../storage/database.ts'
 import { pieceBytes, readPiece } from '../../storage/objects/files.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import type { OperationParts } from '../parts.ts'
-import { askLine, type FindCaller } from './asking.ts'
-import { finishFiles } from './finishing.ts'
-import { validateInput } from './validating.ts'
+import type { FindCaller } from './asking.ts'
 
-const idleMs = 5_000
+const idleMs = 1_000
 const failedMs = 5_000
 /** After a turn that failed. */
 const restMs = 30_000
@@ -33,22 +31,42 @@ interface BatchSettings {
   findCaller: FindCaller
 }
 
-/** Answers batches as background work. Batches take turns, and each is worked on by one process at a time. */
+/**
+ * Answers batches as background work. Batches take turns, and each is worked on by one process at a time. They begin and
+ * end beside those whose lines are asked: a slow answer delays no cancellation.
+ */
 export function startBatches(
   app: FastifyInstance,
   services: OperationParts,
+  settings: BatchSettings,
+  failed: (error: unknown) => void,
+): BackgroundWork {
+  const works = [startTurns(app, services, settings, false, failed)]
+  if (services.models.all.length > 0) works.push(startTurns(app, services, settings, true, failed))
+  return {
+    async stop() {
+      await Promise.all(works.map((work) => work.stop()))
+    },
+  }
+}
+
+function startTurns(
+  app: FastifyInstance,
+  services: OperationParts,
   { maxLines, parallel, findCaller }: BatchSettings,
+  mayAsk: boolean,
   failed: (error: unknown) => void,
 ): BackgroundWork {
   const { db: ofServer } = services
   const holder = newId()
+  /** The line of a batch behind which its next turn begins, if those before it have to wait. */
+  const waitingUpTo = new Map<string, number>()
 
   return inBackground({
     firstMs: idleMs,
     failedMs,
     failed,
     async run(signal) {
-      const mayAsk = services.models.all.length > 0
       if (!(await hasDueBatch(ofServer, now(), mayAsk))) return idleMs
       const until = now() + inMicroseconds(leaseMs)
       const batch = await ofServer.write('takeBatch', { holder, now: now(), until, mayAsk })
@@ -75,6 +93,7 @@ export function startBatches(
       return 0
     }
     const { status } = batch
+    const { finishFiles } = await import('./finishing.ts')
     if (status === 'cancelling') await finishFiles(db, batch, held, 'cancelled', ended)
     else if (status === 'finalizing' || batch.expires_at <= now()) {
       await db.write('finalizeBatch', { ...held, now: now() })
@@ -84,8 +103,10 @@ export function startBatches(
       const input = await fileOfProject(db, batch.project_id, batch.input_file_id)
       // Its project was deleted.
       if (input === undefined) return restMs
-      if (status === 'validating') await validateInput({ db, batch, held, input, maxLines, signal: ended })
-      else return lines(batch, held, input, ended)
+      if (status === 'validating') {
+        const { validateInput } = await import('./validating.ts')
+        await validateInput({ db, batch, held, input, maxLines, signal: ended })
+      } else return lines(batch, held, input, ended)
     }
     return 0
   }
@@ -93,11 +114,19 @@ export function startBatches(
   /** Returns 0 if the turn is over or nothing is left to ask, else until when the batch rests. */
   async function lines(batch: Batch, held: HeldBatch, input: WireFile, ended: AbortSignal): Promise<number> {
     const db = databaseOf(batch.user_name, ofServer)
+    const [{ askLine }, { finishFiles }] = await Promise.all([
+      import('./asking.ts'),
+      import('./finishing.ts'),
+    ])
     const overAt = performance.now() + turnMs
     const read = createLineReader(db, batch.project_id, input.upload_id)
     let waitMs = 0
+    /** Lines in a row that have to wait. Those behind them may be for another model, or cost less. */
+    let waits = 0
     let next: BatchLine[] = []
-    let last = 0
+    const begun = waitingUpTo.get(batch.id) ?? 0
+    waitingUpTo.delete(batch.id)
+    let last = begun
     let isLast = false
     let filling: Promise<void> | undefined
     const fill = async () => {
@@ -105,7 +134,7 @@ export function startBatches(
       last = next.at(-1)?.line ?? last
       isLast = next.length === 0
     }
-    const isOver = () => isLast || waitMs > 0 || ended.aborted || performance.now() > overAt
+    const isOver = () => isLast || waits >= 2 * parallel || ended.aborted || performance.now() > overAt
     const worker = async () => {
       while (!isOver()) {
         const line = next.shift()
@@ -118,15 +147,23 @@ export function startBatches(
         }
         const text = await read(line)
         const answer = await askLine({ app, findCaller, batch, line, text, signal: ended })
-        if ('waitMs' in answer) waitMs = Math.max(waitMs, answer.waitMs)
+        if ('waitMs' in answer) {
+          waitMs = Math.max(waitMs, answer.waitMs)
+          waits += 1
+          if (waits === 2 * parallel) waitingUpTo.set(batch.id, line.line)
+          continue
+        }
+        waits = 0
         // What another process has taken over is over here.
-        else if ((await db.write('settleLine', { ...held, line: line.line, ...answer })) === undefined)
+        if ((await db.write('settleLine', { ...held, line: line.line, ...answer })) === undefined)
           isLast = true
       }
     }
     const workers = await Promise.allSettled(Array.from({ length: parallel }, worker))
     if (ended.aborted) return 0
     for (const { reason } of workers.filter((result) => result.status === 'rejected')) throw reason
+    // Lines before the first of this turn come next.
+    if (isLast && begun > 0) return 0
     if (waitMs > 0) return waitMs
     if ((await waitingLines(db, held, 0, 1)).length > 0) return 0
     await db.write('finalizeBatch', { ...held, now: now() })

@@ -1,10 +1,12 @@
 import { openAiRefusalContracts, type Routes } from '../../http/contracts.ts'
 import { databaseOf } from '../../storage/database.ts'
 import { family, type OperationParts } from '../parts.ts'
-import { cancelOneBatch, createBatch, listOwnBatches, readOneBatch } from './batches.ts'
 import { BatchAnswer, BatchesQuery, BatchList, BatchPath, CreateBatchBody } from './contract.ts'
 
 type RoutePlugin = Routes<OperationParts>
+
+/** Loaded with the first request. */
+const batches = () => import('./batches.ts')
 
 const tags = ['batches']
 const config = { right: 'infer' } as const
@@ -26,8 +28,8 @@ const create: RoutePlugin = async (app, { db }) => {
     body: CreateBatchBody,
     response: { 200: BatchAnswer, ...refusals, ...writing },
   }
-  app.post('/v1/batches', { config, schema }, (request) =>
-    createBatch(databaseOf(request.caller.name, db), request, request.body),
+  app.post('/v1/batches', { config, schema }, async (request) =>
+    (await batches()).createBatch(databaseOf(request.caller.name, db), request, request.body),
   )
 }
 
@@ -38,8 +40,8 @@ const read: RoutePlugin = async (app, { db }) => {
     querystring: BatchesQuery,
     response: { 200: BatchList, ...refusals },
   }
-  app.get('/v1/batches', { config, schema: list }, ({ caller, query }) =>
-    listOwnBatches(databaseOf(caller.name, db), caller, query),
+  app.get('/v1/batches', { config, schema: list }, async ({ caller, query }) =>
+    (await batches()).listOwnBatches(databaseOf(caller.name, db), caller, query),
   )
   const schema = {
     summary: 'Read a batch',
@@ -47,8 +49,8 @@ const read: RoutePlugin = async (app, { db }) => {
     params: BatchPath,
     response: { 200: BatchAnswer, ...refusals },
   }
-  app.get('/v1/batches/:batch_id', { config, schema }, ({ caller, params }) =>
-    readOneBatch(databaseOf(caller.name, db), caller, params.batch_id),
+  app.get('/v1/batches/:batch_id', { config, schema }, async ({ caller, params }) =>
+    (await batches()).readOneBatch(databaseOf(caller.name, db), caller, params.batch_id),
   )
 }
 
@@ -63,8 +65,8 @@ const cancel: RoutePlugin = async (app, { db }) => {
       ...openAiRefusalContracts('batch_ended', 'record_refuses_writes'),
     },
   }
-  app.post('/v1/batches/:batch_id/cancel', { config, schema }, ({ caller, params }) =>
-    cancelOneBatch(databaseOf(caller.name, db), caller, params.batch_id),
+  app.post('/v1/batches/:batch_id/cancel', { config, schema }, async ({ caller, params }) =>
+    (await batches()).cancelOneBatch(databaseOf(caller.name, db), caller, params.batch_id),
   )
 }
 

@@ -71,14 +71,16 @@ export async function agreementOf(
 }
 
 function cellsOf(calls: readonly JudgedCall[], categories: Evidence['categories']) {
-  return categories.flatMap((human, row) =>
-    categories.flatMap((judge, column) => {
-      const ids = calls
-        .filter((call) => call.human === row && call.judge === column)
-        .map(({ call_id }) => call_id)
-      return ids.length === 0 ? [] : [{ human, judge, count: ids.length, call_ids: ids.slice(0, maxCallIds) }]
-    }),
-  )
+  const cells = Map.groupBy(calls, ({ human, judge }) => human * categories.length + judge)
+  return [...cells]
+    .sort(([cell], [other]) => cell - other)
+    .flatMap(([cell, own]) => {
+      const human = categories[Math.floor(cell / categories.length)]
+      const judge = categories[cell % categories.length]
+      if (human === undefined || judge === undefined) return []
+      const call_ids = own.slice(0, maxCallIds).map(({ call_id }) => call_id)
+      return [{ human, judge, count: own.length, call_ids }]
+    })
 }
 
 async function chanceCorrected(

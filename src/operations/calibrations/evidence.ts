@@ -5,6 +5,7 @@ import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import type { Labelled } from '../../domain/statistics/calibration.ts'
 import type { Database } from '../../storage/database.ts'
 import { streamFeedbackOfType } from '../../storage/feedback/queries.ts'
+import { maxChoices } from '../decisions/contract.ts'
 import { prefixes } from '../feedback/kinds.ts'
 import { wrong } from '../generation/checks.ts'
 import { readScorer } from '../monitors/bound-scorers.ts'
@@ -16,6 +17,7 @@ import type { ReportBody } from './contract.ts'
 const maxDecisions = 20_000
 const maxAnnotations = 20_000
 const maxLabels = 5_000
+const maxTextLength = 256
 
 interface DecidedCall {
   call_id: string
@@ -35,6 +37,8 @@ export interface Evidence {
   digest: string
   prompt: string
   model: string | null
+  /** All decisions about this question, labelled or not. */
+  decided: number
   labelled: LabelledCall[]
   open: DecidedCall[]
   counts: { disputed: number; unusable: number; other_digests: { digest: string; decisions: number }[] }
@@ -45,7 +49,8 @@ interface Decision {
   prompt: string
   model: string | null
   runnable: string | null
-  value: JudgedValue
+  /** Undefined where the question was refused. */
+  probabilities: readonly number[] | undefined
 }
 
 /** A member of a score, as judges with questions give it. */
@@ -80,23 +85,24 @@ export async function evidenceOf(
   const labelled: LabelledCall[] = []
   const open: DecidedCall[] = []
   const others = new Map<string, number>()
-  let disputed = 0
+  let [decided, disputed] = [0, 0]
   for (const [call_id, decision] of decisions) {
-    if (decision.digest !== digest) {
+    if (decision.digest !== digest || decision.prompt !== example.prompt) {
       others.set(decision.digest, (others.get(decision.digest) ?? 0) + 1)
       continue
     }
-    const probabilities = probabilitiesOf(decision.value)
+    const { probabilities } = decision
     if (probabilities?.length !== categories.length) continue
+    decided++
     const own = [...(votes.get(call_id)?.values() ?? [])]
     const truth = majorityOf(own)
-    if (truth !== undefined && labelled.length < maxLabels) {
-      labelled.push({ call_id, probabilities, truth, votes: own })
+    if (truth !== undefined) {
+      if (labelled.length < maxLabels) labelled.push({ call_id, probabilities, truth, votes: own })
     } else if (own.length > 0) disputed++
     else open.push({ call_id, probabilities })
   }
   return {
-    ...{ question, categories, digest, labelled, open },
+    ...{ question, categories, digest, decided, labelled, open },
     prompt: example.prompt,
     model: example.model,
     counts: {
@@ -138,9 +144,19 @@ function decisionIn(payload: string, name: string, runnable: string | null): Dec
   const digest = objectIn(ownMember(questions, name))?.digest
   const value = objectIn(ownMember(JSON.parse(membersOf(payload).get('output') ?? 'null'), name))
   const { prompt, model } = objectIn(decisions) ?? {}
-  if (typeof digest !== 'string' || typeof prompt !== 'string' || value === undefined) return undefined
-  return { digest, prompt, model: typeof model === 'string' ? model : null, runnable, value }
+  if (!isShort(digest) || !isShort(prompt) || value === undefined) return undefined
+  return {
+    digest,
+    prompt,
+    model: isShort(model) ? model : null,
+    runnable,
+    probabilities: probabilitiesOf(value),
+  }
 }
+
+/** Digests and names of models; what clients write themselves must not fill the memory. */
+const isShort = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= maxTextLength
 
 const objectIn = (value: unknown) =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
@@ -153,7 +169,11 @@ const ownMember = (value: unknown, name: string): unknown => {
 /** A refused question has none. */
 function probabilitiesOf({ probability, probabilities }: JudgedValue): number[] | undefined {
   const isProbability = (value: unknown) => typeof value === 'number' && value >= 0 && value <= 1
-  if (Array.isArray(probabilities)) return probabilities.every(isProbability) ? probabilities : undefined
+  if (Array.isArray(probabilities)) {
+    return probabilities.length <= maxChoices && probabilities.every(isProbability)
+      ? probabilities
+      : undefined
+  }
   return isProbability(probability) ? [probability as number, 1 - (probability as number)] : undefined
 }
 

@@ -8,8 +8,12 @@ import {
   mostTelling,
 } from '../../domain/statistics/calibration.ts'
 import { crossValidated, gainOf, qualityOf } from '../../domain/statistics/reliability.ts'
-import type { Report } from './contract.ts'
-import type { Evidence } from './evidence.ts'
+import { createOfClass, objectIdOf, refOf } from '../definitions/kind.ts'
+import type { OperationParts } from '../parts.ts'
+import type { Scope } from '../scope.ts'
+import type { FitBody, Report } from './contract.ts'
+import { type Evidence, evidenceOf } from './evidence.ts'
+import { calibrationClass } from './stored.ts'
 
 const reviewed = 10
 
@@ -17,11 +21,11 @@ const reviewed = 10
 const timesMore = 3
 
 /** What every answer about a question begins with. */
-export const evidenceFields = ({ question, digest, model, labelled, open, counts }: Evidence) => ({
+export const evidenceFields = ({ question, digest, model, labelled, decided, counts }: Evidence) => ({
   type: question.type,
   digest,
   model,
-  decisions: labelled.length + open.length + counts.disputed,
+  decisions: decided,
   labels: labelled.length,
   ...counts,
 })
@@ -63,4 +67,27 @@ function whyNot(labels: number, isTelling: boolean): string {
   if (labels < minLabels) return `${labels} labels: at least ${minLabels - labels} more are needed`
   if (!isTelling) return 'the probabilities say nothing about the labels'
   return 'the labels do not show that a calibration would be better than none'
+}
+
+/** Stores a calibration if the labels show that it helps. */
+export async function fitCalibration(
+  services: OperationParts,
+  scope: Scope,
+  body: FitBody,
+  signal: AbortSignal,
+): Promise<Report & { calibration: string | null }> {
+  const name = body.name ?? `${body.scorer}.${body.question}`
+  objectIdOf(name)
+  const evidence = await evidenceOf(services.db, scope.project, body, signal)
+  const report = await reportOn(evidence, signal)
+  if (body.dry_run || !report.helps || report.map === null) return { ...report, calibration: null }
+  const { before, after, gain, map, digest, model, labels } = report
+  const stored = await createOfClass(services, scope, name, calibrationClass, {
+    name,
+    ...{ scorer: body.scorer, question_name: body.question, annotation: body.labels.annotation },
+    ...{ question: digest, prompt: evidence.prompt, model, ...map, labels, gain },
+    before: { log_loss: before?.log_loss, brier: before?.brier, ece: before?.ece },
+    after: { log_loss: after?.log_loss, brier: after?.brier, ece: after?.ece },
+  })
+  return { ...report, calibration: refOf(services, scope, stored) }
 }

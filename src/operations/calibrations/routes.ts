@@ -23,7 +23,7 @@ export const calibrationRoutes = family(
     answer: Fitted,
     refusals: [...refusals, 'class_conflict'],
     rule: async (services, { caller, params, body }) => {
-      const { fitCalibration } = await import('./fitting.ts')
+      const { fitCalibration } = await import('./report.ts')
       return fitCalibration(services, scopeOf(caller, params), body, services.signal)
     },
   }),

@@ -18,10 +18,10 @@ import type { CallNames } from '../recording/named-calls.ts'
 import type { Evaluation } from './evaluation-events.ts'
 import type { ReadRecord } from './logs.ts'
 import { projectNames, type ReadResource, type Rejected } from './reading.ts'
-import { createReport, type InProject, type PartialSuccess, type Report } from './signals.ts'
+import { createReport, type InProject, type PartialSuccess, projectHeader, type Report } from './signals.ts'
 
 /** What taking an export needs besides the record. */
-interface TelemetryIntake extends Ingest {
+export interface TelemetryIntake extends Ingest {
   schemas: SchemaChecks
   names: CallNames
   refScheme: string
@@ -166,8 +166,6 @@ function projectOf(
   requireAccess(caller, named, path)
   return named
 }
-
-export const projectHeader = 'project_id'
 
 function checked(project: string, field: string): string {
   if (projectId.safeParse(project).success) return project

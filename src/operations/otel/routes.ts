@@ -6,8 +6,8 @@ import { databaseOf } from '../../storage/database.ts'
 import { family, type Operation, type OperationParts } from '../parts.ts'
 import { createCallNames, matchesHeader } from '../recording/named-calls.ts'
 import { LogsAnswer, TracesAnswer } from './contract.ts'
-import { projectHeader, takeLogs, takeSpans } from './intake.ts'
-import { jsonAnswer, type PartialSuccess, type Signal } from './signals.ts'
+import type { TelemetryIntake } from './intake.ts'
+import { jsonAnswer, type PartialSuccess, projectHeader, type Signal } from './signals.ts'
 import { LogsGiven, protobufContracts, TracesGiven } from './traces-given.ts'
 
 const protobuf = 'application/x-protobuf'
@@ -20,7 +20,7 @@ interface Export<Body extends z.ZodType> {
   body: Body
   answer: z.ZodType
   take(
-    intake: Parameters<typeof takeSpans>[0],
+    intake: TelemetryIntake,
     caller: FastifyRequest['caller'],
     read: z.output<Body>,
     project: string | undefined,
@@ -88,12 +88,12 @@ export const otelRoutes = family(
     summary: 'Store OpenTelemetry spans as calls',
     body: TracesGiven,
     answer: TracesAnswer,
-    take: takeSpans,
+    take: async (...asked) => (await import('./intake.ts')).takeSpans(...asked),
   }),
   exportRoutes('logs', {
     summary: 'Store OpenTelemetry log records with their calls',
     body: LogsGiven,
     answer: LogsAnswer,
-    take: takeLogs,
+    take: async (...asked) => (await import('./intake.ts')).takeLogs(...asked),
   }),
 )

@@ -9,6 +9,9 @@ export interface PartialSuccess {
 
 export type Signal = 'traces' | 'logs'
 
+/** Names the project of resources that do not name their own. */
+export const projectHeader = 'project_id'
+
 export function jsonAnswer({ rejected, errorMessage }: PartialSuccess, signal: Signal) {
   if (rejected === 0 && errorMessage === '') return {}
   const count = String(rejected)

@@ -85,7 +85,7 @@ export const listBatches = (db: Reader, { user, ...page }: WirePage): Promise<Ba
 export const addBatch: Command<Batch, void> = async (tx, batch) => {
   await tx.lock(lockOfAll)
   const counted = await tx.get<{ count: number }>(
-    sql`SELECT count(*) AS count FROM batches WHERE user_name = ${batch.user_name} AND is_open = 1`,
+    sql`SELECT count(*) AS count FROM batches WHERE user_name = ${batch.user_name} AND ended_at IS NULL`,
   )
   if ((counted?.count ?? 0) >= maxOpenBatches) throw refuse('too_many_batches', { limit: maxOpenBatches })
   if ((await fileOfProject(tx, batch.project_id, batch.input_file_id)) === undefined)

@@ -89,7 +89,7 @@ interface WireFileName {
 
 /** A batch that still reads its input. */
 const readers = sql`FROM batches WHERE batches.project_id = wire_files.project_id
-  AND batches.input_file_id = wire_files.id AND batches.is_open = 1`
+  AND batches.input_file_id = wire_files.id AND batches.ended_at IS NULL`
 
 /** Refused while a batch reads it. */
 export const dropWireFile: Command<WireFileName, void> = async (tx, { user, id, now }) => {

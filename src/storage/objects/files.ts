@@ -83,11 +83,19 @@ export const finishFile: Command<FinishedUpload, boolean> = async (tx, upload) =
 /** Pieces freed in one write, so that other writes run in between. */
 const piecesAtOnce = 64
 
-/** Removes a few pieces of an upload. Returns whether there may be more. */
-export const dropPieces: Command<{ project_id: string; upload_id: string }, boolean> = (
+/**
+ * Removes a few pieces of an upload. Returns whether there may be more. What became a file stays: a commit may have
+ * succeeded although its answer was lost.
+ */
+export const dropPieces: Command<{ project_id: string; upload_id: string }, boolean> = async (
   tx,
   { project_id, upload_id },
-) => removeSome(tx, project_id, upload_id)
+) => {
+  const isUpload = await tx.run(
+    sql`UPDATE file_uploads SET touched_at = touched_at WHERE project_id = ${project_id} AND upload_id = ${upload_id}`,
+  )
+  return isUpload > 0 && removeSome(tx, project_id, upload_id)
+}
 
 /** Removes some of the uploads that were cut short by the end of a server. Returns whether there may be more. */
 export const sweepUploads: Command<{ before: number }, boolean> = async (tx, { before }) => {

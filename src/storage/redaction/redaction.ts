@@ -1,4 +1,4 @@
-import { createRedactor, type Redaction, type Redactor } from '../../../packages/redaction/index.ts'
+import type { Redaction, Redactor } from '../../../packages/redaction/index.ts'
 import { BudgetExceededError } from '../../threads/bounded-worker.ts'
 import { inThread } from '../../threads/thread.ts'
 import { createWorkerPool, type PoolOptions } from '../../threads/worker-pool.ts'
@@ -20,8 +20,8 @@ export interface Redacting {
   close(): Promise<void>
 }
 
-/** Characters of a write that are read where HTTP is served: a millisecond or two. */
-const maxInline = 64 * 1024
+/** Characters of a write that are read where HTTP is served: at most some milliseconds, for a text of nothing but digits. */
+const maxInline = 8 * 1024
 
 const heapMb = 512
 const bounds: PoolOptions = {
@@ -39,19 +39,20 @@ export function createRedacting(): Redacting {
   const pool = createWorkerPool<RedactionQuestion, RedactionAnswer>(inThread(redactionThread, heapMb), bounds)
   const redactors = new WeakMap<RedactionRules, Redactor>()
 
-  function redactorOf(rules: RedactionRules): Redactor {
-    let redactor = redactors.get(rules)
-    if (redactor === undefined) {
-      redactor = createRedactor({ ...rules.redaction, secret: rules.secret })
-      redactors.set(rules, redactor)
-    }
+  /** The finders are loaded for the first project that redacts. */
+  async function redactorOf(rules: RedactionRules): Promise<Redactor> {
+    const { createRedactor } = await import('../../../packages/redaction/index.ts')
+    const redactor = redactors.get(rules) ?? createRedactor({ ...rules.redaction, secret: rules.secret })
+    redactors.set(rules, redactor)
     return redactor
   }
 
   return {
     async redact(tenant, rules, texts) {
       const size = texts.reduce((sum, { text }) => sum + text.length, 0)
-      if (size <= maxInline && !rules.redaction.patterns?.length) return redactAll(redactorOf(rules), texts)
+      if (size <= maxInline && !rules.redaction.patterns?.length) {
+        return redactAll(await redactorOf(rules), texts)
+      }
       try {
         const answer = await pool.ask(tenant, { ...rules, texts })
         // The patterns were accepted when they were set; a version that knows fewer of them stores nothing of the text.

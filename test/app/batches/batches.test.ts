@@ -121,8 +121,10 @@ test('every request of a batch is answered once, and what is wrong with one is i
   await until('its input may go', async () => {
     return (await opened.send('DELETE', `/v1/files/${batch.input_file_id}`)).status === 200
   })
-  const [left] = await opened.database.all<{ n: number }>(sql`SELECT count(*) AS n FROM batch_lines`)
-  assert.equal(left?.n, 0)
+  await until('its lines are gone', async () => {
+    const [left] = await opened.database.all<{ n: number }>(sql`SELECT count(*) AS n FROM batch_lines`)
+    return left?.n === 0
+  })
 })
 
 test('a batch asks other endpoints, too', async (t) => {
@@ -151,6 +153,8 @@ test('one wrong line, and nothing of the batch is run: all wrong lines are named
   lines[20] = JSON.stringify({ custom_id: 'x', method: 'GET', url: endpoint, body: {} })
   lines[21] = line('21', { ...question('x'), stream: true })
   lines[22] = '[]'
+  lines[24] = line('24', { ...question('x'), stream: 'true' })
+  lines[25] = line('25', { ...question('x'), stream: 1 })
   lines[23] = JSON.stringify({
     custom_id: 'long',
     method: 'POST',
@@ -175,6 +179,8 @@ test('one wrong line, and nothing of the batch is run: all wrong lines are named
       ['invalid_body', 22, 'body.stream'],
       ['invalid_json_line', 23, null],
       ['line_too_large', 24, null],
+      ['invalid_body', 25, 'body.stream'],
+      ['invalid_body', 26, 'body.stream'],
     ],
   )
   assert.deepEqual(failed.request_counts, { total: 30, completed: 0, failed: 0 })
@@ -267,6 +273,20 @@ test('a cancelled batch ends soon, with what was answered', async (t) => {
     ],
   )
   assert.equal((await opened.post(`/v1/batches/${began.id}/cancel`, undefined)).json.status, 'cancelled')
+})
+
+test('a slow answer of one batch delays neither the check nor the cancellation of another', async (t) => {
+  const backend = scriptedBackend()
+  backend.script = slowly
+  const opened = await open(t, { backend, settings: { HEDDLE_BATCH_PARALLEL: '1' } })
+  await begin(opened, [line('slow')])
+  await until('the slow line is asked', () => backend.asked.length === 1)
+  const other = await begin(opened, [line('never')])
+  await until('the other one is checked', async () => (await read(opened, other.id)).status === 'in_progress')
+  await opened.post(`/v1/batches/${other.id}/cancel`, {})
+  assert.equal((await endOf(opened, other)).status, 'cancelled')
+  assert.equal(backend.asked.length, 1)
+  release.emit('release')
 })
 
 test('a batch that is not over after 24 hours expires, with what was answered', async (t) => {

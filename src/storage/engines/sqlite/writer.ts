@@ -1,6 +1,7 @@
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { SqliteError } from 'better-sqlite3'
 import { createFairQueue } from '../../../threads/fair-queue.ts'
+import { releaseStartupMemory } from '../../../threads/startup-memory.ts'
 import { portToParent } from '../../../threads/thread.ts'
 import type { Change } from '../../changes.ts'
 import { divisibleCommands, unflushedCommands } from '../../commands.ts'
@@ -323,6 +324,9 @@ export type WriterAnswer = readonly JobResult[] | 'log is long'
 export const writerThread = import.meta.url
 
 /** What the thread runs. */
+/** A thread that has written nothing for so long gives back the memory of its last writes. */
+const idleMs = 10_000
+
 export function serve(): void {
   const port = portToParent()
   const { file, opened, groupLimit } = workerData as WriterThreadData
@@ -330,6 +334,7 @@ export function serve(): void {
   let state: 'open' | 'closing' | 'closed' = 'open'
   const sentAhead = new Map<number, unknown[]>()
   let watched = false
+  const idle = setTimeout(() => void releaseStartupMemory().catch(() => undefined), idleMs).unref()
 
   /** Joins a job with the parts of its input that were sent ahead. */
   function whole(job: Job): Job {
@@ -341,8 +346,10 @@ export function serve(): void {
 
   function receive(message: WriterMessage): Job[] {
     if (message === 'close') state = 'closing'
-    else if ('jobs' in message) return sentAhead.size > 0 ? message.jobs.map(whole) : message.jobs
-    else if ('items' in message) {
+    else if ('jobs' in message) {
+      idle.refresh()
+      return sentAhead.size > 0 ? message.jobs.map(whole) : message.jobs
+    } else if ('items' in message) {
       const list = sentAhead.get(message.id) ?? []
       sentAhead.set(message.id, list)
       for (const item of message.items) list.push(item)
