@@ -169,7 +169,7 @@ function comparable(answer: { status: number; text: string }, names: Names, own:
     /"(relevance_score|score|embedding)":(?:"[^"]*"|\[[^\]]*\]|[^,}]+)/g,
     '"$1":"<made>"',
   )
-  const vectors = made.replace(/"embeddings":\[\[.*?\]\]/g, '"embeddings":"<made>"')
+  const vectors = made.replace(/"embeddings":(?:\[\[.*?\]\]|\{.*?\})/g, '"embeddings":"<made>"')
   const timed = vectors.replace(/"(\w+_duration|created)":\d+/g, '"$1":"<time>"')
   // A file may be a digest of what contains names.
   const files = timed.replace(/"base64":"[^"]*"/g, '"base64":"<bytes>"')
