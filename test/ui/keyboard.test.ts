@@ -156,6 +156,29 @@ test('Escape right after a dialog closed goes to the screen', { skip }, async (t
   assert.deepEqual(problems, [])
 })
 
+test('a dialog whose fields come late takes the focus from nobody', { skip }, async (t) => {
+  const { page, problems } = await open(t, `${path}/calls?peek=${idOf('chat', 3)}`)
+  const datasets = Promise.withResolvers<void>()
+  await page.route('**/objs/query', async (route) => {
+    await datasets.promise
+    await route.continue()
+  })
+  const dialog = page.getByRole('dialog', { name: 'Add this call to a dataset' })
+  const close = dialog.getByRole('button', { name: 'Close' })
+  await page.getByRole('button', { name: 'To dataset' }).press('Enter')
+  await close.focus()
+  datasets.resolve()
+  await dialog.getByLabel('Dataset', { exact: true }).waitFor()
+  assert.equal(await close.evaluate((element) => element === document.activeElement), true)
+  await page.keyboard.press('Enter')
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'To dataset' }).press('Enter')
+  await until('the first field has the focus', () =>
+    dialog.getByLabel('Dataset', { exact: true }).evaluate((element) => element === document.activeElement),
+  )
+  assert.deepEqual(problems, [])
+})
+
 test('no keyboard shortcut works while the user types', { skip }, async (t) => {
   const { page, problems } = await openCalls(t)
   const text = '?jkxadvr.Nggopesicn1 /'

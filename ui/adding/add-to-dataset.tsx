@@ -47,8 +47,8 @@ export function AddToDataset({ project, calls, onClose }: Props) {
   const first = useRef<HTMLSelectElement>(null)
   useLayoutEffect(() => {
     setColumns(columnsOf(value?.found ?? []))
-    // The field does not exist yet when the dialog opens.
-    first.current?.focus()
+    // It does not exist yet when the dialog opens, and takes only the focus of the skeleton: a user may have gone on.
+    if (document.activeElement === document.body) first.current?.focus()
   }, [value])
   const title = `Add ${calls.length === 1 ? 'this call' : `${countText(calls.length)} calls`} to a dataset`
   const change = (at: number, changes: Partial<Column>) =>
@@ -82,7 +82,7 @@ export function AddToDataset({ project, calls, onClose }: Props) {
   return (
     <Dialog label={title} onClose={onClose}>
       {error && <Failed error={error} retry={reload} />}
-      {!error && value === undefined && <Skeleton rows={4} />}
+      {!error && value === undefined && <Skeleton rows={4} autofocus />}
       {value && (
         <form
           class="form"

@@ -98,9 +98,15 @@ function Forbidden({ why }: { why: string }) {
 }
 
 /** A placeholder of the same shape as what is loading, so that nothing jumps. */
-export function Skeleton({ rows = 8 }: { rows?: number }) {
+export function Skeleton({ rows = 8, autofocus = false }) {
   return (
-    <div class="skeleton" role="status" aria-label="Loading">
+    <div
+      class="skeleton"
+      role="status"
+      aria-label="Loading"
+      tabIndex={autofocus ? -1 : undefined}
+      {...{ autofocus }}
+    >
       {Array.from({ length: rows }, (_, index) => (
         <div key={index} />
       ))}
