@@ -5,28 +5,10 @@ import { Refusal } from '../domain/refusals.ts'
 import { StorageRefusal } from '../storage/failures.ts'
 import { version } from '../version.ts'
 import { type Command, CommandError, exitCodes, type Surroundings, usageError } from './command.ts'
-import { databaseCommands } from './database.ts'
-import { exportCommands } from './exports.ts'
-import { keyCommands } from './keys.ts'
-import { modelCommands } from './models.ts'
-import { modelsFileCommands } from './models-file.ts'
 import { unknownOption } from './options.ts'
-import { projectCommands } from './projects.ts'
-import { reportCommands } from './reports.ts'
 import { serveCommand } from './serve.ts'
-import { userCommands } from './users.ts'
 
-const commands: Record<string, Command> = {
-  serve: serveCommand,
-  ...userCommands,
-  ...keyCommands,
-  ...projectCommands,
-  ...reportCommands,
-  ...modelCommands,
-  ...modelsFileCommands,
-  ...databaseCommands,
-  ...exportCommands,
-}
+type Commands = Readonly<Record<string, Command>>
 
 /** Runs one command and returns its exit code. Without a command it starts the server. */
 export async function run(args: readonly string[], around: Surroundings = process): Promise<number> {
@@ -38,12 +20,15 @@ export async function run(args: readonly string[], around: Surroundings = proces
     const wantsHelp = args.includes('--help') || args.includes('-h')
     const words = args.filter((word) => word !== '--help' && word !== '-h')
     if (words[0] === '--version') return print(version)
+    // A server keeps no commands in memory that it does not run.
+    const serves = !wantsHelp && isServing(words)
+    const commands = serves ? { serve: serveCommand } : (await import('./commands.ts')).commands
     if (wantsHelp && words.length === 0) return print(helpOfAll(commands))
-    const found = find(words)
+    const found = find(commands, words)
     if (found === undefined) {
       const group = helpOfAll(commands, words[0])
       if (wantsHelp && group !== '') return print(group)
-      throw unknownCommand(words.slice(0, 2).join(' '))
+      throw unknownCommand(commands, words.slice(0, 2).join(' '))
     }
     if (wantsHelp) return print(helpOf(found.name, found.command))
     await found.command.run(found.rest, readConfig(around.env), print, around)
@@ -55,9 +40,11 @@ export async function run(args: readonly string[], around: Surroundings = proces
   }
 }
 
-function find(words: readonly string[]) {
-  if (words.length === 0 || words[0]?.startsWith('-'))
-    return { name: 'serve', command: serveCommand, rest: words }
+const isServing = ([word]: readonly string[]) =>
+  word === undefined || word === 'serve' || word.startsWith('-')
+
+function find(commands: Commands, words: readonly string[]) {
+  if (words[0] !== 'serve' && isServing(words)) return { name: 'serve', command: serveCommand, rest: words }
   for (const length of [2, 1]) {
     const name = words.slice(0, length).join(' ')
     const command = commands[name]
@@ -66,7 +53,7 @@ function find(words: readonly string[]) {
   return undefined
 }
 
-function unknownCommand(name: string): CommandError {
+function unknownCommand(commands: Commands, name: string): CommandError {
   const meant =
     nearestName(name, Object.keys(commands)) ?? nearestName(name.split(' ', 1)[0] ?? '', ['serve'])
   const advice = meant === undefined ? '' : ` Did you mean ${meant}?`
@@ -78,7 +65,7 @@ function helpOf(name: string, { usage, summary, more }: Command): string {
 }
 
 /** Every command with a line of help, or those of one group. */
-function helpOfAll(commands: Record<string, Command>, group?: string): string {
+function helpOfAll(commands: Commands, group?: string): string {
   const lines = Object.entries(commands)
     .filter(([name]) => group === undefined || name.split(' ')[0] === group)
     .map(([name, { usage, summary }]) => `  ${`${name} ${usage}`.trimEnd().padEnd(44)} ${summary}`)
