@@ -4,6 +4,7 @@ import { type AgentSums, type AgentsView, readAgents } from '../../storage/agent
 import type { Database } from '../../storage/database.ts'
 import { type AgentsBody, type AgentVersionsBody, defaultAgents } from './contract.ts'
 
+/** Each agent with what its calls, and those below them, did and used. */
 export async function queryAgents(db: Database, caller: Caller, body: AgentsBody, signal: AbortSignal) {
   requireAccess(caller, body.project_id)
   const agent = body.filters?.agent_name ?? undefined
@@ -11,6 +12,7 @@ export async function queryAgents(db: Database, caller: Caller, body: AgentsBody
   return { agents: rows.map(({ agent_version, ...sums }) => sums), total_count }
 }
 
+/** The same for each version of an agent. Calls that name no version have an empty one. */
 export async function queryVersions(
   db: Database,
   caller: Caller,

@@ -6,7 +6,7 @@ import { offset, query } from '../paging.ts'
 /** A list that Weave has and this server cannot honour: anything in it is refused. */
 export const unsupported = (why: string) =>
   z
-    .array(z.unknown())
+    .array(z.union([z.string(), z.object({})]))
     .max(0, `is not supported: ${why}; expected an empty list, null, or no such field`)
     .nullish()
     .meta({ description: `Only an empty list is accepted: ${why}.` })

@@ -3,7 +3,6 @@ import { inSteps } from '../../../packages/waiting/index.ts'
 import { isObject } from '../../domain/call-facts/brief.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { jsonList } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import {
@@ -16,6 +15,7 @@ import {
   type SpansView,
 } from '../../storage/agents/spans.ts'
 import type { Database } from '../../storage/database.ts'
+import { tooMany } from '../totals/call-usage.ts'
 import { messagesOf, toolRunOf } from './span-messages.ts'
 import { defaultSpans, type SpansBody } from './spans-contract.ts'
 
@@ -54,19 +54,10 @@ async function groupsOf(
 ) {
   const names = refs.map(({ key, alias }) => alias ?? key)
   checkNames(names)
-  const order = view.sort.map(({ field, direction }, index) => {
-    if (Object.hasOwn(groupSums, field)) return { field, direction }
-    const key = names.indexOf(field)
-    if (key !== -1) return { field: `key_${key}`, direction }
-    const accepted = [...names, ...Object.keys(groupSums)].join(', ')
-    throw refuse('unknown_field', { field: `sort_by.${index}.field`, given: JSON.stringify(field), accepted })
-  })
   const asked = {
     ...view,
-    sort: [],
-    keys: refs.map(({ key }) => key),
+    keys: refs.map(({ key }, index) => ({ field: key, name: names[index] ?? key })),
     costs: body.include_costs === true,
-    order: order.length > 0 ? order : [{ field: 'last_seen', direction: 'desc' as const }],
   }
   const time = now()
   const rows = await readSpanGroups(db, asked, time, signal)
@@ -81,13 +72,13 @@ export function checkNames(names: readonly string[]): void {
   for (const [index, name] of names.entries()) {
     const isTaken = Object.hasOwn(groupSums, name) || names.indexOf(name) !== index
     if (!isTaken) continue
-    throw refuse('invalid_value', {
-      field: `group_by.${index}.alias`,
-      given: `${JSON.stringify(name)}, which something else is named`,
-      accepted: 'another alias',
-    })
+    throw takenName(`group_by.${index}.alias`, name)
   }
 }
+
+/** Refuses a name in the answer that something else has. */
+export const takenName = (field: string, name: string) =>
+  tooMany(field, `${JSON.stringify(name)}, which something else is named`, 'another alias')
 
 function groupOf({ total, first_seen, last_seen, ...row }: SpanGroup, names: readonly string[]) {
   const sums = Object.entries(row).filter(([name]) => Object.hasOwn(groupSums, name))

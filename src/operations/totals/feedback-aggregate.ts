@@ -2,15 +2,16 @@ import { inSteps } from '../../../packages/waiting/index.ts'
 import { type Judgement, judgementIn } from '../../domain/call-facts/judgement.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { jsonList } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
 import { monotonicNow } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import { type JudgedFeedback, streamJudged } from '../../storage/views/judged-feedback.ts'
 import type { FeedbackAggregateBody, GroupName } from './aggregate-contract.ts'
+import { tooMany } from './call-usage.ts'
 
 /** Buckets of groups, and names of tags and ratings in all of them, that are added up in memory. */
 const maxBuckets = 10_000
 const maxNames = 50_000
+const fewer = 'fewer groups, longer buckets, or a filter'
 
 interface Bucket {
   start: number
@@ -79,13 +80,14 @@ function createSums(body: FeedbackAggregateBody) {
     const key = JSON.stringify([start, group])
     const known = buckets.get(key)
     if (known !== undefined) return known
-    if (buckets.size === maxBuckets) throw tooMany(`more than ${maxBuckets} buckets of groups`)
+    if (buckets.size === maxBuckets)
+      throw tooMany('group_by', `more than ${maxBuckets} buckets of groups`, fewer)
     const fresh = { start, group, total_count: 0, scored_count: 0, tags: new Map(), ratings: new Map() }
     buckets.set(key, fresh)
     return fresh
   }
   const countName = () => {
-    if (++names > maxNames) throw tooMany(`more than ${maxNames} tags and ratings`)
+    if (++names > maxNames) throw tooMany('group_by', `more than ${maxNames} tags and ratings`, fewer)
   }
 
   return {
@@ -115,6 +117,3 @@ function isAskedFor({ tags, ratings }: Judgement, body: FeedbackAggregateBody): 
   if (rating_min == null && rating_max == null) return true
   return ratings.some(({ value }) => value >= (rating_min ?? 0) && value <= (rating_max ?? 1))
 }
-
-const tooMany = (given: string) =>
-  refuse('invalid_value', { field: 'group_by', given, accepted: 'fewer groups, longer buckets, or a filter' })

@@ -4,7 +4,7 @@ import { type CallsQuery, matchingCalls } from '../calls/calls.ts'
 import { costOfCall } from '../calls/cost.ts'
 import { compileCondition } from '../sql/conditions.ts'
 import { pageOf, rowsInOrder } from '../sql/rows-in-order.ts'
-import { sortingOf } from '../sql/sorting.ts'
+import { columnOrder, sortingOf } from '../sql/sorting.ts'
 import { join, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
 import { spanFields, textOfField } from './span-fields.ts'
@@ -134,14 +134,14 @@ export type SpanGroup = Record<`key_${number}`, string | null> &
 /** Sums of the spans that have the same values of these fields. */
 export function readSpanGroups(
   db: LongReader,
-  view: SpansView & { keys: readonly string[]; costs: boolean; order: readonly SortBy[] },
+  view: SpansView & { keys: readonly { field: string; name: string }[]; costs: boolean },
   now: number,
   signal: AbortSignal,
 ): Promise<SpanGroup[]> {
   const { dialect } = db
   const query = spansQueryOf(db, { ...view, sort: [] })
-  const keys = view.keys.map((key, index) => {
-    const reading = spanFields(dialect, `group_by.${index}.key`)(key)
+  const keys = view.keys.map(({ field }, index) => {
+    const reading = spanFields(dialect, `group_by.${index}.key`)(field)
     return sql`${textOfField(reading, dialect)} AS ${rawSql(`key_${index}`)}`
   })
   const names = view.keys.map((_, index) => `key_${index}`)
@@ -153,15 +153,37 @@ export function readSpanGroups(
   const sums = Object.entries(groupSums).map(
     ([name, sum]) => `${/_seen$/.test(name) ? sum : `CAST(${sum} AS DOUBLE PRECISION)`} AS ${name}`,
   )
-  const order = view.order.map(
-    ({ field, direction }) => `${field} ${direction === 'asc' ? 'ASC' : 'DESC'} NULLS LAST`,
-  )
+  // Missing values come first, on either engine.
+  const shownKeys = names.map((name) => `coalesce(${name}, '')`)
+  const columns = {
+    ...Object.fromEntries(Object.keys(groupSums).map((name) => [name, name])),
+    ...Object.fromEntries(view.keys.map(({ name }, index) => [name, shownKeys[index] ?? name])),
+    total_cost_usd: 'coalesce(total_cost_usd, -1)',
+  }
+  const order = columnOrder(view.sort, columns, ['last_seen DESC'], shownKeys)
   return allRows<SpanGroup>(
     db,
     sql`SELECT found.*, count(*) OVER () AS total FROM (
           SELECT ${rawSql(names.join(', '))}, ${rawSql(sums.join(', '))} FROM (${narrow}) AS narrow
           GROUP BY ${rawSql(names.join(', '))}) AS found
-        ORDER BY ${rawSql([...order, ...names].join(', '))}${pageOf(dialect, view)}`,
+        ORDER BY ${join(order, ', ')}${pageOf(dialect, view)}`,
     signal,
+  )
+}
+
+/** The attributes of the spans, the newest first; those that are too large are left out. */
+export function streamSpanAttributes(
+  db: LongReader,
+  view: SpansView,
+  now: number,
+  signal: AbortSignal,
+): AsyncIterable<{ attributes: string }[]> {
+  const query = spansQueryOf(db, { ...view, sort: [] })
+  const isSmall = sql`${db.dialect.bytes(rawSql('attributes'))} <= ${rawSql(String(maxDocumentBytes))}`
+  const conditions = [isSmall, ...query.conditions]
+  return db.stream<{ attributes: string }>(
+    sql`SELECT attributes ${matchingCalls(db, { ...query, conditions }, now)}
+        ORDER BY calls.started_at DESC, calls.id DESC LIMIT ${view.limit}`,
+    { signal, rows: 20 },
   )
 }
