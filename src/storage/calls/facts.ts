@@ -45,8 +45,8 @@ export const storedColumns = rawSql([...read, ...factNames].join(', '))
 export function wrongFacts(call: StoredCall): [column: string, value: string | number | null][] {
   const { op_name, attributes, inputs, ended_at, exception, output, summary } = call
   const start =
-    op_name !== null && inputs !== null && attributes !== null
-      ? whereReadable(() => startFacts({ op_name, inputs, attributes }))
+    op_name !== null && inputs !== null
+      ? whereReadable(() => startFacts({ op_name, inputs, attributes: attributes ?? '{}' }))
       : undefined
   const end =
     ended_at !== null && summary !== null
