@@ -35,6 +35,7 @@ import { checkAgainstContract } from './http/validation.ts'
 import { createCompiling } from './inference/constraints/compiling.ts'
 import { createModels, type Models } from './inference/registry.ts'
 import { bodyContracts, bodyThread } from './large-bodies.ts'
+import { agentRoutes } from './operations/agents/routes.ts'
 import { startAlerts } from './operations/alerts/delivering.ts'
 import { alertRoutes } from './operations/alerts/routes.ts'
 import { createWebhooks, type WebhookOptions } from './operations/alerts/webhooks.ts'
@@ -128,7 +129,16 @@ export interface Parts {
 /** Fastify's own types for these assume JSON Schema. */
 type SchemaCompilers = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
 
-const ofCalls = [callRoutes, exportRoutes, otelRoutes, priceRoutes, feedbackRoutes, eventRoutes, totalRoutes]
+const ofCalls = [
+  callRoutes,
+  exportRoutes,
+  otelRoutes,
+  priceRoutes,
+  feedbackRoutes,
+  eventRoutes,
+  totalRoutes,
+  agentRoutes,
+]
 const ofQueues = [queueRoutes, queueRuleRoutes]
 const ofObjects = [objectRoutes, gateRoutes, tableRoutes, fileRoutes, definitionRoutes]
 const ofEvaluations = [

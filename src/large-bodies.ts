@@ -1,6 +1,11 @@
 import { z } from 'zod'
 import { serveBodies } from './http/body-thread.ts'
 import * as page from './http/page/contract.ts'
+import * as agentChats from './operations/agents/chat-contract.ts'
+import * as agents from './operations/agents/contract.ts'
+import * as agentSearch from './operations/agents/search-contract.ts'
+import * as agentSpans from './operations/agents/spans-contract.ts'
+import * as agentStats from './operations/agents/stats-contract.ts'
 import * as alerts from './operations/alerts/contract.ts'
 import * as batches from './operations/batches/contract.ts'
 import * as budgets from './operations/budgets/contract.ts'
@@ -39,6 +44,7 @@ import * as scorers from './operations/scorers/try-contract.ts'
 import * as servedRuns from './operations/served-runs/contract.ts'
 import * as tables from './operations/tables/contract.ts'
 import * as tokens from './operations/tokens/contract.ts'
+import * as aggregates from './operations/totals/aggregate-contract.ts'
 import * as totalFeedback from './operations/totals/feedback-contract.ts'
 import * as stats from './operations/totals/stats-contract.ts'
 import * as threads from './operations/totals/threads-contract.ts'
@@ -55,7 +61,8 @@ const ofEvaluations = { ...ofRuns, calibrations, monitors, queueRules, queues }
 const ofText = { chat, completions, decisions, messages, ollama, responses, storedCompletions, tokens }
 const ofModels = { ...ofText, infill, batches, embeddings, cohere, rerank }
 const ofViews = { savedViews, viewColumns, viewFeedback, views, viewSearch, viewTrace }
-const ofTotals = { stats, threads, totalFeedback, totalUsage }
+const ofAgents = { agents, agentChats, agentSearch, agentSpans, agentStats }
+const ofTotals = { stats, threads, totalFeedback, totalUsage, aggregates, ...ofAgents }
 const ofPeople = { alerts, budgets, mcp, page, people, projects }
 const families = { ...ofCalls, ...ofTotals, ...ofEvaluations, ...ofModels, ...ofViews, ...ofPeople }
 

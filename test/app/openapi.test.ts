@@ -68,6 +68,16 @@ for (const [path, statuses] of Object.entries({
   '/trace/usage': [...withBody, 504],
   '/feedback/stats': [...withBody, 504],
   '/feedback/payload_schema': [...withBody, 504],
+  '/feedback/aggregate': [...withBody, 504],
+  '/agents/query': [...withBody, 504],
+  '/agents/agent-versions/query': [...withBody, 504],
+  '/agents/spans/query': [...withBody, 504],
+  '/agents/spans/stats': [...withBody, 504],
+  '/agents/spans/custom-attrs/schema': [...withBody, 504],
+  '/agents/search': [...withBody, 504],
+  '/agents/traces/chat': [...withBody, 504],
+  '/agents/conversations/chat': [...withBody, 504],
+  '/agents/conversations/spans': [...withBody, 504],
   '/threads/stream_query': [...withBody, 504],
   '/calls/export': [...withBody, 404, 504],
   '/views/calls': [...withBody, 504],
@@ -249,6 +259,7 @@ test('every operation has an id of its own, made of its method and its path', ()
     ['postV2EvalResultsQuery', 'post', '/v2/{entity}/{project}/eval_results/query'],
     ['deleteAnnotationQueuesByQueueId', 'delete', '/annotation_queues/{queue_id}'],
     ['getV1ModelsByModel', 'get', '/v1/models/{model}'],
+    ['postAgentsAgentVersionsQuery', 'post', '/agents/agent-versions/query'],
   ]) {
     assert.deepEqual(byId.get(id), { path, method })
   }

@@ -298,6 +298,20 @@ describe('plans of queries on PostgreSQL', () => {
       sort_by: [{ field: 'cost', direction: 'desc' }],
     })
     await ask('/threads/stream_query', { query: literal('op_name', '$eq', 'chat'), limit: 5 })
+    await ask('/agents/query', { include_costs: true })
+    await ask('/agents/agent-versions/query', { agent_name: 'weaver' })
+    await ask('/agents/spans/query', { limit: 5 })
+    await ask('/agents/spans/query', { group_by: [{ source: 'field', key: 'conversation_id' }] })
+    await ask('/agents/spans/stats', {
+      ...{ start: '2026-01-01T00:00:00Z', end: '2026-01-04T00:00:00Z' },
+      ...{ group_by: [{ source: 'field', key: 'agent_name' }], metrics: [{ alias: 'duration_ms' }] },
+    })
+    await ask('/agents/spans/custom-attrs/schema', {})
+    await ask('/agents/search', { query: 'chat' })
+    await ask('/agents/traces/chat', { trace_id: call.trace_id, include_feedback: true })
+    await ask('/agents/conversations/chat', { conversation_id: 't', include_feedback: true })
+    await ask('/agents/conversations/spans', { conversation_ids: ['t'] })
+    await ask('/feedback/aggregate', { after_ms: 1767225600000, group_by: [] })
     await ask('/calls/usage', { call_ids: [call.id] })
     await ask('/trace/usage', { filter: { trace_ids: [call.trace_id] } })
     const january = { start: '2026-01-01T00:00:00Z', end: '2026-01-04T00:00:00Z' }

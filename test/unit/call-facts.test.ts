@@ -97,7 +97,7 @@ test('the facts of any JSON are counts and short texts that both storage engines
       const text = JSON.stringify(isLong ? { value, long: '\\"é'.repeat(200_000) } : value)
       const isSummary = text.startsWith('{')
       const facts = {
-        ...startFacts({ op_name: 'answer', inputs: text }),
+        ...startFacts({ op_name: 'answer', inputs: text, attributes: isSummary ? text : '{}' }),
         ...endFacts({ exception: null, output: text, summary: isSummary ? text : '{}' }),
       }
       for (const fact of Object.values(facts)) {
@@ -172,7 +172,7 @@ test('previews are stored for long texts only', () => {
     [4097, true],
   ] as const) {
     const json = JSON.stringify('x'.repeat(length - 2))
-    const { input_preview } = startFacts({ op_name: 'answer', inputs: json })
+    const { input_preview } = startFacts({ op_name: 'answer', inputs: json, attributes: '{}' })
     const { output_preview } = endFacts({ exception: null, output: json, summary: '{}' })
     assert.deepEqual([input_preview !== null, output_preview !== null], [isKept, isKept], `${length}`)
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseExpressionText } from '../../src/domain/expressions/parse.ts'
 import type { CallsFilter } from '../../src/operations/calls/contract.ts'
+import { readAgents } from '../../src/storage/agents/agents.ts'
 import { selectStoredCompletions } from '../../src/storage/answers/stored-completions.ts'
 import { selectCalls } from '../../src/storage/calls/calls.ts'
 import { filterConditions } from '../../src/storage/calls/filter.ts'
@@ -137,6 +138,30 @@ test('threads are grouped, and their first and last turns found, in the index of
     'SEARCH calls USING INDEX calls_of_turns (project_id=? AND thread_id=? AND started_at>?)',
     'SEARCH calls USING INDEX calls_of_turns (project_id=? AND thread_id=? AND started_at>?)',
   ])
+})
+
+test('agents are found in the index of their calls, and what runs below them by its parent', async (t) => {
+  const { tx, planOf } = openWithPlans(t)
+  const queries: string[][] = []
+  const db: LongReader = {
+    ...tx,
+    async *stream(query) {
+      queries.push(planOf(query))
+      yield []
+    },
+  }
+  const view = { project, byVersion: true, costs: false, sort: [], limit: 5, offset: 0 }
+  for (const agent of [undefined, 'weaver']) {
+    await readAgents(db, { ...view, agent }, 1, new AbortController().signal)
+    const [first, above, below, member] = (queries.pop() ?? []).filter((step) =>
+      /calls|above|child/.test(step),
+    )
+    const own = agent === undefined ? 'project_id=? AND agent>?' : 'project_id=? AND agent=?'
+    assert.equal(first, `SEARCH calls USING INDEX calls_of_agents (${own})`)
+    assert.match(String(above), /^SEARCH above USING INDEX \w+ \(project_id=\? AND id=\?\)$/)
+    assert.match(String(below), /^SEARCH child USING INDEX \w+ \(project_id=\? AND parent_id=\?\)$/)
+    assert.match(String(member), /^SEARCH calls USING INDEX \w+ \(project_id=\? AND id=\?\)$/)
+  }
 })
 
 test('a new version reads only what it needs of the other versions', async (t) => {

@@ -1,6 +1,7 @@
 import { membersOf } from '../../../packages/json/index.ts'
 import { parseNumber } from '../expressions/numbers.ts'
 import { storableText } from '../text.ts'
+import { type AgentFacts, agentFacts } from './agent.ts'
 import { briefly, isObject, type Members } from './brief.ts'
 import { answerPreview, isPreviewStored, modelIn, requestPreview } from './preview.ts'
 
@@ -8,17 +9,32 @@ import { answerPreview, isPreviewStored, modelIn, requestPreview } from './previ
 const maxNameBytes = 400
 
 /** What lists and charts show of the start of a call; the preview is stored only if the inputs are long. */
-export interface StartFacts {
+export interface StartFacts extends AgentFacts {
   op: string | null
   asked_model: string | null
   input_preview: string | null
 }
 
-export function startFacts({ op_name, inputs }: { op_name: string; inputs: string }): StartFacts {
+export function startFacts(start: { op_name: string; inputs: string; attributes: string }): StartFacts {
+  const { op_name, inputs, attributes } = start
   const { model, preview } = isPreviewStored(inputs)
     ? requestPreview(inputs)
     : { model: modelIn(inputs), preview: null }
-  return { op: opOf(op_name), asked_model: model && shortName(model), input_preview: preview }
+  const { agent, agent_version, operation } = agentFacts(nameOfOp(op_name), attributes)
+  return {
+    op: opOf(op_name),
+    asked_model: model && shortName(model),
+    input_preview: preview,
+    agent: agent && shortName(agent),
+    agent_version: agent_version && shortName(agent_version),
+    operation: operation && shortName(operation),
+  }
+}
+
+/** `answer` of `weave:///acme/qa/op/answer:…`. */
+function nameOfOp(op: string): string {
+  const start = op.includes(':///') ? op.lastIndexOf('/op/') : -1
+  return start === -1 ? op : op.slice(start + 4).replace(/:[^:]*$/s, '')
 }
 
 /**

@@ -49,7 +49,7 @@ function describedRefusals(response: Record<string, unknown>): Record<string, un
 function operationIdOf(method: string, url: string): string {
   const words = url
     .replace(/\/$/, '/slash')
-    .split(/[/_]/)
+    .split(/[/_-]/)
     .filter((word) => !['', ':entity', ':project'].includes(word))
   const capital = (word: string) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`
   const names = words.map((word) => (word.startsWith(':') ? `By${capital(word.slice(1))}` : capital(word)))

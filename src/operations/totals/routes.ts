@@ -1,8 +1,10 @@
 import { jsonLinesOf } from '../../http/contracts.ts'
 import { sendJsonLines } from '../../http/streams/streamed-answers.ts'
 import { family, operation } from '../parts.ts'
+import { FeedbackAggregateAnswer, FeedbackAggregateBody } from './aggregate-contract.ts'
 import { readCallStats } from './call-stats.ts'
 import { readCallsUsage, readTraceUsage } from './call-usage.ts'
+import { aggregateFeedback } from './feedback-aggregate.ts'
 import {
   FeedbackStatsAnswer,
   FeedbackStatsBody,
@@ -61,6 +63,15 @@ export const totalRoutes = family(
     answer: FeedbackStatsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
     rule: ({ db, signal }, { caller, body }) => readFeedbackStats(db, caller, body, signal),
+  }),
+  operation('POST', '/feedback/aggregate', {
+    right: 'read',
+    summary: 'Count tags and add up ratings of feedback by time and group',
+    tags: ['feedback'],
+    body: FeedbackAggregateBody,
+    answer: FeedbackAggregateAnswer,
+    refusals: ['invalid_value', 'query_too_slow'],
+    rule: ({ db, signal }, { caller, body }) => aggregateFeedback(db, caller, body, signal),
   }),
   operation('POST', '/feedback/payload_schema', {
     right: 'read',

@@ -30,9 +30,10 @@ export async function searchCalls(
   caller: Caller,
   body: SearchBody,
   signal: AbortSignal,
+  field = 'text',
 ) {
   requireAccess(caller, body.project_id)
-  const terms = termsIn(body.text)
+  const terms = termsIn(body.text, field)
   const positions = positionsIn(sealing, body.project_id)
   const before = await positions.startOf(body)
   const limit = body.limit ?? defaultFound
@@ -51,12 +52,12 @@ export async function searchCalls(
   }
 }
 
-function termsIn(text: string): Term[] {
+function termsIn(text: string, field: string): Term[] {
   const terms = readSearch(text)
   const wanted = terms.filter(({ isExcluded }) => !isExcluded)
   if (wanted.length > 0 && terms.length <= maxTerms) return terms
   throw refuse('invalid_value', {
-    field: 'text',
+    field,
     given: terms.length > maxTerms ? `${terms.length} words` : JSON.stringify(text),
     accepted: `1 to ${maxTerms} words, at least one of them without a minus`,
   })

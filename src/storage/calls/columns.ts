@@ -78,6 +78,9 @@ const callColumns = {
   op: { type: 'text?', half: 'start', isFact: true, about: 'the name without its version' },
   asked_model: { type: 'text?', half: 'start', isFact: true },
   input_preview: { type: 'text?', half: 'start', isFact: true },
+  agent: { type: 'text?', half: 'start', isFact: true, about: 'the one that its attributes name' },
+  agent_version: { type: 'text?', half: 'start', isFact: true, about: 'of that agent' },
+  operation: { type: 'text?', half: 'start', isFact: true },
   status: { type: 'text?', half: 'end', isFact: true },
   model: {
     type: 'text?',

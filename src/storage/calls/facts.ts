@@ -11,7 +11,7 @@ const factNames = [...factColumns('start'), ...factColumns('end')]
  * that leaves it alone (migration underived_calls). A later version that derives more writes other numbers, and lets its
  * triggers mark these.
  */
-export const derivation = 1
+export const derivation = 2
 export const nextDerivation = (table: string) =>
   `derivation = CASE WHEN ${table}.derivation = ${derivation} THEN ${-derivation} ELSE ${derivation} END`
 
@@ -24,7 +24,17 @@ export const withoutPayload = rawSql(
 )
 
 /** A call with the facts that are stored of it. */
-const read = ['id', 'op_name', 'started_at', 'ended_at', 'exception', 'inputs', 'output', 'summary'] as const
+const read = [
+  'id',
+  'op_name',
+  'started_at',
+  'ended_at',
+  'exception',
+  'attributes',
+  'inputs',
+  'output',
+  'summary',
+] as const
 export type StoredCall = { [Name in (typeof read)[number]]: RecordedColumns[Name] | null } & {
   id: string
 } & FactColumns<Half>
@@ -33,9 +43,11 @@ export const storedColumns = rawSql([...read, ...factNames].join(', '))
 
 /** The facts of a call that are not those of its parts. A call that was swept has none. */
 export function wrongFacts(call: StoredCall): [column: string, value: string | number | null][] {
-  const { op_name, inputs, ended_at, exception, output, summary } = call
+  const { op_name, attributes, inputs, ended_at, exception, output, summary } = call
   const start =
-    op_name !== null && inputs !== null ? whereReadable(() => startFacts({ op_name, inputs })) : undefined
+    op_name !== null && inputs !== null
+      ? whereReadable(() => startFacts({ op_name, inputs, attributes: attributes ?? '{}' }))
+      : undefined
   const end =
     ended_at !== null && summary !== null
       ? whereReadable(() => endFacts({ exception, output, summary }))

@@ -98,7 +98,8 @@ function valuesOf(written: CallPart): SqlValue[] {
   const values: SqlValue[] = [project_id, id, display_name, derivation]
   if (start) {
     for (const column of startNames) values.push(start[column] ?? null)
-    const facts = startFacts({ op_name: start.op_name, inputs: asText(start.inputs) })
+    const { op_name, inputs, attributes } = start
+    const facts = startFacts({ op_name, inputs: asText(inputs), attributes: asText(attributes) })
     for (const column of startFactNames) values.push(facts[column])
     started = facts
   }

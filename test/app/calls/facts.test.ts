@@ -21,6 +21,7 @@ interface Carried {
 
 interface StoredCall extends StartFacts, EndFacts {
   op_name: string
+  attributes: string
   inputs: string
   exception: string | null
   output: string | null
@@ -108,8 +109,8 @@ async function haveTheirFacts({ post, database }: TestApp): Promise<number> {
         sql`SELECT * FROM calls WHERE project_id = ${project_id} AND id = ${id}`,
       )
       assert.ok(call)
-      const { op_name, inputs, exception, output, summary } = call
-      const start = startFacts({ op_name, inputs })
+      const { op_name, attributes, inputs, exception, output, summary } = call
+      const start = startFacts({ op_name, inputs, attributes })
       for (const name of factColumns('start')) assert.equal(call[name], start[name], name)
       if (summary !== null) {
         const end = endFacts({ exception, output, summary })

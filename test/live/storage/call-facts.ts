@@ -17,6 +17,8 @@ const columns = [...factColumns('start'), ...factColumns('end')]
 const start = {
   op_name: 'weave:///acme/qa/op/answer:v1',
   inputs: '{"model":"small","prompt":"Once\\u0000 upon 🐟"}',
+  attributes:
+    '{"gen_ai":{"agent":{"name":"weaver\\u0000","version":"2"},"operation":{"name":"invoke_agent"}},"otel_span":{}}',
 }
 const end = {
   output: '{"choices":[{"text":"a time"}]}',
@@ -26,6 +28,9 @@ const facts = {
   op: 'weave:///acme/qa/op/answer:*',
   asked_model: 'small',
   input_preview: null,
+  agent: 'weaver\ufffd',
+  agent_version: '2',
+  operation: 'invoke_agent',
   status: 'success',
   model: 'small',
   input_tokens: 3,
@@ -64,6 +69,29 @@ export function callFacts(open: Driver['open']): void {
     })
 
   describe('calls that a server of an older version has written', () => {
+    test('get the agents that it does not know', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const attributes = '{"gen_ai":{"agent":{"name":"weaver"}}}'
+      const row = {
+        project_id: project,
+        id: 'a',
+        trace_id: 't',
+        op_name: 'run',
+        started_at: startedAt,
+        inputs: '{}',
+      }
+      const old = { ...row, attributes, start_bytes: 2, end_bytes: 0, op: 'run', derivation: 1 }
+      const table = { name: 'calls', columns: Object.keys(old), key: ['project_id', 'id'] }
+      await db.write('copyRows', { table, rows: [Object.values(old)] })
+      assert.equal(await isDeriving(db, project), true)
+      const step = { limit: 10, characters: 1000, now: startedAt }
+      while (await db.writeInBackground('deriveMarked', step));
+      assert.equal(await isDeriving(db, project), false)
+      const [call] = await factsOf(db, project)
+      assert.equal(call?.agent, 'weaver')
+    })
+
     test('are derived project by project, and only lists of these projects say so', async (t) => {
       const db = await open(t)
       const [busy, calm, other] = [newProject(), newProject(), newProject()].sort() as [

@@ -27,9 +27,14 @@ function applied(rows: Map<string, Row>, part: CallPart): void {
   if (start) {
     const isAnother = row.parent_id !== start.parent_id || row.op_name !== start.op_name
     if (row.started_at !== null && isAnother) row.moved_from = row.parent_id ?? ''
-    Object.assign(row, start, startFacts({ ...start, inputs: asText(start.inputs) }), {
-      user_id: row.user_id ?? start.user_id,
-    })
+    Object.assign(
+      row,
+      start,
+      startFacts({ ...start, inputs: asText(start.inputs), attributes: asText(start.attributes) }),
+      {
+        user_id: row.user_id ?? start.user_id,
+      },
+    )
   }
   if (end) {
     const trace_id = start ? start.trace_id : (row.trace_id ?? end.trace_id)

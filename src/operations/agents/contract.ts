@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import { answer, dateTime, explained, flag, plainText, projectId } from '../../domain/fields.ts'
+import { agentFields } from '../../storage/agents/agents.ts'
+import { offset, query } from '../paging.ts'
+
+/** A list that Weave has and this server cannot honour: anything in it is refused. */
+export const unsupported = (why: string) =>
+  z
+    .array(z.union([z.string(), z.object({})]))
+    .max(0, `is not supported: ${why}; expected an empty list, null, or no such field`)
+    .nullish()
+    .meta({ description: `Only an empty list is accepted: ${why}.` })
+
+export const page = (most: number, absent: number) => ({
+  limit: z.int().min(0).max(most).nullish().meta({ default: absent }),
+  offset,
+})
+
+export const direction = z.enum(['asc', 'desc']).nullish().meta({ default: 'desc' })
+
+/** From, and up to but not including. */
+export const startedRange = {
+  started_after: dateTime.nullish().meta({ description: 'Included.' }),
+  started_before: dateTime.nullish().meta({ description: 'Excluded.' }),
+}
+
+export const agentName = plainText(512)
+export const defaultAgents = 100
+const maxAgents = 1_000
+
+const list = {
+  project_id: projectId,
+  sort_by: z
+    .array(z.strictObject({ field: z.enum(agentFields), direction }))
+    .max(agentFields.length)
+    .nullish()
+    .meta({ description: 'Default: the one seen last first.' }),
+  ...page(maxAgents, defaultAgents),
+  include_costs: flag(false),
+}
+
+export const AgentsBody = z.strictObject({
+  ...list,
+  filters: z.strictObject({ agent_name: agentName.nullish() }).nullish(),
+})
+export type AgentsBody = z.output<typeof AgentsBody>
+
+export const AgentVersionsBody = z.strictObject({ ...list, agent_name: agentName.min(1) })
+export type AgentVersionsBody = z.output<typeof AgentVersionsBody>
+
+const count = z.number().min(0)
+const sums = explained({
+  invocation_count: [count, 'Calls that are invocations of it.'],
+  span_count: [count, 'Calls that name it, and those below them until another agent is named.'],
+  total_input_tokens: [count, 'Tokens that these read, each counted once.'],
+  total_output_tokens: [count, 'Tokens that they wrote.'],
+  total_duration_ms: [count, 'How long its outermost calls took, together.'],
+  error_count: [count, 'Calls of it that failed themselves.'],
+  first_seen: [z.iso.datetime(), 'When its first call began.'],
+  last_seen: [z.iso.datetime(), 'When its last call ended, or began if it runs.'],
+  total_cost_usd: [z.number().nullish(), 'With include_costs: by the prices of the project; null without.'],
+})
+const total_count = z.int().min(0).meta({ description: 'Rows of all pages.' })
+
+export const AgentsAnswer = answer('The agents of a project.', {
+  agents: z.array(z.object({ agent_name: z.string(), ...sums })),
+  total_count,
+})
+
+export const AgentVersionsAnswer = answer('The versions of an agent.', {
+  versions: z.array(z.object({ agent_name: z.string(), agent_version: z.string(), ...sums })),
+  total_count,
+})
+
+const maxAttributes = 2_000
+export const defaultAttributes = 200
+
+export const AttributesBody = z.strictObject({
+  project_id: projectId,
+  query,
+  ...startedRange,
+  limit: z.int().min(1).max(maxAttributes).nullish().meta({ default: defaultAttributes }),
+  offset,
+})
+export type AttributesBody = z.output<typeof AttributesBody>
+
+export const attributeSources = {
+  string: 'custom_attrs_string',
+  int: 'custom_attrs_int',
+  float: 'custom_attrs_float',
+  bool: 'custom_attrs_bool',
+} as const
+export type AttributeType = keyof typeof attributeSources
+
+export const AttributesAnswer = answer('Attributes of the newest spans beside those of the conventions.', {
+  attributes: z.array(
+    z.object({
+      source: z.enum(Object.values(attributeSources)),
+      key: z.string(),
+      value_type: z.enum(Object.keys(attributeSources) as AttributeType[]),
+      span_count: z.int().min(1).meta({ description: 'Among the spans that were read, at most 1,000.' }),
+    }),
+  ),
+  limit: z.int(),
+  offset: z.int(),
+  has_more: z.boolean(),
+})

@@ -1,0 +1,52 @@
+import { judgementIn } from '../../domain/call-facts/judgement.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { jsonList } from '../../domain/json/text.ts'
+import { now } from '../../domain/time.ts'
+import {
+  readConversationFeedback,
+  readConversationSpans,
+  type SpanFeedbackRow,
+} from '../../storage/agents/conversations.ts'
+import type { Database } from '../../storage/database.ts'
+import { tooMany } from '../totals/call-usage.ts'
+import { durationOf, statusCodeOf } from './spans.ts'
+import { type ConversationSpansBody, maxConversations } from './spans-contract.ts'
+
+export async function readSpansOfConversations(
+  db: Database,
+  caller: Caller,
+  body: ConversationSpansBody,
+  signal: AbortSignal,
+) {
+  requireAccess(caller, body.project_id)
+  const { project_id: project, conversation_ids: conversations } = body
+  if (conversations.length > maxConversations) {
+    throw tooMany('conversation_ids', `${conversations.length} entries`, `at most ${maxConversations}`)
+  }
+  const range = { from: body.started_after ?? undefined, before: body.started_before ?? undefined }
+  const view = { project, conversations, ...range }
+  const time = now()
+  const spans = Map.groupBy(await readConversationSpans(db, view, time, signal), ({ thread_id }) => thread_id)
+  const feedback = Map.groupBy(
+    await readConversationFeedback(db, view, time, signal),
+    ({ thread_id }) => thread_id,
+  )
+  const shown = Array.from(spans, ([conversation_id, rows]) => ({
+    conversation_id,
+    spans: rows.map((row) => ({
+      operation_name: row.operation,
+      trace_id: row.trace_id,
+      span_id: row.id,
+      status: statusCodeOf(row),
+      duration_ms: durationOf(row),
+    })),
+    spans_feedback: (feedback.get(conversation_id) ?? []).map(judgedOf),
+  }))
+  return { conversations: await jsonList(shown) }
+}
+
+/** Feedback as Weave's agents show it. */
+export const judgedOf = ({ trace_id, feedback_type, payload }: SpanFeedbackRow) => ({
+  ...{ trace_id, feedback_type },
+  ...judgementIn(JSON.parse(payload ?? 'null')),
+})

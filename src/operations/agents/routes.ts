@@ -1,0 +1,94 @@
+import { family, operation } from '../parts.ts'
+import { queryAgents, queryVersions } from './agents.ts'
+import { findAttributes } from './attributes.ts'
+import { readConversationChat, readTraceChat } from './chat.ts'
+import {
+  ConversationChatAnswer,
+  ConversationChatBody,
+  TraceChatAnswer,
+  TraceChatBody,
+} from './chat-contract.ts'
+import {
+  AgentsAnswer,
+  AgentsBody,
+  AgentVersionsAnswer,
+  AgentVersionsBody,
+  AttributesAnswer,
+  AttributesBody,
+} from './contract.ts'
+import { readSpansOfConversations } from './conversation-spans.ts'
+import { searchAgents } from './search.ts'
+import { AgentSearchAnswer, AgentSearchBody } from './search-contract.ts'
+import { readSpanFigures } from './span-stats.ts'
+import { querySpans } from './spans.ts'
+import { ConversationSpansAnswer, ConversationSpansBody, SpansAnswer, SpansBody } from './spans-contract.ts'
+import { SpanStatsAnswer, SpanStatsBody } from './stats-contract.ts'
+
+const common = { right: 'read', tags: ['agents'], refusals: ['invalid_value', 'query_too_slow'] } as const
+
+export const agentRoutes = family(
+  operation('POST', '/agents/query', {
+    ...common,
+    summary: 'List the agents of a project with what they did and used',
+    body: AgentsBody,
+    answer: AgentsAnswer,
+    rule: ({ db, signal }, { caller, body }) => queryAgents(db, caller, body, signal),
+  }),
+  operation('POST', '/agents/agent-versions/query', {
+    ...common,
+    summary: 'List the versions of an agent',
+    body: AgentVersionsBody,
+    answer: AgentVersionsAnswer,
+    rule: ({ db, signal }, { caller, body }) => queryVersions(db, caller, body, signal),
+  }),
+  operation('POST', '/agents/spans/query', {
+    ...common,
+    summary: 'List spans, or groups of them with sums',
+    body: SpansBody,
+    answer: SpansAnswer,
+    rule: ({ db, signal }, { caller, body }) => querySpans(db, caller, body, signal),
+  }),
+  operation('POST', '/agents/spans/stats', {
+    ...common,
+    summary: 'Add up values of spans by time and group',
+    body: SpanStatsBody,
+    answer: SpanStatsAnswer,
+    rule: ({ db, signal }, { caller, body }) => readSpanFigures(db, caller, body, signal),
+  }),
+  operation('POST', '/agents/spans/custom-attrs/schema', {
+    ...common,
+    summary: 'Find the attributes that spans have beside those of conventions',
+    body: AttributesBody,
+    answer: AttributesAnswer,
+    rule: ({ db, signal }, { caller, body }) => findAttributes(db, caller, body, signal),
+  }),
+  operation('POST', '/agents/search', {
+    ...common,
+    summary: 'Find conversations by words',
+    refusals: ['invalid_value', 'search_off', 'query_too_slow'],
+    body: AgentSearchBody,
+    answer: AgentSearchAnswer,
+    rule: (services, { caller, body }) => searchAgents(services, caller, body, services.signal),
+  }),
+  operation('POST', '/agents/traces/chat', {
+    ...common,
+    summary: 'Read a trace as a chat',
+    body: TraceChatBody,
+    answer: TraceChatAnswer,
+    rule: ({ db, signal }, { caller, body }) => readTraceChat(db, caller, body, signal),
+  }),
+  operation('POST', '/agents/conversations/chat', {
+    ...common,
+    summary: 'Read the newest turns of a conversation as a chat',
+    body: ConversationChatBody,
+    answer: ConversationChatAnswer,
+    rule: ({ db, signal }, { caller, body }) => readConversationChat(db, caller, body, signal),
+  }),
+  operation('POST', '/agents/conversations/spans', {
+    ...common,
+    summary: 'List the spans of conversations in brief',
+    body: ConversationSpansBody,
+    answer: ConversationSpansAnswer,
+    rule: ({ db, signal }, { caller, body }) => readSpansOfConversations(db, caller, body, signal),
+  }),
+)

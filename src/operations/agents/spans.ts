@@ -1,0 +1,150 @@
+import { conversationOf } from '../../../packages/conversations/index.ts'
+import { inSteps } from '../../../packages/waiting/index.ts'
+import { isObject } from '../../domain/call-facts/brief.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { jsonList } from '../../domain/json/text.ts'
+import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
+import { viewOf } from '../../domain/view.ts'
+import {
+  countSpans,
+  groupSums,
+  readSpanGroups,
+  readSpans,
+  type SpanGroup,
+  type SpanRow,
+  type SpansView,
+} from '../../storage/agents/spans.ts'
+import type { Database } from '../../storage/database.ts'
+import { tooMany } from '../totals/call-usage.ts'
+import { messagesOf, toolRunOf } from './span-messages.ts'
+import { defaultSpans, type SpansBody } from './spans-contract.ts'
+
+export async function querySpans(db: Database, caller: Caller, body: SpansBody, signal: AbortSignal) {
+  requireAccess(caller, body.project_id)
+  const view = spansViewOf({ ...body, limit: body.limit ?? defaultSpans })
+  const costs = body.include_costs === true
+  if (body.group_by?.length) return groupsOf(db, body, body.group_by, view, signal)
+  const time = now()
+  const documents = body.include_details === true
+  const total_count = await countSpans(db, view, time, signal)
+  const rows = await readSpans(db, view, { costs, documents }, time, signal)
+  const spans: unknown[] = []
+  await inSteps(rows, (row) => void spans.push({ ...spanOf(row), ...(documents && detailsOf(row)) }))
+  return { spans: await jsonList(spans), groups: [], total_count }
+}
+
+type Selection = Pick<SpansBody, 'project_id' | 'query' | 'started_after' | 'started_before'> &
+  Partial<Pick<SpansBody, 'limit' | 'offset' | 'sort_by'>>
+
+export function spansViewOf({ sort_by, ...body }: Selection): SpansView {
+  const sorts = (sort_by ?? []).map(({ field, direction }) => ({ field, direction: direction ?? 'desc' }))
+  return {
+    ...viewOf({ ...body, sort_by: sorts }),
+    from: body.started_after ?? undefined,
+    before: body.started_before ?? undefined,
+  }
+}
+
+async function groupsOf(
+  db: Database,
+  body: SpansBody,
+  refs: NonNullable<SpansBody['group_by']>,
+  view: SpansView,
+  signal: AbortSignal,
+) {
+  const names = refs.map(({ key, alias }) => alias ?? key)
+  checkNames(names)
+  const asked = {
+    ...view,
+    keys: refs.map(({ key }, index) => ({ field: key, name: names[index] ?? key })),
+    costs: body.include_costs === true,
+  }
+  const time = now()
+  const rows = await readSpanGroups(db, asked, time, signal)
+  const [any] =
+    rows.length > 0 ? rows : await readSpanGroups(db, { ...asked, limit: 1, offset: 0 }, time, signal)
+  const groups = await jsonList(rows.map((row) => groupOf(row, names)))
+  return { spans: [], groups, total_count: any === undefined ? 0 : Number(any.total) }
+}
+
+/** Names in the answer, each once, and none that a group has anyway. */
+export function checkNames(names: readonly string[]): void {
+  for (const [index, name] of names.entries()) {
+    const isTaken = Object.hasOwn(groupSums, name) || names.indexOf(name) !== index
+    if (!isTaken) continue
+    throw takenName(`group_by.${index}.alias`, name)
+  }
+}
+
+/** Refuses a name in the answer that something else has. */
+export const takenName = (field: string, name: string) =>
+  tooMany(field, `${JSON.stringify(name)}, which something else is named`, 'another alias')
+
+function groupOf({ total, first_seen, last_seen, ...row }: SpanGroup, names: readonly string[]) {
+  const sums = Object.entries(row).filter(([name]) => Object.hasOwn(groupSums, name))
+  return {
+    group_keys: Object.fromEntries(names.map((name, index) => [name, row[`key_${index}`] ?? null])),
+    ...Object.fromEntries(sums),
+    first_seen: formatTime(Number(first_seen)),
+    last_seen: formatTime(Number(last_seen)),
+  }
+}
+
+export function statusCodeOf({ ended_at, status }: Pick<SpanRow, 'ended_at' | 'status'>) {
+  if (ended_at === null) return 'UNSET' as const
+  return status === 'error' ? ('ERROR' as const) : ('OK' as const)
+}
+
+export const durationOf = ({ started_at, ended_at }: Pick<SpanRow, 'started_at' | 'ended_at'>) =>
+  ended_at === null ? null : (ended_at - started_at) / 1000
+
+export const spanOf = (row: SpanRow) => ({
+  span_id: row.id,
+  trace_id: row.trace_id,
+  parent_span_id: row.parent_id,
+  span_name: row.op_name,
+  status_code: statusCodeOf(row),
+  status_message: row.exception,
+  started_at: formatTime(row.started_at),
+  ended_at: formatTimeOrNull(row.ended_at),
+  duration_ms: durationOf(row),
+  operation_name: row.operation,
+  agent_name: row.agent,
+  agent_version: row.agent_version,
+  request_model: row.asked_model ?? row.model,
+  response_model: row.model ?? row.asked_model,
+  conversation_id: row.thread_id || null,
+  wb_user_id: row.user_id,
+  input_tokens: row.input_tokens,
+  output_tokens: row.output_tokens,
+  cache_read_input_tokens: row.cache_read_tokens,
+  cache_creation_input_tokens: row.cache_creation_tokens,
+  total_cost_usd: row.cost,
+})
+
+function detailsOf(row: SpanRow) {
+  const attributes: unknown = JSON.parse(row.attributes ?? '{}')
+  const { otel_span, ...own } = isObject(attributes) ? attributes : {}
+  const conversation = conversationOf(documentsOf(row))
+  const tool = conversation && toolRunOf(conversation)
+  const provider = isObject(own.gen_ai) && isObject(own.gen_ai.provider) ? own.gen_ai.provider.name : null
+  return {
+    provider_name: typeof provider === 'string' ? provider : null,
+    input_messages: tool || !conversation ? [] : messagesOf(conversation.asked),
+    output_messages: tool || !conversation ? [] : messagesOf(conversation.answered),
+    tool_name: tool?.name ?? null,
+    tool_call_id: tool?.id ?? null,
+    tool_call_arguments: tool?.input ?? null,
+    tool_call_result: tool?.output ?? null,
+    custom_attrs: own,
+    raw_span_dump: otel_span ?? null,
+  }
+}
+
+/** For the reader of conversations. */
+export const documentsOf = (row: SpanRow) => ({
+  inputs: row.inputs ?? undefined,
+  output: row.output ?? undefined,
+  attributes: row.attributes ?? undefined,
+  name: row.op_name,
+})

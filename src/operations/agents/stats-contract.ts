@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import { answer, projectId } from '../../domain/fields.ts'
+import { query } from '../paging.ts'
+import {
+  aggregationList,
+  answeredRange,
+  percentiles,
+  statsRange,
+  withRange,
+} from '../totals/range-contract.ts'
+import { unsupported } from './contract.ts'
+import { valueRef } from './spans-contract.ts'
+
+export const defaultGroups = 50
+
+const valueTypes = ['number', 'boolean', 'string'] as const
+
+const Metric = z.strictObject({
+  alias: z
+    .string()
+    .regex(/^[a-zA-Z_]\w{0,127}$/, 'expected a name of letters, digits and _')
+    .meta({
+      description: 'Names the columns: avg_<alias>. Without value it is also the field that is read.',
+    }),
+  value_type: z.enum(valueTypes).nullish().meta({ default: 'number' }),
+  aggregations: aggregationList.meta({
+    description: 'Default: sum of numbers; count_true and count_false of booleans; count of strings.',
+  }),
+  percentiles,
+  value: valueRef.omit({ alias: true }).nullish(),
+})
+
+export const SpanStatsBody = withRange(
+  z.strictObject({
+    project_id: projectId,
+    ...statsRange,
+    query,
+    group_by: z.array(valueRef).max(3).nullish(),
+    metrics: z.array(Metric).max(20).nullish(),
+    group_limit: z.int().min(1).max(1_000).nullish().meta({
+      default: defaultGroups,
+      description: 'Only the groups with the most spans.',
+    }),
+    bucket_by: z
+      .strictObject({
+        type: z.literal('time', { error: 'expected time: buckets of other numbers are not computed' }),
+      })
+      .nullish(),
+    group_filters: unsupported('spans are filtered by the query'),
+    signal_filters: z
+      .strictObject({
+        tags: unsupported('spans are not filtered by feedback'),
+        ratings: unsupported('spans are not filtered by feedback'),
+      })
+      .nullish(),
+  }),
+)
+export type SpanStatsBody = z.output<typeof SpanStatsBody>
+
+const text = z.string().nullable()
+
+export const SpanStatsAnswer = answer('Figures by time and group. Empty buckets are left out.', {
+  ...answeredRange,
+  bucket_type: z.literal('time'),
+  columns: z.array(
+    z.object({
+      name: z.string(),
+      role: z.enum(['time', 'group', 'metric']),
+      value_type: z.enum(['datetime', 'string', 'number']),
+      metric: text.meta({ description: 'The alias of the metric.' }),
+      aggregation: text.meta({ description: 'sum, or p95, for example.' }),
+    }),
+  ),
+  rows: z
+    .array(z.record(z.string(), z.union([z.string(), z.number(), z.null()])))
+    .meta({ description: 'By the names of the columns.' }),
+})

@@ -1,0 +1,107 @@
+import type { Page } from '../../domain/view.ts'
+import { isLive } from '../calls/calls.ts'
+import { costOfCall } from '../calls/cost.ts'
+import { pageOf } from '../sql/rows-in-order.ts'
+import { join, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { allRows, type LongReader } from '../transaction.ts'
+import { countsOnce, usesTokens } from '../views/own-usage.ts'
+
+/** What agents, or their versions, are sorted by. */
+export const agentFields = [
+  'agent_name',
+  'agent_version',
+  'invocation_count',
+  'span_count',
+  'total_input_tokens',
+  'total_output_tokens',
+  'total_duration_ms',
+  'error_count',
+  'first_seen',
+  'last_seen',
+  'total_cost_usd',
+] as const
+export type AgentField = (typeof agentFields)[number]
+
+export interface AgentsView extends Page {
+  project: string
+  agent: string | undefined
+  /** Each version of an agent is a row. */
+  byVersion: boolean
+  costs: boolean
+  sort: readonly { field: AgentField; direction: 'asc' | 'desc' }[]
+}
+
+/** Times are microseconds. */
+export interface AgentSums {
+  agent_name: string
+  agent_version: string
+  invocation_count: number
+  span_count: number
+  total_input_tokens: number
+  total_output_tokens: number
+  total_duration_ms: number
+  error_count: number
+  first_seen: number
+  last_seen: number
+  total_cost_usd: number | null
+  /** Rows of all pages. */
+  total: number
+}
+
+/**
+ * The calls of agents: those that name one, and what runs below them until another agent is named. `is_top`: nothing
+ * directly above is of the same agent.
+ */
+function callsOfAgents({ dialect }: LongReader, { project, agent, byVersion }: AgentsView, now: number): Sql {
+  const version = (table: string) => rawSql(byVersion ? `coalesce(${table}.agent_version, '')` : "''")
+  const above = sql`EXISTS (SELECT 1 FROM calls AS above WHERE above.project_id = ${project}
+    AND above.id = calls.parent_id AND above.agent = calls.agent AND ${isLive(now, rawSql('above'))})`
+  const only = agent === undefined ? rawSql('calls.agent IS NOT NULL') : sql`calls.agent = ${agent}`
+  return sql`WITH RECURSIVE members (agent, version, id, is_top) AS (
+      SELECT calls.agent, ${version('calls')}, calls.id, CASE WHEN ${above} THEN 0 ELSE 1 END FROM calls
+        WHERE calls.project_id = ${project} AND ${only} AND ${isLive(now)} AND ${dialect.callsCancellable}
+      UNION SELECT members.agent, members.version, child.id, 0 FROM members CROSS JOIN calls AS child
+        WHERE child.project_id = ${project} AND child.parent_id = members.id AND child.agent IS NULL
+          AND ${isLive(now, rawSql('child'))} AND ${dialect.cancellable})`
+}
+
+const double = (sum: string, name: string) => `CAST(coalesce(sum(${sum}), 0) AS DOUBLE PRECISION) AS ${name}`
+
+/** Tokens and costs count once, where an agent and the calls below it both report them. */
+export async function readAgents(
+  db: LongReader,
+  view: AgentsView,
+  now: number,
+  signal: AbortSignal,
+): Promise<AgentSums[]> {
+  const { dialect } = db
+  const once = sql`${usesTokens} AND ${countsOnce(dialect, view.project, [], now)}`
+  const cost = view.costs ? sql`CASE WHEN ${once} THEN ${costOfCall(dialect)} END` : rawSql('NULL')
+  const called = sql`SELECT members.agent AS agent_name, members.version AS agent_version, members.is_top AS is_top,
+      calls.operation AS operation, calls.status AS status, started_at, ended_at,
+      CASE WHEN ${once} THEN input_tokens END AS input, CASE WHEN ${once} THEN output_tokens END AS output,
+      CAST(${cost} AS DOUBLE PRECISION) AS cost
+    FROM members CROSS JOIN calls WHERE calls.project_id = ${view.project} AND calls.id = members.id AND ${isLive(now)}`
+  const sums = [
+    double("CASE WHEN operation = 'invoke_agent' THEN 1 ELSE 0 END", 'invocation_count'),
+    'CAST(count(*) AS DOUBLE PRECISION) AS span_count',
+    double('input', 'total_input_tokens'),
+    double('output', 'total_output_tokens'),
+    double(
+      'CASE WHEN is_top = 1 THEN CAST(ended_at - started_at AS DOUBLE PRECISION) / 1000 END',
+      'total_duration_ms',
+    ),
+    double("CASE WHEN status = 'error' THEN 1 ELSE 0 END", 'error_count'),
+    'min(started_at) AS first_seen',
+    'max(coalesce(ended_at, started_at)) AS last_seen',
+    'sum(cost) AS total_cost_usd',
+  ]
+  const order = view.sort.map(
+    ({ field, direction }) => `${field} ${direction === 'asc' ? 'ASC' : 'DESC'} NULLS LAST`,
+  )
+  const query = sql`${callsOfAgents(db, view, now)} SELECT found.*, count(*) OVER () AS total FROM (
+      SELECT agent_name, agent_version, ${rawSql(sums.join(', '))} FROM (${called}) AS called
+      GROUP BY agent_name, agent_version) AS found
+    ORDER BY ${join([...order, 'agent_name', 'agent_version'].map(rawSql), ', ')}${pageOf(dialect, view)}`
+  return allRows<AgentSums>(db, query, signal)
+}

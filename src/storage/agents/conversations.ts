@@ -1,0 +1,151 @@
+import { isLive } from '../calls/calls.ts'
+import { costOfCall } from '../calls/cost.ts'
+import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { allRows, type LongReader, onlyRow } from '../transaction.ts'
+import { countsOnce, usesTokens } from '../views/own-usage.ts'
+import { type SpanRow, spanColumns } from './spans.ts'
+
+/** Times are microseconds: from, and up to but not including. */
+export interface ConversationsView {
+  project: string
+  conversations: readonly string[]
+  from: number | undefined
+  before: number | undefined
+}
+
+/** A call of a conversation, without its documents. */
+export type BriefSpan = Pick<
+  SpanRow,
+  'id' | 'trace_id' | 'operation' | 'status' | 'started_at' | 'ended_at'
+> & {
+  thread_id: string
+}
+
+const maxSpans = 200
+const maxFeedback = 5_000
+/** The largest payload of feedback in bytes that is opened. */
+const maxPayloadBytes = 64 * 1024
+
+function ofConversations({ dialect }: LongReader, view: ConversationsView, now: number): Sql {
+  const { project, conversations, from, before } = view
+  return allOf([
+    sql`calls.project_id = ${project} AND calls.thread_id IN (${listOf(conversations)}) AND ${isLive(now)}`,
+    ...(from === undefined ? [] : [sql`calls.started_at >= ${from}`]),
+    ...(before === undefined ? [] : [sql`calls.started_at < ${before}`]),
+    dialect.callsCancellable,
+  ])
+}
+
+/** The first calls of each conversation. */
+export function readConversationSpans(
+  db: LongReader,
+  view: ConversationsView,
+  now: number,
+  signal: AbortSignal,
+): Promise<BriefSpan[]> {
+  const numbered = sql`SELECT id, trace_id, thread_id, operation, status, started_at, ended_at,
+      row_number() OVER (PARTITION BY thread_id ORDER BY started_at, id) AS position
+    FROM calls WHERE ${ofConversations(db, view, now)}`
+  return allRows<BriefSpan>(
+    db,
+    sql`SELECT id, trace_id, thread_id, operation, status, started_at, ended_at FROM (${numbered}) AS numbered
+        WHERE position <= ${rawSql(String(maxSpans))} ORDER BY thread_id, position`,
+    signal,
+  )
+}
+
+export interface SpanFeedbackRow {
+  thread_id: string | null
+  trace_id: string
+  feedback_type: string
+  payload: string | null
+}
+
+/** What was said about calls for which the condition holds, in the order of its creation. */
+async function readFeedbackOf(db: LongReader, project: string, calls: Sql, signal: AbortSignal) {
+  const { dialect } = db
+  const payload = sql`CASE WHEN ${dialect.bytes(rawSql('payload'))} <= ${rawSql(String(maxPayloadBytes))} THEN payload END`
+  return allRows<SpanFeedbackRow>(
+    db,
+    sql`SELECT calls.thread_id AS thread_id, calls.trace_id AS trace_id, feedback_type, ${payload} AS payload
+        FROM calls CROSS JOIN feedback
+        WHERE ${calls} AND feedback.project_id = ${project} AND feedback.call_id = calls.id
+        ORDER BY feedback.created_at, feedback.id LIMIT ${rawSql(String(maxFeedback))}`,
+    signal,
+  )
+}
+
+export const readConversationFeedback = (
+  db: LongReader,
+  view: ConversationsView,
+  now: number,
+  signal: AbortSignal,
+) => readFeedbackOf(db, view.project, ofConversations(db, view, now), signal)
+
+export const readTraceFeedback = (
+  db: LongReader,
+  { project, traces }: { project: string; traces: readonly string[] },
+  now: number,
+  signal: AbortSignal,
+) => readFeedbackOf(db, project, ofTraces(db, project, traces, now), signal)
+
+const ofTraces = ({ dialect }: LongReader, project: string, traces: readonly string[], now: number) =>
+  sql`calls.project_id = ${project} AND calls.trace_id IN (${listOf(traces)}) AND ${isLive(now)} AND ${dialect.callsCancellable}`
+
+/** The traces of a conversation, the newest first: each is a turn. */
+export async function readTurns(
+  db: LongReader,
+  {
+    project,
+    conversation,
+    limit,
+    offset,
+  }: { project: string; conversation: string; limit: number; offset: number },
+  now: number,
+  signal: AbortSignal,
+): Promise<{ traces: string[]; total: number; cost: number | null }> {
+  const view = { project, conversations: [conversation], from: undefined, before: undefined }
+  const own = ofConversations(db, view, now)
+  const grouped = sql`SELECT trace_id, min(started_at) AS began FROM calls WHERE ${own} GROUP BY trace_id`
+  const rows = await allRows<{ trace_id: string }>(
+    db,
+    sql`SELECT trace_id FROM (${grouped}) AS turns ORDER BY began DESC, trace_id DESC LIMIT ${limit} OFFSET ${offset}`,
+    signal,
+  )
+  const total = await onlyRow<{ count: number }>(
+    db,
+    sql`SELECT count(*) AS count FROM (${grouped}) AS turns`,
+    signal,
+  )
+  const once = sql`${usesTokens} AND ${countsOnce(db.dialect, project, [], now)}`
+  const costs = sql`SELECT CAST(${costOfCall(db.dialect)} AS DOUBLE PRECISION) AS cost
+    FROM (SELECT trace_id AS turn FROM (${grouped}) AS turns) AS traces CROSS JOIN calls
+    WHERE calls.project_id = ${project} AND calls.trace_id = traces.turn AND ${isLive(now)} AND ${once}`
+  const sum = await onlyRow<{ cost: number | null }>(
+    db,
+    sql`SELECT sum(cost) AS cost FROM (${costs}) AS costs`,
+    signal,
+  )
+  return { traces: rows.map(({ trace_id }) => trace_id), total: Number(total.count), cost: sum.cost }
+}
+
+/** A call with its documents. `counts`: its tokens are not those of calls below it. */
+export type TurnSpan = SpanRow & { counts: number }
+
+/** The calls of traces by their start, up to `limit`. */
+export function streamTurnSpans(
+  db: LongReader,
+  { project, traces, limit }: { project: string; traces: readonly string[]; limit: number },
+  now: number,
+  signal: AbortSignal,
+): AsyncIterable<TurnSpan[]> {
+  const once = sql`${usesTokens} AND ${countsOnce(db.dialect, project, [], now)}`
+  const first = sql`SELECT calls.id AS found_id, calls.started_at AS began FROM calls
+    WHERE ${ofTraces(db, project, traces, now)} ORDER BY calls.started_at, calls.id LIMIT ${limit}`
+  return db.stream<TurnSpan>(
+    sql`SELECT ${spanColumns(db, { costs: true, documents: true })}, CASE WHEN ${once} THEN 1 ELSE 0 END AS counts
+        FROM (${first}) AS found CROSS JOIN calls WHERE calls.project_id = ${project} AND calls.id = found_id
+        ORDER BY began, found_id`,
+    { signal, rows: 50 },
+  )
+}

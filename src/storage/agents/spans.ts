@@ -1,0 +1,189 @@
+import type { Expression } from '../../domain/expressions/expression.ts'
+import type { Page, SortBy } from '../../domain/view.ts'
+import { type CallsQuery, matchingCalls } from '../calls/calls.ts'
+import { costOfCall } from '../calls/cost.ts'
+import { compileCondition } from '../sql/conditions.ts'
+import { pageOf, rowsInOrder } from '../sql/rows-in-order.ts'
+import { columnOrder, sortingOf } from '../sql/sorting.ts'
+import { join, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { allRows, type LongReader, onlyRow } from '../transaction.ts'
+import { spanFields, textOfField } from './span-fields.ts'
+
+/** The spans that are asked for. Times are microseconds: from, and up to but not including. */
+export interface SpansView extends Page {
+  project: string
+  query: Expression | undefined
+  from: number | undefined
+  before: number | undefined
+  sort: readonly SortBy[]
+}
+
+/** A call as a span. */
+export interface SpanRow {
+  id: string
+  trace_id: string
+  parent_id: string | null
+  op_name: string
+  thread_id: string | null
+  started_at: number
+  ended_at: number | null
+  status: string | null
+  exception: string | null
+  operation: string | null
+  agent: string | null
+  agent_version: string | null
+  asked_model: string | null
+  model: string | null
+  user_id: string
+  input_tokens: number | null
+  output_tokens: number | null
+  cache_read_tokens: number | null
+  cache_creation_tokens: number | null
+  cost: number | null
+  /** JSON; null where it is too large, or was not asked for. */
+  attributes: string | null
+  inputs: string | null
+  output: string | null
+}
+
+/** The largest document in bytes that is opened. */
+const maxDocumentBytes = 64 * 1024
+
+const small = [
+  ...['id', 'trace_id', 'parent_id', 'op_name', 'thread_id', 'started_at', 'ended_at', 'status', 'operation'],
+  ...['agent', 'agent_version', 'asked_model', 'model', 'user_id', 'input_tokens', 'output_tokens'],
+  ...['cache_read_tokens', 'cache_creation_tokens'],
+].map((name) => `calls.${name} AS ${name}`)
+
+/** What is selected of a span. */
+export function spanColumns(
+  { dialect }: LongReader,
+  { costs, documents }: { costs: boolean; documents: boolean },
+): Sql {
+  const opened = ['attributes', 'inputs', 'output'].map((name) => {
+    const isSmall = sql`${dialect.bytes(rawSql(`calls.${name}`))} <= ${rawSql(String(maxDocumentBytes))}`
+    return documents
+      ? sql`CASE WHEN ${isSmall} THEN calls.${rawSql(name)} END AS ${rawSql(name)}`
+      : rawSql(`NULL AS ${name}`)
+  })
+  const cost = costs ? costOfCall(dialect) : rawSql('NULL')
+  return sql`${rawSql(small.join(', '))}, substr(exception, 1, 2000) AS exception, ${cost} AS cost, ${join(opened, ', ')}`
+}
+
+/** Validates the query. */
+export function spansQueryOf({ dialect }: LongReader, view: SpansView): CallsQuery {
+  const { project, query, from, before, sort, limit, offset } = view
+  const conditions: Sql[] = []
+  if (from !== undefined) conditions.push(sql`calls.started_at >= ${from}`)
+  if (before !== undefined) conditions.push(sql`calls.started_at < ${before}`)
+  if (query) conditions.push(compileCondition(query, spanFields(dialect, 'query'), dialect))
+  const sorting = sortingOf(sort, (path) => spanFields(dialect, path), dialect)
+  const order = sort.length === 0 ? [rawSql('started_at DESC')] : sorting.order
+  return { projectId: project, conditions, ...sorting, order: [...order, rawSql('id DESC')], limit, offset }
+}
+
+/** Newest first by default. */
+export function readSpans(
+  db: LongReader,
+  view: SpansView,
+  shown: { costs: boolean; documents: boolean },
+  now: number,
+  signal: AbortSignal,
+): Promise<SpanRow[]> {
+  const query = spansQueryOf(db, view)
+  const statement = rowsInOrder(db.dialect, {
+    table: 'calls',
+    columns: spanColumns(db, shown),
+    matching: matchingCalls(db, query, now),
+    order: query.order,
+    page: query,
+  })
+  return allRows<SpanRow>(db, statement, signal)
+}
+
+export async function countSpans(
+  db: LongReader,
+  view: SpansView,
+  now: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const query = spansQueryOf(db, { ...view, sort: [] })
+  const counted = sql`SELECT count(*) AS count ${matchingCalls(db, query, now)}`
+  return Number((await onlyRow<{ count: number }>(db, counted, signal)).count)
+}
+
+export const groupSums = {
+  span_count: 'count(*)',
+  invocation_count: "sum(CASE WHEN operation = 'invoke_agent' THEN 1 ELSE 0 END)",
+  conversation_count: 'count(DISTINCT thread)',
+  total_input_tokens: 'coalesce(sum(input_tokens), 0)',
+  total_output_tokens: 'coalesce(sum(output_tokens), 0)',
+  total_cache_read_input_tokens: 'coalesce(sum(cache_read_tokens), 0)',
+  total_cache_creation_input_tokens: 'coalesce(sum(cache_creation_tokens), 0)',
+  total_duration_ms: 'coalesce(sum(took), 0)',
+  error_count: "sum(CASE WHEN status = 'error' THEN 1 ELSE 0 END)",
+  first_seen: 'min(started_at)',
+  last_seen: 'max(coalesce(ended_at, started_at))',
+  total_cost_usd: 'sum(cost)',
+} as const
+export type GroupSum = keyof typeof groupSums
+
+export type SpanGroup = Record<`key_${number}`, string | null> &
+  Record<Exclude<GroupSum, 'total_cost_usd'>, number> & { total_cost_usd: number | null; total: number }
+
+/** Sums of the spans that have the same values of these fields. */
+export function readSpanGroups(
+  db: LongReader,
+  view: SpansView & { keys: readonly { field: string; name: string }[]; costs: boolean },
+  now: number,
+  signal: AbortSignal,
+): Promise<SpanGroup[]> {
+  const { dialect } = db
+  const query = spansQueryOf(db, { ...view, sort: [] })
+  const keys = view.keys.map(({ field }, index) => {
+    const reading = spanFields(dialect, `group_by.${index}.key`)(field)
+    return sql`${textOfField(reading, dialect)} AS ${rawSql(`key_${index}`)}`
+  })
+  const names = view.keys.map((_, index) => `key_${index}`)
+  const cost = view.costs ? costOfCall(dialect) : rawSql('NULL')
+  const narrow = sql`SELECT ${join(keys, ', ')}, calls.id AS id, calls.operation AS operation, nullif(calls.thread_id, '') AS thread,
+      calls.status AS status, input_tokens, output_tokens, cache_read_tokens, cache_creation_tokens, started_at, ended_at,
+      CAST(ended_at - started_at AS DOUBLE PRECISION) / 1000 AS took, CAST(${cost} AS DOUBLE PRECISION) AS cost
+    ${matchingCalls(db, query, now)}`
+  const sums = Object.entries(groupSums).map(
+    ([name, sum]) => `${/_seen$/.test(name) ? sum : `CAST(${sum} AS DOUBLE PRECISION)`} AS ${name}`,
+  )
+  // Missing values come first, on either engine.
+  const shownKeys = names.map((name) => `coalesce(${name}, '')`)
+  const columns = {
+    ...Object.fromEntries(Object.keys(groupSums).map((name) => [name, name])),
+    ...Object.fromEntries(view.keys.map(({ name }, index) => [name, shownKeys[index] ?? name])),
+    total_cost_usd: 'coalesce(total_cost_usd, -1)',
+  }
+  const order = columnOrder(view.sort, columns, ['last_seen DESC'], shownKeys)
+  return allRows<SpanGroup>(
+    db,
+    sql`SELECT found.*, count(*) OVER () AS total FROM (
+          SELECT ${rawSql(names.join(', '))}, ${rawSql(sums.join(', '))} FROM (${narrow}) AS narrow
+          GROUP BY ${rawSql(names.join(', '))}) AS found
+        ORDER BY ${join(order, ', ')}${pageOf(dialect, view)}`,
+    signal,
+  )
+}
+
+/** The attributes of the spans, the newest first; those that are too large are left out. */
+export function streamSpanAttributes(
+  db: LongReader,
+  view: SpansView,
+  now: number,
+  signal: AbortSignal,
+): AsyncIterable<{ attributes: string }[]> {
+  const query = spansQueryOf(db, { ...view, sort: [] })
+  const isSmall = sql`${db.dialect.bytes(rawSql('attributes'))} <= ${rawSql(String(maxDocumentBytes))}`
+  const conditions = [isSmall, ...query.conditions]
+  return db.stream<{ attributes: string }>(
+    sql`SELECT attributes ${matchingCalls(db, { ...query, conditions }, now)}
+        ORDER BY calls.started_at DESC, calls.id DESC LIMIT ${view.limit}`,
+    { signal, rows: 20 },
+  )
+}

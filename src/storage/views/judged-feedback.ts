@@ -1,0 +1,69 @@
+import type { Dialect } from '../sql/dialect.ts'
+import { allOf, joined, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
+import type { LongReader } from '../transaction.ts'
+
+/** Which feedback is read. Times are microseconds; of the refs and types each list holds alternatives. */
+export interface JudgedView {
+  project: string
+  start: number
+  end: number
+  /** Beginnings of types. */
+  types: readonly string[]
+  /** With * at the end they are beginnings. */
+  triggers: readonly string[]
+  scorers: readonly string[]
+  agents: readonly string[]
+  /** Only feedback about the root of a trace. */
+  ofRoots: boolean
+}
+
+export interface JudgedFeedback {
+  created_at: number
+  runnable_ref: string | null
+  agent: string | null
+  agent_version: string | null
+  /** Of the call: null while it runs, or where it is gone. */
+  status: string | null
+  /** JSON; null where it is too large to be opened. */
+  payload: string | null
+}
+
+/** The largest payload in bytes that is opened. */
+const maxPayloadBytes = 64 * 1024
+
+function beginsWith(column: string, names: readonly string[], dialect: Dialect): Sql {
+  const alternatives = names.map((name) => {
+    const isStart = name.endsWith('*')
+    return isStart
+      ? sql`${dialect.position(rawSql(column), sql`${name.slice(0, -1)}`)} = 1`
+      : sql`${rawSql(column)} = ${name}`
+  })
+  return joined(alternatives, ' OR ')
+}
+
+/** In the order of their creation, with what is known of their calls. */
+export function streamJudged(
+  db: LongReader,
+  view: JudgedView,
+  signal: AbortSignal,
+): AsyncIterable<JudgedFeedback[]> {
+  const { dialect } = db
+  const conditions = [
+    sql`feedback.project_id = ${view.project} AND created_at >= ${view.start} AND created_at < ${view.end}`,
+  ]
+  const types = view.types.map((type) => `${type}*`)
+  if (types.length > 0) conditions.push(beginsWith('feedback_type', types, dialect))
+  if (view.triggers.length > 0) conditions.push(beginsWith('trigger_ref', view.triggers, dialect))
+  if (view.scorers.length > 0) conditions.push(beginsWith('runnable_ref', view.scorers, dialect))
+  if (view.agents.length > 0) conditions.push(sql`calls.agent IN (${listOf(view.agents)})`)
+  if (view.ofRoots) conditions.push(rawSql('calls.id IS NOT NULL AND calls.parent_id IS NULL'))
+  const payload = sql`CASE WHEN ${dialect.bytes(rawSql('payload'))} <= ${rawSql(String(maxPayloadBytes))} THEN payload END`
+  return db.stream<JudgedFeedback>(
+    sql`SELECT feedback.created_at AS created_at, runnable_ref, calls.agent AS agent, calls.agent_version AS agent_version,
+          calls.status AS status, ${payload} AS payload
+        FROM feedback LEFT JOIN calls ON calls.project_id = feedback.project_id AND calls.id = feedback.call_id
+          AND calls.started_at IS NOT NULL AND calls.deleted_at IS NULL
+        WHERE ${allOf([...conditions, dialect.cancellable])} ORDER BY feedback.created_at, feedback.id`,
+    { signal, rows: 500 },
+  )
+}

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, test } from 'node:test'
+import { agentAttributes, at, storedCalls } from '../../support/agents.ts'
+import { keys, openApp } from '../../support/app.ts'
+import { project } from '../../support/calls.ts'
+import { assertCommonRefusals } from '../../support/common-refusals.ts'
+import { exportOf, otlpSpanId, spanOf } from '../../support/otlp.ts'
+
+const url = '/agents/spans/query'
+const { post } = await openApp({ after })
+
+async function answerOf(body: object, key: string = keys.alice) {
+  const { status, json, text } = await post(url, body, key)
+  assert.equal(status, 200, text)
+  return json
+}
+
+const equals = (field: string, value: unknown) => ({
+  query: { $expr: { $eq: [{ $getField: field }, { $literal: value }] } },
+})
+
+test('agents/spans/query: refuses invalid requests, and what it cannot honour by its name', async (t) => {
+  await assertCommonRefusals(t, url, { project_id: project })
+  const group_by = [{ source: 'field', key: 'agent_name' }]
+  for (const [body, status, code, field] of [
+    [{ project_id: 'globex/qa' }, 403, 'entity_forbidden', 'project_id'],
+    [{ measures: [{}], group_by }, 422, 'invalid_request', 'measures'],
+    [{ group_filters: [{}], group_by }, 422, 'invalid_request', 'group_filters'],
+    [{ group_distributions: [{}], group_by }, 422, 'invalid_request', 'group_distributions'],
+    [{ insight_filters: [{}], group_by }, 422, 'invalid_request', 'insight_filters'],
+    [{ signal_filters: { tags: ['late'] }, group_by }, 422, 'invalid_request', 'signal_filters.tags'],
+    [{ custom_attr_columns: [{}] }, 422, 'invalid_request', 'custom_attr_columns'],
+    [{ include_details: true, limit: 201 }, 422, 'invalid_request', 'limit'],
+    [{ include_details: true, group_by }, 422, 'invalid_request', 'include_details'],
+    [{ limit: 10_001 }, 422, 'invalid_request', 'limit'],
+    [{ group_by: [{ source: 'cluster', key: 'a' }] }, 422, 'invalid_request', 'group_by.0.source'],
+    [{ group_by: [{ ...group_by[0], alias: 'span_count' }] }, 400, 'invalid_value', 'group_by.0.alias'],
+    [{ group_by: [group_by[0], group_by[0]] }, 400, 'invalid_value', 'group_by.1.alias'],
+    [{ group_by, sort_by: [{ field: 'price' }] }, 422, 'unknown_field', 'sort_by.0.field'],
+    [{ query: { $expr: {} } }, 422, 'invalid_expression', 'query'],
+  ] as const) {
+    const answer = await post(url, { project_id: project, ...body })
+    assert.deepEqual([answer.status, answer.json.code], [status, code], answer.text)
+    assert.ok(answer.text.includes(field), answer.text)
+  }
+})
+
+test('a span has its times, names, tokens and status', async () => {
+  const [root, below] = [randomUUID(), randomUUID()]
+  const project_id = await storedCalls(post, 'span', [
+    {
+      id: root,
+      started_at: at(0),
+      ended_at: at(2),
+      thread_id: 't',
+      attributes: agentAttributes('weaver', '2'),
+    },
+    {
+      ...{
+        id: below,
+        trace_id: root,
+        parent_id: root,
+        started_at: at(1),
+        ended_at: at(2),
+        exception: 'broke',
+      },
+      ...{ op_name: 'ask', summary: { usage: { loom: { prompt_tokens: 5, completion_tokens: 1 } } } },
+    },
+  ])
+  const { spans, groups, total_count } = await answerOf({ project_id })
+  assert.deepEqual([groups, total_count], [[], 2])
+  assert.deepEqual(spans[0], {
+    ...{ span_id: below, trace_id: root, parent_span_id: root, span_name: 'ask' },
+    ...{
+      status_code: 'ERROR',
+      status_message: 'broke',
+      started_at: at(1),
+      ended_at: at(2),
+      duration_ms: 1000,
+    },
+    ...{ operation_name: null, agent_name: null, agent_version: null, conversation_id: null },
+    ...{
+      request_model: 'loom',
+      response_model: 'loom',
+      wb_user_id: 'alice',
+      input_tokens: 5,
+      output_tokens: 1,
+    },
+    ...{ cache_read_input_tokens: null, cache_creation_input_tokens: null, total_cost_usd: null },
+  })
+  const { span_id, agent_name, agent_version, operation_name, conversation_id } = spans[1]
+  assert.deepEqual(
+    [span_id, agent_name, agent_version, operation_name, conversation_id],
+    [root, 'weaver', '2', 'invoke_agent', 't'],
+  )
+  const found = async (body: object) =>
+    (await answerOf({ project_id, ...body })).spans.map((span: { span_id: string }) => span.span_id)
+  assert.deepEqual(await found({ started_after: at(1) }), [below])
+  assert.deepEqual(await found({ started_before: at(1) }), [root])
+  for (const name of ['agent_name', 'gen_ai.agent.name', 'weave.agent_name']) {
+    assert.deepEqual(await found(equals(name, 'weaver')), [root], name)
+  }
+  assert.deepEqual(await found(equals('gen_ai.usage.input_tokens', 5)), [below])
+  assert.deepEqual(await found(equals('status_code', 'ERROR')), [below])
+  assert.deepEqual(await found({ sort_by: [{ field: 'duration_ms' }] }), [root, below])
+  assert.deepEqual(await found({ limit: 1, offset: 1 }), [root])
+})
+
+test('details are messages, the run of a tool, attributes and the span', async () => {
+  const messages = [{ role: 'user', parts: [{ type: 'text', content: 'Warp count?' }] }]
+  const answered = [{ role: 'assistant', parts: [{ type: 'text', content: 'Twelve.' }] }]
+  const asked = spanOf({
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': 'loomco',
+    'gen_ai.input.messages': JSON.stringify(messages),
+    'gen_ai.output.messages': JSON.stringify(answered),
+  })
+  const tool = spanOf(
+    {
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': 'count',
+      'gen_ai.tool.call.arguments': '{"side":"warp"}',
+      'gen_ai.tool.call.result': '{"n":12}',
+    },
+    { spanId: 'a'.repeat(16), startTimeUnixNano: '1767323045223456789' },
+  )
+  const body = exportOf([asked, tool], { 'wandb.entity': 'acme', 'wandb.project': 'details' })
+  assert.equal((await post('/otel/v1/traces', body)).status, 200)
+  const { spans } = await answerOf({ project_id: 'acme/details', include_details: true })
+  const [run, model] = spans
+  assert.deepEqual(
+    [run.tool_name, run.tool_call_arguments, run.tool_call_result, run.input_messages],
+    ['count', '{"side":"warp"}', '{"n":12}', []],
+  )
+  assert.equal(model.provider_name, 'loomco')
+  assert.deepEqual(model.input_messages, [{ role: 'user', content: 'Warp count?', finish_reason: null }])
+  assert.deepEqual(model.output_messages, [{ role: 'assistant', content: 'Twelve.', finish_reason: null }])
+  assert.equal(model.custom_attrs.otel_span, undefined)
+  assert.equal(model.raw_span_dump.name, 'chat')
+  assert.equal(model.span_id, otlpSpanId)
+})
+
+test('groups by conversation and by attributes have sums, and pages count all of them', async () => {
+  const call = (thread_id: string, second: number, team: string, fields: object = {}) => ({
+    ...{ thread_id, started_at: at(second), ended_at: at(second + 1), attributes: { team } },
+    ...{ summary: { usage: { loom: { prompt_tokens: 3, completion_tokens: 1 } } } },
+    ...fields,
+  })
+  const project_id = await storedCalls(post, 'groups', [
+    call('a', 0, 'blue'),
+    call('a', 5, 'red', { exception: 'broke' }),
+    call('b', 2, 'red'),
+  ])
+  const grouped = (source: string, key: string, more: object = {}) =>
+    answerOf({ project_id, group_by: [{ source, key, ...more }] })
+  const { groups, spans, total_count } = await grouped('field', 'conversation_id')
+  assert.deepEqual([spans, total_count], [[], 2])
+  assert.deepEqual(groups[0], {
+    ...{ group_keys: { conversation_id: 'a' }, span_count: 2, invocation_count: 0, conversation_count: 1 },
+    ...{ total_input_tokens: 6, total_output_tokens: 2, total_cache_read_input_tokens: 0 },
+    ...{
+      total_cache_creation_input_tokens: 0,
+      total_duration_ms: 2000,
+      error_count: 1,
+      total_cost_usd: null,
+    },
+    ...{ first_seen: at(0), last_seen: at(6) },
+  })
+  const teams = await grouped('custom_attrs_string', 'team', { alias: 'crew' })
+  assert.deepEqual(
+    teams.groups.map((group: { group_keys: object; span_count: number }) => [
+      group.group_keys,
+      group.span_count,
+    ]),
+    [
+      [{ crew: 'red' }, 2],
+      [{ crew: 'blue' }, 1],
+    ],
+  )
+  const group_by = [{ source: 'field', key: 'conversation_id' }]
+  const page = await answerOf({
+    project_id,
+    group_by,
+    sort_by: [{ field: 'span_count', direction: 'asc' }],
+    limit: 1,
+  })
+  assert.deepEqual([page.groups[0].group_keys, page.total_count], [{ conversation_id: 'b' }, 2])
+  const beyond = await answerOf({ project_id, group_by, offset: 9 })
+  assert.deepEqual([beyond.groups, beyond.total_count], [[], 2])
+})
