@@ -72,5 +72,5 @@ function checkHeader(bytes: Buffer, type: string, field: string): void {
   }
 }
 
-const wrong = (field: string, given: string, accepted: string): Refusal =>
-  refuse('invalid_value', { field, given, accepted })
+const wrong = (field: string, value: string, accepted: string): Refusal =>
+  refuse('invalid_value', { field, given: value, accepted })
