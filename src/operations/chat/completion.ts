@@ -4,7 +4,7 @@ import { answerOptions } from '../generation/answer-options.ts'
 import type { ChatCompletion } from '../generation/chat-answer.ts'
 import { checkNamedTokens, checkPriority, checkSampling, checkStream, wrong } from '../generation/checks.ts'
 import { constraintOf } from '../generation/constraint.ts'
-import { checkConversation, conversationFrom } from '../generation/conversation.ts'
+import { checkConversation, checkPictures, conversationFrom } from '../generation/conversation.ts'
 import { type GenerationContext, generate } from '../generation/generation.ts'
 import { candidatesAsked, checkCandidates } from '../generation/logprobs.ts'
 import { checkMetadata } from '../generation/metadata.ts'
@@ -22,6 +22,7 @@ export async function beginChat(
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? undefined
   checkTogether(body, maxTokens)
   const found = services.models.find(body.model, asking.caller)
+  if (found.served.passesPictures) checkPictures(body.messages)
   const calls = callsOf(body, services.settings)
   checkPriority(body, services.settings)
   const conversation = conversationFrom({ ...body, tools: toolsOf(body) }, services.settings)

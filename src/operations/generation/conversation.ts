@@ -1,4 +1,6 @@
 import type { Conversation, GivenMessage } from '../../../packages/chat-format/index.ts'
+import { JsonText } from '../../domain/json/text.ts'
+import { createPictureCheck } from '../../domain/pictures/check.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { wrong } from './checks.ts'
 import type { ConversationFields } from './conversation-fields.ts'
@@ -50,6 +52,31 @@ export function checkConversation(fields: ConversationFields): void {
   for (const [index, { notText }] of (documents ?? []).entries()) {
     if (notText !== undefined) throw wrong(`documents.${index}.${notText}`, 'not a string', 'only strings')
   }
+}
+
+/** Checks pictures for a model that is shown them; another refuses them by their type. */
+export function checkPictures(messages: ConversationFields['messages']): void {
+  const check = createPictureCheck()
+  for (const [index, { content }] of messages.entries()) {
+    if (typeof content === 'string') continue
+    for (const [number, piece] of (content ?? []).entries()) {
+      if (typeof piece === 'string') continue
+      for (const field of ['image_url', 'input_image'] as const) {
+        const path = `messages.${index}.content.${number}.${field}`
+        const url = addressOf(piece[field])
+        if (url !== undefined) check(url.text, url.isMember ? `${path}.url` : path)
+      }
+    }
+  }
+}
+
+/** Some clients send the address itself in place of an object with it. */
+function addressOf(picture: unknown): { text: string; isMember: boolean } | undefined {
+  if (!(picture instanceof JsonText)) return undefined
+  const value = JSON.parse(picture.text) as { url?: unknown } | string | null
+  if (typeof value === 'string') return { text: value, isMember: false }
+  const url = value?.url
+  return typeof url === 'string' ? { text: url, isMember: true } : undefined
 }
 
 /** The conversation of a request. Refuses what this server does not allow requests to ask of a template. */

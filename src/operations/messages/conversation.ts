@@ -7,6 +7,7 @@ import type {
 } from '../../../packages/chat-format/index.ts'
 import type { ServedModel } from '../../../packages/engine/index.ts'
 import type { JsonText } from '../../domain/json/text.ts'
+import { createPictureCheck, type PictureCheck } from '../../domain/pictures/check.ts'
 import { wrong } from '../generation/checks.ts'
 import type { CountTokensBody } from './contract.ts'
 import type { ContentBlock, Message, ResultBlock } from './fields.ts'
@@ -14,16 +15,19 @@ import { thoughtOf } from './signature.ts'
 import { thinkingOf } from './thinking.ts'
 
 /** A picture in the form of chat completions. */
-function pictureOf({ source }: ResultBlock, path: string): GivenPart {
+function pictureOf({ source }: ResultBlock, path: string, check: PictureCheck): GivenPart {
   const { type, media_type, data, url } = source ?? {}
   if (type === 'base64') {
     if (media_type == null) throw wrong(`${path}.source.media_type`, 'nothing', 'a type such as image/png')
     if (data == null) throw wrong(`${path}.source.data`, 'nothing', 'the picture in base64')
-    return { type: 'image_url', image_url: { url: `data:${media_type};base64,${data}` } }
+    const packed = `data:${media_type};base64,${data}`
+    check(packed, `${path}.source.data`)
+    return { type: 'image_url', image_url: { url: packed } }
   }
   if (type !== 'url')
     throw wrong(`${path}.source.type`, type == null ? 'nothing' : JSON.stringify(type), 'base64, url')
   if (url == null) throw wrong(`${path}.source.url`, 'nothing', 'the address of a picture')
+  check(url, `${path}.source.url`)
   return { type: 'image_url', image_url: { url } }
 }
 
@@ -42,7 +46,8 @@ export function conversationOf(
     throw wrong('messages', `${messages.length} messages`, `at most ${maxMessages}`)
   }
   const isContinued = messages.at(-1)?.role === 'assistant'
-  const turns = messages.flatMap((message, index) => turnsOf(message, `messages.${index}`, passesPictures))
+  const check = passesPictures ? createPictureCheck() : undefined
+  const turns = messages.flatMap((message, index) => turnsOf(message, `messages.${index}`, check))
   const last = turns.at(-1)
   if (isContinued && last?.tool_calls) {
     throw wrong(
@@ -80,26 +85,26 @@ function systemOf(system: CountTokensBody['system']): Turn[] {
 }
 
 /** A message is one turn, except for results of tools: they are turns of their own, before the user's text. */
-function turnsOf({ role, content }: Message, path: string, passesPictures: boolean): Turn[] {
+function turnsOf({ role, content }: Message, path: string, check: PictureCheck | undefined): Turn[] {
   if (typeof content === 'string') return [{ role, content: content === '' ? [] : [content] }]
   if (role === 'system') return [{ role, content: textsOf(content, `${path}.content`) }]
   return role === 'user'
-    ? userTurns(content, `${path}.content`, passesPictures)
+    ? userTurns(content, `${path}.content`, check)
     : [assistantTurn(content, `${path}.content`)]
 }
 
 /** Pictures of results come in the user's turn after all results: few servers take them in a result. */
-function userTurns(blocks: readonly ContentBlock[], path: string, passesPictures: boolean): Turn[] {
+function userTurns(blocks: readonly ContentBlock[], path: string, check: PictureCheck | undefined): Turn[] {
   const results: Turn[] = []
   const shown: GivenPart[] = []
+  const pictures = check && { shown, check }
   const content: Turn['content'] = []
-  const accepted = passesPictures ? 'text, image, tool_result' : 'text, tool_result'
+  const accepted = check ? 'text, image, tool_result' : 'text, tool_result'
   for (const [index, block] of blocks.entries()) {
     const at = `${path}.${index}`
     if (block.type === 'text') addText(content, block, at)
-    else if (block.type === 'image' && passesPictures) content.push(pictureOf(block, at))
-    else if (block.type === 'tool_result')
-      results.push(resultOf(block, at, passesPictures ? shown : undefined))
+    else if (block.type === 'image' && check) content.push(pictureOf(block, at, check))
+    else if (block.type === 'tool_result') results.push(resultOf(block, at, pictures))
     else throw wrongType(block, at, accepted)
   }
   const all = [...shown, ...content]
@@ -137,14 +142,20 @@ function assistantTurn(blocks: readonly ContentBlock[], path: string): Turn {
   }
 }
 
-/** `shown` gets the pictures of the result; without it they are refused. */
+/** Gets the pictures of results, each checked. */
+interface ResultPictures {
+  shown: GivenPart[]
+  check: PictureCheck
+}
+
+/** Without `pictures`, those of the result are refused. */
 function resultOf(
   { tool_use_id: id, content, is_error }: ContentBlock,
   path: string,
-  shown: GivenPart[] | undefined,
+  pictures: ResultPictures | undefined,
 ): Turn {
   if (id == null) throw missing(`${path}.tool_use_id`, 'the id of a tool_use block')
-  const texts = textsOf(content ?? [], `${path}.content`, shown)
+  const texts = textsOf(content ?? [], `${path}.content`, pictures)
   return { role: 'tool', tool_call_id: id, content: is_error ? asError(texts) : texts }
 }
 
@@ -168,14 +179,18 @@ function givenThought({ thinking, signature }: ContentBlock, path: string): stri
   throw wrong(`${path}.signature`, 'the signature of another thought', 'the thought as it was returned')
 }
 
-function textsOf(content: string | readonly ResultBlock[], path: string, shown?: GivenPart[]): string[] {
+function textsOf(
+  content: string | readonly ResultBlock[],
+  path: string,
+  pictures?: ResultPictures,
+): string[] {
   if (typeof content === 'string') return content === '' ? [] : [content]
   const texts: string[] = []
   for (const [index, block] of content.entries()) {
     const at = `${path}.${index}`
-    if (block.type === 'image' && shown !== undefined) shown.push(pictureOf(block, at))
+    if (block.type === 'image' && pictures) pictures.shown.push(pictureOf(block, at, pictures.check))
     else if (block.type === 'text') addText(texts, block, at)
-    else throw wrongType(block, at, shown === undefined ? 'text' : 'text, image')
+    else throw wrongType(block, at, pictures ? 'text, image' : 'text')
   }
   return texts
 }

@@ -29,7 +29,7 @@ const writing = (form: LineForm) => ({
 })
 
 /** Pictures are recorded as they came, whatever the model reads. */
-const anyReader = { passesPictures: true } as const
+const anyReader = () => undefined
 
 const chat: Writers<OllamaChatBody, OllamaTurn> = {
   ...writing(lineForms.message),

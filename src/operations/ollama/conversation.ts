@@ -1,5 +1,6 @@
 import type { GivenMessage, GivenPart, GivenToolCall } from '../../../packages/chat-format/index.ts'
 import type { ServedModel } from '../../../packages/engine/index.ts'
+import { createPictureCheck, type PictureCheck } from '../../domain/pictures/check.ts'
 import { wrong } from '../generation/checks.ts'
 import type { Message } from './contract.ts'
 
@@ -11,7 +12,11 @@ const pictures: readonly [start: string, type: string][] = [
   ['/9j/', 'image/jpeg'],
 ]
 
-type Reader = Pick<ServedModel, 'passesPictures'>
+export type PictureReader = PictureCheck | undefined
+
+/** Checks the pictures of one request; undefined if the model reads none. */
+export const pictureReaderOf = ({ passesPictures }: Pick<ServedModel, 'passesPictures'>): PictureReader =>
+  passesPictures ? createPictureCheck() : undefined
 
 /** More than any context holds. */
 const maxMessages = 10_000
@@ -20,7 +25,7 @@ const maxMessages = 10_000
  * The messages as chat completions have them. Calls of Ollama need no ids: each gets one, and results follow the calls
  * in their order, or by the name of the tool.
  */
-export function messagesOf(sent: readonly Message[], served: Reader): GivenMessage[] {
+export function messagesOf(sent: readonly Message[], reader: PictureReader): GivenMessage[] {
   if (sent.length > maxMessages) throw wrong('messages', `${sent.length} messages`, `at most ${maxMessages}`)
   let calls = 0
   let waiting: GivenToolCall[] = []
@@ -37,7 +42,7 @@ export function messagesOf(sent: readonly Message[], served: Reader): GivenMessa
     const id = message.tool_call_id || answered?.id
     return {
       role,
-      content: withPictures(content ?? '', images ?? [], served, `messages.${index}.images`),
+      content: withPictures(content ?? '', images ?? [], reader, `messages.${index}.images`),
       ...(thinking && { reasoning: thinking }),
       ...(made?.length && { tool_calls: made }),
       ...(isResult && id && { tool_call_id: id }),
@@ -54,11 +59,11 @@ function callOf({ tool_call_id, tool_name }: Message, waiting: readonly GivenToo
 export function withPictures(
   text: string,
   images: readonly string[],
-  { passesPictures = false }: Reader,
+  check: PictureReader,
   field: string,
 ): string | GivenPart[] {
   if (images.length === 0) return text
-  if (!passesPictures) {
+  if (!check) {
     throw wrong(field, `${images.length} pictures`, 'none: this model reads no pictures')
   }
   const shown = images.map((image, index): GivenPart => {
@@ -66,7 +71,9 @@ export function withPictures(
     if (type === undefined) {
       throw wrong(`${field}.${index}`, 'another text', 'PNG, JPEG, GIF or WebP in base64, without data:')
     }
-    return { type: 'image_url', image_url: { url: `data:${type};base64,${image}` } }
+    const url = `data:${type};base64,${image}`
+    check(url, `${field}.${index}`)
+    return { type: 'image_url', image_url: { url } }
   })
   return text === '' ? shown : [{ type: 'text', text }, ...shown]
 }

@@ -14,7 +14,7 @@ import { candidatesAsked, checkCandidates } from '../generation/logprobs.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { requestOf } from '../generation/request.ts'
 import type { GenerateBody, OllamaChatBody } from './contract.ts'
-import { messagesOf, withPictures } from './conversation.ts'
+import { messagesOf, type PictureReader, pictureReaderOf, withPictures } from './conversation.ts'
 import { findModel, nameOf } from './models.ts'
 import { ignoredOptions, maxTokensOf, samplingOf } from './options.ts'
 
@@ -37,7 +37,7 @@ export async function beginChat(
   asking: GenerationContext,
 ): Promise<OllamaTurn> {
   const found = findModel(services.models, body.model, asking.caller)
-  const messages = messagesOf(body.messages ?? [], found.served)
+  const messages = messagesOf(body.messages ?? [], pictureReaderOf(found.served))
   return beginTurn(services, found, body, asking, { messages, field: 'messages', tools: body.tools })
 }
 
@@ -48,7 +48,7 @@ export async function beginPrompt(
 ): Promise<OllamaTurn> {
   const found = findModel(services.models, body.model, asking.caller)
   return beginTurn(services, found, body, asking, {
-    messages: messagesOfPrompt(body, found.served),
+    messages: messagesOfPrompt(body, pictureReaderOf(found.served)),
     field: 'prompt',
   })
 }
@@ -56,9 +56,9 @@ export async function beginPrompt(
 /** A prompt is a conversation of one message, or of two with the system's. */
 export function messagesOfPrompt(
   { system, prompt, images }: GenerateBody,
-  served: FoundModel['served'] | { passesPictures: true },
+  reader: PictureReader,
 ): GivenMessage[] {
-  const content = withPictures(prompt ?? '', images ?? [], served, 'images')
+  const content = withPictures(prompt ?? '', images ?? [], reader, 'images')
   return [...(system ? [{ role: 'system', content: system }] : []), { role: 'user', content }]
 }
 

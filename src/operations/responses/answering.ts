@@ -1,5 +1,6 @@
 import type { GivenMessage } from '../../../packages/chat-format/index.ts'
 import { newId } from '../../domain/ids.ts'
+import { createPictureCheck } from '../../domain/pictures/check.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { callsAsked } from '../generation/calls.ts'
 import { checkPriority, checkSampling, wrong } from '../generation/checks.ts'
@@ -177,7 +178,7 @@ async function inputOf(body: InputTokensBody, { store, signal, id, passesPicture
   const own = await itemsOf(input ?? [], {
     response: id,
     unseal: store.unseal,
-    passesPictures,
+    checkPicture: passesPictures ? createPictureCheck() : undefined,
     async item(itemId, index) {
       const found = await references.find(itemId)
       if (found !== undefined) referred[index] = found

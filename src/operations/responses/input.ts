@@ -1,3 +1,4 @@
+import type { PictureCheck } from '../../domain/pictures/check.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { wrong } from '../generation/checks.ts'
 import { type InputPart, type Item, itemIdOf, type MessagePart, type ReasoningItem } from './items.ts'
@@ -11,8 +12,8 @@ export interface Sources {
   item(id: string, index: number): Promise<Item | undefined>
   /** The thought in a sealed text; undefined if it was not sealed here, or not for this caller. */
   unseal(sealed: string): Promise<string | undefined>
-  /** Whether the model may be shown pictures. */
-  passesPictures: boolean
+  /** Checks each picture; without it the model is shown none. */
+  checkPicture: PictureCheck | undefined
 }
 
 const known = ['message', 'function_call', 'function_call_output', 'reasoning', 'item_reference']
@@ -106,11 +107,12 @@ function partText(
 type Part = Exclude<InputItem['content'], string | null | undefined>[number]
 
 /** A text or a picture. */
-function inputPart(piece: Part, path: string, passesPictures: boolean): InputPart {
-  if (piece.type !== 'input_image' || !passesPictures)
+function inputPart(piece: Part, path: string, checkPicture: PictureCheck | undefined): InputPart {
+  if (piece.type !== 'input_image' || !checkPicture)
     return { type: 'input_text', text: partText(piece, path) }
   const { image_url: image, detail } = piece
   const url = required(typeof image === 'object' ? image?.url : image, `${path}.image_url`)
+  checkPicture(url, `${path}.image_url`)
   return { type: 'input_image', image_url: url, detail: detail ?? 'auto' }
 }
 
@@ -118,7 +120,7 @@ function contentOf(
   { content }: InputItem,
   role: string,
   path: string,
-  { passesPictures }: Sources,
+  { checkPicture }: Sources,
 ): MessagePart[] {
   const ofText = (text: string): MessagePart =>
     role === 'assistant' ? { type: 'output_text', text, annotations: [] } : { type: 'input_text', text }
@@ -127,13 +129,13 @@ function contentOf(
     const at = `${path}.${index}`
     if (piece.type === 'refusal')
       return { type: 'refusal', refusal: required(piece.refusal, `${at}.refusal`) }
-    return role === 'assistant' ? ofText(partText(piece, at)) : inputPart(piece, at, passesPictures)
+    return role === 'assistant' ? ofText(partText(piece, at)) : inputPart(piece, at, checkPicture)
   })
 }
 
-function outputOf({ output }: InputItem, path: string, { passesPictures }: Sources): string | InputPart[] {
+function outputOf({ output }: InputItem, path: string, { checkPicture }: Sources): string | InputPart[] {
   if (output == null || typeof output === 'string') return required(output, path)
-  return output.map((piece, index) => inputPart(piece, `${path}.${index}`, passesPictures))
+  return output.map((piece, index) => inputPart(piece, `${path}.${index}`, checkPicture))
 }
 
 /** Templates read the arguments by name, so they must be an object. */

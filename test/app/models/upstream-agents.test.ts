@@ -10,6 +10,7 @@ import {
   streamWords,
   type UpstreamHandler,
 } from '../../support/fake-upstream.ts'
+import { pngOf } from '../../support/pictures.ts'
 import { withTimeout } from '../../support/wait.ts'
 
 // What agents send in Messages and Responses, to each kind of upstream.
@@ -84,7 +85,10 @@ for (const kind of strict) {
     assert.deepEqual(await ask([hi as object]), [hi])
     assert.deepEqual(await ask(turns.slice(0, 2)), [{ role: 'system', content: 'Be brief.' }, hi])
     // A part that is no text is not lost.
-    const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,aaaa' } }
+    const picture = {
+      type: 'image_url',
+      image_url: { url: `data:image/png;base64,${pngOf(4, 3).toString('base64')}` },
+    }
     assert.deepEqual(await ask([hi as object, { role: 'system', content: [picture] }, turns[0] as object]), [
       { role: 'system', content: [picture, { type: 'text', text: 'Be brief.' }] },
       hi,

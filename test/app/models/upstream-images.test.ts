@@ -3,10 +3,14 @@ import { type TestContext, test } from 'node:test'
 import { openApp } from '../../support/app.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
 import { modelsOfUpstream, startFakeUpstream, streamWords } from '../../support/fake-upstream.ts'
+import { pngOf } from '../../support/pictures.ts'
 
 // Images are passed on to an upstream, whichever API they came in.
 
-const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'low' } }
+const picture = {
+  type: 'image_url',
+  image_url: { url: `data:image/png;base64,${pngOf(4, 3).toString('base64')}`, detail: 'low' },
+}
 const content = [{ type: 'text', text: 'What is this?' }, picture]
 const messages = [{ role: 'user', content }]
 
@@ -43,7 +47,7 @@ test('a Heddle upstream refuses an image, and its message is returned', async (t
   assert.deepEqual([json.error.code, json.error.param], [error.code, error.param])
 })
 
-const data = 'iVBORw0KGgo='
+const data = pngOf(4, 3).toString('base64')
 const url = `data:image/png;base64,${data}`
 const sent = { type: 'image_url', image_url: { url } }
 const block = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } }
@@ -146,7 +150,7 @@ test('an image without its content, or of a kind that no upstream is sent, is re
 
 test('a picture takes its tokens from the answer, not its bytes', async (t) => {
   const { post, upstream } = await open(t, 'somebody', { max_model_len: 32_768 })
-  const big = { type: 'image', source: { ...block.source, data: 'A'.repeat(1_000_000) } }
+  const big = { type: 'image', source: { ...block.source, data: pngOf(4, 3, 750_000).toString('base64') } }
   const { status } = await post('/v1/messages', {
     max_tokens: 32_000,
     messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }, big] }],

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { refuse } from '../../../src/domain/refusals.ts'
 import { type Answer, openApp } from '../../support/app.ts'
+import { pngOf } from '../../support/pictures.ts'
 import {
   prefilled,
   scriptedBackend,
@@ -306,6 +307,8 @@ test('pictures go to a model that reads them, as the data of their kind', async 
   const odd = await ask('/api/chat', { messages: [{ ...user('?'), images: ['AAAA'] }] })
   assert.match(odd.json.error, /^messages\.0\.images\.0: /)
   // The engine of this machine has no such model: it refuses the part that the picture became.
-  const { json } = await ask('/api/chat', { messages: [{ ...user('?'), images: ['iVBORw0KGgo='] }] })
+  const { json } = await ask('/api/chat', {
+    messages: [{ ...user('?'), images: [pngOf(4, 3).toString('base64')] }],
+  })
   assert.match(json.error, /^messages\.0\.content\.1\.type: a part of type "image_url"/)
 })

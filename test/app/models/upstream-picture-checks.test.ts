@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openApp } from '../../support/app.ts'
+import { asking, chatUrl } from '../../support/chat.ts'
+import { modelsOfUpstream, startFakeUpstream, streamWords } from '../../support/fake-upstream.ts'
+import { gifOf, jpegOf, pngOf } from '../../support/pictures.ts'
+
+// The same picture is refused with the same words by every API, before an upstream is asked.
+
+const base64 = (bytes: Buffer) => bytes.toString('base64')
+const dataUrl = (type: string, data: string) => `data:${type};base64,${data}`
+
+interface Wire {
+  url: string
+  body(type: string, data: string[]): object
+  /** The path of the picture at this index. */
+  field(index: number): string
+}
+
+const wires: Record<string, Wire> = {
+  chat: {
+    url: chatUrl,
+    body: (type, data) =>
+      asking({
+        messages: [
+          {
+            role: 'user',
+            content: data.map((piece) => ({ type: 'image_url', image_url: { url: dataUrl(type, piece) } })),
+          },
+        ],
+      }),
+    field: (index) => `messages.0.content.${index}.image_url.url`,
+  },
+  responses: {
+    url: '/v1/responses',
+    body: (type, data) => ({
+      input: [
+        {
+          role: 'user',
+          content: data.map((piece) => ({ type: 'input_image', image_url: dataUrl(type, piece) })),
+        },
+      ],
+    }),
+    field: (index) => `input.0.content.${index}.image_url`,
+  },
+  messages: {
+    url: '/v1/messages',
+    body: (media_type, pieces) => ({
+      max_tokens: 5,
+      messages: [
+        {
+          role: 'user',
+          content: pieces.map((data) => ({ type: 'image', source: { type: 'base64', media_type, data } })),
+        },
+      ],
+    }),
+    field: (index) => `messages.0.content.${index}.source.data`,
+  },
+  ollama: {
+    url: '/api/chat',
+    body: (_, images) => ({ model: 'far', messages: [{ role: 'user', content: '', images }] }),
+    field: (index) => `messages.0.images.${index}`,
+  },
+}
+
+const png = base64(pngOf(4, 3))
+const wrong: Record<string, [type: string, data: string[], index: number, message: string]> = {
+  'too wide': ['image/png', [base64(pngOf(65_535, 65_535))], 0, 'a picture of 65535 x 65535 pixels'],
+  'cut off': ['image/png', [base64(pngOf(4, 3).subarray(0, 40))], 0, 'a picture that is cut off'],
+  'no base64': ['image/png', [`${png}\n`], 0, 'data that is not base64'],
+  'one too many': ['image/png', Array<string>(21).fill(png), 20, 'one more picture'],
+}
+
+for (const [name, wire] of Object.entries(wires)) {
+  test(`${name}: what is wrong with a picture is refused by its field`, async (t) => {
+    const upstream = await startFakeUpstream(t, streamWords('A', ' cat'), {
+      models: [{ id: 'far', owned_by: 'vllm' }],
+    })
+    const { post } = await openApp(t, { models: await modelsOfUpstream([upstream.url]) })
+    for (const [type, data, index, message] of Object.values(wrong)) {
+      const { status, json } = await post(wire.url, wire.body(type, data))
+      const text: string = json.error.message ?? json.error
+      assert.equal(status, 400)
+      assert.ok(text.startsWith(`${wire.field(index)}: ${message}; accepted: `), text)
+    }
+    if (name !== 'ollama') {
+      const { json } = await post(wire.url, wire.body('image/png', [base64(gifOf(4, 3))]))
+      const lie = `${wire.field(0)}: "image/png", but the bytes are image/gif; accepted: image/gif`
+      assert.ok(json.error.message.startsWith(lie), json.error.message)
+    }
+    assert.equal(upstream.asked.length, 0)
+    const { status, text } = await post(wire.url, wire.body('image/jpeg', [base64(jpegOf(4, 3))]))
+    assert.equal(status, 200, text)
+    assert.deepEqual(upstream.asked.at(-1)?.body.messages[0].content.at(-1), {
+      type: 'image_url',
+      image_url: { url: dataUrl('image/jpeg', base64(jpegOf(4, 3))) },
+    })
+  })
+}
