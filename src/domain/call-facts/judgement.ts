@@ -1,6 +1,6 @@
 import { isObject } from './brief.ts'
 
-export interface Rating {
+interface Rating {
   name: string
   value: number
   reason: string | null

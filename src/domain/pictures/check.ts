@@ -1,13 +1,13 @@
 import { type Refusal, refuse } from '../refusals.ts'
 import { headerOf } from './header.ts'
 
-export const maxPictures = 20
+const maxPictures = 20
 
 /** Of all pictures of a request together, unpacked from base64. */
-export const maxPictureBytes = 20_000_000
+const maxPictureBytes = 20_000_000
 
 /** Pixels of a side. */
-export const maxPictureSide = 8_000
+const maxPictureSide = 8_000
 
 /** Checks one more picture of a request; `field` is the path of its address or data. */
 export type PictureCheck = (url: string, field: string) => void
@@ -45,7 +45,13 @@ function dataOf(url: string, field: string): { type: string; data: string } {
   if (type === undefined) {
     throw wrong(field, 'neither data in base64 nor the address of a web page', `${accepted}, or an https URL`)
   }
-  return { type: type.toLowerCase(), data: url.slice(comma + 1) }
+  const data = url.slice(comma + 1)
+  return {
+    // Some clients name JPEG by the end of its files.
+    type: type.toLowerCase().replace(/jpg$/, 'jpeg'),
+    // Lines of base64 as mail and command lines wrap them.
+    data: data.includes('\n') ? data.replace(/[\r\n]/g, '') : data,
+  }
 }
 
 /** `Buffer` skips what is no base64, so a wrong character shows in the length. */
@@ -55,7 +61,7 @@ function unpacked(data: string, field: string): Buffer {
   const isWhole = data.length % 4 === 0 && bytes.length === (data.length / 4) * 3 - padding
   // Those of base64url, which few servers read.
   if (isWhole && !data.includes('-') && !data.includes('_')) return bytes
-  throw wrong(field, 'data that is not base64', 'base64 with its padding and without spaces or line breaks')
+  throw wrong(field, 'data that is not base64', 'base64 with its padding and without spaces')
 }
 
 function checkHeader(bytes: Buffer, type: string, field: string): void {

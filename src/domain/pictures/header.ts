@@ -1,5 +1,5 @@
 /** What the header of a picture says; `fault` if it is cut off or contradicts the bytes that follow. */
-export interface PictureHeader {
+interface PictureHeader {
   type: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'
   width: number
   height: number

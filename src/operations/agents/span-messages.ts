@@ -15,7 +15,7 @@ export const messagesOf = (messages: readonly Message[]) =>
     finish_reason: ending ?? null,
   }))
 
-export interface ToolRun {
+interface ToolRun {
   id?: string | undefined
   name: string
   input: string
@@ -33,7 +33,7 @@ export function toolRunOf({ asked, answered }: Conversation): ToolRun | undefine
   return { id, name, input, output: result === undefined ? null : textOfResult(result) }
 }
 
-export const textOfResult = ({ content }: ToolResult): string =>
+const textOfResult = ({ content }: ToolResult): string =>
   content
     .map((block) => (block.kind === 'data' ? block.json : textOfMessage({ role: 'tool', blocks: [block] })))
     .join('\n\n')

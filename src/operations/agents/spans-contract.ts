@@ -7,7 +7,7 @@ import { direction, page, startedRange, unsupported } from './contract.ts'
 export const defaultSpans = 100
 const maxSpans = 10_000
 /** Spans of one page that are shown with what was asked and answered. */
-export const maxDetailed = 200
+const maxDetailed = 200
 
 const sources = [
   ...['field', 'column', 'custom_attrs_string'],

@@ -98,7 +98,7 @@ export function statusCodeOf({ ended_at, status }: Pick<SpanRow, 'ended_at' | 's
 export const durationOf = ({ started_at, ended_at }: Pick<SpanRow, 'started_at' | 'ended_at'>) =>
   ended_at === null ? null : (ended_at - started_at) / 1000
 
-export const spanOf = (row: SpanRow) => ({
+const spanOf = (row: SpanRow) => ({
   span_id: row.id,
   trace_id: row.trace_id,
   parent_span_id: row.parent_id,

@@ -3,13 +3,13 @@ import { answer, plainText, projectId } from '../../domain/fields.ts'
 import { monotonicNow } from '../../domain/time.ts'
 import { maxDays } from './buckets.ts'
 
-export const maxTimeBuckets = 256
+const maxTimeBuckets = 256
 const dayMs = 86_400_000
 const epochMs = z.int().min(0).max(8_000_000_000_000)
 const names = (about: string) =>
   z.array(plainText(4096).min(1)).max(100).nullish().meta({ description: about })
 
-export const groupNames = ['scorer_id', 'span_agent_name', 'span_agent_version', 'span_status_code'] as const
+const groupNames = ['scorer_id', 'span_agent_name', 'span_agent_version', 'span_status_code'] as const
 export type GroupName = (typeof groupNames)[number]
 
 export const FeedbackAggregateBody = z

@@ -20,7 +20,7 @@ export const agentFields = [
   'last_seen',
   'total_cost_usd',
 ] as const
-export type AgentField = (typeof agentFields)[number]
+type AgentField = (typeof agentFields)[number]
 
 export interface AgentsView extends Page {
   project: string

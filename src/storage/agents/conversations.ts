@@ -6,7 +6,7 @@ import { countsOnce, usesTokens } from '../views/own-usage.ts'
 import { type SpanRow, spanColumns } from './spans.ts'
 
 /** Times are microseconds: from, and up to but not including. */
-export interface ConversationsView {
+interface ConversationsView {
   project: string
   conversations: readonly string[]
   from: number | undefined
@@ -14,10 +14,7 @@ export interface ConversationsView {
 }
 
 /** A call of a conversation, without its documents. */
-export type BriefSpan = Pick<
-  SpanRow,
-  'id' | 'trace_id' | 'operation' | 'status' | 'started_at' | 'ended_at'
-> & {
+type BriefSpan = Pick<SpanRow, 'id' | 'trace_id' | 'operation' | 'status' | 'started_at' | 'ended_at'> & {
   thread_id: string
 }
 

@@ -56,7 +56,7 @@ const fields = new Map<string, Read>([
   ['total_cost_usd', (dialect) => ({ kind: 'number', sql: costOfCall(dialect) })],
 ])
 
-export const spanFieldNames = [...fields.keys()]
+const spanFieldNames = [...fields.keys()]
 
 /** `gen_ai.agent.name` and `weave.agent_name` are `agent_name`, for example. */
 function readOf(name: string): Read | undefined {
@@ -64,7 +64,7 @@ function readOf(name: string): Read | undefined {
   return fields.get(bare.replace(/^usage\./, '').replaceAll('.', '_'))
 }
 
-export const isSpanField = (name: string): boolean => readOf(name) !== undefined
+const isSpanField = (name: string): boolean => readOf(name) !== undefined
 
 /** Fields of spans; any other name is a path inside the attributes. `requestPath` is how a refusal names the field. */
 export function spanFields(dialect: Dialect, requestPath: string): FieldResolver {

@@ -14,7 +14,7 @@ export interface SpanMetric extends Omit<Aggregates, 'column'> {
   isText: boolean
 }
 
-export interface StatsView extends SpansView {
+interface StatsView extends SpansView {
   /** Microseconds: where each bucket begins. */
   edges: readonly number[]
   keys: readonly string[]

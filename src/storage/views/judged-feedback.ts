@@ -3,7 +3,7 @@ import { allOf, joined, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
 
 /** Which feedback is read. Times are microseconds; of the refs and types each list holds alternatives. */
-export interface JudgedView {
+interface JudgedView {
   project: string
   start: number
   end: number

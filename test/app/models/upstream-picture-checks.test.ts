@@ -67,7 +67,7 @@ const png = base64(pngOf(4, 3))
 const wrong: Record<string, [type: string, data: string[], index: number, message: string]> = {
   'too wide': ['image/png', [base64(pngOf(65_535, 65_535))], 0, 'a picture of 65535 x 65535 pixels'],
   'cut off': ['image/png', [base64(pngOf(4, 3).subarray(0, 40))], 0, 'a picture that is cut off'],
-  'no base64': ['image/png', [`${png}\n`], 0, 'data that is not base64'],
+  'no base64': ['image/png', [`${png} `], 0, 'data that is not base64'],
   'one too many': ['image/png', Array<string>(21).fill(png), 20, 'one more picture'],
 }
 

@@ -47,12 +47,21 @@ for (const [type, pictureOf] of formats) {
   })
 }
 
+test('base64 in lines and image/jpg are accepted, as some clients send them', () => {
+  const lines = pngOf(4, 3)
+    .toString('base64')
+    .replace(/.{1,76}/g, '$&\r\n')
+  createPictureCheck()(`data:image/png;base64,${lines}`, 'at')
+  createPictureCheck()(urlOf('image/jpg', jpegOf(4, 3)), 'at')
+  refused(urlOf('image/jpg', pngOf(4, 3)), /but the bytes are image\/png/)
+})
+
 test('what is no picture in base64 is refused', () => {
   const data = pngOf(4, 3).toString('base64')
   refused(urlOf('image/png', pngOf(65_535, 65_535)), /65535 x 65535/)
   refused(urlOf('image/png', pngOf(0, 3)), /0 x 3/)
   refused(urlOf('image/png', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')), /no such picture/)
-  refused(`data:image/png;base64,${data.slice(0, 40)}\n${data.slice(40)}`, /not base64/)
+  refused(`data:image/png;base64,${data.slice(0, 40)} ${data.slice(40)}`, /not base64/)
   refused(`data:image/png;base64,${data}=`, /not base64/)
   refused(`data:image/png;base64,${data.slice(0, 40)}-_-_${data.slice(40)}`, /not base64/)
   for (const url of [
