@@ -423,6 +423,8 @@ const ofWindows = { 'window.above': { window: { measure: 'calls', seconds: 60, b
 const ofAlerts = { ...ofWindows, window: { on: 'call' } }
 
 export const instead: Record<string, Record<string, object>> = {
+  // Until now, which is at most 31 days later.
+  '/feedback/aggregate': { before_ms: { after_ms: Date.now() - 3_600_000 } },
   '/alert_rules': ofAlerts,
   '/alert_rules/try': ofAlerts,
   '/alert_rules/:rule_id': ofWindows,

@@ -14,16 +14,17 @@ const sources = [
   ...['custom_attrs_int', 'custom_attrs_float', 'custom_attrs_bool'],
 ] as const
 
+/** A name of what is answered. */
+export const columnName = plainText(128).refine((name) => /^[a-zA-Z_]\w*$/.test(name), {
+  error: 'expected a name of letters, digits and _',
+})
+
 export const valueRef = z.strictObject({
   source: z.enum(sources as readonly [string, ...string[]]).meta({
     description: 'A field of spans, or a path inside the attributes of calls.',
   }),
   key: plainText(1024).min(1),
-  alias: z
-    .string()
-    .regex(/^[a-zA-Z_]\w{0,127}$/, 'expected a name of letters, digits and _')
-    .nullish()
-    .meta({ description: 'The name in the answer; default: key.' }),
+  alias: columnName.nullish().meta({ description: 'The name in the answer; default: key.' }),
 })
 
 const sort = (field: z.ZodType<string>) => z.array(z.strictObject({ field, direction })).max(16).nullish()

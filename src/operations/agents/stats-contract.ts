@@ -9,19 +9,16 @@ import {
   withRange,
 } from '../totals/range-contract.ts'
 import { unsupported } from './contract.ts'
-import { valueRef } from './spans-contract.ts'
+import { columnName, valueRef } from './spans-contract.ts'
 
 export const defaultGroups = 50
 
 const valueTypes = ['number', 'boolean', 'string'] as const
 
 const Metric = z.strictObject({
-  alias: z
-    .string()
-    .regex(/^[a-zA-Z_]\w{0,127}$/, 'expected a name of letters, digits and _')
-    .meta({
-      description: 'Names the columns: avg_<alias>. Without value it is also the field that is read.',
-    }),
+  alias: columnName.meta({
+    description: 'Names the columns: avg_<alias>. Without value it is also the field that is read.',
+  }),
   value_type: z.enum(valueTypes).nullish().meta({ default: 'number' }),
   aggregations: aggregationList.meta({
     description: 'Default: sum of numbers; count_true and count_false of booleans; count of strings.',

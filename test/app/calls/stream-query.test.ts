@@ -7,7 +7,7 @@ import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { storeCalls } from '../../support/stored-calls.ts'
 
 const fields =
-  'id, project_id, op_name, display_name, trace_id, parent_id, thread_id, turn_id, started_at, ended_at, exception, svc_user_id, svc_run_id, svc_run_step, svc_run_step_end, expire_at, storage_size_bytes, op, model, input_tokens, output_tokens, first_token_ms, cost, origin, attributes.…, inputs.…, output.…, summary.…, summary.weave.status, summary.weave.latency_ms, summary.weave.trace_name, feedback.[<type>].payload.…'
+  'id, project_id, op_name, display_name, trace_id, parent_id, thread_id, turn_id, started_at, ended_at, exception, svc_user_id, svc_run_id, svc_run_step, svc_run_step_end, expire_at, storage_size_bytes, op, agent, agent_version, model, input_tokens, output_tokens, first_token_ms, cost, origin, attributes.…, inputs.…, output.…, summary.…, summary.weave.status, summary.weave.latency_ms, summary.weave.trace_name, feedback.[<type>].payload.…'
 const columns =
   'id, project_id, op_name, display_name, trace_id, parent_id, thread_id, turn_id, started_at, ended_at, exception, attributes, inputs, output, summary, svc_user_id, wb_user_id, svc_run_id, wb_run_id, svc_run_step, wb_run_step, svc_run_step_end, wb_run_step_end, expire_at, storage_size_bytes, deleted_at, total_storage_size_bytes'
 
