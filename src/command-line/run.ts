@@ -47,7 +47,7 @@ function find(commands: Commands, words: readonly string[]) {
   if (words[0] !== 'serve' && isServing(words)) return { name: 'serve', command: serveCommand, rest: words }
   for (const length of [2, 1]) {
     const name = words.slice(0, length).join(' ')
-    const command = commands[name]
+    const command = Object.hasOwn(commands, name) ? commands[name] : undefined
     if (command) return { name, command, rest: words.slice(length) }
   }
   return undefined

@@ -1,6 +1,6 @@
 import type { Conversation, GivenMessage } from '../../../packages/chat-format/index.ts'
 import { JsonText } from '../../domain/json/text.ts'
-import { createPictureCheck } from '../../domain/pictures/check.ts'
+import { checkedPicture } from '../../domain/pictures/check.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { wrong } from './checks.ts'
 import type { ConversationFields } from './conversation-fields.ts'
@@ -54,9 +54,8 @@ export function checkConversation(fields: ConversationFields): void {
   }
 }
 
-/** Checks pictures for a model that is shown them; another refuses them by their type. */
+/** Checks pictures for a model that is shown them, and puts in their place what it reads. Another refuses them by their type. */
 export function checkPictures(messages: ConversationFields['messages']): void {
-  const check = createPictureCheck()
   for (const [index, { content }] of messages.entries()) {
     if (typeof content === 'string') continue
     for (const [number, piece] of (content ?? []).entries()) {
@@ -64,19 +63,24 @@ export function checkPictures(messages: ConversationFields['messages']): void {
       for (const field of ['image_url', 'input_image'] as const) {
         const path = `messages.${index}.content.${number}.${field}`
         const url = addressOf(piece[field])
-        if (url !== undefined) check(url.text, url.isMember ? `${path}.url` : path)
+        if (url === undefined) continue
+        const read = checkedPicture(url.text, url.isMember ? `${path}.url` : path)
+        if (read !== url.text) piece[field] = url.readAs(read)
       }
     }
   }
 }
 
-/** Some clients send the address itself in place of an object with it. */
-function addressOf(picture: unknown): { text: string; isMember: boolean } | undefined {
+/** Some clients send the address itself in place of an object with it. `readAs`: the same with another address. */
+function addressOf(picture: unknown) {
   if (!(picture instanceof JsonText)) return undefined
   const value = JSON.parse(picture.text) as { url?: unknown } | string | null
-  if (typeof value === 'string') return { text: value, isMember: false }
+  const readAs = (read: unknown) => new JsonText(JSON.stringify(read))
+  if (typeof value === 'string') return { text: value, isMember: false, readAs }
   const url = value?.url
-  return typeof url === 'string' ? { text: url, isMember: true } : undefined
+  return typeof url === 'string'
+    ? { text: url, isMember: true, readAs: (read: string) => readAs({ ...value, url: read }) }
+    : undefined
 }
 
 /** The conversation of a request. Refuses what this server does not allow requests to ask of a template. */

@@ -7,7 +7,7 @@ import type {
 } from '../../../packages/chat-format/index.ts'
 import type { ServedModel } from '../../../packages/engine/index.ts'
 import type { JsonText } from '../../domain/json/text.ts'
-import { createPictureCheck, type PictureCheck } from '../../domain/pictures/check.ts'
+import { checkedPicture, type PictureCheck } from '../../domain/pictures/check.ts'
 import { wrong } from '../generation/checks.ts'
 import type { CountTokensBody } from './contract.ts'
 import type { ContentBlock, Message, ResultBlock } from './fields.ts'
@@ -20,15 +20,13 @@ function pictureOf({ source }: ResultBlock, path: string, check: PictureCheck): 
   if (type === 'base64') {
     if (media_type == null) throw wrong(`${path}.source.media_type`, 'nothing', 'a type such as image/png')
     if (data == null) throw wrong(`${path}.source.data`, 'nothing', 'the picture in base64')
-    const packed = `data:${media_type};base64,${data}`
-    check(packed, `${path}.source.data`)
+    const packed = check(`data:${media_type};base64,${data}`, `${path}.source.data`)
     return { type: 'image_url', image_url: { url: packed } }
   }
   if (type !== 'url')
     throw wrong(`${path}.source.type`, type == null ? 'nothing' : JSON.stringify(type), 'base64, url')
   if (url == null) throw wrong(`${path}.source.url`, 'nothing', 'the address of a picture')
-  check(url, `${path}.source.url`)
-  return { type: 'image_url', image_url: { url } }
+  return { type: 'image_url', image_url: { url: check(url, `${path}.source.url`) } }
 }
 
 /** More than any context holds. */
@@ -46,7 +44,7 @@ export function conversationOf(
     throw wrong('messages', `${messages.length} messages`, `at most ${maxMessages}`)
   }
   const isContinued = messages.at(-1)?.role === 'assistant'
-  const check = passesPictures ? createPictureCheck() : undefined
+  const check = passesPictures ? checkedPicture : undefined
   const turns = messages.flatMap((message, index) => turnsOf(message, `messages.${index}`, check))
   const last = turns.at(-1)
   if (isContinued && last?.tool_calls) {

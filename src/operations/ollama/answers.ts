@@ -29,7 +29,7 @@ const writing = (form: LineForm) => ({
 })
 
 /** Pictures are recorded as they came, whatever the model reads. */
-const anyReader = () => undefined
+const anyReader = (url: string) => url
 
 const chat: Writers<OllamaChatBody, OllamaTurn> = {
   ...writing(lineForms.message),

@@ -1,6 +1,6 @@
 import type { GivenMessage, GivenPart, GivenToolCall } from '../../../packages/chat-format/index.ts'
 import type { ServedModel } from '../../../packages/engine/index.ts'
-import { createPictureCheck, type PictureCheck } from '../../domain/pictures/check.ts'
+import { checkedPicture, type PictureCheck } from '../../domain/pictures/check.ts'
 import { wrong } from '../generation/checks.ts'
 import type { Message } from './contract.ts'
 
@@ -16,7 +16,7 @@ export type PictureReader = PictureCheck | undefined
 
 /** Checks the pictures of one request; undefined if the model reads none. */
 export const pictureReaderOf = ({ passesPictures }: Pick<ServedModel, 'passesPictures'>): PictureReader =>
-  passesPictures ? createPictureCheck() : undefined
+  passesPictures ? checkedPicture : undefined
 
 /** More than any context holds. */
 const maxMessages = 10_000
@@ -71,8 +71,7 @@ export function withPictures(
     if (type === undefined) {
       throw wrong(`${field}.${index}`, 'another text', 'PNG, JPEG, GIF or WebP in base64, without data:')
     }
-    const url = `data:${type};base64,${image}`
-    check(url, `${field}.${index}`)
+    const url = check(`data:${type};base64,${image}`, `${field}.${index}`)
     return { type: 'image_url', image_url: { url } }
   })
   return text === '' ? shown : [{ type: 'text', text }, ...shown]

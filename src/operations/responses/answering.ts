@@ -1,6 +1,6 @@
 import type { GivenMessage } from '../../../packages/chat-format/index.ts'
 import { newId } from '../../domain/ids.ts'
-import { createPictureCheck } from '../../domain/pictures/check.ts'
+import { checkedPicture } from '../../domain/pictures/check.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { callsAsked } from '../generation/calls.ts'
 import { checkPriority, checkSampling, wrong } from '../generation/checks.ts'
@@ -178,7 +178,7 @@ async function inputOf(body: InputTokensBody, { store, signal, id, passesPicture
   const own = await itemsOf(input ?? [], {
     response: id,
     unseal: store.unseal,
-    checkPicture: passesPictures ? createPictureCheck() : undefined,
+    checkPicture: passesPictures ? checkedPicture : undefined,
     async item(itemId, index) {
       const found = await references.find(itemId)
       if (found !== undefined) referred[index] = found

@@ -112,8 +112,7 @@ function inputPart(piece: Part, path: string, checkPicture: PictureCheck | undef
     return { type: 'input_text', text: partText(piece, path) }
   const { image_url: image, detail } = piece
   const url = required(typeof image === 'object' ? image?.url : image, `${path}.image_url`)
-  checkPicture(url, `${path}.image_url`)
-  return { type: 'input_image', image_url: url, detail: detail ?? 'auto' }
+  return { type: 'input_image', image_url: checkPicture(url, `${path}.image_url`), detail: detail ?? 'auto' }
 }
 
 function contentOf(

@@ -56,15 +56,11 @@ const fields = new Map<string, Read>([
   ['total_cost_usd', (dialect) => ({ kind: 'number', sql: costOfCall(dialect) })],
 ])
 
-const spanFieldNames = [...fields.keys()]
-
 /** `gen_ai.agent.name` and `weave.agent_name` are `agent_name`, for example. */
 function readOf(name: string): Read | undefined {
   const bare = name.replace(/^(?:weave|gen_ai)\./, '')
   return fields.get(bare.replace(/^usage\./, '').replaceAll('.', '_'))
 }
-
-const isSpanField = (name: string): boolean => readOf(name) !== undefined
 
 /** Fields of spans; any other name is a path inside the attributes. `requestPath` is how a refusal names the field. */
 export function spanFields(dialect: Dialect, requestPath: string): FieldResolver {

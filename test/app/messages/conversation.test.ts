@@ -284,18 +284,11 @@ test('the thought of a model is a block of its own', async (t) => {
   )
 })
 
-test('results of tools have at most as many pictures as a request', () => {
+test('results may have more pictures than a function takes arguments', () => {
   const picture = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }
-  const conversationWith = (pictures: number) => {
-    const results = Array.from({ length: pictures }, (_, n) => result(`call ${n}`, { content: [picture] }))
-    const body = askingMessage({
-      messages: [{ role: 'user', content: results }],
-    }) as unknown as CountTokensBody
-    return toConversation({ ...body, system: undefined }, [], { passesPictures: true })
-  }
-  assert.equal(conversationWith(20).messages.at(-1)?.content?.length, 20)
-  assert.throws(
-    () => conversationWith(21),
-    /messages\.0\.content\.20\.content\.0\.source\.url: one more picture/,
-  )
+  const shown = Array.from({ length: 100 }, () => picture)
+  const results = Array.from({ length: 2_000 }, (_, n) => result(`call ${n}`, { content: shown }))
+  const body = askingMessage({ messages: [{ role: 'user', content: results }] }) as unknown as CountTokensBody
+  const { messages } = toConversation({ ...body, system: undefined }, [], { passesPictures: true })
+  assert.equal(messages.at(-1)?.content?.length, 200_000)
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { openApp } from '../../support/app.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
 import { modelsOfUpstream, startFakeUpstream, streamWords } from '../../support/fake-upstream.ts'
-import { gifOf, jpegOf, pngOf } from '../../support/pictures.ts'
+import { jpegOf, pngOf } from '../../support/pictures.ts'
 
 // The same picture is refused with the same words by every API, before an upstream is asked.
 
@@ -66,9 +66,7 @@ const wires: Record<string, Wire> = {
 const png = base64(pngOf(4, 3))
 const wrong: Record<string, [type: string, data: string[], index: number, message: string]> = {
   'too wide': ['image/png', [base64(pngOf(65_535, 65_535))], 0, 'a picture of 65535 x 65535 pixels'],
-  'cut off': ['image/png', [base64(pngOf(4, 3).subarray(0, 40))], 0, 'a picture that is cut off'],
-  'no base64': ['image/png', [`${png} `], 0, 'data that is not base64'],
-  'one too many': ['image/png', Array<string>(21).fill(png), 20, 'one more picture'],
+  'cut off': ['image/png', [png, base64(pngOf(4, 3).subarray(0, 20))], 1, 'a picture that is cut off'],
 }
 
 for (const [name, wire] of Object.entries(wires)) {
@@ -83,13 +81,8 @@ for (const [name, wire] of Object.entries(wires)) {
       assert.equal(status, 400)
       assert.ok(text.startsWith(`${wire.field(index)}: ${message}; accepted: `), text)
     }
-    if (name !== 'ollama') {
-      const { json } = await post(wire.url, wire.body('image/png', [base64(gifOf(4, 3))]))
-      const lie = `${wire.field(0)}: "image/png", but the bytes are image/gif; accepted: image/gif`
-      assert.ok(json.error.message.startsWith(lie), json.error.message)
-    }
     assert.equal(upstream.asked.length, 0)
-    const { status, text } = await post(wire.url, wire.body('image/jpeg', [base64(jpegOf(4, 3))]))
+    const { status, text } = await post(wire.url, wire.body('image/png', [`${base64(jpegOf(4, 3))}\n`]))
     assert.equal(status, 200, text)
     assert.deepEqual(upstream.asked.at(-1)?.body.messages[0].content.at(-1), {
       type: 'image_url',
