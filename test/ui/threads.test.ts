@@ -266,7 +266,8 @@ test('a turn that arrives appears, and a running one is read again when it ends'
   const { ended_at, output, summary, ...start } = { ...second, ended_at: at(3), summary: {} }
   const begun = await served().post('/call/start', { start: { ...start, project_id: 'acme/grow' } })
   assert.equal(begun.status, 200, begun.text)
-  await turn(page, 2).locator('.said', { hasText: 'question 1' }).waitFor()
+  // What it says is read, and not only its first line.
+  await turn(page, 2).locator('.chat:not([aria-busy]) > .said', { hasText: 'question 1' }).waitFor()
   const end = { id: second.id, project_id: 'acme/grow', ended_at, output, summary }
   assert.equal((await served().post('/call/end', { end })).status, 200)
   await answerIn(page, 2, 'answer 1').waitFor()

@@ -67,6 +67,8 @@ export function createTurns(project: string, thread: string) {
   async function readChanges(): Promise<void> {
     const ids = changed
     changed = new Set()
+    // Before the new turns are shown, which read what they say anew.
+    calls.clear()
     const earlier = (turns.value ?? []).slice(0, lastPage.offset).filter(({ id }) => ids.has(id))
     if (earlier.length > 0) {
       const found = await readCalls(
@@ -79,7 +81,6 @@ export function createTurns(project: string, thread: string) {
     }
     await readPage(lastPage.after, lastPage.offset)
     await readSummary()
-    calls.clear()
     version.value++
   }
 
