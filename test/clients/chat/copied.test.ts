@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { copyAs, type Form } from '../../../ui/screens/play/copy-as.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { modelsOfUpstream, startFakeUpstream, streamWords } from '../../support/fake-upstream.ts'
+import { pngOf } from '../../support/pictures.ts'
 
 const run = promisify(execFile)
 const file = { after }
@@ -45,7 +46,7 @@ const schema = {
   properties: JSON.parse('{"__proto__": {"type": "string"}}'),
   required: ['__proto__'],
 }
-const picture = `data:image/png;base64,${'iVBORw0KGgo='.repeat(20_000)}`
+const picture = `data:image/png;base64,${pngOf(4, 3, 180_000).toString('base64')}`
 
 const bodies: Record<string, object> = {
   'a plain question': { messages },
