@@ -1,3 +1,6 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, open, openSync } from 'node:fs'
+import { promisify } from 'node:util'
 import { createMasks, type TokenMask } from '../../../packages/constraints/index.ts'
 import { loadInProcess } from '../../../packages/engine/index.ts'
 
@@ -67,9 +70,15 @@ async function afterLong() {
 const long = Uint32Array.from({ length: 200 }, (_, i) => (7 * i) % 250)
 const whole = await afterLong()
 const wholeTop = (await whole.decoding) ? await whole.top() : []
+// The only thread of the pool waits for a writer, so the batch cannot end before it is stopped.
+const pipe = `${process.argv[2]}.pipe`
+execFileSync('mkfifo', [pipe])
+const reader = promisify(open)(pipe, 'r')
 const stopped = await afterLong()
 context.stop()
+const writer = openSync(pipe, 'w')
 const wasComputed = await stopped.decoding
+for (const end of [await reader, writer]) closeSync(end)
 const refused = await stopped.top().then(
   () => '',
   (error: Error) => error.message,
