@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import { releaseStartupMemory } from './startup-memory.ts'
+import { trimHeap } from './trimmed-heap.ts'
 
 /** After so long without a request: soon, and again when idle threads have ended. */
 const idleMs = [10_000, 90_000]
@@ -14,10 +15,11 @@ export function returnIdleMemory(server: Server, failed: (error: unknown) => voi
   const wake = () => {
     for (const timer of timers) clearTimeout(timer)
   }
+  const release = () => void releaseStartupMemory().then(trimHeap).catch(failed)
   const rest = () => {
     wake()
     if (running > 0) return
-    timers = idleMs.map((ms) => setTimeout(() => void releaseStartupMemory().catch(failed), ms).unref())
+    timers = idleMs.map((ms) => setTimeout(release, ms).unref())
   }
   server.on('request', (_request, response) => {
     running += 1
