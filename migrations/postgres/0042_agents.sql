@@ -3,10 +3,6 @@ ALTER TABLE calls ADD COLUMN agent TEXT COLLATE "C";
 ALTER TABLE calls ADD COLUMN agent_version TEXT COLLATE "C";
 ALTER TABLE calls ADD COLUMN operation TEXT COLLATE "C";
 
--- The calls of agents, and no others.
-CREATE INDEX calls_of_agents ON calls (project_id, agent, agent_version, started_at, id) INCLUDE (parent_id, expire_at)
-  WHERE started_at IS NOT NULL AND deleted_at IS NULL AND agent IS NOT NULL;
-
 -- Servers of older versions write 1 and -1 there, and do not know agents: their calls are derived again.
 DROP TRIGGER calls_underived_insert ON calls;
 CREATE TRIGGER calls_underived_insert AFTER INSERT ON calls FOR EACH ROW

@@ -15,6 +15,8 @@ export interface Judgement {
 
 /** The most tags, or ratings, that are read of one payload. */
 const most = 100
+/** Of a reason, in characters. */
+const maxReason = 2_000
 /** A rating that has no name, as Weave calls it. */
 const loneRating = '_rating_'
 
@@ -28,6 +30,7 @@ export function judgementIn(payload: unknown): Judgement {
   const texts = [scorer_tags, tags].flatMap((list) => (Array.isArray(list) ? list : []))
   const words = texts.filter((tag): tag is string => typeof tag === 'string' && tag !== '')
   const reasons = textsOf(payload.scorer_rating_reasons)
+  if (typeof payload.reason === 'string') reasons.set(loneRating, payload.reason)
   const confidences = payload.scorer_rating_confidences
   const ratings = ratingsIn(isObject(scorer_ratings) ? scorer_ratings : output)
   return {
@@ -35,8 +38,11 @@ export function judgementIn(payload: unknown): Judgement {
     ratings: ratings.slice(0, most).map(([name, value]) => ({
       name,
       value,
-      reason: reasons[name] ?? (typeof payload.reason === 'string' ? payload.reason : null),
-      confidence: (isObject(confidences) ? ratingOf(confidences[name]) : undefined) ?? null,
+      reason: reasons.get(name)?.slice(0, maxReason) ?? null,
+      confidence:
+        (isObject(confidences) && Object.hasOwn(confidences, name)
+          ? ratingOf(confidences[name])
+          : undefined) ?? null,
     })),
   }
 }
@@ -56,9 +62,7 @@ function ratingOf(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 && value <= 1 ? value : undefined
 }
 
-function textsOf(value: unknown): Readonly<Record<string, string | undefined>> {
+function textsOf(value: unknown): Map<string, string> {
   const entries = isObject(value) ? Object.entries(value) : []
-  return Object.fromEntries(
-    entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
-  )
+  return new Map(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
 }

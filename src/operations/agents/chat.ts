@@ -9,7 +9,7 @@ import {
 import type { Database } from '../../storage/database.ts'
 import { tooMany } from '../totals/call-usage.ts'
 import { type ConversationChatBody, maxTurns, type TraceChatBody } from './chat-contract.ts'
-import { judgedOf } from './conversation-spans.ts'
+import { judgedInSteps } from './conversation-spans.ts'
 import { chatOf } from './turn.ts'
 
 /** Calls of one answer, and characters of their documents. */
@@ -67,7 +67,7 @@ async function turnsOf(
   const turns = []
   for (const trace of traces) {
     const turn = await chatOf(byTrace.get(trace) ?? [], include_model_tool_calls === true)
-    const judged = feedback.filter(({ trace_id }) => trace_id === trace).map(judgedOf)
+    const judged = await judgedInSteps(feedback.filter(({ trace_id }) => trace_id === trace))
     if (turn !== undefined) turns.push({ ...turn, feedback: judged })
   }
   return turns

@@ -1,3 +1,4 @@
+import { inSteps } from '../../../packages/waiting/index.ts'
 import { judgementIn } from '../../domain/call-facts/judgement.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { jsonList } from '../../domain/json/text.ts'
@@ -31,22 +32,31 @@ export async function readSpansOfConversations(
     await readConversationFeedback(db, view, time, signal),
     ({ thread_id }) => thread_id,
   )
-  const shown = Array.from(spans, ([conversation_id, rows]) => ({
-    conversation_id,
-    spans: rows.map((row) => ({
-      operation_name: row.operation,
-      trace_id: row.trace_id,
-      span_id: row.id,
-      status: statusCodeOf(row),
-      duration_ms: durationOf(row),
-    })),
-    spans_feedback: (feedback.get(conversation_id) ?? []).map(judgedOf),
-  }))
+  const shown: object[] = []
+  await inSteps(spans, async ([conversation_id, rows]) => {
+    shown.push({
+      conversation_id,
+      spans: rows.map((row) => ({
+        operation_name: row.operation,
+        trace_id: row.trace_id,
+        span_id: row.id,
+        status: statusCodeOf(row),
+        duration_ms: durationOf(row),
+      })),
+      spans_feedback: await judgedInSteps(feedback.get(conversation_id) ?? []),
+    })
+  })
   return { conversations: await jsonList(shown) }
 }
 
 /** Feedback as Weave's agents show it. */
-export const judgedOf = ({ trace_id, feedback_type, payload }: SpanFeedbackRow) => ({
+export async function judgedInSteps(rows: readonly SpanFeedbackRow[]) {
+  const judged: ReturnType<typeof judgedOf>[] = []
+  await inSteps(rows, (row) => void judged.push(judgedOf(row)))
+  return judged
+}
+
+const judgedOf = ({ trace_id, feedback_type, payload }: SpanFeedbackRow) => ({
   ...{ trace_id, feedback_type },
   ...judgementIn(JSON.parse(payload ?? 'null')),
 })

@@ -7,7 +7,8 @@ import { bucketsOf, rangeOf } from '../totals/buckets.ts'
 import { figureNames } from '../totals/call-stats.ts'
 import { tooMany } from '../totals/call-usage.ts'
 import type { Aggregation } from '../totals/range-contract.ts'
-import { checkNames, spansViewOf, takenName } from './spans.ts'
+import { spansViewOf, takenName } from './spans.ts'
+import { isAttribute } from './spans-contract.ts'
 import { defaultGroups, type SpanStatsBody } from './stats-contract.ts'
 
 const maxRows = 10_000
@@ -30,13 +31,23 @@ export async function readSpanFigures(
   const buckets = bucketsOf(body)
   const refs = body.group_by ?? []
   const names = refs.map(({ key, alias }) => alias ?? key)
-  checkNames(names)
   const metrics = metricsIn(body)
+  const columns = columnsOf(names, metrics)
+  for (const [index, name] of names.entries()) {
+    if (columns.filter((column) => column.name === name).length > 1) {
+      throw takenName(`group_by.${index}.alias`, name)
+    }
+  }
   const { start, end, edges } = buckets
   const { project_id, query } = body
   const view = {
     ...spansViewOf({ project_id, query, limit: maxRows + 1 }),
-    ...{ from: start, before: end, edges, keys: refs.map(({ key }) => key) },
+    ...{
+      from: start,
+      before: end,
+      edges,
+      keys: refs.map(({ key, source }) => ({ field: key, isAttribute: isAttribute(source) })),
+    },
   }
   const stats = await readSpanStats(db, view, metrics, now(), signal)
   if (stats.length > maxRows) throw tooManyRows(buckets.granularity)
@@ -44,7 +55,7 @@ export async function readSpanFigures(
   return {
     ...rangeOf(buckets),
     bucket_type: 'time' as const,
-    columns: columnsOf(names, metrics),
+    columns,
     rows: await jsonList(
       shown.map(({ bucket, keys, figures }) => ({
         [timeName]: formatTime(edges[bucket] as number),
@@ -66,7 +77,8 @@ function metricsIn({ metrics, group_by }: SpanStatsBody): NamedMetric[] {
     taken.add(alias)
     const type = value_type ?? 'number'
     return {
-      ...{ alias, field: value?.key ?? alias, isText: type === 'string' },
+      ...{ alias, isText: type === 'string' },
+      ...{ field: value?.key ?? alias, isAttribute: isAttribute(value?.source ?? 'field') },
       requestPath: value ? `metrics.${index}.value.key` : `metrics.${index}.alias`,
       ...figureNames(alias, [figures], byDefault[type]),
     }

@@ -19,6 +19,9 @@ export const columnName = plainText(128).refine((name) => /^[a-zA-Z_]\w*$/.test(
   error: 'expected a name of letters, digits and _',
 })
 
+/** Whether a value is read from the attributes even where a field of spans has its name. */
+export const isAttribute = (source: string): boolean => source.startsWith('custom_attrs_')
+
 export const valueRef = z.strictObject({
   source: z.enum(sources as readonly [string, ...string[]]).meta({
     description: 'A field of spans, or a path inside the attributes of calls.',

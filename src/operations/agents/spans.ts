@@ -17,7 +17,7 @@ import {
 import type { Database } from '../../storage/database.ts'
 import { tooMany } from '../totals/call-usage.ts'
 import { messagesOf, toolRunOf } from './span-messages.ts'
-import { defaultSpans, type SpansBody } from './spans-contract.ts'
+import { defaultSpans, isAttribute, type SpansBody } from './spans-contract.ts'
 
 export async function querySpans(db: Database, caller: Caller, body: SpansBody, signal: AbortSignal) {
   requireAccess(caller, body.project_id)
@@ -56,7 +56,10 @@ async function groupsOf(
   checkNames(names)
   const asked = {
     ...view,
-    keys: refs.map(({ key }, index) => ({ field: key, name: names[index] ?? key })),
+    keys: refs.map(({ key, source }, index) => ({
+      ...{ field: key, isAttribute: isAttribute(source) },
+      name: names[index] ?? key,
+    })),
     costs: body.include_costs === true,
   }
   const time = now()
@@ -68,7 +71,7 @@ async function groupsOf(
 }
 
 /** Names in the answer, each once, and none that a group has anyway. */
-export function checkNames(names: readonly string[]): void {
+function checkNames(names: readonly string[]): void {
   for (const [index, name] of names.entries()) {
     const isTaken = Object.hasOwn(groupSums, name) || names.indexOf(name) !== index
     if (!isTaken) continue

@@ -19,9 +19,9 @@ type BriefSpan = Pick<SpanRow, 'id' | 'trace_id' | 'operation' | 'status' | 'sta
 }
 
 const maxSpans = 200
-const maxFeedback = 5_000
+const maxFeedback = 1_000
 /** The largest payload of feedback in bytes that is opened. */
-const maxPayloadBytes = 64 * 1024
+const maxPayloadBytes = 16 * 1024
 
 function ofConversations({ dialect }: LongReader, view: ConversationsView, now: number): Sql {
   const { project, conversations, from, before } = view

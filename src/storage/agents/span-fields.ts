@@ -62,6 +62,19 @@ function readOf(name: string): Read | undefined {
   return fields.get(bare.replace(/^usage\./, '').replaceAll('.', '_'))
 }
 
+/** Something of a span that is grouped by or added up. */
+export interface SpanValue {
+  field: string
+  /** A path inside the attributes, also where a field of spans has the name. */
+  isAttribute: boolean
+}
+
+export function readingOf(value: SpanValue, dialect: Dialect, requestPath: string): FieldReading {
+  if (!value.isAttribute) return spanFields(dialect, requestPath)(value.field)
+  checkPath(value.field, requestPath)
+  return { kind: 'json', column: rawSql('attributes'), path: splitPath(value.field) }
+}
+
 /** Fields of spans; any other name is a path inside the attributes. `requestPath` is how a refusal names the field. */
 export function spanFields(dialect: Dialect, requestPath: string): FieldResolver {
   return (name) => {
@@ -71,15 +84,25 @@ export function spanFields(dialect: Dialect, requestPath: string): FieldResolver
   }
 }
 
-/** A value as a text that rows are grouped by; NULL where there is none. */
+/** Of a text that rows are grouped by, in characters. */
+const maxKey = '1024'
+
+/** The beginning of a value as a text that rows are grouped by; NULL where there is none. */
 export function textOfField(reading: FieldReading, dialect: Dialect): Sql {
-  if (reading.kind === 'json') return sql`nullif(${dialect.json(reading.column, reading.path).text}, '')`
-  if (reading.kind === 'text') return reading.sql
+  if (reading.kind === 'json') {
+    return sql`nullif(substr(${dialect.json(reading.column, reading.path).text}, 1, ${rawSql(maxKey)}), '')`
+  }
+  if (reading.kind === 'text') return sql`substr(${reading.sql}, 1, ${rawSql(maxKey)})`
   return reading.kind === 'number' ? dialect.numberText(reading.sql) : dialect.timeText(reading.sql)
 }
 
-/** A value as a number; NULL where it is none. */
+/** A value as a number; NULL where it is none, or so large that sums of its squares would be none. */
 export function numberOfField(reading: FieldReading, dialect: Dialect): Sql {
+  const number = doubleOf(reading, dialect)
+  return sql`(CASE WHEN abs(${number}) <= 1e100 THEN ${number} END)`
+}
+
+function doubleOf(reading: FieldReading, dialect: Dialect): Sql {
   if (reading.kind === 'json') {
     const { text, number } = dialect.json(reading.column, reading.path)
     return sql`CAST(CASE ${text} WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE ${number} END AS DOUBLE PRECISION)`

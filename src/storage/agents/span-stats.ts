@@ -2,12 +2,10 @@ import { matchingCalls } from '../calls/calls.ts'
 import { join, rawSql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { type Aggregates, bucketOf, type Figures, figuresOf } from '../views/aggregates.ts'
-import { numberOfField, spanFields, textOfField } from './span-fields.ts'
+import { numberOfField, readingOf, type SpanValue, textOfField } from './span-fields.ts'
 import { type SpansView, spansQueryOf } from './spans.ts'
 
-export interface SpanMetric extends Omit<Aggregates, 'column'> {
-  /** A field of spans, or a path inside the attributes. */
-  field: string
+export interface SpanMetric extends Omit<Aggregates, 'column'>, SpanValue {
   /** How a refusal names it. */
   requestPath: string
   /** Only whether there is a value. */
@@ -17,7 +15,7 @@ export interface SpanMetric extends Omit<Aggregates, 'column'> {
 interface StatsView extends SpansView {
   /** Microseconds: where each bucket begins. */
   edges: readonly number[]
-  keys: readonly string[]
+  keys: readonly SpanValue[]
 }
 
 export interface SpanStat {
@@ -39,12 +37,12 @@ export async function readSpanStats(
   const query = spansQueryOf(db, { ...view, sort: [] })
   const names = view.keys.map((_, index) => `key_${index}`)
   const keys = view.keys.map((key, index) => {
-    const reading = spanFields(dialect, `group_by.${index}.key`)(key)
+    const reading = readingOf(key, dialect, `group_by.${index}.key`)
     return sql`, ${textOfField(reading, dialect)} AS ${rawSql(`key_${index}`)}`
   })
   const named = metrics.map((metric, index) => ({ ...metric, column: `value_${index}` }))
-  const values = named.map(({ field, requestPath, isText, column }) => {
-    const reading = spanFields(dialect, requestPath)(field)
+  const values = named.map(({ isText, column, ...metric }) => {
+    const reading = readingOf(metric, dialect, metric.requestPath)
     const value = isText
       ? sql`CASE WHEN ${textOfField(reading, dialect)} IS NOT NULL THEN 1 END`
       : numberOfField(reading, dialect)

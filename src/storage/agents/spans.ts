@@ -7,7 +7,7 @@ import { pageOf, rowsInOrder } from '../sql/rows-in-order.ts'
 import { columnOrder, sortingOf } from '../sql/sorting.ts'
 import { join, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
-import { spanFields, textOfField } from './span-fields.ts'
+import { readingOf, type SpanValue, spanFields, textOfField } from './span-fields.ts'
 
 /** The spans that are asked for. Times are microseconds: from, and up to but not including. */
 export interface SpansView extends Page {
@@ -134,14 +134,14 @@ export type SpanGroup = Record<`key_${number}`, string | null> &
 /** Sums of the spans that have the same values of these fields. */
 export function readSpanGroups(
   db: LongReader,
-  view: SpansView & { keys: readonly { field: string; name: string }[]; costs: boolean },
+  view: SpansView & { keys: readonly (SpanValue & { name: string })[]; costs: boolean },
   now: number,
   signal: AbortSignal,
 ): Promise<SpanGroup[]> {
   const { dialect } = db
   const query = spansQueryOf(db, { ...view, sort: [] })
-  const keys = view.keys.map(({ field }, index) => {
-    const reading = spanFields(dialect, `group_by.${index}.key`)(field)
+  const keys = view.keys.map((key, index) => {
+    const reading = readingOf(key, dialect, `group_by.${index}.key`)
     return sql`${textOfField(reading, dialect)} AS ${rawSql(`key_${index}`)}`
   })
   const names = view.keys.map((_, index) => `key_${index}`)

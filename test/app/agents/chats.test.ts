@@ -230,3 +230,28 @@ test('the spans of conversations are listed in brief', async () => {
   assert.deepEqual(await spansOf({ conversation_ids: ['t'], started_after: at(1) }), [])
   assert.equal((await spansOf({ conversation_ids: ['t', 'u'] })).length, 2)
 })
+
+test('a reason is shown once, with the rating that it is for', async () => {
+  const { root, calls } = turn('t', 0, 'Question?', 'Answer.')
+  const project_id = await storedCalls(post, 'reasons', calls)
+  const svc_ref = `weave:///${project_id}/call/${root}`
+  await giveFeedback(post, { project_id, svc_ref, payload: { output: 0.5, reason: 'r'.repeat(5_000) } })
+  await giveFeedback(post, {
+    project_id,
+    svc_ref,
+    payload: { output: { a: 1, constructor: 0 }, reason: 'both' },
+  })
+  const { conversations } = await answerOf('/agents/conversations/spans', {
+    project_id,
+    conversation_ids: ['t'],
+  })
+  const ratings = conversations[0].spans_feedback.map((one: { ratings: object[] }) => one.ratings)
+  const confidence = null
+  assert.deepEqual(ratings, [
+    [{ name: '_rating_', value: 0.5, reason: 'r'.repeat(2_000), confidence }],
+    [
+      { name: 'a', value: 1, reason: null, confidence },
+      { name: 'constructor', value: 0, reason: null, confidence },
+    ],
+  ])
+})

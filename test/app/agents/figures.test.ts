@@ -39,7 +39,14 @@ test('stats, attributes and search of spans: refuse invalid requests', async (t)
       'invalid_value',
       'metrics.1.alias',
     ],
-    ['/agents/spans/stats', { group_by: [key, key] }, 400, 'invalid_value', 'group_by.1.alias'],
+    ['/agents/spans/stats', { group_by: [key, key] }, 400, 'invalid_value', 'group_by.0.alias'],
+    [
+      '/agents/spans/stats',
+      { group_by: [{ ...key, alias: 'timestamp' }] },
+      400,
+      'invalid_value',
+      'group_by.0.alias',
+    ],
     ['/agents/spans/custom-attrs/schema', { project_id: 'globex/qa' }, 403, 'entity_forbidden', 'project_id'],
     ['/agents/spans/custom-attrs/schema', { limit: 2_001 }, 422, 'invalid_request', 'limit'],
     ['/agents/search', { project_id: 'globex/qa' }, 403, 'entity_forbidden', 'project_id'],
@@ -52,6 +59,33 @@ test('stats, attributes and search of spans: refuse invalid requests', async (t)
     assert.deepEqual([answer.status, answer.json.code], [status, code], answer.text)
     assert.ok(answer.text.includes(field), answer.text)
   }
+})
+
+test('a value of the attributes is not the field of the same name, and is bounded', async () => {
+  const long = 'x'.repeat(5_000)
+  const project_id = await storedCalls(post, 'shadowed', [
+    { started_at: at(0), ended_at: at(2), attributes: { duration_ms: 5, big: 1e308, long } },
+    { started_at: at(1), ended_at: at(3), attributes: { duration_ms: 7, big: 1e308, long } },
+  ])
+  const value = { source: 'custom_attrs_int', key: 'duration_ms' }
+  const { rows } = await answerOf('/agents/spans/stats', {
+    ...{ project_id, ...range, group_by: [{ ...value, alias: 'own' }] },
+    metrics: [
+      { alias: 'set', value },
+      { alias: 'duration_ms' },
+      { alias: 'big', aggregations: ['sum', 'avg'] },
+    ],
+  })
+  const sums = { sum_duration_ms: 2000, sum_big: null, avg_big: null }
+  assert.deepEqual(rows, [
+    { timestamp: at(0), own: '5', sum_set: 5, ...sums },
+    { timestamp: at(0), own: '7', sum_set: 7, ...sums },
+  ])
+  const { groups } = await answerOf('/agents/spans/query', {
+    project_id,
+    group_by: [{ source: 'custom_attrs_string', key: 'long' }],
+  })
+  assert.deepEqual(groups[0].group_keys, { long: long.slice(0, 1_024) })
 })
 
 test('figures of spans by time and group are named by their columns', async () => {
