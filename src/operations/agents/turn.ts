@@ -111,10 +111,10 @@ function toolKeys(conversation: Conversation | undefined): string[] {
   return run === undefined ? [] : [keyOf(run), `name ${run.name}`]
 }
 
-/** Adds messages for a call and those below it. `ran`: the tools that calls ran, where other ones are shown, too. */
+/** Adds messages for a call and those below it, and returns the last answer among them. `ran`: the tools that calls ran, where other ones are shown, too. */
 function walker(messages: ChatMessage[], ran: ReadonlySet<string> | undefined) {
-  return function walk(node: Node, above: Agent, depth: number): boolean {
-    if (node.isVisited || depth > maxDepth) return false
+  return function walk(node: Node, above: Agent, depth: number): string | undefined {
+    if (node.isVisited || depth > maxDepth) return undefined
     node.isVisited = true
     const { row, conversation, children } = node
     const agent = row.agent === null ? above : { name: row.agent, version: row.agent_version }
@@ -125,9 +125,11 @@ function walker(messages: ChatMessage[], ran: ReadonlySet<string> | undefined) {
       tool ??
       (row.operation === 'execute_tool' ? { name: row.op_name, input: null, output: null } : undefined)
     if (run) messages.push(toolCall(row, agent, run))
-    let hasAnswer = false
-    for (const child of children) hasAnswer = walk(child, agent, depth + 1) || hasAnswer
-    if (run || conversation === undefined) return hasAnswer
+    let last: string | undefined
+    for (const child of children) last = walk(child, agent, depth + 1) ?? last
+    // What answers a tool is not the answer of its caller.
+    if (run) return undefined
+    if (conversation === undefined) return last
     if (asksModel(row) && ran) {
       for (const call of callsIn(conversation)) {
         if (!ran.has(keyOf(call)) && !ran.has(`name ${call.name}`)) {
@@ -135,11 +137,12 @@ function walker(messages: ChatMessage[], ran: ReadonlySet<string> | undefined) {
         }
       }
     }
-    // Frameworks repeat the last answer on what encloses it.
-    if (!asksModel(row) && hasAnswer) return true
     const answer = assistantMessage(row, agent, conversation)
-    if (answer) messages.push(answer)
-    return hasAnswer || answer !== undefined
+    const text = answer?.assistant_message?.text
+    // Frameworks repeat the last answer on what encloses it.
+    if (answer === undefined || (!asksModel(row) && text?.trim() === last?.trim())) return last
+    messages.push(answer)
+    return text
   }
 }
 

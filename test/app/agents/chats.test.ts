@@ -141,6 +141,22 @@ test('a trace is a chat: one question, the agent, its tools and each answer once
   })
 })
 
+test('an agent that answers otherwise than the calls below it is shown with both', async () => {
+  const { root, calls } = turn('a', 0, 'Warp count?', 'Twelve.')
+  const [agent, ...below] = calls as [object, ...object[]]
+  const finished = {
+    ...agent,
+    output: { choices: [{ message: { role: 'assistant', content: 'Twelve, checked.' } }] },
+  }
+  const project_id = await storedCalls(post, 'checked', [finished, ...below])
+  const { messages } = await answerOf('/agents/traces/chat', { project_id, trace_id: root })
+  const answers = messages.filter(({ type }: Message) => type === 'assistant_message')
+  assert.deepEqual(
+    answers.map((message: { assistant_message: { text: string } }) => message.assistant_message.text),
+    ['Twelve.', 'Twelve, checked.'],
+  )
+})
+
 test('tools that a model asked for and no span ran are shown on request', async () => {
   const { root, calls } = turn('a', 0, 'Warp count?', 'Twelve.')
   const project_id = await storedCalls(
