@@ -13,8 +13,8 @@ export interface Judgement {
   ratings: Rating[]
 }
 
-/** The most tags, or ratings, that are read of one payload. */
-const most = 100
+/** Tags, or ratings, that are read of one payload. */
+const maxJudged = 100
 /** Of a reason, in characters. */
 const maxReason = 2_000
 /** A rating that has no name, as Weave calls it. */
@@ -34,8 +34,8 @@ export function judgementIn(payload: unknown): Judgement {
   const confidences = payload.scorer_rating_confidences
   const ratings = ratingsIn(isObject(scorer_ratings) ? scorer_ratings : output)
   return {
-    tags: [...new Set(words)].slice(0, most),
-    ratings: ratings.slice(0, most).map(([name, value]) => ({
+    tags: [...new Set(words)].slice(0, maxJudged),
+    ratings: ratings.slice(0, maxJudged).map(([name, value]) => ({
       name,
       value,
       reason: reasons.get(name)?.slice(0, maxReason) ?? null,
