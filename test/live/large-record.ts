@@ -13,8 +13,8 @@ export async function writeLargeRecord(folder: string, megabytes: number): Promi
   handle
     .prepare(
       `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-       INSERT INTO calls (project_id, id, trace_id, op_name, started_at, start_bytes, attributes, inputs)
-       SELECT ?, printf('%016x', i), printf('%032x', i), 'answer', ? + i, 1000000, '{}', '{"text":"' || ? || '"}' FROM n`,
+       INSERT INTO calls (project_id, id, trace_id, op_name, started_at, start_bytes, attributes, inputs, derivation)
+       SELECT ?, printf('%016x', i), printf('%032x', i), 'answer', ? + i, 1000000, '{}', '{"text":"' || ? || '"}', 2 FROM n`,
     )
     .run(megabytes, project, startedAt, 'x'.repeat(1_000_000))
   handle.close()
