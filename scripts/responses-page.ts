@@ -24,7 +24,7 @@ curl http://127.0.0.1:8080/v1/responses -H "Authorization: Bearer $KEY" -H 'cont
 | \`DELETE /v1/responses/{id}\` | removes the answer and its call |
 | \`GET /v1/responses/{id}/input_items\` | the items of its own request, in pages (\`limit\`, \`order\`, \`after\`) |
 | \`POST /v1/responses/input_tokens\` | how many tokens the model would read |
-| \`POST /v1/responses/{id}/cancel\` | a 400: no answer is made in the background. Closing the connection ends an answer |
+| \`POST /v1/responses/{id}/cancel\` | ends an answer that is made [in the background](#in-the-background). Closing the connection ends any other |
 
 ## What is kept
 
@@ -50,6 +50,18 @@ header \`x-heddle-call-id\` names. Users of its project see the call; by its res
 
 \`"include": ["reasoning.encrypted_content"]\` encrypts thoughts (AES-256-GCM), for a client that keeps them with \`"store": false\` and sends them
 back. Every process on the record can decrypt them, for the same user only; others get a 400 \`invalid_encrypted_content\`.
+
+## In the background
+
+\`"background": true\` answers at once with \`"status": "queued"\`; read the answer until it is \`completed\`, \`incomplete\`, \`failed\` (with its
+\`error\`) or \`cancelled\`. It is asked with your key when the model has room, behind requests that somebody waits for, by one server at a
+time. A kill loses none: it is asked again, and stored once. After a day without room it fails as \`expired\`.
+
+- With \`"stream": true\`, and with \`?stream=true\` while it runs, the events of the answer follow when it has ended.
+- A user has at most 100 that wait, of 64 MiB together; HEDDLE_BATCH_PARALLEL is how many a server asks at the same time. One that failed or
+  was cancelled is shown for HEDDLE_RESPONSE_DAYS, or 30 days.
+- Refused by name: \`"store": false\`, \`cache_salt\`, a token of an identity provider in place of a key, and projects that
+  [replace private texts](redaction.md), because what waits is on the disk as the model is to read it.
 
 ## Items
 

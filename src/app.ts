@@ -40,7 +40,7 @@ import { startAlerts } from './operations/alerts/delivering.ts'
 import { alertRoutes } from './operations/alerts/routes.ts'
 import { createWebhooks, type WebhookOptions } from './operations/alerts/webhooks.ts'
 import type { BackgroundWork } from './operations/background.ts'
-import type { FindCaller } from './operations/batches/asking.ts'
+import type { FindCaller } from './operations/background-asking.ts'
 import { startBatches } from './operations/batches/carrying.ts'
 import { batchRoutes } from './operations/batches/routes.ts'
 import { budgetRoutes } from './operations/budgets/routes.ts'
@@ -90,6 +90,7 @@ import { queueRuleRoutes } from './operations/queues/rule-routes.ts'
 import { recordingEvents } from './operations/recording/events.ts'
 import { createRecorder, type OpenedRecorder } from './operations/recording/recorder.ts'
 import { rerankRoutes } from './operations/rerank/routes.ts'
+import { startWaitingResponses } from './operations/responses/background/carrying.ts'
 import { responseRoutes } from './operations/responses/routes.ts'
 import { savedViewRoutes } from './operations/saved-views/routes.ts'
 import { scorerRoutes } from './operations/scorers/try.ts'
@@ -352,8 +353,19 @@ function openOperations(
           batchSettings,
           logging(app, 'a batch could not continue; the next attempt does'),
         )
+  const waiting =
+    services.sweep === false
+      ? undefined
+      : startWaitingResponses(
+          app,
+          operations,
+          { ...batchSettings, responseDays: operations.responseDays },
+          logging(app, 'a response in the background could not be answered; it is asked again'),
+        )
   // What they ask are requests of this app, which otherwise waits for them before it stops its background work.
-  app.addHook('preClose', async () => batches?.stop())
+  app.addHook('preClose', async () => {
+    await Promise.all([batches?.stop(), waiting?.stop()])
+  })
   return operations
 }
 

@@ -256,8 +256,14 @@ export const refusals = {
   },
   batch_needs_key: {
     status: 403,
-    message: 'A batch is asked with your key, and this request has none.',
+    message: 'What is answered in the background is asked with your key, and this request has none.',
     help: 'Tokens of identity providers end too early.',
+  },
+  too_many_waiting: {
+    status: 409,
+    message:
+      'background: you already have {limit} responses that wait, or {bytes} bytes of them; accepted: false.',
+    help: 'Wait, or cancel some.',
   },
   too_many_batches: {
     status: 409,
@@ -631,7 +637,7 @@ export const refusals = {
   },
   response_not_in_background: {
     status: 400,
-    message: "Cannot cancel a synchronous response: the response with id '{id}' has ended.",
+    message: "Cannot cancel a response that has ended, or that does not run in the background: '{id}'.",
     help: 'Closing the connection of a request ends its answer.',
   },
   invalid_encrypted_content: {

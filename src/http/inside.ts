@@ -10,16 +10,19 @@ import { whenClosed } from './disconnect.ts'
 /** Its value is known to this process only, and serves once. */
 const insideHeader = 'x-heddle-inside'
 
-interface Inside extends Pick<FastifyRequest, 'caller' | 'callerNow'> {
+export interface Inside extends Pick<FastifyRequest, 'caller' | 'callerNow'> {
   /** Ends the request, as a client that disconnects does. */
   signal: AbortSignal
   batched?: BatchedLine
+  isInBackground?: boolean
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The line of a batch that is asked by this request. Nobody waits for its answer. */
     batched?: BatchedLine
+    /** Nobody waits for its answer. */
+    isInBackground: boolean
   }
 }
 
@@ -31,14 +34,14 @@ interface BatchedLine {
 const sent = new Map<string, Inside>()
 const inside = new WeakSet<FastifyRequest['raw']>()
 
-interface InsideRequest {
+export interface InsideRequest {
   method: 'GET' | 'POST'
   url: string
   body?: string | undefined
   headers?: Record<string, string> | undefined
 }
 
-interface InsideAnswer {
+export interface InsideAnswer {
   status: number
   text: string
   header(name: string): string | undefined
@@ -79,6 +82,7 @@ export function takeInside(request: FastifyRequest, reply: FastifyReply): boolea
   request.caller = asking.caller
   request.callerNow = asking.callerNow
   if (asking.batched !== undefined) request.batched = asking.batched
+  request.isInBackground = asking.isInBackground ?? false
   const end = () => reply.raw.destroy()
   asking.signal.addEventListener('abort', end, { once: true })
   whenClosed(reply, () => asking.signal.removeEventListener('abort', end))

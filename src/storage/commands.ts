@@ -13,6 +13,14 @@ import { decideWindow, takeWindowRule } from './alerts/windows.ts'
 import { recordAnswers } from './answers/recorded-answers.ts'
 import { keepResponse, sweepResponses } from './answers/responses.ts'
 import { changeCompletionMetadata } from './answers/stored-completions.ts'
+import {
+  addWaiting,
+  cancelWaiting,
+  endWaiting,
+  holdWaiting,
+  releaseWaiting,
+  takeWaiting,
+} from './answers/waiting-responses.ts'
 import { auditedCommands } from './audited-commands.ts'
 import {
   addBatch,
@@ -199,6 +207,12 @@ export const commands = {
   renewHolds,
   keepResponse,
   sweepResponses,
+  addWaiting,
+  takeWaiting,
+  holdWaiting,
+  releaseWaiting,
+  endWaiting,
+  cancelWaiting,
   secretOf,
   changeCompletionMetadata,
   keepSavedView,

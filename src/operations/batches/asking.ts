@@ -1,17 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { compactJson, membersOf } from '../../../packages/json/index.ts'
-import type { Caller } from '../../domain/callers.ts'
 import { idOf } from '../../domain/ids.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { openAiError } from '../../http/errors.ts'
-import { askInside } from '../../http/inside.ts'
 import type { Batch } from '../../storage/batches/batches.ts'
 import type { BatchLine } from '../../storage/batches/lines.ts'
+import { askInBackground, type FindCaller, headerText } from '../background-asking.ts'
 import { projectHeader } from '../recording/target-headers.ts'
-
-/** Finds whom a key belongs to now; undefined if it was revoked. */
-export type FindCaller = (keyHash: string) => Promise<Caller | undefined>
 
 interface LineAnswer {
   status: number
@@ -20,13 +15,6 @@ interface LineAnswer {
   model: string | null
   tokens: ReturnType<typeof tokensIn>
 }
-
-/** Before something is asked again that failed through a fault of a server. */
-const pausesMs = [1_000, 5_000]
-/** Nothing is asked meanwhile, if there is no room or no money left. */
-const fullMs = 2_000
-const poorMs = 60_000
-const maxWaitMs = 60_000
 
 interface Asking {
   app: FastifyInstance
@@ -38,53 +26,33 @@ interface Asking {
   signal: AbortSignal
 }
 
-/**
- * Asks one line as its user would with the same key: all rights, limits and budgets are those of now. What has no room
- * now is asked again later.
- */
+/** Asks one line. What has no room now is asked again later. */
 export async function askLine(asking: Asking): Promise<LineAnswer | { waitMs: number }> {
-  const { app, findCaller, batch, line, text, signal } = asking
-  const body = membersOf(text).get('body') ?? '{}'
-  for (let tries = 0; ; tries++) {
-    const caller = await findCaller(batch.key_hash)
-    if (caller === undefined || caller.name !== batch.user_name) {
-      return lineAnswer(asking, 401, JSON.stringify(openAiError(refuse('wrong_credentials'))), null)
-    }
-    const inside = {
-      caller,
-      callerNow: () => findCaller(batch.key_hash),
-      signal,
-      batched: { batch: batch.id, custom_id: line.custom_id },
-    }
-    const headers = { [projectHeader]: Buffer.from(batch.project_id).toString('latin1') }
-    const answer = await askInside(app, inside, { method: 'POST', url: batch.endpoint, body, headers })
-    signal.throwIfAborted()
-    const { status, text: answered, header } = answer
-    // A line that breaks what answers it must not be asked for ever.
-    const isFault = status === 503 && /"(?:engine_failed|upstream_unavailable)"/.test(answered)
-    if (status === 429 || (status === 503 && !isFault))
-      return { waitMs: waitOf(answered, header('retry-after')) }
-    const pause = status >= 500 ? pausesMs[tries] : undefined
-    const request = header('x-request-id') ?? null
-    if (pause === undefined) {
-      const isJson = header('content-type')?.startsWith('application/json')
-      return isJson
-        ? lineAnswer(asking, status, answered, request)
-        : lineAnswer(asking, 500, notJson(request), request)
-    }
-    await sleep(pause, undefined, { signal })
-  }
+  const { batch, line, text, signal } = asking
+  const answer = await askInBackground(
+    { ...asking, user: batch.user_name, keyHash: batch.key_hash },
+    { signal, isInBackground: true, batched: { batch: batch.id, custom_id: line.custom_id } },
+    {
+      method: 'POST',
+      url: batch.endpoint,
+      body: membersOf(text).get('body') ?? '{}',
+      headers: { [projectHeader]: headerText(batch.project_id) },
+    },
+  )
+  if (answer === undefined)
+    return lineAnswer(asking, 401, JSON.stringify(openAiError(refuse('wrong_credentials'))), null)
+  if ('waitMs' in answer) return answer
+  const { status, text: answered, header } = answer
+  const request = header('x-request-id') ?? null
+  const isJson = header('content-type')?.startsWith('application/json')
+  return isJson
+    ? lineAnswer(asking, status, answered, request)
+    : lineAnswer(asking, 500, notJson(request), request)
 }
 
 /** A line whose answer cannot be a line of the output has to end, too. */
 const notJson = (request: string | null) =>
   JSON.stringify(openAiError(refuse('internal_error', { request: request ?? 'of the line' })))
-
-function waitOf(answered: string, retryAfter: string | undefined): number {
-  if (answered.includes('"budget_exceeded"')) return poorMs
-  const seconds = Number(retryAfter ?? 0)
-  return Math.min(maxWaitMs, Math.max(seconds * 1_000, fullMs))
-}
 
 export const requestIdOf = (batch: Pick<Batch, 'id'>, line: number): string =>
   `batch_req_${idOf(`${batch.id} ${line}`).replaceAll('-', '')}`

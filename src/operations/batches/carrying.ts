@@ -8,8 +8,8 @@ import { fileOfProject, type WireFile } from '../../storage/batches/wire-files.t
 import { databaseOf } from '../../storage/database.ts'
 import { pieceBytes, readPiece } from '../../storage/objects/files.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
+import type { FindCaller } from '../background-asking.ts'
 import type { OperationParts } from '../parts.ts'
-import type { FindCaller } from './asking.ts'
 
 const idleMs = 1_000
 const failedMs = 5_000

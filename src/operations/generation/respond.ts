@@ -130,7 +130,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
     caller,
     id,
     arrived,
-    ...(request.batched && { lane: 'background' }),
+    ...(request.isInBackground && { lane: 'background' }),
     signal,
     project: target.project,
     warn: (text) => reply.header(budgetHeader, text),

@@ -13,7 +13,7 @@ export const projectHeader = 'x-heddle-project'
 export const parentHeader = 'x-heddle-parent'
 export const traceHeader = 'x-heddle-trace'
 export const recordHeader = 'x-heddle-record'
-const threadHeader = 'x-heddle-thread'
+export const threadHeader = 'x-heddle-thread'
 
 const thread = plainText(512).min(1)
 const parentName = plainText(1024).refine((name) => callIdPattern.test(name) || isCompletionId(name))

@@ -42,19 +42,19 @@ export interface RunningResponse extends Generation {
   tokensAsIds: boolean
 }
 
-/** Checks everything that can be wrong before the first byte of an answer. */
-export async function beginResponse(
-  services: ResponseParts,
-  body: ResponsesBody,
-  asking: GenerationContext,
-): Promise<RunningResponse> {
-  const { settings } = services
+type Asking = Pick<GenerationContext, 'caller' | 'signal'>
+
+/** A request that can be answered, as far as can be told without the model. */
+export type CheckedResponse = Awaited<ReturnType<typeof checkedResponse>>
+
+/** Checks everything that can be wrong before the model is asked. */
+export async function checkedResponse(services: ResponseParts, body: ResponsesBody, asking: Asking) {
   const maxTokens = body.max_output_tokens ?? undefined
   const hasLogprobs = body.include?.includes('message.output_text.logprobs') ?? false
   checkTogether(body, hasLogprobs)
   checkSampling(body, maxTokens)
   const found = services.models.find(body.model, asking.caller)
-  checkPriority(body, settings)
+  checkPriority(body, services.settings)
   const constraint = formatOf(body)
   const calls = callsOf(body, services)
   if (typeof calls?.choice === 'object' && constraint !== undefined) {
@@ -62,13 +62,28 @@ export async function beginResponse(
   }
   if (hasLogprobs) checkCandidates((maxTokens ?? 0) * (1 + (body.top_logprobs ?? 0)))
   const store = responsesOf(asking.caller, services)
-  // A kept answer is a call of the record, so an answer that is not recorded is not kept.
-  const isStored = asking.recording !== undefined
   const id = responsePrefix + (body.request_id ?? newId().replaceAll('-', ''))
   if (body.request_id != null && (await store.has(id)))
     throw refuse('response_exists', { id, field: 'request_id' })
   const { passesPictures = false } = found.served
   const input = await inputOf(body, { ...asking, id, store, passesPictures })
+  return { id, found, store, constraint, calls, input, maxTokens, hasLogprobs }
+}
+
+/** Checks everything that can be wrong before the first byte of an answer. */
+export async function beginResponse(
+  services: ResponseParts,
+  body: ResponsesBody,
+  asking: GenerationContext,
+): Promise<RunningResponse> {
+  const { settings } = services
+  const { id, found, store, constraint, calls, input, maxTokens, hasLogprobs } = await checkedResponse(
+    services,
+    body,
+    asking,
+  )
+  // A kept answer is a call of the record, so an answer that is not recorded is not kept.
+  const isStored = asking.recording !== undefined
   const isSealed = body.include?.includes('reasoning.encrypted_content') ?? false
   // Once the model has begun, nothing may be awaited that can fail.
   const seal = isSealed ? await services.sealing.open(asking.caller.name) : undefined
@@ -131,8 +146,6 @@ export async function countInputTokens(
 
 function checkTogether(body: ResponsesBody, hasLogprobs: boolean): void {
   refuseElsewhere(body)
-  if (body.background)
-    throw refuse('not_available', { field: 'background', given: 'true', accepted: 'false' })
   if (body.top_logprobs && !hasLogprobs) {
     throw wrong(
       'top_logprobs',

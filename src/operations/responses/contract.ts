@@ -171,10 +171,11 @@ export const ResponsesBody = z.object({
     jsonObject().nullish(),
     'Up to 16 strings of up to 512 characters, under names of up to 64. They are returned in the answer.',
   ),
-  background: documented(flag().nullish(), 'Only `false`: answers are not generated in the background.', {
-    initial: false,
-    effect: 'partly',
-  }),
+  background: documented(
+    flag().nullish(),
+    'The answer is made while nobody waits for it: read it until it has ended, or cancel it. Needs an answer that is stored.',
+    { initial: false },
+  ),
   prompt: promptField,
   moderation,
   max_tool_calls: unused(integer(1), 'Limits tools that run on the server; there are none.'),

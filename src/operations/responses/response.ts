@@ -19,7 +19,7 @@ export function headOf(body: ResponsesBody, { id, created, model, toolChoice, is
     id,
     object: 'response' as const,
     created_at: created,
-    background: false,
+    background: body.background ?? false,
     error: null,
     instructions: body.instructions ?? null,
     max_output_tokens: body.max_output_tokens ?? null,

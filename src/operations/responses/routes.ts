@@ -4,6 +4,7 @@ import { headerOf } from '../../http/answer-headers/header-list.ts'
 import { openAiRefusalContracts, type Routes, wholeOrEvents } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { type EventForm, openAiEvents, sendEvents } from '../../http/streams/sse.ts'
+import type { WaitingResponse } from '../../storage/answers/waiting-responses.ts'
 import { generationRefusals, promptedBody, respond, type Writers } from '../generation/respond.ts'
 import type { Operation } from '../parts.ts'
 import { withNamedPrompt } from '../prompts/in-request.ts'
@@ -19,11 +20,12 @@ import {
   StreamEvent,
 } from './answer-contract.ts'
 import { beginResponse, countInputTokens, type ResponseParts } from './answering.ts'
+import { cancelWaitingResponse, shownWaiting, waitingEvents, waitingInput } from './background/waiting.ts'
 import { InputTokensBody, ResponsesBody } from './contract.ts'
-import { writeEvent } from './events.ts'
+import { type ResponseEvent, writeEvent } from './events.ts'
 import { pageOf } from './input-items.ts'
 import { replayOf } from './replay.ts'
-import { type ReadableResponse, responsesOf } from './store.ts'
+import { responsesOf } from './store.ts'
 import { toolsGiven } from './tools.ts'
 import { chunksOf, createAnswer, type ResponseWriter, type WrittenResponse, writerOf } from './writer.ts'
 
@@ -68,6 +70,8 @@ const create: RoutePlugin = async (app, services) => {
     'response_exists',
     'query_too_slow',
     'previous_response_not_found',
+    'batch_needs_key',
+    'too_many_waiting',
   )
   const schema = {
     summary: 'Create a response and store it',
@@ -83,9 +87,14 @@ const create: RoutePlugin = async (app, services) => {
       schema,
       preValidation: withNamedPrompt(services, responsesWire),
     },
-    (request, reply) => {
+    async (request, reply) => {
       const { skipped } = toolsGiven(request.body)
       if (skipped.length > 0) reply.header('x-heddle-skipped-tools', headerOf(skipped))
+      if (request.body.background && !request.isInBackground) {
+        const { queueResponse } = await import('./background/queueing.ts')
+        const waiting = await queueResponse(services, request, disconnectSignal(reply))
+        return request.body.stream ? sendWaiting(services, request, reply, waiting) : shownWaiting(waiting)
+      }
       return respond(services, request, reply, writersOf(services))
     },
   )
@@ -93,15 +102,32 @@ const create: RoutePlugin = async (app, services) => {
 
 const readRefusals = openAiRefusalContracts('response_not_found', 'invalid_request', 'query_too_slow')
 
-async function found(
-  services: ResponseParts,
-  { caller, params }: FastifyRequest & { params: { response_id: string } },
-  reply: FastifyReply,
-): Promise<ReadableResponse> {
+type Reading = Pick<FastifyRequest, 'caller'>
+type ReadingPath = Reading & { params: { response_id: string } }
+
+/** What waits is looked up first: it is stored before it waits no more. */
+async function found(services: ResponseParts, { caller, params }: ReadingPath, reply: FastifyReply) {
   const { response_id: id } = params
-  const stored = await responsesOf(caller, services).find(id, disconnectSignal(reply))
+  const store = responsesOf(caller, services)
+  const stored = (await store.waiting(id)) ?? (await store.find(id, disconnectSignal(reply)))
   if (stored === undefined) throw refuse('response_not_found', { id })
   return stored
+}
+
+async function sendWaiting(
+  services: ResponseParts,
+  { caller }: Reading,
+  reply: FastifyReply,
+  waiting: WaitingResponse,
+  after = -1,
+): Promise<FastifyReply> {
+  const signal = disconnectSignal(reply)
+  const { id } = waiting
+  const store = responsesOf(caller, services)
+  const find = async () => (await store.waiting(id)) ?? (await store.find(id, signal))
+  const events = waitingEvents(waiting, find, signal)
+  await sendEvents(reply, later(events, after), signal, { ...openAiEvents, write: writeEvent })
+  return reply
 }
 
 const read: RoutePlugin = async (app, services) => {
@@ -114,7 +140,9 @@ const read: RoutePlugin = async (app, services) => {
   }
   app.get('/v1/responses/:response_id', { config: { right: 'infer' }, schema }, async (request, reply) => {
     const stored = await found(services, request, reply)
-    const { stream, starting_after: after = -1 } = request.query
+    const { stream, starting_after: after } = request.query
+    if ('head' in stored)
+      return stream ? sendWaiting(services, request, reply, stored, after) : shownWaiting(stored)
     if (!stream) return stored.answer
     await sendEvents(reply, later(replayOf(stored), after), disconnectSignal(reply), {
       ...openAiEvents,
@@ -124,8 +152,8 @@ const read: RoutePlugin = async (app, services) => {
   })
 }
 
-async function* later(events: ReturnType<typeof replayOf>, after: number) {
-  for (const event of events) if (event.sequence_number > after) yield event
+async function* later(events: Iterable<ResponseEvent> | AsyncIterable<ResponseEvent>, after = -1) {
+  for await (const event of events) if (event.sequence_number > after) yield event
 }
 
 const remove: RoutePlugin = async (app, services) => {
@@ -147,21 +175,21 @@ const remove: RoutePlugin = async (app, services) => {
 
 const cancel: RoutePlugin = async (app, services) => {
   const schema = {
-    summary: 'Cancel a response that is generated in the background; there are none',
+    summary: 'Cancel a response that is generated in the background',
     tags,
     params: ResponsePath,
     response: {
       200: ResponseAnswer,
-      ...openAiRefusalContracts('response_not_in_background', 'response_not_found', 'invalid_request'),
+      ...openAiRefusalContracts(
+        'response_not_in_background',
+        'response_not_found',
+        'invalid_request',
+        'record_refuses_writes',
+      ),
     },
   }
-  app.post(
-    '/v1/responses/:response_id/cancel',
-    { config: { right: 'infer' }, schema },
-    async ({ caller, params: { response_id: id } }) => {
-      const isKept = await responsesOf(caller, services).has(id)
-      throw refuse(isKept ? 'response_not_in_background' : 'response_not_found', { id })
-    },
+  app.post('/v1/responses/:response_id/cancel', { config: { right: 'infer' }, schema }, (request) =>
+    cancelWaitingResponse(services, request.caller, request.params.response_id),
   )
 }
 
@@ -177,8 +205,9 @@ const inputItems: RoutePlugin = async (app, services) => {
     '/v1/responses/:response_id/input_items',
     { config: { right: 'infer' }, schema },
     async (request, reply) => {
-      const { input } = await found(services, request, reply)
-      return pageOf(await input(), request.query)
+      const stored = await found(services, request, reply)
+      const input = 'head' in stored ? await waitingInput(services, request.caller, stored) : stored.input()
+      return pageOf(await input, request.query)
     },
   )
 }

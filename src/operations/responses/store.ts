@@ -5,6 +5,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'
 import { projectOfResponse, readResponse, streamConversation } from '../../storage/answers/responses.ts'
+import { readWaiting, type WaitingResponse } from '../../storage/answers/waiting-responses.ts'
 import { type Database, databaseOf } from '../../storage/database.ts'
 import { wrong } from '../generation/checks.ts'
 import type { Sealing } from '../sealing.ts'
@@ -18,6 +19,8 @@ export interface ResponseStore {
   unseal: Unseal
   has(id: string): Promise<boolean>
   find(id: string, signal: AbortSignal): Promise<ReadableResponse | undefined>
+  /** One that is answered in the background, or ended there without an answer. */
+  waiting(id: string): Promise<WaitingResponse | undefined>
   /** All items up to the end of an answer. */
   conversation(id: string, signal: AbortSignal): Promise<Conversation>
   /** Resolves when the answer and its call are on disk. */
@@ -63,7 +66,7 @@ export const maxReadCharacters = 4 * maxCharacters
 
 const dayInMicroseconds = 86_400_000_000
 
-interface StoreParts {
+export interface StoreParts {
   db: Database
   /** Most days that an answer is kept; 0 means as long as the record keeps its call. */
   responseDays: number
@@ -83,9 +86,15 @@ export function responsesOf(caller: Caller, { db, responseDays, sealing }: Store
     return project !== undefined && isOpen(project)
   }
 
+  async function waiting(id: string): Promise<WaitingResponse | undefined> {
+    const response = await readWaiting(own, keyOf(id))
+    return response && isOpen(response.project_id) ? response : undefined
+  }
+
   return {
     unseal,
     has,
+    waiting,
 
     async find(id, signal) {
       const row = await readResponse(own, keyOf(id), signal)
@@ -159,7 +168,7 @@ export function responsesOf(caller: Caller, { db, responseDays, sealing }: Store
     },
 
     async remove(id) {
-      if (!(await has(id))) return false
+      if (!(await has(id)) && (await waiting(id)) === undefined) return false
       return own.write('deleteResponse', { ...keyOf(id), by: byCaller(caller) })
     },
   }

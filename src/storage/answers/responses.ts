@@ -4,6 +4,7 @@ import { deleteCalls } from '../calls/writes.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
 import { type RecordedAnswer, recordAnswers } from './recorded-answers.ts'
+import { removeWaiting, sweepWaiting } from './waiting-responses.ts'
 
 /**
  * Answers of the Responses API. Each is a call, from which its texts are read; answers stored before answers were calls
@@ -232,7 +233,8 @@ export const deleteResponse: Command<ResponseKey, boolean> = async (tx, { user_n
     sql`SELECT responses.project_id, call_id FROM responses ${itsCall}
         WHERE user_name = ${user_name} AND responses.id = ${id} AND ${isLive(now)}`,
   )
-  if (row === undefined) return false
+  const isWaiting = await removeWaiting(tx, { user_name, id, now })
+  if (row === undefined) return isWaiting
   const { project_id, call_id } = row
   if (project_id !== null && call_id !== null) await deleteCalls(tx, { project_id, ids: [call_id], now })
   await removeOne(tx, user_name, id)
@@ -254,7 +256,7 @@ export const sweepResponses: Command<ResponsesSweep, number> = async (tx, { now,
     sql`SELECT user_name, id, bytes FROM responses WHERE expire_at <= ${now} ORDER BY expire_at LIMIT ${limit}`,
   )
   let freed = 0
-  let count = 0
+  let count = await sweepWaiting(tx, { now, limit })
   for (const { user_name, id, bytes: size } of expired) {
     if (freed >= bytes) break
     await removeOne(tx, user_name, id)

@@ -52,6 +52,7 @@ export const projectTables: readonly ProjectTable[] = [
   // Before the files that they write.
   rows('batches', ['id']),
   rows('batch_lines', ['batch_id', 'line'], { bytes: 'length' }),
+  rows('waiting_responses', ['user_name', 'id'], { bytes: 'bytes' }),
   { table: 'calls', counts: 'calls', live: `started_at IS NOT NULL AND ${notDeleted}`, remove: removeCalls },
   rows('underived_calls', ['call_id']),
   rows('call_sums', ['span', 'field', 'at', 'kind', 'value']),

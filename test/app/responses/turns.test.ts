@@ -274,7 +274,6 @@ test('a conversation reaches the model as turns', async () => {
 })
 
 for (const [field, fields, param] of [
-  ['a background answer', { background: true }, 'background'],
   ['a conversation of OpenAI', { conversation: 'conv_1' }, 'conversation'],
   ['nothing', { input: undefined }, 'input'],
   ['log-probabilities that are not included', { top_logprobs: 2 }, 'top_logprobs'],

@@ -1,0 +1,24 @@
+-- Responses that are answered while nobody waits for them. One that is answered is in "responses".
+CREATE TABLE waiting_responses (
+  user_name TEXT COLLATE "C" NOT NULL,
+  id TEXT COLLATE "C" NOT NULL,
+  project_id TEXT COLLATE "C" NOT NULL,
+  key_hash TEXT COLLATE "C" NOT NULL, -- of the key with which it is asked
+  headers TEXT NOT NULL, -- JSON object: where its call belongs
+  body TEXT NOT NULL, -- JSON object: the request
+  referred TEXT NOT NULL, -- JSON object: the items that references of its input name, by their index
+  head TEXT NOT NULL, -- JSON object: the answer as long as it has no output
+  bytes BIGINT NOT NULL,
+  status TEXT COLLATE "C" NOT NULL,
+  error TEXT, -- JSON object: why it failed
+  created_at BIGINT NOT NULL,
+  ended_at BIGINT,
+  expire_at BIGINT, -- of one that failed or was cancelled
+  held_by TEXT, -- the process that asks it, until when
+  held_until BIGINT NOT NULL,
+  PRIMARY KEY (user_name, id)
+);
+
+CREATE INDEX waiting_responses_of_project ON waiting_responses (project_id, user_name, id);
+CREATE INDEX waiting_responses_open ON waiting_responses (created_at, held_until) WHERE ended_at IS NULL;
+CREATE INDEX waiting_responses_expiring ON waiting_responses (expire_at) WHERE expire_at IS NOT NULL;

@@ -1,0 +1,109 @@
+import type { FastifyRequest } from 'fastify'
+import { membersOf } from '../../../../packages/json/index.ts'
+import { writeJson } from '../../../domain/json/text.ts'
+import { refuse } from '../../../domain/refusals.ts'
+import { now } from '../../../domain/time.ts'
+import type { WaitingResponse } from '../../../storage/answers/waiting-responses.ts'
+import { databaseOf } from '../../../storage/database.ts'
+import { readProjectSettings } from '../../../storage/projects/projects.ts'
+import { headerText } from '../../background-asking.ts'
+import { wrong } from '../../generation/checks.ts'
+import {
+  parentHeader,
+  projectHeader,
+  recordingTarget,
+  threadHeader,
+  threadOf,
+  traceHeader,
+} from '../../recording/target-headers.ts'
+import { checkedResponse, type ResponseParts } from '../answering.ts'
+import type { ResponsesBody } from '../contract.ts'
+import { responsePrefix } from '../items.ts'
+import { headOf } from '../response.ts'
+
+type Queued = FastifyRequest & { body: ResponsesBody }
+
+/** Checks what can be checked without the model, and keeps the request until the model has room for it. */
+export async function queueResponse(
+  services: ResponseParts,
+  request: Queued,
+  signal: AbortSignal,
+): Promise<WaitingResponse> {
+  const { body, caller, keyHash } = request
+  if (keyHash === undefined) throw refuse('batch_needs_key')
+  checkTogether(body)
+  const target = recordingTarget(caller, request.headers)
+  const recording = await services.recorder.open(
+    {
+      caller,
+      target,
+      kind: 'response',
+      isAskedForBySilence: true,
+      needing: { field: 'background', given: 'true' },
+      isStream: false,
+      inputs: request.keptBody,
+    },
+    signal,
+  )
+  // Only asked: the answer will have a recording of its own.
+  recording?.end()
+  await recording?.proof
+  const db = databaseOf(caller.name, services.db)
+  await checkRedaction(db, target.project)
+  const { id, found, input } = await checkedResponse(services, body, { caller, signal })
+  const time = now()
+  const head = headOf(body, {
+    id,
+    created: Math.floor(time / 1_000_000),
+    model: found.served.names[0] as string,
+    toolChoice: services.settings.toolChoice,
+    isStored: true,
+  })
+  const headers = {
+    [projectHeader]: target.project,
+    [threadHeader]: target.thread ?? threadOf(request.headers, body),
+    [parentHeader]: target.parent,
+    [traceHeader]: target.trace,
+  }
+  const texts = {
+    headers: writeJson(headersIn(headers)),
+    body: bodyOf(request.keptBody.json().text, id),
+    referred: writeJson(input.referred),
+    head: writeJson(head),
+  }
+  const response: WaitingResponse = {
+    ...{ user_name: caller.name, id, project_id: target.project, key_hash: keyHash, ...texts },
+    bytes: Object.values(texts).reduce((sum, text) => sum + text.length, 0),
+    ...{ status: 'queued', error: null, created_at: time, ended_at: null, expire_at: null },
+    ...{ held_by: null, held_until: 0 },
+  }
+  await db.write('addWaiting', response)
+  return response
+}
+
+function checkTogether({ store, cache_salt }: ResponsesBody): void {
+  if (store === false)
+    throw wrong('background', 'true together with "store": false', 'false, or an answer that is stored')
+  // It is a secret, and what waits is on the disk.
+  if (cache_salt != null) throw wrong('cache_salt', 'given together with "background": true', 'null')
+}
+
+/** What waits is on the disk as the model is to read it. */
+async function checkRedaction(db: ReturnType<typeof databaseOf>, project: string): Promise<void> {
+  const { redaction } = await readProjectSettings(db, project)
+  if (redaction)
+    throw wrong('background', 'true, but this project replaces private texts before they are stored', 'false')
+}
+
+const headersIn = (headers: Record<string, string | null>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, text]) => (text === null ? [] : [[name, headerText(text)]])),
+  )
+
+/** The request as it is asked later: whole, and under the id that was answered. */
+function bodyOf(text: string, id: string): string {
+  const members = membersOf(text)
+  for (const name of ['stream', 'stream_options']) members.delete(name)
+  members.set('request_id', JSON.stringify(id.slice(responsePrefix.length)))
+  return `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`
+}
