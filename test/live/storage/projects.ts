@@ -125,6 +125,14 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
   }
   await db.write('copyRows', { table: marks, rows: [[project, prediction_id, 'a mark']] })
   await sumAll(db, untilTheEnd)
+  // Nothing asks it here, so it waits.
+  const waiting = await opened.app.inject({
+    method: 'POST',
+    url: '/v1/responses',
+    headers: { authorization: basic(keys.root), 'x-heddle-project': project },
+    payload: { input: 'Hi', background: true },
+  })
+  assert.equal(waiting.statusCode, 200, waiting.body)
   for (const [url, payload] of [
     [chatUrl, asking()],
     ['/v1/responses', { input: 'Hi' }],
