@@ -4,6 +4,7 @@ import OpenAI6 from 'openai'
 import { zodTextFormat } from 'openai/helpers/zod'
 import OpenAI7 from 'openai-7'
 import { z } from 'zod'
+import { until } from '../../support/wait.ts'
 import { looksUp, startResponses, weatherSchema } from './server.ts'
 
 /** OpenAI's unmodified SDK: the newest for Node 22 and the one before it. */
@@ -33,6 +34,18 @@ for (const [name, OpenAI] of Object.entries(versions)) {
         client.responses.create({ model, input: 'Hi', previous_response_id: response.id }),
         (error) => error instanceof OpenAI.BadRequestError && error.code === 'previous_response_not_found',
       )
+    })
+
+    test('in the background: read until it has ended, streamed, cancelled too late', async (t) => {
+      const { baseURL, apiKey } = await startResponses(t, 'Hello')
+      const client = new OpenAI({ baseURL, apiKey })
+      const { id, status } = await client.responses.create({ model, input: 'Hi', background: true })
+      assert.equal(status, 'queued')
+      await until('it has ended', async () => (await client.responses.retrieve(id)).status === 'completed')
+      assert.equal((await client.responses.retrieve(id)).output_text, 'Hello')
+      await assert.rejects(client.responses.cancel(id), OpenAI.BadRequestError)
+      const stream = client.responses.stream({ model, input: 'Hi', background: true })
+      assert.equal((await stream.finalResponse()).output_text, 'Hello')
     })
 
     test('the stream helper, and a replay', async (t) => {

@@ -15,7 +15,7 @@ export async function startResponses(
   say: ModelTexts,
 ): Promise<ResponsesServer> {
   const backend = simulatedBackend(t, say)
-  const { app } = await openApp(t, { backend })
+  const { app } = await openApp(t, { backend, sweep: true })
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   return { baseURL: `${address}/v1`, apiKey: keys.alice, backend }
 }
