@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 
-const sharing = ['unit', 'packages', 'app']
+const sharing = ['unit', 'packages']
 const filesOfProcess = 12
 
 const { values, positionals } = parseArgs({
