@@ -50,6 +50,15 @@ const { open } = await pageTests(
         callOf('dyer "red"', '1', { days: 1, seconds: 0.5 }),
         completeOf({ op_name: 'nobody' }),
       ])
+      for (const score of [1, 0.5]) {
+        const feedback = {
+          ...{ project_id: project, weave_ref: `weave:///${project}/call/${root}` },
+          ...{ feedback_type: 'wandb.runnable.judge', payload: { output: { score } } },
+          runnable_ref: `weave:///${project}/object/judge:1`,
+        }
+        const { status, text } = await page.post('/feedback/create', feedback)
+        assert.equal(status, 200, text)
+      }
     },
   },
 )
@@ -68,17 +77,19 @@ const cellsIn = async (page: Page) => {
 const grid = (page: Page, name: string) => page.getByRole('grid', { name })
 const rowOf = (page: Page, name: string) =>
   page.locator('.agents-grid .grid-row', { has: page.getByRole('link', { name, exact: true }) })
+const feedbackIn = (page: Page, name: string) => rowOf(page, name).getByTitle('Rating: 0.750 in 2')
 const firstIs = (page: Page, name: string) =>
   page.locator('.agents-grid .grid-row:first-child', { hasText: name }).waitFor()
 const sortedBy = (page: Page) => new URL(page.url()).searchParams.get('sort')
 const wide = { viewport: { width: 1400, height: 800 } }
 
-const weaver = ['weaver', '3', '4', '1 25.0 %', '4.00 s', '7.60 s', '1,010 → 201', '$30.20']
-const dyer = ['dyer "red"', '1', '1', '', '500 ms', '500 ms', '', '']
+const weaver = ['weaver', '3', '4', '1 25.0 %', '4.00 s', '7.60 s', '1,010 → 201', '$30.20', '2 0.750']
+const dyer = ['dyer "red"', '1', '1', '', '500 ms', '500 ms', '', '', '']
 
 test('agents have figures of the chosen time, and are sorted by them', { skip }, async (t) => {
   const { page, problems } = await open(t, path, wide)
   await page.getByText('2 agents', { exact: true }).waitFor()
+  await feedbackIn(page, 'weaver').waitFor()
   assert.deepEqual(await cellsIn(page), [dyer, weaver])
   await page.getByRole('button', { name: 'Failed' }).click()
   await firstIs(page, 'weaver')
@@ -91,6 +102,8 @@ test('agents have figures of the chosen time, and are sorted by them', { skip },
   )
   await page.getByRole('button', { name: 'All', exact: true }).click()
   await rowOf(page, 'weaver').getByRole('gridcell', { name: '4', exact: true }).waitFor()
+  // Feedback is not grouped over more than 31 days.
+  assert.equal(await page.getByRole('columnheader', { name: 'Feedback' }).count(), 0)
   await page.keyboard.press('1')
   await page.getByRole('heading', { name: 'No agents in this time range' }).waitFor()
   await page.getByRole('button', { name: 'Show all times' }).click()
@@ -104,10 +117,10 @@ test('an agent has its versions, its newest calls, and leads to all of them', { 
   await page.keyboard.press('G')
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'weaver', exact: true }).waitFor()
-  await grid(page, 'Versions').waitFor()
+  await feedbackIn(page, '1').waitFor()
   assert.deepEqual(await cellsIn(page), [
-    ['2', '1', '1', '', '8.00 s', '8.00 s', '1,000 → 200', '$30.00'],
-    ['1', '2', '3', '1 33.3 %', '3.00 s', '3.90 s', '10 → 1', '$0.200'],
+    ['2', '1', '1', '', '8.00 s', '8.00 s', '1,000 → 200', '$30.00', ''],
+    ['1', '2', '3', '1 33.3 %', '3.00 s', '3.90 s', '10 → 1', '$0.200', '2 0.750'],
   ])
   const conversations = page.getByRole('region', { name: 'Newest conversations' })
   await conversations.getByRole('link', { name: 'weaver 1' }).waitFor()
@@ -165,4 +178,22 @@ test('on a narrow screen an agent is one row without scrolling sideways', { skip
   await rowOf(page, 'weaver').getByText('failed').waitFor()
   await assertAccessible(page)
   assert.deepEqual(problems, [])
+})
+
+test('what fails to load says so, and without feedback the figures are still shown', { skip }, async (t) => {
+  const { page } = await open(t, '/ui/me')
+  // Of a status that the page does not try again by itself.
+  const refuse = (url: string, reason: string) =>
+    page.route(`**${url}`, (route) => route.fulfill({ status: 400, json: { code: 'invalid_value', reason } }))
+  await refuse('/feedback/aggregate', 'It took too long.')
+  await page.goto(new URL(path, page.url()).href)
+  await page.getByText('Feedback could not be counted: It took too long.').waitFor()
+  await rowOf(page, 'weaver').waitFor()
+  await refuse('/agents/query', 'It was slow.')
+  await page.getByRole('button', { name: 'Week' }).click()
+  await page.getByRole('heading', { name: 'This could not be loaded' }).waitFor()
+  await page.getByText('It was slow.').waitFor()
+  await page.unroute('**/agents/query')
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await rowOf(page, 'weaver').waitFor()
 })

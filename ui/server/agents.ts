@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { AgentsAnswer, AgentVersionsAnswer } from '../../src/operations/agents/contract.ts'
+import type { FeedbackAggregateAnswer } from '../../src/operations/totals/aggregate-contract.ts'
 import type { Sort } from './calls.ts'
 import { requestJson } from './request.ts'
 
@@ -7,6 +8,8 @@ type Agents = z.output<typeof AgentsAnswer>
 type Versions = z.output<typeof AgentVersionsAnswer>
 export type Agent = Agents['agents'][number]
 export type AgentVersion = Versions['versions'][number]
+
+export type AgentFeedback = z.output<typeof FeedbackAggregateAnswer>['buckets'][number]
 
 export interface AgentsView {
   project: string
@@ -29,3 +32,21 @@ export const readAgents = (view: AgentsView, signal: AbortSignal): Promise<Agent
 
 export const readVersions = (agent_name: string, view: AgentsView, signal: AbortSignal): Promise<Versions> =>
   requestJson('/agents/agent-versions/query', { body: { ...bodyOf(view), agent_name }, signal })
+
+/** What was said since then about the calls of each agent, or of each version of `agent`, by their names. */
+export async function readAgentFeedback(
+  project_id: string,
+  since: Date,
+  agent: string | undefined,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, AgentFeedback>> {
+  const by = agent === undefined ? 'span_agent_name' : 'span_agent_version'
+  const body = {
+    ...{ project_id, after_ms: since.getTime(), group_by: [by] },
+    ...(agent !== undefined && { span_agent_names: [agent] }),
+  }
+  const { buckets } = await requestJson<z.output<typeof FeedbackAggregateAnswer>>('/feedback/aggregate', {
+    ...{ body, signal },
+  })
+  return new Map(buckets.map((bucket) => [bucket.group[by] ?? '', bucket]))
+}

@@ -16,6 +16,7 @@ import { latestFirst, readThreads, type Thread } from '../../server/threads.ts'
 import { costText, countText, durationText } from '../../value/units.ts'
 import { pathOfCall } from '../calls/line.tsx'
 import { parseQuery } from '../calls/parse-query.ts'
+import { useFeedback } from './feedback.tsx'
 import { AgentGrid, useSort } from './grid.tsx'
 import { RangeChoice, showAllTimes, useRange } from './range.tsx'
 
@@ -31,6 +32,7 @@ export function AgentScreen({ project }: { project: string }) {
     (signal) => readVersions(agent, { project, since, sort }, signal),
     [project, agent, since, sort.field, sort.direction],
   )
+  const { feedbackOf, note } = useFeedback(project, since, agent)
   const filter = filterOf(agent, since)
   const query = parseQuery(filter)
   useShortcuts('Agent', [
@@ -69,7 +71,9 @@ export function AgentScreen({ project }: { project: string }) {
               pathOf={({ agent_version }) =>
                 paths.calls(project, callsOf(filterOf(agent, since, agent_version)))
               }
+              feedbackOf={feedbackOf && (({ agent_version }) => feedbackOf(agent_version))}
             />
+            {note}
             <Newest {...{ project, filter, query: 'query' in query ? query.query : undefined }} />
           </>
         )}

@@ -5,21 +5,25 @@ import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Time } from '../../parts/time.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
-import type { Agent } from '../../server/agents.ts'
+import type { Agent, AgentFeedback } from '../../server/agents.ts'
 import type { Sort } from '../../server/calls.ts'
 import { shareText } from '../../value/scores.ts'
 import { costText, countText, durationText, tokensText } from '../../value/units.ts'
+import { feedbackCell } from './feedback.tsx'
 
 /** As in style/agents.css. */
 const rowHeight = 2.75
 
 type Figures = Omit<Agent, 'agent_name'>
 
-interface Column {
+interface Column<Row = Figures> {
   name: string
   label: string
-  sort: string
-  cell(row: Figures): ComponentChildren
+  /** Absent where the server does not sort by it. */
+  sort?: string
+  /** What it is, if its label does not say so. */
+  means?: string
+  cell(row: Row): ComponentChildren
 }
 
 const took = (ms: number | null | undefined) => ms != null && durationText(ms)
@@ -93,11 +97,13 @@ interface Props<Row> {
   rows: readonly Row[]
   nameOf(row: Row): string
   pathOf(row: Row): string
+  /** Absent where it is not known. */
+  feedbackOf?: ((row: Row) => AgentFeedback | undefined) | undefined
 }
 
 /** Agents, or versions of one, with their figures below each other. */
 export function AgentGrid<Row extends Figures>(props: Props<Row>) {
-  const { label, noun, sort, named, rows, nameOf, pathOf } = props
+  const { label, noun, sort, named, rows, nameOf, pathOf, feedbackOf } = props
   const scroller = useRef<HTMLDivElement>(null)
   const [active, setActive] = useState(-1)
   const [scrollRequest, setScrollRequest] = useState(0)
@@ -116,10 +122,20 @@ export function AgentGrid<Row extends Figures>(props: Props<Row>) {
     { keys: ['G', 'End'], does: `Last ${noun}`, run: () => move(Infinity) },
     { keys: ['Enter', 'o'], does: `Open ${noun}`, run: () => current && navigate(pathOf(current)) },
   ])
+  const feedback: Column<Row>[] = feedbackOf
+    ? [
+        {
+          ...{ name: 'feedback', label: 'Feedback' },
+          means: 'About calls that name it, and the mean of ratings from 0 to 1',
+          cell: (row) => feedbackCell(feedbackOf(row)),
+        },
+      ]
+    : []
+  const shown: readonly Column<Row>[] = columns.toSpliced(-1, 0, ...(feedback as Column[]))
   const heads = [{ name: 'name', label: noun.replace(/^./, (first) => first.toUpperCase()), sort: named }]
   return (
     <div
-      class="grid agents-grid"
+      class={`grid agents-grid ${feedbackOf ? 'has-feedback' : ''}`}
       role="grid"
       aria-label={label}
       aria-rowcount={rows.length + 1}
@@ -128,7 +144,7 @@ export function AgentGrid<Row extends Figures>(props: Props<Row>) {
       onScroll={() => restorePlace()}
     >
       <div class="grid-head" role="row" aria-rowindex={1}>
-        {[...heads, ...columns].map((column) => (
+        {[...heads, ...shown].map((column) => (
           <Head key={column.name} {...{ column, sort }} />
         ))}
       </div>
@@ -159,7 +175,7 @@ export function AgentGrid<Row extends Figures>(props: Props<Row>) {
                     {nameOf(row)}
                   </a>
                 </div>
-                {columns.map(({ name, cell }) => (
+                {shown.map(({ name, cell }) => (
                   <div key={name} role="gridcell" class={`is-number agent-${name}`}>
                     {cell(row)}
                   </div>
@@ -174,24 +190,29 @@ export function AgentGrid<Row extends Figures>(props: Props<Row>) {
 }
 
 function Head({ column, sort }: { column: Omit<Column, 'cell'>; sort: Sort }) {
-  const { name, label, sort: field } = column
+  const { name, label, sort: field, means } = column
   const isSorted = field === sort.field
   const isUp = sort.direction === 'asc'
   return (
     <div
       role="columnheader"
       class={name === 'name' ? 'agent-name' : `is-number agent-${name}`}
+      title={means}
       aria-sort={isSorted ? (isUp ? 'ascending' : 'descending') : undefined}
     >
-      <button
-        type="button"
-        class="quiet"
-        tabIndex={-1}
-        onClick={() => setSearch({ sort: next(field, sort) })}
-      >
-        {label}
-        {isSorted && <span aria-hidden="true">{isUp ? '↑' : '↓'}</span>}
-      </button>
+      {field === undefined ? (
+        label
+      ) : (
+        <button
+          type="button"
+          class="quiet"
+          tabIndex={-1}
+          onClick={() => setSearch({ sort: next(field, sort) })}
+        >
+          {label}
+          {isSorted && <span aria-hidden="true">{isUp ? '↑' : '↓'}</span>}
+        </button>
+      )}
     </div>
   )
 }

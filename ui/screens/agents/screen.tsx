@@ -4,6 +4,7 @@ import { readAgents } from '../../server/agents.ts'
 import { useLoading } from '../../server/loading.ts'
 import { isForbidden } from '../../server/request.ts'
 import { countText } from '../../value/units.ts'
+import { useFeedback } from './feedback.tsx'
 import { AgentGrid, useSort } from './grid.tsx'
 import { RangeChoice, showAllTimes, useRange } from './range.tsx'
 
@@ -17,6 +18,7 @@ export function AgentsScreen({ project }: { project: string }) {
     (signal) => readAgents({ project, since, sort }, signal),
     [project, since, sort.field, sort.direction],
   )
+  const { feedbackOf, note } = useFeedback(project, since)
   if (isForbidden(error)) return <FailedScreen name="Agents" error={error} />
   const shown = value?.agents.length ?? 0
   return (
@@ -28,6 +30,7 @@ export function AgentsScreen({ project }: { project: string }) {
           {value && `${countOf(shown, value.total_count)} ${value.total_count === 1 ? 'agent' : 'agents'}`}
         </output>
       </div>
+      {note}
       <div class="calls-body">
         {error ? (
           <div class="in-place">
@@ -46,6 +49,7 @@ export function AgentsScreen({ project }: { project: string }) {
             {...{ label: 'Agents', noun: 'agent', sort, named, rows: value.agents }}
             nameOf={({ agent_name }) => agent_name}
             pathOf={({ agent_name }) => paths.agent(project, agent_name, range)}
+            feedbackOf={feedbackOf && (({ agent_name }) => feedbackOf(agent_name))}
           />
         )}
       </div>
