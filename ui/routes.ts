@@ -8,6 +8,8 @@ export type Route =
   | { screen: 'call'; project: string; call: string }
   | { screen: 'threads'; project: string }
   | { screen: 'thread'; project: string }
+  | { screen: 'agents'; project: string }
+  | { screen: 'agent'; project: string }
   | { screen: 'play' }
   | { screen: 'engine' }
   | { screen: 'people' }
@@ -58,6 +60,8 @@ const table: [pattern: string, place: (names: Names) => Route][] = [
   ['/ui/:entity/:name/call/:call', (names) => callIn(names)],
   ['/ui/:entity/:name/conversations', (names) => ({ screen: 'threads', project: projectIn(names) })],
   ['/ui/:entity/:name/conversation', (names) => ({ screen: 'thread', project: projectIn(names) })],
+  ['/ui/:entity/:name/agents', (names) => ({ screen: 'agents', project: projectIn(names) })],
+  ['/ui/:entity/:name/agent', (names) => ({ screen: 'agent', project: projectIn(names) })],
   ['/ui/:entity/:name/evals', (names) => ({ screen: 'evals', project: projectIn(names) })],
   ['/ui/:entity/:name/evals/compare', (names) => ({ screen: 'compare', project: projectIn(names) })],
   ['/ui/:entity/:name/evals/new', (names) => ({ screen: 'newRun', project: projectIn(names) })],
@@ -158,6 +162,10 @@ export const paths = {
   /** The thread is no part of the path: it may be any text, such as two dots. */
   thread: (project: string, thread: string, turn?: string) =>
     `${projectPath(project)}/conversation${searchText({ thread, ...(turn !== undefined && { turn }) })}`,
+  agents: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/agents${searchText(search)}`,
+  agent: (project: string, agent: string, range: string) =>
+    `${projectPath(project)}/agent${searchText({ agent, range })}`,
   evals: (project: string) => `${projectPath(project)}/evals`,
   compare: (project: string, search: Record<string, string> = {}) =>
     `${projectPath(project)}/evals/compare${searchText(search)}`,

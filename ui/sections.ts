@@ -12,6 +12,7 @@ export interface Section {
 export const sections: readonly Section[] = [
   { name: 'Calls', path: (project) => paths.calls(project), screens: ['calls', 'trace', 'call'] },
   { name: 'Conversations', path: (project) => paths.threads(project), screens: ['threads', 'thread'] },
+  { name: 'Agents', path: (project) => paths.agents(project), screens: ['agents', 'agent'] },
   { name: 'Search', path: (project) => paths.search(project), screens: ['search'] },
   { name: 'Charts', path: (project) => paths.charts(project), screens: ['charts'] },
   {

@@ -22,6 +22,8 @@ import { currentUser, signOut } from './server/session.ts'
 const TraceScreen = lazy(async () => (await import('./screens/trace/screen.tsx')).TraceScreen)
 const ThreadsScreen = lazy(async () => (await import('./screens/threads/screen.tsx')).ThreadsScreen)
 const ThreadScreen = lazy(async () => (await import('./screens/thread/screen.tsx')).ThreadScreen)
+const AgentsScreen = lazy(async () => (await import('./screens/agents/screen.tsx')).AgentsScreen)
+const AgentScreen = lazy(async () => (await import('./screens/agents/agent.tsx')).AgentScreen)
 const PlayScreen = lazy(async () => (await import('./screens/play/screen.tsx')).PlayScreen)
 const EngineScreen = lazy(async () => (await import('./screens/engine/screen.tsx')).EngineScreen)
 const PeopleScreen = lazy(async () => (await import('./screens/people/screen.tsx')).PeopleScreen)
@@ -61,7 +63,7 @@ const lazyScreens: Partial<Record<Route['screen'], { preload(): void }>> = {
   ...{ monitors: MonitorsScreen, monitor: MonitorScreen, datasets: DatasetsScreen },
   ...{ queues: QueuesScreen, queue: QueueScreen, review: ReviewScreen },
   ...{ objects: ObjectsScreen, object: ObjectScreen },
-  ...{ threads: ThreadsScreen, thread: ThreadScreen },
+  ...{ threads: ThreadsScreen, thread: ThreadScreen, agents: AgentsScreen, agent: AgentScreen },
   ...{ invitations: InvitationsScreen, budgets: BudgetsScreen, audit: AuditScreen },
   ...{ alerts: AlertsScreen, endpoints: EndpointsScreen, deliveries: DeliveriesScreen },
   ...{ prices: PricesScreen },
@@ -212,6 +214,10 @@ function Screen({ here }: { here: Route }) {
       return <ThreadsScreen key={here.project} project={here.project} />
     case 'thread':
       return <ThreadScreen key={search.value.get('thread')} project={here.project} />
+    case 'agents':
+      return <AgentsScreen key={here.project} project={here.project} />
+    case 'agent':
+      return <AgentScreen key={search.value.get('agent')} project={here.project} />
     case 'play':
       return <PlayScreen />
     case 'engine':

@@ -44,6 +44,8 @@ export const described: readonly Described[] = [
   },
   { field: 'name', kind: 'part', name: 'display_name', means: 'part of the display name' },
   { field: 'model', kind: 'exact', name: 'model', means: 'the model that answered or was requested' },
+  { field: 'agent', kind: 'exact', name: 'agent', means: 'the agent that it names' },
+  { field: 'agent_version', kind: 'exact', name: 'agent_version', means: 'the version of that agent' },
   {
     field: 'latency',
     kind: 'duration',

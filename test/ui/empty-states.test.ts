@@ -68,6 +68,8 @@ test('a project without access shows only that, and a link to the projects of th
   const { page } = await open(t, '/ui/me')
   for (const section of [
     'calls',
+    'agents',
+    'agent?agent=a',
     'search?q=a',
     'charts',
     'evals',

@@ -21,7 +21,7 @@ const { open } = await pageTests(
   },
 )
 
-for (const width of [360, 768, 1024, 1280]) {
+for (const width of [360, 736, 768, 960, 1024, 1280, 1440]) {
   test(`every place is in sight at ${width} px`, { skip }, async (t) => {
     const viewport = { width, height: 800 }
     const { page, problems } = await open(t, calls, { viewport, key: keys.root })
@@ -35,6 +35,8 @@ for (const width of [360, 768, 1024, 1280]) {
       all.map((link) => link.getBoundingClientRect().toJSON()),
     ))
       assert.ok(box.left >= 0 && box.right <= width && box.width > 0, JSON.stringify(box))
+    const places = page.locator('.top-places')
+    assert.equal(await places.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth), 0)
     assert.deepEqual(problems, [])
   })
 }

@@ -150,9 +150,9 @@ test('agents are found in the index of their calls, and what runs below them by 
       yield []
     },
   }
-  const view = { project, byVersion: true, costs: false, sort: [], limit: 5, offset: 0 }
-  for (const agent of [undefined, 'weaver']) {
-    await readAgents(db, { ...view, agent }, 1, new AbortController().signal)
+  const view = { project, byVersion: true, costs: false, sort: [], limit: 5, offset: 0, before: undefined }
+  for (const [agent, from] of [[undefined], ['weaver'], [undefined, 1], ['weaver', 1]] as const) {
+    await readAgents(db, { ...view, agent, from }, 1, new AbortController().signal)
     const [first, above, below, member] = (queries.pop() ?? []).filter((step) =>
       /calls|above|child/.test(step),
     )

@@ -31,7 +31,10 @@ function viewOf(body: AgentsBody | AgentVersionsBody) {
     project: body.project_id,
     limit: body.limit ?? defaultAgents,
     offset: body.offset ?? 0,
+    from: body.started_after ?? undefined,
+    before: body.started_before ?? undefined,
     costs: body.include_costs === true,
+    details: body.include_details === true,
     sort: sorts.map(({ field, ...way }) => ({
       field,
       direction: ('direction' in way && way.direction) || ('desc' as const),
@@ -39,23 +42,25 @@ function viewOf(body: AgentsBody | AgentVersionsBody) {
   }
 }
 
-async function pageOfAgents(db: Database, view: AgentsView, signal: AbortSignal) {
+async function pageOfAgents(db: Database, view: AgentsView & { details: boolean }, signal: AbortSignal) {
   const time = now()
   const found = await readAgents(db, view, time, signal)
   // A page beyond the last row does not say how many there are.
   const [any] =
     found.length > 0 ? found : await readAgents(db, { ...view, limit: 1, offset: 0 }, time, signal)
   return {
-    rows: found.map((row) => shownSums(row, view.costs)),
+    rows: found.map((row) => shownSums(row, view)),
     total_count: any === undefined ? 0 : Number(any.total),
   }
 }
 
-function shownSums({ total, total_cost_usd, first_seen, last_seen, ...sums }: AgentSums, costs: boolean) {
+function shownSums(row: AgentSums, { costs, details }: { costs: boolean; details: boolean }) {
+  const { total, total_cost_usd, p50_duration_ms, p95_duration_ms, first_seen, last_seen, ...sums } = row
   return {
     ...sums,
     first_seen: formatTime(Number(first_seen)),
     last_seen: formatTime(Number(last_seen)),
     ...(costs && { total_cost_usd }),
+    ...(details && { p50_duration_ms, p95_duration_ms }),
   }
 }

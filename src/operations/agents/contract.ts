@@ -36,7 +36,9 @@ const list = {
     .nullish()
     .meta({ description: 'Default: the one seen last first.' }),
   ...page(maxAgents, defaultAgents),
+  ...startedRange,
   include_costs: flag(false),
+  include_details: flag(false).meta({ description: 'Adds the median and 95th percentile of durations.' }),
 }
 
 export const AgentsBody = z.strictObject({
@@ -49,12 +51,15 @@ export const AgentVersionsBody = z.strictObject({ ...list, agent_name: agentName
 export type AgentVersionsBody = z.output<typeof AgentVersionsBody>
 
 const count = z.number().min(0)
+const duration = z.number().nullish()
 const sums = explained({
   invocation_count: [count, 'Calls that are invocations of it.'],
   span_count: [count, 'Calls that name it, and those below them until another agent is named.'],
   total_input_tokens: [count, 'Tokens that these read, each counted once.'],
   total_output_tokens: [count, 'Tokens that they wrote.'],
   total_duration_ms: [count, 'How long its outermost calls took, together.'],
+  p50_duration_ms: [duration, 'With include_details: the median of these; null while all run.'],
+  p95_duration_ms: [duration, 'With include_details: what 95 % of these took at most.'],
   error_count: [count, 'Calls of it that failed themselves.'],
   first_seen: [z.iso.datetime(), 'When its first call began.'],
   last_seen: [z.iso.datetime(), 'When its last call ended, or began if it runs.'],

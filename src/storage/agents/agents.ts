@@ -2,7 +2,7 @@ import type { Page } from '../../domain/view.ts'
 import { isLive } from '../calls/calls.ts'
 import { costOfCall } from '../calls/cost.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
-import { join, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { allOf, join, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { countsOnce, usesTokens } from '../views/own-usage.ts'
 
@@ -15,6 +15,8 @@ export const agentFields = [
   'total_input_tokens',
   'total_output_tokens',
   'total_duration_ms',
+  'p50_duration_ms',
+  'p95_duration_ms',
   'error_count',
   'first_seen',
   'last_seen',
@@ -27,6 +29,9 @@ export interface AgentsView extends Page {
   agent: string | undefined
   /** Each version of an agent is a row. */
   byVersion: boolean
+  /** Only calls that began then name an agent; microseconds: from, and up to but not including. */
+  from: number | undefined
+  before: number | undefined
   costs: boolean
   sort: readonly { field: AgentField; direction: 'asc' | 'desc' }[]
 }
@@ -40,6 +45,8 @@ export interface AgentSums {
   total_input_tokens: number
   total_output_tokens: number
   total_duration_ms: number
+  p50_duration_ms: number | null
+  p95_duration_ms: number | null
   error_count: number
   first_seen: number
   last_seen: number
@@ -52,14 +59,20 @@ export interface AgentSums {
  * The calls of agents: those that name one, and what runs below them until another agent is named. `is_top`: nothing
  * directly above is of the same agent.
  */
-function callsOfAgents({ dialect }: LongReader, { project, agent, byVersion }: AgentsView, now: number): Sql {
+function callsOfAgents({ dialect }: LongReader, view: AgentsView, now: number): Sql {
+  const { project, agent, byVersion, from, before } = view
   const version = (table: string) => rawSql(byVersion ? `coalesce(${table}.agent_version, '')` : "''")
   const above = sql`EXISTS (SELECT 1 FROM calls AS above WHERE above.project_id = ${project}
     AND above.id = calls.parent_id AND above.agent = calls.agent AND ${isLive(now, rawSql('above'))})`
-  const only = agent === undefined ? rawSql('calls.agent IS NOT NULL') : sql`calls.agent = ${agent}`
+  const named = allOf([
+    agent === undefined ? rawSql('calls.agent IS NOT NULL') : sql`calls.agent = ${agent}`,
+    ...(from === undefined ? [] : [sql`calls.started_at >= ${from}`]),
+    ...(before === undefined ? [] : [sql`calls.started_at < ${before}`]),
+    isLive(now),
+  ])
   return sql`WITH RECURSIVE members (agent, version, id, is_top) AS (
       SELECT calls.agent, ${version('calls')}, calls.id, CASE WHEN ${above} THEN 0 ELSE 1 END FROM calls
-        WHERE calls.project_id = ${project} AND ${only} AND ${isLive(now)} AND ${dialect.callsCancellable}
+        WHERE calls.project_id = ${project} AND ${named} AND ${dialect.callsCancellable}
       UNION SELECT members.agent, members.version, child.id, 0 FROM members CROSS JOIN calls AS child
         WHERE child.project_id = ${project} AND child.parent_id = members.id AND child.agent IS NULL
           AND ${isLive(now, rawSql('child'))} AND ${dialect.cancellable})`
@@ -82,15 +95,13 @@ export async function readAgents(
       CASE WHEN ${once} THEN input_tokens END AS input, CASE WHEN ${once} THEN output_tokens END AS output,
       CAST(${cost} AS DOUBLE PRECISION) AS cost
     FROM members CROSS JOIN calls WHERE calls.project_id = ${view.project} AND calls.id = members.id AND ${isLive(now)}`
+  const took = 'CASE WHEN is_top = 1 THEN CAST(ended_at - started_at AS DOUBLE PRECISION) / 1000 END'
   const sums = [
     double("CASE WHEN operation = 'invoke_agent' THEN 1 ELSE 0 END", 'invocation_count'),
     'CAST(count(*) AS DOUBLE PRECISION) AS span_count',
     double('input', 'total_input_tokens'),
     double('output', 'total_output_tokens'),
-    double(
-      'CASE WHEN is_top = 1 THEN CAST(ended_at - started_at AS DOUBLE PRECISION) / 1000 END',
-      'total_duration_ms',
-    ),
+    double(took, 'total_duration_ms'),
     double("CASE WHEN status = 'error' THEN 1 ELSE 0 END", 'error_count'),
     'min(started_at) AS first_seen',
     'max(coalesce(ended_at, started_at)) AS last_seen',
@@ -100,7 +111,9 @@ export async function readAgents(
     ({ field, direction }) => `${field} ${direction === 'asc' ? 'ASC' : 'DESC'} NULLS LAST`,
   )
   const query = sql`${callsOfAgents(db, view, now)} SELECT found.*, count(*) OVER () AS total FROM (
-      SELECT agent_name, agent_version, ${rawSql(sums.join(', '))} FROM (${called}) AS called
+      SELECT agent_name, agent_version, ${rawSql(sums.join(', '))},
+        ${dialect.percentile(rawSql(took), 0.5)} AS p50_duration_ms, ${dialect.percentile(rawSql(took), 0.95)} AS p95_duration_ms
+      FROM (${called}) AS called
       GROUP BY agent_name, agent_version) AS found
     ORDER BY ${join([...order, 'agent_name', 'agent_version'].map(rawSql), ', ')}${pageOf(dialect, view)}`
   return allRows<AgentSums>(db, query, signal)

@@ -152,3 +152,34 @@ test('calls are queried by agent', async () => {
   const { json } = await post('/calls/query_stats', { project_id, query: { $expr: asked } })
   assert.equal(json.count, 1)
 })
+
+test('a range leaves out calls that began at another time, and details have percentiles of durations', async () => {
+  const took = (second: number, seconds: number) => ({
+    ...{ started_at: at(second), ended_at: at(second + seconds) },
+    attributes: agentAttributes('weaver', '1'),
+  })
+  const root = { ...took(10, 9), id: randomUUID() }
+  const project_id = await storedCalls(post, 'range', [
+    took(0, 30),
+    root,
+    // Below a call of the same agent, so no duration of its own.
+    { ...took(11, 1), trace_id: root.id, parent_id: root.id },
+    took(12, 1),
+    took(40, 5),
+  ])
+  const body = { project_id, include_details: true }
+  const figures = ({ agents: [row] }: Awaited<ReturnType<typeof answerOf>>) =>
+    row && [row.span_count, row.p50_duration_ms, Math.round(row.p95_duration_ms), row.first_seen]
+  const all = await answerOf('/agents/query', body)
+  assert.deepEqual(figures(all), [5, 7000, 26_850, at(0)])
+  const within = { ...body, started_after: at(10), started_before: at(40) }
+  const some = await answerOf('/agents/query', within)
+  assert.deepEqual(figures(some), [3, 5000, 8600, at(10)])
+  const { versions } = await answerOf('/agents/agent-versions/query', { ...within, agent_name: 'weaver' })
+  assert.deepEqual(figures({ agents: versions }), figures(some))
+  assert.deepEqual(await answerOf('/agents/query', { project_id, started_after: at(41) }), {
+    ...{ agents: [], total_count: 0 },
+  })
+  const plain = await answerOf('/agents/query', { project_id })
+  assert.equal('p50_duration_ms' in plain.agents[0], false)
+})

@@ -23,6 +23,8 @@ test('every path that the page creates leads back to the same screen', () => {
       assert.deepEqual(routeOf(pathOf(paths.review(whole, id, 'i'))), { screen: 'review', ...queue })
       const object = { screen: 'object', project: whole, object: id }
       assert.deepEqual(routeOf(pathOf(paths.object(whole, id, 'v1'))), object)
+      assert.deepEqual(routeOf(paths.agents(whole)), { screen: 'agents', project: whole })
+      assert.deepEqual(routeOf(pathOf(paths.agent(whole, id, '7d'))), { screen: 'agent', project: whole })
     }),
   )
 })
