@@ -48,6 +48,30 @@ header \`x-heddle-call-id\` names. Users of its project see the call; by its res
   everything that its requests and answers repeat.
 - \`{"type": "item_reference", "id": "msg_…"}\` refers to an item of an answer that was kept.
 
+## Conversations
+
+\`"conversation": "conv_…"\` (or \`{"id": "conv_…"}\`) puts the items of a conversation before the input, and adds the input and the answer to
+it when the answer is kept, in one write. Of answers at once each adds its items when it ends.
+
+| Route | |
+|---|---|
+| \`POST /v1/conversations\` | begins one, with up to 20 \`items\` and \`metadata\` |
+| \`GET\`, \`POST\`, \`DELETE /v1/conversations/{id}\` | reads it, replaces its \`metadata\`, deletes it with its items |
+| \`GET\`, \`POST /v1/conversations/{id}/items\` | its items, in pages (\`limit\`, \`order\`, \`after\`); adds up to 20 |
+| \`GET\`, \`DELETE /v1/conversations/{id}/items/{item_id}\` | reads or deletes an item; the answers that it comes from stay |
+
+- It belongs to its user and, by \`x-heddle-project\`, to a project, whose redaction its texts go through; those of an answer also go
+  through that of the answer's project. An item that redaction leaves nothing of is not kept.
+- Items of an answer keep their ids, unless the conversation has one with that id; others are named by their position.
+  \`item_reference\` may name items of the conversation.
+- It is kept as long as an answer that was made when something was last added. A conversation that is deleted while an answer to it is
+  made is a 404, and that answer is not kept.
+- A user has at most 10000, each of at most 10000 items and 32 Mi characters. The calls of a conversation are one thread with its id,
+  unless the request names another.
+- \`previous_response_id\` and \`"store": false\` are refused together with it, and where nothing is recorded it is a 400 \`recording_off\`.
+
+## Sealed thoughts
+
 \`"include": ["reasoning.encrypted_content"]\` encrypts thoughts (AES-256-GCM), for a client that keeps them with \`"store": false\` and sends them
 back. Every process on the record can decrypt them, for the same user only; others get a 400 \`invalid_encrypted_content\`.
 

@@ -19,7 +19,7 @@ import {
   StreamEvent,
 } from './answer-contract.ts'
 import { beginResponse, countInputTokens, type ResponseParts } from './answering.ts'
-import { InputTokensBody, ResponsesBody } from './contract.ts'
+import { conversationIdOf, InputTokensBody, ResponsesBody } from './contract.ts'
 import { writeEvent } from './events.ts'
 import { pageOf } from './input-items.ts'
 import { replayOf } from './replay.ts'
@@ -45,8 +45,7 @@ function writersOf(services: ResponseParts): Writers<ResponsesBody, WrittenRespo
   return {
     kind: 'response',
     isAskedForBySilence: true,
-    needing: ({ previous_response_id: previous }) =>
-      previous == null ? undefined : { field: 'previous_response_id', given: JSON.stringify(previous) },
+    needing,
     async begin(_, body, asking) {
       const running = await beginResponse(services, body, asking)
       writer = writerOf(running)
@@ -54,10 +53,17 @@ function writersOf(services: ResponseParts): Writers<ResponsesBody, WrittenRespo
     },
     createAnswer,
     chunksOf,
-    keep: ({ id, response, keeping: { store, ...rest }, writer: { cuts } }, call) =>
-      store.keep({ ...rest, id, previous: response.previous_response_id, cuts, call }),
+    keep: ({ id, response, keeping: { store, ...rest }, writer: { cuts, items: output } }, call) =>
+      store.keep({ ...rest, id, previous: response.previous_response_id, output, cuts, call }),
     form,
   }
+}
+
+/** What is continued is in the record, and so must be what continues it. */
+function needing({ previous_response_id: previous, conversation }: ResponsesBody) {
+  if (previous != null) return { field: 'previous_response_id', given: JSON.stringify(previous) }
+  if (conversation == null) return undefined
+  return { field: 'conversation', given: JSON.stringify(conversationIdOf(conversation)) }
 }
 
 const create: RoutePlugin = async (app, services) => {
@@ -68,6 +74,8 @@ const create: RoutePlugin = async (app, services) => {
     'response_exists',
     'query_too_slow',
     'previous_response_not_found',
+    'conversation_not_found',
+    'conversation_full',
   )
   const schema = {
     summary: 'Create a response and store it',
@@ -191,7 +199,12 @@ const inputTokens: RoutePlugin = async (app, services) => {
     response: {
       200: InputTokens,
       ...generationRefusals,
-      ...openAiRefusalContracts('response_item_not_found', 'previous_response_not_found', 'query_too_slow'),
+      ...openAiRefusalContracts(
+        'response_item_not_found',
+        'previous_response_not_found',
+        'conversation_not_found',
+        'query_too_slow',
+      ),
     },
   }
   app.post(
