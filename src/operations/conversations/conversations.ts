@@ -1,4 +1,4 @@
-import { createYieldToLoop } from '../../../packages/waiting/index.ts'
+import { createYieldToLoop, inSteps } from '../../../packages/waiting/index.ts'
 import { type Caller, hasAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { JsonText } from '../../domain/json/text.ts'
@@ -160,10 +160,12 @@ function itemOf({ id, item }: ConversationItem): Item | undefined {
   return success ? (data as Item) : undefined
 }
 
-const pageOf = (rows: readonly ConversationItem[], hasMore: boolean) => ({
-  object: 'list' as const,
-  data: rows.flatMap((row) => itemOf(row) ?? []),
-  first_id: rows[0]?.id ?? null,
-  last_id: rows.at(-1)?.id ?? null,
-  has_more: hasMore,
-})
+async function pageOf(rows: readonly ConversationItem[], hasMore: boolean) {
+  const data: Item[] = []
+  await inSteps(rows, (row) => {
+    const item = itemOf(row)
+    if (item !== undefined) data.push(item)
+  })
+  const [first_id, last_id] = [rows[0]?.id ?? null, rows.at(-1)?.id ?? null]
+  return { object: 'list' as const, data, first_id, last_id, has_more: hasMore }
+}

@@ -34,10 +34,10 @@ const bodies = openAiRefusalContracts(
 )
 
 /** What is added by hand is recorded as answers are, or not at all. */
-function requireRecord({ recorder }: ResponseParts, { caller, headers }: FastifyRequest, given: string) {
+function requireRecord({ recorder }: ResponseParts, { caller, headers }: FastifyRequest, named: string) {
   const target = recordingTarget(caller, headers)
   const why = recorder.whyOff(caller, target)
-  if (why !== undefined) throw refuse('recording_off', { field: 'conversation', given, why })
+  if (why !== undefined) throw refuse('recording_off', { field: 'conversation', given: named, why })
   return target.project
 }
 
@@ -82,7 +82,7 @@ const create: RoutePlugin = async (app, services) => {
   })
 }
 
-const one: RoutePlugin = async (app, services) => {
+const readOrRemove: RoutePlugin = async (app, services) => {
   const schema = (summary: string, answer: object) => ({
     summary,
     tags,
@@ -184,4 +184,4 @@ const item: RoutePlugin = async (app, services) => {
   )
 }
 
-export const conversationRoutes = family(create, one, change, add, list, item)
+export const conversationRoutes = family(create, readOrRemove, change, add, list, item)

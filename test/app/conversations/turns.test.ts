@@ -30,7 +30,7 @@ async function itemsOf(id: string, { get }: TestApp = shared, as?: string) {
 interface Shown {
   content: { text: string }[]
 }
-const said = async (id: string, of?: TestApp) =>
+const textsIn = async (id: string, of?: TestApp) =>
   (await itemsOf(id, of)).map(({ content }: Shown) => content[0]?.text)
 
 /** What the model read last. */
@@ -64,7 +64,7 @@ test('P12: three turns of a conversation are read by the model, kept, and one th
     user('Question 2'),
   ])
   const turns = [0, 1, 2].flatMap((index) => [`Question ${index}`, `Answer ${index}`])
-  assert.deepEqual(await said(conversation), ['Be kind.', ...turns])
+  assert.deepEqual(await textsIn(conversation), ['Be kind.', ...turns])
   for (const id of calls) {
     const { json } = await post('/call/read', { project_id: 'acme/default', id })
     assert.deepEqual([json.call.thread_id, json.call.turn_id], [conversation, id])
@@ -122,7 +122,7 @@ test('of answers at once nothing is lost, and no id is there twice', async () =>
   const items = await itemsOf(conversation)
   assert.equal(items.length, 2 + 4 * 3)
   assert.equal(new Set(items.map(({ id }: { id: string }) => id)).size, items.length)
-  const texts: string[] = await said(conversation)
+  const texts: string[] = await textsIn(conversation)
   assert.deepEqual(texts.slice(2), Array(4).fill(['Yes', 'Next', 'Yes']).flat())
 })
 
@@ -138,7 +138,7 @@ test('an input refers to items of the conversation, and to no others by their po
   const elsewhere = await post(responsesUrl, { input })
   assertRefused(elsewhere, { status: 404, code: 'response_item_not_found', param: 'input.0.id' })
   const copied = await begin(shared, { items: [{ type: 'item_reference', id: answer.json.output[0].id }] })
-  assert.deepEqual(await said(copied), ['Yes'])
+  assert.deepEqual(await textsIn(copied), ['Yes'])
 })
 
 test('tokens of a conversation are counted, and nothing is added', async () => {
@@ -174,9 +174,9 @@ test('an answer whose conversation is deleted while it is written fails by name'
   const { parts } = model
   // The conversation is deleted when the model has read it.
   const { answer } = model
-  model.answer = async (...given) => {
+  model.answer = async (...request) => {
     await send('DELETE', `${conversationsUrl}/${conversation}`)
-    return answer(...given)
+    return answer(...request)
   }
   const failed = await post(responsesUrl, { input: 'Hi', conversation })
   model.answer = answer
@@ -264,13 +264,13 @@ test('redaction of its project and of the project of the call leaves no secret i
   const read = (await opened.get(`${conversationsUrl}/${conversation}`)).json
   assert.deepEqual(read.metadata, { cc: '[email]' })
   const texts = ['[dropped]', '[dropped]', '[dropped]', 'I wrote to [email]']
-  assert.deepEqual(await said(conversation, opened), texts)
+  assert.deepEqual(await textsIn(conversation, opened), texts)
   // A conversation of a project without rules, continued in one that has some.
   const headers = { authorization: basic(keys.alice), 'x-heddle-project': 'acme/free' }
   const free = await opened.app.inject({ method: 'POST', url: conversationsUrl, headers, payload: {} })
   const { id } = JSON.parse(free.body)
   await opened.post(responsesUrl, { input: `To ${secret}`, conversation: id })
-  assert.deepEqual(await said(id, opened), ['[dropped]', 'I wrote to [email]'])
+  assert.deepEqual(await textsIn(id, opened), ['[dropped]', 'I wrote to [email]'])
   const dump = JSON.stringify(await dumpOf(opened.database, () => false, []))
   assert.ok(dump.includes(conversation) && !dump.includes(secret))
 })
@@ -282,7 +282,7 @@ test('what redaction leaves nothing of counts as deleted', async (t) => {
   const conversation = await begin(opened, { items: [user('Hi')] })
   assert.deepEqual(await itemsOf(conversation, opened), [])
   await opened.post(responsesUrl, { input: 'Hi', conversation })
-  assert.deepEqual(await said(conversation, opened), ['Yes'])
+  assert.deepEqual(await textsIn(conversation, opened), ['Yes'])
 })
 
 const day = 86_400_000_000

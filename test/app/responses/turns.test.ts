@@ -275,7 +275,7 @@ test('a conversation reaches the model as turns', async () => {
 
 for (const [field, fields, param] of [
   ['a background answer', { background: true }, 'background'],
-  ['a conversation without an id', { conversation: {} }, 'conversation'],
+  ['a conversation without an id', { conversation: {} }, 'conversation.id'],
   [
     'a conversation and an answer to continue',
     { conversation: 'conv_1', previous_response_id: 'resp_1' },
