@@ -50,25 +50,24 @@ header \`x-heddle-call-id\` names. Users of its project see the call; by its res
 
 ## Conversations
 
-\`"conversation": "conv_…"\` (or \`{"id": "conv_…"}\`) puts the items of a conversation before the input, and adds the input and the answer to
-it when the answer is kept, in one write. Of answers at once each adds its items when it ends.
+\`"conversation": "conv_…"\` (or \`{"id": "conv_…"}\`) puts the items of a conversation before the input. When the answer is kept, its input and
+output are added in the same write.
 
 | Route | |
 |---|---|
 | \`POST /v1/conversations\` | begins one, with up to 20 \`items\` and \`metadata\` |
-| \`GET\`, \`POST\`, \`DELETE /v1/conversations/{id}\` | reads it, replaces its \`metadata\`, deletes it with its items |
-| \`GET\`, \`POST /v1/conversations/{id}/items\` | its items, in pages (\`limit\`, \`order\`, \`after\`); adds up to 20 |
-| \`GET\`, \`DELETE /v1/conversations/{id}/items/{item_id}\` | reads or deletes an item; the answers that it comes from stay |
+| \`GET\`, \`POST\`, \`DELETE /v1/conversations/{id}\` | reads it, replaces its \`metadata\`, deletes it |
+| \`GET\`, \`POST /v1/conversations/{id}/items\` | its items, in pages; adds up to 20 |
+| \`GET\`, \`DELETE /v1/conversations/{id}/items/{item_id}\` | reads or deletes an item |
 
-- It belongs to its user and, by \`x-heddle-project\`, to a project, whose redaction its texts go through; those of an answer also go
-  through that of the answer's project. An item that redaction leaves nothing of is not kept.
-- Items of an answer keep their ids, unless the conversation has one with that id; others are named by their position.
-  \`item_reference\` may name items of the conversation.
-- It is kept as long as an answer that was made when something was last added. A conversation that is deleted while an answer to it is
-  made is a 404, and that answer is not kept.
-- A user has at most 10000, each of at most 10000 items and 32 Mi characters. The calls of a conversation are one thread with its id,
-  unless the request names another.
-- \`previous_response_id\` and \`"store": false\` are refused together with it, and where nothing is recorded it is a 400 \`recording_off\`.
+- It belongs to its user and a project (\`x-heddle-project\`), whose redaction its texts go through; those of an answer also go through that
+  of the answer's project. An item that redaction leaves nothing of is not kept.
+- Items and answers are deleted separately. An answer whose conversation is deleted meanwhile fails with a 404.
+- Items of an answer keep ids that the conversation does not have yet. \`item_reference\` may name items of the conversation.
+- It expires like an answer that is made when something is added.
+- A user has at most 10000, each of at most 10000 items and 32 Mi characters.
+- Its calls are a thread with its id, unless the request names another.
+- \`previous_response_id\` and \`"store": false\` are refused with it. It needs the record: otherwise \`recording_off\`.
 
 ## Sealed thoughts
 

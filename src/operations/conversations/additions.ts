@@ -12,9 +12,9 @@ export interface OpenedConversation {
   items: Item[]
 }
 
-/** A conversation, and what an answer to it adds before its output. */
+/** A conversation, and the items that an answer to it adds before its output. */
 export interface ContinuedConversation extends Omit<OpenedConversation, 'items'> {
-  added: readonly ItemToAdd[]
+  input: readonly Item[]
 }
 
 export const conversationPrefix = 'conv_'
@@ -45,16 +45,16 @@ export function continuedBy(
   const { id } = conversation
   if (items.length + own.length >= maxConversationItems)
     throw refuse('conversation_full', { field: 'conversation', id, limit: `${maxConversationItems} items` })
-  return { ...conversation, added: itemsToAdd(id, own, 'input') }
+  return { ...conversation, input: own }
 }
 
 export const additionOf = (
-  { id, project, until, added }: ContinuedConversation,
+  { id, project, until, input }: ContinuedConversation,
   output: readonly Item[],
 ) => ({
   id,
   project_id: project,
   until,
-  items: [...added, ...itemsToAdd(id, output, 'output')],
+  items: [...itemsToAdd(id, input, 'input'), ...itemsToAdd(id, output, 'output')],
   field: 'conversation',
 })

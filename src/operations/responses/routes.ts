@@ -61,9 +61,9 @@ function writersOf(services: ResponseParts): Writers<ResponsesBody, WrittenRespo
 
 /** What is continued is in the record, and so must be what continues it. */
 function needing({ previous_response_id: previous, conversation }: ResponsesBody) {
-  if (previous != null) return { field: 'previous_response_id', given: JSON.stringify(previous) }
-  if (conversation == null) return undefined
-  return { field: 'conversation', given: JSON.stringify(conversationIdOf(conversation)) }
+  const field = previous == null ? 'conversation' : 'previous_response_id'
+  const named = previous ?? (conversation == null ? undefined : conversationIdOf(conversation))
+  return named === undefined ? undefined : { field, given: JSON.stringify(named) }
 }
 
 const create: RoutePlugin = async (app, services) => {

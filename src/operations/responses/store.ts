@@ -52,7 +52,7 @@ export interface NewResponse {
   expiring: readonly string[]
   /** The items that the references of its input name, by their index. */
   referred: Readonly<Record<number, Item>>
-  /** The conversation that it belongs to, and its input as that gets it. */
+  /** The conversation that it continues. */
   continued: ContinuedConversation | undefined
   output: readonly OutputItem[]
   cuts: readonly number[]

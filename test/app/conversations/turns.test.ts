@@ -171,7 +171,6 @@ test('what cannot be continued is refused by name, and nothing is added', async 
 
 test('an answer whose conversation is deleted while it is written fails by name', async () => {
   const conversation = await begin()
-  const { parts } = model
   // The conversation is deleted when the model has read it.
   const { answer } = model
   model.answer = async (...request) => {
@@ -180,7 +179,6 @@ test('an answer whose conversation is deleted while it is written fails by name'
   }
   const failed = await post(responsesUrl, { input: 'Hi', conversation })
   model.answer = answer
-  model.parts = parts
   assertRefused(failed, { status: 404, code: 'conversation_not_found', param: 'conversation' })
 })
 
