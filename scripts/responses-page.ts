@@ -48,6 +48,29 @@ header \`x-heddle-call-id\` names. Users of its project see the call; by its res
   everything that its requests and answers repeat.
 - \`{"type": "item_reference", "id": "msg_…"}\` refers to an item of an answer that was kept.
 
+## Conversations
+
+\`"conversation": "conv_…"\` (or \`{"id": "conv_…"}\`) puts the items of a conversation before the input. When the answer is kept, its input and
+output are added in the same write.
+
+| Route | |
+|---|---|
+| \`POST /v1/conversations\` | begins one, with up to 20 \`items\` and \`metadata\` |
+| \`GET\`, \`POST\`, \`DELETE /v1/conversations/{id}\` | reads it, replaces its \`metadata\`, deletes it |
+| \`GET\`, \`POST /v1/conversations/{id}/items\` | its items, in pages; adds up to 20 |
+| \`GET\`, \`DELETE /v1/conversations/{id}/items/{item_id}\` | reads or deletes an item |
+
+- It belongs to its user and a project (\`x-heddle-project\`), whose redaction its texts go through; those of an answer also go through that
+  of the answer's project. An item that redaction leaves nothing of is not kept.
+- Items and answers are deleted separately. An answer whose conversation is deleted meanwhile fails with a 404.
+- Items of an answer keep ids that the conversation does not have yet. \`item_reference\` may name items of the conversation.
+- It expires like an answer that is made when something is added.
+- A user has at most 10000, each of at most 10000 items and 32 Mi characters.
+- Its calls are a thread with its id, unless the request names another.
+- \`previous_response_id\` and \`"store": false\` are refused with it. It needs the record: otherwise \`recording_off\`.
+
+## Sealed thoughts
+
 \`"include": ["reasoning.encrypted_content"]\` encrypts thoughts (AES-256-GCM), for a client that keeps them with \`"store": false\` and sends them
 back. Every process on the record can decrypt them, for the same user only; others get a 400 \`invalid_encrypted_content\`.
 

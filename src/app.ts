@@ -53,6 +53,7 @@ import { startSweep } from './operations/calls/sweep.ts'
 import { chatAsking } from './operations/chat/asking.ts'
 import { chatRoutes } from './operations/chat/routes.ts'
 import { completionRoutes } from './operations/completions/routes.ts'
+import { conversationRoutes } from './operations/conversations/routes.ts'
 import { decisionRoutes } from './operations/decisions/routes.ts'
 import { definitionRoutes } from './operations/definitions/routes.ts'
 import { embeddingRoutes } from './operations/embeddings/routes.ts'
@@ -151,7 +152,7 @@ const ofEvaluations = [
   monitorRoutes,
   alertRoutes,
 ]
-const ofText = [chatRoutes, completionRoutes, infillRoutes, responseRoutes, messageRoutes]
+const ofText = [chatRoutes, completionRoutes, infillRoutes, responseRoutes, conversationRoutes, messageRoutes]
 const ofBatches = [wireFileRoutes, batchRoutes]
 const ofScores = [embeddingRoutes, rerankRoutes, decisionRoutes]
 const ofModels = [modelRoutes, ...ofText, ...ofBatches, ...ofScores, tokenRoutes, engineRoutes, ollamaRoutes]

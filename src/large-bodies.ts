@@ -14,6 +14,7 @@ import * as calls from './operations/calls/contract.ts'
 import * as chat from './operations/chat/contract.ts'
 import * as storedCompletions from './operations/chat/stored-contract.ts'
 import * as completions from './operations/completions/contract.ts'
+import * as conversations from './operations/conversations/contract.ts'
 import * as decisions from './operations/decisions/contract.ts'
 import * as definitions from './operations/definitions/contract.ts'
 import * as cohere from './operations/embeddings/cohere-contract.ts'
@@ -58,7 +59,17 @@ import * as viewTrace from './operations/views/trace-contract.ts'
 const ofCalls = { calls, exporting, feedback, files, gates, objects, otel, prices, tables, definitions }
 const ofRuns = { evaluationRuns, evaluations, evaluationViews, scorers, servedRuns }
 const ofEvaluations = { ...ofRuns, calibrations, monitors, queueRules, queues }
-const ofText = { chat, completions, decisions, messages, ollama, responses, storedCompletions, tokens }
+const ofText = {
+  chat,
+  completions,
+  conversations,
+  decisions,
+  messages,
+  ollama,
+  responses,
+  storedCompletions,
+  tokens,
+}
 const ofModels = { ...ofText, infill, batches, embeddings, cohere, rerank }
 const ofViews = { savedViews, viewColumns, viewFeedback, views, viewSearch, viewTrace }
 const ofAgents = { agents, agentChats, agentSearch, agentSpans, agentStats }

@@ -635,6 +635,27 @@ export const refusals = {
     message: "{field}: there is a response with id '{id}' already.",
     help: 'Leave `request_id` out, or use another.',
   },
+  conversation_not_found: {
+    status: 404,
+    message: "{field}: Conversation with id '{id}' not found.",
+    help: 'Or deleted, expired, of another user, or in a project that you have no access to any more.',
+  },
+  conversation_item_not_found: {
+    status: 404,
+    message: "{field}: Item with id '{id}' not found in the conversation '{conversation}'.",
+    help: '`GET /v1/conversations/{conversation_id}/items` lists them.',
+  },
+  conversation_full: {
+    status: 400,
+    message: "{field}: the conversation '{id}' has no room for these items; it holds at most {limit}.",
+    help: 'Delete some of its items, or begin another.',
+  },
+  too_many_conversations: {
+    status: 409,
+    message:
+      'You already have {limit} conversations, which is the maximum: delete those that are not needed.',
+    help: '`DELETE /v1/conversations/{conversation_id}` deletes one.',
+  },
   response_not_in_background: {
     status: 400,
     message: "Cannot cancel a response that has ended, or that does not run in the background: '{id}'.",

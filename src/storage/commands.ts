@@ -39,6 +39,14 @@ import { backfillFacts } from './calls/backfill.ts'
 import { joinCalls } from './calls/joined.ts'
 import { deriveAgain, deriveMarked } from './calls/underived.ts'
 import { renameCall, sweepCalls, upsertCalls } from './calls/writes.ts'
+import {
+  addConversation,
+  addConversationItems,
+  changeConversation,
+  dropConversation,
+  dropConversationItem,
+} from './conversations/conversations.ts'
+import { sweepConversations } from './conversations/freeing.ts'
 import { beginCopy, clearRows, copyRows, endCopy } from './copying/row-writes.ts'
 import { rebuildEvaluation } from './evaluations/check.ts'
 import { finishColumns, keepColumn } from './evaluations/columns/stored-columns.ts'
@@ -213,6 +221,12 @@ export const commands = {
   releaseWaiting,
   endWaiting,
   cancelWaiting,
+  addConversation,
+  changeConversation,
+  dropConversation,
+  addConversationItems,
+  dropConversationItem,
+  sweepConversations,
   secretOf,
   changeCompletionMetadata,
   keepSavedView,
@@ -252,6 +266,7 @@ export const unflushedCommands: ReadonlySet<string> = new Set<keyof typeof comma
   'turnMarks',
   'sweepUploads',
   'sweepResponses',
+  'sweepConversations',
   'takeJudgements',
   'renewJudgements',
   'shareSpending',

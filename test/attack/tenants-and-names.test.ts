@@ -170,13 +170,14 @@ function comparable(answer: { status: number; text: string }, names: Names, own:
     '"$1":"<made>"',
   )
   const vectors = made.replace(/"embeddings":(?:\[\[.*?\]\]|\{.*?\})/g, '"embeddings":"<made>"')
-  const timed = vectors.replace(/"(\w+_duration|created)":\d+/g, '"$1":"<time>"')
+  const timed = vectors.replace(/"(\w+_duration|created(?:_at)?)":\d+/g, '"$1":"<time>"')
   // A file may be a digest of what contains names.
   const files = timed.replace(/"base64":"[^"]*"/g, '"base64":"<bytes>"')
   // Each endpoint of alerts has a secret of its own.
   const secrets = files.replace(/"secret":"whsec_[^"]*"/g, '"secret":"<made>"')
+  const conversations = secrets.replace(/"conv_[\da-f]{32}"/g, '"<made>"')
   // The order of a reranking follows the scores, and with `top_n` so does the selection.
-  const ranked = secrets.replace(/"results":\[\{"index":.*\}\](?=,"usage")/, '"results":"<ranked>"')
+  const ranked = conversations.replace(/"results":\[\{"index":.*\}\](?=,"usage")/, '"results":"<ranked>"')
   // Saved views are sorted by name.
   const inOrder = ranked.replace(/(?<="views":\[).*(?=\]\}$)/, (views) =>
     views

@@ -15,6 +15,8 @@ const notedOfRequests = [
   'responses',
   'response_texts',
   'response_details',
+  'conversations',
+  'conversation_items',
   'secrets',
 ]
 

@@ -9,6 +9,7 @@ import {
 import * as ollama from '../../src/operations/ollama/contract.ts'
 import { refusedRerankFields, ScoreBody } from '../../src/operations/rerank/contract.ts'
 import { ResponsesBody } from '../../src/operations/responses/contract.ts'
+import { InputItem } from '../../src/operations/responses/items-contract.ts'
 import { keys, type Method } from './app.ts'
 import { completeOf, endOf, startOf } from './calls.ts'
 import { exportOf } from './otlp.ts'
@@ -415,6 +416,9 @@ const response = () => {
     ...{ context_management: null, image: null, access_programs: null },
   }
 }
+
+/** A thought, which needs none of its fields; without its type it is a message. */
+const inputItem = () => ({ ...nothing(InputItem.shape), type: 'reasoning', role: 'user', content: 'Hello' })
 
 const ofScores = { queries: { text_1: 'a' }, documents: { text_2: 'a' } }
 
@@ -1117,6 +1121,9 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v1/score': scored,
   '/score': scored,
   '/v1/responses': response,
+  '/v1/conversations': () => ({ items: [inputItem()], metadata: { a: 'b' } }),
+  '/v1/conversations/:conversation_id': () => ({ metadata: { a: 'b' } }),
+  '/v1/conversations/:conversation_id/items': () => ({ items: [inputItem()] }),
   '/v1/batches': () => ({
     ...{ input_file_id: 'file-x', endpoint: '/v1/embeddings', completion_window: '24h' },
     ...{ metadata: { a: 'b' }, output_expires_after: { anchor: 'created_at', seconds: 3600 } },

@@ -17,7 +17,7 @@ const uploadAbandoned = 86_400_000_000
 const deletionLeft = 10_000_000
 
 /**
- * Frees the space of deleted and expired calls, expired responses and files, abandoned uploads and deleted projects, in steps so
+ * Frees the space of deleted and expired calls, expired responses, conversations and files, abandoned uploads and deleted projects, in steps so
  * small that no request waits for them.
  */
 export function startSweep(db: Database, failed: (error: unknown) => void): BackgroundWork {
@@ -36,12 +36,21 @@ export function startSweep(db: Database, failed: (error: unknown) => void): Back
       const hasExpired = await db.write('sweepWireFiles', { now: time })
       const hasAbandoned = await db.write('sweepUploads', { before: time - uploadAbandoned })
       const responses = await db.write('sweepResponses', { now: time, limit: rowsAtOnce, bytes: bytesAtOnce })
+      const conversations = await db.write('sweepConversations', {
+        now: time,
+        limit: rowsAtOnce,
+        bytes: bytesAtOnce,
+      })
       const hasDeletion = await db.write('continueProjectDeletion', {
         now: time,
         leftBefore: time - deletionLeft,
       })
       const hasMoreSpace = await db.reclaim()
-      return touched + responses > 0 || hasExpired || hasAbandoned || hasDeletion || hasMoreSpace
+      return touched + responses + conversations > 0 ||
+        hasExpired ||
+        hasAbandoned ||
+        hasDeletion ||
+        hasMoreSpace
         ? busyMs
         : idleMs
     },

@@ -83,6 +83,7 @@ interface GenerationBody {
   request_id?: string | null | undefined
   store?: boolean | null | undefined
   session_id?: string | null | undefined
+  conversation?: string | { id: string } | null | undefined
   stream_interval?: number | null | undefined
   metadata?: unknown
 }

@@ -114,6 +114,8 @@ export interface Recorder {
    * Undefined if the answer is not recorded. Refuses while the record refuses writes.
    */
   open(asked: AskedToRecord, signal: AbortSignal): Promise<Recording | undefined>
+  /** Why nothing of this request is recorded, whatever its body says; undefined if it may be. */
+  whyOff(caller: Caller, target: RecordingTarget): string | undefined
   /** Which answers to this caller become calls unless a request says otherwise. */
   modeOf(caller: Caller): Config['record']
   /** Resolves when answers waiting under this id, of a call or of a completion, are in the record. */

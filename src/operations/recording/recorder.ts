@@ -143,6 +143,7 @@ export function createRecorder({
       }
       return recording
     },
+    whyOff,
     modeOf: ({ key }) => (key?.record === 'off' ? 'off' : record),
     settled: (project, id) => queue.settled(project, id),
     get waiting() {

@@ -90,16 +90,22 @@ const printable = /^[^\p{Cc}\p{Cs}]{1,512}$/u
 interface Named {
   session_id?: string | null | undefined
   metadata?: unknown
+  /** A conversation of OpenAI's wire. */
+  conversation?: string | { id: string } | null | undefined
 }
 
 /** The thread of a request that does not name one in `x-heddle-thread`. */
-export function threadOf(headers: IncomingHttpHeaders, { session_id, metadata }: Named): string | null {
+export function threadOf(
+  headers: IncomingHttpHeaders,
+  { session_id, metadata, conversation }: Named,
+): string | null {
   if (session_id != null) return session_id
   const members = membersOf(metadata)
   const candidates = [
     ...headerNames.map((name) => headers[name]),
     ...metadataNames.map((name) => members[name]),
     sessionOfUser(members.user_id),
+    typeof conversation === 'string' ? conversation : conversation?.id,
   ]
   return candidates.find((text): text is string => typeof text === 'string' && printable.test(text)) ?? null
 }

@@ -76,6 +76,10 @@ export const ResponseAnswer = answer('The answer of the model.', {
   completed_at: z.int().nullable(),
   status: z.enum(['queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled']),
   background: z.boolean(),
+  conversation: z
+    .object({ id: z.string() })
+    .nullish()
+    .meta({ description: 'The conversation that it continued. Answers of earlier versions lack it.' }),
   error: z.object({ code: z.string(), message: z.string() }).nullable(),
   incomplete_details: z.object({ reason: z.string() }).nullable(),
   instructions: z.string().nullable(),
@@ -151,13 +155,19 @@ export const InputItemsQuery = z.object({
   'include[]': include,
 })
 
-export const InputItems = answer('The input items of the request of an answer.', {
-  object: z.literal('list'),
-  data: z.array(z.discriminatedUnion('type', [Message, Reasoning, FunctionCall, FunctionCallOutput])),
-  first_id: z.string().nullable(),
-  last_id: z.string().nullable(),
-  has_more: z.boolean(),
-})
+export const AnyItem = z.discriminatedUnion('type', [Message, Reasoning, FunctionCall, FunctionCallOutput])
+
+/** A page of items. */
+export const itemsPage = (description: string) =>
+  answer(description, {
+    object: z.literal('list'),
+    data: z.array(AnyItem),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+    has_more: z.boolean(),
+  })
+
+export const InputItems = itemsPage('The input items of the request of an answer.')
 
 export const Deleted = answer('It is deleted.', {
   id: z.string(),

@@ -2,6 +2,8 @@ import type { GivenMessage } from '../../../packages/chat-format/index.ts'
 import { newId } from '../../domain/ids.ts'
 import { checkedPicture } from '../../domain/pictures/check.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { continuedBy, type OpenedConversation } from '../conversations/additions.ts'
+import { type ConversationStore, conversationsOf } from '../conversations/conversations.ts'
 import { callsAsked } from '../generation/calls.ts'
 import { checkPriority, checkSampling, wrong } from '../generation/checks.ts'
 import { conversationFrom } from '../generation/conversation.ts'
@@ -11,11 +13,11 @@ import { requestOf, turnOf } from '../generation/request.ts'
 import type { OperationParts } from '../parts.ts'
 import type { OwnSeal, Sealing } from '../sealing.ts'
 import { formatOf } from './constraint.ts'
-import type { InputTokensBody, ResponsesBody } from './contract.ts'
+import { conversationIdOf, type InputTokensBody, type ResponsesBody } from './contract.ts'
 import { messagesOf } from './conversation.ts'
 import { askWithTruncation } from './fitting.ts'
 import { itemsOf } from './input.ts'
-import { type Item, responsePrefix } from './items.ts'
+import { hasPicture, type Item, responsePrefix } from './items.ts'
 import { maxItems } from './items-contract.ts'
 import { checkCandidates } from './logprobs.ts'
 import { createReferences } from './references.ts'
@@ -27,7 +29,7 @@ export interface ResponseParts extends OperationParts {
   sealing: Sealing
 }
 
-type Keeping = { store: ResponseStore } & Pick<NewResponse, 'expiring' | 'referred'>
+type Keeping = { store: ResponseStore } & Pick<NewResponse, 'expiring' | 'referred' | 'continued'>
 
 /** An answer that is running or queued. */
 export interface RunningResponse extends Generation {
@@ -66,7 +68,8 @@ export async function checkedResponse(services: ResponseParts, body: ResponsesBo
   if (body.request_id != null && (await store.has(id)))
     throw refuse('response_exists', { id, field: 'request_id' })
   const { passesPictures = false } = found.served
-  const input = await inputOf(body, { ...asking, id, store, passesPictures })
+  const conversations = conversationsOf(asking.caller, services)
+  const input = await inputOf(body, { ...asking, id, store, conversations, passesPictures })
   return { id, found, store, constraint, calls, input, maxTokens, hasLogprobs }
 }
 
@@ -120,7 +123,7 @@ export async function beginResponse(
     ...generation,
     id,
     response: headOf(body, { id, created, model, toolChoice: settings.toolChoice, isStored }),
-    keeping: { store, expiring: input.expiring, referred: input.referred },
+    keeping: { store, expiring: input.expiring, referred: input.referred, continued: input.continued },
     ...(seal && { seal }),
     isSummarised: (body.reasoning?.summary ?? body.reasoning?.generate_summary) != null,
     hasLogprobs,
@@ -134,18 +137,24 @@ export async function countInputTokens(
   body: InputTokensBody,
   { caller, signal }: Pick<GenerationContext, 'caller' | 'signal'>,
 ): Promise<number> {
-  refuseElsewhere(body)
+  checkContinued(body)
   const { model, served } = services.models.find(body.model, caller)
   callsOf(body, services)
   const store = responsesOf(caller, services)
   const { passesPictures = false } = served
-  const { messages } = await inputOf(body, { signal, store, id: responsePrefix, passesPictures })
+  const conversations = conversationsOf(caller, services)
+  const context = { signal, store, conversations, id: responsePrefix, passesPictures }
+  const { messages } = await inputOf(body, context)
   const conversation = conversationOf(services, body, messages)
   return (await model.tokenize({ conversation, addSpecial: false }, caller.name, signal)).length
 }
 
 function checkTogether(body: ResponsesBody, hasLogprobs: boolean): void {
-  refuseElsewhere(body)
+  checkContinued(body)
+  if (body.conversation != null && body.store === false) {
+    const accepted = 'true, because only an answer that is kept is added to a conversation'
+    throw wrong('store', 'false together with a conversation', accepted)
+  }
   if (body.top_logprobs && !hasLogprobs) {
     throw wrong(
       'top_logprobs',
@@ -156,10 +165,9 @@ function checkTogether(body: ResponsesBody, hasLogprobs: boolean): void {
   checkMetadata(body.metadata)
 }
 
-function refuseElsewhere({ conversation }: InputTokensBody): void {
-  if (conversation == null || conversation.text === 'null') return
-  const accepted = 'null: use previous_response_id'
-  throw refuse('not_available', { field: 'conversation', given: 'a conversation', accepted })
+function checkContinued({ conversation, previous_response_id: previous }: InputTokensBody): void {
+  if (conversation == null || previous == null) return
+  throw wrong('conversation', 'a conversation together with previous_response_id', 'only one of the two')
 }
 
 function callsOf(body: InputTokensBody, { settings }: ResponseParts) {
@@ -180,20 +188,43 @@ function callsOf(body: InputTokensBody, { settings }: ResponseParts) {
 interface InputContext extends Pick<GenerationContext, 'signal'> {
   id: string
   store: ResponseStore
+  conversations: ConversationStore
   passesPictures: boolean
 }
 
-async function inputOf(body: InputTokensBody, { store, signal, id, passesPictures }: InputContext) {
-  const { input, previous_response_id: previous } = body
-  const before = previous == null ? { items: [], expiring: [] } : await store.conversation(previous, signal)
+interface ItemsBefore {
+  items: Item[]
+  expiring: string[]
+  opened?: OpenedConversation
+}
+
+/** The items that come before the input. */
+async function itemsBefore(
+  { previous_response_id: previous, conversation }: InputTokensBody,
+  { store, conversations, signal, passesPictures }: InputContext,
+): Promise<ItemsBefore> {
+  if (previous != null) return store.conversation(previous, signal)
+  if (conversation == null) return { items: [], expiring: [] }
+  const opened = await conversations.open(conversationIdOf(conversation), signal)
+  if (!passesPictures && opened.items.some(hasPicture)) {
+    const accepted = 'one without, or a model that is shown pictures'
+    throw wrong('conversation', 'a conversation with pictures', accepted)
+  }
+  return { items: opened.items, expiring: [], opened }
+}
+
+async function inputOf(body: InputTokensBody, context: InputContext) {
+  const { store, signal, id, passesPictures } = context
+  const before = await itemsBefore(body, context)
+  const named = new Map((before.opened?.items ?? []).map((item) => [item.id, item]))
   const references = createReferences(store, signal)
   const referred: Record<number, Item> = {}
-  const own = await itemsOf(input ?? [], {
+  const own = await itemsOf(body.input ?? [], {
     response: id,
     unseal: store.unseal,
     checkPicture: passesPictures ? checkedPicture : undefined,
     async item(itemId, index) {
-      const found = await references.find(itemId)
+      const found = named.get(itemId) ?? (await references.find(itemId))
       if (found !== undefined) referred[index] = found
       return found
     },
@@ -206,7 +237,8 @@ async function inputOf(body: InputTokensBody, { store, signal, id, passesPicture
   const messages: GivenMessage[] = instructions == null ? [] : [{ role: 'system', content: instructions }]
   messages.push(...messagesOf(items))
   if (messages.length === 0) throw wrong('input', 'nothing', 'a string, or at least one item')
-  return { expiring: before.expiring, referred, messages }
+  const continued = before.opened && continuedBy(before.opened, own)
+  return { expiring: before.expiring, referred, continued, messages }
 }
 
 /** OpenAI refuses an output without its call, too; most templates would fail on it. */

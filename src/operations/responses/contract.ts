@@ -10,10 +10,15 @@ import { unused, unusedOpenAiFields } from '../generation/unused-fields.ts'
 import { promptField } from '../prompts/contract.ts'
 import { InputItem, maxItems } from './items-contract.ts'
 
-const refused = { effect: 'refused' } as const
-
 /** OpenAI's ids are a third as long. */
 const itemId = plainText(256).min(1)
+
+const ConversationName = z.union([itemId, z.object({ id: itemId })], {
+  error: 'expected the id of a conversation, or an object with its `id`',
+})
+
+export const conversationIdOf = (named: z.output<typeof ConversationName>): string =>
+  typeof named === 'string' ? named : named.id
 
 /** Accepts any type: tools that are not functions are skipped, and the answer reports them. */
 const Tool = z.object({
@@ -109,7 +114,10 @@ const inputFields = {
     '`auto` leaves out the oldest turns of a too long input, but no leading system messages; `disabled` refuses it.',
     { initial: 'disabled' },
   ),
-  conversation: documented(jsonValue().nullish(), 'OpenAI’s conversations are not available.', refused),
+  conversation: documented(
+    ConversationName.nullish(),
+    'A conversation, as its id or `{"id": …}`: its items come before the input, and the input and the answer are added to it. Not together with `previous_response_id` or `"store": false`.',
+  ),
   chat_template: conversationFields.chat_template,
   chat_template_kwargs: conversationFields.chat_template_kwargs,
 }

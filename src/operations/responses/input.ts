@@ -14,6 +14,8 @@ export interface Sources {
   unseal(sealed: string): Promise<string | undefined>
   /** Checks each picture; without it the model is shown none. */
   checkPicture: PictureCheck | undefined
+  /** The field with the items, if it is not `input`. */
+  field?: string
 }
 
 const known = ['message', 'function_call', 'function_call_output', 'reasoning', 'item_reference']
@@ -41,7 +43,7 @@ export async function itemsOf(input: string | readonly InputItem[], sources: Sou
 }
 
 async function itemOf(item: InputItem, index: number, sources: Sources): Promise<Item> {
-  const path = `input.${index}`
+  const path = `${sources.field ?? 'input'}.${index}`
   // Only messages may lack a type.
   const type = item.type ?? (item.role == null && item.id != null ? 'item_reference' : 'message')
   const about = <Type extends Item['type']>(type: Type) => ({

@@ -62,3 +62,8 @@ export function responseOfItem(id: string): string | undefined {
   const [, name] = /^(?:msg|rs|fc|fco)_(.+)_(?:in)?\d+$/s.exec(id) ?? []
   return name === undefined ? undefined : responsePrefix + name
 }
+
+export function hasPicture(item: Item): boolean {
+  const content = item.type === 'message' ? item.content : item.type === 'function_call_output' && item.output
+  return Array.isArray(content) && content.some(({ type }) => type === 'input_image')
+}

@@ -1,4 +1,4 @@
-import type { ResponsesBody } from './contract.ts'
+import { conversationIdOf, type ResponsesBody } from './contract.ts'
 
 /** The fields that an answer repeats from its request, and its id. They are the same in all events of a stream. */
 export type ResponseHead = ReturnType<typeof headOf>
@@ -14,12 +14,13 @@ interface Made {
 }
 
 export function headOf(body: ResponsesBody, { id, created, model, toolChoice, isStored }: Made) {
-  const { text, reasoning } = body
+  const { text, reasoning, conversation } = body
   return {
     id,
     object: 'response' as const,
     created_at: created,
     background: body.background ?? false,
+    conversation: conversation == null ? null : { id: conversationIdOf(conversation) },
     error: null,
     instructions: body.instructions ?? null,
     max_output_tokens: body.max_output_tokens ?? null,

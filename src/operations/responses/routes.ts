@@ -21,7 +21,7 @@ import {
 } from './answer-contract.ts'
 import { beginResponse, countInputTokens, type ResponseParts } from './answering.ts'
 import { cancelWaitingResponse, shownWaiting, waitingEvents, waitingInput } from './background/waiting.ts'
-import { InputTokensBody, ResponsesBody } from './contract.ts'
+import { conversationIdOf, InputTokensBody, ResponsesBody } from './contract.ts'
 import { type ResponseEvent, writeEvent } from './events.ts'
 import { pageOf } from './input-items.ts'
 import { replayOf } from './replay.ts'
@@ -47,8 +47,7 @@ function writersOf(services: ResponseParts): Writers<ResponsesBody, WrittenRespo
   return {
     kind: 'response',
     isAskedForBySilence: true,
-    needing: ({ previous_response_id: previous }) =>
-      previous == null ? undefined : { field: 'previous_response_id', given: JSON.stringify(previous) },
+    needing,
     async begin(_, body, asking) {
       const running = await beginResponse(services, body, asking)
       writer = writerOf(running)
@@ -56,10 +55,17 @@ function writersOf(services: ResponseParts): Writers<ResponsesBody, WrittenRespo
     },
     createAnswer,
     chunksOf,
-    keep: ({ id, response, keeping: { store, ...rest }, writer: { cuts } }, call) =>
-      store.keep({ ...rest, id, previous: response.previous_response_id, cuts, call }),
+    keep: ({ id, response, keeping: { store, ...rest }, writer: { cuts, items: output } }, call) =>
+      store.keep({ ...rest, id, previous: response.previous_response_id, output, cuts, call }),
     form,
   }
+}
+
+/** What is continued is in the record, and so must be what continues it. */
+function needing({ previous_response_id: previous, conversation }: ResponsesBody) {
+  const field = previous == null ? 'conversation' : 'previous_response_id'
+  const named = previous ?? (conversation == null ? undefined : conversationIdOf(conversation))
+  return named === undefined ? undefined : { field, given: JSON.stringify(named) }
 }
 
 const create: RoutePlugin = async (app, services) => {
@@ -72,6 +78,8 @@ const create: RoutePlugin = async (app, services) => {
     'previous_response_not_found',
     'batch_needs_key',
     'too_many_waiting',
+    'conversation_not_found',
+    'conversation_full',
   )
   const schema = {
     summary: 'Create a response and store it',
@@ -220,7 +228,12 @@ const inputTokens: RoutePlugin = async (app, services) => {
     response: {
       200: InputTokens,
       ...generationRefusals,
-      ...openAiRefusalContracts('response_item_not_found', 'previous_response_not_found', 'query_too_slow'),
+      ...openAiRefusalContracts(
+        'response_item_not_found',
+        'previous_response_not_found',
+        'conversation_not_found',
+        'query_too_slow',
+      ),
     },
   }
   app.post(

@@ -7,6 +7,7 @@ import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'
 import { projectOfResponse, readResponse, streamConversation } from '../../storage/answers/responses.ts'
 import { readWaiting, type WaitingResponse } from '../../storage/answers/waiting-responses.ts'
 import { type Database, databaseOf } from '../../storage/database.ts'
+import { additionOf, type ContinuedConversation } from '../conversations/additions.ts'
 import { wrong } from '../generation/checks.ts'
 import type { Sealing } from '../sealing.ts'
 import type { Item } from './items.ts'
@@ -54,6 +55,9 @@ export interface NewResponse {
   expiring: readonly string[]
   /** The items that the references of its input name, by their index. */
   referred: Readonly<Record<number, Item>>
+  /** The conversation that it continues. */
+  continued: ContinuedConversation | undefined
+  output: readonly OutputItem[]
   cuts: readonly number[]
   call: WithSharedTexts<RecordedAnswer>
 }
@@ -153,7 +157,7 @@ export function responsesOf(caller: Caller, { db, responseDays, sealing }: Store
       return { items: turns.reverse().flat(), expiring }
     },
 
-    async keep({ id, previous, expiring, referred, cuts, call }) {
+    async keep({ id, previous, expiring, referred, continued, output, cuts, call }) {
       const isNew = await own.write('keepResponse', {
         user_name: user,
         id,
@@ -163,6 +167,7 @@ export function responsesOf(caller: Caller, { db, responseDays, sealing }: Store
         answer: call,
         referred: writeJson(referred),
         cuts: JSON.stringify(cuts),
+        appended: continued === undefined ? null : additionOf(continued, output),
       })
       if (!isNew) throw refuse('response_exists', { id, field: 'request_id' })
     },

@@ -24,6 +24,7 @@ export interface ResponseWriter {
   number(event: OutputEvent): ResponseEvent
   /** The event that ends a failed answer in place of the rest. */
   failed(refusal: Refusal): OutputEvent
+  readonly items: readonly OutputItem[]
   readonly cuts: readonly number[]
 }
 
@@ -114,6 +115,7 @@ export function writerOf(running: RunningResponse): ResponseWriter {
         output: output.items,
       },
     }),
+    items: output.items,
     cuts: output.cuts,
   }
 }

@@ -1,6 +1,7 @@
 import { batchesOf } from '../../domain/batches.ts'
 import { isLive as isLiveCall } from '../calls/calls.ts'
 import { deleteCalls } from '../calls/writes.ts'
+import { type Addition, appendItems } from '../conversations/items.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
 import { type RecordedAnswer, recordAnswers } from './recorded-answers.ts'
@@ -126,10 +127,12 @@ export interface NewResponse {
   answer: RecordedAnswer
   referred: string
   cuts: string
+  /** What its conversation gets, and the project that the conversation belongs to. */
+  appended: (Omit<Addition, 'user_name' | 'now'> & { project_id: string }) | null
 }
 
-/** Everything that changes the responses of a user takes this lock. */
-const responsesLock = (user: string) => `responses of ${user}`
+/** Everything that changes the responses or the conversations of a user takes this lock. */
+export const responsesLock = (user: string) => `responses of ${user}`
 
 /** Expiry times are moved only when the difference is worth a write. */
 const dayInMicroseconds = 86_400_000_000
@@ -142,13 +145,14 @@ const least = (a: number | null, b: number | null) => (a === null || b === null 
  * is earlier. False if the user already has a response with that id.
  */
 export const keepResponse: Command<NewResponse, boolean> = async (tx, response) => {
-  const { user_name, id, previous_id, earlier, until, answer, referred, cuts } = response
+  const { user_name, id, previous_id, earlier, until, answer, referred, cuts, appended } = response
   const { call } = answer
   if (call.start === undefined) throw new Error('an answer is a call from its start on')
   const { started_at: now, expire_at: retained = null } = call.start
   await tx.lock(responsesLock(user_name))
   if ((await projectOfResponse(tx, { user_name, id, now })) !== undefined) return false
   await removeOne(tx, user_name, id)
+  if (appended !== null) await appendItems(tx, { ...appended, user_name, now })
   const thread =
     call.start.thread_id == null && previous_id !== null
       ? await threadContinued(tx, { user_name, id: previous_id, now })

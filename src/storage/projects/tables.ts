@@ -1,4 +1,5 @@
 import { removeResponses } from '../answers/response-removals.ts'
+import { freeConversations } from '../conversations/freeing.ts'
 import { derivePending, markTrialsOfDeleted, readPending } from '../evaluations/pending.ts'
 import { entriesOf } from '../search/entries.ts'
 import { searchLock } from '../search/indexing.ts'
@@ -53,6 +54,8 @@ export const projectTables: readonly ProjectTable[] = [
   rows('batches', ['id']),
   rows('batch_lines', ['batch_id', 'line'], { bytes: 'length' }),
   rows('waiting_responses', ['user_name', 'id'], { bytes: 'bytes' }),
+  // Before the calls, so that no item of them is added to one.
+  { table: 'conversations', remove: removeConversations },
   { table: 'calls', counts: 'calls', live: `started_at IS NOT NULL AND ${notDeleted}`, remove: removeCalls },
   rows('underived_calls', ['call_id']),
   rows('call_sums', ['span', 'field', 'at', 'kind', 'value']),
@@ -153,6 +156,12 @@ async function removeCalls(tx: Transaction, project: string, now: number): Promi
   const touched = [...ids, ...some.flatMap(({ parent_id }) => parent_id ?? [])]
   await markTrialsOfDeleted(tx, project, touched, now)
   return { rows: some.length, counted: countOf(some) }
+}
+
+async function removeConversations(tx: Transaction, project: string): Promise<Removed> {
+  const step = { limit: rowsAtOnce, bytes: bytesAtOnce }
+  const which = sql`project_id = ${project} ORDER BY user_name, id`
+  return { rows: await freeConversations(tx, which, step), counted: 0 }
 }
 
 async function removeEntries(tx: Transaction, project: string): Promise<Removed> {

@@ -1,6 +1,7 @@
 import type { RecordedAnswer } from '../answers/recorded-answers.ts'
 import type { CallPart } from '../calls/parts.ts'
 import type { Commands } from '../commands.ts'
+import type { ItemToAdd } from '../conversations/items.ts'
 import type { Feedback } from '../feedback/feedback.ts'
 
 /** What a record may say, by column. Ids are not in it: they never change. */
@@ -25,6 +26,7 @@ const feedback: Shape = { texts: ['creator'], json: ['payload'] }
 const metadata: Shape = { texts: [], json: ['metadata'] }
 const renamed: Shape = { texts: ['name'], json: [] }
 const referred: Shape = { texts: [], json: ['referred'] }
+const item: Shape = { texts: [], json: ['inputs', 'output'] }
 const reason: Shape = { texts: ['reason', 'detail'], json: [] }
 
 function ofCall(call: CallPart): Entry[] {
@@ -46,6 +48,18 @@ const ofAnswer = ({ call, completion }: RecordedAnswer): Entry[] => [
   { project: call.project_id, shape: metadata, of: completion },
 ]
 
+const ofItems = (project: string, items: readonly ItemToAdd[]): Entry[] =>
+  items.map((added) => ({ project, shape: item, of: added }))
+
+/** The call and the conversation may be in different projects: what either replaces is replaced. */
+function ofAppended(
+  project: string,
+  { project_id, items }: { project_id: string; items: readonly ItemToAdd[] },
+) {
+  const projects = new Set([project, project_id])
+  return [...projects].flatMap((each) => ofItems(each, items))
+}
+
 type Input<Name extends keyof Commands> = Parameters<Commands[Name]>[1]
 
 /**
@@ -64,7 +78,14 @@ export const entriesOf: { [Name in keyof Commands]?: (input: Input<Name>) => Ent
   keepResponse: (response) => [
     ...ofAnswer(response.answer),
     { project: response.answer.call.project_id, shape: referred, of: response },
+    ...(response.appended === null ? [] : ofAppended(response.answer.call.project_id, response.appended)),
   ],
+  addConversation: (conversation) => [
+    { project: conversation.project_id, shape: metadata, of: conversation },
+    ...ofItems(conversation.project_id, conversation.items),
+  ],
+  changeConversation: (change) => [{ project: change.project_id, shape: metadata, of: change }],
+  addConversationItems: ({ project_id, items }) => ofItems(project_id, items),
   changeCompletionMetadata: (change) => [{ project: change.project_id, shape: metadata, of: change }],
   addFeedback: (additions) => additions.map(({ record }) => ofFeedback(record)),
   replaceFeedback: ({ record }) => [ofFeedback(record)],

@@ -195,6 +195,7 @@ export const removeUser: Command<RemovedUser, boolean> = async (tx, removed) => 
   await tx.run(
     sql`UPDATE waiting_responses SET expire_at = 0, ended_at = 0, held_by = NULL WHERE user_name = ${name}`,
   )
+  await tx.run(sql`UPDATE conversations SET expire_at = 0 WHERE user_name = ${name}`)
   await tx.run(sql`UPDATE wire_files SET expires_at = 0 WHERE user_name = ${name}`)
   await tx.run(sql`UPDATE batches SET expires_at = 0 WHERE user_name = ${name} AND ended_at IS NULL`)
   if (!isConfigured) await stopMonitorsOf(tx, { user: name, now })

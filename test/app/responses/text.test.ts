@@ -43,6 +43,7 @@ test('an answer has every member that clients read', async () => {
     id: json.id,
     object: 'response',
     background: false,
+    conversation: null,
     error: null,
     incomplete_details: null,
     instructions: null,

@@ -274,7 +274,13 @@ test('a conversation reaches the model as turns', async () => {
 })
 
 for (const [field, fields, param] of [
-  ['a conversation of OpenAI', { conversation: 'conv_1' }, 'conversation'],
+  ['a conversation without an id', { conversation: {} }, 'conversation.id'],
+  [
+    'a conversation and an answer to continue',
+    { conversation: 'conv_1', previous_response_id: 'resp_1' },
+    'conversation',
+  ],
+  ['a conversation of what is not kept', { conversation: 'conv_1', store: false }, 'store'],
   ['nothing', { input: undefined }, 'input'],
   ['log-probabilities that are not included', { top_logprobs: 2 }, 'top_logprobs'],
   ['something that cannot be included', { include: ['everything'] }, 'include.0'],

@@ -48,6 +48,41 @@ for (const [name, OpenAI] of Object.entries(versions)) {
       assert.equal((await stream.finalResponse()).output_text, 'Hello')
     })
 
+    test('a conversation and its items', async (t) => {
+      const { baseURL, apiKey } = await startResponses(t, 'Hello')
+      const client = new OpenAI({ baseURL, apiKey })
+      const { conversations } = client
+      const message = (content: string) => ({ type: 'message' as const, role: 'user' as const, content })
+      const { id, metadata } = await conversations.create({
+        metadata: { topic: 'tea' },
+        items: [message('a')],
+      })
+      assert.deepEqual(metadata, { topic: 'tea' })
+      const whole = await client.responses.create({ model, input: 'b', conversation: id })
+      assert.deepEqual(whole.conversation, { id })
+      const streamed = await client.responses
+        .stream({ model, input: 'c', conversation: { id } })
+        .finalResponse()
+      assert.deepEqual(streamed.conversation, { id })
+      const added = await conversations.items.create(id, { items: [message('d')] })
+      assert.equal(added.data.length, 1)
+      const texts = []
+      for await (const item of conversations.items.list(id, { order: 'asc', limit: 2 }))
+        texts.push(
+          item.type === 'message' && item.content.map((content) => 'text' in content && content.text),
+        )
+      assert.deepEqual(texts.flat(), ['a', 'b', 'Hello', 'c', 'Hello', 'd'])
+      const [last] = added.data
+      assert.ok(last?.type === 'message')
+      const item = await conversations.items.retrieve(last.id, { conversation_id: id })
+      assert.deepEqual(item, last)
+      assert.equal((await conversations.items.delete(last.id, { conversation_id: id })).id, id)
+      assert.deepEqual((await conversations.update(id, { metadata: {} })).metadata, {})
+      assert.equal((await conversations.retrieve(id)).object, 'conversation')
+      assert.equal((await conversations.delete(id)).deleted, true)
+      await assert.rejects(conversations.retrieve(id), OpenAI.NotFoundError)
+    })
+
     test('the stream helper, and a replay', async (t) => {
       const { baseURL, apiKey } = await startResponses(t, '<think>\nHm.\n</think>\n\nHello there')
       const client = new OpenAI({ baseURL, apiKey })

@@ -142,6 +142,11 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
     assert.equal(asked.statusCode, 200, asked.body)
     await post('/call/read', { project_id: project, id: asked.headers['x-heddle-call-id'] })
   }
+  const headers = { authorization: basic(keys.root), 'x-heddle-project': project }
+  const items = [{ role: 'user', content: 'Hi' }]
+  const url = '/v1/conversations'
+  const begun = await opened.app.inject({ method: 'POST', url, headers, payload: { items } })
+  assert.equal(begun.statusCode, 200, begun.body)
   await post(`/monitors/${things.monitor}/run`, { project_id: project })
   const key = { project_id: project, monitor_id: things.monitor, holder: 'process' }
   const take = { kind: 'check' as const, except: [], limit: 1, now: Number.MAX_SAFE_INTEGER - 1 }

@@ -73,6 +73,7 @@ function responseOf(given: Given = {}): NewResponse {
     },
     referred: '{}',
     cuts: '[1,2]',
+    appended: null,
   }
 }
 
