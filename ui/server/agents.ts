@@ -7,11 +7,11 @@ import { requestJson } from './request.ts'
 type Agents = z.output<typeof AgentsAnswer>
 type Versions = z.output<typeof AgentVersionsAnswer>
 export type Agent = Agents['agents'][number]
-export type AgentVersion = Versions['versions'][number]
+type AgentVersion = Versions['versions'][number]
 
 export type AgentFeedback = z.output<typeof FeedbackAggregateAnswer>['buckets'][number]
 
-export interface AgentsView {
+interface AgentsView {
   project: string
   /** Only calls that began from then on; undefined for all. */
   since: Date | undefined

@@ -46,9 +46,6 @@ export interface RunningResponse extends Generation {
 
 type Asking = Pick<GenerationContext, 'caller' | 'signal'>
 
-/** A request that can be answered, as far as can be told without the model. */
-export type CheckedResponse = Awaited<ReturnType<typeof checkedResponse>>
-
 /** Checks everything that can be wrong before the model is asked. */
 export async function checkedResponse(services: ResponseParts, body: ResponsesBody, asking: Asking) {
   const maxTokens = body.max_output_tokens ?? undefined

@@ -28,13 +28,13 @@ export interface WaitingResponse extends RowOf<typeof kinds> {
   status: 'queued' | 'in_progress' | 'failed' | 'cancelled'
 }
 
-export interface WaitingKey {
+interface WaitingKey {
   user_name: string
   id: string
 }
 
 /** What another process has taken over is left alone. */
-export interface HeldResponse extends WaitingKey {
+interface HeldResponse extends WaitingKey {
   holder: string
 }
 

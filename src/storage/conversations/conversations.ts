@@ -55,7 +55,7 @@ export const readItem = (
     sql`SELECT ${itemColumns(db)} FROM conversation_items WHERE ${ofConversation(key)} AND id = ${item}`,
   )
 
-export interface ItemsPage {
+interface ItemsPage {
   order: 'asc' | 'desc'
   limit: number
   /** Position of the last item of the previous page. */
@@ -76,7 +76,7 @@ export function streamItems(
   return db.stream<ConversationItem>(statement, { signal, rows: 16 })
 }
 
-export interface NewConversation extends Omit<Conversation, 'expire_at'> {
+interface NewConversation extends Omit<Conversation, 'expire_at'> {
   items: readonly ItemToAdd[]
   until: number | null
 }
@@ -98,7 +98,7 @@ export const addConversation: Command<NewConversation, Conversation> = async (tx
   return { user_name, id, project_id, created_at, expire_at: until, metadata }
 }
 
-export interface ConversationChange extends Own {
+interface ConversationChange extends Own {
   project_id: string
   metadata: string
 }
