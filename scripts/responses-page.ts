@@ -82,7 +82,7 @@ time. A kill loses none: it is asked again, and stored once. After a day without
 
 - With \`"stream": true\`, and with \`?stream=true\` while it runs, the events of the answer follow when it has ended.
 - A user has at most 100 that wait, of 64 MiB together; HEDDLE_BATCH_PARALLEL is how many a server asks at the same time. One that failed or
-  was cancelled is shown for HEDDLE_RESPONSE_DAYS, or 30 days.
+  was cancelled is shown without its request for HEDDLE_RESPONSE_DAYS, or 30 days, the newest 100 of a user.
 - Refused by name: \`"store": false\`, \`cache_salt\`, a token of an identity provider in place of a key, and projects that
   [replace private texts](redaction.md), because what waits is on the disk as the model is to read it.
 

@@ -365,6 +365,7 @@ function openOperations(
         )
   // What they ask are requests of this app, which otherwise waits for them before it stops its background work.
   app.addHook('preClose', async () => {
+    app.waits.isStopping = true
     await Promise.all([batches?.stop(), waiting?.stop()])
   })
   return operations

@@ -206,7 +206,7 @@ export async function authenticateCallers(
   app.decorateRequest('callerNow')
   app.decorateRequest('keyHash')
   app.decorateRequest('batched')
-  app.decorateRequest('isInBackground', false)
+  app.decorateRequest('waiting')
   app.addHook('onRequest', (request, reply, done) => {
     const { config } = request.routeOptions
     if (config.public) return done()

@@ -11,6 +11,8 @@ declare module 'fastify' {
 /** The work for requests that would end if their client disconnected. */
 interface Waits {
   open: Set<AbortController>
+  /** Streams that would not end by themselves end. */
+  isStopping: boolean
   isCutOff: boolean
 }
 
@@ -18,7 +20,7 @@ interface Waits {
 export class DisconnectError extends Error {}
 
 export function followDisconnects(app: FastifyInstance): void {
-  app.decorate('waits', { open: new Set<AbortController>(), isCutOff: false })
+  app.decorate('waits', { open: new Set<AbortController>(), isStopping: false, isCutOff: false })
 }
 
 /**

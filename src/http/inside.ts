@@ -10,20 +10,27 @@ import { whenClosed } from './disconnect.ts'
 /** Its value is known to this process only, and serves once. */
 const insideHeader = 'x-heddle-inside'
 
-export interface Inside extends Pick<FastifyRequest, 'caller' | 'callerNow'> {
+export interface Inside
+  extends Pick<FastifyRequest, 'caller' | 'callerNow'>,
+    Partial<Pick<FastifyRequest, 'batched' | 'waiting' | 'namedPrompt'>> {
   /** Ends the request, as a client that disconnects does. */
   signal: AbortSignal
-  batched?: BatchedLine
-  isInBackground?: boolean
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The line of a batch that is asked by this request. Nobody waits for its answer. */
     batched?: BatchedLine
-    /** Nobody waits for its answer. */
-    isInBackground: boolean
+    /** The response that waits and is answered by this request. Nobody waits for its answer, either. */
+    waiting?: AnsweredLater
   }
+}
+
+export interface AnsweredLater {
+  /** The process that has taken it. */
+  holder: string
+  /** In seconds. */
+  created: number
 }
 
 interface BatchedLine {
@@ -81,8 +88,9 @@ export function takeInside(request: FastifyRequest, reply: FastifyReply): boolea
   inside.add(request.raw)
   request.caller = asking.caller
   request.callerNow = asking.callerNow
-  if (asking.batched !== undefined) request.batched = asking.batched
-  request.isInBackground = asking.isInBackground ?? false
+  const { batched, waiting, namedPrompt } = asking
+  Object.assign(request, { ...(batched && { batched }), ...(waiting && { waiting }) })
+  if (namedPrompt !== undefined) request.namedPrompt = namedPrompt
   const end = () => reply.raw.destroy()
   asking.signal.addEventListener('abort', end, { once: true })
   whenClosed(reply, () => asking.signal.removeEventListener('abort', end))

@@ -16,7 +16,7 @@ import { changeCompletionMetadata } from './answers/stored-completions.ts'
 import {
   addWaiting,
   cancelWaiting,
-  endWaiting,
+  failWaiting,
   holdWaiting,
   releaseWaiting,
   takeWaiting,
@@ -219,7 +219,7 @@ export const commands = {
   takeWaiting,
   holdWaiting,
   releaseWaiting,
-  endWaiting,
+  failWaiting,
   cancelWaiting,
   addConversation,
   changeConversation,

@@ -31,7 +31,7 @@ export async function askLine(asking: Asking): Promise<LineAnswer | { waitMs: nu
   const { batch, line, text, signal } = asking
   const answer = await askInBackground(
     { ...asking, user: batch.user_name, keyHash: batch.key_hash },
-    { signal, isInBackground: true, batched: { batch: batch.id, custom_id: line.custom_id } },
+    { signal, batched: { batch: batch.id, custom_id: line.custom_id } },
     {
       method: 'POST',
       url: batch.endpoint,

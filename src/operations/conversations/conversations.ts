@@ -6,6 +6,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import {
   type Conversation,
+  positionOf,
   readConversation,
   readItem,
   streamItems,
@@ -126,11 +127,11 @@ export function conversationsOf(caller: Caller, { db, projects, responseDays }: 
 
     async page(id, { limit, order, after }, signal) {
       await found(id)
-      const last = after === undefined ? undefined : await readItem(own, keyOf(id), after)
+      const last = after === undefined ? undefined : await positionOf(own, keyOf(id), after)
       if (after !== undefined && last === undefined)
         throw wrong('after', JSON.stringify(after), 'the id of an item of this conversation')
       const rows: ConversationItem[] = []
-      const page = { order, limit: limit + 1, after: last && Number(last.position) }
+      const page = { order, limit: limit + 1, after: last }
       for await (const some of streamItems(own, keyOf(id), page, signal)) rows.push(...some)
       return pageOf(rows.slice(0, limit), rows.length > limit)
     },
@@ -138,7 +139,7 @@ export function conversationsOf(caller: Caller, { db, projects, responseDays }: 
     readItem: storedItem,
 
     async removeItem(id, item) {
-      await storedItem(id, item)
+      await found(id)
       const isDropped = await own.write('dropConversationItem', { ...keyOf(id), item })
       if (isDropped) return answerOf(await found(id))
       throw refuse('conversation_item_not_found', { field: 'item_id', id: item, conversation: id })

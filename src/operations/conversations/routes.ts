@@ -34,10 +34,10 @@ const bodies = openAiRefusalContracts(
 )
 
 /** What is added by hand is recorded as answers are, or not at all. */
-function requireRecord({ recorder }: ResponseParts, { caller, headers }: FastifyRequest, named: string) {
+function requireRecord({ recorder }: ResponseParts, { caller, headers }: FastifyRequest, field: string) {
   const target = recordingTarget(caller, headers)
   const why = recorder.whyOff(caller, target)
-  if (why !== undefined) throw refuse('recording_off', { field: 'conversation', given: named, why })
+  if (why !== undefined) throw refuse('recording_off', { field, given: 'items to keep', why })
   return target.project
 }
 
@@ -49,7 +49,7 @@ function itemsGiven(
   reply: FastifyReply,
 ): Promise<Item[]> {
   const store = responsesOf(caller, services)
-  const references = createReferences(store, disconnectSignal(reply))
+  const references = createReferences(store, disconnectSignal(reply), 'items')
   const { unseal } = store
   const sources = { response: responsePrefix, unseal, checkPicture: checkedPicture, item: references.find }
   return itemsOf(items, { ...sources, field: 'items' })
@@ -74,7 +74,7 @@ const create: RoutePlugin = async (app, services) => {
   }
   app.post('/v1/conversations', { config: largeBodies, schema }, async (request, reply) => {
     const { caller, body } = request
-    const project = requireRecord(services, request, 'a new one')
+    const project = requireRecord(services, request, 'items')
     requireAccess(caller, project, projectHeader)
     checkMetadata(body.metadata)
     const items = await itemsGiven(services, request, body.items ?? [], reply)
@@ -134,7 +134,7 @@ const add: RoutePlugin = async (app, services) => {
       body,
     } = request
     const conversations = conversationsOf(caller, services)
-    requireRecord(services, request, JSON.stringify(id))
+    requireRecord(services, request, 'items')
     await conversations.read(id)
     return conversations.add(id, await itemsGiven(services, request, body.items, reply))
   })

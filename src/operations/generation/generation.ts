@@ -3,6 +3,7 @@ import type { ServedModel } from '../../../packages/engine/index.ts'
 import type { Caller } from '../../domain/callers.ts'
 import { clockNow } from '../../domain/clock.ts'
 import { passOnRefusal, Refusal, refuse } from '../../domain/refusals.ts'
+import type { AnsweredLater } from '../../http/inside.ts'
 import { type AnswerOfModel, answerWithFallbacks } from '../../inference/fallbacks.ts'
 import type { Answering, AnswerRequest } from '../../inference/model.ts'
 import type { FoundModel } from '../../inference/registry.ts'
@@ -27,6 +28,8 @@ export interface GenerationContext {
   signal: AbortSignal
   /** The project that the answer belongs to, recorded or not. */
   project: string
+  /** The response in the background that is answered. */
+  waiting?: AnsweredLater
   /** Receives what a header says about budgets that are nearly used up. */
   warn?: (text: string) => void
   /** Absent when the answer is not recorded. */

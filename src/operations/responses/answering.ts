@@ -29,7 +29,7 @@ export interface ResponseParts extends OperationParts {
   sealing: Sealing
 }
 
-type Keeping = { store: ResponseStore } & Pick<NewResponse, 'expiring' | 'referred' | 'continued'>
+type Keeping = { store: ResponseStore } & Pick<NewResponse, 'holder' | 'expiring' | 'referred' | 'continued'>
 
 /** An answer that is running or queued. */
 export interface RunningResponse extends Generation {
@@ -44,7 +44,7 @@ export interface RunningResponse extends Generation {
   tokensAsIds: boolean
 }
 
-type Asking = Pick<GenerationContext, 'caller' | 'signal'>
+type Asking = Pick<GenerationContext, 'caller' | 'signal' | 'waiting'>
 
 /** Checks everything that can be wrong before the model is asked. */
 export async function checkedResponse(services: ResponseParts, body: ResponsesBody, asking: Asking) {
@@ -62,7 +62,9 @@ export async function checkedResponse(services: ResponseParts, body: ResponsesBo
   if (hasLogprobs) checkCandidates((maxTokens ?? 0) * (1 + (body.top_logprobs ?? 0)))
   const store = responsesOf(asking.caller, services)
   const id = responsePrefix + (body.request_id ?? newId().replaceAll('-', ''))
-  if (body.request_id != null && (await store.has(id)))
+  const isTaken = async () =>
+    (await store.has(id)) || (!asking.waiting && (await store.waiting(id)) !== undefined)
+  if (body.request_id != null && (await isTaken()))
     throw refuse('response_exists', { id, field: 'request_id' })
   const { passesPictures = false } = found.served
   const conversations = conversationsOf(asking.caller, services)
@@ -119,8 +121,20 @@ export async function beginResponse(
   return {
     ...generation,
     id,
-    response: headOf(body, { id, created, model, toolChoice: settings.toolChoice, isStored }),
-    keeping: { store, expiring: input.expiring, referred: input.referred, continued: input.continued },
+    response: headOf(body, {
+      id,
+      created: asking.waiting?.created ?? created,
+      model,
+      toolChoice: settings.toolChoice,
+      isStored,
+    }),
+    keeping: {
+      store,
+      holder: asking.waiting?.holder,
+      expiring: input.expiring,
+      referred: input.referred,
+      continued: input.continued,
+    },
     ...(seal && { seal }),
     isSummarised: (body.reasoning?.summary ?? body.reasoning?.generate_summary) != null,
     hasLogprobs,

@@ -3,7 +3,7 @@ import { type Item, responseOfItem } from './items.ts'
 import { maxReadCharacters, type ResponseStore } from './store.ts'
 
 /** Looks up the items of stored answers that the references of one request name. */
-export function createReferences(store: ResponseStore, signal: AbortSignal) {
+export function createReferences(store: ResponseStore, signal: AbortSignal, field = 'input') {
   let latest: { response: string; items: Map<string, Item> } | undefined
   let read = 0
 
@@ -14,7 +14,7 @@ export function createReferences(store: ResponseStore, signal: AbortSignal) {
     read += stored?.size ?? 0
     if (read > maxReadCharacters) {
       throw wrong(
-        'input',
+        field,
         `references to answers of more than ${maxReadCharacters} characters`,
         'the items themselves',
       )

@@ -22,7 +22,10 @@ export function* replayOf({ answer, output: items, cuts }: ReadableResponse): Ge
     seal: (_, index) => (items[index] as { encrypted_content?: string }).encrypted_content,
     allLogprobs: (index) => logprobsOf(items[index]),
   })
-  yield number({ type: 'response.created', response: begun })
+  const isBackground = rest.background === true
+  const first = isBackground ? { ...begun, status: 'queued' } : begun
+  yield number({ type: 'response.created', response: first })
+  if (isBackground) yield number({ type: 'response.queued', response: first })
   yield number({ type: 'response.in_progress', response: begun })
   for (const piece of partsOf(items, cuts)) for (const event of output.write([piece])) yield number(event)
   for (const event of output.end(status === 'completed' ? 'completed' : 'incomplete')) yield number(event)

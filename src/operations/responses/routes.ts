@@ -20,7 +20,13 @@ import {
   StreamEvent,
 } from './answer-contract.ts'
 import { beginResponse, countInputTokens, type ResponseParts } from './answering.ts'
-import { cancelWaitingResponse, shownWaiting, waitingEvents, waitingInput } from './background/waiting.ts'
+import {
+  cancelWaitingResponse,
+  shownWaiting,
+  type WaitingContext,
+  waitingEvents,
+  waitingInput,
+} from './background/waiting.ts'
 import { conversationIdOf, InputTokensBody, ResponsesBody } from './contract.ts'
 import { type ResponseEvent, writeEvent } from './events.ts'
 import { pageOf } from './input-items.ts'
@@ -98,10 +104,11 @@ const create: RoutePlugin = async (app, services) => {
     async (request, reply) => {
       const { skipped } = toolsGiven(request.body)
       if (skipped.length > 0) reply.header('x-heddle-skipped-tools', headerOf(skipped))
-      if (request.body.background && !request.isInBackground) {
+      if (request.body.background && request.waiting === undefined) {
         const { queueResponse } = await import('./background/queueing.ts')
         const waiting = await queueResponse(services, request, disconnectSignal(reply))
-        return request.body.stream ? sendWaiting(services, request, reply, waiting) : shownWaiting(waiting)
+        const context = { services, caller: request.caller, reply }
+        return request.body.stream ? sendWaiting(context, waiting) : shownWaiting(context, waiting)
       }
       return respond(services, request, reply, writersOf(services))
     },
@@ -110,8 +117,7 @@ const create: RoutePlugin = async (app, services) => {
 
 const readRefusals = openAiRefusalContracts('response_not_found', 'invalid_request', 'query_too_slow')
 
-type Reading = Pick<FastifyRequest, 'caller'>
-type ReadingPath = Reading & { params: { response_id: string } }
+type ReadingPath = Pick<FastifyRequest, 'caller'> & { params: { response_id: string } }
 
 /** What waits is looked up first: it is stored before it waits no more. */
 async function found(services: ResponseParts, { caller, params }: ReadingPath, reply: FastifyReply) {
@@ -123,18 +129,13 @@ async function found(services: ResponseParts, { caller, params }: ReadingPath, r
 }
 
 async function sendWaiting(
-  services: ResponseParts,
-  { caller }: Reading,
-  reply: FastifyReply,
+  context: WaitingContext,
   waiting: WaitingResponse,
-  after = -1,
+  after?: number,
 ): Promise<FastifyReply> {
-  const signal = disconnectSignal(reply)
-  const { id } = waiting
-  const store = responsesOf(caller, services)
-  const find = async () => (await store.waiting(id)) ?? (await store.find(id, signal))
-  const events = waitingEvents(waiting, find, signal)
-  await sendEvents(reply, later(events, after), signal, { ...openAiEvents, write: writeEvent })
+  const { reply } = context
+  const events = later(waitingEvents(context, waiting), after)
+  await sendEvents(reply, events, disconnectSignal(reply), { ...openAiEvents, write: writeEvent })
   return reply
 }
 
@@ -149,8 +150,9 @@ const read: RoutePlugin = async (app, services) => {
   app.get('/v1/responses/:response_id', { config: { right: 'infer' }, schema }, async (request, reply) => {
     const stored = await found(services, request, reply)
     const { stream, starting_after: after } = request.query
-    if ('head' in stored)
-      return stream ? sendWaiting(services, request, reply, stored, after) : shownWaiting(stored)
+    const context = { services, caller: request.caller, reply }
+    if ('held_until' in stored)
+      return stream ? sendWaiting(context, stored, after) : shownWaiting(context, stored)
     if (!stream) return stored.answer
     await sendEvents(reply, later(replayOf(stored), after), disconnectSignal(reply), {
       ...openAiEvents,
@@ -196,8 +198,10 @@ const cancel: RoutePlugin = async (app, services) => {
       ),
     },
   }
-  app.post('/v1/responses/:response_id/cancel', { config: { right: 'infer' }, schema }, (request) =>
-    cancelWaitingResponse(services, request.caller, request.params.response_id),
+  app.post(
+    '/v1/responses/:response_id/cancel',
+    { config: { right: 'infer' }, schema },
+    ({ caller, params }, reply) => cancelWaitingResponse({ services, caller, reply }, params.response_id),
   )
 }
 
@@ -214,7 +218,8 @@ const inputItems: RoutePlugin = async (app, services) => {
     { config: { right: 'infer' }, schema },
     async (request, reply) => {
       const stored = await found(services, request, reply)
-      const input = 'head' in stored ? await waitingInput(services, request.caller, stored) : stored.input()
+      const context = { services, caller: request.caller, reply }
+      const input = 'held_until' in stored ? waitingInput(context, stored) : stored.input()
       return pageOf(await input, request.query)
     },
   )

@@ -50,6 +50,8 @@ interface Conversation {
 
 export interface NewResponse {
   id: string
+  /** The process that answers it in the background. */
+  holder?: string | undefined
   previous: string | null
   /** The answers that it continues and that expire: they are kept as long as this one. */
   expiring: readonly string[]
@@ -157,10 +159,11 @@ export function responsesOf(caller: Caller, { db, responseDays, sealing }: Store
       return { items: turns.reverse().flat(), expiring }
     },
 
-    async keep({ id, previous, expiring, referred, continued, output, cuts, call }) {
+    async keep({ id, holder, previous, expiring, referred, continued, output, cuts, call }) {
       const isNew = await own.write('keepResponse', {
         user_name: user,
         id,
+        holder,
         previous_id: previous,
         earlier: expiring,
         until: responseDays > 0 ? now() + responseDays * dayInMicroseconds : null,

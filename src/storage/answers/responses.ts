@@ -1,11 +1,12 @@
 import { batchesOf } from '../../domain/batches.ts'
+import { refuse } from '../../domain/refusals.ts'
 import { isLive as isLiveCall } from '../calls/calls.ts'
 import { deleteCalls } from '../calls/writes.ts'
 import { type Addition, appendItems } from '../conversations/items.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
 import { type RecordedAnswer, recordAnswers } from './recorded-answers.ts'
-import { removeWaiting, sweepWaiting } from './waiting-responses.ts'
+import { readWaiting, removeWaiting, settleWaiting, sweepWaiting } from './waiting-responses.ts'
 
 /**
  * Answers of the Responses API. Each is a call, from which its texts are read; answers stored before answers were calls
@@ -129,6 +130,8 @@ export interface NewResponse {
   cuts: string
   /** What its conversation gets, and the project that the conversation belongs to. */
   appended: (Omit<Addition, 'user_name' | 'now'> & { project_id: string }) | null
+  /** The process that answers it in the background. */
+  holder?: string | undefined
 }
 
 /** Everything that changes the responses or the conversations of a user takes this lock. */
@@ -145,12 +148,18 @@ const least = (a: number | null, b: number | null) => (a === null || b === null 
  * is earlier. False if the user already has a response with that id.
  */
 export const keepResponse: Command<NewResponse, boolean> = async (tx, response) => {
-  const { user_name, id, previous_id, earlier, until, answer, referred, cuts, appended } = response
+  const { user_name, id, previous_id, earlier, until, answer, referred, cuts, appended, holder } = response
   const { call } = answer
   if (call.start === undefined) throw new Error('an answer is a call from its start on')
   const { started_at: now, expire_at: retained = null } = call.start
   await tx.lock(responsesLock(user_name))
   if ((await projectOfResponse(tx, { user_name, id, now })) !== undefined) return false
+  if (holder === undefined) {
+    if ((await readWaiting(tx, { user_name, id, now })) !== undefined) return false
+  } else if (!(await settleWaiting(tx, { user_name, id, holder }))) {
+    // It was cancelled or deleted, or another process answers it.
+    throw refuse('response_not_found', { id })
+  }
   await removeOne(tx, user_name, id)
   if (appended !== null) await appendItems(tx, { ...appended, user_name, now })
   const thread =
@@ -260,7 +269,7 @@ export const sweepResponses: Command<ResponsesSweep, number> = async (tx, { now,
     sql`SELECT user_name, id, bytes FROM responses WHERE expire_at <= ${now} ORDER BY expire_at LIMIT ${limit}`,
   )
   let freed = 0
-  let count = await sweepWaiting(tx, { now, limit })
+  let count = await sweepWaiting(tx, now)
   for (const { user_name, id, bytes: size } of expired) {
     if (freed >= bytes) break
     await removeOne(tx, user_name, id)

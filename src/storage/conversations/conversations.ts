@@ -55,6 +55,18 @@ export const readItem = (
     sql`SELECT ${itemColumns(db)} FROM conversation_items WHERE ${ofConversation(key)} AND id = ${item}`,
   )
 
+/** Undefined if the conversation has no such item. */
+export async function positionOf(
+  db: Reader,
+  key: ConversationKey,
+  item: string,
+): Promise<number | undefined> {
+  const row = await db.get<{ position: number }>(
+    sql`SELECT position FROM conversation_items WHERE ${ofConversation(key)} AND id = ${item}`,
+  )
+  return row && Number(row.position)
+}
+
 interface ItemsPage {
   order: 'asc' | 'desc'
   limit: number

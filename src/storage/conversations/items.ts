@@ -88,12 +88,14 @@ export async function appendItems(
     throw refuse('conversation_full', { field, id, limit: `${maxConversationItems} items` })
   if (characters > maxConversationCharacters)
     throw refuse('conversation_full', { field, id, limit: `${maxConversationCharacters} characters` })
+  const changed = await tx.run(
+    sql`UPDATE conversations SET next_position = next_position + ${added.length}, items = ${count},
+          characters = ${characters}, expire_at = ${until}
+        WHERE user_name = ${user_name} AND id = ${id} AND ${isLive(now)}`,
+  )
+  if (changed === 0) throw refuse('conversation_not_found', { field, id })
   const rows = added.map(({ position, id: own, item }) => [user_name, id, position, own, item, item.length])
   for (const statement of insertItems(rows)) await tx.run(statement)
-  await tx.run(
-    sql`UPDATE conversations SET next_position = next_position + ${added.length}, items = ${count},
-          characters = ${characters}, expire_at = ${until} WHERE user_name = ${user_name} AND id = ${id}`,
-  )
   return added
 }
 

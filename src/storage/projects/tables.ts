@@ -53,7 +53,10 @@ export const projectTables: readonly ProjectTable[] = [
   // Before the files that they write.
   rows('batches', ['id']),
   rows('batch_lines', ['batch_id', 'line'], { bytes: 'length' }),
-  rows('waiting_responses', ['user_name', 'id'], { bytes: 'bytes' }),
+  rows('waiting_responses', ['user_name', 'id']),
+  rows('waiting_response_texts', ['user_name', 'id'], {
+    bytes: 'octet_length(head) + coalesce(octet_length(body), 0)',
+  }),
   // Before the calls, so that no item of them is added to one.
   { table: 'conversations', remove: removeConversations },
   { table: 'calls', counts: 'calls', live: `started_at IS NOT NULL AND ${notDeleted}`, remove: removeCalls },
@@ -160,7 +163,7 @@ async function removeCalls(tx: Transaction, project: string, now: number): Promi
 
 async function removeConversations(tx: Transaction, project: string): Promise<Removed> {
   const step = { limit: rowsAtOnce, bytes: bytesAtOnce }
-  const which = sql`project_id = ${project} ORDER BY user_name, id`
+  const which = sql`project_id = ${project}`
   return { rows: await freeConversations(tx, which, step), counted: 0 }
 }
 

@@ -185,18 +185,18 @@ test('an answer whose conversation is deleted while it is written fails by name'
 test('where nothing is recorded there are no conversations', async (t) => {
   const conversation = await begin()
   const off = { authorization: basic(keys.alice), 'x-heddle-record': 'off' }
-  for (const [url, payload] of [
-    [conversationsUrl, {}],
-    [`${conversationsUrl}/${conversation}/items`, { items: [user('Hi')] }],
-    [responsesUrl, { input: 'Hi', conversation }],
+  for (const [url, payload, param] of [
+    [conversationsUrl, {}, 'items'],
+    [`${conversationsUrl}/${conversation}/items`, { items: [user('Hi')] }, 'items'],
+    [responsesUrl, { input: 'Hi', conversation }, 'conversation'],
   ] as const) {
     const { statusCode, body } = await shared.app.inject({ method: 'POST', url, headers: off, payload })
     const json = JSON.parse(body)
-    assertRefused({ status: statusCode, json }, { status: 400, code: 'recording_off', param: 'conversation' })
+    assertRefused({ status: statusCode, json }, { status: 400, code: 'recording_off', param })
   }
   const none = await openApp(t, { model, settings: { HEDDLE_RECORD: 'off' } })
   const refused = await none.post(conversationsUrl, {})
-  assertRefused(refused, { status: 400, code: 'recording_off', param: 'conversation' })
+  assertRefused(refused, { status: 400, code: 'recording_off', param: 'items' })
 })
 
 test('P6: to another user it does not exist, whatever the way', async () => {

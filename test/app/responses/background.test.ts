@@ -74,9 +74,14 @@ test('its stream is the one of its answer, whether it is read before or after th
     events.map(({ sequence_number }) => sequence_number),
     events.map((_, at) => at),
   )
+  assert.deepEqual(
+    events.slice(0, 3).map(({ type }) => type),
+    ['response.created', 'response.queued', 'response.in_progress'],
+  )
   assert.deepEqual(eventsOf((await waiting).text), events.slice(2))
   const again = eventsOf((await opened.get(`${url}/resp_streamed?stream=true`)).text)
-  assert.deepEqual(again.slice(2), events.slice(2))
+  assert.deepEqual(again.slice(3), events.slice(3))
+  assert.equal(again[0]?.response.created_at, events[0]?.response.created_at)
 })
 
 test('one that is cancelled ends, whether it waits or runs, and nothing of it is stored', async (t) => {
@@ -97,6 +102,70 @@ test('one that is cancelled ends, whether it waits or runs, and nothing of it is
   assert.equal(eventsOf(text).at(-1)?.type, 'response.failed')
   const [stored] = await opened.database.all<{ n: number }>(sql`SELECT count(*) AS n FROM responses`)
   assert.equal(Number(stored?.n), 0)
+})
+
+test('what was cancelled or deleted while it was answered is neither stored nor added to its conversation', async (t) => {
+  const { backend, release } = heldModel()
+  const opened = await open(t, { backend })
+  const conversation = (await opened.post('/v1/conversations', {})).json.id
+  for (const end of [
+    (id: string) => opened.post(`${url}/${id}/cancel`, undefined),
+    (id: string) => opened.send('DELETE', `${url}/${id}`),
+  ]) {
+    const asked = backend.asked.length
+    const { id } = await queue(opened, { conversation })
+    await until('the model is asked', () => backend.asked.length > asked)
+    assert.equal((await end(id)).status, 200)
+    release()
+    await until('the model is free', () => backend.running === 0)
+  }
+  const items = (await opened.get(`/v1/conversations/${conversation}/items`)).json
+  assert.deepEqual(items.data, [])
+  const [stored] = await opened.database.all<{ n: number }>(sql`SELECT count(*) AS n FROM responses`)
+  assert.equal(Number(stored?.n), 0)
+  const texts = await opened.database.all<{ body: string | null }>(
+    sql`SELECT body FROM waiting_response_texts`,
+  )
+  assert.deepEqual(
+    texts.map(({ body }) => body),
+    [null],
+  )
+})
+
+test('of those that failed or were cancelled the newest hundred of a user stay', async (t) => {
+  const opened = await openApp(t, { backend: scriptedBackend() })
+  let first = ''
+  for (let count = 0; count < 102; count++) {
+    const { id } = await queue(opened)
+    first ||= id
+    assert.equal((await opened.post(`${url}/${id}/cancel`, undefined)).json.status, 'cancelled')
+  }
+  const [left] = await opened.database.all<{ n: number }>(sql`SELECT count(*) AS n FROM waiting_responses`)
+  assert.equal(Number(left?.n), 100)
+  assert.equal((await opened.get(`${url}/${first}`)).status, 404)
+})
+
+test('a stream that waits ends when the server stops, and is read on from another', async (t) => {
+  const database = await openAppRecord()
+  t.after(() => database.close())
+  const shared = { ...database, close: async () => {} }
+  const { backend } = heldModel()
+  const closing: (() => Promise<void>)[] = []
+  const opened = await open({ after: (close) => void closing.push(close) }, { database: shared, backend })
+  const streaming = opened.post(url, { input: 'Hi', background: true, stream: true, request_id: 'on' })
+  await until('the model is asked', () => backend.asked.length === 1)
+  for (const close of closing) await close()
+  assert.match((await streaming).text, /"response.queued".*"stopping"/s)
+  const again = await open(t, { database: shared })
+  const { text } = await again.get(`${url}/resp_on?stream=true&starting_after=2`)
+  assert.equal(eventsOf(text).at(-1)?.type, 'response.completed')
+})
+
+test('its id is not taken by a request that somebody waits for', async (t) => {
+  const opened = await openApp(t, { backend: scriptedBackend() })
+  await queue(opened, { request_id: 'same' })
+  const taken = await opened.post(url, { input: 'Hi', request_id: 'same' })
+  assert.deepEqual([taken.status, taken.json.error.code], [409, 'response_exists'])
 })
 
 test('one that is deleted is asked no more', async (t) => {

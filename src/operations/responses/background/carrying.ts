@@ -1,7 +1,13 @@
 import type { FastifyInstance } from 'fastify'
+import { membersOf } from '../../../../packages/json/index.ts'
 import { newId } from '../../../domain/ids.ts'
+import { JsonText } from '../../../domain/json/text.ts'
 import { now } from '../../../domain/time.ts'
-import { hasDueResponse, type WaitingResponse } from '../../../storage/answers/waiting-responses.ts'
+import {
+  hasDueResponse,
+  heldWaiting,
+  type NewWaitingResponse,
+} from '../../../storage/answers/waiting-responses.ts'
 import { type BackgroundWork, inBackground } from '../../background.ts'
 import { askInBackground, type FindCaller } from '../../background-asking.ts'
 import type { OperationParts } from '../../parts.ts'
@@ -11,6 +17,8 @@ const idleMs = 500
 const failedMs = 5_000
 /** One that is not held again for this long is taken by another process. */
 const leaseMs = 10_000
+const renewalMs = 3_000
+const maxTakenAtOnce = 8
 const maxWaitingMs = 86_400_000
 
 const inMicroseconds = (ms: number) => ms * 1_000
@@ -22,6 +30,8 @@ interface BackgroundSettings {
   findCaller: FindCaller
 }
 
+const keyOf = ({ user_name, id }: { user_name: string; id: string }) => JSON.stringify([user_name, id])
+
 /** Answers the responses that wait, each in one process at a time. One that is cancelled or deleted is ended. */
 export function startWaitingResponses(
   app: FastifyInstance,
@@ -32,7 +42,8 @@ export function startWaitingResponses(
   // Another server may have models.
   if (models.all.length === 0) return undefined
   const holder = newId()
-  const running = new Map<WaitingResponse, { over: AbortController; done: Promise<void> }>()
+  const running = new Map<string, { over: AbortController; done: Promise<void> }>()
+  let renewed = performance.now()
 
   const leaseEnd = () => now() + inMicroseconds(leaseMs)
 
@@ -43,25 +54,36 @@ export function startWaitingResponses(
     const over = new AbortController()
     const done = answered(taken, over.signal)
       .catch(failed)
-      .finally(() => running.delete(taken))
-    running.set(taken, { over, done })
+      .finally(() => running.delete(keyOf(taken)))
+    running.set(keyOf(taken), { over, done })
     return true
   }
 
-  async function answered(response: WaitingResponse, signal: AbortSignal): Promise<void> {
-    const { user_name, id, key_hash: keyHash, body, headers, created_at } = response
+  /** The answer is stored by the request itself, and then waits no more. */
+  async function answered(response: NewWaitingResponse, signal: AbortSignal): Promise<void> {
+    const { user_name, id, key_hash: keyHash, body, headers, prompt, created_at } = response
     const held = { user_name, id, holder }
-    const end = (error: string | null) =>
-      db.write('endWaiting', { ...held, error, now: now(), expire_at: endedUntil(responseDays) })
-    if (now() > created_at + inMicroseconds(maxWaitingMs)) return end(errorOf('expired', late))
+    const fail = async (error: string) => {
+      await db.write('failWaiting', { ...held, error, now: now(), expire_at: endedUntil(responseDays) })
+    }
+    if (now() > created_at + inMicroseconds(maxWaitingMs)) return fail(errorOf('expired', late))
     let until = 0
     try {
-      const request = { method: 'POST', url: '/v1/responses', body, headers: JSON.parse(headers) } as const
-      const asker = { app, findCaller, user: user_name, keyHash }
-      const answer = await askInBackground(asker, { signal, isInBackground: true }, request)
-      if (answer === undefined) return await end(errorOf('wrong_credentials', revoked))
-      if ('waitMs' in answer) until = now() + inMicroseconds(answer.waitMs)
-      else return await end(answer.status < 400 ? null : errorIn(answer.text))
+      const created = Math.floor(created_at / 1_000_000)
+      const inside = {
+        signal,
+        waiting: { holder, created },
+        ...(prompt && { namedPrompt: promptOf(prompt) }),
+      }
+      const answer = await askInBackground({ app, findCaller, user: user_name, keyHash }, inside, {
+        method: 'POST',
+        url: '/v1/responses',
+        body: body ?? '{}',
+        headers: JSON.parse(headers),
+      })
+      if (answer === undefined) await fail(errorOf('wrong_credentials', revoked))
+      else if ('waitMs' in answer) until = now() + inMicroseconds(answer.waitMs)
+      else if (answer.status >= 400) await fail(errorIn(answer.text))
     } catch (error) {
       if (!signal.aborted) throw error
     } finally {
@@ -70,15 +92,25 @@ export function startWaitingResponses(
     }
   }
 
+  /** Ends what this process holds no more. */
+  async function look(): Promise<void> {
+    if (running.size === 0) return
+    if (performance.now() - renewed >= renewalMs) {
+      await db.write('holdWaiting', { holder, until: leaseEnd() })
+      renewed = performance.now()
+    }
+    const before = [...running]
+    const held = new Set((await heldWaiting(db, holder)).map(keyOf))
+    for (const [key, { over }] of before) if (!held.has(key)) over.abort()
+  }
+
   const work = inBackground({
     firstMs: idleMs,
     failedMs,
     failed,
     async run() {
-      for (const [{ user_name, id }, { over }] of running) {
-        if (!(await db.write('holdWaiting', { user_name, id, holder, until: leaseEnd() }))) over.abort()
-      }
-      while (await take());
+      await look()
+      for (let count = 0; count < maxTakenAtOnce; count++) if (!(await take())) break
       return idleMs
     },
   })
@@ -92,13 +124,19 @@ export function startWaitingResponses(
   }
 }
 
+function promptOf(text: string) {
+  const { variables = '{}', ...named } = Object.fromEntries(membersOf(text))
+  const { id, version, label } = Object.fromEntries(
+    Object.entries(named).map(([name, value]) => [name, JSON.parse(value) as string]),
+  ) as { id: string; version: string; label: string }
+  return { id, version, label, variables: new JsonText(variables) }
+}
+
 const late = 'It waited for a day, and the model had no room for it.'
 const revoked = 'The key with which it was sent is no longer valid.'
 const errorOf = (code: string, message: string) => JSON.stringify({ code, message })
 
-/** Null if it is answered: a process that was killed may have stored the answer and no more. */
-function errorIn(text: string): string | null {
+function errorIn(text: string): string {
   const { error } = JSON.parse(text) as { error: { code: string | null; message: string } }
-  if (error.code === 'response_exists') return null
   return errorOf(error.code ?? 'server_error', error.message)
 }

@@ -3,7 +3,7 @@ import { membersOf } from '../../../../packages/json/index.ts'
 import { writeJson } from '../../../domain/json/text.ts'
 import { refuse } from '../../../domain/refusals.ts'
 import { now } from '../../../domain/time.ts'
-import type { WaitingResponse } from '../../../storage/answers/waiting-responses.ts'
+import type { NewWaitingResponse } from '../../../storage/answers/waiting-responses.ts'
 import { databaseOf } from '../../../storage/database.ts'
 import { readProjectSettings } from '../../../storage/projects/projects.ts'
 import { headerText } from '../../background-asking.ts'
@@ -28,7 +28,7 @@ export async function queueResponse(
   services: ResponseParts,
   request: Queued,
   signal: AbortSignal,
-): Promise<WaitingResponse> {
+): Promise<NewWaitingResponse> {
   const { body, caller, keyHash } = request
   if (keyHash === undefined) throw refuse('batch_needs_key')
   checkTogether(body)
@@ -50,7 +50,7 @@ export async function queueResponse(
   await recording?.proof
   const db = databaseOf(caller.name, services.db)
   await checkRedaction(db, target.project)
-  const { id, found, input } = await checkedResponse(services, body, { caller, signal })
+  const { id, found } = await checkedResponse(services, body, { caller, signal })
   const time = now()
   const head = headOf(body, {
     id,
@@ -66,14 +66,14 @@ export async function queueResponse(
     [traceHeader]: target.trace,
   }
   const texts = {
-    headers: writeJson(headersIn(headers)),
-    body: bodyOf(request.keptBody.json().text, id),
-    referred: writeJson(input.referred),
     head: writeJson(head),
+    headers: writeJson(headersIn(headers)),
+    prompt: request.namedPrompt === undefined ? null : writeJson(request.namedPrompt),
+    body: bodyOf(request.keptBody.json().text, id),
   }
-  const response: WaitingResponse = {
+  const response: NewWaitingResponse = {
     ...{ user_name: caller.name, id, project_id: target.project, key_hash: keyHash, ...texts },
-    bytes: Object.values(texts).reduce((sum, text) => sum + text.length, 0),
+    bytes: Object.values(texts).reduce((sum, text) => sum + (text?.length ?? 0), 0),
     ...{ status: 'queued', error: null, created_at: time, ended_at: null, expire_at: null },
     ...{ held_by: null, held_until: 0 },
   }

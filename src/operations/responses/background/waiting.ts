@@ -1,14 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyReply } from 'fastify'
 import type { Caller } from '../../../domain/callers.ts'
 import { refuse } from '../../../domain/refusals.ts'
 import { now } from '../../../domain/time.ts'
-import type { WaitingResponse } from '../../../storage/answers/waiting-responses.ts'
+import { disconnectSignal } from '../../../http/disconnect.ts'
+import { readWaitingText, type WaitingResponse } from '../../../storage/answers/waiting-responses.ts'
 import { databaseOf } from '../../../storage/database.ts'
 import { numbering, type ResponseEvent } from '../events.ts'
+import { itemsOf } from '../input.ts'
 import type { Item } from '../items.ts'
+import { InputItem } from '../items-contract.ts'
+import { createReferences } from '../references.ts'
 import { replayOf } from '../replay.ts'
-import { type ReadableResponse, responsesOf, type StoreParts } from '../store.ts'
-import { inputOf } from '../stored-items.ts'
+import { responsesOf, type StoreParts } from '../store.ts'
 
 const dayInMicroseconds = 86_400_000_000
 /** Of a failure, where answers are kept as long as the record keeps their calls: it has none. */
@@ -19,76 +23,107 @@ const lookMs = 250
 export const endedUntil = (responseDays: number): number =>
   now() + (responseDays > 0 ? responseDays : usualDays) * dayInMicroseconds
 
-export function shownWaiting({ head, status, error }: WaitingResponse) {
-  return {
-    ...JSON.parse(head),
-    status,
-    error: error === null ? null : JSON.parse(error),
-    completed_at: null,
-    incomplete_details: null,
-    usage: null,
-    output: [],
-  }
+/** What the routes know of a request for a response that waits. */
+export interface WaitingContext {
+  services: StoreParts
+  caller: Caller
+  reply: FastifyReply
 }
 
-/** What it is to be answered to. */
-export async function waitingInput(
-  { sealing }: Pick<StoreParts, 'sealing'>,
-  { name }: Caller,
-  { id, project_id, body, referred }: WaitingResponse,
-): Promise<Item[]> {
-  const { unseal } = await sealing.open(name)
-  const content = { id, project_id, previous_id: null, expires: true, asked: body, referred, answer: null }
-  const input = await inputOf(content, async (sealed) => unseal(sealed))
-  if (input === undefined) throw refuse('response_not_found', { id })
-  return input.items
+type Shown = Pick<WaitingResponse, 'status' | 'error'>
+
+const shownAs = (head: string, { status, error }: Shown) => ({
+  ...JSON.parse(head),
+  status,
+  error: error === null ? null : JSON.parse(error),
+  completed_at: null,
+  incomplete_details: null,
+  usage: null,
+  output: [],
+})
+
+const missing = (id: string) => refuse('response_not_found', { id })
+
+async function textOf({ services, caller, reply }: WaitingContext, id: string, name: 'head' | 'body') {
+  const db = databaseOf(caller.name, services.db)
+  const text = await readWaitingText(db, { user_name: caller.name, id }, name, disconnectSignal(reply))
+  if (text === undefined) throw missing(id)
+  return text
+}
+
+export async function shownWaiting(context: WaitingContext, response: WaitingResponse) {
+  return shownAs(await textOf(context, response.id, 'head'), response)
+}
+
+/** What it is to be answered to. One that has ended without an answer keeps no request. */
+export async function waitingInput(context: WaitingContext, { id }: WaitingResponse): Promise<Item[]> {
+  const { services, caller, reply } = context
+  const { input } = JSON.parse(await textOf(context, id, 'body')) as { input: unknown }
+  const store = responsesOf(caller, services)
+  return itemsOf(typeof input === 'string' ? input : InputItem.array().parse(input), {
+    response: id,
+    unseal: store.unseal,
+    // What was accepted once is shown.
+    checkPicture: (url) => url,
+    item: createReferences(store, disconnectSignal(reply)).find,
+  })
 }
 
 /** One that is cancelled already is shown as it is. */
-export async function cancelWaitingResponse(services: StoreParts, caller: Caller, id: string) {
+export async function cancelWaitingResponse(context: WaitingContext, id: string) {
+  const { services, caller } = context
   const store = responsesOf(caller, services)
   const waiting = await store.waiting(id)
   if (waiting === undefined || waiting.status === 'failed') {
     const isThere = waiting !== undefined || (await store.has(id))
-    throw refuse(isThere ? 'response_not_in_background' : 'response_not_found', { id })
+    throw isThere ? refuse('response_not_in_background', { id }) : missing(id)
   }
   const expire_at = endedUntil(services.responseDays)
   await databaseOf(caller.name, services.db).write('cancelWaiting', {
-    user_name: caller.name,
-    id,
-    now: now(),
-    expire_at,
+    ...{ user_name: caller.name, id },
+    ...{ now: now(), expire_at },
   })
   const ended = await store.waiting(id)
   // It was answered or deleted meanwhile.
   if (ended?.status !== 'cancelled') throw refuse('response_not_in_background', { id })
-  return shownWaiting(ended)
+  return shownWaiting(context, ended)
 }
-
-/** What becomes of a response: its answer, or undefined if it was deleted. */
-type Found = ReadableResponse | WaitingResponse | undefined
-
-const isWaiting = (found: Found): found is WaitingResponse => found !== undefined && 'head' in found
 
 /**
  * The events of a response that is answered while nobody waits: those of its answer, once there is one. Their numbers are
  * the same however often they are read.
  */
 export async function* waitingEvents(
+  context: WaitingContext,
   first: WaitingResponse,
-  find: () => Promise<Found>,
-  signal: AbortSignal,
 ): AsyncGenerator<ResponseEvent> {
+  const { services, caller, reply } = context
+  const { id } = first
+  const signal = disconnectSignal(reply)
+  const store = responsesOf(caller, services)
+  const head = await textOf(context, id, 'head')
+  const event = (type: string, shown: Shown) => ({ type, response: shownAs(head, shown) })
   const number = numbering()
-  const begun = shownWaiting({ ...first, status: 'queued', error: null })
-  yield number({ type: 'response.created', response: begun })
-  yield number({ type: 'response.in_progress', response: { ...begun, status: 'in_progress' } })
-  let found: Found = first
-  while (isWaiting(found) && found.ended_at === null) {
+  const queued = { status: 'queued', error: null } as const
+  yield number(event('response.created', queued))
+  yield number(event('response.queued', queued))
+  let waiting: WaitingResponse | undefined = first
+  let next = 2
+  while (waiting !== undefined && waiting.ended_at === null) {
+    if (waiting.status === 'in_progress' && next === 2) {
+      yield number(event('response.in_progress', waiting))
+      next = 3
+    }
     await sleep(lookMs, undefined, { signal })
-    found = await find()
+    // Whoever reads on can go on elsewhere, or later.
+    if (reply.server.waits.isStopping) throw refuse('stopping')
+    waiting = await store.waiting(id)
   }
-  if (found === undefined) return
-  if (isWaiting(found)) yield number({ type: 'response.failed', response: shownWaiting(found) })
-  else for (const event of replayOf(found)) if (event.sequence_number > 1) yield event
+  if (waiting !== undefined) yield number(event('response.failed', waiting))
+  else {
+    const answered = await store.find(id, signal)
+    // It was deleted.
+    if (answered === undefined) throw missing(id)
+    for (const replayed of replayOf(answered)) if (replayed.sequence_number >= next) yield replayed
+  }
 }
