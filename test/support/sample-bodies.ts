@@ -594,6 +594,9 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     limit: 10,
     offset: 1,
     include_costs: true,
+    include_details: true,
+    started_after: '2024-01-01T00:00:00Z',
+    started_before: '2030-01-01T00:00:00Z',
   }),
   '/agents/agent-versions/query': (project_id) => ({
     project_id,
@@ -602,6 +605,9 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     limit: 10,
     offset: 1,
     include_costs: true,
+    include_details: true,
+    started_after: '2024-01-01T00:00:00Z',
+    started_before: '2030-01-01T00:00:00Z',
   }),
   '/agents/spans/query': (project_id) => ({
     project_id,

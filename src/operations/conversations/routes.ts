@@ -23,7 +23,6 @@ const tags = ['responses']
 const url = '/v1/conversations/:conversation_id'
 const { ConversationPath: params, ConversationItemPath: itemParams } = contract
 const config = { right: 'infer' } as const
-const largeBodies = { ...config, largeBodies: true } as const
 const reading = openAiRefusalContracts('conversation_not_found', 'invalid_request')
 const bodies = openAiRefusalContracts(
   'malformed_json',
@@ -72,7 +71,7 @@ const create: RoutePlugin = async (app, services) => {
       ),
     },
   }
-  app.post('/v1/conversations', { config: largeBodies, schema }, async (request, reply) => {
+  app.post('/v1/conversations', { config, schema }, async (request, reply) => {
     const { caller, body } = request
     const project = requireRecord(services, request, 'items')
     requireAccess(caller, project, projectHeader)
@@ -127,7 +126,7 @@ const add: RoutePlugin = async (app, services) => {
       ...openAiRefusalContracts('recording_off', 'conversation_full', 'response_item_not_found'),
     },
   }
-  app.post(`${url}/items`, { config: largeBodies, schema }, async (request, reply) => {
+  app.post(`${url}/items`, { config, schema }, async (request, reply) => {
     const {
       caller,
       params: { conversation_id: id },
