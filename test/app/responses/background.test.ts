@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { test } from 'node:test'
+import { now } from '../../../src/domain/time.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { keys, openApp, type TestApp, type TestParts } from '../../support/app.ts'
 import { openAppRecord } from '../../support/app-record.ts'
@@ -217,6 +218,20 @@ test('what a restart interrupts is asked again, and answered once', async (t) =>
   assert.equal(answer.output[0].content[0].text, 'Hello')
   const left = await database.all(sql`SELECT id FROM waiting_responses`)
   assert.deepEqual(left, [])
+})
+
+test('one whose server was killed is answered by another when the hold of the first has ended', async (t) => {
+  const database = await openAppRecord()
+  t.after(() => database.close())
+  const shared = { ...database, close: async () => {} }
+  const queueing = await openApp(t, { database: shared, backend: scriptedBackend() })
+  const { id } = await queue(queueing)
+  const time = now()
+  const taken = await database.write('takeWaiting', { holder: 'killed', now: time, until: time + 700_000 })
+  assert.equal(taken?.id, id)
+  assert.equal(await database.write('takeWaiting', { holder: 'other', now: time, until: time }), undefined)
+  const able = await open(t, { database: shared })
+  assert.equal((await endOf(able, { id })).status, 'completed')
 })
 
 test('without a model it is refused, and a server without one leaves what waits to others', async (t) => {
