@@ -7,7 +7,6 @@ import { requestJson } from './request.ts'
 type Agents = z.output<typeof AgentsAnswer>
 type Versions = z.output<typeof AgentVersionsAnswer>
 export type Agent = Agents['agents'][number]
-type AgentVersion = Versions['versions'][number]
 
 export type AgentFeedback = z.output<typeof FeedbackAggregateAnswer>['buckets'][number]
 
