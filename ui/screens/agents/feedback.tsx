@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact'
-import { type AgentFeedback, readAgentFeedback } from '../../server/agents.ts'
 import { useLoading } from '../../server/loading.ts'
 import { numberText } from '../../value/scores.ts'
 import { countText } from '../../value/units.ts'
+import { type AgentFeedback, readAgentFeedback } from './reading.ts'
 
 /** The longest time over which the server groups feedback. */
 const maxMs = 31 * 86_400_000

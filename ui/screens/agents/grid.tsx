@@ -2,14 +2,15 @@ import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { useShortcuts } from '../../parts/shortcuts.ts'
+import { SortHead } from '../../parts/sort-head.tsx'
 import { Time } from '../../parts/time.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
-import { navigate, search, setSearch } from '../../router.ts'
-import type { Agent, AgentFeedback } from '../../server/agents.ts'
+import { navigate, search } from '../../router.ts'
 import type { Sort } from '../../server/calls.ts'
 import { shareText } from '../../value/scores.ts'
 import { costText, countText, durationText, tokensText } from '../../value/units.ts'
 import { feedbackCell } from './feedback.tsx'
+import type { Agent, AgentFeedback } from './reading.ts'
 
 /** As in style/agents.css. */
 const rowHeight = 2.75
@@ -145,7 +146,12 @@ export function AgentGrid<Row extends Figures>(props: Props<Row>) {
     >
       <div class="grid-head" role="row" aria-rowindex={1}>
         {[...heads, ...shown].map((column) => (
-          <Head key={column.name} {...{ column, sort }} />
+          <SortHead
+            key={column.name}
+            {...{ label: column.label, field: column.sort, sort }}
+            title={'means' in column ? column.means : undefined}
+            class={column.name === 'name' ? 'agent-name' : `is-number agent-${column.name}`}
+          />
         ))}
       </div>
       <VirtualList
@@ -187,38 +193,4 @@ export function AgentGrid<Row extends Figures>(props: Props<Row>) {
       />
     </div>
   )
-}
-
-function Head({ column, sort }: { column: Omit<Column, 'cell'>; sort: Sort }) {
-  const { name, label, sort: field, means } = column
-  const isSorted = field === sort.field
-  const isUp = sort.direction === 'asc'
-  return (
-    <div
-      role="columnheader"
-      class={name === 'name' ? 'agent-name' : `is-number agent-${name}`}
-      title={means}
-      aria-sort={isSorted ? (isUp ? 'ascending' : 'descending') : undefined}
-    >
-      {field === undefined ? (
-        label
-      ) : (
-        <button
-          type="button"
-          class="quiet"
-          tabIndex={-1}
-          onClick={() => setSearch({ sort: next(field, sort) })}
-        >
-          {label}
-          {isSorted && <span aria-hidden="true">{isUp ? '↑' : '↓'}</span>}
-        </button>
-      )}
-    </div>
-  )
-}
-
-/** First the largest, then the smallest, then the usual order. */
-function next(field: string, { field: by, direction }: Sort): string | undefined {
-  if (field !== by) return `${field}.desc`
-  return direction === 'desc' ? `${field}.asc` : undefined
 }

@@ -1,12 +1,12 @@
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { paths } from '../../routes.ts'
-import { readAgents } from '../../server/agents.ts'
 import { useLoading } from '../../server/loading.ts'
 import { isForbidden } from '../../server/request.ts'
 import { countText } from '../../value/units.ts'
 import { useFeedback } from './feedback.tsx'
 import { AgentGrid, useSort } from './grid.tsx'
 import { RangeChoice, showAllTimes, useRange } from './range.tsx'
+import { readAgents } from './reading.ts'
 
 const named = 'agent_name'
 

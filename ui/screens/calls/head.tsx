@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { SortHead } from '../../parts/sort-head.tsx'
 import { setSearch } from '../../router.ts'
 import { newestFirst, type Sort } from '../../server/calls.ts'
 import { useLoading } from '../../server/loading.ts'
@@ -37,43 +38,16 @@ export function GridHead({ shown, sort, isAllSelected, onSelectAll }: HeadProps)
       <div role="columnheader" class="cell-what">
         Call
       </div>
-      {shown.map((column) => {
-        const field = column.sort
-        const isSorted = field === sort.field
-        return (
-          <div
-            key={column.name}
-            role="columnheader"
-            class={column.path === undefined ? `cell-${column.name}` : 'cell-value'}
-            title={column.path}
-            aria-sort={isSorted ? (sort.direction === 'asc' ? 'ascending' : 'descending') : undefined}
-          >
-            {field === undefined ? (
-              column.label
-            ) : (
-              <button
-                type="button"
-                class="quiet"
-                data-file={() => column.label}
-                tabIndex={-1}
-                onClick={() => setSearch({ sort: next(field, sort) })}
-              >
-                {column.label}
-                {isSorted && <span aria-hidden="true">{sort.direction === 'asc' ? '↑' : '↓'}</span>}
-              </button>
-            )}
-          </div>
-        )
-      })}
+      {shown.map(({ name, label, path, sort: field }) => (
+        <SortHead
+          key={name}
+          {...{ label, field, sort, title: path }}
+          class={path === undefined ? `cell-${name}` : 'cell-value'}
+          noOrder={field === newestFirst.field ? undefined : ''}
+        />
+      ))}
     </div>
   )
-}
-
-/** First the largest, then the smallest, then the usual order. */
-function next(field: string, { field: by, direction }: Sort): string | undefined {
-  if (field !== by) return `${field}.desc`
-  if (direction === 'desc') return `${field}.asc`
-  return field === newestFirst.field ? undefined : ''
 }
 
 /** As the address has it. */

@@ -3,6 +3,7 @@ import type { Expression } from '../../../packages/filter/index.ts'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { rem } from '../../parts/rem.ts'
 import { useShortcuts } from '../../parts/shortcuts.ts'
+import { SortHead } from '../../parts/sort-head.tsx'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
@@ -179,39 +180,11 @@ function Head({ sort }: { sort: Sort }) {
       <div role="columnheader" class="cell-status">
         <span class="hidden-text">Status of the last turn</span>
       </div>
-      {columns.map(({ label, sort: field, isNumber }) => {
-        const isSorted = field === sort.field
-        return (
-          <div
-            key={label}
-            role="columnheader"
-            class={isNumber ? 'is-number' : undefined}
-            aria-sort={isSorted ? (sort.direction === 'asc' ? 'ascending' : 'descending') : undefined}
-          >
-            {field === undefined ? (
-              label
-            ) : (
-              <button
-                type="button"
-                class="quiet"
-                tabIndex={-1}
-                onClick={() => setSearch({ sort: next(field, sort) })}
-              >
-                {label}
-                {isSorted && <span aria-hidden="true">{sort.direction === 'asc' ? '↑' : '↓'}</span>}
-              </button>
-            )}
-          </div>
-        )
-      })}
+      {columns.map(({ label, sort: field, isNumber }) => (
+        <SortHead key={label} {...{ label, field, sort, class: isNumber ? 'is-number' : undefined }} />
+      ))}
     </div>
   )
-}
-
-/** First the largest, then the smallest, then the usual order. */
-function next(field: string, sort: Sort): string | undefined {
-  if (field !== sort.field) return `${field}.desc`
-  return sort.direction === 'desc' ? `${field}.asc` : undefined
 }
 
 function sortIn(text: string | null): Sort {

@@ -1,8 +1,8 @@
 import type { z } from 'zod'
-import type { AgentsAnswer, AgentVersionsAnswer } from '../../src/operations/agents/contract.ts'
-import type { FeedbackAggregateAnswer } from '../../src/operations/totals/aggregate-contract.ts'
-import type { Sort } from './calls.ts'
-import { requestJson } from './request.ts'
+import type { AgentsAnswer, AgentVersionsAnswer } from '../../../src/operations/agents/contract.ts'
+import type { FeedbackAggregateAnswer } from '../../../src/operations/totals/aggregate-contract.ts'
+import type { Sort } from '../../server/calls.ts'
+import { requestJson } from '../../server/request.ts'
 
 type Agents = z.output<typeof AgentsAnswer>
 type Versions = z.output<typeof AgentVersionsAnswer>
