@@ -340,33 +340,11 @@ function openOperations(
     },
   }
   const background = services.sweep === false ? [] : startBackground(app, config, operations, limits)
-  const batchSettings = {
-    maxLines: config.batch_lines,
-    parallel: config.batch_parallel,
-    findCaller: services.callerOfHash,
-  }
-  const batches =
-    services.sweep === false
-      ? undefined
-      : startBatches(
-          app,
-          operations,
-          batchSettings,
-          logging(app, 'a batch could not continue; the next attempt does'),
-        )
-  const waiting =
-    services.sweep === false
-      ? undefined
-      : startWaitingResponses(
-          app,
-          operations,
-          { ...batchSettings, responseDays: operations.responseDays },
-          logging(app, 'a response in the background could not be answered; it is asked again'),
-        )
+  const asking = services.sweep === false ? [] : startAsking(app, config, operations, services.callerOfHash)
   // What they ask are requests of this app, which otherwise waits for them before it stops its background work.
   app.addHook('preClose', async () => {
     app.waits.isStopping = true
-    await Promise.all([batches?.stop(), waiting?.stop()])
+    await Promise.all(asking.map((work) => work.stop()))
   })
   return operations
 }
@@ -410,6 +388,25 @@ function startBackground(
     ...startJudging(
       operations,
       logging(app, 'judgements could not be made; they stay pending and are tried again'),
+    ),
+  ]
+}
+
+/** Background work that asks requests of this app. */
+function startAsking(app: App, config: Config, operations: OperationParts, findCaller: FindCaller) {
+  const parallel = config.batch_parallel
+  return [
+    startBatches(
+      app,
+      operations,
+      { maxLines: config.batch_lines, parallel, findCaller },
+      logging(app, 'a batch could not continue; the next attempt does'),
+    ),
+    ...startWaitingResponses(
+      app,
+      operations,
+      { parallel, findCaller },
+      logging(app, 'a response in the background could not be answered; it is asked again'),
     ),
   ]
 }

@@ -26,7 +26,6 @@ const inMicroseconds = (ms: number) => ms * 1_000
 interface BackgroundSettings {
   /** How many are answered at once. */
   parallel: number
-  responseDays: number
   findCaller: FindCaller
 }
 
@@ -35,12 +34,12 @@ const keyOf = ({ user_name, id }: { user_name: string; id: string }) => JSON.str
 /** Answers the responses that wait, each in one process at a time. One that is cancelled or deleted is ended. */
 export function startWaitingResponses(
   app: FastifyInstance,
-  { db, models }: OperationParts,
-  { parallel, responseDays, findCaller }: BackgroundSettings,
+  { db, models, responseDays }: OperationParts,
+  { parallel, findCaller }: BackgroundSettings,
   failed: (error: unknown) => void,
-): BackgroundWork | undefined {
+): BackgroundWork[] {
   // Another server may have models.
-  if (models.all.length === 0) return undefined
+  if (models.all.length === 0) return []
   const holder = newId()
   const running = new Map<string, { over: AbortController; done: Promise<void> }>()
   let renewed = performance.now()
@@ -115,13 +114,12 @@ export function startWaitingResponses(
     },
   })
 
-  return {
-    async stop() {
-      await work.stop()
-      for (const { over } of running.values()) over.abort()
-      await Promise.all([...running.values()].map(({ done }) => done))
-    },
+  async function stop(): Promise<void> {
+    await work.stop()
+    for (const { over } of running.values()) over.abort()
+    await Promise.all([...running.values()].map(({ done }) => done))
   }
+  return [{ stop }]
 }
 
 function promptOf(text: string) {
