@@ -4,7 +4,6 @@ import { headerOf } from '../../http/answer-headers/header-list.ts'
 import { openAiRefusalContracts, type Routes, wholeOrEvents } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { type EventForm, openAiEvents, sendEvents } from '../../http/streams/sse.ts'
-import type { WaitingResponse } from '../../storage/answers/waiting-responses.ts'
 import { generationRefusals, promptedBody, respond, type Writers } from '../generation/respond.ts'
 import type { Operation } from '../parts.ts'
 import { withNamedPrompt } from '../prompts/in-request.ts'
@@ -22,6 +21,8 @@ import {
 import { beginResponse, countInputTokens, type ResponseParts } from './answering.ts'
 import {
   cancelWaitingResponse,
+  findWaiting,
+  type ShownResponse,
   shownWaiting,
   type WaitingContext,
   waitingEvents,
@@ -31,7 +32,7 @@ import { conversationIdOf, InputTokensBody, ResponsesBody } from './contract.ts'
 import { type ResponseEvent, writeEvent } from './events.ts'
 import { pageOf } from './input-items.ts'
 import { replayOf } from './replay.ts'
-import { responsesOf } from './store.ts'
+import { type ReadableResponse, responsesOf } from './store.ts'
 import { toolsGiven } from './tools.ts'
 import { chunksOf, createAnswer, type ResponseWriter, type WrittenResponse, writerOf } from './writer.ts'
 
@@ -108,7 +109,7 @@ const create: RoutePlugin = async (app, services) => {
         const { queueResponse } = await import('./background/queueing.ts')
         const waiting = await queueResponse(services, request, disconnectSignal(reply))
         const context = { services, caller: request.caller, reply }
-        return request.body.stream ? sendWaiting(context, waiting) : shownWaiting(context, waiting)
+        return request.body.stream ? sendWaiting(context, waiting) : shownWaiting(waiting)
       }
       return respond(services, request, reply, writersOf(services))
     },
@@ -117,20 +118,15 @@ const create: RoutePlugin = async (app, services) => {
 
 const readRefusals = openAiRefusalContracts('response_not_found', 'invalid_request', 'query_too_slow')
 
-type ReadingPath = Pick<FastifyRequest, 'caller'> & { params: { response_id: string } }
-
-/** What waits is looked up first: it is stored before it waits no more. */
-async function found(services: ResponseParts, { caller, params }: ReadingPath, reply: FastifyReply) {
-  const { response_id: id } = params
-  const store = responsesOf(caller, services)
-  const stored = (await store.waiting(id)) ?? (await store.find(id, disconnectSignal(reply)))
-  if (stored === undefined) throw refuse('response_not_found', { id })
-  return stored
+async function stored({ services, caller, reply }: WaitingContext, id: string): Promise<ReadableResponse> {
+  const response = await responsesOf(caller, services).find(id, disconnectSignal(reply))
+  if (response === undefined) throw refuse('response_not_found', { id })
+  return response
 }
 
 async function sendWaiting(
   context: WaitingContext,
-  waiting: WaitingResponse,
+  waiting: ShownResponse,
   after?: number,
 ): Promise<FastifyReply> {
   const { reply } = context
@@ -148,13 +144,15 @@ const read: RoutePlugin = async (app, services) => {
     response: { 200: wholeOrEvents(ResponseAnswer, StreamEvent), ...readRefusals },
   }
   app.get('/v1/responses/:response_id', { config: { right: 'infer' }, schema }, async (request, reply) => {
-    const stored = await found(services, request, reply)
-    const { stream, starting_after: after } = request.query
     const context = { services, caller: request.caller, reply }
-    if ('held_until' in stored)
-      return stream ? sendWaiting(context, stored, after) : shownWaiting(context, stored)
-    if (!stream) return stored.answer
-    await sendEvents(reply, later(replayOf(stored), after), disconnectSignal(reply), {
+    const { response_id: id } = request.params
+    const { stream, starting_after: after } = request.query
+    // What waits is looked up first: it is stored before it waits no more.
+    const waiting = await findWaiting(context, id)
+    if (waiting !== undefined) return stream ? sendWaiting(context, waiting, after) : shownWaiting(waiting)
+    const response = await stored(context, id)
+    if (!stream) return response.answer
+    await sendEvents(reply, later(replayOf(response), after), disconnectSignal(reply), {
       ...openAiEvents,
       write: writeEvent,
     })
@@ -217,9 +215,9 @@ const inputItems: RoutePlugin = async (app, services) => {
     '/v1/responses/:response_id/input_items',
     { config: { right: 'infer' }, schema },
     async (request, reply) => {
-      const stored = await found(services, request, reply)
       const context = { services, caller: request.caller, reply }
-      const input = 'held_until' in stored ? waitingInput(context, stored) : stored.input()
+      const { response_id: id } = request.params
+      const input = (await waitingInput(context, id)) ?? (await stored(context, id)).input()
       return pageOf(await input, request.query)
     },
   )

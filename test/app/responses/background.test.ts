@@ -292,6 +292,15 @@ test('what cannot wait is refused by name', async (t) => {
   await queue(opened, { request_id: 'same' })
   assert.equal(await refusal({ request_id: 'same' }), '409 response_exists request_id')
   const redaction = { kinds: ['email'] }
+  const elsewhere = { 'x-heddle-project': 'acme/private' }
+  const { body } = await opened.app.inject({
+    ...{ method: 'POST', url: '/v1/conversations', payload: {} },
+    headers: { authorization: `Bearer ${keys.alice}`, ...elsewhere },
+  })
+  const conversation = JSON.parse(body).id
+  const hidden = await opened.send('PUT', '/projects/acme/private/redaction', redaction, keys.root)
+  assert.equal(hidden.status, 200, hidden.text)
+  assert.equal(await refusal({ conversation }), '400 invalid_value background')
   const changed = await opened.send('PUT', '/projects/acme/default/redaction', redaction, keys.root)
   assert.equal(changed.status, 200, changed.text)
   assert.equal(await refusal({}), '400 invalid_value background')

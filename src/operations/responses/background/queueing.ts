@@ -4,7 +4,7 @@ import { writeJson } from '../../../domain/json/text.ts'
 import { refuse } from '../../../domain/refusals.ts'
 import { now } from '../../../domain/time.ts'
 import type { NewWaitingResponse } from '../../../storage/answers/waiting-responses.ts'
-import { databaseOf } from '../../../storage/database.ts'
+import { type Database, databaseOf } from '../../../storage/database.ts'
 import { readProjectSettings } from '../../../storage/projects/projects.ts'
 import { headerText } from '../../background-asking.ts'
 import { wrong } from '../../generation/checks.ts'
@@ -49,8 +49,8 @@ export async function queueResponse(
   recording?.end()
   await recording?.proof
   const db = databaseOf(caller.name, services.db)
-  await checkRedaction(db, target.project)
-  const { id, found } = await checkedResponse(services, body, { caller, signal })
+  const { id, found, input } = await checkedResponse(services, body, { caller, signal })
+  await checkRedaction(db, [target.project, ...(input.continued ? [input.continued.project] : [])])
   const time = now()
   const head = headOf(body, {
     id,
@@ -89,10 +89,14 @@ function checkTogether({ store, cache_salt }: ResponsesBody): void {
 }
 
 /** What waits is on the disk as the model is to read it. */
-async function checkRedaction(db: ReturnType<typeof databaseOf>, project: string): Promise<void> {
-  const { redaction } = await readProjectSettings(db, project)
-  if (redaction)
-    throw wrong('background', 'true, but this project replaces private texts before they are stored', 'false')
+async function checkRedaction(db: Database, projects: readonly string[]): Promise<void> {
+  const settings = await Promise.all(projects.map((project) => readProjectSettings(db, project)))
+  if (settings.some(({ redaction }) => redaction))
+    throw wrong(
+      'background',
+      'true, but its project, or that of its conversation, replaces private texts before they are stored',
+      'false',
+    )
 }
 
 const headersIn = (headers: Record<string, string | null>): Record<string, string> =>

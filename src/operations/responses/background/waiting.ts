@@ -4,7 +4,11 @@ import type { Caller } from '../../../domain/callers.ts'
 import { refuse } from '../../../domain/refusals.ts'
 import { now } from '../../../domain/time.ts'
 import { disconnectSignal } from '../../../http/disconnect.ts'
-import { readWaitingText, type WaitingResponse } from '../../../storage/answers/waiting-responses.ts'
+import {
+  type NewWaitingResponse,
+  readWaitingText,
+  type WaitingResponse,
+} from '../../../storage/answers/waiting-responses.ts'
 import { databaseOf } from '../../../storage/database.ts'
 import { numbering, type ResponseEvent } from '../events.ts'
 import { itemsOf } from '../input.ts'
@@ -30,9 +34,10 @@ export interface WaitingContext {
   reply: FastifyReply
 }
 
-type Shown = Pick<WaitingResponse, 'status' | 'error'>
+/** With the answer as long as it has no output. */
+export type ShownResponse = Pick<NewWaitingResponse, 'head' | keyof WaitingResponse>
 
-const shownAs = (head: string, { status, error }: Shown) => ({
+export const shownWaiting = ({ head, status, error }: Pick<ShownResponse, 'head' | 'status' | 'error'>) => ({
   ...JSON.parse(head),
   status,
   error: error === null ? null : JSON.parse(error),
@@ -44,22 +49,25 @@ const shownAs = (head: string, { status, error }: Shown) => ({
 
 const missing = (id: string) => refuse('response_not_found', { id })
 
-async function textOf({ services, caller, reply }: WaitingContext, id: string, name: 'head' | 'body') {
+function textOf({ services, caller, reply }: WaitingContext, id: string, name: 'head' | 'body') {
   const db = databaseOf(caller.name, services.db)
-  const text = await readWaitingText(db, { user_name: caller.name, id }, name, disconnectSignal(reply))
-  if (text === undefined) throw missing(id)
-  return text
+  return readWaitingText(db, { user_name: caller.name, id }, name, disconnectSignal(reply))
 }
 
-export async function shownWaiting(context: WaitingContext, response: WaitingResponse) {
-  return shownAs(await textOf(context, response.id, 'head'), response)
+/** Undefined if it does not wait: it may be answered since a moment ago. */
+export async function findWaiting(context: WaitingContext, id: string): Promise<ShownResponse | undefined> {
+  const response = await responsesOf(context.caller, context.services).waiting(id)
+  const head = response && (await textOf(context, id, 'head'))
+  return response && head !== undefined ? { ...response, head } : undefined
 }
 
-/** What it is to be answered to. One that has ended without an answer keeps no request. */
-export async function waitingInput(context: WaitingContext, { id }: WaitingResponse): Promise<Item[]> {
+/** What it is to be answered to. Undefined for one that has ended: without an answer it keeps no request. */
+export async function waitingInput(context: WaitingContext, id: string): Promise<Item[] | undefined> {
   const { services, caller, reply } = context
-  const { input } = JSON.parse(await textOf(context, id, 'body')) as { input: unknown }
   const store = responsesOf(caller, services)
+  const body = (await store.waiting(id)) && (await textOf(context, id, 'body'))
+  if (body === undefined) return undefined
+  const { input } = JSON.parse(body) as { input: unknown }
   return itemsOf(typeof input === 'string' ? input : InputItem.array().parse(input), {
     response: id,
     unseal: store.unseal,
@@ -83,10 +91,10 @@ export async function cancelWaitingResponse(context: WaitingContext, id: string)
     ...{ user_name: caller.name, id },
     ...{ now: now(), expire_at },
   })
-  const ended = await store.waiting(id)
+  const ended = await findWaiting(context, id)
   // It was answered or deleted meanwhile.
   if (ended?.status !== 'cancelled') throw refuse('response_not_in_background', { id })
-  return shownWaiting(context, ended)
+  return shownWaiting(ended)
 }
 
 /**
@@ -95,14 +103,16 @@ export async function cancelWaitingResponse(context: WaitingContext, id: string)
  */
 export async function* waitingEvents(
   context: WaitingContext,
-  first: WaitingResponse,
+  first: ShownResponse,
 ): AsyncGenerator<ResponseEvent> {
   const { services, caller, reply } = context
-  const { id } = first
+  const { id, head } = first
   const signal = disconnectSignal(reply)
   const store = responsesOf(caller, services)
-  const head = await textOf(context, id, 'head')
-  const event = (type: string, shown: Shown) => ({ type, response: shownAs(head, shown) })
+  const event = (type: string, shown: Pick<WaitingResponse, 'status' | 'error'>) => ({
+    type,
+    response: shownWaiting({ ...shown, head }),
+  })
   const number = numbering()
   const queued = { status: 'queued', error: null } as const
   yield number(event('response.created', queued))
