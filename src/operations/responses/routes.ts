@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { refuse } from '../../domain/refusals.ts'
 import { headerOf } from '../../http/answer-headers/header-list.ts'
 import { openAiRefusalContracts, type Routes, wholeOrEvents } from '../../http/contracts.ts'
