@@ -109,7 +109,7 @@ describe('P12: every answer is a call', () => {
 
   for (const [name, limited] of [
     ['full', (folder: string) => limitDiskSize(folder, 8 << 20)],
-    ['failing', () => limitFileSize(2_000)],
+    ['failing', () => limitFileSize(8_000)],
   ] as const) {
     test(`while the disk is ${name} no answer is generated that must be recorded`, async (t) => {
       const folder = await newFolder(t)

@@ -86,7 +86,7 @@ describe('a disk', () => {
 
   test('that fails: the same, and a kill loses nothing that was acknowledged', async (t) => {
     const folder = await newFolder(t)
-    const limit = limitFileSize(2_000)
+    const limit = limitFileSize(8_000)
     if (limit === undefined) return t.skip('the size of files cannot be limited here')
     const server = await startServer(t, { HEDDLE_DATA: folder }, limit.before)
     const acknowledged = await refusesAndRecovers(server, limit, 'storage_failed')
