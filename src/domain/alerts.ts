@@ -16,8 +16,8 @@ export const severities = ['critical', 'error', 'warning', 'info'] as const
 export const formats = ['standard', 'slack', 'teams', 'pagerduty'] as const
 export type Format = (typeof formats)[number]
 
-/** A call as it ends, a score or other feedback as it comes, or figures of a window of time. */
-export const watchedThings = ['call', 'score', 'window'] as const
+/** A call as it ends, a score or other feedback as it comes, a budget that is used up, or figures of a window of time. */
+export const watchedThings = ['call', 'score', 'budget', 'window'] as const
 export type Watched = (typeof watchedThings)[number]
 
 /** Of the calls that began in a window, but for `score_avg`, which is of the scores that came in it. */
@@ -34,6 +34,11 @@ export const measures = [
   'score_avg',
 ] as const
 export type Measure = (typeof measures)[number]
+
+/** Of the amount of a budget of the project: fires in the write with which this much of it is spent. */
+export interface BudgetBounds {
+  share: number
+}
 
 export type ScoreBounds = Omit<ScorePick, 'kind'>
 

@@ -2,6 +2,7 @@ import { after, before, describe } from 'node:test'
 import { allDrivers } from '../support/drivers.ts'
 import { alerts } from './storage/alerts.ts'
 import { answers } from './storage/answers.ts'
+import { budgetAlerts } from './storage/budget-alerts.ts'
 import { budgets } from './storage/budgets.ts'
 import { callFacts } from './storage/call-facts.ts'
 import { closing } from './storage/closing.ts'
@@ -37,6 +38,7 @@ for (const driver of allDrivers()) {
     alerts(driver)
     answers(driver.open)
     budgets(driver.open)
+    budgetAlerts(driver.open)
     callFacts(driver.open)
     mergingProperties(driver.shared)
     deleting(driver.shared)

@@ -11,6 +11,7 @@ export const severityTexts: Record<(typeof severities)[number], string> = {
 export const watchedTexts: Record<Watched, string> = {
   call: 'a call that ends',
   score: 'a score',
+  budget: 'a budget',
   window: 'a figure over time',
 }
 
@@ -40,6 +41,7 @@ export interface Condition {
   filter?: unknown
   query?: unknown
   score?: Bounds | null
+  budget?: { share: number } | null
   window?: (Bounds & { measure: Measure; seconds: number; min_count?: number | undefined }) | null
   cooldown_seconds?: number | undefined
 }

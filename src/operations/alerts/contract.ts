@@ -46,6 +46,10 @@ const Window = z
   })
   .refine(hasOneBound, oneBound)
 
+const Budget = z.strictObject({
+  share: z.number().min(0.01).max(1).meta({ description: 'Spent of the amount, from 0.01 to 1.' }),
+})
+
 const name = plainText(200).min(1)
 const endpointIds = z.array(id).max(20).nullish().meta({ description: 'Default: all endpoints.' })
 
@@ -55,6 +59,9 @@ const settings = {
     description: 'An expression over calls, or for score over feedback: {"$expr": …}; see docs/queries.md.',
   }),
   score: Score.nullish().meta({ description: 'Of score: fires for a score below or above a number.' }),
+  budget: Budget.nullish().meta({
+    description: 'Of budget: fires once in each window of each budget of the project.',
+  }),
   window: Window.nullish().meta({ description: 'Of window: which figure, and its bound.' }),
   severity: z.enum(severities).nullish().meta({ default: 'error' }),
   cooldown_seconds: z
@@ -71,7 +78,8 @@ const settings = {
 }
 
 const on = z.enum(watchedThings).meta({
-  description: 'What it watches: each call as it ends, each score or other feedback, or figures of a window.',
+  description:
+    'What it watches: each call as it ends, each score or other feedback, budgets of the project, or figures of a window.',
 })
 
 export const CreateRuleBody = z.strictObject({ project_id: projectId, name, on, ...settings })
@@ -99,6 +107,7 @@ const RuleRecord = z.object({
   filter: anything,
   query: anything,
   score: anything,
+  budget: anything,
   window: anything,
   severity: z.enum(severities),
   cooldown_seconds: count,
@@ -116,7 +125,9 @@ export const RuleAnswer = answer('The current state of the rule.', { rule: RuleR
 export const RulesAnswer = answer('The rules of the project, oldest first.', { rules: z.array(RuleRecord) })
 
 export const TryAnswer = answer('What would have been sent in the last day.', {
-  matches: count.meta({ description: 'Calls, scores or windows that meet the condition.' }),
+  matches: count.meta({
+    description: 'Calls, scores or windows that meet the condition; budgets that meet it now.',
+  }),
   messages: count.meta({ description: 'What the cool-down leaves of them.' }),
   is_complete: z.boolean().meta({ description: 'False if only the latest 10000 were looked at.' }),
   examples: z.array(z.object({ subject: z.string(), at: time, value: z.number().nullable() })).meta({

@@ -19,7 +19,7 @@ import type { Reader } from '../../storage/transaction.ts'
 import { checkConditions } from '../monitors/conditions.ts'
 import type { CreateRuleBody, TryRuleBody, UpdateRuleBody } from './contract.ts'
 
-const conditionNames = ['filter', 'query', 'score', 'window'] as const
+const conditionNames = ['filter', 'query', 'score', 'budget', 'window'] as const
 
 type Conditions = Pick<TryRuleBody, (typeof conditionNames)[number]>
 
@@ -27,6 +27,7 @@ type Conditions = Pick<TryRuleBody, (typeof conditionNames)[number]>
 const takenBy = {
   call: ['filter', 'query'],
   score: ['score', 'query'],
+  budget: ['budget'],
   window: ['window', 'filter', 'query'],
 }
 
@@ -37,11 +38,12 @@ export function conditionText(
   on: AlertRule['watches'],
   conditions: Conditions,
 ): string {
-  const { filter, query, score, window } = conditions
+  const { filter, query, score, budget, window } = conditions
   for (const name of conditionNames) {
     if (conditions[name] == null || takenBy[on].includes(name)) continue
     throw wrong(name, `a condition that a rule on ${on} does not have`, takenBy[on].join(', '))
   }
+  if (on === 'budget' && budget == null) throw wrong('budget', 'nothing', 'a share of its amount')
   if (on === 'window' && window == null)
     throw wrong('window', 'nothing', 'a measure, its window and its bound')
   if (window?.measure === 'score_avg' && (filter ?? query) != null) {
@@ -63,6 +65,7 @@ export function conditionText(
     ...(filter && { filter }),
     ...(query && { query }),
     ...(score && { score: withNulls(bounds, score) }),
+    ...(budget && { budget }),
     ...(window && { window: withNulls({ ...bounds, min_count: 1 }, window) }),
   })
 }
@@ -146,9 +149,9 @@ export async function updateRule(db: Database, caller: Caller, rule_id: string, 
 }
 
 function storedConditions({ condition }: AlertRule): Conditions {
-  const { filter, score, window } = JSON.parse(condition) as Conditions
+  const { filter, score, budget, window } = JSON.parse(condition) as Conditions
   const query = membersOf(condition).get('query')
-  return { filter, score, window, query: query === undefined ? undefined : new JsonText(query) }
+  return { filter, score, budget, window, query: query === undefined ? undefined : new JsonText(query) }
 }
 
 export async function deleteRule(db: Database, caller: Caller, key: RuleKey) {

@@ -1,13 +1,16 @@
 import { isBeyond } from '../../domain/alerts.ts'
+import { windowAt } from '../../domain/budgets.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import type { Expression } from '../../domain/expressions/expression.ts'
 import { parseExpression } from '../../domain/expressions/parse.ts'
 import { isPicked } from '../../domain/queue-rules.ts'
 import { formatTime, now } from '../../domain/time.ts'
+import { isPassed } from '../../storage/alerts/budgets.ts'
 import { type Condition, conditionOf } from '../../storage/alerts/rules.ts'
 import { streamCalls } from '../../storage/calls/queries.ts'
 import type { Database } from '../../storage/database.ts'
 import { feedbackInView } from '../../storage/feedback/queries.ts'
+import { readBudgets } from '../../storage/limits/budgets.ts'
 import type { TryRuleBody } from './contract.ts'
 import { conditionText, cooldownOf } from './rules.ts'
 import { figuresOf } from './windows.ts'
@@ -109,6 +112,19 @@ const matchesBy: Record<TryRuleBody['on'], Matching> = {
       }
     }
     return { matches, isComplete: read < maxRows }
+  },
+  /** When a sum passed the share is not kept, so these are the budgets that have passed it now. */
+  async budget(db, project, { budget }, time) {
+    const day = windowAt('day', time).startsAt
+    const month = windowAt('month', time).startsAt
+    const own = (await readBudgets(db, { day, month, now: time })).filter(
+      ({ scope, subject }) => scope === 'project' && subject === project,
+    )
+    const passed = own.filter((each) => budget !== undefined && isPassed(each, budget.share))
+    const matches = passed.map(({ id, spent, amount }) => {
+      return { subject: `budget ${id}`, at: time, value: spent / amount }
+    })
+    return { matches, isComplete: true }
   },
   /** Windows side by side; the rule itself looks at more of them, which overlap. */
   async window(db, project, condition, time, signal) {

@@ -189,7 +189,7 @@ export const aboutRule = ({ id, name, severity }: AlertRule) => ({ rule: { id, n
  * Fires once for each thing. A rule with a cool-down fires for the first, and counts what it holds back until its next
  * message.
  */
-async function fire(
+export async function fire(
   tx: Transaction,
   { project_id, id: rule_id }: ActiveRule,
   happened: readonly Happened[],

@@ -73,10 +73,17 @@ interface WatchedProject {
   /** Those of `calls` that may pick a call. */
   picking(call: EndedCall): ActiveRule[]
   scores: readonly ActiveRule[]
+  budgets: readonly ActiveRule[]
   hasEndpoints: boolean
 }
 
-const nothing: WatchedProject = { calls: [], picking: () => [], scores: [], hasEndpoints: false }
+const nothing: WatchedProject = {
+  calls: [],
+  picking: () => [],
+  scores: [],
+  budgets: [],
+  hasEndpoints: false,
+}
 
 /** Compiled once after each change. */
 export function watchedIn(tx: Transaction, project: string): Promise<WatchedProject> {
@@ -93,6 +100,7 @@ export function watchedIn(tx: Transaction, project: string): Promise<WatchedProj
       calls,
       picking: indexRules(calls),
       scores: rules.filter(({ watches }) => watches === 'score'),
+      budgets: rules.filter(({ watches }) => watches === 'budget'),
       hasEndpoints: endpoint !== undefined,
     }
   })

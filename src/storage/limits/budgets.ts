@@ -1,7 +1,9 @@
-import type { BudgetPeriod, BudgetScope } from '../../domain/budgets.ts'
+import { type BudgetPeriod, type BudgetScope, windowAt } from '../../domain/budgets.ts'
+import { now as timeNow } from '../../domain/time.ts'
+import { type BudgetStep, fireForBudgets } from '../alerts/budgets.ts'
 import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import { insertInto } from '../sql/inserts.ts'
-import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 
 const kinds = {
@@ -82,11 +84,20 @@ type BudgetChange = Pick<Budget, 'id' | 'amount' | 'warn_at' | 'block_unpriced' 
 /** False if there is no such budget. */
 export const changeBudget: Command<BudgetChange, boolean> = async (tx, budget) => {
   const { id, amount, warn_at, block_unpriced, prices_of } = budget
-  const changed = await tx.run(
+  await tx.lock(budgetLock(id))
+  const known = await tx.get<Budget>(sql`SELECT ${columns} FROM budgets WHERE id = ${id}`)
+  if (known === undefined) return false
+  await tx.run(
     sql`UPDATE budgets SET amount = ${amount}, warn_at = ${warn_at}, block_unpriced = ${block_unpriced},
         prices_of = ${prices_of} WHERE id = ${id}`,
   )
-  return changed === 1
+  const time = timeNow()
+  const { startsAt: starts_at } = windowAt(known.period, time)
+  // Waits for what is being settled: it counts with the old amount, or with the new one.
+  const spent = await addSpent(tx, { budget_id: id, starts_at, amount: 0 })
+  const before = { spent, amount: Number(known.amount) }
+  await fireForBudgets(tx, [{ budget: known, starts_at, before, after: { spent, amount } }], time)
+  return true
 }
 
 /** With what was spent of it. False if there is no such budget. */
@@ -163,14 +174,41 @@ export async function settleSpend(tx: Transaction, settlements: readonly Settlem
       sums.set(key, { budget_id, starts_at, amount: amount + (sums.get(key)?.amount ?? 0) })
     }
   }
+  const spent: (BudgetShare & { spent: number })[] = []
   // In the same order everywhere, so that no two servers wait for each other.
   for (const [, { budget_id, starts_at, amount }] of [...sums].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (amount === 0) continue
-    await tx.run(
-      sql`INSERT INTO budget_windows (budget_id, starts_at, spent) VALUES (${budget_id}, ${starts_at}, ${amount})
-          ON CONFLICT (budget_id, starts_at) DO UPDATE SET spent = budget_windows.spent + excluded.spent`,
-    )
+    const sum = await addSpent(tx, { budget_id, starts_at, amount })
+    spent.push({ budget_id, starts_at, amount, spent: sum })
   }
+  if (spent.length > 0) await fireForBudgets(tx, await stepsOf(tx, spent), timeNow())
+}
+
+/** Returns the sum, which is locked from now on. */
+async function addSpent(tx: Transaction, { budget_id, starts_at, amount }: BudgetShare): Promise<number> {
+  const window = await tx.get<{ spent: number }>(
+    sql`INSERT INTO budget_windows (budget_id, starts_at, spent) VALUES (${budget_id}, ${starts_at}, ${amount})
+        ON CONFLICT (budget_id, starts_at) DO UPDATE SET spent = budget_windows.spent + excluded.spent RETURNING spent`,
+  )
+  return Number(window?.spent)
+}
+
+async function stepsOf(
+  tx: Transaction,
+  windows: readonly (BudgetShare & { spent: number })[],
+): Promise<BudgetStep[]> {
+  const ids = [...new Set(windows.map(({ budget_id }) => budget_id))]
+  const budgets = await tx.all<Budget>(
+    sql`SELECT ${columns} FROM budgets WHERE id IN (${listOf(ids)}) AND scope = 'project'`,
+  )
+  return budgets.flatMap((budget) =>
+    windows
+      .filter(({ budget_id }) => budget_id === budget.id)
+      .map(({ starts_at, amount: added, spent }) => {
+        const amount = Number(budget.amount)
+        return { budget, starts_at, before: { spent: spent - added, amount }, after: { spent, amount } }
+      }),
+  )
 }
 
 /** Old enough that no server could still settle them. */

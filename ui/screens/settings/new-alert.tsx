@@ -63,8 +63,12 @@ function fieldsFor({ on, measure }: Values) {
     },
     scorer: { label: 'Scorer', example: 'any', mayBeEmpty: true, isHidden: !isScored },
     path: { label: 'Path of the score', example: 'correct.score', mayBeEmpty: true, isHidden: !isScored },
-    side: { label: 'Is', choices: { above: 'above', below: 'below' }, isHidden: on === 'call' },
-    bound: { label: 'This number', isHidden: on === 'call' },
+    side: {
+      label: 'Is',
+      choices: { above: 'above', below: 'below' },
+      isHidden: on === 'call' || on === 'budget',
+    },
+    bound: { label: boundLabel(on), isHidden: on === 'call' },
     severity: { label: 'Severity', choices: severityTexts },
     cooldown: {
       label: 'After a message, minutes without another',
@@ -84,19 +88,22 @@ function conditionIn(values: Values): Condition {
       scorer: values.scorer.trim() || undefined,
       path: values.path.trim() || undefined,
     }),
-    ...(on !== 'call' && { [values.side]: numberIn(values.bound, 'This number') }),
+    ...((on === 'score' || on === 'window') && { [values.side]: numberIn(values.bound, boundLabel(on)) }),
   }
   const seconds = secondsIn(values.minutes, 'Of the last minutes')
   return {
     on,
     ...(read.query && { query: { $expr: read.query } }),
     ...(on === 'score' && { score: bounds }),
+    ...(on === 'budget' && { budget: { share: numberIn(values.bound, boundLabel(on)) / 100 } }),
     ...(on === 'window' && { window: { measure: values.measure as Measure, seconds, ...bounds } }),
     ...(values.cooldown.trim() !== '' && {
       cooldown_seconds: secondsIn(values.cooldown, 'Minutes without another'),
     }),
   }
 }
+
+const boundLabel = (on: string) => (on === 'budget' ? 'From this per cent of the amount on' : 'This number')
 
 const secondsIn = (minutes: string, label: string) => Math.round(numberIn(minutes, label) * 60)
 
