@@ -66,6 +66,7 @@ const alertRule = {
     min_count: 10,
   },
   score: null,
+  budget: null,
   severity: 'warning',
   cooldown_seconds: 60,
   endpoint_ids: ['endpoint'],
