@@ -24,7 +24,10 @@ interface FoundPrompt {
 }
 
 export interface NamedPrompts {
-  /** `key` chooses among versions that share a label; without it, the share does not count. Undefined if there is none. Refuses a version that was deleted, and an object that is no prompt. */
+  /**
+   * `key` chooses among versions that share a label; without it, the share does not count. Undefined if there is none.
+   * Refuses a version that was deleted, and an object that is no prompt.
+   */
   find(db: Reader, project: string, name: PromptName, key?: () => string): Promise<FoundPrompt | undefined>
 }
 

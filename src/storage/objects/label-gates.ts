@@ -94,10 +94,10 @@ export const moveLabel: Command<LabelMove, Moved> = async (tx, move) => {
   }
   const named = [to, ...(move.share ?? []).map(({ digest }) => digest)]
   if (to === null || !(await areLive(named))) return { missing: true }
-  const kept = move.share && JSON.stringify(move.share)
+  const newShare = move.share && JSON.stringify(move.share)
   await tx.run(
     sql`INSERT INTO object_aliases (project_id, object_id, alias, digest, share)
-        VALUES (${project_id}, ${object_id}, ${alias}, ${to}, ${kept})
+        VALUES (${project_id}, ${object_id}, ${alias}, ${to}, ${newShare})
         ON CONFLICT (project_id, object_id, alias) DO UPDATE SET digest = excluded.digest, share = excluded.share`,
   )
   await keep(tx, { ...move, gate, former: rest })

@@ -233,7 +233,7 @@ export const deleteObjects: Command<ObjectDeletion, DeletedObjects> = async (tx,
   }
   const gated = await gatedAmong(tx, deletion, ({ digest, share }) =>
     [digest, ...(sharersOf(share) ?? []).map((sharer) => sharer.digest)].some(
-      (one) => one !== null && digests.has(one),
+      (named) => named !== null && digests.has(named),
     ),
   )
   if (gated !== undefined) return { gated }
