@@ -72,7 +72,7 @@ export const auditedCommands = {
     project_id,
     details: { object: object_id, label: alias, ...(gate !== null && { gate: JSON.parse(gate) as unknown }) },
   })),
-  moveLabel: audited(gates.moveLabel, ({ project_id, object_id, alias, way, reason, run }, moved) =>
+  moveLabel: audited(gates.moveLabel, ({ project_id, object_id, alias, way, reason, run, share }, moved) =>
     'to' in moved
       ? {
           action: `label.${way}`,
@@ -83,6 +83,7 @@ export const auditedCommands = {
             ...moved,
             ...(reason && { reason }),
             ...(run && { run }),
+            ...(share && { share }),
           },
         }
       : undefined,

@@ -984,7 +984,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   },
   '/objs/:object_id/aliases/:alias/move': (project_id) => ({
     ...{ project_id, digest: 'v0', back: false, expected_digest: 'x', run: 'run', baseline_run: 'run' },
-    override: null,
+    ...{ override: null, share: null, expected_share: null },
   }),
   '/refs/read_batch': (project) => ({ refs: [`weave:///${project}/object/name:latest`] }),
   '/table/create': (project_id) => ({ table: { project_id, rows: [{ x: 1 }], expected_digest: null } }),

@@ -64,8 +64,12 @@ export const InProject = z.strictObject({ project_id: projectId })
 export const GateBody = z.strictObject({ project_id: projectId, gate: Gate })
 export type GateBody = z.output<typeof GateBody>
 
+const weight = z.int().min(1).max(10_000)
+const Shares = z.array(z.object({ digest: z.string(), weight })).nullable()
+
 export const LabelAnswer = answer('The label, its gate, and the versions that it can go back to.', {
   digest: z.string().nullable().meta({ description: 'The version that it names; null if none.' }),
+  share: Shares.meta({ description: 'The versions that share its requests; null if it has one only.' }),
   gate: Gate.nullable(),
   former: z.array(z.string()).meta({ description: 'The versions before, the last one last.' }),
   updated_by: z.string().nullable(),
@@ -74,15 +78,29 @@ export const LabelAnswer = answer('The label, its gate, and the versions that it
 
 const runId = plainText(128).min(1)
 
+const share = z
+  .array(z.strictObject({ version: plainText(512).min(1), weight, run: runId.nullish() }))
+  .min(2)
+  .max(5)
+
 export const MoveBody = z.strictObject({
   project_id: projectId,
   digest: plainText(512)
     .min(1)
     .nullish()
     .meta({ description: 'The version to move to: a digest, `latest`, `vN` or another label.' }),
-  back: flag(false).meta({ description: 'Goes back to the version before, without the gate.' }),
+  share: share.nullish().meta({
+    description:
+      'Versions that share the requests instead, by weights of at most 10,000 together. `run` is that of the evaluation with the version, where the label has a gate.',
+  }),
+  back: flag(false).meta({
+    description: 'Ends the share, or goes back to the version before, without the gate.',
+  }),
   expected_digest: plainText(512).nullish().meta({
     description: 'The digest that the label names now; if it names another, nothing is moved.',
+  }),
+  expected_share: share.nullish().meta({
+    description: 'The share that the label has now; with `expected_digest` and without this, it has none.',
   }),
   run: runId.nullish().meta({ description: 'The run of the evaluation with the new version.' }),
   baseline_run: runId.nullish().meta({
@@ -107,5 +125,6 @@ export type Check = z.output<typeof Check>
 export const MoveAnswer = answer('The label names the version, on every server.', {
   from: z.string().nullable(),
   to: z.string(),
+  share: Shares,
   checks: z.array(Check).meta({ description: 'What the gate looked at.' }),
 })

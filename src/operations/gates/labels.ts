@@ -1,9 +1,12 @@
+import { isDeepStrictEqual } from 'node:util'
 import { byCaller, type Caller, requireAccess, requireScope } from '../../domain/callers.ts'
 import { parseRef } from '../../domain/refs.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
+import type { LabelName } from '../../storage/objects/gated-labels.ts'
 import { type LabelMove, readLabel } from '../../storage/objects/label-gates.ts'
+import { type Sharer, sharersOf } from '../../storage/objects/label-shares.ts'
 import { readVersion } from '../../storage/objects/objects.ts'
 import { wrong } from '../generation/checks.ts'
 import { isReserved } from '../objects/labels.ts'
@@ -11,6 +14,9 @@ import { objectDeleted, objectNotFound } from '../objects/resolve.ts'
 import { checksOf } from './checks.ts'
 import type { Check, Gate, GateBody, MoveBody } from './contract.ts'
 import { checkRun } from './run-of-version.ts'
+
+/** The weights of a share together. */
+const maxWeights = 10_000
 
 interface LabelPath {
   object_id: string
@@ -21,9 +27,10 @@ const nameIn = (project_id: string, { object_id, alias }: LabelPath) => ({ proje
 
 export async function labelOf(db: Database, caller: Caller, project: string, path: LabelPath) {
   requireAccess(caller, project)
-  const { digest, gate, former, user_id, updated_at } = await readLabel(db, nameIn(project, path))
+  const { digest, share, gate, former, user_id, updated_at } = await readLabel(db, nameIn(project, path))
   return {
     digest,
+    share: sharersOf(share),
     gate: gate === null ? null : (JSON.parse(gate) as Gate),
     former,
     updated_by: user_id,
@@ -83,7 +90,7 @@ export async function moveLabelOf(
   body: MoveBody,
   signal: AbortSignal,
 ) {
-  const { project_id, back, override, expected_digest, run } = body
+  const { project_id, override, expected_digest } = body
   requireAccess(caller, project_id)
   checkLabel(path)
   const name = nameIn(project_id, path)
@@ -92,21 +99,35 @@ export async function moveLabelOf(
     requireScope(caller, 'administer')
     requireAccess(caller, project_id, 'project_id', 'administer')
   }
-  const to = back ? null : await liveDigest(db, project_id, path.object_id, body.digest as string, 'digest')
   const label = await readLabel(db, name)
+  const share = body.share == null ? null : await sharersIn(db, name, body.share, 'share')
+  if (share !== null && label.digest === null)
+    throw wrong('share', 'a label that names no version', 'one that was moved to a version before')
+  const to = await targetOf(db, path, body, label.digest)
   const moved = (digest: string | null, field: string) =>
     refuse('label_moved', { field, label: JSON.stringify(path.alias), version: JSON.stringify(digest) })
   if (expected_digest != null && expected_digest !== label.digest)
     throw moved(label.digest, 'expected_digest')
+  if (expected_digest != null || body.expected_share != null) {
+    const expected =
+      body.expected_share == null ? null : await sharersIn(db, name, body.expected_share, 'expected_share')
+    if (!isDeepStrictEqual(expected, sharersOf(label.share))) throw moved(label.digest, 'expected_share')
+  }
   const gate = label.gate === null ? undefined : (JSON.parse(label.gate) as Gate)
-  const checks =
-    to === null || way !== 'move' || gate === undefined
-      ? []
-      : await passed(db, caller, { path, body, gate, to, present: label.digest }, signal)
+  const checks: Check[] = []
+  if (way === 'move' && gate !== undefined) {
+    for (const candidate of candidatesOf(body, to, share)) {
+      // It answers already.
+      if (share !== null && candidate.to === label.digest) continue
+      checks.push(
+        ...(await passed(db, caller, { path, body, gate, ...candidate, present: label.digest }, signal)),
+      )
+    }
+  }
   const result = await db.write('moveLabel', {
     ...name,
-    ...{ to, way, expected: { digest: label.digest, gate: label.gate } },
-    ...{ reason: override?.reason ?? null, run: checks.length > 0 ? (run ?? null) : null },
+    ...{ to, share, way, expected: { digest: label.digest, gate: label.gate, share: label.share } },
+    ...{ reason: override?.reason ?? null, run: checks.length > 0 ? runsOf(body) : null },
     ...{ user_id: caller.name, now: now(), by: byCaller(caller) },
   })
   if ('changed' in result) throw moved(result.changed, 'path.alias')
@@ -114,13 +135,52 @@ export async function moveLabelOf(
     if (to !== null) throw objectNotFound('digest', project_id, { name: path.object_id, digest: to })
     throw wrong('back', 'true', 'nothing: the label names no version before this one')
   }
-  return { ...result, checks }
+  return { ...result, share, checks }
 }
 
-function wayOf({ back, override, digest }: MoveBody): LabelMove['way'] {
+/** Null goes back. A share leaves the label at its version. */
+async function targetOf(db: Database, path: LabelPath, body: MoveBody, present: string | null) {
+  if (body.back) return null
+  if (body.share != null) return present
+  return liveDigest(db, body.project_id, path.object_id, body.digest as string, 'digest')
+}
+
+async function sharersIn(
+  db: Database,
+  { project_id, object_id }: LabelName,
+  share: NonNullable<MoveBody['share']>,
+  field: string,
+): Promise<Sharer[]> {
+  const sharers: Sharer[] = []
+  for (const [index, { version, weight }] of share.entries()) {
+    const at = `${field}.${index}.version`
+    const digest = await liveDigest(db, project_id, object_id, version, at)
+    if (sharers.some((other) => other.digest === digest))
+      throw wrong(at, `${JSON.stringify(version)}, which is there already`, 'each version once')
+    sharers.push({ digest, weight })
+  }
+  const sum = sharers.reduce((all, { weight }) => all + weight, 0)
+  if (sum > maxWeights) throw wrong(field, `weights of ${sum} together`, `at most ${maxWeights}`)
+  return sharers
+}
+
+/** The versions that a gate looks at, each with its run. */
+function candidatesOf({ run, share: asked }: MoveBody, to: string | null, share: readonly Sharer[] | null) {
+  if (share === null) return to === null ? [] : [{ to, run, runField: 'run' }]
+  return share.map(({ digest }, index) => ({
+    ...{ to: digest, run: asked?.[index]?.run, runField: `share.${index}.run` },
+  }))
+}
+
+const runsOf = ({ run, share }: MoveBody) =>
+  share == null ? (run ?? null) : share.flatMap((sharer) => sharer.run ?? []).join(' ')
+
+function wayOf({ back, override, digest, share }: MoveBody): LabelMove['way'] {
+  if (share != null && (back || digest != null))
+    throw wrong('share', `a list together with ${back ? 'back' : 'digest'}`, 'only one of the two')
   if (back && digest != null) throw wrong('back', 'true together with digest', 'only one of the two')
   if (back && override != null) throw wrong('back', 'true together with override', 'only one of the two')
-  if (!back && digest == null) throw wrong('digest', 'nothing', 'a version, or "back": true')
+  if (!back && digest == null && share == null) throw wrong('digest', 'nothing', 'a version, or "back": true')
   return back ? 'back' : override == null ? 'move' : 'override'
 }
 
@@ -129,6 +189,8 @@ interface Candidate {
   body: MoveBody
   gate: Gate
   to: string
+  run: string | null | undefined
+  runField: string
   present: string | null
 }
 
@@ -136,12 +198,12 @@ interface Candidate {
 async function passed(
   db: Database,
   caller: Caller,
-  { path, body, gate, to, present }: Candidate,
+  { path, body, gate, to, run: runId, runField, present }: Candidate,
   signal: AbortSignal,
 ): Promise<Check[]> {
   const { project_id: project } = body
   const version = { project, name: path.object_id }
-  const run = await checkRun(db, 'run', body.run, gate, { ...version, digest: to })
+  const run = await checkRun(db, runField, runId, gate, { ...version, digest: to })
   const isCompared = gate.conditions.some(
     (condition) => 'min_difference' in condition || 'no_row_lost' in condition,
   )
@@ -158,6 +220,6 @@ async function passed(
     details: { object: path.object_id, label: path.alias, from: present, to, run, why },
   })
   throw refuse('gate_not_passed', {
-    ...{ field: 'run', version: JSON.stringify(to), label: JSON.stringify(path.alias), why },
+    ...{ field: runField, version: JSON.stringify(to), label: JSON.stringify(path.alias), why },
   })
 }

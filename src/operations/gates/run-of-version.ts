@@ -20,7 +20,7 @@ const dayInMicroseconds = 86_400_000_000
 /** A run that has ended, of the evaluation of the gate, and with this version. Others are refused by name. */
 export async function checkRun(
   db: Database,
-  field: 'run' | 'baseline_run',
+  field: string,
   id: string | null | undefined,
   gate: Gate,
   version: Version,

@@ -16,6 +16,7 @@ import { projectHeader, recordingTarget } from '../recording/target-headers.ts'
 import { NamingBody } from './contract.ts'
 import { filledPrompt } from './filling.ts'
 import { type PromptName, promptNotFound, usualLabel } from './named-prompts.ts'
+import { stickyKeyOf } from './shares.ts'
 import type { PromptWire } from './wires.ts'
 
 declare module 'fastify' {
@@ -104,16 +105,18 @@ async function fill(
   { id, version, variables, isModel }: Reference,
 ): Promise<void> {
   const { caller, keptBody } = request
-  const { project } = recordingTarget(caller, request.headers)
+  const { project, thread } = recordingTarget(caller, request.headers)
   requireAccess(caller, project, projectHeader)
-  const found = await prompts.find(databaseOf(caller.name, db), project, { id, version })
+  const own = membersOf((keptBody.sent as () => string)())
+  const found = await prompts.find(databaseOf(caller.name, db), project, { id, version }, () =>
+    stickyKeyOf(thread, own),
+  )
   if (found === undefined) {
     if (isModel) return
     throw promptNotFound(project, { id, version })
   }
   const controlTokens = models.all.flatMap((model) => model.served()?.controlTokens ?? [])
   const filled = filledPrompt(found.prompt, variables, controlTokens)
-  const own = membersOf((keptBody.sent as () => string)())
   // An address may name the model, too.
   const model = deploymentOf(request) ?? fieldsOf(request).model
   if (typeof model === 'string') own.set('model', JSON.stringify(model))

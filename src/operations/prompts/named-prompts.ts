@@ -1,8 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import { refuse } from '../../domain/refusals.ts'
+import { readShare } from '../../storage/objects/label-shares.ts'
 import { readValue, readVersion } from '../../storage/objects/objects.ts'
 import type { Reader } from '../../storage/transaction.ts'
+import { isReserved } from '../objects/labels.ts'
 import { objectDeleted, objectNotFound } from '../objects/resolve.ts'
+import { sharerFor } from './shares.ts'
 import { type StoredPrompt, storedPromptOf } from './stored-prompt.ts'
 
 /** A prompt by its name, and by a digest, `latest`, `v` and a number, or a label, which is an alias of the object. */
@@ -21,8 +24,11 @@ interface FoundPrompt {
 }
 
 export interface NamedPrompts {
-  /** Undefined if there is none. Refuses a version that was deleted, and an object that is no prompt. */
-  find(db: Reader, project: string, name: PromptName): Promise<FoundPrompt | undefined>
+  /**
+   * `key` chooses among versions that share a label; without it, the share does not count. Undefined if there is none.
+   * Refuses a version that was deleted, and an object that is no prompt.
+   */
+  find(db: Reader, project: string, name: PromptName, key?: () => string): Promise<FoundPrompt | undefined>
 }
 
 /** Characters of the prompts that are cached, as they are stored. */
@@ -50,13 +56,18 @@ export function createNamedPrompts(): NamedPrompts {
   }
 
   return {
-    async find(db, project, { id, version }) {
+    async find(db, project, { id, version }, key) {
       const found = await readVersion(db, project, { name: id, digest: version })
       if (found === undefined) return undefined
       if (found.deleted_at !== null) {
         throw objectDeleted('prompt', project, { name: id, digest: version }, found.deleted_at)
       }
-      const { digest } = found
+      const name = { project_id: project, object_id: id, alias: version }
+      const share = key === undefined || isReserved(version) ? null : await readShare(db, name)
+      const { digest } =
+        share === null || key === undefined
+          ? found
+          : sharerFor({ project, id, label: version, key: key() }, share)
       const prompt = await promptOf(db, project, id, digest)
       return prompt && { prompt, id, digest }
     },

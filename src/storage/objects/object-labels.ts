@@ -106,15 +106,15 @@ export const setAliases: Command<AliasSetting, AliasesSet> = async (tx, setting)
   const gated = await gatedAmong(
     tx,
     setting,
-    (label) => aliases.includes(label.alias) && label.digest !== digest,
+    (label) => aliases.includes(label.alias) && (label.digest !== digest || label.share !== null),
   )
   if (gated !== undefined) return { gated }
   for (const alias of aliases) {
     const changed = await tx.run(
       sql`INSERT INTO object_aliases (project_id, object_id, alias, digest)
           VALUES (${project_id}, ${object_id}, ${alias}, ${digest})
-          ON CONFLICT (project_id, object_id, alias) DO UPDATE SET digest = excluded.digest
-          WHERE object_aliases.digest <> excluded.digest`,
+          ON CONFLICT (project_id, object_id, alias) DO UPDATE SET digest = excluded.digest, share = NULL
+          WHERE object_aliases.digest <> excluded.digest OR object_aliases.share IS NOT NULL`,
     )
     if (changed > 0) await tellOfAlias(tx, project_id, { object_id, alias, digest })
   }

@@ -1,6 +1,7 @@
 import { pairsOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import { gatedAmong } from './gated-labels.ts'
+import { endShares, sharersOf } from './label-shares.ts'
 
 export type ObjectKind = 'op' | 'object'
 
@@ -230,8 +231,13 @@ export const deleteObjects: Command<ObjectDeletion, DeletedObjects> = async (tx,
     if (only !== null && !isOf(only, found)) return { missing: version }
     digests.add(found.digest)
   }
-  const gated = await gatedAmong(tx, deletion, ({ digest }) => digest !== null && digests.has(digest))
+  const gated = await gatedAmong(tx, deletion, ({ digest, share }) =>
+    [digest, ...(sharersOf(share) ?? []).map((sharer) => sharer.digest)].some(
+      (named) => named !== null && digests.has(named),
+    ),
+  )
   if (gated !== undefined) return { gated }
+  await endShares(tx, deletion, digests)
   for (const digest of digests) {
     await tx.run(
       sql`UPDATE objects SET deleted_at = ${now}, val = NULL, size = 0, is_latest = 0 WHERE ${of} AND digest = ${digest}`,

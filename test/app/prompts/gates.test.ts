@@ -159,11 +159,21 @@ describe('labels with gates', () => {
     const read = await app.get(`${label}/gate?project_id=${project}`)
     assert.deepEqual([read.json.digest, read.json.former], [winner?.json.to, [app.digests[0]]])
     const [one, two, three] = app.digests as [string, string, string]
-    const present = { digest: winner?.json.to, gate: null }
+    const present = { digest: winner?.json.to, gate: null, share: null }
     const name = { project_id: project, object_id: 'support', alias: 'production' }
-    const write = (to: string, expected: { digest: string; gate: null }) =>
+    const write = (to: string, expected: { digest: string; gate: null; share: null }) =>
       app.database.write('moveLabel', {
-        ...{ ...name, to, expected, way: 'move', reason: null, run: null, user_id: 'alice', now: Date.now() },
+        ...{
+          ...name,
+          to,
+          share: null,
+          expected,
+          way: 'move',
+          reason: null,
+          run: null,
+          user_id: 'alice',
+          now: Date.now(),
+        },
       })
     const other = present.digest === two ? three : two
     assert.deepEqual(await Promise.all([write(one, present), write(other, present)]), [
