@@ -82,7 +82,8 @@ describe('HEDDLE_LOG_FORMAT', () => {
     child.stdout?.on('data', (data) => (out += data))
     await until('it listens', () => out.includes('listening'))
     child.kill('SIGTERM')
-    const [code] = await once(child, 'exit')
+    // Its last lines may come after its exit.
+    const [code] = await once(child, 'close')
     assert.equal(code, 0)
     return out.trim().split('\n')
   }

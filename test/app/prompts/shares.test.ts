@@ -60,6 +60,43 @@ describe('labels that versions share', () => {
     assert.equal((await label()).share, null)
   })
 
+  test('a gate looks at each new version of a share; an override says why', async (t) => {
+    const { app, digests, move, label, share } = await open(t)
+    await app.post('/obj/create', { obj: { project_id, object_id: 'exam', val: { name: 'exam' } } })
+    await move({ digest: 'v0' })
+    const evaluation = `weave:///${project_id}/object/exam:latest`
+    const gate = { evaluation, conditions: [{ field: 'scores.exact', min_rate: 0.9 }], min_rows: 1 }
+    const set = await app.send('PUT', `${url}/gate`, { project_id, gate }, keys.root)
+    assert.equal(set.status, 200, set.text)
+    const refused = await move({ share: share(1, 1) })
+    assert.equal(refused.status, 400, refused.text)
+    assert.match(refused.json.reason, /share\.1\.run/)
+    assert.equal((await label()).share, null)
+    const override = { reason: 'a first look' }
+    assert.equal((await move({ share: share(1, 1), override })).json.code, 'role_forbidden')
+    assert.equal((await move({ share: share(1, 1), override }, keys.root)).status, 200)
+    const sharers = digests.map((digest) => ({ digest, weight: 1 }))
+    assert.deepEqual((await label()).share, sharers)
+    const unseen = await app.send('PUT', '/objs/greet/aliases', {
+      ...{ project_id, digest: 'v0', aliases: ['production'] },
+    })
+    assert.equal(unseen.status, 409, 'nothing moves it past its gate')
+    assert.deepEqual((await label()).share, sharers)
+  })
+
+  test('of two who share a label at once one wins, and the other is told', async (t) => {
+    const { digests, move, label, share } = await open(t)
+    await move({ digest: 'v0' })
+    const expected = { expected_digest: digests[0] }
+    const answers = await Promise.all([
+      move({ share: share(3, 1), ...expected }),
+      move({ share: share(1, 3), ...expected }),
+    ])
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409])
+    const winner = answers.find(({ status }) => status === 200)
+    assert.deepEqual((await label()).share, winner?.json.share)
+  })
+
   test('an answer sticks to its user, with the version that the hash says', async (t) => {
     const { digests, move, share, versionFor } = await open(t)
     await move({ digest: 'v0' })
