@@ -30,6 +30,14 @@ const outside = Object.fromEntries(
     ]),
 )
 
+/** Each version of npm with each source, and each with an installation in a folder and one for the whole machine. */
+const installations = [
+  [11, { fromRegistry: true, isGlobal: false }],
+  [11, { fromRegistry: false, isGlobal: true }],
+  [12, { fromRegistry: true, isGlobal: true }],
+  [12, { fromRegistry: false, isGlobal: false }],
+] as const
+
 /** A copy of the working tree, because files written by packing would disturb other tests. */
 async function copyOfTheTree(folder: string): Promise<string> {
   const copy = join(folder, 'tree')
@@ -81,27 +89,20 @@ test('the package that npm packs installs the tested versions, and serves', asyn
   const registry = await startRegistry(t, { manifest, tarball: await readFile(tarball), others })
   const common = ['--registry', registry, '--prefer-offline']
   const installed: string[] = []
-  for (const major of [11, 12]) {
+  for (const [major, { fromRegistry, isGlobal }] of installations) {
     const tool = join(folder, `npm-${major}`)
-    await npm(['install', '--prefix', tool, `npm@${major}`, '--prefer-offline'], folder)
+    if (!existsSync(tool))
+      await npm(['install', '--prefix', tool, `npm@${major}`, '--prefer-offline'], folder)
     const cli = join(tool, 'node_modules', 'npm', 'bin', 'npm-cli.js')
-    for (const [what, from] of [
-      ['registry', manifest.name],
-      ['file', tarball],
-    ] as const) {
-      const app = join(folder, `${what}-${major}`)
-      await mkdir(app)
-      await writeFile(join(app, 'package.json'), '{ "name": "app", "private": true }')
-      const global = ['--global', '--prefix', join(app, 'global')]
-      for (const options of [[], global]) {
-        const args = [cli, 'install', from, ...common, ...options]
-        await exec(process.execPath, args, { cwd: app, env: outside, maxBuffer: 1 << 26 })
-      }
-      for (const modules of ['node_modules', 'global/lib/node_modules']) {
-        await checkInstalled(join(app, modules))
-        installed.push(join(app, modules, 'heddle'))
-      }
-    }
+    const app = join(folder, `${fromRegistry ? 'registry' : 'file'}-${major}`)
+    await mkdir(app)
+    await writeFile(join(app, 'package.json'), '{ "name": "app", "private": true }')
+    const target = isGlobal ? ['--global', '--prefix', join(app, 'global')] : []
+    const args = [cli, 'install', fromRegistry ? manifest.name : tarball, ...common, ...target]
+    await exec(process.execPath, args, { cwd: app, env: outside, maxBuffer: 1 << 26 })
+    const modules = join(app, isGlobal ? 'global/lib/node_modules' : 'node_modules')
+    await checkInstalled(modules)
+    installed.push(join(modules, 'heddle'))
   }
   for (const place of installed) await serves(t, place)
 })

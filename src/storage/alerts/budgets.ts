@@ -1,7 +1,6 @@
-import { windowAt } from '../../domain/budgets.ts'
+import { type BudgetPeriod, type BudgetScope, windowAt } from '../../domain/budgets.ts'
 import { amountText } from '../../domain/money.ts'
 import { formatTime } from '../../domain/time.ts'
-import type { Budget } from '../limits/budgets.ts'
 import type { Transaction } from '../transaction.ts'
 import { fire } from './firing.ts'
 import type { Happened } from './outbox.ts'
@@ -15,7 +14,7 @@ interface Use {
 
 /** A write that changes one of them. */
 export interface BudgetStep {
-  budget: Pick<Budget, 'id' | 'scope' | 'subject' | 'period' | 'currency'>
+  budget: { id: string; scope: BudgetScope; subject: string; period: BudgetPeriod; currency: string }
   /** Of the window. */
   starts_at: number
   before: Use
