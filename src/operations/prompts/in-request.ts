@@ -107,9 +107,9 @@ async function fill(
   const { caller, keptBody } = request
   const { project, thread } = recordingTarget(caller, request.headers)
   requireAccess(caller, project, projectHeader)
-  const own = membersOf((keptBody.sent as () => string)())
+  const sent = () => membersOf((keptBody.sent as () => string)())
   const found = await prompts.find(databaseOf(caller.name, db), project, { id, version }, () =>
-    stickyKeyOf(thread, own),
+    stickyKeyOf(thread, sent()),
   )
   if (found === undefined) {
     if (isModel) return
@@ -117,6 +117,7 @@ async function fill(
   }
   const controlTokens = models.all.flatMap((model) => model.served()?.controlTokens ?? [])
   const filled = filledPrompt(found.prompt, variables, controlTokens)
+  const own = sent()
   // An address may name the model, too.
   const model = deploymentOf(request) ?? fieldsOf(request).model
   if (typeof model === 'string') own.set('model', JSON.stringify(model))
