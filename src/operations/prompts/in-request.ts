@@ -108,9 +108,8 @@ async function fill(
   const { project, thread } = recordingTarget(caller, request.headers)
   requireAccess(caller, project, projectHeader)
   const sent = () => membersOf((keptBody.sent as () => string)())
-  const found = await prompts.find(databaseOf(caller.name, db), project, { id, version }, () =>
-    stickyKeyOf(thread, sent()),
-  )
+  const key = () => stickyKeyOf(thread, sent())
+  const found = await prompts.find(databaseOf(caller.name, db), project, { id, version }, key)
   if (found === undefined) {
     if (isModel) return
     throw promptNotFound(project, { id, version })
