@@ -63,8 +63,11 @@ function rowsOf(body: z.ZodObject): Map<string, string> {
           ? ''
           : `, \`${JSON.stringify(schema.default)}\``
       const effect = effects[effectOf(schema)] ?? ''
-      const type = `${cell(shortTypeOf(schema))}${initial}`
-      return [name, `| \`${name}\` | ${type} | ${effect}${cell(schema.description ?? '')} |`]
+      const type = effectOf(schema) === 'refused' ? '' : `${cell(shortTypeOf(schema))}${initial}`
+      const text = cell(schema.description ?? '').replace(/^Not supported: (.)/, (_, first: string) =>
+        first.toUpperCase(),
+      )
+      return [name, `| \`${name}\` | ${type} | ${effect}${text} |`]
     }),
   )
 }
@@ -116,7 +119,7 @@ ${fieldTable(ChatBody)}
 
 | Field | Value |
 |---|---|
-| \`choices[].finish_reason\` | \`stop\`, \`length\` (the limit of tokens, or the end of the context), \`repetition\`, \`tool_calls\` (whole calls that the model chose to make; \`stop\` if the request names the tool), \`function_call\` (the same for \`functions\`), or \`content_filter\` of another server |
+| \`choices[].finish_reason\` | \`stop\`, \`length\` (the limit of tokens, or the end of the context), \`repetition\`, \`tool_calls\` (\`stop\` if the request names the tool), \`function_call\` (for \`functions\`), or \`content_filter\` of another server |
 | \`choices[].stop_reason\` | the stop text or token that ended the answer, \`repetition_detected\`, or null |
 | \`usage.prompt_tokens_details.cached_tokens\` | tokens of the prompt that an earlier request had computed |
 | \`usage.completion_tokens_details\` | [\`reasoning_tokens\`](reasoning.md#in-an-answer), and \`accepted_prediction_tokens\` and \`rejected_prediction_tokens\` ([a prediction](speculation.md#a-prediction)), summed over the choices |

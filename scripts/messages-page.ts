@@ -30,16 +30,14 @@ claude
 \`\`\`
 
 For titles and the like it uses a smaller model: set \`ANTHROPIC_DEFAULT_HAIKU_MODEL\`, or \`HEDDLE_MODEL_NAME=qwen,claude-haiku-4-5\`. Its
-system message and tools take 20,000 tokens and more: set \`HEDDLE_CONTEXT\` to at least 32768. Each request continues from what the last one has computed. Without
-the last two variables it counts on a context of 200,000 tokens, compacts a conversation too late, and asks for 32,000 tokens of answer.
+system message and tools take 20,000 tokens and more: set \`HEDDLE_CONTEXT\` to at least 32768. Without the last two variables it counts on a
+context of 200,000 tokens, and asks for 32,000 tokens of answer. Models on [another server](gateway.md#agents) work too.
 
-The tests send its requests, but do not run the program. By hand, version 2.1.330 (\`claude -p\`, 12 tools, 50,000 characters) read a file
-with its \`Bash\` tool and reported it, with a scripted model. Models on [another server](gateway.md#agents) work too.
+The tests send its requests, but do not run the program; version 2.1.330 was run by hand.
 
 ## Fields
 
-Fields are honoured, refused or ignored as in [chat completions](chat-parameters.md#fields). \`x-heddle-ignored-fields\`
-also names \`thinking.budget_tokens\` where a server elsewhere has no such limit.
+Fields are honoured, refused or ignored as in [chat completions](chat-parameters.md#fields).
 
 ${fieldTableBesideChat(MessagesBody)}
 
@@ -51,7 +49,7 @@ ${fieldTableBesideChat(MessagesBody)}
 |---|---|
 | The beginnings of prompts are always cached: \`cache_read_input_tokens\` counts, \`cache_creation_input_tokens\` is 0 | where \`cache_control\` says |
 | Without \`thinking\` a model does not think, if its template has a switch. One that thinks anyway answers with \`thinking\` blocks | depends on the model |
-| The signature of a thought is not secret. A changed thought of this server is refused; one of another server is accepted, so a conversation can move here | only its own thoughts |
+| A changed thought of this server is refused; one of another server is accepted, so a conversation can move here | only its own thoughts |
 | Tool results may come after text; the model sees them first, and an error (\`is_error\`) as \`Error: …\` | must come first |
 | Images go to models on another server, never by \`file_id\`. A model of this machine refuses them by their type, as documents and blocks of server tools are | are supported |
 | Arguments fit the schema of their tool, \`strict\` or not, but for what \`x-heddle-widened\` names | with \`strict\` |
@@ -64,11 +62,11 @@ ${fieldTableBesideChat(MessagesBody)}
 | \`usage.input_tokens\` | computed tokens of the prompt, without cached ones |
 | \`usage.output_tokens_details.thinking_tokens\` | tokens of thoughts, part of \`output_tokens\` |
 
-The input of a call that was cut off has only its complete part; a stream has all of its text. A stream begins with \`message_start\` before
-the prompt is computed: only the usage in \`message_delta\` is final. A \`ping\` comes every 15 seconds while there is nothing else to send.
+The input of a call that was cut off has only its complete part; a stream has all of its text. A stream begins before the prompt is computed:
+only the usage in \`message_delta\` is final. A \`ping\` comes every 15 seconds while there is nothing else to send.
 
 A refusal is \`{"type": "error", "error": {"type", "message", "details": {"error_code"}}, "request_id"}\`, with Anthropic's types and [our
 codes](errors.md); a failure in the middle of a stream is an \`error\` event. A busy server answers 429 \`rate_limit_error\` or 503
-\`overloaded_error\` with \`Retry-After\`, and the SDKs retry.
+\`overloaded_error\` with \`Retry-After\`.
 `
 }

@@ -39,12 +39,12 @@ export function errorsPage(): string {
     .map(([status, ofStatus]) => {
       const rows = ofStatus
         .toSorted(([one], [other]) => one.localeCompare(other, 'en'))
-        .map(([code, { message, help }]) => `| \`${code}\` | ${cell(message)} | ${cell(help)} |`)
+        .map(([code, { help }]) => `| \`${code}\` | ${cell(help)} |`)
       const about = aboutStatus[status]
       return `## ${status}
 ${about === undefined ? '' : `\n${about}\n`}
-| Code | Message | Cause and remedy |
-|---|---|---|
+| Code | Cause and remedy |
+|---|---|
 ${rows.join('\n')}
 `
     })
@@ -52,8 +52,8 @@ ${rows.join('\n')}
 
 # Errors
 
-Every refusal, by status. Match on the code, not on the text: a message names the field, what was given and what would be accepted, as
-\`{…}\`. Every answer has an \`x-request-id\`, which the log repeats.
+Every refusal, by status. Match on the code, not on the message, which names the field, what was given and what would be accepted. Every
+answer has an \`x-request-id\`, which the log repeats.
 
 | Routes | Form of a refusal |
 |---|---|

@@ -31,21 +31,16 @@ curl http://127.0.0.1:8080/v1/responses -H "Authorization: Bearer $KEY" -H 'cont
 An answer is kept unless its request says \`"store": false\`, as a call of the record (\`heddle.responses\`, [recording](recording.md)) that the
 header \`x-heddle-call-id\` names. Users of its project see the call; by its response id only the user whose key requested it gets the answer.
 
-- It is on the disk before it, or \`response.completed\`, is sent. If it cannot be written, the request is a 503, and a stream ends with
-  \`response.failed\`.
-- Deleting either, by \`DELETE\` or \`/calls/delete\`, removes both, and they expire together. A call that a client overwrites is no longer
-  an answer here.
-- It is kept as long as calls of its project, or for HEDDLE_RESPONSE_DAYS if that is set and less. With that limit, an answer that another
-  continues is kept as long as that one, but never longer than calls. When a user is removed, its answers go and their calls stay. Answers
-  from before answers became calls have no call.
-- Where nothing is recorded, nothing is kept: with HEDDLE_RECORD=off, a key with that setting or \`x-heddle-record: off\`, \`"store": true\` and
-  \`previous_response_id\` are a 400 \`recording_off\` that names the cause, and \`store\` in the answer is false. Under HEDDLE_RECORD=asked, a
-  request here counts as asking.
+- It is on the disk before its end is sent. If it cannot be written, the request is a 503, and a stream ends with \`response.failed\`.
+- Deleting either, by \`DELETE\` or \`/calls/delete\`, removes both, and they expire together: as calls of the project do, or after
+  HEDDLE_RESPONSE_DAYS if that is set and less. An answer that another continues is kept as long as that one, but never longer than calls.
+  When a user is removed, its answers go and their calls stay.
+- Where nothing is [recorded](recording.md#which-answers), nothing is kept: \`"store": true\` and \`previous_response_id\` are a 400
+  \`recording_off\` that names the cause, and \`store\` in the answer is false.
 - An answer whose client left before the end, and one that failed, is a call, but cannot be read or continued here. One that is
   \`incomplete\` because of a limit can.
 - \`previous_response_id\` puts the conversation up to that answer before the input, without its \`instructions\`. A deleted answer in the middle
-  is a 400 \`previous_response_not_found\` that names it. A conversation has at most 10000 items and 32 Mi characters, and 128 Mi with
-  everything that its requests and answers repeat.
+  is a 400 \`previous_response_not_found\` that names it. A conversation has at most 10000 items and 32 Mi characters.
 - \`{"type": "item_reference", "id": "msg_…"}\` refers to an item of an answer that was kept.
 
 ## Conversations
@@ -61,13 +56,13 @@ output are added in the same write.
 | \`GET\`, \`DELETE /v1/conversations/{id}/items/{item_id}\` | reads or deletes an item |
 
 - It belongs to its user and a project (\`x-heddle-project\`), whose redaction its texts go through; those of an answer also go through that
-  of the answer's project. An item that redaction leaves nothing of is not kept.
+  of the answer's project.
 - Items and answers are deleted separately. An answer whose conversation is deleted meanwhile fails with a 404.
 - Items of an answer keep ids that the conversation does not have yet. \`item_reference\` may name items of the conversation.
 - It expires like an answer that is made when something is added.
 - A user has at most 10000, each of at most 10000 items and 32 Mi characters.
 - Its calls are a thread with its id, unless the request names another.
-- \`previous_response_id\` and \`"store": false\` are refused with it. It needs the record: otherwise \`recording_off\`.
+- It needs the record: otherwise \`recording_off\`.
 
 ## Sealed thoughts
 
@@ -95,10 +90,9 @@ time. A kill loses none: it is asked again, and stored once. After a day without
 | \`function_call\` | a call in the assistant's turn; \`arguments\` are the text of a JSON object |
 | \`function_call_output\` | the result of the call with that \`call_id\`, which must be in the input |
 
-An answer has a \`reasoning\` item, a \`message\` and a \`function_call\` for each call, as the model wrote them, without empty ones. \`id\` and
-\`call_id\` are different ids. Its \`status\` is \`completed\`, \`failed\` (in streams, with \`error.message\`), or \`incomplete\`: \`incomplete_details.reason\` is
-\`max_output_tokens\` (also at the end of the context), \`repetition\`, or \`stop\` where a stop text ended it inside a call. A call that was cut
-off is \`incomplete\` too.
+An answer has a \`reasoning\` item, a \`message\` and a \`function_call\` for each call, as the model wrote them, without empty ones. Its \`status\` is
+\`completed\`, \`failed\` (in streams, with \`error.message\`), or \`incomplete\`: \`incomplete_details.reason\` is \`max_output_tokens\` (also at the
+end of the context), \`repetition\`, or \`stop\` where a stop text ended it inside a call. A call that was cut off is \`incomplete\` too.
 
 ## Events
 
@@ -121,7 +115,7 @@ ${fieldTableBesideChat(ResponsesBody)}
 
 An answer has at most 65,536 log-probabilities, candidates included.
 
-Of the compliance tests of Open Responses (openresponses/openresponses, no file of which is here) 7 of 17 pass on the built-in model: those about
-text, streams, tools and conversations. The others need WebSockets (7), the compaction of conversations (2) and images (1).
+Of the compliance tests of Open Responses 7 of 17 pass on the built-in model. The others need WebSockets (7), the compaction of conversations
+(2) and images (1).
 `
 }

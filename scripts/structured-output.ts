@@ -19,7 +19,8 @@ export function structuredOutputPage(): string {
   )
   const annotations = named.flatMap(([name, { standing }]) => (standing === 'annotation' ? [name] : []))
   const texts = Object.entries(formats).map(
-    ([name, { standard, bound = '' }]) => [name, `${cell(standard)} | ${cell(bound)}`] as const,
+    ([name, { standard, bound = '' }]) =>
+      [name, cell(bound === '' ? standard : `${standard}; ${bound}`)] as const,
   )
   return `${generated}
 
@@ -64,13 +65,12 @@ enforced. Beam search accepts no constraint.
 | Strings | no raw control characters; with a \`pattern\`, a \`format\` or a forbidden value, escaped as by JSON.stringify |
 | \`enum\`, \`const\` | as given; numbers also without an exponent and without trailing zeros in a fraction |
 
-**Objects are closed by default.** One that lists \`properties\` accepts no others, unless it says something about others
-(\`additionalProperties\`, \`patternProperties\`, \`unevaluatedProperties\`, \`propertyNames\`), or needs more members (\`minProperties\`) than it
-lists. \`allOf\`, \`$ref\` and the chosen branch count as part of the object; a \`required\` name is possible whether listed or not. With
-\`disable_additional_properties\`, \`false\` leaves objects as open as in JSON Schema, and \`true\` closes every object that lists members and has
-neither \`additionalProperties\` nor \`unevaluatedProperties\` ([decision 12](decisions/0012-objects-are-closed-by-default.md)).
-
-In an open object undeclared names may repeat, and the last value counts, but for \`minProperties\` above one.
+**Objects are closed by default** ([why](decisions/0012-objects-are-closed-by-default.md)). One that lists \`properties\` accepts no others,
+unless it says something about others (\`additionalProperties\`, \`patternProperties\`, \`unevaluatedProperties\`, \`propertyNames\`), or needs
+more members (\`minProperties\`) than it lists. \`allOf\`, \`$ref\` and the chosen branch count as part of the object; a \`required\` name is
+possible whether listed or not. With \`disable_additional_properties\`, \`false\` leaves objects as open as in JSON Schema, and \`true\` closes
+every object that lists members and has neither \`additionalProperties\` nor \`unevaluatedProperties\`. In an open object undeclared names may
+repeat, and the last value counts, but for \`minProperties\` above one.
 
 ## Where the answer continues a text
 
@@ -114,10 +114,10 @@ ${rowsOf(honoured)}
 \`additionalItems\`, \`unevaluatedProperties\` next to other schemas, \`contains\` with counts, non-empty lists or objects in \`enum\` and
 \`const\`, and more than five keywords about other members at once. A member that violates such a keyword comes last among its kind.
 
-**\`uniqueItems\`** remembers items of any type. In them, numbers have no exponent and no trailing zeros in a fraction, strings are escaped as by
-JSON.stringify, and members come in the order in which the schema first names them. It is refused with \`contains\`, around other remembered lists unless these are in an open object, where undeclared
-members are bounded in number or in one of several kinds of objects, and where there may be fewer different items than \`minItems\` requires. For
-arguments of tools it is dropped instead, and the answer names it.
+**\`uniqueItems\`** remembers items of any type. In them, numbers have no exponent and no trailing zeros in a fraction, strings are escaped as
+by JSON.stringify, and members come in the order in which the schema first names them. It is refused with \`contains\`, around other remembered
+lists unless these are in an open object, where undeclared members are bounded in number or in one of several kinds of objects, and where
+there may be fewer different items than \`minItems\` requires. For arguments of tools it is dropped instead, and the answer names it.
 
 **Annotations** are ignored, as in the standard: ${listed(annotations)}, and every name that is not a keyword. One that is almost a keyword is
 named in the log and in the header \`x-heddle-schema-notes\`, percent-encoded: \`#/properties/a requried: required?\`.
@@ -125,15 +125,14 @@ named in the log and in the header \`x-heddle-schema-notes\`, percent-encoded: \
 
 ## Formats
 
-No string is accepted that the standard rejects; the table shows where less than the standard is generated.
+No string is accepted that the standard rejects. After the semicolon: where less than the standard is generated.
 
-| Format | Standard | Restriction |
-|---|---|---|
+| Format | Standard |
+|---|---|
 ${rowsOf(texts)}
-| ${listed(Object.keys(numberFormats))} | a whole number of so many bits | |
+| ${listed(Object.keys(numberFormats))} | a whole number of so many bits |
 
-Any other format is an annotation. So is one next to a \`pattern\` that excludes it, such as zod's \`time\` next to the pattern of a time without a
-zone.
+Any other format is an annotation, and so is one next to a \`pattern\` that excludes it.
 
 ## What libraries write
 
@@ -150,10 +149,9 @@ or \`trim\`, and instructor writes nothing for zod 4.
 ## Sampling and the end of an answer
 
 Tokens that the grammar forbids get a logit of −∞ first (log-probabilities show −9999), then come bias, penalties, top_k, top_p and min_p.
-Control tokens are never allowed.
 
-An answer can end only where its text is complete. Where nothing can follow it ends, with \`finish_reason: "stop"\` and \`stop_reason: null\`, whatever
-\`min_tokens\` and \`ignore_eos\` say. A stop text or token may cut it off.
+An answer can end only where its text is complete, and ends where nothing can follow, with \`finish_reason: "stop"\`, whatever \`min_tokens\` and
+\`ignore_eos\` say. A stop text or token may cut it off.
 
 What can only be completed with a text of \`bad_words\` is never begun; where nothing is left, the request is a 400 \`no_token_possible\` that names
 both fields. It comes later, in a stream as an error event, only where a grammar continues without end towards a banned text,
@@ -161,23 +159,15 @@ both fields. It comes later, in a stream as an error event, only where a grammar
 
 ## What is not drawn
 
-Where the grammar allows only one text (names of fields after their quotes, \`const\`, the rest of an \`enum\` value), it is written in one step, split as
-the tokenizer splits it, up to where a token could reach beyond it. Such tokens use no random number and no penalty; \`usage\` counts them, and
-log-probabilities say how likely the model considered this split. With \`allowed_token_ids\`, \`logit_bias\`, \`bad_words\` or \`min_tokens\` every
-token is drawn. \`disable_any_whitespace\` leaves only one text in more places.
+Where the grammar allows only one text (names of fields after their quotes, \`const\`, the rest of an \`enum\` value), it is written in one step,
+split as the tokenizer splits it. Such tokens use no random number and no penalty; \`usage\` counts them, and log-probabilities say how likely
+the model considered this split. With \`allowed_token_ids\`, \`logit_bias\`, \`bad_words\` or \`min_tokens\` every token is drawn
+([why](decisions/0044-the-only-text-is-not-drawn.md)).
 
 ## Limits
 
-Compiling takes some tenths of a second at most, and the result is cached. A constraint is refused as too large with more than
-
-| What | More than |
-|---|---|
-| ways in which branches combine | 256 |
-| levels of nesting in a schema | 128 |
-| states of a pattern, counted together with its lengths | 4,000 |
-| optional members of an object that may come first | 900 |
-| grammar rules | 20,000 |
-| bytes of grammar | 1 MiB |
+A constraint is refused as too large with more than 256 ways in which branches combine, 128 levels of nesting in a schema, 4,000 states of a
+pattern, counted together with its lengths, 900 optional members of an object that may come first, 20,000 grammar rules, or 1 MiB of grammar.
 
 ## How much of the world's schemas
 
@@ -189,11 +179,8 @@ Compiling takes some tenths of a second at most, and the result is cached. A con
 | \`@mlc-ai/web-xgrammar\` 0.1.27, over 600 of them (seed 1) | 99.2 % | 73.3 % | 95.2 % of 748 | 371 of 1,249 |
 
 Published: llguidance 79 %, XGrammar 72 to 82 %, llama.cpp 58 %. Valid values that are refused mostly have members that their schema does not
-list; refused schemas mostly have branches that combine in too many ways. Members come in the order of the schema for Heddle, in their own for
-XGrammar.
-
-On two quiet cores a schema compiles in 0.6 ms at the median, 40 ms at the 99th percentile, 189 ms at most. A mask of 128,000 tokens takes 0.04,
-0.2 and 0.8 ms (the minimum of five rounds, 60 schemas), over 53 large ones 0.1, 1.8 and 11 ms.
+list. On two quiet cores a schema compiles in 0.6 ms at the median, 40 ms at the 99th percentile, 189 ms at most; a mask of 128,000 tokens
+takes 0.04, 0.2 and 0.8 ms.
 
 \`\`\`sh
 npx node packages/constraints/benchmark/maskbench.ts --folder jsonschemabench/maskbench/data --sample 2500 --mode "as sent" --masks 60

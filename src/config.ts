@@ -223,12 +223,12 @@ export const settings = {
   database_connections: setting(
     wholeNumber(4, 1_000),
     '12',
-    'The most connections to PostgreSQL, and one more that listens while a client watches events. PostgreSQL has to allow those of all servers together (`max_connections`).',
+    'The most connections to PostgreSQL, and one more while a client watches events (docs/scale.md).',
   ),
   users: setting(
     users,
     '',
-    'Users that exist from the start, comma-separated: `name:key` is an admin with access to every entity, `name:key:entity+entity` has access to those entities only. A key has at least 20 characters.',
+    'Users that exist from the start, comma-separated: `name:key` is an admin of every entity, `name:key:entity+entity` has access to those only. A key has at least 20 characters.',
     'none',
   ),
   oidc: setting(
@@ -265,7 +265,7 @@ export const settings = {
   cors_origins: setting(
     corsOrigins,
     '',
-    'The origins whose pages may send requests from a browser, with a key, comma-separated: `https://app.example.com`, `http://localhost:3000`, or `*` for all.',
+    'The origins whose pages may send requests with a key, comma-separated, such as `https://app.example.com`; `*` means all.',
     'none',
   ),
   wrong_keys: setting(
@@ -276,7 +276,7 @@ export const settings = {
   trust_proxy: setting(
     trustedProxies,
     '',
-    'The reverse proxies whose X-Forwarded-For is trusted: how many there are, or their addresses, comma-separated (`10.0.0.7`, `10.0.0.0/8`, `loopback`, `private`).',
+    'The reverse proxies whose X-Forwarded-For is trusted: how many, or their addresses, comma-separated (`10.0.0.7`, `10.0.0.0/8`, `loopback`, `private`).',
     'none',
   ),
   webhook_allow: setting(
@@ -293,7 +293,7 @@ export const settings = {
   log_format: setting(
     z.enum(['auto', 'json', 'pretty']),
     'auto',
-    'The form of the log: `json` is one object per line, `pretty` is for reading, `auto` is pretty on a terminal and JSON elsewhere.',
+    '`json` (one object per line), `pretty`, or `auto`: pretty on a terminal, JSON elsewhere.',
   ),
   body_limit: setting(
     wholeNumber(1024, 1 << 30),
@@ -330,7 +330,7 @@ export const settings = {
   keep_alive_timeout: setting(
     wholeNumber(0, 3_600_000),
     '72000',
-    'Milliseconds that an idle connection is kept open, longer than the 60 s of common load balancers.',
+    'Milliseconds that an idle connection is kept open.',
   ),
   query_timeout: setting(
     wholeNumber(1, 3_600_000),
@@ -360,7 +360,7 @@ export const settings = {
   response_days: setting(
     wholeNumber(0, 36_500),
     '0',
-    'Days after which answers of the Responses API expire with their calls, where these would be kept longer (docs/responses.md). 0 keeps an answer as long as its call.',
+    'Days after which answers of the Responses API expire with their calls, if not before (docs/responses.md); 0 means no such limit.',
   ),
   ref_scheme: setting(
     z.string().regex(/^[a-z][a-z0-9+.-]*$/, 'expected the name of a scheme, in lower case'),
@@ -370,7 +370,7 @@ export const settings = {
   model: setting(
     model,
     'builtin',
-    'The model: `builtin`, the path of a .gguf file, `hf:<org>/<repo>[:<quant or file>]` to download one, `https://<host>/v1` to pass requests on to another server with the OpenAI API (docs/gateway.md), or `none` to serve only the record (docs/models.md).',
+    '`builtin`, the path of a .gguf file, `hf:<org>/<repo>[:<quant or file>]` to download one, `https://<host>/v1` of another server, or `none` (docs/models.md).',
   ),
   models: setting(
     z.string(),
@@ -381,7 +381,7 @@ export const settings = {
   models_memory: setting(
     memorySize,
     '0',
-    'The memory that the local models of HEDDLE_MODELS may use together, such as `24GiB`: beyond it, the least recently used one is unloaded.',
+    'The memory that the local models of HEDDLE_MODELS may use together, such as `24GiB`.',
     '80 % of what is free at the start',
   ),
   model_name: setting(
@@ -393,18 +393,18 @@ export const settings = {
   upstream_key: setting(
     z.string().regex(/^[\x21-\x7e]*$/, 'expected a key without spaces'),
     '',
-    'The key that is sent to the server of HEDDLE_MODEL, where that is an address. The keys of callers are never sent there.',
+    'The key that is sent to the server of HEDDLE_MODEL; the keys of callers never are.',
     'none',
   ),
   upstream_kind: setting(
     z.enum(['auto', 'heddle', 'vllm', 'llama-server', 'openai']),
     'auto',
-    'The kind of the server of HEDDLE_MODEL: heddle, vllm, llama-server or openai; `auto` asks it (docs/gateway.md).',
+    'The kind of that server: heddle, vllm, llama-server or openai; `auto` asks it (docs/gateway.md).',
   ),
   upstream_timeout: setting(
     wholeNumber(100, 3_600_000),
     '300000',
-    'Milliseconds that a server behind a model may send nothing, before its answer and between two parts of it.',
+    'Milliseconds that a server behind a model may send nothing.',
   ),
   context: setting(
     chosen(64, 16_777_216),
@@ -415,20 +415,20 @@ export const settings = {
   dimensions: setting(
     shorterVectors,
     '',
-    'Lengths that the vectors of an embedding model may be cut to: numbers, comma-separated, or `any`, for a model that was trained for it (docs/embeddings.md).',
+    'Lengths that vectors may be cut to, comma-separated, or `any`, for a model that was trained for it (docs/embeddings.md).',
     'only the full length',
   ),
   parallel: setting(
     chosen(1, 256),
     '0',
-    'Answers that are generated at the same time; the others wait.',
+    'Answers that are generated at the same time.',
     'from model and memory',
   ),
   threads: setting(chosen(1, 1024), '0', 'Threads of the engine.', 'physical cores, 1 for tiny models'),
   batch: setting(
     chosen(32, 8192),
     '0',
-    'Tokens that the engine computes in one step: fewer need less memory, more read prompts faster.',
+    'Tokens that the engine computes in one step: fewer need less memory, more are faster.',
     '512',
   ),
   speculation: setting(
@@ -439,7 +439,7 @@ export const settings = {
   gpu: setting(
     z.enum(['auto', 'off', 'cuda', 'vulkan', 'metal']),
     'auto',
-    'The GPU build that runs the model: cuda, vulkan or metal; `auto` uses an installed build that finds a device, else the CPU; `off` is the CPU (docs/models.md).',
+    'The GPU build that runs the model: auto, cuda, vulkan, metal, or `off` (docs/models.md).',
   ),
   gpu_layers: setting(
     z
@@ -447,7 +447,7 @@ export const settings = {
       .regex(/^(auto|all|[1-9]\d{0,4})$/, 'expected auto, all or a number of layers')
       .transform((text) => (text === 'auto' || text === 'all' ? text : Number(text))),
     'auto',
-    'Layers of the model on the GPU, the output layer included: a number, `all`, or `auto` for those that fit into its memory.',
+    'Layers of the model on the GPU: a number, `all`, or `auto` for those that fit.',
   ),
   lora: setting(
     adapters,
@@ -458,35 +458,35 @@ export const settings = {
   prompt_cache: setting(
     sizeBy(cacheSizeOf, acceptedCacheSize),
     'auto',
-    'Memory for computed prompts whose sequence was needed for others, such as `4GiB`; `off` keeps none, `auto` uses twice as much as the sequences, at most a quarter of what is left (docs/models.md).',
+    'Memory for computed prompts whose sequence was needed for others: `auto`, `off`, or a size such as `4GiB` (docs/models.md).',
     'from model and memory',
   ),
   prompt_cache_disk: setting(
     sizeBy(diskSizeOf, acceptedDiskSize),
     'off',
-    'The same on disk, in HEDDLE_DATA/prompts, such as `20GiB`, also after a restart. Conversations can be read from these files, whatever is recorded (docs/models.md).',
+    'The same on disk, such as `20GiB`. Conversations can be read from these files, whatever is recorded (docs/models.md).',
   ),
   prompt_sharing: setting(
     z.enum(['user', 'entity', 'all'], 'expected user, entity or all'),
     'user',
-    'Whose requests may continue from the same computed prompts: those of one `user`, of users with exactly the same entities (`entity`), or `all`. Whoever shares can find out by guesses what the others sent (docs/security.md).',
+    'Whose requests may continue from the same computed prompts: those of one `user`, of users with the same entities (`entity`), or `all`. Whoever shares can guess what the others sent (docs/security.md).',
   ),
   kv_keys: setting(
     kvType,
     'auto',
-    'The number type of the keys in the KV cache: f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0, or `auto`, f16 except for the built-in model. Smaller types use less memory, and change the answers (docs/models.md).',
+    'The number type of the keys in the KV cache: f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0 or `auto` (docs/models.md).',
   ),
   kv_values: setting(kvType, 'auto', 'The same for values; quantized types need flash attention.'),
   flash_attention: setting(
     z.enum(['auto', 'on', 'off']),
     'auto',
-    'Computes attention in pieces, in less memory: on, off, or `auto`, off where it saves little, because answers repeat better without it (docs/models.md).',
+    'Computes attention in pieces, in less memory: on, off or `auto` (docs/models.md).',
   ),
   memory_check: setting(onOff, 'on', 'Refuses a model that is larger than the free memory: on or off.'),
   queue: setting(
     wholeNumber(0, 100_000),
     '256',
-    'Requests that may wait for the engine; one caller may fill seven eighths of it. Beyond that they get 429.',
+    'Requests that may wait for the engine; beyond that they get 429.',
   ),
   priority: setting(
     onOff,
@@ -507,7 +507,7 @@ export const settings = {
   unknown_keywords: setting(
     z.enum(['annotate', 'refuse'], 'expected annotate or refuse'),
     'annotate',
-    'Names in schemas that are not keywords: `annotate` ignores them, and lists likely typing errors in `x-heddle-schema-notes`; `refuse` refuses them.',
+    'Names in schemas that are not keywords: `annotate` ignores them, but names likely typing errors, `refuse` refuses them (docs/structured-output.md).',
   ),
   hf_endpoint: setting(
     z
@@ -515,7 +515,7 @@ export const settings = {
       .regex(/^https?:\/\/[^\s?#]+$/, 'expected https://…')
       .transform((url) => url.replace(/\/+$/, '')),
     'https://huggingface.co',
-    'Where `hf:` models come from: the hub, or a mirror with the same protocol.',
+    'Where `hf:` models come from.',
   ),
   hf_token: setting(
     z.string().regex(/^[\x21-\x7e]*$/, 'expected a token without spaces'),
@@ -526,13 +526,9 @@ export const settings = {
   search: setting(
     onOff,
     'on',
-    'Keeps an index of the words of calls, for the search of the page and POST /views/search: on or off. Off frees its space.',
+    'Keeps an index of the words of calls, for searches (docs/views.md): on or off. Off frees its space.',
   ),
-  page: setting(
-    onOff,
-    'on',
-    'Serves the page for browsers at / and /ui, and lets people sign in to it: on or off.',
-  ),
+  page: setting(onOff, 'on', 'Serves the page for browsers, and its sign-in: on or off.'),
   mcp: setting(
     z.enum(['on', 'read_only', 'off'], 'expected on, read_only or off'),
     'on',

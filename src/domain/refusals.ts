@@ -7,13 +7,13 @@ export const refusals = {
     status: 401,
     message:
       'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key or api-key.',
-    help: 'The request has none of these.',
+    help: 'The request has none of these: Basic with user name "api" and a key as password, Bearer with a key, a key in x-api-key or api-key.',
   },
   wrong_credentials: {
     status: 401,
     message:
       'These credentials are not accepted: the user name and the key do not belong together, or the key is unknown or revoked.',
-    help: 'The answer is the same, and takes as long, whether the user exists or not.',
+    help: 'User name and key do not belong together, or the key is unknown or revoked. The answer is the same, and takes as long, whether the user exists or not.',
   },
   malformed_credentials: {
     status: 401,
@@ -40,7 +40,7 @@ export const refusals = {
     status: 403,
     message:
       'model: the budget of {subject} allows only models with a price in {currency}, and {model} has none in the project {project}.',
-    help: '`POST /cost/create` sets prices. A budget without `block_unpriced` counts such a model as free.',
+    help: '`POST /cost/create` sets prices. A budget without `block_unpriced` counts a model without a price as free.',
   },
   budget_exists: {
     status: 409,
@@ -60,17 +60,17 @@ export const refusals = {
   too_many_streams: {
     status: 429,
     message: 'The user {user} already has {limit} event streams open; close one of them.',
-    help: 'Several pages or programs can share one stream.',
+    help: 'Close one; several pages or programs can share a stream.',
   },
   too_many_exports: {
     status: 429,
     message: 'The user {user} already has {limit} exports running: read one to its end, or close it.',
-    help: 'An export that is not read occupies memory until its client is cut off.',
+    help: 'Read one to its end, or close it: an export that is not read occupies memory until its client is cut off.',
   },
   entity_forbidden: {
     status: 403,
     message: 'Your key has no access to the entity of {field}: {given}.',
-    help: 'The answer is the same whether the project exists or not. `heddle user add` and HEDDLE_USERS set the entities of a user.',
+    help: 'Your key has no access to the entity, whether the project exists or not. `heddle user add` and HEDDLE_USERS set the entities of a user.',
   },
   session_ended: {
     status: 401,
@@ -90,12 +90,12 @@ export const refusals = {
   sign_in_forbidden: {
     status: 403,
     message: '{issuer} knows you, but you may not sign in here: {why}.',
-    help: 'The audit log has its claims.',
+    help: 'The issuer knows you, but you may not sign in here; the audit log has its claims.',
   },
   provider_unavailable: {
     status: 503,
     message: '{issuer} cannot be asked who you are: {why}. Try again later.',
-    help: 'Sessions and keys go on working.',
+    help: 'The issuer cannot be asked who you are. Sessions and keys go on working.',
   },
   wrong_token: {
     status: 401,
@@ -105,13 +105,13 @@ export const refusals = {
   key_sign_in_off: {
     status: 403,
     message: 'key: this page accepts no keys; sign in with one of its issuers.',
-    help: 'HEDDLE_KEY_SIGN_IN is off.',
+    help: 'HEDDLE_KEY_SIGN_IN is off: sign in with an issuer.',
   },
   page_cross_site: {
     status: 403,
     message:
       'A session of the page can be used only by the page itself, but this request comes from another site.',
-    help: 'Programs send their key and need no session.',
+    help: 'Only the page itself can use its session. Programs send their key and need none.',
   },
   origin_forbidden: {
     status: 403,
@@ -146,7 +146,7 @@ export const refusals = {
   own_user_stays: {
     status: 409,
     message: 'name: {name} is you. Another admin can remove or change you; accepted: another user.',
-    help: 'So at least one admin remains, and nobody raises themselves.',
+    help: 'Nobody removes or raises themselves, so at least one admin remains. Another admin can.',
   },
   last_admin: {
     status: 409,
@@ -156,7 +156,7 @@ export const refusals = {
   invitation_not_found: {
     status: 404,
     message: 'There is no such invitation: it was accepted or withdrawn, or it has expired.',
-    help: 'Or who made it may no longer invite. An admin can make another one.',
+    help: 'It was accepted or withdrawn, or has expired, or who made it may no longer invite. An admin can make another one.',
   },
   too_many_invitations: {
     status: 409,
@@ -166,18 +166,18 @@ export const refusals = {
   key_outlives: {
     status: 403,
     message: 'expires_at: your key expires, and gives nothing that lasts longer.',
-    help: 'Use a key without an expiry, or give an earlier time.',
+    help: 'A key that expires gives nothing that lasts longer. Use a key without an expiry, or give an earlier time.',
   },
   key_not_found: {
     status: 404,
     message: 'id: there is no key {id} that you may revoke, or it is already revoked.',
-    help: 'Admins may revoke the keys of all users.',
+    help: 'Or it is already revoked. Admins may revoke the keys of all users.',
   },
   too_many_keys: {
     status: 409,
     message:
       'The user {name} already has {limit} keys, which is the maximum: revoke those that are not used.',
-    help: 'Revoked keys do not count.',
+    help: 'Revoke those that are not used; revoked keys do not count.',
   },
   route_not_found: {
     status: 404,
@@ -242,7 +242,7 @@ export const refusals = {
   wire_file_in_use: {
     status: 409,
     message: '{field}: batch {batch} still reads this file.',
-    help: 'Wait, or cancel it.',
+    help: 'A batch still reads the file. Wait, or cancel it.',
   },
   batch_not_found: {
     status: 404,
@@ -252,12 +252,12 @@ export const refusals = {
   batch_ended: {
     status: 409,
     message: 'batch_id: batch {id} is {status}.',
-    help: 'It can be cancelled no more.',
+    help: 'A batch that is over cannot be cancelled.',
   },
   batch_needs_key: {
     status: 403,
     message: 'What is answered in the background is asked with your key, and this request has none.',
-    help: 'Tokens of identity providers end too early.',
+    help: 'What is answered in the background is asked with your key; tokens of identity providers end too early.',
   },
   too_many_waiting: {
     status: 409,
@@ -284,7 +284,7 @@ export const refusals = {
   feedback_conflict: {
     status: 409,
     message: '{field}: the feedback {given} already exists in project {project}, with different content.',
-    help: 'The same content again is accepted. Leave the id out, use another, or use /feedback/replace.',
+    help: 'The id exists with different content; the same content again is accepted. Leave the id out, use another, or use /feedback/replace.',
   },
   feedback_of_other_user: {
     status: 409,
@@ -314,12 +314,12 @@ export const refusals = {
   annotation_too_costly: {
     status: 400,
     message: '{field}: checking it against the annotation spec {spec} takes more than {limit}.',
-    help: 'Nested repetitions, or branches that double at each level. Simplify the field_schema.',
+    help: 'Checking it takes too long: nested repetitions, or branches that double at each level. Simplify the field_schema.',
   },
   answer_too_large: {
     status: 413,
     message: '{field}: the answer would take more than {limit} bytes. Ask for fewer at once.',
-    help: 'Send several requests.',
+    help: 'Ask for fewer at once.',
   },
   project_not_found: {
     status: 404,
@@ -359,7 +359,7 @@ export const refusals = {
   monitor_run_going: {
     status: 409,
     message: '{field}: the monitor {monitor} is already going over old calls, in its run {run}.',
-    help: 'Wait until it is done, or cancel it.',
+    help: 'The monitor is already going over old calls. Wait, or cancel that run.',
   },
   scorer_not_runnable: {
     status: 400,
@@ -410,7 +410,7 @@ export const refusals = {
   call_conflict: {
     status: 409,
     message: '{field}: the call {given} already exists in project {project}, with different content.',
-    help: 'The same content again is accepted. Leave the id out, or use another; that of a deleted call cannot be used again.',
+    help: 'The id exists with different content; the same content again is accepted. Leave the id out, or use another; that of a deleted call cannot be used again.',
   },
   evaluation_run_ended: {
     status: 409,
@@ -435,17 +435,17 @@ export const refusals = {
   constraint_unsupported: {
     status: 400,
     message: '{field}: it cannot be enforced: {why}.',
-    help: 'No grammar can express it; docs/structured-output.md lists what is accepted.',
+    help: 'No grammar can express the constraint; docs/structured-output.md lists what is accepted.',
   },
   constraint_too_large: {
     status: 400,
     message: '{field}: it is too large or too complex: {why}.',
-    help: 'Branches that multiply, long counted repetitions or large patterns would slow every token down. Simplify it.',
+    help: 'Branches that multiply, long counted repetitions or large patterns would slow every token down. Simplify the constraint.',
   },
   constraint_impossible: {
     status: 400,
     message: '{field}: nothing fits it: {why}.',
-    help: 'Its parts contradict each other, or allow no answer that ends.',
+    help: 'Nothing fits the constraint: its parts contradict each other, or allow no answer that ends.',
   },
   whitespace_unsupported: {
     status: 400,
@@ -477,7 +477,7 @@ export const refusals = {
   body_too_deep: {
     status: 413,
     message: 'The body is nested deeper than {limit} levels.',
-    help: 'It protects every part of the server that walks a value.',
+    help: 'The bound on nesting protects every part of the server that walks a value.',
   },
   body_too_costly: {
     status: 413,
@@ -502,12 +502,12 @@ export const refusals = {
   malformed_encoding: {
     status: 400,
     message: 'The body cannot be decompressed from {encoding}: {why}.',
-    help: 'It is cut off, or compressed differently than Content-Encoding says.',
+    help: 'The body is cut off, or compressed differently than Content-Encoding says.',
   },
   malformed_protobuf: {
     status: 400,
     message: 'The body is not an OTLP export in protobuf: {why}.',
-    help: 'It is cut off, or not what its Content-Type says.',
+    help: 'The OTLP export is cut off, or not what its Content-Type says.',
   },
   malformed_http: {
     status: 400,
@@ -527,17 +527,17 @@ export const refusals = {
   headers_too_large: {
     status: 431,
     message: 'The address and the headers are larger than {limit} bytes together. The connection is closed.',
-    help: 'The bound is that of Node (`--max-http-header-size`).',
+    help: 'The bound on address and headers together is that of Node (`--max-http-header-size`). The connection is closed.',
   },
   malformed_json: {
     status: 400,
     message: 'The body is not JSON: {why}.',
-    help: 'Perhaps empty, cut off, or not UTF-8.',
+    help: 'The body is perhaps empty, cut off, or not UTF-8.',
   },
   malformed_form: {
     status: 400,
     message: 'The body is not multipart/form-data: {why}.',
-    help: 'It is cut off, or lacks the boundary that its Content-Type names.',
+    help: 'The form is cut off, or lacks the boundary that its Content-Type names.',
   },
   file_too_large: {
     status: 413,
@@ -562,12 +562,12 @@ export const refusals = {
   invalid_expression: {
     status: 422,
     message: '{field}: {why}; accepted: {accepted}.',
-    help: 'An unknown operator, or an operator with the wrong operands (docs/queries.md).',
+    help: 'An unknown operator, or one with the wrong operands (docs/queries.md).',
   },
   unknown_field: {
     status: 422,
     message: '{field}: there is no field {given}; accepted: {accepted}.',
-    help: 'Of a query, a sort or a list of columns.',
+    help: 'A query, a sort or a list of columns names it.',
   },
   too_busy: {
     status: 503,
@@ -628,7 +628,7 @@ export const refusals = {
   response_item_not_found: {
     status: 404,
     message: "{field}: Item with id '{id}' not found. Items of answers made with `store` false are not kept.",
-    help: 'Send the item itself.',
+    help: 'Items of answers made with `store` false are not kept: send the item itself.',
   },
   response_exists: {
     status: 409,
@@ -638,7 +638,7 @@ export const refusals = {
   conversation_not_found: {
     status: 404,
     message: "{field}: Conversation with id '{id}' not found.",
-    help: 'Or deleted, expired, of another user, or in a project that you have no access to any more.',
+    help: 'Or in a project that you have no access to any more.',
   },
   conversation_item_not_found: {
     status: 404,
@@ -648,7 +648,7 @@ export const refusals = {
   conversation_full: {
     status: 400,
     message: "{field}: the conversation '{id}' has no room for these items; it holds at most {limit}.",
-    help: 'Delete some of its items, or begin another.',
+    help: 'The conversation has no room for these items. Delete some, or begin another.',
   },
   too_many_conversations: {
     status: 409,
@@ -659,7 +659,7 @@ export const refusals = {
   response_not_in_background: {
     status: 400,
     message: "Cannot cancel a response that has ended, or that does not run in the background: '{id}'.",
-    help: 'Closing the connection of a request ends its answer.',
+    help: 'The answer has ended, or does not run in the background: closing its connection ends it.',
   },
   invalid_encrypted_content: {
     status: 400,
@@ -670,7 +670,7 @@ export const refusals = {
   models_chosen: {
     status: 403,
     message: '{what}: the operator of this server chooses its models (HEDDLE_MODEL).',
-    help: '`GET /api/tags` lists them.',
+    help: 'The operator chooses the models (HEDDLE_MODEL); `GET /api/tags` lists them.',
   },
   not_available: {
     status: 400,
@@ -703,7 +703,7 @@ export const refusals = {
     status: 400,
     message:
       'chat_template: the model has no chat template of its own, and the request has none; accepted: a template such as {example}, or POST /v1/completions with a finished prompt.',
-    help: 'HEDDLE_REQUEST_TEMPLATES=off refuses those of requests.',
+    help: 'The model has no template of its own. Send a `chat_template`, which HEDDLE_REQUEST_TEMPLATES=off refuses, or a finished prompt to `POST /v1/completions`.',
   },
   template_failed: {
     status: 400,
@@ -723,7 +723,7 @@ export const refusals = {
   saved_view_of_other: {
     status: 403,
     message: '{field}: the saved view {view} belongs to {user}, who shares it; only they can change it.',
-    help: 'Open it, and save it as a view of your own.',
+    help: 'Only its owner can change a shared view. Save it as a view of your own.',
   },
   saved_view_exists: {
     status: 409,
@@ -739,31 +739,31 @@ export const refusals = {
     status: 400,
     message:
       'This server keeps no index of words, so /views/search has nothing to search. $contains in a query reads the calls themselves.',
-    help: 'HEDDLE_SEARCH=on keeps one, and indexes existing calls in the background.',
+    help: 'HEDDLE_SEARCH=on keeps an index of words, and indexes existing calls in the background. Without it, $contains in a query reads the calls themselves.',
   },
   query_too_slow: {
     status: 504,
     message:
       'The query was stopped after {limit} ms without rows, or without a reader for them. Narrow it with a filter or a limit.',
-    help: 'HEDDLE_QUERY_TIMEOUT raises the limit.',
+    help: 'Narrow the query with a filter or a limit. HEDDLE_QUERY_TIMEOUT raises the time without rows, or without a reader for them.',
   },
   row_too_large: {
     status: 413,
     message:
       'A row of {given} characters is too large to be evaluated by this query; accepted: at most {limit}. Leave it out by id, time or op.',
-    help: 'Such a row needs a HEDDLE_BODY_LIMIT far above its default.',
+    help: 'Leave the row out by id, time or op: it needs a HEDDLE_BODY_LIMIT far above its default.',
   },
   context_length_exceeded: {
     status: 400,
     message:
       "This model's maximum context length is {limit} tokens. However, the prompt has {prompt} tokens and the answer needs {answer}.",
-    help: 'Shorten the prompt or the answer, or let truncate_prompt_tokens keep its end. HEDDLE_CONTEXT sets the limit.',
+    help: 'Prompt and answer together exceed the context. Shorten one, or let truncate_prompt_tokens keep the end of the prompt. HEDDLE_CONTEXT sets the limit.',
   },
   input_too_long: {
     status: 400,
     message:
       "{field}: this model's maximum context length is {limit} tokens. However, the input has {given} tokens.",
-    help: 'Shorten it, or let `truncate_prompt_tokens` cut it (-1: to what the model reads). HEDDLE_CONTEXT sets the limit, up to what the model was trained with.',
+    help: 'The text exceeds the context. Shorten it, or let `truncate_prompt_tokens` cut it (-1: to what the model reads). HEDDLE_CONTEXT sets the limit, up to what the model was trained with.',
   },
   prompt_empty: {
     status: 400,
@@ -789,7 +789,7 @@ export const refusals = {
   upstream_refused: {
     status: 400,
     message: 'The server behind this model refuses the request: {why}.',
-    help: 'The reason is in the words of that server, and `param` the field that it named.',
+    help: 'The server behind this model refuses the request. The reason is in its words, and `param` the field that it named.',
   },
   upstream_busy: {
     status: 429,
@@ -804,12 +804,12 @@ export const refusals = {
   upstream_failed: {
     status: 502,
     message: 'The server behind this model failed: {why}.',
-    help: 'It refused this server’s key, or its answer cannot be read or broke off; what arrived is in the record.',
+    help: 'The server behind this model refused our key, or its answer cannot be read or broke off; what arrived is in the record.',
   },
   upstream_timeout: {
     status: 504,
     message: 'The server behind this model sent nothing for {seconds} s.',
-    help: 'HEDDLE_UPSTREAM_TIMEOUT: before the answer, and between two parts of it.',
+    help: 'The server behind this model sent nothing for HEDDLE_UPSTREAM_TIMEOUT, before the answer or between two parts of it.',
   },
   engine_failed: {
     status: 503,
@@ -820,7 +820,7 @@ export const refusals = {
     status: 503,
     message:
       'The record accepts no writes now, and answers are recorded: {why} Try again shortly, or send the header x-heddle-record: off to leave this answer unrecorded.',
-    help: 'Nothing was generated. Answers that ended before are in memory and written as soon as possible; looking one up is refused in the same way.',
+    help: 'Nothing was generated; the header x-heddle-record: off leaves the answer unrecorded. Answers that ended before are in memory and written as soon as possible; looking one up is refused in the same way.',
   },
   storage_full: {
     status: 503,
@@ -840,7 +840,7 @@ export const refusals = {
   storage_corrupt: {
     status: 503,
     message: 'The record is damaged; `heddle db check` reports where.',
-    help: 'SQLite found a page that it cannot trust. Restore a backup.',
+    help: 'SQLite found a page that it cannot trust; `heddle db check` reports where. Restore a backup.',
   },
   storage_replaced: {
     status: 503,
@@ -856,12 +856,12 @@ export const refusals = {
   write_unconfirmed: {
     status: 503,
     message: 'The record did not confirm the write: it may or may not be stored.',
-    help: 'The connection broke during the commit, or the disk failed between two parts of a long list. Writes with an id are safe to send again.',
+    help: 'It may or may not be stored: the connection broke during the commit, or the disk failed between two parts of a long list. Writes with an id are safe to send again.',
   },
   internal_error: {
     status: 500,
     message: 'Internal error. The log has the reason under the request id {request}.',
-    help: 'A fault of the server, never of the request.',
+    help: 'A fault of the server, never of the request. The log has the reason under the request id.',
   },
 } as const satisfies Record<string, { status: number; message: string; help: string }>
 

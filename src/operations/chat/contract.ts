@@ -72,13 +72,13 @@ export const ChatBody = z.object({
 
   prediction: documented(
     Prediction.nullish(),
-    'The expected content of the answer, such as the text that it edits: `{"type": "content", "content": …}`, a string or text parts. Tokens are guessed from it (docs/speculation.md), which does not change the answer. Not allowed with `use_beam_search`.',
+    'The expected content of the answer, such as the text that it edits: `{"type": "content", "content": …}`, from which tokens are guessed (docs/speculation.md). Not allowed with `use_beam_search`.',
   ),
 
   logprobs: documented(optIn(), 'Returns the log-probability of each token, before any sampling setting.'),
   top_logprobs: documented(
     integer(0, maxLogprobs).nullish(),
-    'The number of most likely tokens at each position, most likely first. Needs `logprobs`. Without a stream, `n` × `max_tokens` × (`top_logprobs` + 1) is at most 1000000.',
+    'The number of most likely tokens at each position. Needs `logprobs`. Without a stream, `n` × `max_tokens` × (`top_logprobs` + 1) is at most 1000000.',
     { initial: 0 },
   ),
   return_prompt_text: documented(

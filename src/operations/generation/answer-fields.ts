@@ -9,7 +9,7 @@ const maxNamedTokens = 128
 export const answerFields = {
   logprob_token_ids: documented(
     tokenIds(maxNamedTokens).min(1).nullish(),
-    'Returns, in `top_logprobs`, these tokens and the drawn one at each position, in place of the most likely ones; most likely first. Needs `logprobs`.',
+    'Returns these tokens and the drawn one in `top_logprobs`, in place of the most likely ones. Needs `logprobs`.',
   ),
   prompt_logprobs: documented(
     integer(0, maxLogprobs).nullish(),
@@ -24,16 +24,16 @@ export const answerFields = {
   stream: documented(optIn(), 'Sends the answer as server-sent events.'),
   stream_options: documented(
     streamOptions(),
-    '`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Both default to false. Needs `stream`.',
+    '`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Needs `stream`.',
   ),
   request_id: documented(
     plainText(256).min(1).optional(),
-    'The `id` of the answer ends in this value, else in the header X-Request-Id of the request, else in a random one. The header of the answer repeats that of the request, never this field.',
+    'The `id` of the answer ends in this value, else in the header X-Request-Id, else in a random one.',
   ),
 
   store: documented(
     flag().nullish(),
-    'Whether the answer becomes a call: `false` turns that off; `true` requests it under HEDDLE_RECORD=asked, and is a 400 where nothing is recorded.',
+    'Whether the answer becomes a call: `true` requests it under HEDDLE_RECORD=asked, and is a 400 where nothing is recorded.',
   ),
   metadata: documented(
     jsonObject().nullish(),

@@ -60,11 +60,11 @@ const StructuredOutputs = explainedObject({
 export const constraintFields = {
   response_format: documented(
     ResponseFormat.nullish(),
-    'The form of the answer (docs/structured-output.md): `text`; `json_object`, with an optional `schema`; `json_schema`, enforced whether `strict` or not; `structural_tag`, in both forms. `type` may be left out with a `json_schema`.',
+    'The form of the answer (docs/structured-output.md): `text`; `json_object`, with an optional `schema`; `json_schema`; `structural_tag`. `type` may be left out with a `json_schema`.',
   ),
   structured_outputs: documented(
     StructuredOutputs.nullish(),
-    'One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar` (GBNF), `json_object` and `structural_tag` (docs/structured-output.md), and how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties`, `any_order`. `disable_fallback`, `_backend` and `_backend_was_auto` have no effect.',
+    'One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar`, `json_object` and `structural_tag` (docs/structured-output.md), and how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties`, `any_order`.',
   ),
 }
 export type ConstraintFields = z.output<z.ZodObject<typeof constraintFields>>

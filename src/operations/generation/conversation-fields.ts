@@ -95,7 +95,7 @@ export const thinkingBudget = documented(
 export const conversationFields = {
   messages: documented(
     longList(Message),
-    'The conversation: 1 to 10000 messages of any role; `developer` becomes `system` if the template does not know it. Content is a string or text parts; images, audio and files are for models on another server that takes them. The arguments of `tool_calls` are a JSON object as a string.',
+    'The conversation: 1 to 10000 messages of any role; `developer` becomes `system` if the template does not know it. Content is a string or text parts; images, audio and files are for models on another server. The arguments of `tool_calls` are a JSON object as a string.',
   ),
   model: documented(
     z.string().max(256).nullish(),
@@ -107,11 +107,11 @@ export const conversationFields = {
   ),
   continue_final_message: switchField(
     false,
-    'Leaves the last message open, so that the answer continues it. Needs `"add_generation_prompt": false`. A constraint applies to both together (docs/structured-output.md).',
+    'The answer continues the last message. Needs `"add_generation_prompt": false`. A constraint applies to both together (docs/structured-output.md).',
   ),
   chat_template: documented(
     z.string().max(131_072).nullish(),
-    'A Jinja template in place of the model’s own, limited to one second of processor time and in the size of texts and lists. HEDDLE_REQUEST_TEMPLATES=off refuses it.',
+    'A Jinja template in place of the model’s own, limited to one second of processor time and in size. HEDDLE_REQUEST_TEMPLATES=off refuses it.',
   ),
   chat_template_kwargs: documented(
     jsonObject().transform(variablesGiven).nullish(),

@@ -31,7 +31,7 @@ export const samplingFields = {
   ),
   repetition_penalty: documented(
     number(z.number().gt(0)).nullish(),
-    'Divides positive logits, and multiplies negative ones, of tokens that occur in the prompt or the answer so far.',
+    'Divides positive logits, and multiplies negative ones, of tokens in the prompt or the answer so far.',
     { initial: 1 },
   ),
   temperature: documented(
@@ -41,7 +41,7 @@ export const samplingFields = {
   ),
   top_p: documented(
     number(z.number().gt(0).max(1)).nullish(),
-    'Draws from the smallest set of most likely tokens whose probabilities add up to this value.',
+    'Draws from the fewest likely tokens whose probabilities add up to this value.',
     { initial: 1 },
   ),
   top_k: documented(
@@ -56,7 +56,7 @@ export const samplingFields = {
   ),
   seed: documented(
     int64().nullish(),
-    'The same seed repeats the same draws; choice i uses seed + i. -1 means no seed. Values beyond 64 bits, up to ±9223372036854776000 (the ends as doubles), count as the end.',
+    'The same seed repeats the same draws; choice i uses seed + i. -1 means no seed.',
   ),
   n: documented(
     integer(1, maxChoices).nullish(),
@@ -73,16 +73,16 @@ export const samplingFields = {
   ),
   bad_words: documented(
     z.array(plainText(1_024).min(1)).max(1_024).optional(),
-    'Texts that never appear in the answer, whichever tokens they consist of, also inside a longer word (`small` bans `smaller`), case-sensitive. At most 65536 characters in all.',
+    'Texts that never appear in the answer, also inside a longer word (`small` bans `smaller`), case-sensitive. At most 65536 characters in all.',
     { initial: [] },
   ),
   use_beam_search: switchField(
     false,
-    'Searches for the most likely answers with `n` beams at once, at most HEDDLE_PARALLEL. Penalties, top_*, seed, stop texts and logit_bias have no effect. Not allowed with a constraint or `repetition_detection`.',
+    'Searches for the most likely answers with `n` beams, at most HEDDLE_PARALLEL. Penalties, top_*, seed, stop texts and logit_bias have no effect. Not allowed with a constraint or `repetition_detection`.',
   ),
   length_penalty: documented(
     number().optional(),
-    'In a beam search, the sum of log-probabilities is divided by this power of the length in tokens: prompt and answer, as in vLLM, without a token that ends the answer.',
+    'In a beam search, the sum of log-probabilities is divided by this power of the length of prompt and answer in tokens.',
     { initial: 1 },
   ),
 
@@ -132,7 +132,7 @@ export const samplingFields = {
         }),
       )
       .nullish(),
-    'Ends the answer, with `finish_reason` `repetition`, when its last tokens are `min_count` (from 2) times a pattern of `min_pattern_size` to `max_pattern_size` (0: off) tokens.',
+    'Ends the answer when its last tokens are `min_count` (from 2) times a pattern of `min_pattern_size` to `max_pattern_size` (0: off) tokens.',
   ),
 
   skip_special_tokens: switchField(true, 'Removes the text of special tokens from the answer.'),
@@ -149,7 +149,7 @@ export const samplingFields = {
         .refine(Number.isInteger, 'expected a whole number')
         .meta({ type: 'integer' }),
     ).nullish(),
-    'Keeps only so many tokens of the prompt; -1 keeps as many as fit into the context with the answer.',
+    'Keeps only so many tokens of the prompt; -1: as many as fit with the answer.',
   ),
   truncation_side: documented(
     z.enum(['left', 'right']).nullish(),

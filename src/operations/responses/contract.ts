@@ -74,7 +74,7 @@ const input = z.union([z.string(), z.array(InputItem).max(maxItems)], {
   error: `expected a string or a list of at most ${maxItems} items`,
 })
 const aboutInput =
-  'A string, or items: messages, calls of functions and their outputs, reasoning, and references to items of stored answers.'
+  'A string, or items: messages, calls of functions and their outputs, reasoning, references.'
 
 /** The fields that determine what the model reads. Answers and token counts share them. */
 const inputFields = {
@@ -83,10 +83,7 @@ const inputFields = {
     'A system message before everything else. It is not inherited through `previous_response_id`.',
   ),
   model: conversationFields.model,
-  previous_response_id: documented(
-    itemId.nullish(),
-    'A stored answer that the input continues: its input and output come before this input.',
-  ),
+  previous_response_id: documented(itemId.nullish(), 'A stored answer that the input continues.'),
   tools: documented(
     z.array(Tool).max(512).nullish(),
     'Functions that the answer may call. Tools of other types are skipped and named in the header `x-heddle-skipped-tools`.',
@@ -97,7 +94,7 @@ const inputFields = {
   }),
   text: documented(
     z.object({ format: TextFormat.nullish(), verbosity: conversationFields.verbosity }).nullish(),
-    '`format` is the form of the answer: `text`, `json_object` or `json_schema`, enforced whether `strict` or not. `verbosity` is that of chat completions.',
+    '`format` is the form of the answer: `text`, `json_object` or `json_schema`. `verbosity` is that of chat completions.',
   ),
   reasoning: documented(
     z
@@ -116,7 +113,7 @@ const inputFields = {
   ),
   conversation: documented(
     ConversationName.nullish(),
-    'A conversation, as its id or `{"id": …}`: its items come before the input, and the input and the answer are added to it. Not together with `previous_response_id` or `"store": false`.',
+    'A conversation, as its id or `{"id": …}`. Not together with `previous_response_id` or `"store": false`.',
   ),
   chat_template: conversationFields.chat_template,
   chat_template_kwargs: conversationFields.chat_template_kwargs,
@@ -170,7 +167,7 @@ export const ResponsesBody = z.object({
   return_tokens_as_token_ids: answerFields.return_tokens_as_token_ids,
   request_id: documented(
     plainText(200).min(1).nullish(),
-    'The `id` of the answer is `resp_` followed by this value. If absent, the id is random.',
+    'The `id` of the answer is `resp_` followed by this value, or random.',
   ),
 
   stream: answerFields.stream,
@@ -181,7 +178,7 @@ export const ResponsesBody = z.object({
   ),
   background: documented(
     flag().nullish(),
-    'The answer is made while nobody waits for it: read it until it has ended, or cancel it. Needs an answer that is stored.',
+    'The answer is made while nobody waits for it. Needs an answer that is stored.',
     { initial: false },
   ),
   prompt: promptField,

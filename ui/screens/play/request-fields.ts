@@ -21,7 +21,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "continue_final_message",
   "kind": "boolean",
   "range": "boolean",
-  "says": "Leaves the last message open, so that the answer continues it. Needs `\"add_generation_prompt\": false`. A constraint applies to both together (docs/structured-output.md).",
+  "says": "The answer continues the last message. Needs `\"add_generation_prompt\": false`. A constraint applies to both together (docs/structured-output.md).",
   "initial": "false",
   "effect": "honoured"
  },
@@ -29,7 +29,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "chat_template",
   "kind": "text",
   "range": "string of at most 131072 characters",
-  "says": "A Jinja template in place of the model’s own, limited to one second of processor time and in the size of texts and lists. HEDDLE_REQUEST_TEMPLATES=off refuses it.",
+  "says": "A Jinja template in place of the model’s own, limited to one second of processor time and in size. HEDDLE_REQUEST_TEMPLATES=off refuses it.",
   "effect": "honoured"
  },
  {
@@ -146,7 +146,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "repetition_penalty",
   "kind": "number",
   "range": "number above 0",
-  "says": "Divides positive logits, and multiplies negative ones, of tokens that occur in the prompt or the answer so far.",
+  "says": "Divides positive logits, and multiplies negative ones, of tokens in the prompt or the answer so far.",
   "initial": "1",
   "effect": "honoured"
  },
@@ -162,7 +162,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "top_p",
   "kind": "number",
   "range": "number above 0 to 1",
-  "says": "Draws from the smallest set of most likely tokens whose probabilities add up to this value.",
+  "says": "Draws from the fewest likely tokens whose probabilities add up to this value.",
   "initial": "1",
   "effect": "honoured"
  },
@@ -186,7 +186,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "seed",
   "kind": "number",
   "range": "integer of 64 bits",
-  "says": "The same seed repeats the same draws; choice i uses seed + i. -1 means no seed. Values beyond 64 bits, up to ±9223372036854776000 (the ends as doubles), count as the end.",
+  "says": "The same seed repeats the same draws; choice i uses seed + i. -1 means no seed.",
   "effect": "honoured"
  },
  {
@@ -215,7 +215,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "bad_words",
   "kind": "texts",
   "range": "list of strings of at most 1024 entries",
-  "says": "Texts that never appear in the answer, whichever tokens they consist of, also inside a longer word (`small` bans `smaller`), case-sensitive. At most 65536 characters in all.",
+  "says": "Texts that never appear in the answer, also inside a longer word (`small` bans `smaller`), case-sensitive. At most 65536 characters in all.",
   "initial": "[]",
   "effect": "honoured"
  },
@@ -223,7 +223,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "use_beam_search",
   "kind": "boolean",
   "range": "boolean",
-  "says": "Searches for the most likely answers with `n` beams at once, at most HEDDLE_PARALLEL. Penalties, top_*, seed, stop texts and logit_bias have no effect. Not allowed with a constraint or `repetition_detection`.",
+  "says": "Searches for the most likely answers with `n` beams, at most HEDDLE_PARALLEL. Penalties, top_*, seed, stop texts and logit_bias have no effect. Not allowed with a constraint or `repetition_detection`.",
   "initial": "false",
   "effect": "honoured"
  },
@@ -231,7 +231,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "length_penalty",
   "kind": "number",
   "range": "number",
-  "says": "In a beam search, the sum of log-probabilities is divided by this power of the length in tokens: prompt and answer, as in vLLM, without a token that ends the answer.",
+  "says": "In a beam search, the sum of log-probabilities is divided by this power of the length of prompt and answer in tokens.",
   "initial": "1",
   "effect": "honoured"
  },
@@ -285,7 +285,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "repetition_detection",
   "kind": "json",
   "range": "object",
-  "says": "Ends the answer, with `finish_reason` `repetition`, when its last tokens are `min_count` (from 2) times a pattern of `min_pattern_size` to `max_pattern_size` (0: off) tokens.",
+  "says": "Ends the answer when its last tokens are `min_count` (from 2) times a pattern of `min_pattern_size` to `max_pattern_size` (0: off) tokens.",
   "effect": "honoured"
  },
  {
@@ -308,7 +308,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "truncate_prompt_tokens",
   "kind": "number",
   "range": "integer from -1",
-  "says": "Keeps only so many tokens of the prompt; -1 keeps as many as fit into the context with the answer.",
+  "says": "Keeps only so many tokens of the prompt; -1: as many as fit with the answer.",
   "effect": "honoured"
  },
  {
@@ -357,7 +357,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "prediction",
   "kind": "json",
   "range": "object",
-  "says": "The expected content of the answer, such as the text that it edits: `{\"type\": \"content\", \"content\": …}`, a string or text parts. Tokens are guessed from it (docs/speculation.md), which does not change the answer. Not allowed with `use_beam_search`.",
+  "says": "The expected content of the answer, such as the text that it edits: `{\"type\": \"content\", \"content\": …}`, from which tokens are guessed (docs/speculation.md). Not allowed with `use_beam_search`.",
   "effect": "honoured"
  },
  {
@@ -372,7 +372,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "top_logprobs",
   "kind": "number",
   "range": "integer from 0 to 20",
-  "says": "The number of most likely tokens at each position, most likely first. Needs `logprobs`. Without a stream, `n` × `max_tokens` × (`top_logprobs` + 1) is at most 1000000.",
+  "says": "The number of most likely tokens at each position. Needs `logprobs`. Without a stream, `n` × `max_tokens` × (`top_logprobs` + 1) is at most 1000000.",
   "initial": "0",
   "effect": "honoured"
  },
@@ -388,7 +388,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "logprob_token_ids",
   "kind": "json",
   "range": "list of integers of at most 128 entries",
-  "says": "Returns, in `top_logprobs`, these tokens and the drawn one at each position, in place of the most likely ones; most likely first. Needs `logprobs`.",
+  "says": "Returns these tokens and the drawn one in `top_logprobs`, in place of the most likely ones. Needs `logprobs`.",
   "effect": "honoured"
  },
  {
@@ -426,21 +426,21 @@ export const requestFields: readonly RequestField[] = [
   "name": "stream_options",
   "kind": "json",
   "range": "object",
-  "says": "`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Both default to false. Needs `stream`.",
+  "says": "`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Needs `stream`.",
   "effect": "honoured"
  },
  {
   "name": "request_id",
   "kind": "text",
   "range": "string of at most 256 characters",
-  "says": "The `id` of the answer ends in this value, else in the header X-Request-Id of the request, else in a random one. The header of the answer repeats that of the request, never this field.",
+  "says": "The `id` of the answer ends in this value, else in the header X-Request-Id, else in a random one.",
   "effect": "honoured"
  },
  {
   "name": "store",
   "kind": "boolean",
   "range": "boolean",
-  "says": "Whether the answer becomes a call: `false` turns that off; `true` requests it under HEDDLE_RECORD=asked, and is a 400 where nothing is recorded.",
+  "says": "Whether the answer becomes a call: `true` requests it under HEDDLE_RECORD=asked, and is a 400 where nothing is recorded.",
   "effect": "honoured"
  },
  {
@@ -493,14 +493,14 @@ export const requestFields: readonly RequestField[] = [
   "name": "response_format",
   "kind": "json",
   "range": "object",
-  "says": "The form of the answer (docs/structured-output.md): `text`; `json_object`, with an optional `schema`; `json_schema`, enforced whether `strict` or not; `structural_tag`, in both forms. `type` may be left out with a `json_schema`.",
+  "says": "The form of the answer (docs/structured-output.md): `text`; `json_object`, with an optional `schema`; `json_schema`; `structural_tag`. `type` may be left out with a `json_schema`.",
   "effect": "honoured"
  },
  {
   "name": "structured_outputs",
   "kind": "json",
   "range": "object",
-  "says": "One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar` (GBNF), `json_object` and `structural_tag` (docs/structured-output.md), and how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties`, `any_order`. `disable_fallback`, `_backend` and `_backend_was_auto` have no effect.",
+  "says": "One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar`, `json_object` and `structural_tag` (docs/structured-output.md), and how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties`, `any_order`.",
   "effect": "honoured"
  },
  {
