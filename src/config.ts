@@ -293,7 +293,7 @@ export const settings = {
   log_format: setting(
     z.enum(['auto', 'json', 'pretty']),
     'auto',
-    'Lines of `json` (one object each), `pretty`, or `auto`: pretty on a terminal, JSON elsewhere.',
+    'The form of the log: `json` (an object per line), `pretty`, or `auto`, which is pretty on a terminal.',
   ),
   body_limit: setting(
     wholeNumber(1024, 1 << 30),
@@ -370,7 +370,7 @@ export const settings = {
   model: setting(
     model,
     'builtin',
-    'One of `builtin`, the path of a .gguf file, `hf:<org>/<repo>[:<quant or file>]` to download one, `https://<host>/v1` of another server, or `none` (docs/models.md).',
+    'The model: `builtin`, the path of a .gguf file, `hf:<org>/<repo>[:<quant or file>]` to download one, `https://<host>/v1` of another server, or `none` (docs/models.md).',
   ),
   models: setting(
     z.string(),
