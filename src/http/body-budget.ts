@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { refuse } from '../domain/refusals.ts'
-import { encodingOf } from './compression.ts'
+import { encodingOf } from './compressed-bodies.ts'
 import { whenClosed } from './disconnect.ts'
 
 declare module 'fastify' {

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import type { ConfiguredUser } from '../config.ts'
+import type { Config, ConfiguredUser } from '../config.ts'
 import type { RefusalCode } from '../domain/refusals.ts'
 import type { Right } from '../domain/roles.ts'
 import { answers, type Routes, refusalContracts } from '../http/contracts.ts'
@@ -39,7 +39,7 @@ export interface OperationParts extends GenerationParts {
   webhooks: Webhooks
   usage: UsageMeter
   /** What agents may do at /mcp. */
-  mcp: 'on' | 'read_only' | 'off'
+  mcp: Config['mcp']
   people: ConfiguredPeople
   events: EventHub
   chats: ChatAsking

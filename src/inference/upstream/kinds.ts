@@ -18,96 +18,114 @@ export interface KindOfUpstream {
   names: Readonly<Record<string, string>>
 }
 
-/** What vLLM accepts in addition to the fields of OpenAI, and so does Heddle. */
-const ofVllm = [
-  'top_k',
-  'min_p',
-  'repetition_penalty',
-  'bad_words',
-  'allowed_token_ids',
-  'min_tokens',
-  'stop_token_ids',
-  'ignore_eos',
-  'include_stop_str_in_output',
-  'skip_special_tokens',
-  'spaces_between_special_tokens',
-  'truncate_prompt_tokens',
-  'truncation_side',
-  'logprob_token_ids',
-  'cache_salt',
-  'priority',
-  'use_beam_search',
-  'length_penalty',
-  'repetition_detection',
-  'prompt_logprobs',
-  'return_token_ids',
-  'return_prompt_text',
-  'return_tokens_as_token_ids',
-  'continuous_usage_stats',
-  'add_generation_prompt',
-  'continue_final_message',
-  'add_special_tokens',
-  'chat_template',
-  'chat_template_kwargs',
-  'documents',
-  'thinking_token_budget',
-  'structured_outputs',
-  'echo',
-]
+/** A field that some servers know. */
+interface SomeField {
+  takenBy: readonly UpstreamKind[]
+  /** Whether the value may be left out where the field is not known; any other is refused there. */
+  asksNothing(value: unknown, isText: boolean): boolean
+  /** What the server gets is written by upstream-request.ts instead of passed on. */
+  isWritten?: true
+}
 
-/** Of OpenAI alone; for the engine of this machine only `verbosity` has an effect. */
-const ofOpenAi = [
-  'user',
-  'safety_identifier',
-  'service_tier',
-  'prompt_cache_key',
-  'prompt_cache_options',
-  'prompt_cache_retention',
-  'verbosity',
-]
+const likeVllm = ['heddle', 'vllm'] as const
+const likeLlama = [...likeVllm, 'llama-server'] as const
 
-/** Accepted without effect by an engine of this machine, and by servers that do not know them. */
-export const withoutEffect = [
-  ...ofOpenAi,
-  'kv_transfer_params',
-  'ec_transfer_params',
-  'mm_processor_kwargs',
-  'media_io_kwargs',
-  'engine_xargs',
-  'vllm_xargs',
-]
+const isFalse = (value: unknown) => value === false
+const isTrue = (value: unknown) => value === true
+const isZero = (value: unknown) => value === 0
+const isOne = (value: unknown) => value === 1
+const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0
+const never = () => false
+const always = () => true
+const isNothing = (content: string | { text: string }[]) =>
+  typeof content === 'string' ? content === '' : content.every(({ text }) => text === '')
+
+/** Fields that some servers accept, each with what a server without it makes of it. */
+export const someFields: Readonly<Record<string, SomeField>> = {
+  top_k: { takenBy: likeLlama, asksNothing: (value) => typeof value === 'number' && value <= 0 },
+  min_p: { takenBy: likeLlama, asksNothing: isZero },
+  repetition_penalty: { takenBy: likeLlama, asksNothing: isOne },
+  ignore_eos: { takenBy: likeLlama, asksNothing: isFalse },
+  bad_words: { takenBy: likeVllm, asksNothing: isEmpty },
+  allowed_token_ids: { takenBy: likeVllm, asksNothing: never },
+  min_tokens: { takenBy: likeVllm, asksNothing: isZero },
+  stop_token_ids: { takenBy: likeVllm, asksNothing: isEmpty },
+  include_stop_str_in_output: { takenBy: likeVllm, asksNothing: isFalse },
+  skip_special_tokens: { takenBy: likeVllm, asksNothing: isTrue },
+  spaces_between_special_tokens: { takenBy: likeVllm, asksNothing: isTrue },
+  truncate_prompt_tokens: { takenBy: likeVllm, asksNothing: never },
+  // Without the field above it asks for nothing.
+  truncation_side: { takenBy: likeVllm, asksNothing: always },
+  logprob_token_ids: { takenBy: likeVllm, asksNothing: never },
+  cache_salt: { takenBy: likeVllm, asksNothing: never },
+  priority: { takenBy: likeVllm, asksNothing: isZero },
+  use_beam_search: { takenBy: likeVllm, asksNothing: isFalse },
+  length_penalty: { takenBy: likeVllm, asksNothing: isOne },
+  repetition_detection: {
+    takenBy: likeVllm,
+    asksNothing: (value) => !(value as { max_pattern_size?: number }).max_pattern_size,
+  },
+  return_prompt_text: { takenBy: likeVllm, asksNothing: isFalse },
+  add_generation_prompt: { takenBy: likeVllm, asksNothing: isTrue },
+  continue_final_message: { takenBy: likeVllm, asksNothing: isFalse },
+  add_special_tokens: { takenBy: likeVllm, asksNothing: (value, isText) => value === isText },
+  chat_template: { takenBy: likeVllm, asksNothing: never },
+  thinking_token_budget: { takenBy: likeVllm, asksNothing: never },
+  structured_outputs: { takenBy: likeVllm, asksNothing: never },
+  prediction: {
+    takenBy: ['heddle', 'openai'],
+    asksNothing: (value) => isNothing((value as { content: string | { text: string }[] }).content),
+  },
+
+  prompt_logprobs: { takenBy: likeVllm, asksNothing: never, isWritten: true },
+  return_token_ids: { takenBy: likeVllm, asksNothing: isFalse, isWritten: true },
+  return_tokens_as_token_ids: { takenBy: likeVllm, asksNothing: isFalse, isWritten: true },
+  chat_template_kwargs: { takenBy: likeLlama, asksNothing: always, isWritten: true },
+  documents: { takenBy: likeVllm, asksNothing: always, isWritten: true },
+  continuous_usage_stats: { takenBy: likeVllm, asksNothing: always, isWritten: true },
+
+  // Without an effect where they are not known, and on an engine of this machine.
+  verbosity: { takenBy: ['heddle', 'openai'], asksNothing: always },
+  user: { takenBy: ['openai'], asksNothing: always },
+  safety_identifier: { takenBy: ['openai'], asksNothing: always },
+  service_tier: { takenBy: ['openai'], asksNothing: always },
+  prompt_cache_key: { takenBy: ['openai'], asksNothing: always },
+  prompt_cache_options: { takenBy: ['openai'], asksNothing: always },
+  prompt_cache_retention: { takenBy: ['openai'], asksNothing: always },
+  kv_transfer_params: { takenBy: ['vllm'], asksNothing: always },
+  ec_transfer_params: { takenBy: ['vllm'], asksNothing: always },
+  mm_processor_kwargs: { takenBy: ['vllm'], asksNothing: always },
+  media_io_kwargs: { takenBy: ['vllm'], asksNothing: always },
+  vllm_xargs: { takenBy: ['vllm'], asksNothing: always },
+}
+
+const takenBy = (kind: UpstreamKind): ReadonlySet<string> =>
+  new Set(Object.keys(someFields).filter((name) => someFields[name]?.takenBy.includes(kind)))
 
 export const kindsOfUpstreams: Record<UpstreamKind, KindOfUpstream> = {
   heddle: {
-    takes: new Set([...ofVllm, 'prediction', 'verbosity']),
+    takes: takenBy('heddle'),
     returnsTokens: true,
     returnsLogprobIds: true,
     tokenizes: true,
     names: {},
   },
   vllm: {
-    takes: new Set([
-      ...ofVllm,
-      'kv_transfer_params',
-      'ec_transfer_params',
-      'mm_processor_kwargs',
-      'media_io_kwargs',
-      'vllm_xargs',
-    ]),
+    takes: takenBy('vllm'),
     returnsTokens: true,
     returnsLogprobIds: false,
     tokenizes: true,
     names: {},
   },
   'llama-server': {
-    takes: new Set(['top_k', 'min_p', 'repetition_penalty', 'ignore_eos', 'chat_template_kwargs']),
+    takes: takenBy('llama-server'),
     returnsTokens: false,
     returnsLogprobIds: false,
     tokenizes: false,
     names: { repetition_penalty: 'repeat_penalty' },
   },
   openai: {
-    takes: new Set([...ofOpenAi, 'prediction']),
+    takes: takenBy('openai'),
     returnsTokens: false,
     returnsLogprobIds: false,
     tokenizes: false,
