@@ -68,10 +68,12 @@ test('a judge is written with a field of a real call, tried on three calls, and 
   await page.getByRole('button', { name: 'Save judge' }).click()
   await page.getByRole('alert').getByText('judge.prompt').waitFor()
   await page.getByLabel('Question to the model').fill(prompt)
+  await page.getByLabel('Of its values').selectOption('lower')
   await page.getByRole('button', { name: 'Save judge' }).click()
   await page.getByRole('row').getByText('correct').waitFor()
   const scorer = (await served().get(`/v2/${project}/scorers`)).text
   assert.match(scorer, /Is this a city\? \{output\.choices\.0\.message\.content\}/)
+  assert.match(scorer, /"direction":"lower"/)
   assert.deepEqual(problems, [
     'Failed to load resource: the server responded with a status of 400 (Bad Request)',
   ])
@@ -98,7 +100,9 @@ test('a run of two settings with a judge is started in the page, goes on without
   await page.getByRole('checkbox', { name: 'judged' }).check()
   await page.getByRole('checkbox', { name: 'short' }).check()
   await page.getByLabel('Times that each row is asked').fill('2')
-  await page.getByText('6 rows × 2 settings × 2 = 24 answers, 48 scores').waitFor()
+  await page
+    .getByText('6 rows × 2 settings × 2 = 24 answers, 48 scores, about 120 tokens of questions.')
+    .waitFor()
   const started = page.waitForResponse((response) => response.url().endsWith('/evaluation_runs/serve'))
   await page.getByRole('button', { name: 'Start run' }).click()
   const { evaluation_run_ids: ids } = (await (await started).json()) as { evaluation_run_ids: string[] }
