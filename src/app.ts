@@ -249,7 +249,7 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
     { ...services, models, limits, usage, callerOfHash },
     metrics.registry,
   )
-  for (const family of families) await app.register(family, operations)
+  for (const declare of families) await declare(app, operations)
   described?.serveReference()
   await app.ready()
   return app

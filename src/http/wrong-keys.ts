@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
+import { maxEntries } from '../domain/cache-bounds.ts'
 import { currentlySpent, type Spending, startSpending, timeUntilBelow } from '../domain/rates.ts'
 import { refuse } from '../domain/refusals.ts'
 import { disconnectSignal } from './disconnect.ts'
@@ -22,7 +23,7 @@ type WrongKeyAnswer = { delayMs: number } | { retryAfterMs: number }
  * with growing delays, and anything beyond the allowance is refused.
  */
 export function createWrongKeyThrottle(perMinute: number): (origin: string, now: number) => WrongKeyAnswer {
-  const tries = new LRUCache<string, Spending>({ max: maxAddresses })
+  const tries = new LRUCache<string, Spending>(maxEntries(maxAddresses))
   const atOnce = Math.ceil(perMinute / 3)
   return (origin, now) => {
     const spending = tries.get(origin) ?? startSpending(now)

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import { itemsOf, membersOf, objectText } from '../../../packages/json/index.ts'
+import { maxEntries } from '../../domain/cache-bounds.ts'
 import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
@@ -35,7 +36,7 @@ const maxDeleted = 10_000
 
 /** The chat completions of the record, as OpenAI shows stored completions. */
 export function storedCompletions({ db, recorder }: StoredParts) {
-  const deleted = new LRUCache<string, Position>({ max: maxDeleted })
+  const deleted = new LRUCache<string, Position>(maxEntries(maxDeleted))
   const keyOf = (project: string, id: string) => `${project} ${id}`
 
   /**

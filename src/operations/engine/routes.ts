@@ -18,6 +18,6 @@ export const engineRoutes: Operation = async (app, services) => {
     answer: LoadAnswer,
     rule: ({ running }) => ({ server_load: running.all().length }),
   })
-  await app.register(read, services)
-  await app.register(load, services)
+  await read(app, services)
+  await load(app, services)
 }

@@ -50,7 +50,7 @@ export const exportRoutes: Operation = async (app, services) => {
       return sendChunks(reply, parquetType, parquetPieces(db, { ...asked, kind }, signal))
     },
   })
-  await app.register(route, services)
+  await route(app, services)
 }
 
 /** A Parquet file has the columns of one kind. */

@@ -3,7 +3,7 @@ import { answers } from '../../http/contracts.ts'
 import { acceptForms, readForm } from '../../http/forms.ts'
 import { sendChunks } from '../../http/streams/streamed-answers.ts'
 import { databaseOf } from '../../storage/database.ts'
-import { family, type Operation, operation } from '../parts.ts'
+import { family, inScope, operation } from '../parts.ts'
 import { readFile, sumOfFiles } from './content.ts'
 import { ContentBody, StatsAnswer, StatsBody, UploadAnswer, UploadForm } from './contract.ts'
 import { receiveFile } from './receive.ts'
@@ -14,7 +14,7 @@ const bytes = {
   content: { 'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) } },
 }
 
-const create: Operation = async (app, { db, fileLimit }) => {
+const create = inScope(async (app, { db, fileLimit }) => {
   await acceptForms(app)
   const schema = {
     summary: 'Store a file',
@@ -29,7 +29,7 @@ const create: Operation = async (app, { db, fileLimit }) => {
         receiveFile(databaseOf(request.caller.name, db), request.caller, readForm(request), fileLimit),
     )
   }
-}
+})
 
 export const fileRoutes = family(
   create,

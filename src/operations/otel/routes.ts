@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { acceptBytes } from '../../http/bodies.ts'
 import { answers } from '../../http/contracts.ts'
 import { databaseOf } from '../../storage/database.ts'
-import { family, type Operation, type OperationParts } from '../parts.ts'
+import { family, inScope, type Operation, type OperationParts } from '../parts.ts'
 import { createCallNames, matchesHeader } from '../recording/named-calls.ts'
 import { LogsAnswer, TracesAnswer } from './contract.ts'
 import type { TelemetryIntake } from './intake.ts'
@@ -31,7 +31,7 @@ function exportRoutes<Body extends z.ZodType>(
   signal: Signal,
   { summary, body, answer, take }: Export<Body>,
 ): Operation {
-  return async (app, options) => {
+  return inScope(async (app, options) => {
     acceptBytes(app, protobuf, protobufContracts[signal], async () => {
       const { protobufGiven } = await import('./protobuf-given.ts')
       return protobufGiven[signal]
@@ -72,7 +72,7 @@ function exportRoutes<Body extends z.ZodType>(
     app.post(`/v1/${signal}`, { schema, config, bodyLimit }, handler)
     // Where newer clients of Weave send the spans of agents.
     app.post(`/agents/otel/v1/${signal}`, { schema, config, bodyLimit }, handler)
-  }
+  })
 }
 
 function intakeOf(options: OperationParts, { caller }: FastifyRequest, reply: FastifyReply) {

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { maxEntries } from '../../domain/cache-bounds.ts'
 import type { ProjectSettings } from '../../domain/project-settings.ts'
 import { readProjectSettings } from '../../storage/projects/projects.ts'
 import type { Reader } from '../../storage/transaction.ts'
@@ -16,7 +17,7 @@ export interface Projects {
 }
 
 export function createProjects(db: Reader, usual: { retentionDays: number }): Projects {
-  const known = new LRUCache<string, ProjectSettings>({ max: maxKnown, ttl: freshMs })
+  const known = new LRUCache<string, ProjectSettings>({ ...maxEntries(maxKnown), ttl: freshMs })
 
   async function settingsOf(project: string): Promise<ProjectSettings> {
     const found = known.get(project)

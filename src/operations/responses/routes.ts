@@ -5,7 +5,7 @@ import { openAiRefusalContracts, type Routes, wholeOrEvents } from '../../http/c
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { type EventForm, openAiEvents, sendEvents } from '../../http/streams/sse.ts'
 import { generationRefusals, promptedBody, respond, type Writers } from '../generation/respond.ts'
-import type { Operation } from '../parts.ts'
+import { family } from '../parts.ts'
 import { withNamedPrompt } from '../prompts/in-request.ts'
 import { responsesWire } from '../prompts/wires.ts'
 import {
@@ -249,7 +249,4 @@ const inputTokens: RoutePlugin = async (app, services) => {
   )
 }
 
-export const responseRoutes: Operation = async (app, services) => {
-  for (const route of [create, read, remove, cancel, inputItems, inputTokens])
-    await app.register(route, services)
-}
+export const responseRoutes = family(create, read, remove, cancel, inputItems, inputTokens)

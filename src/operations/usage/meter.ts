@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { LRUCache } from 'lru-cache'
+import { maxEntries } from '../../domain/cache-bounds.ts'
 import { clockNow } from '../../domain/clock.ts'
 import type { TokenCount } from '../../domain/money.ts'
 import { Refusal } from '../../domain/refusals.ts'
@@ -33,7 +34,7 @@ export interface UsageMeter {
 export function createUsageMeter(db: Database): UsageMeter {
   let pending = new Map<string, UsageDay>()
   /** When the use of a key was noted last. */
-  const noted = new LRUCache<string, number>({ max: maxNotedKeys })
+  const noted = new LRUCache<string, number>(maxEntries(maxNotedKeys))
   let uses: { id: string; at: number }[] = []
   /** The counts of the current day by user, because each request needs one of them. */
   let current = { day: 0, of: new Map<string, UsageDay>() }

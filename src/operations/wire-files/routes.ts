@@ -5,7 +5,7 @@ import { acceptForms, readForm } from '../../http/forms.ts'
 import { sendChunks } from '../../http/streams/streamed-answers.ts'
 import { databaseOf } from '../../storage/database.ts'
 import { piecesOf } from '../files/content.ts'
-import { family, type OperationParts } from '../parts.ts'
+import { family, inScope, type OperationParts } from '../parts.ts'
 import { projectHeader, recordingTarget } from '../recording/target-headers.ts'
 import { FileAnswer, FileDeleted, FileForm, FileList, FilePath, FilesQuery } from './contract.ts'
 import { deleteFile, fileAnswer, listFiles, wireFile } from './files.ts'
@@ -22,7 +22,7 @@ const bytes = {
   content: { 'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) } },
 }
 
-const create: RoutePlugin = async (app, { db, fileLimit }) => {
+const create = inScope(async (app, { db, fileLimit }) => {
   await acceptForms(app)
   const schema = {
     summary: 'Store a file for a batch',
@@ -57,7 +57,7 @@ const create: RoutePlugin = async (app, { db, fileLimit }) => {
       )
     },
   )
-}
+})
 
 const read: RoutePlugin = async (app, { db }) => {
   app.get(

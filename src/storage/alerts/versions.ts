@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { maxEntries } from '../../domain/cache-bounds.ts'
 import { now } from '../../domain/time.ts'
 import { sql } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
@@ -19,7 +20,7 @@ interface Known {
 const byRecord = new WeakMap<object, LRUCache<string, Known>>()
 
 function knownOf({ record }: Transaction): LRUCache<string, Known> {
-  const known = byRecord.get(record) ?? new LRUCache<string, Known>({ max: maxKnown })
+  const known = byRecord.get(record) ?? new LRUCache<string, Known>(maxEntries(maxKnown))
   byRecord.set(record, known)
   return known
 }

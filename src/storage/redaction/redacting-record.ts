@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Redaction } from '../../../packages/redaction/index.ts'
+import { maxEntries } from '../../domain/cache-bounds.ts'
 import type { SharedText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Commands } from '../commands.ts'
@@ -27,7 +28,10 @@ interface Target extends TextToRedact {
  */
 export function redactingRecord(db: Database): Database {
   const redacting = createRedacting()
-  const known = new LRUCache<string, { rules: RedactionRules | undefined }>({ max: maxKnown, ttl: freshMs })
+  const known = new LRUCache<string, { rules: RedactionRules | undefined }>({
+    ...maxEntries(maxKnown),
+    ttl: freshMs,
+  })
   let secret: Promise<string> | undefined
 
   function sharedSecret(): Promise<string> {
