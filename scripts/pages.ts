@@ -65,7 +65,7 @@ ${sections.join('\n')}`
 
 /** What holds for each refusal with this status. */
 const aboutStatus: Readonly<Record<number, string>> = {
-  404: 'Unless its row says otherwise, the answer is the same for what is unknown, deleted, expired, or of another project or user.',
+  404: 'The answer is the same for what is unknown, deleted, expired, or of another project or user, unless its row says more.',
   429: '`Retry-After` says when to try again.',
   503: '`Retry-After` says when to try again.',
 }

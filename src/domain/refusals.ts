@@ -13,7 +13,7 @@ export const refusals = {
     status: 401,
     message:
       'These credentials are not accepted: the user name and the key do not belong together, or the key is unknown or revoked.',
-    help: 'User name and key do not belong together, or the key is unknown or revoked. The answer is the same, and takes as long, whether the user exists or not.',
+    help: 'User name and key do not belong together, or the key is unknown or revoked; the answer does not tell which.',
   },
   malformed_credentials: {
     status: 401,
@@ -23,7 +23,7 @@ export const refusals = {
   too_many_wrong_keys: {
     status: 429,
     message: 'Too many wrong keys came from your address. Try again in {seconds} s, or send a valid key now.',
-    help: 'HEDDLE_WRONG_KEYS sets how many are answered in a minute; a valid key is never refused for this. Behind a reverse proxy, HEDDLE_TRUST_PROXY tells its clients apart.',
+    help: 'HEDDLE_WRONG_KEYS sets how many are answered in a minute; a valid key is never refused for this (docs/security.md).',
   },
   rate_limit_exceeded: {
     status: 429,
@@ -141,7 +141,7 @@ export const refusals = {
   user_configured: {
     status: 409,
     message: 'The user {name} is set in HEDDLE_USERS: change its key or remove it there.',
-    help: 'Users of `heddle user add` or `POST /users` have their keys in the record.',
+    help: 'The user is set in HEDDLE_USERS: change its key or remove it there.',
   },
   own_user_stays: {
     status: 409,
@@ -527,7 +527,7 @@ export const refusals = {
   headers_too_large: {
     status: 431,
     message: 'The address and the headers are larger than {limit} bytes together. The connection is closed.',
-    help: 'The bound on address and headers together is that of Node (`--max-http-header-size`). The connection is closed.',
+    help: 'Node bounds address and headers together (`--max-http-header-size`). The connection is closed.',
   },
   malformed_json: {
     status: 400,
@@ -552,7 +552,7 @@ export const refusals = {
   invalid_request: {
     status: 422,
     message: 'The {part} does not fit the schema: {what}.',
-    help: 'A wrong type, a missing field, or a value out of range. `detail` lists up to 100 paths in the names of the request, or the first one of a body with more than 2,000 values. Under /v1 the status is 400.',
+    help: 'A wrong type, a missing field, or a value out of range; `detail` lists up to 100 paths. Under /v1 the status is 400.',
   },
   invalid_value: {
     status: 400,
@@ -577,12 +577,12 @@ export const refusals = {
   queue_full: {
     status: 429,
     message: 'Too many requests of this kind are waiting; try again shortly.',
-    help: 'Every queue has a bound.',
+    help: 'Too many requests of this kind are waiting.',
   },
   stopping: {
     status: 503,
     message: 'The server is stopping.',
-    help: 'Also in place of the rest of answers that are not finished after HEDDLE_GRACE.',
+    help: 'The server is stopping. Also sent in place of the rest of answers that are not finished after HEDDLE_GRACE.',
   },
   model_not_found: {
     status: 404,
@@ -597,7 +597,7 @@ export const refusals = {
   model_not_ready: {
     status: 503,
     message: 'The model is not ready: {why}.',
-    help: 'It is being loaded, cannot be loaded, or HEDDLE_MODEL is `none`: GET /ready says which.',
+    help: 'The model is being loaded, cannot be loaded, or HEDDLE_MODEL is `none`: GET /ready says which.',
   },
   completion_not_found: {
     status: 404,
@@ -708,7 +708,7 @@ export const refusals = {
   template_failed: {
     status: 400,
     message: '{field}: the template cannot be rendered with these messages: {why}.',
-    help: 'The text after the colon is the template’s, for example that roles must alternate.',
+    help: 'The message has the template’s own words, for example that roles must alternate.',
   },
   template_too_costly: {
     status: 400,
@@ -739,7 +739,7 @@ export const refusals = {
     status: 400,
     message:
       'This server keeps no index of words, so /views/search has nothing to search. $contains in a query reads the calls themselves.',
-    help: 'HEDDLE_SEARCH=on keeps an index of words, and indexes existing calls in the background. Without it, $contains in a query reads the calls themselves.',
+    help: 'HEDDLE_SEARCH=on keeps an index of words. Without it, $contains in a query reads the calls themselves.',
   },
   query_too_slow: {
     status: 504,
@@ -763,7 +763,7 @@ export const refusals = {
     status: 400,
     message:
       "{field}: this model's maximum context length is {limit} tokens. However, the input has {given} tokens.",
-    help: 'The text exceeds the context. Shorten it, or let `truncate_prompt_tokens` cut it (-1: to what the model reads). HEDDLE_CONTEXT sets the limit, up to what the model was trained with.',
+    help: 'Shorten the text, or let `truncate_prompt_tokens` cut it. HEDDLE_CONTEXT sets the limit, up to what the model was trained with.',
   },
   prompt_empty: {
     status: 400,
@@ -794,12 +794,12 @@ export const refusals = {
   upstream_busy: {
     status: 429,
     message: 'The server behind this model is busy; try again shortly.',
-    help: 'It answered 429, and so did every other address of the model. Its Retry-After is passed on.',
+    help: 'Every address of the model answered 429. Retry-After is passed on.',
   },
   upstream_unavailable: {
     status: 503,
     message: 'The server behind this model is not available: {why}.',
-    help: 'No address accepted it, or one ended the connection without an answer. docs/gateway.md says when it is sent again, GET /v1/models the state of each model, the log the addresses.',
+    help: 'No address accepted the request, or one ended the connection without an answer (docs/gateway.md). The log has the addresses.',
   },
   upstream_failed: {
     status: 502,
@@ -814,13 +814,13 @@ export const refusals = {
   engine_failed: {
     status: 503,
     message: 'The engine of the model failed in the middle of this request: {why}.',
-    help: 'It is restarted, and the record is not affected. Send the request again; the log has the engine’s last messages.',
+    help: 'The engine is restarted, and the record is not affected. Send the request again; the log has the engine’s last messages.',
   },
   record_refuses_writes: {
     status: 503,
     message:
       'The record accepts no writes now, and answers are recorded: {why} Try again shortly, or send the header x-heddle-record: off to leave this answer unrecorded.',
-    help: 'Nothing was generated; the header x-heddle-record: off leaves the answer unrecorded. Answers that ended before are in memory and written as soon as possible; looking one up is refused in the same way.',
+    help: 'Nothing was generated. The header x-heddle-record: off leaves the answer unrecorded (docs/recording.md).',
   },
   storage_full: {
     status: 503,
