@@ -99,17 +99,16 @@ test('a run of two settings with a judge is started in the page, goes on without
   await page.getByRole('checkbox', { name: 'short' }).check()
   await page.getByLabel('Times that each row is asked').fill('2')
   await page.getByText('6 rows × 2 settings × 2 = 24 answers, 48 scores').waitFor()
+  const started = page.waitForResponse((response) => response.url().endsWith('/evaluation_runs/serve'))
   await page.getByRole('button', { name: 'Start run' }).click()
-  await page.getByRole('link', { name: 'Compare' }).waitFor()
-  const address = page.url()
+  const { evaluation_run_ids: ids } = (await (await started).json()) as { evaluation_run_ids: string[] }
   await page.close()
-  const ids = new URL(address).searchParams.get('runs')?.split(',') ?? []
   assert.equal(ids.length, 2)
   await until('both runs have ended', async () => {
     const states = ids.map((id) => served().get(`/v2/${project}/evaluation_runs/${id}`))
     return (await Promise.all(states)).every(({ json }) => json.status === 'completed')
   })
-  const again = await open(t, new URL(address).pathname + new URL(address).search)
+  const again = await open(t, `${ui}/evals/new?runs=${ids.join()}`)
   await again.page.getByText('Settings A: done').waitFor()
   await again.page.getByRole('link', { name: 'Compare' }).click()
   await again.page.locator('option[value="scores.judged.passed"]').first().waitFor({ state: 'attached' })

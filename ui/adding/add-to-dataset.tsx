@@ -44,7 +44,7 @@ export function AddToDataset({ project, calls, onClose }: Props) {
   const [failure, setFailure] = useState<Error>()
   const [isWorking, setWorking] = useState(false)
   const [done, setDone] = useState<string>()
-  const first = useRef<HTMLSelectElement>(null)
+  const first = useRef<HTMLInputElement>(null)
   useLayoutEffect(() => {
     setColumns(columnsOf(value?.found ?? []))
     // It does not exist yet when the dialog opens, and takes only the focus of the skeleton: a user may have gone on.
@@ -94,7 +94,6 @@ export function AddToDataset({ project, calls, onClose }: Props) {
           <label for="dataset">Dataset</label>
           <select
             id="dataset"
-            ref={first}
             value={dataset}
             onChange={({ currentTarget }) => setDataset(currentTarget.value)}
           >
@@ -110,6 +109,7 @@ export function AddToDataset({ project, calls, onClose }: Props) {
               <label for="dataset-name">Dataset name</label>
               <input
                 id="dataset-name"
+                ref={first}
                 maxLength={128}
                 value={name}
                 onInput={({ currentTarget }) => setName(currentTarget.value)}

@@ -57,8 +57,14 @@ export function FormDialog<Name extends string>(props: Props<Name>) {
           if (isFilled && !isWorking) void save()
         }}
       >
-        {shown.map(([name, field]) => (
-          <FormField key={name} {...field} value={values[name]} onChange={(value) => change(name, value)} />
+        {shown.map(([name, field], index) => (
+          <FormField
+            key={name}
+            {...field}
+            isFirst={index === 0}
+            value={values[name]}
+            onChange={(value) => change(name, value)}
+          />
         ))}
         {children?.(values)}
         <FormFooter {...{ failure, onClose }} canSubmit={isFilled && !isWorking}>
@@ -69,8 +75,14 @@ export function FormDialog<Name extends string>(props: Props<Name>) {
   )
 }
 
-function FormField(props: Field & { value: string; onChange(value: string): void }) {
-  const { label, choices, isMany, example, value, onChange } = props
+interface FieldProps extends Field {
+  /** It has the focus when the dialog opens. */
+  isFirst: boolean
+  value: string
+  onChange(value: string): void
+}
+
+function FormField({ label, choices, isMany, example, isFirst, value, onChange }: FieldProps) {
   const id = useId()
   if (choices !== undefined && isMany) {
     const chosen = value.split(',').filter(Boolean)
@@ -103,13 +115,19 @@ function FormField(props: Field & { value: string; onChange(value: string): void
       {choices === undefined ? (
         <input
           id={id}
+          autofocus={isFirst}
           spellcheck={false}
           placeholder={example}
           value={value}
           onInput={({ currentTarget }) => onChange(currentTarget.value)}
         />
       ) : (
-        <select id={id} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+        <select
+          id={id}
+          autofocus={isFirst}
+          value={value}
+          onChange={({ currentTarget }) => onChange(currentTarget.value)}
+        >
           {Object.entries(choices).map(([choice, text]) => (
             <option key={choice} value={choice}>
               {text}

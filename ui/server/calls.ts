@@ -156,22 +156,29 @@ export async function deleteCalls(project: string, ids: readonly string[]): Prom
   }
 }
 
-/** Whole calls, one line of JSON each, with the digits that were sent. `told` gets their number so far. */
+/** A kind of file, written from the JSON of each call. */
+export interface CallFormat {
+  type: string
+  head: string
+  lineOf(json: string): string
+}
+
+/** Whole calls, with the digits that were sent. `told` gets their number so far. */
 export async function exportCalls(
   view: CallsView,
   part: Part,
-  told: (count: number) => void,
+  { format, told }: { format: CallFormat; told(count: number): void },
   signal: AbortSignal,
 ): Promise<Blob> {
-  const parts: string[] = []
+  const parts = [format.head]
   let count = 0
   const body = { ...bodyOf(view, part), sort_by: [view.sort], include_feedback: true, include_costs: true }
   for await (const line of requestLines('/calls/stream_query', { body, signal })) {
-    parts.push(line, '\n')
+    parts.push(format.lineOf(line))
     if (++count % 100 === 0) told(count)
   }
   told(count)
-  return new Blob(parts, { type: 'application/jsonl' })
+  return new Blob(parts, { type: format.type })
 }
 
 /** Inputs and output of these calls, and what else is named. Only for small calls. */

@@ -86,7 +86,11 @@ export function FilterBar({ text, problem, meant }: Props) {
           placeholder="status:error latency:>2s &quot;refund&quot;"
           value={draft}
           onInput={({ currentTarget }) => type(currentTarget.value, currentTarget.selectionStart)}
-          onBlur={() => setCaret(undefined)}
+          onBlur={() => {
+            setCaret(undefined)
+            // The button that is pressed next means these calls.
+            if (field.current !== null && draft !== written.current) apply(draft)
+          }}
           onKeyDown={(event) => {
             const last = suggestions.length - 1
             if (event.key === 'ArrowDown' && last >= 0) setAt(Math.min(last, at + 1))

@@ -28,7 +28,7 @@ import { CallLine, pathOfCall, rowHeight } from './line.tsx'
 import { DisconnectedNote, LiveSwitch } from './live.tsx'
 import { parseQuery } from './parse-query.ts'
 import { createRows, pageSize } from './rows.ts'
-import { AlertLink, AskAgain, Export, Selection } from './selection.tsx'
+import { AlertLink, AskAgain, Export, Selection, type SelectionFront } from './selection.tsx'
 
 /** The view of a call is half of the code of this screen, so it is loaded when the first call is opened. */
 const CallDetail = lazy(async () => (await import('../../call/detail.tsx')).CallDetail, { isPart: true })
@@ -69,6 +69,8 @@ export function CallsScreen({ project }: { project: string }) {
   const [active, setActive] = useState(-1)
   const [scrollRequest, setScrollRequest] = useState(0)
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  /** What is done with the selected calls. */
+  const [front, setFront] = useState<SelectionFront>()
   const isBusy = useRef(false)
   isBusy.current = active >= 0 || chosen.size > 0 || peek !== undefined
   const isAtTop = () => (scroller.current?.scrollTop ?? 0) < rowHeight * rem.value
@@ -113,6 +115,12 @@ export function CallsScreen({ project }: { project: string }) {
     const all = await list.readAll(maxSelected)
     if (all) setChosen(new Set(all))
   }
+  const allToDataset = async () => {
+    const all = await list.readAll(maxSelected)
+    if (all === undefined || all.length === 0) return
+    setChosen(new Set(all))
+    setFront('dataset')
+  }
   const between = (one: number, other: number) =>
     Array.from({ length: Math.abs(one - other) + 1 }, (_, offset) => Math.min(one, other) + offset)
   const current = rowAt(active)
@@ -142,6 +150,7 @@ export function CallsScreen({ project }: { project: string }) {
     { keys: ['A'], does: 'Select all calls of this filter', run: () => void chooseAll() },
     { keys: ['J'], does: 'Extend selection down', run: () => choose([active, move(1)], true) },
     { keys: ['K'], does: 'Extend selection up', run: () => choose([active, move(-1)], true) },
+    { keys: ['d'], does: 'All calls of this filter to a dataset', run: () => void allToDataset() },
     { keys: ['v'], does: 'Show or hide facets', run: turnFacets },
     {
       keys: ['r'],
@@ -176,6 +185,9 @@ export function CallsScreen({ project }: { project: string }) {
           <AlertLink {...{ project, text }} />
           <ColumnChooser shown={shown} meant={meant} />
           <AskAgain view={view} count={count} />
+          <button type="button" title="A dataset of these calls" onClick={() => void allToDataset()}>
+            Dataset
+          </button>
           <Export view={view} />
           <ExportButton
             what="list"
@@ -267,7 +279,7 @@ export function CallsScreen({ project }: { project: string }) {
         )}
         {chosen.size > 0 && (
           <Selection
-            view={view}
+            {...{ view, front, setFront }}
             ids={[...chosen]}
             isCut={chosen.size === maxSelected && (count ?? 0) > maxSelected}
             onClear={() => setChosen(new Set())}

@@ -7,13 +7,18 @@ import { lazy } from '../../parts/lazy.tsx'
 import { saveAs } from '../../parts/save-as.ts'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { paths } from '../../routes.ts'
-import { type CallsView, deleteCalls, exportCalls, type Part } from '../../server/calls.ts'
+import { type CallFormat, type CallsView, deleteCalls, exportCalls, type Part } from '../../server/calls.ts'
 import { may } from '../../server/rights.ts'
 import { countText } from '../../value/units.ts'
+
+export type SelectionFront = 'queue' | 'dataset' | 'delete' | undefined
 
 interface Props {
   view: CallsView
   ids: readonly string[]
+  /** The dialog that is open. */
+  front: SelectionFront
+  setFront(front: SelectionFront): void
   /** Whether the filter has more calls than can be selected. */
   isCut: boolean
   onClear(): void
@@ -21,8 +26,7 @@ interface Props {
 }
 
 /** What can be done with the selected calls. */
-export function Selection({ view, ids, isCut, onClear, onDeleted }: Props) {
-  const [front, setFront] = useState<'queue' | 'dataset' | 'delete'>()
+export function Selection({ view, ids, front, setFront, isCut, onClear, onDeleted }: Props) {
   const what = ids.length === 1 ? '1 call' : `${countText(ids.length)} calls`
   useShortcuts('Selected calls', [
     { keys: ['a'], does: 'Add to a queue', run: () => setFront('queue') },
@@ -64,6 +68,7 @@ export function Selection({ view, ids, isCut, onClear, onDeleted }: Props) {
           yes={`Delete ${what}`}
           onYes={async () => {
             await deleteCalls(view.project, ids)
+            setFront(undefined)
             onDeleted()
           }}
           onClose={() => setFront(undefined)}
@@ -95,20 +100,25 @@ export function AskAgain({ view, ids, count }: AgainProps) {
   )
 }
 
+const jsonl: CallFormat = { type: 'application/jsonl', head: '', lineOf: (json) => `${json}\n` }
+
+const formatOf = async (ending: 'jsonl' | 'csv') =>
+  ending === 'jsonl' ? jsonl : (await import('./calls-csv.ts')).csv
+
 /** Downloads whole calls: the selected ones, or all of the view. */
 export function Export({ view, ids }: { view: CallsView; ids?: readonly string[] }) {
   const running = useRef<AbortController>(undefined)
   const [state, setState] = useState<{ count: number } | { failure: string }>()
   const isRunning = state !== undefined && 'count' in state
-  const run = async () => {
-    if (isRunning) return running.current?.abort()
+  const run = async (ending: 'jsonl' | 'csv') => {
     const controller = new AbortController()
     running.current = controller
     setState({ count: 0 })
     try {
       const told = (count: number) => setState({ count })
-      const blob = await exportCalls(view, ids ? { ids } : {}, told, controller.signal)
-      saveAs(blob, `${view.project.replace('/', '-')}-calls.jsonl`)
+      const format = await formatOf(ending)
+      const blob = await exportCalls(view, ids ? { ids } : {}, { format, told }, controller.signal)
+      saveAs(blob, `${view.project.replace('/', '-')}-calls.${ending}`)
       setState(undefined)
     } catch (given) {
       setState(controller.signal.aborted ? undefined : { failure: (given as Error).message })
@@ -116,15 +126,20 @@ export function Export({ view, ids }: { view: CallsView; ids?: readonly string[]
   }
   return (
     <>
-      <button type="button" aria-label={isRunning ? undefined : 'Export JSONL'} onClick={() => void run()}>
-        {isRunning ? (
-          `Stop at ${countText(state.count)}`
-        ) : (
-          <>
+      {isRunning ? (
+        <button type="button" onClick={() => running.current?.abort()}>
+          Stop at {countText(state.count)}
+        </button>
+      ) : (
+        <>
+          <button type="button" aria-label="Export JSONL" onClick={() => void run('jsonl')}>
             <span class="wide-only">Export</span> JSONL
-          </>
-        )}
-      </button>
+          </button>
+          <button type="button" aria-label="Export CSV" onClick={() => void run('csv')}>
+            CSV
+          </button>
+        </>
+      )}
       {state !== undefined && 'failure' in state && (
         <span class="problem" role="alert">
           {state.failure}

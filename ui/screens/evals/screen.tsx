@@ -123,6 +123,7 @@ export function EvalsScreen({ project }: { project: string }) {
                 <RunLine
                   key={row.evaluation_call_id}
                   {...{ project, row, scores }}
+                  together={together(row, rows)}
                   summary={runs.summaries.value.get(row.evaluation_call_id)}
                   cost={runs.costs.value.get(row.evaluation_call_id)}
                   isActive={index === active}
@@ -152,9 +153,18 @@ function inTime(ids: readonly string[], rows: readonly EvaluationRow[]): string[
   return ids.toSorted((a, b) => (place.get(b) ?? 0) - (place.get(a) ?? 0))
 }
 
+/** The runs of the same evaluation, the oldest first. */
+const together = ({ evaluation_ref: evaluation }: EvaluationRow, rows: readonly EvaluationRow[]): string[] =>
+  rows
+    .flatMap((row) => (row.evaluation_ref === evaluation ? row.evaluation_call_id : []))
+    .slice(0, mostChosen)
+    .toReversed()
+
 interface LineProps {
   project: string
   row: EvaluationRow
+  /** The runs of its evaluation. */
+  together: readonly string[]
   scores: readonly string[]
   summary: EvaluationSummary | undefined
   cost: number | undefined
@@ -163,7 +173,12 @@ interface LineProps {
   onToggle(): void
 }
 
-function RunLine({ project, row, scores, summary, cost, isActive, isChosen, onToggle }: LineProps) {
+function RunLine(props: LineProps) {
+  const { project, row, together, scores, summary, cost, isActive, isChosen, onToggle } = props
+  const [evaluation, model] = [
+    refName(row.evaluation_ref),
+    row.display_name !== null && refName(row.model_ref),
+  ]
   const name = row.display_name ?? (refName(row.model_ref) || row.evaluation_call_id)
   const stats = new Map((summary?.scorer_stats ?? []).map((one) => [fieldOf(one), one]))
   return (
@@ -187,9 +202,18 @@ function RunLine({ project, row, scores, summary, cost, isActive, isChosen, onTo
       <td class="run-name">
         <a href={paths.compare(project, { ids: row.evaluation_call_id })}>{name}</a>
         <span class="muted">
-          {[refName(row.evaluation_ref), row.display_name !== null && refName(row.model_ref)]
-            .filter(Boolean)
-            .join(' · ')}
+          {together.length > 1 && evaluation !== '' ? (
+            <a
+              href={paths.compare(project, { ids: together.join(',') })}
+              title={`Compare its ${countText(together.length)} runs`}
+            >
+              {evaluation}
+            </a>
+          ) : (
+            evaluation
+          )}
+          {evaluation !== '' && model && ' · '}
+          {model}
         </span>
       </td>
       <td>

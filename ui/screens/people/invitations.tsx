@@ -60,11 +60,11 @@ export function InviteButton({ isMain = false, onMade }: { isMain?: boolean; onM
         <FormDialog
           title="Invite"
           fields={() => ({
-            note: { label: 'For whom', example: 'Only for this list', mayBeEmpty: true },
             ...grantFields,
+            note: { label: 'For whom', example: 'Only for this list', mayBeEmpty: true },
             days: { label: 'The link ends', choices: days },
           })}
-          first={{ note: '', where: '', role: 'editor', days: '7' }}
+          first={{ where: '', role: 'editor', note: '', days: '7' }}
           submit="Create link"
           onSubmit={async ({ note, days, ...grants }) => {
             const { secret } = await invite({

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { entryState } from '../../history.ts'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Failed } from '../../parts/states.tsx'
@@ -38,6 +38,12 @@ function Playground({ project }: { project: string }) {
   })
   const [isCopying, setCopying] = useState(false)
   const { value: engine, error, reload } = useLoading(readEngine, [])
+  const main = useRef<HTMLDivElement>(null)
+  // A layout effect, because a user types as soon as the screen is seen.
+  useLayoutEffect(() => {
+    // Who returns to an answer reads it.
+    if (left?.a === undefined && left?.b === undefined) lastMessageIn(main.current)?.focus()
+  }, [])
   useEffect(() => {
     const end = play.open()
     return () => {
@@ -72,7 +78,7 @@ function Playground({ project }: { project: string }) {
       <h1 class="hidden-text">Playground</h1>
       <PlayBar {...{ play, project, isBusy, isEmpty, ask }} copy={() => setCopying(true)} />
       <div class="play-body">
-        <div class="play-main">
+        <div class="play-main" ref={main}>
           {error && <Failed error={error} retry={reload} />}
           {engine?.models.length === 0 && (
             <p class="notice">
@@ -105,6 +111,9 @@ function Playground({ project }: { project: string }) {
     </main>
   )
 }
+
+const lastMessageIn = (screen: HTMLElement | null) =>
+  [...(screen?.querySelectorAll<HTMLTextAreaElement>('.turn textarea') ?? [])].at(-1)
 
 interface BarProps {
   play: Play

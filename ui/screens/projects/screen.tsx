@@ -27,6 +27,9 @@ export function ProjectsScreen() {
                 <span class="project-name">{project}</span>
                 {isGoing && <span class="muted">being deleted</span>}
               </a>
+              <a class="project-ask" href={paths.play({ p: project })} title={`Ask a model in ${project}`}>
+                Ask
+              </a>
             </li>
           ))}
         </ul>

@@ -21,7 +21,7 @@ interface Props {
 /** Judges and checks, the calls they are for, and a share of these. */
 export function NewMonitor({ project, scorer, onClose }: Props) {
   const { value, error, reload } = useLoading((signal) => readScorers(project, signal), [project])
-  const [name, setName] = useState(scorer)
+  const [name, setName] = useState('')
   const [chosen, setChosen] = useState<readonly string[]>(scorer === '' ? [] : [scorer])
   const [filter, setFilter] = useState('op:heddle.chat')
   const [share, setShare] = useState('100')
@@ -32,18 +32,13 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
   const percent = Number(share)
   const isShare = share.trim() !== '' && percent >= 0 && percent <= 100
   const isBudget = /^\d*$/.test(budget.trim())
-  const isReady =
-    name.trim() !== '' &&
-    chosen.length > 0 &&
-    parsed.problem === undefined &&
-    isShare &&
-    isBudget &&
-    !isWorking
+  const usual = chosen[0] ?? ''
+  const isReady = chosen.length > 0 && parsed.problem === undefined && isShare && isBudget && !isWorking
   const save = async () => {
     setWorking(true)
     try {
       const id = await makeMonitor(project, {
-        name: name.trim(),
+        name: name.trim() || usual,
         scorers: chosen.map((scorerName) => ({ scorer: objectRefOf(project, scorerName, 'latest') })),
         ...(parsed.problem === undefined && parsed.query && { query: { $expr: parsed.query } }),
         sampling_rate: percent / 100,
@@ -71,6 +66,7 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
           <input
             id="monitor-name"
             maxLength={1024}
+            placeholder={usual}
             value={name}
             onInput={({ currentTarget }) => setName(currentTarget.value)}
           />

@@ -21,10 +21,12 @@ import { ScorerChoice } from './scorer-choice.tsx'
 /** A new run as a form; once started, its progress. The runs are in the address, so the tab may be closed meanwhile. */
 export function NewRunScreen({ project }: { project: string }) {
   const runs = search.value.get('runs')?.split(',').filter(Boolean)
+  // Who started them here and waits is shown their results.
+  const [isAwaited, setAwaited] = useState(false)
   return runs === undefined ? (
-    <NewRun project={project} />
+    <NewRun project={project} onStarted={() => setAwaited(true)} />
   ) : (
-    <RunProgress key={runs.join()} project={project} runs={runs} />
+    <RunProgress key={runs.join()} {...{ project, runs, isAwaited }} />
   )
 }
 
@@ -59,7 +61,12 @@ async function readSize(project: string, dataset: string, signal: AbortSignal) {
   return { rows, first: first?.val }
 }
 
-function NewRun({ project }: { project: string }) {
+interface NewRunProps {
+  project: string
+  onStarted(): void
+}
+
+function NewRun({ project, onStarted }: NewRunProps) {
   const known = useLoading((signal) => readKnown(project, signal), [project])
   const { value, error } = known
   if (isForbidden(error)) return <FailedScreen name="New run" error={error} />
@@ -70,17 +77,18 @@ function NewRun({ project }: { project: string }) {
       </header>
       {error && <Failed error={error} retry={known.reload} />}
       {!error && value === undefined && <Skeleton rows={8} />}
-      {value !== undefined && <RunForm project={project} known={value} />}
+      {value !== undefined && <RunForm {...{ project, onStarted }} known={value} />}
     </main>
   )
 }
 
-function RunForm({ project, known }: { project: string; known: Known }) {
+function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) {
   const { datasets, scorers, models } = known
   const [dataset, setDataset] = useState(search.value.get('dataset') ?? datasets[0] ?? '')
   const [name, setName] = useState('')
   const [prompt, setPrompt] = useState('')
   const [settings, setSettings] = useState<readonly RunSettings[]>(settingsOfPlayground)
+  const [isAdded, setAdded] = useState(false)
   const [chosen, setChosen] = useState<readonly string[]>([])
   const [repeats, setRepeats] = useState('1')
   const [failure, setFailure] = useState<Error>()
@@ -116,6 +124,7 @@ function RunForm({ project, known }: { project: string; known: Known }) {
         scorers: chosen,
       })
       const { evaluation_run_ids } = await startRuns(project, body)
+      onStarted()
       navigate(paths.newRun(project, { runs: evaluation_run_ids.join(',') }), { replaces: true })
     } catch (thrown) {
       setFailure(thrown as Error)
@@ -176,6 +185,7 @@ function RunForm({ project, known }: { project: string; known: Known }) {
             letter={'ab'[index] ?? ''}
             settings={side}
             {...{ models }}
+            isAdded={index === 1 && isAdded}
             onChange={(changes) => change(index, changes)}
             onRemove={
               settings.length > 1 ? () => setSettings(settings.filter((_, at) => at !== index)) : undefined
@@ -187,7 +197,10 @@ function RunForm({ project, known }: { project: string; known: Known }) {
         <div>
           <button
             type="button"
-            onClick={() => setSettings([...settings, { ...(settings[0] as RunSettings), name: 'B' }])}
+            onClick={() => {
+              setSettings([...settings, { ...(settings[0] as RunSettings), name: 'B' }])
+              setAdded(true)
+            }}
           >
             Compare with other settings
           </button>

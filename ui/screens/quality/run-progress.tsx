@@ -1,13 +1,21 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Failed, Skeleton } from '../../parts/states.tsx'
+import { navigate } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { type RunStatus, readRunStatus, stopRun } from '../../server/served-runs.ts'
 import { countText } from '../../value/units.ts'
 
 const pauseMs = 1_000
 
+interface Props {
+  project: string
+  runs: readonly string[]
+  /** Their comparison follows once all are done. */
+  isAwaited: boolean
+}
+
 /** How far runs are that the server carries out, until they have ended. */
-export function RunProgress({ project, runs }: { project: string; runs: readonly string[] }) {
+export function RunProgress({ project, runs, isAwaited }: Props) {
   const [statuses, setStatuses] = useState<readonly RunStatus[]>()
   const [error, setError] = useState<Error>()
   const [turn, setTurn] = useState(0)
@@ -31,6 +39,11 @@ export function RunProgress({ project, runs }: { project: string; runs: readonly
       clearTimeout(timer)
     }
   }, [project, turn])
+  const results = paths.compare(project, { ids: runs.join(',') })
+  const isDone = statuses?.every(({ code }) => code === 'complete') ?? false
+  useEffect(() => {
+    if (isAwaited && isDone && !isStopping) navigate(results, { replaces: true })
+  }, [isDone])
   const isRunning = statuses?.some(({ code }) => code === 'running') ?? false
   const stop = async () => {
     setStopping(true)
@@ -76,7 +89,7 @@ export function RunProgress({ project, runs }: { project: string; runs: readonly
             <a class="button" href={paths.evals(project)}>
               All runs
             </a>
-            <a class="button main-button" href={paths.compare(project, { ids: runs.join(',') })}>
+            <a class="button main-button" href={results}>
               {runs.length > 1 ? 'Compare' : 'Results'}
             </a>
           </div>

@@ -1,3 +1,4 @@
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { FieldRow } from '../play/field-row.tsx'
 import { requestFields } from '../play/request-fields.ts'
 import { withSetting } from '../play/settings.ts'
@@ -10,13 +11,19 @@ interface Props {
   letter: string
   settings: RunSettings
   models: readonly string[]
+  /** They were added just now, and differ in nothing yet. */
+  isAdded: boolean
   onChange(changes: Partial<RunSettings>): void
   onRemove: (() => void) | undefined
 }
 
 /** What answers: the fields of the playground that matter most, and those that were set there. */
-export function RunSettingsForm({ letter, settings, models, onChange, onRemove }: Props) {
+export function RunSettingsForm({ letter, settings, models, isAdded, onChange, onRemove }: Props) {
   const { name, system, fields } = settings
+  const first = useRef<HTMLTextAreaElement>(null)
+  useLayoutEffect(() => {
+    if (isAdded) first.current?.focus()
+  }, [isAdded])
   const shown = requestFields.filter((field) => common.includes(field.name) || fields.has(field.name))
   return (
     <fieldset class="run-settings">
@@ -32,6 +39,7 @@ export function RunSettingsForm({ letter, settings, models, onChange, onRemove }
       <textarea
         id={`settings-system-${letter}`}
         rows={2}
+        ref={first}
         value={system}
         onInput={({ currentTarget }) => onChange({ system: currentTarget.value })}
       />
