@@ -98,7 +98,9 @@ test('a run of two settings with a judge is started in the page, goes on without
   await page.getByRole('checkbox', { name: 'judged' }).check()
   await page.getByRole('checkbox', { name: 'short' }).check()
   await page.getByLabel('Times that each row is asked').fill('2')
-  await page.getByText('6 rows × 2 settings × 2 = 24 answers, 48 scores').waitFor()
+  await page
+    .getByText('6 rows × 2 settings × 2 = 24 answers, 48 scores, about 120 tokens of questions.')
+    .waitFor()
   const started = page.waitForResponse((response) => response.url().endsWith('/evaluation_runs/serve'))
   await page.getByRole('button', { name: 'Start run' }).click()
   const { evaluation_run_ids: ids } = (await (await started).json()) as { evaluation_run_ids: string[] }

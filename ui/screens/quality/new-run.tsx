@@ -14,6 +14,7 @@ import { countRows, readRows } from '../../server/tables.ts'
 import { type JsonNode, membersOf, nodeAt } from '../../value/json-index.ts'
 import { countText } from '../../value/units.ts'
 import { type RunSettings, runBody, settingsOfPlayground } from './run-draft.ts'
+import { estimateTokens, sampledRows } from './run-estimate.ts'
 import { RunProgress } from './run-progress.tsx'
 import { RunSettingsForm } from './run-settings.tsx'
 import { ScorerChoice } from './scorer-choice.tsx'
@@ -49,16 +50,16 @@ async function readKnown(project: string, signal: AbortSignal): Promise<Known> {
   }
 }
 
-/** How many rows a dataset has, and its first one. */
+/** How many rows a dataset has, and its first ones. */
 async function readSize(project: string, dataset: string, signal: AbortSignal) {
   if (dataset === '') return undefined
   const table = tableOf((await readObject(project, dataset, 'latest', signal)).val)
-  if (table === undefined) return { rows: 0, first: undefined }
-  const [rows, [first]] = await Promise.all([
+  if (table === undefined) return { rows: 0, sample: [] }
+  const [rows, sample] = await Promise.all([
     countRows(table.project, table.table, signal),
-    readRows({ project: table.project, table: table.table }, { offset: 0, limit: 1 }, signal),
+    readRows({ project: table.project, table: table.table }, { offset: 0, limit: sampledRows }, signal),
   ])
-  return { rows, first: first?.val }
+  return { rows, sample: sample.map(({ val }) => val) }
 }
 
 interface NewRunProps {
@@ -94,7 +95,8 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
   const [failure, setFailure] = useState<Error>()
   const [isWorking, setWorking] = useState(false)
   const size = useLoading((signal) => readSize(project, dataset, signal), [project, dataset])
-  const first = size.value?.first
+  const sample = size.value?.sample ?? []
+  const [first] = sample
   const columns = first === undefined ? [] : membersOf(first).map((member) => member.name)
   const hasMessages = nodeAt(first, 'messages')?.kind === 'array'
   useEffect(() => {
@@ -103,6 +105,10 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
   const count = Number(repeats)
   const isCount = /^\d+$/.test(repeats.trim()) && count >= 1 && count <= 1000
   const answers = (size.value?.rows ?? 0) * settings.length * (isCount ? count : 1)
+  const { asked, maxAnswered } = estimateTokens({
+    ...{ rows: size.value?.rows ?? 0, sample, prompt, settings },
+    repeats: isCount ? count : 1,
+  })
   const runName = name.trim() === '' ? `${dataset} run` : name.trim()
   const isReady =
     answers > 0 &&
@@ -218,8 +224,9 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
       <p class="muted" role="status">
         {countText(size.value?.rows ?? 0)} rows × {settings.length} settings × {isCount ? count : '?'} ={' '}
         {countText(answers)} answers
-        {chosen.length > 0 && `, ${countText(answers * chosen.length)} scores`}. The server continues without
-        this tab.
+        {chosen.length > 0 && `, ${countText(answers * chosen.length)} scores`}, about {countText(asked)}{' '}
+        tokens of questions{maxAnswered !== undefined && ` and at most ${countText(maxAnswered)} of answers`}.
+        The server continues without this tab.
       </p>
       <FormFooter {...{ failure }} onClose={() => navigate(paths.evals(project))} canSubmit={isReady}>
         Start run

@@ -1,0 +1,57 @@
+import { type JsonNode, membersOf, nodeAt, sourceOf, stringOf } from '../../value/json-index.ts'
+import type { RunSettings } from './run-draft.ts'
+
+/** Rows whose texts stand for those of all. */
+export const sampledRows = 20
+
+/** Near enough for most scripts: those with fewer characters to a token have more bytes to a character. */
+const bytesPerToken = 4
+
+interface Planned {
+  rows: number
+  /** The first rows. */
+  sample: readonly JsonNode[]
+  prompt: string
+  settings: readonly Pick<RunSettings, 'system' | 'fields'>[]
+  repeats: number
+}
+
+export interface Estimate {
+  /** Of questions. */
+  asked: number
+  /** At most, of answers; undefined where some settings have no bound. */
+  maxAnswered: number | undefined
+}
+
+/** The tokens of a run before it starts, without those of its judges. */
+export function estimateTokens({ rows, sample, prompt, settings, repeats }: Planned): Estimate {
+  const bytes = sample.map((row) => bytesOf(prompt.trim() === '' ? messagesIn(row) : filled(prompt, row)))
+  const ofRow = bytes.reduce((sum, each) => sum + each, 0) / Math.max(1, sample.length)
+  const ofRows = settings.map(({ system }) => rows * Math.ceil((ofRow + bytesOf(system)) / bytesPerToken))
+  const bounds = settings.map(({ fields }) => Number(fields.get('max_completion_tokens') ?? Number.NaN))
+  const bound = rows * repeats * sumOf(bounds)
+  return { asked: repeats * sumOf(ofRows), maxAnswered: Number.isNaN(bound) ? undefined : bound }
+}
+
+const encoder = new TextEncoder()
+const bytesOf = (text: string) => encoder.encode(text).length
+const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, each) => sum + each, 0)
+const textOf = (node: JsonNode) => stringOf(node) ?? sourceOf(node)
+
+/** `{column}` is what the row has there. */
+function filled(prompt: string, row: JsonNode): string {
+  const values = new Map(membersOf(row).map(({ name, node }) => [name, node]))
+  return prompt.replace(/\{([^{}]+)\}/g, (whole, name: string) => {
+    const value = values.get(name)
+    return value === undefined ? whole : textOf(value)
+  })
+}
+
+function messagesIn(row: JsonNode): string {
+  const messages = nodeAt(row, 'messages')
+  return messages === undefined
+    ? ''
+    : membersOf(messages)
+        .map(({ node }) => textOf(nodeAt(node, 'content') ?? node))
+        .join('')
+}
