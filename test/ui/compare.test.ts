@@ -29,6 +29,8 @@ const { served, open } = await pageTests(
         const batch = comparedRuns(given).map((call) => ({ ...call, project_id: name }))
         await writeCalls(page, batch, name)
       }
+      const exact = { name: 'exact', check: { kind: 'length', max: 9 }, direction: 'lower' }
+      assert.equal((await page.post('/v2/acme/evil/scorers', exact)).status, 200)
     },
   },
 )
@@ -51,6 +53,22 @@ test('a comparison of three runs on a narrow screen has all of them', { skip }, 
     await page.locator('[role=row] .cell-run').first().waitFor()
     assert.equal(await page.locator('.compare-grid .grid-head > :visible').count(), 4)
     assert.equal(await page.locator('.compare-grid .grid-row').first().locator('> :visible').count(), 4)
+  }
+})
+
+test('where a scorer says that lower is better, higher values have the colour of worse ones', {
+  skip,
+}, async (t) => {
+  for (const [name, higher, text] of [
+    ['qa', 'is-better', 0],
+    ['evil', 'is-worse', 1],
+  ] as const) {
+    const { page, problems } = await open(t, compare([0, 1]).replace('qa', name))
+    const card = page.getByRole('region', { name: 'exact', exact: true })
+    await card.locator('.tally').waitFor()
+    assert.equal(await card.getByText('lower is better').count(), text)
+    assert.match((await card.locator(`.tally .${higher}`).textContent()) ?? '', /▲/)
+    assert.deepEqual(problems, [])
   }
 })
 

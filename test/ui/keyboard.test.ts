@@ -173,8 +173,8 @@ test('a dialog whose fields come late takes the focus from nobody', { skip }, as
   await page.keyboard.press('Enter')
   await dialog.waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'To dataset' }).press('Enter')
-  await until('the first field has the focus', () =>
-    dialog.getByLabel('Dataset', { exact: true }).evaluate((element) => element === document.activeElement),
+  await until('the name of the new dataset has the focus', () =>
+    dialog.getByLabel('Dataset name').evaluate((element) => element === document.activeElement),
   )
   assert.deepEqual(problems, [])
 })

@@ -68,10 +68,12 @@ test('a judge is written with a field of a real call, tried on three calls, and 
   await page.getByRole('button', { name: 'Save judge' }).click()
   await page.getByRole('alert').getByText('judge.prompt').waitFor()
   await page.getByLabel('Question to the model').fill(prompt)
+  await page.getByLabel('Of its values').selectOption('lower')
   await page.getByRole('button', { name: 'Save judge' }).click()
   await page.getByRole('row').getByText('correct').waitFor()
   const scorer = (await served().get(`/v2/${project}/scorers`)).text
   assert.match(scorer, /Is this a city\? \{output\.choices\.0\.message\.content\}/)
+  assert.match(scorer, /"direction":"lower"/)
   assert.deepEqual(problems, [
     'Failed to load resource: the server responded with a status of 400 (Bad Request)',
   ])

@@ -1,4 +1,5 @@
 import { type Compared, type RowOrder, readRows, readScores, readSummary } from '../server/evaluations.ts'
+import { readDirections } from '../server/scorers.ts'
 import { countText } from '../value/units.ts'
 import type { Exported } from './make.ts'
 
@@ -27,6 +28,7 @@ export function exportOfComparison(shown: Shown): Exported {
     name: 'comparison',
     async collect(_, signal) {
       await readSummary(compared, signal)
+      await readDirections(project, signal)
       for (const one of fields) {
         const beside = one === field ? ids.filter((id) => id !== base) : []
         await readScores(compared, { field: one, baseline: base }, signal)

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Tried } from '../../src/operations/scorers/try-contract.ts'
+import type { Direction } from '../value/direction.ts'
 import { objectRefOf } from '../value/ref.ts'
 import { request, requestJson } from './request.ts'
 
@@ -12,6 +13,8 @@ export interface Scorer {
   judge: { prompt: string; model?: string | null } | undefined
   /** Which check it is; undefined for others. */
   check: string | undefined
+  /** Which values are better; undefined where it does not say. */
+  direction: Direction | undefined
   by: string | null
   at: string
 }
@@ -28,6 +31,7 @@ interface StoredVersion {
     description?: unknown
     judge?: { prompt: string; model?: string | null } | null
     check?: { kind: string } | null
+    direction?: Direction
   }
 }
 
@@ -47,10 +51,19 @@ export async function readScorers(project: string, signal: AbortSignal): Promise
     description: typeof version.val.description === 'string' ? version.val.description : '',
     judge: version.val.judge ?? undefined,
     check: version.val.check?.kind,
+    direction: version.val.direction,
     by: version.svc_user_id ?? null,
     at: version.created_at,
   }))
 }
+
+/** What scorers say of their values, by their names. */
+export const readDirections = async (project: string, signal: AbortSignal): Promise<Map<string, Direction>> =>
+  new Map(
+    (await readScorers(project, signal)).flatMap(({ name, direction }) =>
+      direction === undefined ? [] : [[name, direction]],
+    ),
+  )
 
 /** A scorer that this server runs, without its name. */
 export interface ScorerBody {
@@ -59,12 +72,17 @@ export interface ScorerBody {
   fields?: Record<string, string>
 }
 
+/** How a scorer is stored: with what its values mean. */
+interface NewScorer extends ScorerBody {
+  direction?: Direction
+}
+
 const pathOf = (project: string) => `/v2/${project.split('/').map(encodeURIComponent).join('/')}`
 
 export const makeScorer = (
   project: string,
   name: string,
-  body: ScorerBody,
+  body: NewScorer,
 ): Promise<{ scorer: string; object_id: string }> =>
   requestJson(`${pathOf(project)}/scorers`, { body: { name, ...body } })
 

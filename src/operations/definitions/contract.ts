@@ -43,6 +43,10 @@ export const ScorerBody = z.object({
     .meta({ description: 'Scores with a model of this server; see docs/judges.md.' }),
   check: checkGiven.nullish().meta({ description: 'Scores without a model; see docs/judges.md.' }),
   fields: fieldMap().nullish(),
+  direction: z.enum(['higher', 'lower', 'none']).nullish().meta({
+    description:
+      'Which values of its scores are better. If absent, names such as latency or cost mean lower.',
+  }),
 })
 export const EvaluationBody = z.object({
   name,
@@ -87,6 +91,7 @@ export const ScorerRecord = answer('The version of the scorer.', {
   judge: z.unknown(),
   check: z.unknown(),
   fields: z.unknown(),
+  direction: textOrNull,
 })
 export const EvaluationRecord = answer('The version of the evaluation.', {
   ...named,

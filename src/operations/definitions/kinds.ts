@@ -132,7 +132,7 @@ export const scorers = definitionKind({
   created: createdWith({ scorer: z.string().meta({ description: 'A reference to the scorer.' }) }),
   record: ScorerRecord,
   async create(options, scope, body, signal) {
-    const { name, description, op_source_code: code, judge, check, fields } = body
+    const { name, description, op_source_code: code, judge, check, fields, direction } = body
     requireOne({ op_source_code: code, judge, check })
     if (code == null) await checkScorer(options, scope, body, signal)
     await checkName(options, scope, name, 'Scorer')
@@ -144,6 +144,7 @@ export const scorers = definitionKind({
       name,
       description: description ?? null,
       ...runs,
+      ...(direction != null && { direction }),
     })
     return { ...createdAnswer(scorer), scorer: refOf(options, scope, scorer) }
   },
@@ -154,6 +155,7 @@ export const scorers = definitionKind({
       judge: memberOf(val, 'judge'),
       check: memberOf(val, 'check'),
       fields: memberOf(val, 'fields'),
+      direction: val.member('direction')?.string ?? null,
     }
   },
 })

@@ -25,6 +25,19 @@ test('a judge and a check are versions of a scorer, and are read as they were ma
   assert.equal(next.json.version_index, 1, next.text)
 })
 
+test('a scorer says which of its values are better, and one that does not is stored as before', async () => {
+  const check = { kind: 'length', max: 9 }
+  const plain = (await post(url, { name: 'short', check })).json
+  const stated = (await post(url, { name: 'short', check, direction: 'lower' })).json
+  assert.equal((await post(url, { name: 'short', check, direction: null })).json.digest, plain.digest)
+  const directionOf = async ({ digest }: { digest: string }) =>
+    (await get(`${url}/short/versions/${digest}`)).json.direction
+  assert.deepEqual([await directionOf(plain), await directionOf(stated)], [null, 'lower'])
+  const refused = await post(url, { name: 'short', check, direction: 'down' })
+  assert.equal(refused.status, 422, refused.text)
+  assert.match(refused.json.reason, /direction: .*"higher"\|"lower"\|"none"/)
+})
+
 test('a scorer that could never run is refused, and the field is named', async () => {
   const refused = async (body: object, status = 400) => {
     const answer = await post(url, { name: 'bad', ...body })

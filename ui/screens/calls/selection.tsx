@@ -133,7 +133,7 @@ export function Export({ view, ids }: { view: CallsView; ids?: readonly string[]
       ) : (
         <>
           <button type="button" aria-label="Export JSONL" onClick={() => void run('jsonl')}>
-            <span class="wide-only">Export</span> JSONL
+            JSONL
           </button>
           <button type="button" aria-label="Export CSV" onClick={() => void run('csv')}>
             CSV

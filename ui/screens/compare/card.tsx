@@ -8,6 +8,7 @@ import {
   type ScoresAnswer,
 } from '../../server/evaluations.ts'
 import { useLoading } from '../../server/loading.ts'
+import { changeOf, type Direction, directionText } from '../../value/direction.ts'
 import {
   fieldOf,
   meanText,
@@ -28,13 +29,15 @@ interface Props {
   side: string | undefined
   runs: readonly EvaluationSummary[]
   letters: ReadonlyMap<string, string>
+  direction: Direction
   isChosen: boolean
   onChoose(): void
   onFilter: ((terms: readonly Term[]) => void) | undefined
 }
 
 /** One score in each run, and its difference from the baseline. */
-export function ScoreCard({ field, view, base, side, runs, letters, isChosen, onChoose, onFilter }: Props) {
+export function ScoreCard(props: Props) {
+  const { field, view, base, side, runs, letters, direction, isChosen, onChoose, onFilter } = props
   const heat = isChosen ? side : undefined
   const { value, error } = useLoading(
     (signal) => readScores(view, { field, baseline: base, ...(heat && { heat_for: heat }) }, signal),
@@ -53,6 +56,7 @@ export function ScoreCard({ field, view, base, side, runs, letters, isChosen, on
         <button type="button" aria-pressed={isChosen} disabled={contents !== undefined} onClick={onChoose}>
           {scoreName(field)}
         </button>
+        {direction !== 'higher' && <span class="muted direction">{directionText[direction]}</span>}
       </h2>
       <ul>
         {view.ids.map((id) => (
@@ -62,13 +66,14 @@ export function ScoreCard({ field, view, base, side, runs, letters, isChosen, on
             stats={stats.get(id)}
             trials={runs.find((run) => run.evaluation_call_id === id)?.trial_count}
             pair={pairs.get(id)}
+            direction={direction}
             isBase={id === base}
             isCounting={value === undefined && error === undefined}
           />
         ))}
       </ul>
       {error && <p class="problem">{error.message}</p>}
-      {isChosen && value && <Plots scores={value} letters={letters} onFilter={onFilter} />}
+      {isChosen && value && <Plots scores={value} {...{ letters, direction, onFilter }} />}
     </section>
   )
 }
@@ -78,11 +83,12 @@ interface FiguresProps {
   stats: ScorerStats | undefined
   trials: number | undefined
   pair: ScoresAnswer['pairs'][number] | undefined
+  direction: Direction
   isBase: boolean
   isCounting: boolean
 }
 
-function RunFigures({ letter, stats, trials, pair, isBase, isCounting }: FiguresProps) {
+function RunFigures({ letter, stats, trials, pair, direction, isBase, isCounting }: FiguresProps) {
   const mean = stats && shownMean(stats)
   return (
     <li class="run-figures">
@@ -102,7 +108,7 @@ function RunFigures({ letter, stats, trials, pair, isBase, isCounting }: Figures
         {isBase ? (
           <span class="muted">baseline</span>
         ) : pair && pair.mean_difference !== null ? (
-          <Difference step={pair.mean_difference} isShare={mean?.isShare ?? false}>
+          <Difference step={pair.mean_difference} direction={direction} isShare={mean?.isShare ?? false}>
             {pair.interval !== null && (
               <IntervalText interval={pair.interval} isShare={mean?.isShare ?? false} />
             )}
@@ -113,8 +119,8 @@ function RunFigures({ letter, stats, trials, pair, isBase, isCounting }: Figures
       </span>
       {!isBase && pair && pair.row_count > 0 && (
         <span class="tally" title="Rows that have a value in both: higher, lower, the same">
-          <span class="is-better">▲ {countText(pair.wins)}</span>{' '}
-          <span class="is-worse">▼ {countText(pair.losses)}</span>{' '}
+          <span class={changeOf(1, direction)}>▲ {countText(pair.wins)}</span>{' '}
+          <span class={changeOf(-1, direction)}>▼ {countText(pair.losses)}</span>{' '}
           <span class="muted">
             = {countText(pair.ties)} of {countText(pair.row_count)} rows
           </span>
@@ -126,17 +132,17 @@ function RunFigures({ letter, stats, trials, pair, isBase, isCounting }: Figures
 
 interface DifferenceProps {
   step: number
+  direction: Direction
   isShare?: boolean
   children?: ComponentChildren
 }
 
-/** Better or worse is never shown by colour alone: the signs differ. */
-export function Difference({ step, isShare = false, children }: DifferenceProps) {
+/** Better or worse is never shown by colour alone: the signs differ, and a card says so where lower is better. */
+export function Difference({ step, direction, isShare = false, children }: DifferenceProps) {
   const sign = step > 0 ? '▲' : step < 0 ? '▼' : '='
-  const kind = step > 0 ? 'is-better' : step < 0 ? 'is-worse' : 'is-same'
   return (
     <span class="difference">
-      <span class={kind}>
+      <span class={changeOf(step, direction)}>
         {sign} {step === 0 ? '0' : stepText(step, isShare)}
         {isShare && ' pts'}
       </span>

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { Skeleton } from '../../parts/states.tsx'
 import type { Compared, EvaluationSummary } from '../../server/evaluations.ts'
+import type { Direction } from '../../value/direction.ts'
 import { countText } from '../../value/units.ts'
 import { ScoreCard } from './card.tsx'
 import type { Term } from './filter-text.ts'
@@ -16,13 +17,15 @@ interface CardsProps {
   side: string | undefined
   runs: readonly EvaluationSummary[]
   letters: ReadonlyMap<string, string>
+  direction(field: string): Direction
   isLoading: boolean
   onChoose(field: string): void
   onFilter: ((terms: readonly Term[]) => void) | undefined
 }
 
 /** One card for each score. */
-export function Cards({ fields, field, compared, base, side, runs, letters, isLoading, ...on }: CardsProps) {
+export function Cards({ fields, field, compared, direction, isLoading, ...rest }: CardsProps) {
+  const { base, side, runs, letters, ...on } = rest
   const [most, setMost] = useState(cardsAtOnce)
   return (
     <div class="cards" role="region" aria-label="Scores" tabIndex={0}>
@@ -33,6 +36,7 @@ export function Cards({ fields, field, compared, base, side, runs, letters, isLo
           field={one}
           view={compared}
           {...{ base, side, runs, letters }}
+          direction={direction(one)}
           isChosen={one === field}
           onChoose={() => on.onChoose(one)}
           onFilter={on.onFilter}

@@ -1,4 +1,5 @@
 import type { ScoresAnswer } from '../../server/evaluations.ts'
+import { changeOf, type Direction } from '../../value/direction.ts'
 import { numberText } from '../../value/scores.ts'
 import { countText } from '../../value/units.ts'
 
@@ -8,13 +9,14 @@ interface Props {
   heat: NonNullable<ScoresAnswer['heat']>
   least: number
   most: number
+  direction: Direction
   base: string
   other: string
   onChoose(x: number, y: number): void
 }
 
-/** Rows counted by their means in two runs. Cells above the diagonal are better in the other run. */
-export function Heatmap({ heat: { bins, cells }, least, most, base, other, onChoose }: Props) {
+/** Rows counted by their means in two runs. Cells above the diagonal are higher in the other run. */
+export function Heatmap({ heat: { bins, cells }, least, most, direction, base, other, onChoose }: Props) {
   const cell = size / bins
   const highest = Math.max(1, ...cells.map(([, , rows]) => rows))
   const at = (bin: number) => numberText(least + ((most - least) / bins) * bin)
@@ -38,7 +40,7 @@ export function Heatmap({ heat: { bins, cells }, least, most, base, other, onCho
         {cells.map(([x, y, rows]) => (
           <rect
             key={`${x} ${y}`}
-            class={y > x ? 'is-better' : y < x ? 'is-worse' : 'is-same'}
+            class={changeOf(y - x, direction)}
             x={x * cell}
             y={size - (y + 1) * cell}
             width={cell}

@@ -1,4 +1,5 @@
 import type { ScoresAnswer } from '../../server/evaluations.ts'
+import { changeOf, type Direction } from '../../value/direction.ts'
 import { numberText } from '../../value/scores.ts'
 import { countText } from '../../value/units.ts'
 import type { Term } from './filter-text.ts'
@@ -9,12 +10,13 @@ interface Props {
   scores: ScoresAnswer
   /** The letter of each run. */
   letters: ReadonlyMap<string, string>
+  direction: Direction
   /** Adds conditions to the filter; absent where the rows cannot be filtered. */
   onFilter: ((terms: readonly Term[]) => void) | undefined
 }
 
 /** The distribution of one score in each run, and a comparison of two runs. */
-export function Plots({ scores, letters, onFilter }: Props) {
+export function Plots({ scores, letters, direction, onFilter }: Props) {
   const { field, least, most, evaluations, heat, baseline, pairs } = scores
   if (least === null || most === null) return <p class="muted">No trial has a number for this score.</p>
   const axis = { ...(scores.is_binary ? { least: 0, most: 1 } : { least, most }), isBinary: scores.is_binary }
@@ -85,12 +87,13 @@ export function Plots({ scores, letters, onFilter }: Props) {
         <>
           <Agreement
             pair={pairs.find(({ evaluation_call_id: id }) => id === heat.evaluation_call_id)}
+            {...{ direction }}
             base={name(baseline)}
             other={name(heat.evaluation_call_id)}
           />
           {!scores.is_binary && (
             <Heatmap
-              {...{ heat, least, most }}
+              {...{ heat, least, most, direction }}
               base={name(baseline)}
               other={name(heat.evaluation_call_id)}
               onChoose={(x, y) => {
@@ -118,11 +121,12 @@ function between(field: string, evaluation: string, bins: Bins, first: number, l
 
 interface AgreementProps {
   pair: ScoresAnswer['pairs'][number] | undefined
+  direction: Direction
   base: string
   other: string
 }
 
-function Agreement({ pair, base, other }: AgreementProps) {
+function Agreement({ pair, direction, base, other }: AgreementProps) {
   if (!pair?.agreement) return null
   const { both, baseline_only, other_only, neither } = pair.agreement
   return (
@@ -141,11 +145,11 @@ function Agreement({ pair, base, other }: AgreementProps) {
         <tr>
           <th scope="row">{base} passed</th>
           <td>{countText(both)}</td>
-          <td class="is-worse">▼ {countText(baseline_only)}</td>
+          <td class={changeOf(-1, direction)}>▼ {countText(baseline_only)}</td>
         </tr>
         <tr>
           <th scope="row">{base} not</th>
-          <td class="is-better">▲ {countText(other_only)}</td>
+          <td class={changeOf(1, direction)}>▲ {countText(other_only)}</td>
           <td>{countText(neither)}</td>
         </tr>
       </tbody>

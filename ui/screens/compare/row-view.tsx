@@ -5,11 +5,13 @@ import { setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import type { ResultRow, TrialResult } from '../../server/evaluations.ts'
 import { Chat } from '../../value/chat.tsx'
+import type { Direction } from '../../value/direction.ts'
 import { type JsonNode, membersOf } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
 import { inputMessages } from '../../value/messages.ts'
 import { WholeText } from '../../value/plain-text.tsx'
 import { ScoreLeaf } from '../../value/score-value.tsx'
+import { fieldOf } from '../../value/scores.ts'
 import { countText, durationText } from '../../value/units.ts'
 import { wordDiff } from '../../value/word-diff.ts'
 import { Difference } from './card.tsx'
@@ -30,6 +32,7 @@ interface Props {
   /** The trace of each run. */
   traces: ReadonlyMap<string, string>
   trial: number
+  direction(field: string): Direction
   place: number
   count: number
   onClose(): void
@@ -38,7 +41,7 @@ interface Props {
 
 /** One row: the input, and the output of each run. */
 export function RowView({ project, row, ids, side, letters, names, traces, ...rest }: Props) {
-  const { trial, place, count, onClose, onMove } = rest
+  const { trial, direction, place, count, onClose, onMove } = rest
   const most = Math.max(1, ...ids.map((id) => row.trials.get(id)?.length ?? 0))
   const at = Math.min(trial, most - 1)
   const [isDiff, setDiff] = useState(true)
@@ -100,6 +103,7 @@ export function RowView({ project, row, ids, side, letters, names, traces, ...re
               trial={row.trials.get(id)?.[at]}
               base={index === 0 ? undefined : base}
               trace={traces.get(id)}
+              direction={direction}
               isDiff={isDiff && index > 0}
             />
           </section>
@@ -129,16 +133,17 @@ interface RunProps {
   trial: TrialResult | undefined
   base: TrialResult | undefined
   trace: string | undefined
+  direction(field: string): Direction
   isDiff: boolean
 }
 
-function RunOfRow({ project, trial, base, trace, isDiff }: RunProps) {
+function RunOfRow({ project, trial, base, trace, direction, isDiff }: RunProps) {
   if (trial === undefined) return <p class="muted">This run has no such trial for this row.</p>
   const link = (call: string) =>
     trace === undefined ? paths.call(project, call) : paths.trace(project, trace, call)
   return (
     <>
-      <ScoresOfTrial trial={trial} base={base} link={link} />
+      <ScoresOfTrial {...{ trial, base, direction, link }} />
       <div class="row-output">
         <Output trial={trial} base={isDiff ? base : undefined} />
       </div>
@@ -155,11 +160,12 @@ function RunOfRow({ project, trial, base, trace, isDiff }: RunProps) {
 interface ScoresProps {
   trial: TrialResult
   base: TrialResult | undefined
+  direction(field: string): Direction
   link(call: string): string
 }
 
 /** What each scorer returned, with its reasons. */
-function ScoresOfTrial({ trial, base, link }: ScoresProps) {
+function ScoresOfTrial({ trial, base, direction, link }: ScoresProps) {
   const of = new Map(base ? [...membersOf(base.scores)].map(({ name, node }) => [name, node]) : [])
   const scores = [...membersOf(trial.scores)]
   if (scores.length === 0) return <p class="muted">No scores.</p>
@@ -186,7 +192,7 @@ function ScoresOfTrial({ trial, base, link }: ScoresProps) {
                   <div key={index} class={value.kind === 'string' ? 'reason' : ''}>
                     {part !== '' && <span class="muted">{part}</span>} <ScoreLeaf node={value} />
                     {own !== undefined && other !== undefined && own !== other && (
-                      <Difference step={own - other} />
+                      <Difference step={own - other} direction={direction(fieldIn(name, part))} />
                     )}
                   </div>
                 )
@@ -198,6 +204,10 @@ function ScoresOfTrial({ trial, base, link }: ScoresProps) {
     </dl>
   )
 }
+
+/** The field of a member of a scorer's value. */
+const fieldIn = (scorer_key: string, part: string) =>
+  fieldOf({ scorer_key, path: part === '' ? null : part.replaceAll('.', '\\.') })
 
 function Output({ trial, base }: { trial: TrialResult; base: TrialResult | undefined }) {
   const [isWhole, setWhole] = useState(false)

@@ -9,6 +9,8 @@ import { paths } from '../../routes.ts'
 import { type EvaluationSummary, readSummary } from '../../server/evaluations.ts'
 import { useLoading } from '../../server/loading.ts'
 import { isForbidden, isTransient } from '../../server/request.ts'
+import { readDirections } from '../../server/scorers.ts'
+import { directionOf } from '../../value/direction.ts'
 import { refName } from '../../value/ref.ts'
 import { fieldOf } from '../../value/scores.ts'
 import { countText } from '../../value/units.ts'
@@ -45,6 +47,8 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
   const compared = comparedIn(view)
   const key = JSON.stringify(compared)
   const { value, error, reload } = useLoading((signal) => readSummary(compared, signal), [key])
+  const stated = useLoading((signal) => readDirections(project, signal), [project])
+  const direction = (one: string) => directionOf(one, stated.value ?? new Map())
   const runs = value?.summary.evaluations ?? []
   const fields = fieldsOf(runs)
   const field = view.field ?? fields[0]
@@ -98,10 +102,11 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
     terms.length > 0 &&
     setSearch({ q: filterText([...view.terms, ...terms]), row: undefined }, { replaces: false })
 
-  const failure = error ?? list?.error.value
+  const failure = error ?? stated.error ?? list?.error.value
   if (isForbidden(failure)) return <FailedScreen name="Comparison" error={failure} />
   const tryAgain = () => {
     if (error) reload()
+    else if (stated.error) stated.reload()
     else if (isTransient(failure)) list?.reload()
     else setSearch({ sort: undefined })
   }
@@ -148,7 +153,7 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
       ) : (
         <div class="compare-body">
           <Cards
-            {...{ fields, field, compared, base, side, runs, letters }}
+            {...{ fields, field, compared, base, side, runs, letters, direction }}
             isLoading={value === undefined}
             onChoose={(one) => setSearch({ sort: `${sortOrder}:${one}` })}
             onFilter={live(addTerms)}
@@ -172,13 +177,14 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
           ) : (
             <CompareTable
               {...{ scroller, list, field, ids, side, letters, names, active, scrollRequest, open }}
+              direction={field === undefined ? 'none' : direction(field)}
               onOpen={openAt}
               onScroll={() => keepPlace()}
             />
           )}
           {openRow !== undefined && (
             <RowView
-              {...{ project, ids, side, letters, names, trial }}
+              {...{ project, ids, side, letters, names, trial, direction }}
               row={openRow}
               traces={
                 new Map(runs.flatMap((run) => (run.trace_id ? [[run.evaluation_call_id, run.trace_id]] : [])))

@@ -1,6 +1,7 @@
 import type { RefObject } from 'preact'
 import { VirtualList } from '../../parts/virtual-list.tsx'
 import type { ResultRow } from '../../server/evaluations.ts'
+import { changeOf, type Direction } from '../../value/direction.ts'
 import { lineOfValue } from '../../value/messages.ts'
 import { scoreName } from '../../value/scores.ts'
 import { Difference } from './card.tsx'
@@ -14,6 +15,7 @@ interface Props {
   scroller: RefObject<HTMLDivElement | null>
   list: Rows
   field: string | undefined
+  direction: Direction
   ids: readonly string[]
   side: string | undefined
   letters: ReadonlyMap<string, string>
@@ -27,7 +29,8 @@ interface Props {
 
 /** The rows of all runs next to each other, in the order of the server. */
 export function CompareTable(props: Props) {
-  const { scroller, list, field, ids, side, letters, names, active, scrollRequest, open, onOpen } = props
+  const { scroller, list, field, direction, ids, side, letters, names, active, scrollRequest, open, onOpen } =
+    props
   const count = list.count.value
   const columns = (element: HTMLElement | null) => element?.style.setProperty('--runs', String(ids.length))
   return (
@@ -62,7 +65,7 @@ export function CompareTable(props: Props) {
         row={(index, top) => (
           <Line
             key={index}
-            {...{ index, top, field, ids, side }}
+            {...{ index, top, field, direction, ids, side }}
             row={list.rows.value.get(index)}
             isActive={index === active}
             isOpen={list.rows.value.get(index)?.digest === open && open !== undefined}
@@ -79,6 +82,7 @@ interface LineProps {
   top: number
   row: ResultRow | undefined
   field: string | undefined
+  direction: Direction
   ids: readonly string[]
   side: string | undefined
   isActive: boolean
@@ -86,7 +90,8 @@ interface LineProps {
   onOpen(): void
 }
 
-function Line({ index, top, row, field, ids, side, isActive, isOpen, onOpen }: LineProps) {
+function Line(props: LineProps) {
+  const { index, top, row, field, direction, ids, side, isActive, isOpen, onOpen } = props
   const place = (element: HTMLElement | null) =>
     element?.style.setProperty('transform', `translateY(${top}px)`)
   const classes = `grid-row ${isActive ? 'is-active' : ''} ${isOpen ? 'is-peeked' : ''}`
@@ -113,7 +118,7 @@ function Line({ index, top, row, field, ids, side, isActive, isOpen, onOpen }: L
       {ids.map((id, at) => (
         <RunCell
           key={id}
-          {...{ row, id, field }}
+          {...{ row, id, field, direction }}
           base={at === 0 ? undefined : base?.mean}
           isSide={id === side}
         />
@@ -126,16 +131,17 @@ interface CellProps {
   row: ResultRow
   id: string
   field: string | undefined
+  direction: Direction
   /** The value of the baseline; undefined for the baseline itself. */
   base: number | undefined
   isSide: boolean
 }
 
-function RunCell({ row, id, field, base, isSide }: CellProps) {
+function RunCell({ row, id, field, direction, base, isSide }: CellProps) {
   const trials = row.trials.get(id)
   const score = field === undefined ? undefined : scoreOfRow(row, id, field)
   const step = base === undefined || score?.mean === undefined ? undefined : score.mean - base
-  const kind = step === undefined || step === 0 ? '' : step > 0 ? 'is-better' : 'is-worse'
+  const kind = step === undefined ? '' : changeOf(step, direction)
   return (
     <div role="gridcell" class={`cell-run ${kind} ${isSide ? 'is-side' : ''}`}>
       {trials === undefined ? (
@@ -154,7 +160,7 @@ function RunCell({ row, id, field, base, isSide }: CellProps) {
                 {score.known === score.trials ? `×${score.trials}` : `${score.known} of ${score.trials}`}
               </span>
             )}
-            {step !== undefined && <Difference step={step} />}
+            {step !== undefined && <Difference {...{ step, direction }} />}
           </span>
           <span class="cell-said muted">{lineOfValue(trials[0]?.output)}</span>
         </>

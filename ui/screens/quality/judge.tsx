@@ -6,6 +6,7 @@ import { paths } from '../../routes.ts'
 import { readEngine } from '../../server/engine.ts'
 import { useLoading } from '../../server/loading.ts'
 import { makeScorer, type TryResult, tryScorer } from '../../server/scorers.ts'
+import { type Direction, directionText } from '../../value/direction.ts'
 import { type CallField, fieldsOf, readSamples } from './sample-calls.ts'
 import { answers, bodyOf, isComplete, newDraft, type ScorerDraft } from './scorer-draft.ts'
 
@@ -67,7 +68,9 @@ export function JudgeScreen({ project }: { project: string }) {
           event.preventDefault()
           if (!isReady || name.trim() === '') return
           void attempt(async () => {
-            await makeScorer(project, name.trim(), bodyOf(draft))
+            // A check passes or fails.
+            const direction = draft.kind === 'judge' ? draft.direction : 'higher'
+            await makeScorer(project, name.trim(), { ...bodyOf(draft), direction })
             navigate(back)
           })
         }}
@@ -112,6 +115,18 @@ export function JudgeScreen({ project }: { project: string }) {
             >
               {Object.entries(answers).map(([answer, { label }]) => (
                 <option key={answer} value={answer}>
+                  {label}
+                </option>
+              ))}
+            </select>
+            <label for="judge-direction">Of its values</label>
+            <select
+              id="judge-direction"
+              value={draft.direction}
+              onChange={({ currentTarget }) => change({ direction: currentTarget.value as Direction })}
+            >
+              {Object.entries(directionText).map(([direction, label]) => (
+                <option key={direction} value={direction}>
                   {label}
                 </option>
               ))}

@@ -1,4 +1,5 @@
 import type { ScorerBody } from '../../server/scorers.ts'
+import type { Direction } from '../../value/direction.ts'
 
 /** What a user enters for a judge or a check. */
 export interface ScorerDraft {
@@ -6,6 +7,7 @@ export interface ScorerDraft {
   prompt: string
   system: string
   answer: keyof typeof answers
+  direction: Direction
   model: string
   /** Texts, a line each; a pattern; or milliseconds. */
   wanted: string
@@ -39,6 +41,7 @@ export const newDraft: ScorerDraft = {
     'Question: {inputs.messages.0.content}\n\nAnswer: {output.choices.0.message.content}\n\nIs the answer correct and helpful?',
   system: '',
   answer: 'passed',
+  direction: 'higher',
   model: '',
   wanted: '',
   field: 'output.choices.0.message.content',
