@@ -1020,6 +1020,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     judge: null,
     check: null,
     fields: null,
+    direction: 'lower',
   }),
   '/v2/:entity/:project/evaluations': () => ({
     name: 'first',

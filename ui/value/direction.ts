@@ -17,7 +17,7 @@ export function directionOf(field: string, stated: ReadonlyMap<string, Direction
   return wordsOf(path.at(-1) ?? scorer).some((word) => lowerIsBetter.has(word)) ? 'lower' : 'higher'
 }
 
-export type Change = 'is-better' | 'is-worse' | 'is-same'
+type Change = 'is-better' | 'is-worse' | 'is-same'
 
 /** What a difference from the baseline means, as the class of its colour. */
 export function changeOf(step: number, direction: Direction): Change {

@@ -16,7 +16,7 @@ interface Planned {
   repeats: number
 }
 
-export interface Estimate {
+interface Estimate {
   /** Of questions. */
   asked: number
   /** At most, of answers; undefined where some settings have no bound. */
