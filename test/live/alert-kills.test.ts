@@ -7,6 +7,7 @@ import { completeOf, project } from '../support/calls.ts'
 import { sized } from '../support/campaign-share.ts'
 import { newFolder, type RunningServer, runHeddle, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
+import { failingCondition, failingScore } from './failing-score.ts'
 import { startReceiver } from './webhook-receiver.ts'
 
 const kills = sized(3, 50)
@@ -18,14 +19,6 @@ const ask = async (server: RunningServer, url: string, body: object) => {
   assert.equal(answer.status, 200, await answer.clone().text())
   return answer.json() as Promise<Record<string, never>>
 }
-
-const failing = (call: string) => ({
-  weave_ref: `weave:///${project}/call/${call}`,
-  feedback_type: 'wandb.runnable.judge',
-  payload: { output: { score: 0.1 } },
-  runnable_ref: `weave:///${project}/op/judge:${'a'.repeat(43)}`,
-  call_ref: `weave:///${project}/call/${call}`,
-})
 
 test(`no failing score goes untold in ${kills} kills between its write and its message`, async (t) => {
   const folder = await newFolder(t)
@@ -39,8 +32,7 @@ test(`no failing score goes untold in ${kills} kills between its write and its m
     if (kill === 0) {
       await server.post('/v2/acme/qa/calls/complete', { batch: [call] })
       await ask(server, '/alert_endpoints', { name: 'e', url: receiver.url })
-      const score = { scorer: 'judge', path: 'score', below: 0.5 }
-      await ask(server, '/alert_rules', { name: 'low', on: 'score', score })
+      await ask(server, '/alert_rules', { name: 'low', ...failingCondition })
     }
     const target = acknowledged.size + scoresBeforeKill
     let ended: Promise<unknown> | undefined
@@ -48,7 +40,11 @@ test(`no failing score goes untold in ${kills} kills between its write and its m
       while (ended === undefined) {
         const id = randomUUID()
         try {
-          const made = await server.post('/feedback/create', { project_id: project, id, ...failing(call.id) })
+          const made = await server.post('/feedback/create', {
+            project_id: project,
+            id,
+            ...failingScore(project, call.id),
+          })
           if (made.status === 200) acknowledged.add(id)
         } catch (error) {
           if (ended === undefined) throw error

@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import pg from 'pg'
 import { openPostgres } from '../../src/storage/engines/postgres/database.ts'
-import { keys } from '../support/app.ts'
 import { asking, chatUrl } from '../support/chat.ts'
 import { beginStream, startFakeUpstream } from '../support/fake-upstream.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
-import { pricesOf } from '../support/prices.ts'
-import { writeRandomModel } from '../support/random-model.ts'
-import { newFolder, type RunningServer, startOne, type TestScope } from '../support/server.ts'
+import type { RunningServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
+import {
+  addBudget,
+  budgetIn,
+  closeBudgetAtItsSum,
+  startPricedServers,
+  writeSmallModel,
+} from './priced-servers.ts'
 
 let postgres: TestPostgres
 before(async () => {
@@ -18,76 +21,17 @@ before(async () => {
 })
 after(() => postgres.stop())
 
-const project = 'acme/default'
-const asked = (fields: object = {}) => asking({ max_tokens: 4, ignore_eos: true, ...fields })
-
-/** Two servers on one record, with the same model, which has a price. */
-async function startTwo(
-  t: TestScope,
-  model: string,
-): Promise<{ servers: [RunningServer, RunningServer]; url: string }> {
-  const url = await postgres.createDatabase()
-  const settings = {
-    HEDDLE_DATABASE_URL: url,
-    HEDDLE_MODEL: model,
-    HEDDLE_MODEL_NAME: 'small',
-    HEDDLE_THREADS: '1',
-  }
-  const start = async () =>
-    startOne(t, { ...settings, HEDDLE_DATA: await newFolder(t), HEDDLE_PARALLEL: '8', HEDDLE_QUEUE: '64' })
-  const servers: [RunningServer, RunningServer] = [await start(), await start()]
-  for (const server of servers) {
-    await until('the model is ready', async () => (await server.get('/ready')).status === 200)
-  }
-  assert.equal((await servers[0].post('/cost/create', pricesOf({ small: {} }, project))).status, 200)
-  return { servers, url }
-}
-
-async function budgetIn(server: RunningServer): Promise<{ spent: string; reserved: string; left: string }> {
-  const { budgets } = (await (await server.get('/budgets', keys.alice)).json()) as {
-    budgets: { spent: string; reserved: string; left: string }[]
-  }
-  return budgets[0] as { spent: string; reserved: string; left: string }
-}
-
-async function addBudget(server: RunningServer, amount: string): Promise<void> {
-  const body = { scope: 'entity', subject: 'acme', window: 'month', amount }
-  assert.equal((await server.post('/budgets', body, { key: keys.root })).status, 200)
-}
-
 test('64 parallel answers on two servers close a budget at exactly its sum', async (t) => {
-  const model = join(await newFolder(t), 'random.gguf')
-  await writeRandomModel(model, { weights: 'q8_0', hidden: 64, context: 1024 })
-  const { servers } = await startTwo(t, model)
-  const [one, other] = servers
-  const first = (await (await one.post(chatUrl, asked())).json()) as { usage: Record<string, number> }
-  const { prompt_tokens = 0, completion_tokens = 0 } = first.usage
-  assert.equal(completion_tokens, 4)
-  const cost = prompt_tokens + 2 * completion_tokens
-  const amount = ((21 * cost) / 1000).toFixed(3)
-  await addBudget(one, amount)
-  const answers = await Promise.all(
-    Array.from({ length: 64 }, async (_, n) => {
-      const answer = await (n % 2 ? one : other).post(chatUrl, asked({ stream: n % 4 > 1, store: n % 8 > 3 }))
-      return { status: answer.status, text: await answer.text() }
-    }),
-  )
-  const refused = answers.filter(({ status }) => status !== 200)
-  assert.equal(refused.length, 43)
-  for (const { status, text } of refused) {
-    assert.deepEqual([status, JSON.parse(text).error.code], [429, 'budget_exceeded'])
-  }
-  await until('all are settled', async () => (await budgetIn(one)).reserved === '0')
-  assert.deepEqual(
-    [Number((await budgetIn(other)).spent), (await budgetIn(other)).left],
-    [Number(amount), '0'],
-  )
+  const model = await writeSmallModel(t)
+  const { servers } = await startPricedServers(t, { url: await postgres.createDatabase(), model })
+  await closeBudgetAtItsSum(servers, (server, url, body) => server.post(url, body))
 })
 
 test('what a killed server had reserved is free again after a while', async (t) => {
   // Neither begins to answer nor ends.
   const upstream = await startFakeUpstream(t, beginStream, { models: [{ id: 'small', object: 'model' }] })
-  const { servers, url } = await startTwo(t, upstream.url)
+  const url = await postgres.createDatabase()
+  const { servers } = await startPricedServers(t, { url, model: upstream.url })
   const [one, other] = servers
   await addBudget(other, '100')
   const ask = (server: RunningServer) => server.post(chatUrl, asking({ max_tokens: 30_000, stream: true }))
