@@ -45,7 +45,7 @@ async function whyNot(tx: Transaction, { project_id, end }: CallPart): Promise<s
   if ((await readProjectSettings(tx, project_id)).redaction !== undefined) return 'project_redacts'
   const waiting = await tx.get<{ count: number }>(
     sql`SELECT count(*) AS count FROM (SELECT 1 AS one FROM shadow_pairs
-        WHERE project_id = ${project_id} AND state = 'waiting' LIMIT ${maxWaiting}) AS some`,
+        WHERE project_id = ${project_id} AND state = 'waiting' LIMIT ${maxWaiting}) AS waiting`,
   )
   return (waiting?.count ?? 0) < maxWaiting ? null : 'queue_full'
 }
