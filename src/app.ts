@@ -66,7 +66,7 @@ import { eventRoutes } from './operations/events/routes.ts'
 import { exportRoutes } from './operations/exporting/routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
-import { gateRoutes } from './operations/gates/routes.ts'
+import { labelRoutes } from './operations/gates/routes.ts'
 import { registerGenerationMetrics } from './operations/generation/metrics.ts'
 import { createRunningAnswers } from './operations/generation/running.ts'
 import { infillRoutes } from './operations/infill/routes.ts'
@@ -98,6 +98,7 @@ import { scorerRoutes } from './operations/scorers/try.ts'
 import { createSealing } from './operations/sealing.ts'
 import { startServedRuns } from './operations/served-runs/carrying.ts'
 import { servedRunRoutes } from './operations/served-runs/routes.ts'
+import { startShadowing } from './operations/shadows/asking.ts'
 import { tableRoutes } from './operations/tables/routes.ts'
 import { tokenRoutes } from './operations/tokens/routes.ts'
 import { totalRoutes } from './operations/totals/routes.ts'
@@ -142,7 +143,7 @@ const ofCalls = [
   agentRoutes,
 ]
 const ofQueues = [queueRoutes, queueRuleRoutes]
-const ofObjects = [objectRoutes, gateRoutes, tableRoutes, fileRoutes, definitionRoutes]
+const ofObjects = [objectRoutes, labelRoutes, tableRoutes, fileRoutes, definitionRoutes]
 const ofEvaluations = [
   evaluationRoutes,
   evaluationRunRoutes,
@@ -385,6 +386,10 @@ function startBackground(
     startRuns(db, logging(app, 'old calls for monitors could not be found; the next attempt continues')),
     ...startAlerts(operations, logging(app, 'alerts could not be sent; they stay in the outbox')),
     startServedRuns(operations, logging(app, 'an evaluation run could not continue; the next attempt does')),
+    startShadowing(
+      operations,
+      logging(app, 'shadows of labels could not be asked; their pairs keep waiting'),
+    ),
     ...startJudging(
       operations,
       logging(app, 'judgements could not be made; they stay pending and are tried again'),

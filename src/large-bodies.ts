@@ -43,6 +43,7 @@ import * as responses from './operations/responses/contract.ts'
 import * as savedViews from './operations/saved-views/contract.ts'
 import * as scorers from './operations/scorers/try-contract.ts'
 import * as servedRuns from './operations/served-runs/contract.ts'
+import * as shadows from './operations/shadows/contract.ts'
 import * as tables from './operations/tables/contract.ts'
 import * as tokens from './operations/tokens/contract.ts'
 import * as aggregates from './operations/totals/aggregate-contract.ts'
@@ -56,7 +57,19 @@ import * as viewFeedback from './operations/views/feedback-contract.ts'
 import * as viewSearch from './operations/views/search-contract.ts'
 import * as viewTrace from './operations/views/trace-contract.ts'
 
-const ofCalls = { calls, exporting, feedback, files, gates, objects, otel, prices, tables, definitions }
+const ofCalls = {
+  calls,
+  exporting,
+  feedback,
+  files,
+  gates,
+  shadows,
+  objects,
+  otel,
+  prices,
+  tables,
+  definitions,
+}
 const ofRuns = { evaluationRuns, evaluations, evaluationViews, scorers, servedRuns }
 const ofEvaluations = { ...ofRuns, calibrations, monitors, queueRules, queues }
 const ofText = {

@@ -8,6 +8,8 @@ export interface ChatAnswered {
   model: string
   /** The text; the calls of tools where there is none. */
   output: JsonText
+  /** The whole completion, as a client would get it. */
+  completion: JsonText
   usage: { prompt_tokens: number; completion_tokens: number; total_tokens: number }
 }
 

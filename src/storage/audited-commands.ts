@@ -8,6 +8,7 @@ import * as budgets from './limits/budgets.ts'
 import * as monitors from './monitors/monitors.ts'
 import * as gates from './objects/label-gates.ts'
 import * as objects from './objects/objects.ts'
+import * as shadows from './objects/shadow-settings.ts'
 import * as prices from './prices.ts'
 import * as deletion from './projects/deletion.ts'
 import * as projects from './projects/projects.ts'
@@ -86,6 +87,22 @@ export const auditedCommands = {
             ...(share && { share }),
           },
         }
+      : undefined,
+  ),
+  setShadow: audited(
+    shadows.setShadow,
+    ({ project_id, object_id, alias, digest, share, min_pairs, scorer, field }, answer) =>
+      answer === 'set'
+        ? {
+            action: 'shadow.set',
+            project_id,
+            details: { object: object_id, label: alias, version: digest, share, min_pairs, scorer, field },
+          }
+        : undefined,
+  ),
+  removeShadow: audited(shadows.removeShadow, ({ project_id, object_id, alias }, removed) =>
+    removed
+      ? { action: 'shadow.remove', project_id, details: { object: object_id, label: alias } }
       : undefined,
   ),
   deleteQueue: audited(queues.deleteQueue, ({ project_id }, { id }) => ({

@@ -76,6 +76,8 @@ import { addMonitorRun, cancelMonitorRun, endMonitorRun, stepMonitorRun } from '
 import { dropPieces, finishFile, keepPiece, sweepUploads } from './objects/files.ts'
 import { changeTags, removeAliases, setAliases } from './objects/object-labels.ts'
 import { keepObject } from './objects/objects.ts'
+import { holdShadowPairs, settleShadowPair, takeShadowPairs } from './objects/shadow-pairs.ts'
+import { dropShadows } from './objects/shadow-settings.ts'
 import { keepEntries, keepRows, keepTable } from './objects/tables.ts'
 import { addPrices } from './prices.ts'
 import { continueProjectDeletion, deleteSomeOfProject } from './projects/deletion.ts'
@@ -190,6 +192,10 @@ export const commands = {
   renewJudgements,
   settleJudgements,
   dropJudgements,
+  takeShadowPairs,
+  holdShadowPairs,
+  settleShadowPair,
+  dropShadows,
   addMonitorRun,
   stepMonitorRun,
   endMonitorRun,
@@ -269,6 +275,8 @@ export const unflushedCommands: ReadonlySet<string> = new Set<keyof typeof comma
   'sweepConversations',
   'takeJudgements',
   'renewJudgements',
+  'takeShadowPairs',
+  'holdShadowPairs',
   'shareSpending',
   'noteKeyUse',
   'reserveSpend',

@@ -986,6 +986,10 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     ...{ project_id, digest: 'v0', back: false, expected_digest: 'x', run: 'run', baseline_run: 'run' },
     ...{ override: null, share: null, expected_share: null },
   }),
+  '/objs/:object_id/aliases/:alias/shadow': (project_id) => {
+    const scorer = `weave:///${project_id}/object/x:v0`
+    return { project_id, shadow: { version: 'v0', share: 0.5, scorer, field: 'passed', min_pairs: 20 } }
+  },
   '/refs/read_batch': (project) => ({ refs: [`weave:///${project}/object/name:latest`] }),
   '/table/create': (project_id) => ({ table: { project_id, rows: [{ x: 1 }], expected_digest: null } }),
   '/table/update': (project_id) => ({
@@ -1164,6 +1168,7 @@ const otherMethods: Record<string, Method> = {
   '/objs/:object_id/versions/:digest/tags': 'PUT',
   '/objs/:object_id/aliases': 'PUT',
   '/objs/:object_id/aliases/:alias/gate': 'PUT',
+  '/objs/:object_id/aliases/:alias/shadow': 'PUT',
   '/users/:name/grants': 'PUT',
   '/projects/:entity/:project/redaction': 'PUT',
   '/users/:name/settings': 'PUT',

@@ -17,8 +17,14 @@ export const chatAsking: ChatAsking = {
     const completion = await beginChat(services, bodyOf(request), asking)
     const answer = createChatAnswer(completion, false)
     for await (const group of completion.deltas) await answer.add(group)
-    const { choices, usage, model } = answer.end() as z.output<typeof ChatAnswer>
+    const completed = answer.end() as z.output<typeof ChatAnswer>
+    const { choices, usage, model } = completed
     const { content, tool_calls } = choices[0]?.message ?? {}
-    return { model, usage, output: new JsonText(writeJson(content ?? tool_calls ?? null)) }
+    return {
+      model,
+      usage,
+      output: new JsonText(writeJson(content ?? tool_calls ?? null)),
+      completion: new JsonText(writeJson(completed)),
+    }
   },
 }

@@ -1,11 +1,13 @@
 import { family, operation } from '../parts.ts'
+import { ShadowAnswer, ShadowBody } from '../shadows/contract.ts'
+import { removeShadowOf, setShadowOf, shadowOf } from '../shadows/shadows.ts'
 import { GateBody, InProject, LabelAnswer, LabelPath, MoveAnswer, MoveBody } from './contract.ts'
 import { labelOf, moveLabelOf, setGateOf } from './labels.ts'
 
 const label = '/objs/:object_id/aliases/:alias'
 const tags = ['objects']
 
-export const gateRoutes = family(
+export const labelRoutes = family(
   operation('GET', `${label}/gate`, {
     right: 'read',
     summary: 'Read what an alias names, its gate, and what it named before',
@@ -53,5 +55,50 @@ export const gateRoutes = family(
       'query_too_slow',
     ],
     rule: ({ db, signal }, { caller, params, body }) => moveLabelOf(db, caller, params, body, signal),
+  }),
+  operation('GET', `${label}/shadow`, {
+    right: 'read',
+    summary: 'Read which version is asked besides that of an alias, and which is better',
+    tags,
+    params: LabelPath,
+    querystring: InProject,
+    answer: ShadowAnswer,
+    refusals: ['query_too_slow'],
+    rule: ({ db, signal }, { caller, params, query }) =>
+      shadowOf(db, caller, { ...params, ...query }, signal),
+  }),
+  operation('PUT', `${label}/shadow`, {
+    right: 'write',
+    summary: 'Ask another version what an alias is asked, without its answers reaching clients',
+    tags,
+    params: LabelPath,
+    body: ShadowBody,
+    answer: ShadowAnswer,
+    refusals: [
+      'role_forbidden',
+      'invalid_value',
+      'object_not_found',
+      'prompt_unusable',
+      'scorer_not_runnable',
+      'label_moved',
+      'query_too_slow',
+    ],
+    async rule({ signal, ...services }, { caller, params, body }) {
+      await setShadowOf(services, caller, params, body)
+      return shadowOf(services.db, caller, { ...params, project_id: body.project_id }, signal)
+    },
+  }),
+  operation('DELETE', `${label}/shadow`, {
+    right: 'write',
+    summary: 'Stop asking another version besides that of an alias',
+    tags,
+    params: LabelPath,
+    querystring: InProject,
+    answer: ShadowAnswer,
+    refusals: ['role_forbidden', 'query_too_slow'],
+    async rule({ db, signal }, { caller, params, query }) {
+      await removeShadowOf(db, caller, { ...params, ...query })
+      return shadowOf(db, caller, { ...params, ...query }, signal)
+    },
   }),
 )

@@ -114,6 +114,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
       needing: needing?.(body),
       metadata: body.metadata instanceof JsonText ? body.metadata : undefined,
       prompt: request.namedPrompt,
+      shadow: request.shadow,
       batched: request.batched,
       isStream,
       inputs: inputsOf

@@ -1,7 +1,7 @@
 import type { Expression } from '../../domain/expressions/expression.ts'
 import { parseExpression, parseExpressionText } from '../../domain/expressions/parse.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
-import { judgeOp } from '../../domain/judge-op.ts'
+import { unjudgedOps } from '../../domain/judge-op.ts'
 import { now } from '../../domain/time.ts'
 import type { CallsFilter } from '../../storage/calls/filter.ts'
 import { type CallsView, streamCalls } from '../../storage/calls/queries.ts'
@@ -39,9 +39,9 @@ function expressionOf(operation: object): Expression {
   return parseExpression({ $expr: operation })
 }
 
-/** The judges' own calls, and calls that have not ended, are never judged. */
+/** The calls of judges and shadows, and calls that have not ended, are never judged. */
 const always: readonly Expression[] = [
-  expressionOf({ $not: [{ $eq: [field('op_name'), { $literal: judgeOp }] }] }),
+  expressionOf({ $not: [among('op_name', unjudgedOps)] }),
   { op: 'convert', input: { op: 'field', field: 'ended_at' }, to: 'exists' },
 ]
 

@@ -200,10 +200,7 @@ const givenBack = ({ call_id, scorer }: TakenJudgement): SettledJudgement => ({
 })
 
 /** What happens to a judgement after the model failed to answer. */
-function afterRefusal(
-  error: unknown,
-  { attempts }: TakenJudgement,
-): Omit<SettledJudgement, 'call_id' | 'scorer'> {
+export function afterRefusal(error: unknown, { attempts }: Pick<TakenJudgement, 'attempts'>) {
   const isRefusal = error instanceof Refusal
   const reason = isRefusal ? error.code : 'internal_error'
   const detail = isRefusal
@@ -220,7 +217,8 @@ function afterRefusal(
     case 'engine_share_full':
       return later(busyWaitMs)
   }
-  if (isRefusal && error.status < 500) return { state: 'failed', reason, detail }
+  const failed = { state: 'failed' as const, reason, detail }
+  if (isRefusal && error.status < 500) return failed
   const wait = retryMs[attempts]
-  return wait === undefined ? { state: 'failed', reason, detail } : { ...later(wait), wasTried: true }
+  return wait === undefined ? failed : { ...later(wait), wasTried: true }
 }

@@ -10,19 +10,21 @@ import { deploymentOf } from '../../http/clients/targets.ts'
 import { CheckedBody, parseOrRefuse } from '../../http/validation.ts'
 import type { Models } from '../../inference/registry.ts'
 import { databaseOf } from '../../storage/database.ts'
+import type { ShadowOfLabel } from '../../storage/objects/label-shares.ts'
 import type { GenerationParts } from '../generation/parts.ts'
-import type { NamedPrompt } from '../recording/answer.ts'
+import type { NamedPrompt, ShadowToAsk } from '../recording/answer.ts'
 import { projectHeader, recordingTarget } from '../recording/target-headers.ts'
 import { NamingBody } from './contract.ts'
 import { filledPrompt } from './filling.ts'
 import { type PromptName, promptNotFound, usualLabel } from './named-prompts.ts'
 import { stickyKeyOf } from './shares.ts'
-import type { PromptWire } from './wires.ts'
+import { chatWire, type PromptWire } from './wires.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The prompt that the request names, as the record keeps it. */
     namedPrompt?: NamedPrompt
+    shadow?: ShadowToAsk
   }
 }
 
@@ -121,6 +123,9 @@ async function fill(
   const model = deploymentOf(request) ?? fieldsOf(request).model
   if (typeof model === 'string') own.set('model', JSON.stringify(model))
   own.delete(isModel ? 'model' : 'prompt')
+  // Nobody waits for the lines of a batch: they are no measure of what clients see.
+  if (found.shadow !== undefined && request.batched === undefined)
+    request.shadow = shadowToAsk(found.shadow, { own, variables, isChat: wire === chatWire })
   const members = wire(filled, own)
   const fields = shapeOf(request.routeOptions.schema?.body as z.ZodType).fields
   const ignored = [...found.prompt.settings.keys()].filter(
@@ -140,4 +145,39 @@ async function fill(
     variables: new JsonText(objectText(variables)),
   }
   reply.header(promptHeader, `${id}:${found.digest}`)
+}
+
+/** Characters of a request that waits to be asked once more. */
+const maxRequest = 256 * 1024
+
+/** Fields that are about the client's answer, or about nobody else's. */
+const ofClient = ['stream', 'stream_options', 'n', 'store', 'metadata', 'prompt', 'conversation']
+const ofServer = ['request_id', 'session_id', 'priority', 'cache_salt', 'stream_interval']
+const notAsked = new Set([...ofClient, ...ofServer])
+
+interface Asked {
+  /** The request before its prompt is put into it. */
+  own: ReadonlyMap<string, string>
+  variables: ReadonlyMap<string, string>
+  isChat: boolean
+}
+
+/** What the other version is asked: the request of the client, which that version fills in its own way. */
+function shadowToAsk(
+  { id, portion }: Pick<ShadowOfLabel, 'id' | 'portion'>,
+  { own, variables, isChat }: Asked,
+): ShadowToAsk {
+  const body = new Map([...own].filter(([name]) => !notAsked.has(name)))
+  return {
+    ...{ id, portion },
+    asked() {
+      if (!isChat) return { request: null, reason: 'other_api' }
+      const request = objectText([
+        ['variables', objectText(variables)],
+        ['body', objectText(body)],
+      ])
+      if (request.length > maxRequest) return { request: null, reason: 'request_too_large' }
+      return { request, reason: null }
+    },
+  }
 }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { refuse } from '../../domain/refusals.ts'
-import { readShare } from '../../storage/objects/label-shares.ts'
+import { readSharing, type ShadowOfLabel } from '../../storage/objects/label-shares.ts'
 import { readValue, readVersion } from '../../storage/objects/objects.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { isReserved } from '../objects/labels.ts'
@@ -21,11 +21,13 @@ interface FoundPrompt {
   prompt: StoredPrompt
   id: string
   digest: string
+  /** Another version that is asked besides. */
+  shadow?: ShadowOfLabel
 }
 
 export interface NamedPrompts {
   /**
-   * `key` chooses among versions that share a label; without it, the share does not count. Undefined if there is none.
+   * `key` chooses among versions that share a label; without it, neither shares nor shadows count. Undefined if there is none.
    * Refuses a version that was deleted, and an object that is no prompt.
    */
   find(db: Reader, project: string, name: PromptName, key?: () => string): Promise<FoundPrompt | undefined>
@@ -63,13 +65,17 @@ export function createNamedPrompts(): NamedPrompts {
         throw objectDeleted('prompt', project, { name: id, digest: version }, found.deleted_at)
       }
       const name = { project_id: project, object_id: id, alias: version }
-      const share = key === undefined || isReserved(version) ? null : await readShare(db, name)
+      const { share, shadow } =
+        key === undefined || isReserved(version)
+          ? { share: null, shadow: undefined }
+          : await readSharing(db, name)
       const { digest } =
         share === null || key === undefined
           ? found
           : sharerFor({ project, id, label: version, key: key() }, share)
       const prompt = await promptOf(db, project, id, digest)
-      return prompt && { prompt, id, digest }
+      const isShadowed = shadow?.present === digest && share === null
+      return prompt && { prompt, id, digest, ...(isShadowed && { shadow }) }
     },
   }
 }

@@ -4,6 +4,7 @@ import type { JsonText, WithSharedTexts } from '../../domain/json/text.ts'
 import type { CompletionKind } from '../../storage/answers/completions.ts'
 import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'
 import type { Settlement } from '../../storage/limits/budgets.ts'
+import type { CallToShadow } from '../../storage/objects/shadow-pairs.ts'
 
 /** Which words answered: `version` is the digest, `label` what the request asked for. */
 export interface NamedPrompt {
@@ -11,6 +12,15 @@ export interface NamedPrompt {
   version: string
   label: string
   variables: JsonText
+}
+
+/** Another version that is asked the same in the background, if the call is drawn. */
+export interface ShadowToAsk {
+  id: string
+  /** Of the calls. */
+  portion: number
+  /** Made when the call is written. */
+  asked(): Omit<CallToShadow, 'shadow_id'>
 }
 
 /** The project, thread and parent of a call, as the request gives them. */
@@ -41,6 +51,7 @@ export interface AskedToRecord {
   metadata?: JsonText | null | undefined
   /** The prompt that the request names. */
   prompt?: NamedPrompt | undefined
+  shadow?: ShadowToAsk | undefined
   /** The line of a batch that asked for it. */
   batched?: object | undefined
   isStream: boolean

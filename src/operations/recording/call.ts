@@ -1,5 +1,6 @@
 import { traceOf } from '../../domain/ids.ts'
 import { type WithSharedTexts, writeJson } from '../../domain/json/text.ts'
+import { isSampled } from '../../domain/sampling.ts'
 import type { CompletionKind } from '../../storage/answers/completions.ts'
 import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'
 import type { AskedToRecord, EndedAnswer } from './answer.ts'
@@ -93,6 +94,10 @@ export function callOf(answer: AnswerToWrite): WithSharedTexts<RecordedAnswer> {
       created_at: startedAt,
       metadata,
     },
+    ...(asked.shadow &&
+      isSampled(asked.shadow.id, callId, asked.shadow.portion) && {
+        shadow: { shadow_id: asked.shadow.id, ...asked.shadow.asked() },
+      }),
   }
 }
 

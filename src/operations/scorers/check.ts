@@ -151,7 +151,7 @@ function tokensOf(values: CallValues): number | undefined {
 }
 
 /** The sum over the models of a call. */
-function costOf(costs: string): number {
+export function costOf(costs: string): number {
   let sum = 0
   for (const cost of Object.values(objectOf(costs))) {
     for (const [name, value] of Object.entries(cost as object)) {

@@ -1,6 +1,8 @@
+import { now } from '../../domain/time.ts'
 import type { CallPart } from '../calls/parts.ts'
 import { upsertCalls } from '../calls/writes.ts'
 import { type Settlement, settleSpend } from '../limits/budgets.ts'
+import { type CallToShadow, noteShadowPairs } from '../objects/shadow-pairs.ts'
 import type { Command } from '../transaction.ts'
 import { addCompletions, type CompletionRow } from './completions.ts'
 
@@ -10,6 +12,8 @@ export interface RecordedAnswer {
   completion: Omit<CompletionRow, 'project_id' | 'call_id'>
   /** Of its budgets, if it has any. */
   settlement?: Settlement
+  /** Absent unless another version is to be asked the same. */
+  shadow?: CallToShadow
 }
 
 /** Each call appears once in the list. The same answers may be written again. */
@@ -22,6 +26,7 @@ export const recordAnswers: Command<readonly RecordedAnswer[], void> = async (tx
     tx,
     answers.map(({ call, completion }) => ({ ...completion, project_id: call.project_id, call_id: call.id })),
   )
+  await noteShadowPairs(tx, answers, now())
   // Last: the sums of a budget are locked until the transaction ends.
   await settleSpend(
     tx,

@@ -1,4 +1,4 @@
-import { judgeOp } from '../../domain/judge-op.ts'
+import { unjudgedOps } from '../../domain/judge-op.ts'
 import { isSampled } from '../../domain/sampling.ts'
 import type { CallPart } from '../calls/parts.ts'
 import { insertInto } from '../sql/inserts.ts'
@@ -40,7 +40,9 @@ export async function noteJudgements(
   callParts: readonly CallPart[],
   now: number,
 ): Promise<void> {
-  const ended = callParts.filter(({ start, end }) => end !== undefined && start?.op_name !== judgeOp)
+  const ended = callParts.filter(
+    ({ start, end }) => end !== undefined && !unjudgedOps.includes(start?.op_name ?? ''),
+  )
   if (ended.length === 0) return
   const monitors = await tx.all<Pick<Monitor, 'id' | 'scorers' | 'sampling_rate'>>(
     sql`SELECT id, scorers, sampling_rate FROM monitors WHERE project_id = ${project} AND active = 1`,

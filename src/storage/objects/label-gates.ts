@@ -1,6 +1,7 @@
 import { type Sql, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import type { LabelName } from './gated-labels.ts'
+import { endShadows } from './label-shadows.ts'
 import type { Sharer } from './label-shares.ts'
 import { objectLock, readVersion } from './objects.ts'
 
@@ -99,6 +100,12 @@ export const moveLabel: Command<LabelMove, Moved> = async (tx, move) => {
     sql`INSERT INTO object_aliases (project_id, object_id, alias, digest, share)
         VALUES (${project_id}, ${object_id}, ${alias}, ${to}, ${newShare})
         ON CONFLICT (project_id, object_id, alias) DO UPDATE SET digest = excluded.digest, share = excluded.share`,
+  )
+  await endShadows(
+    tx,
+    move,
+    { why: 'the label was moved', now: move.now },
+    (shadow) => shadow.alias === alias,
   )
   await keep(tx, { ...move, gate, former: rest })
   return { from, to }

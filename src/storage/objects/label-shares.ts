@@ -11,13 +11,31 @@ export interface Sharer {
 export const sharersOf = (share: string | null): Sharer[] | null =>
   share === null ? null : (JSON.parse(share) as Sharer[])
 
-/** Null if the label names one version only, or none. */
-export async function readShare(db: Reader, { project_id, object_id, alias }: LabelName) {
-  const row = await db.get<{ share: string | null }>(
-    sql`SELECT share FROM object_aliases
-        WHERE project_id = ${project_id} AND object_id = ${object_id} AND alias = ${alias}`,
+/** A version that is asked besides `present`. */
+export interface ShadowOfLabel {
+  id: string
+  digest: string
+  present: string
+  /** Of the calls. */
+  portion: number
+}
+
+/** Who answers besides, and who is asked besides. A share is null if the label names one version only, or none. */
+export async function readSharing(
+  db: Reader,
+  { project_id, object_id, alias }: LabelName,
+): Promise<{ share: Sharer[] | null; shadow: ShadowOfLabel | undefined }> {
+  type Row = { share: string | null } & { [Name in keyof ShadowOfLabel]: ShadowOfLabel[Name] | null }
+  const row = await db.get<Row>(
+    sql`SELECT object_aliases.share, label_shadows.id, label_shadows.digest, label_shadows.present, label_shadows.share AS portion
+        FROM object_aliases LEFT JOIN label_shadows ON label_shadows.project_id = object_aliases.project_id
+          AND label_shadows.object_id = object_aliases.object_id AND label_shadows.alias = object_aliases.alias
+          AND label_shadows.is_replaced = 0 AND label_shadows.ended_at IS NULL
+        WHERE object_aliases.project_id = ${project_id} AND object_aliases.object_id = ${object_id} AND object_aliases.alias = ${alias}`,
   )
-  return sharersOf(row?.share ?? null)
+  if (row === undefined) return { share: null, shadow: undefined }
+  const { share, ...shadow } = row
+  return { share: sharersOf(share), shadow: shadow.id === null ? undefined : (shadow as ShadowOfLabel) }
 }
 
 /** Ends the shares with one of these versions, which are about to be deleted. */

@@ -4,6 +4,7 @@ import { tellEndpoints } from '../alerts/events.ts'
 import { pairsOf, rawSql, sql } from '../sql/sql.ts'
 import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
 import { gatedAmong } from './gated-labels.ts'
+import { endShadows } from './label-shadows.ts'
 import { objectLock, readVersion } from './objects.ts'
 
 /** The names of a version besides its digest and its number. */
@@ -116,7 +117,9 @@ export const setAliases: Command<AliasSetting, AliasesSet> = async (tx, setting)
           ON CONFLICT (project_id, object_id, alias) DO UPDATE SET digest = excluded.digest, share = NULL
           WHERE object_aliases.digest <> excluded.digest OR object_aliases.share IS NOT NULL`,
     )
-    if (changed > 0) await tellOfAlias(tx, project_id, { object_id, alias, digest })
+    if (changed === 0) continue
+    await endShadows(tx, setting, { why: 'the label was moved', now: now() }, (own) => own.alias === alias)
+    await tellOfAlias(tx, project_id, { object_id, alias, digest })
   }
   return 'set'
 }
@@ -154,7 +157,9 @@ export const removeAliases: Command<AliasRemoval, 'removed' | { gated: string }>
       sql`DELETE FROM object_aliases
           WHERE project_id = ${project_id} AND object_id = ${object_id} AND alias = ${alias}`,
     )
-    if (removed > 0) await tellOfAlias(tx, project_id, { object_id, alias, digest: null })
+    if (removed === 0) continue
+    await endShadows(tx, removal, { why: 'the label was removed', now: now() }, (own) => own.alias === alias)
+    await tellOfAlias(tx, project_id, { object_id, alias, digest: null })
   }
   return 'removed'
 }

@@ -1,6 +1,7 @@
 import { pairsOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import { gatedAmong } from './gated-labels.ts'
+import { endShadows } from './label-shadows.ts'
 import { endShares, sharersOf } from './label-shares.ts'
 
 export type ObjectKind = 'op' | 'object'
@@ -238,6 +239,12 @@ export const deleteObjects: Command<ObjectDeletion, DeletedObjects> = async (tx,
   )
   if (gated !== undefined) return { gated }
   await endShares(tx, deletion, digests)
+  await endShadows(
+    tx,
+    deletion,
+    { why: 'a version was deleted', now },
+    ({ digest, present }) => digests.has(digest) || digests.has(present),
+  )
   for (const digest of digests) {
     await tx.run(
       sql`UPDATE objects SET deleted_at = ${now}, val = NULL, size = 0, is_latest = 0 WHERE ${of} AND digest = ${digest}`,

@@ -50,6 +50,7 @@ export const projectTables: readonly ProjectTable[] = [
   rows('monitor_days', ['monitor_id', 'day']),
   rows('monitor_runs', ['id']),
   rows('served_runs', ['run_id']),
+  rows('shadow_pairs', ['shadow_id', 'call_id'], { bytes: 'coalesce(octet_length(request), 0)' }),
   // Before the files that they write.
   rows('batches', ['id']),
   rows('batch_lines', ['batch_id', 'line'], { bytes: 'length' }),
@@ -83,6 +84,7 @@ export const projectTables: readonly ProjectTable[] = [
   rows('objects', ['object_id', 'digest'], { counts: 'object_versions', live: notDeleted, bytes: 'size' }),
   rows('object_aliases', ['object_id', 'alias']),
   rows('label_gates', ['object_id', 'alias']),
+  rows('label_shadows', ['id']),
   rows('object_tags', ['object_id', 'digest', 'tag']),
   rows('row_tables', ['digest'], { counts: 'tables' }),
   rows('table_entries', ['table_digest', 'position']),

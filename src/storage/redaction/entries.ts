@@ -95,6 +95,10 @@ export const entriesOf: { [Name in keyof Commands]?: (input: Input<Name>) => Ent
       ...(judgement.call ? ofCall(judgement.call) : []),
       ...(judgement.feedback ? [ofFeedback(judgement.feedback)] : []),
     ]),
+  settleShadowPair: ({ project_id, outcome, calls }) => [
+    { project: project_id, shape: reason, of: outcome },
+    ...calls.flatMap(ofCall),
+  ],
   addEvaluationRun: ({ call }) => ofCall(call),
   addPrediction: ({ call, trial }) => [...ofCall(call), ...(trial ? ofCall(trial) : [])],
   addScore: (score) => [...ofCall(score.call), ofFeedback(score.feedback)],
