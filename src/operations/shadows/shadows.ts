@@ -29,7 +29,8 @@ export async function setShadowOf(
   const name = { project_id, object_id: path.object_id, alias: path.alias }
   const { digest: present, share } = await readLabel(db, name)
   const label = JSON.stringify(path.alias.slice(0, 200))
-  if (present === null) throw wrong('path.alias', label, 'a label that names a version')
+  if (present === null)
+    throw objectNotFound('path.alias', project_id, { name: path.object_id, digest: path.alias })
   if (share !== null) throw wrong('shadow', 'a shadow of a label that versions share', 'one of the two')
   const version = { name: path.object_id, digest: shadow.version }
   const found = await prompts.find(db, project_id, { id: path.object_id, version: shadow.version })
