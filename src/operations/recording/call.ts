@@ -1,3 +1,4 @@
+import { decisionOp } from '../../domain/decided.ts'
 import { traceOf } from '../../domain/ids.ts'
 import { type WithSharedTexts, writeJson } from '../../domain/json/text.ts'
 import type { CompletionKind } from '../../storage/answers/completions.ts'
@@ -12,7 +13,7 @@ const ops: Record<CompletionKind, string> = {
   message: 'heddle.messages',
   embedding: 'heddle.embeddings',
   ranking: 'heddle.rerank',
-  decision: 'heddle.decisions',
+  decision: decisionOp,
 }
 
 const wires: Record<CompletionKind, string> = {
