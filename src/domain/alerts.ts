@@ -16,8 +16,11 @@ export const severities = ['critical', 'error', 'warning', 'info'] as const
 export const formats = ['standard', 'slack', 'teams', 'pagerduty'] as const
 export type Format = (typeof formats)[number]
 
-/** A call as it ends, a score or other feedback as it comes, a budget that is used up, or figures of a window of time. */
-export const watchedThings = ['call', 'score', 'budget', 'window'] as const
+/**
+ * A call as it ends, a score or other feedback as it comes, a typed decision, a queue that grows, a budget that is used up,
+ * or figures of a window of time.
+ */
+export const watchedThings = ['call', 'score', 'decision', 'queue', 'budget', 'window'] as const
 export type Watched = (typeof watchedThings)[number]
 
 /** Of the calls that began in a window, but for `score_avg`, which is of the scores that came in it. */
@@ -38,6 +41,12 @@ export type Measure = (typeof measures)[number]
 /** Of the amount of a budget of the project: fires in the write with which this much of it is spent. */
 export interface BudgetBounds {
   share: number
+}
+
+/** Fires in the write with which so many items of a queue wait; null means any queue of the project. */
+export interface QueueBounds {
+  queue_id: string | null
+  waiting: number
 }
 
 export type ScoreBounds = Omit<ScorePick, 'kind'>

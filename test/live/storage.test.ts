@@ -6,6 +6,7 @@ import { budgetAlerts } from './storage/budget-alerts.ts'
 import { budgets } from './storage/budgets.ts'
 import { callFacts } from './storage/call-facts.ts'
 import { closing } from './storage/closing.ts'
+import { decisionAlerts } from './storage/decision-alerts.ts'
 import { deleting } from './storage/deleting.ts'
 import { evaluationRuns } from './storage/evaluation-runs.ts'
 import { feedback } from './storage/feedback.ts'
@@ -17,6 +18,7 @@ import { objects } from './storage/objects.ts'
 import { people } from './storage/people.ts'
 import { prices } from './storage/prices.ts'
 import { projects } from './storage/projects.ts'
+import { queueAlerts } from './storage/queue-alerts.ts'
 import { queueRules } from './storage/queue-rules.ts'
 import { queues } from './storage/queues.ts'
 import { reading } from './storage/reading.ts'
@@ -39,6 +41,8 @@ for (const driver of allDrivers()) {
     answers(driver.open)
     budgets(driver.open)
     budgetAlerts(driver.open)
+    decisionAlerts(driver)
+    queueAlerts(driver)
     callFacts(driver.open)
     mergingProperties(driver.shared)
     deleting(driver.shared)

@@ -7,6 +7,7 @@ import { keys } from '../support/app.ts'
 import { noBrowser } from '../support/browser.ts'
 import { completeOf, project } from '../support/calls.ts'
 import { pageTests, writeCalls } from '../support/page-app.ts'
+import { createQueue } from '../support/queues.ts'
 import { assertAccessible, narrow } from './accessible.ts'
 
 const skip = noBrowser
@@ -88,6 +89,47 @@ test('a rule over a window is made by the form, and what the server refuses is s
   await page.getByLabel('Of the last minutes').fill('10')
   await page.getByRole('button', { name: 'Create rule' }).click()
   await page.getByRole('cell', { name: '95th percentile of latency, ms above 2000 in 10 min' }).waitFor()
+})
+
+test('rules over a queue and over decisions are made by the form', { skip }, async (t) => {
+  const queue = await createQueue(served().post, { name: 'Hard questions' })
+  const { page, problems } = await open(t, 'alerts?new=-')
+  await page.getByLabel('Name', { exact: true }).fill('Many')
+  await page.getByLabel('Looks at').selectOption('queue')
+  await page.getByLabel('Queue', { exact: true }).selectOption({ label: 'Hard questions' })
+  await page.getByLabel('From this many waiting items on').fill('20')
+  await page.getByRole('button', { name: 'Try on the last day' }).click()
+  await page.getByText('0 matches, 0 messages').waitFor()
+  await page.getByRole('button', { name: 'Create rule' }).click()
+  await page.getByRole('cell', { name: 'from 20 waiting items of a queue on' }).waitFor()
+  for (const [name, answer, bound] of [
+    ['Rude', '', '0.9'],
+    ['Billing', 'billing', ''],
+  ] as const) {
+    await page.getByRole('button', { name: 'New rule' }).click()
+    await page.getByLabel('Name', { exact: true }).fill(name)
+    await page.getByLabel('Looks at').selectOption('decision')
+    await page.getByLabel('Name of the question').fill('topic')
+    await page.getByLabel('Answer').fill(answer)
+    await page.getByLabel('This number').fill(bound)
+    await page.getByRole('button', { name: 'Create rule' }).click()
+    const text = bound === '' ? 'decision topic: billing' : 'decision topic: probability above 0.9'
+    await page.getByRole('cell', { name: text }).waitFor()
+  }
+  const { rules } = (await served().get(`/alert_rules?project_id=${project}`)).json
+  const made = ['Many', 'Rude', 'Billing'].map((name) =>
+    rules.find((rule: { name: string }) => rule.name === name),
+  )
+  const none = { question: 'topic', answer: null, below: null, above: null }
+  assert.deepEqual(
+    made.map(({ queue, decision }) => queue ?? decision),
+    [
+      { queue_id: queue, waiting: 20 },
+      { ...none, above: 0.9 },
+      { ...none, answer: 'billing' },
+    ],
+  )
+  assert.deepEqual(problems, [])
 })
 
 test('what was not delivered is shown with its answer, and sent again', { skip }, async (t) => {

@@ -11,6 +11,8 @@ export const severityTexts: Record<(typeof severities)[number], string> = {
 export const watchedTexts: Record<Watched, string> = {
   call: 'a call that ends',
   score: 'a score',
+  decision: 'a typed decision',
+  queue: 'a queue',
   budget: 'a budget',
   window: 'a figure over time',
 }
@@ -41,6 +43,13 @@ export interface Condition {
   filter?: unknown
   query?: unknown
   score?: Bounds | null
+  decision?: {
+    question?: string | null | undefined
+    answer?: string | null | undefined
+    below?: number | null | undefined
+    above?: number | null | undefined
+  } | null
+  queue?: { queue_id?: string | null | undefined; waiting: number } | null
   budget?: { share: number } | null
   window?: (Bounds & { measure: Measure; seconds: number; min_count?: number | undefined }) | null
   cooldown_seconds?: number | undefined

@@ -46,6 +46,32 @@ const Window = z
   })
   .refine(hasOneBound, oneBound)
 
+const Decision = z
+  .strictObject({
+    question: plainText(1_024).min(1).nullish().meta({
+      description: 'The name or id of the question. Default: any.',
+    }),
+    answer: plainText(1_024).nullish().meta({
+      description:
+        'A value of a choice, a label of a score, true or false. Without a bound it has to be the likeliest.',
+    }),
+    below: z.number().min(0).max(1).nullish(),
+    above: z.number().min(0).max(1).nullish().meta({
+      description: 'Of the probability of the answer; without one, of true or of the likeliest.',
+    }),
+  })
+  .refine(({ answer, below, above }) => (answer ?? below ?? above) != null, {
+    error: 'expected an answer, below or above',
+  })
+  .refine(({ below, above }) => below == null || above == null, oneBound)
+
+const Queue = z.strictObject({
+  queue_id: id.nullish().meta({ description: 'Default: any queue of the project.' }),
+  waiting: z.int().min(1).max(10_000).meta({
+    description: 'So many items, or more, that nobody has completed or skipped.',
+  }),
+})
+
 const Budget = z.strictObject({
   share: z.number().min(0.01).max(1).meta({ description: 'Spent of the amount, from 0.01 to 1.' }),
 })
@@ -59,6 +85,10 @@ const settings = {
     description: 'An expression over calls, or for score over feedback: {"$expr": …}; see docs/queries.md.',
   }),
   score: Score.nullish().meta({ description: 'Of score: fires for a score below or above a number.' }),
+  decision: Decision.nullish().meta({ description: 'Of decision: which answer, or its probability.' }),
+  queue: Queue.nullish().meta({
+    description: 'Of queue: fires whenever so many items wait and fewer did before.',
+  }),
   budget: Budget.nullish().meta({
     description: 'Of budget: fires once in each window of each budget of the project.',
   }),
@@ -79,7 +109,7 @@ const settings = {
 
 const on = z.enum(watchedThings).meta({
   description:
-    'What it watches: each call as it ends, each score or other feedback, budgets of the project, or figures of a window.',
+    'What it watches: each call as it ends, each score or other feedback, typed decisions, queues or budgets of the project, or figures of a window.',
 })
 
 export const CreateRuleBody = z.strictObject({ project_id: projectId, name, on, ...settings })
@@ -107,6 +137,8 @@ const RuleRecord = z.object({
   filter: anything,
   query: anything,
   score: anything,
+  decision: anything,
+  queue: anything,
   budget: anything,
   window: anything,
   severity: z.enum(severities),
@@ -126,7 +158,8 @@ export const RulesAnswer = answer('The rules of the project, oldest first.', { r
 
 export const TryAnswer = answer('What would have been sent in the last day.', {
   matches: count.meta({
-    description: 'Calls, scores or windows that meet the condition; budgets that meet it now.',
+    description:
+      'Calls, scores, decisions or windows that meet the condition, times at which a queue did, budgets that do now.',
   }),
   messages: count.meta({ description: 'What the cool-down leaves of them.' }),
   is_complete: z.boolean().meta({ description: 'False if only the latest 10000 were looked at.' }),

@@ -37,16 +37,18 @@ import { tryRule } from './trial.ts'
 const tags = ['alerts']
 const tooMany = 'too_many_alert_things'
 const noRule = 'alert_rule_not_found'
+const noQueue = 'annotation_queue_not_found'
 const noEndpoint = 'alert_endpoint_not_found'
 
 export const alertRoutes = family(
   operation('POST', '/alert_rules', {
     right: 'write',
-    summary: 'Create a rule that sends messages about calls, scores or figures of a window',
+    summary:
+      'Create a rule that sends messages about calls, scores, decisions, queues, budgets or figures of a window',
     tags,
     body: CreateRuleBody,
     answer: RuleAnswer,
-    refusals: ['invalid_value', tooMany],
+    refusals: ['invalid_value', tooMany, noQueue],
     rule: ({ db }, { caller, body }) => createRule(db, caller, body),
   }),
   operation('GET', '/alert_rules', {
@@ -63,7 +65,7 @@ export const alertRoutes = family(
     tags,
     body: TryRuleBody,
     answer: TryAnswer,
-    refusals: ['invalid_value', 'query_too_slow'],
+    refusals: ['invalid_value', 'query_too_slow', noQueue],
     rule: (services, { caller, body }) => tryRule(services.db, caller, body, services.signal),
   }),
   operation('PUT', '/alert_rules/:rule_id', {
@@ -73,7 +75,7 @@ export const alertRoutes = family(
     params: RulePath,
     body: UpdateRuleBody,
     answer: RuleAnswer,
-    refusals: [noRule, 'invalid_value', tooMany],
+    refusals: [noRule, 'invalid_value', tooMany, noQueue],
     rule: ({ db }, { caller, body, params }) => updateRule(db, caller, params.rule_id, body),
   }),
   operation('DELETE', '/alert_rules/:rule_id', {
@@ -92,7 +94,7 @@ export const alertRoutes = family(
     tags,
     body: CreateEndpointBody,
     answer: SecretAnswer,
-    refusals: ['invalid_value', tooMany],
+    refusals: ['invalid_value', tooMany, noQueue],
     rule: (services, { caller, body }) => createEndpoint(services, caller, body),
   }),
   operation('GET', '/alert_endpoints', {

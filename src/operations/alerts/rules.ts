@@ -15,11 +15,12 @@ import {
 } from '../../storage/alerts/rules.ts'
 import type { Database } from '../../storage/database.ts'
 import { feedbackInView } from '../../storage/feedback/queries.ts'
+import { requireQueue } from '../../storage/queues/queues.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { checkConditions } from '../monitors/conditions.ts'
 import type { CreateRuleBody, TryRuleBody, UpdateRuleBody } from './contract.ts'
 
-const conditionNames = ['filter', 'query', 'score', 'budget', 'window'] as const
+const conditionNames = ['filter', 'query', 'score', 'decision', 'queue', 'budget', 'window'] as const
 
 type Conditions = Pick<TryRuleBody, (typeof conditionNames)[number]>
 
@@ -27,25 +28,34 @@ type Conditions = Pick<TryRuleBody, (typeof conditionNames)[number]>
 const takenBy = {
   call: ['filter', 'query'],
   score: ['score', 'query'],
+  decision: ['decision'],
+  queue: ['queue'],
   budget: ['budget'],
   window: ['window', 'filter', 'query'],
 }
 
+/** What it cannot do without. */
+const neededBy = {
+  decision: 'an answer, or a bound of its probability',
+  queue: 'how many items wait',
+  budget: 'a share of its amount',
+  window: 'a measure, its window and its bound',
+}
+
 /** Refuses what does not belong together, and what a query would refuse. Returns what is stored. */
-export function conditionText(
+export async function conditionText(
   db: Database,
   project: string,
   on: AlertRule['watches'],
   conditions: Conditions,
-): string {
-  const { filter, query, score, budget, window } = conditions
+): Promise<string> {
+  const { filter, query, score, decision, queue, budget, window } = conditions
   for (const name of conditionNames) {
     if (conditions[name] == null || takenBy[on].includes(name)) continue
     throw wrong(name, `a condition that a rule on ${on} does not have`, takenBy[on].join(', '))
   }
-  if (on === 'budget' && budget == null) throw wrong('budget', 'nothing', 'a share of its amount')
-  if (on === 'window' && window == null)
-    throw wrong('window', 'nothing', 'a measure, its window and its bound')
+  if (on !== 'call' && on !== 'score' && conditions[on] == null) throw wrong(on, 'nothing', neededBy[on])
+  if (queue?.queue_id != null) await requireQueue(db, { project_id: project, queue_id: queue.queue_id })
   if (window?.measure === 'score_avg' && (filter ?? query) != null) {
     throw wrong('window.measure', 'score_avg with a filter or a query', 'score_avg with scorer and path only')
   }
@@ -65,6 +75,10 @@ export function conditionText(
     ...(filter && { filter }),
     ...(query && { query }),
     ...(score && { score: withNulls(bounds, score) }),
+    ...(decision && {
+      decision: withNulls({ question: null, answer: null, below: null, above: null }, decision),
+    }),
+    ...(queue && { queue: withNulls({ queue_id: null }, queue) }),
     ...(budget && { budget }),
     ...(window && { window: withNulls({ ...bounds, min_count: 1 }, window) }),
   })
@@ -93,7 +107,7 @@ export async function createRule(db: Database, caller: Caller, body: CreateRuleB
     id: newId(),
     name,
     watches: on,
-    condition: conditionText(db, project_id, on, body),
+    condition: await conditionText(db, project_id, on, body),
     severity: severity ?? 'error',
     cooldown: cooldownOf(body),
     endpoints: listText(endpoint_ids),
@@ -133,7 +147,7 @@ export async function updateRule(db: Database, caller: Caller, rule_id: string, 
       ...storedConditions(known),
       ...Object.fromEntries(names.map((of) => [of, body[of]])),
     }
-    change.condition = conditionText(db, project_id, known.watches, conditions)
+    change.condition = await conditionText(db, project_id, known.watches, conditions)
   }
   if (cooldown_seconds !== undefined) {
     const { window } = conditionOf(change.condition ?? known.condition)
@@ -149,9 +163,9 @@ export async function updateRule(db: Database, caller: Caller, rule_id: string, 
 }
 
 function storedConditions({ condition }: AlertRule): Conditions {
-  const { filter, score, budget, window } = JSON.parse(condition) as Conditions
+  const conditions = JSON.parse(condition) as Conditions
   const query = membersOf(condition).get('query')
-  return { filter, score, budget, window, query: query === undefined ? undefined : new JsonText(query) }
+  return { ...conditions, query: query === undefined ? undefined : new JsonText(query) }
 }
 
 export async function deleteRule(db: Database, caller: Caller, key: RuleKey) {

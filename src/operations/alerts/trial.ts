@@ -1,16 +1,20 @@
 import { isBeyond } from '../../domain/alerts.ts'
 import { windowAt } from '../../domain/budgets.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { decidedIn, decisionOp } from '../../domain/decided.ts'
 import type { Expression } from '../../domain/expressions/expression.ts'
 import { parseExpression } from '../../domain/expressions/parse.ts'
 import { isPicked } from '../../domain/queue-rules.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import { isPassed } from '../../storage/alerts/budgets.ts'
+import { aboutDecision } from '../../storage/alerts/decisions.ts'
 import { type Condition, conditionOf } from '../../storage/alerts/rules.ts'
+import type { CallsFilter } from '../../storage/calls/filter.ts'
 import { streamCalls } from '../../storage/calls/queries.ts'
 import type { Database } from '../../storage/database.ts'
 import { feedbackInView } from '../../storage/feedback/queries.ts'
 import { readBudgets } from '../../storage/limits/budgets.ts'
+import { waitingBefore } from '../../storage/queues/waiting.ts'
 import type { TryRuleBody } from './contract.ts'
 import { conditionText, cooldownOf } from './rules.ts'
 import { figuresOf } from './windows.ts'
@@ -31,7 +35,7 @@ interface Match {
 export async function tryRule(db: Database, caller: Caller, body: TryRuleBody, signal: AbortSignal) {
   const { project_id, on } = body
   requireAccess(caller, project_id)
-  const condition = conditionOf(conditionText(db, project_id, on, body))
+  const condition = conditionOf(await conditionText(db, project_id, on, body))
   const time = now()
   const found = await matchesBy[on](db, project_id, condition, time, signal)
   // Newest first as they are read, oldest first as they would have been sent.
@@ -71,19 +75,21 @@ const since = (field: string, time: number, query: Expression | undefined): Expr
 
 const hasEnded = parseExpression({ $expr: { $convert: { input: { $getField: 'ended_at' }, to: 'exists' } } })
 
+/** What has ended of the last day, newest first. */
+const endedView = (project: string, filter: CallsFilter, query: Expression | undefined, time: number) => ({
+  project,
+  filters: [filter],
+  query: { op: 'and' as const, operands: [since('started_at', time, query), hasEnded] },
+  sort: [{ field: 'started_at', direction: 'desc' as const }],
+  limit: maxRows,
+  offset: 0,
+})
+
 const matchesBy: Record<TryRuleBody['on'], Matching> = {
   async call(db, project, { filter, query }, time, signal) {
     const matches: Match[] = []
-    const recent = since('started_at', time, query)
-    const view = {
-      project,
-      filters: [filter],
-      query: { op: 'and' as const, operands: [recent, hasEnded] },
-      sort: [{ field: 'started_at', direction: 'desc' as const }],
-      limit: maxRows,
-      offset: 0,
-    }
     const columns = { large: new Set<never>(), totalStorageSize: false }
+    const view = endedView(project, filter, query, time)
     for await (const rows of streamCalls(db, view, columns, time, signal)) {
       for (const { id, ended_at } of rows)
         matches.push({ subject: `call ${id}`, at: Number(ended_at), value: null })
@@ -112,6 +118,36 @@ const matchesBy: Record<TryRuleBody['on'], Matching> = {
       }
     }
     return { matches, isComplete: read < maxRows }
+  },
+  async decision(db, project, { decision }, time, signal) {
+    const matches: Match[] = []
+    let read = 0
+    const columns = { large: new Set(['output'] as const), totalStorageSize: false }
+    const view = endedView(project, { op_names: [decisionOp] }, undefined, time)
+    for await (const rows of streamCalls(db, view, columns, time, signal)) {
+      for (const { id, ended_at, exception, output } of rows) {
+        read++
+        const answers = exception === null && output !== null ? decidedIn(String(output)) : []
+        const picked = decision && aboutDecision(decision, { answers })
+        if (picked) matches.push({ subject: `call ${id}`, at: Number(ended_at), value: picked.probability })
+      }
+    }
+    return { matches, isComplete: read < maxRows }
+  },
+  /** Walks from what waits now back to what waited a day ago. */
+  async queue(db, project, { queue }, time, signal) {
+    if (queue === undefined) return { matches: [], isComplete: true }
+    const { queue_id, waiting: bound } = queue
+    const since = time - dayMicroseconds
+    const { changes, isComplete } = await waitingBefore(
+      db,
+      { project, queue_id, since, limit: maxRows },
+      signal,
+    )
+    const matches = changes
+      .filter(({ before, after }) => before < bound && after >= bound)
+      .map(({ queue_id, at, after }) => ({ subject: `queue ${queue_id}`, at, value: after }))
+    return { matches, isComplete }
   },
   /** When a sum passed the share is not kept, so these are the budgets that have passed it now. */
   async budget(db, project, { budget }, time) {

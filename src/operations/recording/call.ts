@@ -1,3 +1,4 @@
+import { decisionOp } from '../../domain/decided.ts'
 import { traceOf } from '../../domain/ids.ts'
 import { type WithSharedTexts, writeJson } from '../../domain/json/text.ts'
 import { isSampled } from '../../domain/sampling.ts'
@@ -13,7 +14,7 @@ const ops: Record<CompletionKind, string> = {
   message: 'heddle.messages',
   embedding: 'heddle.embeddings',
   ranking: 'heddle.rerank',
-  decision: 'heddle.decisions',
+  decision: decisionOp,
 }
 
 const wires: Record<CompletionKind, string> = {

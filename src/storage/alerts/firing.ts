@@ -8,6 +8,7 @@ import { type CallPart, writtenFacts } from '../calls/parts.ts'
 import type { Feedback } from '../feedback/feedback.ts'
 import { allOf, listOf, type Sql, sql } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
+import { aboutDecision, type DecidedCall, decidedAmong } from './decisions.ts'
 import { type EndedCall, endedColumns } from './guards.ts'
 import { addEvents, type Happened } from './outbox.ts'
 import { type AlertRule, oneRule, ruleColumns, ruleLock } from './rules.ts'
@@ -29,11 +30,14 @@ export async function fireForCalls(
   written: readonly CallPart[],
   now: number,
 ): Promise<void> {
-  const { calls: rules, picking } = await watchedIn(tx, project)
-  if (rules.length === 0) return
+  const { calls: rules, picking, decisions } = await watchedIn(tx, project)
+  if (rules.length === 0 && decisions.length === 0) return
   const byRule = new Map<ActiveRule, EndedCall[]>()
+  const decided: DecidedCall[] = []
   for (const some of batchesOf(written, idsAtOnce)) {
-    for (const call of await endedAmong(tx, project, some, now)) {
+    const ended = await endedAmong(tx, project, some, now)
+    if (decisions.length > 0) decided.push(...(await decidedAmong(tx, project, ended, some)))
+    for (const call of ended) {
       for (const rule of picking(call)) {
         const passing = byRule.get(rule)
         if (passing === undefined) byRule.set(rule, [call])
@@ -47,6 +51,26 @@ export async function fireForCalls(
     if (passing === undefined) continue
     const picked = await confirmed(tx, isLive(now), rule, passing)
     await fire(tx, rule, picked.map(aboutCall), now)
+  }
+  if (decided.length > 0) await fireForDecisions(tx, decisions, decided, now)
+}
+
+async function fireForDecisions(
+  tx: Transaction,
+  rules: readonly ActiveRule[],
+  decided: readonly DecidedCall[],
+  now: number,
+): Promise<void> {
+  for (const rule of rules) {
+    const bounds = rule.condition.decision
+    if (bounds === undefined) continue
+    const passing = decided.filter((each) => aboutDecision(bounds, each) !== undefined)
+    const picked = await confirmed(tx, isLive(now), rule, passing)
+    const happened = picked.map((each) => {
+      const { subject, data } = aboutCall(each.call)
+      return { subject, data: { ...data, decision: aboutDecision(bounds, each) } }
+    })
+    await fire(tx, rule, happened, now)
   }
 }
 

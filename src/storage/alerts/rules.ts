@@ -1,5 +1,6 @@
 import { membersOf } from '../../../packages/json/index.ts'
-import type { BudgetBounds, ScoreBounds, Watched, WindowBounds } from '../../domain/alerts.ts'
+import type { BudgetBounds, QueueBounds, ScoreBounds, Watched, WindowBounds } from '../../domain/alerts.ts'
+import type { DecisionBounds } from '../../domain/decided.ts'
 import type { Expression } from '../../domain/expressions/expression.ts'
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
 import { refuse } from '../../domain/refusals.ts'
@@ -44,17 +45,21 @@ export interface Condition {
   filter: CallsFilter
   query: Expression | undefined
   score: ScoreBounds | undefined
+  decision: DecisionBounds | undefined
+  queue: QueueBounds | undefined
   budget: BudgetBounds | undefined
   window: WindowBounds | undefined
 }
 
 export function conditionOf(text: string): Condition {
-  const { filter, score, budget, window } = JSON.parse(text) as Partial<Condition>
+  const { filter, score, decision, queue, budget, window } = JSON.parse(text) as Partial<Condition>
   const query = membersOf(text).get('query')
   return {
     filter: filter ?? {},
     query: query === undefined || query === 'null' ? undefined : parseExpressionText(query),
     score: score ?? undefined,
+    decision: decision ?? undefined,
+    queue: queue ?? undefined,
     budget: budget ?? undefined,
     window: window ?? undefined,
   }
@@ -92,7 +97,7 @@ export const listAlertRules = (db: Reader, project: string): Promise<AlertRule[]
 
 /** Whether nothing cheaper than its condition sorts out what the rule does not pick. */
 function isBroad({ watches, condition }: Pick<AlertRule, 'watches' | 'condition'>): boolean {
-  if (watches === 'window' || watches === 'budget') return false
+  if (watches !== 'call' && watches !== 'score') return false
   const { filter, query, score } = conditionOf(condition)
   return watches === 'call' ? guardsOf(filter, query).length === 0 : score === undefined
 }

@@ -73,6 +73,8 @@ interface WatchedProject {
   /** Those of `calls` that may pick a call. */
   picking(call: EndedCall): ActiveRule[]
   scores: readonly ActiveRule[]
+  decisions: readonly ActiveRule[]
+  queues: readonly ActiveRule[]
   budgets: readonly ActiveRule[]
   hasEndpoints: boolean
 }
@@ -81,6 +83,8 @@ const nothing: WatchedProject = {
   calls: [],
   picking: () => [],
   scores: [],
+  decisions: [],
+  queues: [],
   budgets: [],
   hasEndpoints: false,
 }
@@ -95,12 +99,15 @@ export function watchedIn(tx: Transaction, project: string): Promise<WatchedProj
       sql`SELECT 1 AS one FROM alert_endpoints WHERE project_id = ${project} AND active = 1 LIMIT 1`,
     )
     const rules = rows.map((row) => compiled(tx.dialect, row))
-    const calls = rules.filter(({ watches }) => watches === 'call')
+    const on = (watched: AlertRule['watches']) => rules.filter(({ watches }) => watches === watched)
+    const calls = on('call')
     return {
       calls,
       picking: indexRules(calls),
-      scores: rules.filter(({ watches }) => watches === 'score'),
-      budgets: rules.filter(({ watches }) => watches === 'budget'),
+      scores: on('score'),
+      decisions: on('decision'),
+      queues: on('queue'),
+      budgets: on('budget'),
       hasEndpoints: endpoint !== undefined,
     }
   })
@@ -131,6 +138,6 @@ function conditionsOf(
 ): Sql | undefined {
   const view = { project: project_id, filters: [filter], query, sort: [], limit: null, offset: 0 }
   const conditions =
-    watches === 'call' ? callsQueryOf({ dialect }, view).conditions : feedbackConditions(view, dialect)
+    watches === 'score' ? feedbackConditions(view, dialect) : callsQueryOf({ dialect }, view).conditions
   return conditions.length === 0 ? undefined : allOf(conditions)
 }

@@ -1,6 +1,7 @@
 import { batchesOf } from '../../domain/batches.ts'
 import { now as clock } from '../../domain/time.ts'
 import { fireForCalls } from '../alerts/firing.ts'
+import { fireForQueues } from '../alerts/queues.ts'
 import { removeCompletions, removeSwept } from '../answers/completions.ts'
 import { removeResponses, removeSweptResponses } from '../answers/response-removals.ts'
 import {
@@ -32,10 +33,11 @@ export const upsertCalls: Command<readonly CallPart[], void> = async (tx, callPa
     )
     await mergeIntoCalls(tx, own)
     await markTrialsOfParts(tx, project, own, time)
-    if (watched !== undefined) await applyRules(tx, watched, time)
+    const queued = watched === undefined ? [] : await applyRules(tx, watched, time)
     await noteJudgements(tx, project, own, time)
     const ids = own.map(({ id }) => id)
     await markForSearch(tx, project, ids)
+    if (queued.length > 0) await fireForQueues(tx, project, queued, time)
     await fireForCalls(tx, project, own, time)
     tx.changed({ project, kind: 'call', ids })
   }

@@ -2,10 +2,11 @@ import { membersOf } from '../../../packages/json/index.ts'
 import { batchesOf } from '../../domain/batches.ts'
 import { newId } from '../../domain/ids.ts'
 import { type FilteredCall, matchesRule } from '../../domain/queue-rules.ts'
+import type { QueueStep } from '../alerts/queues.ts'
 import { isLive } from '../calls/calls.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
 import type { Reader, Transaction } from '../transaction.ts'
-import { addCallsToQueue } from './items.ts'
+import { addToQueue } from './additions.ts'
 import { rulesLock } from './queues.ts'
 import { type ActiveRule, activeRules } from './rules.ts'
 
@@ -51,25 +52,22 @@ export async function endedAmong(db: Reader, project: string, ids: readonly stri
 
 /**
  * Called after the write: puts the calls that have ended into the queues of the rules that pick them, in the order of
- * the write.
+ * the write. Returns what was added, for the alerts on the queues.
  */
-export async function applyRules(tx: Transaction, watched: WatchedCalls, now: number): Promise<void> {
+export async function applyRules(tx: Transaction, watched: WatchedCalls, now: number): Promise<QueueStep[]> {
   const { project, rules, ids } = watched
   const ended = await endedCalls(tx, project, ids, rules, now)
-  if (ended.length === 0) return
+  const steps: QueueStep[] = []
+  if (ended.length === 0) return steps
   const hasScores = rules.some(({ pick }) => pick.kind === 'scores')
   const scored = hasScores ? await takeScores(tx, project, ended) : undefined
   for (const rule of rules) {
     const passing = ended.filter((call) => matchesRule(rule.filter, call))
     const picked = await pickedBy(tx, project, rule, passing, scored)
-    await queueByRule(
-      tx,
-      project,
-      rule,
-      picked.map(({ id }) => id),
-      now,
-    )
+    const ids = picked.map(({ id }) => id)
+    steps.push(await queueByRule(tx, project, rule, ids, now))
   }
+  return steps
 }
 
 interface EndedCall extends FilteredCall {
@@ -164,9 +162,9 @@ export async function queueByRule(
   { id, queue_id, display_fields, created_by }: ActiveRule,
   callIds: readonly string[],
   now: number,
-): Promise<void> {
-  if (callIds.length === 0) return
-  await addCallsToQueue(tx, {
+): Promise<QueueStep> {
+  if (callIds.length === 0) return { queue_id, waiting: 0 }
+  const { added } = await addToQueue(tx, {
     project_id: project,
     queue_id,
     calls: callIds.map((call_id) => ({ item_id: newId(), call_id })),
@@ -175,6 +173,7 @@ export async function queueByRule(
     rule_id: id,
     now,
   })
+  return { queue_id, waiting: added }
 }
 
 /** Called when calls of a project are removed for good. */

@@ -1,5 +1,6 @@
 import { type AnnotationState, isFinished, statesAfter } from '../../domain/annotation-states.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { fireForQueues } from '../alerts/queues.ts'
 import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
 import { findItem, firstItem, lastPosition, ofQueue, ownState, type SeenItem } from './items.ts'
@@ -89,6 +90,10 @@ export const reopenItem: Command<Omit<Progress, 'state'>, SeenItem> = async (tx,
   if (item.own_state === null || !isFinished(item.own_state)) return item
   const begun = { ...progress, state: 'in_progress' as const }
   await changeState(tx, begun, leaseAfter(item, begun), -1)
+  if (Number(item.finished_by) === 1) {
+    const { project_id, queue_id, now } = progress
+    await fireForQueues(tx, project_id, [{ queue_id, waiting: 1 }], now)
+  }
   return (await findItem(tx, progress, progress.item_id, progress.annotator)) as SeenItem
 }
 

@@ -1,5 +1,6 @@
 import { isPicked, isScore, matchesRule, type ScorePick } from '../../domain/queue-rules.ts'
 import { now as clock } from '../../domain/time.ts'
+import { fireForQueues, type QueueStep } from '../alerts/queues.ts'
 import type { Feedback } from '../feedback/feedback.ts'
 import { insertInto } from '../sql/inserts.ts'
 import type { Transaction } from '../transaction.ts'
@@ -42,6 +43,7 @@ export async function applyRulesToScores(
   watched: WatchedScores,
   records: readonly Feedback[],
 ): Promise<void> {
+  const added = new Map<string, QueueStep[]>()
   for (const [project, rules] of watched) {
     const own = records.filter((record) => record.project_id === project && isOfCall(record))
     for (const rule of rules) {
@@ -55,15 +57,12 @@ export async function applyRulesToScores(
       const now = clock()
       const calls = await endedCalls(tx, project, [...ended], [rule], now)
       const picked = calls.filter((call) => matchesRule(rule.filter, call))
-      await queueByRule(
-        tx,
-        project,
-        rule,
-        picked.map(({ id }) => id),
-        now,
-      )
+      const queued = picked.map(({ id }) => id)
+      const step = await queueByRule(tx, project, rule, queued, now)
+      added.set(project, [...(added.get(project) ?? []), step])
     }
   }
+  for (const [project, steps] of added) await fireForQueues(tx, project, steps, clock())
 }
 
 const insertWaiting = insertInto(

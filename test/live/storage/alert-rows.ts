@@ -1,6 +1,8 @@
 import { now } from '../../../src/domain/time.ts'
 import type { Endpoint } from '../../../src/storage/alerts/endpoints.ts'
+import { readEvents } from '../../../src/storage/alerts/events.ts'
 import type { AlertRule } from '../../../src/storage/alerts/rules.ts'
+import type { Database } from '../../../src/storage/database.ts'
 import { wholePart } from '../../support/call-parts.ts'
 
 /** A rule over the calls of an op, as the store accepts it. */
@@ -62,4 +64,25 @@ export function alertEndpoint(project_id: string, id: string): Endpoint {
     created_by: 'alice',
     updated_at: time,
   }
+}
+
+/** A rule with a condition of one kind. */
+export const addRule = (
+  db: Database,
+  project: string,
+  condition: object,
+  fields: Partial<AlertRule> = {},
+) => {
+  const watches = Object.keys(condition)[0] as AlertRule['watches']
+  return db.write(
+    'addAlertRule',
+    alertRule(project, 'rule', '', { watches, condition: JSON.stringify(condition), ...fields }),
+  )
+}
+
+/** What the events of a rule say, the oldest first. */
+export async function firedIn(db: Database, project: string, rule = 'rule') {
+  const view = { rule, endpoint: undefined, type: undefined, state: undefined, before: undefined }
+  const events = await readEvents(db, { project, limit: 100, ...view })
+  return events.reverse().map(({ body }) => JSON.parse(body).data)
 }

@@ -99,12 +99,17 @@ const columns = {
     suppressed === 0 ? <span class="muted">0</span> : `${countText(suppressed)} in the cool-down`,
 }
 
-function conditionText({ on, score, budget, window, query, filter }: AlertRule): string {
-  const of = window ?? score
+function conditionText({ on, score, decision, queue, budget, window, query, filter }: AlertRule): string {
+  const of = window ?? score ?? decision
   const bound = of == null ? '' : of.below == null ? ` above ${of.above}` : ` below ${of.below}`
-  const scored = [of?.scorer, of?.path].filter((name) => name != null).join(' ')
+  const scored = [(window ?? score)?.scorer, (window ?? score)?.path].filter((name) => name != null).join(' ')
   if (window != null)
     return `${measureTexts[window.measure]}${scored && ` of ${scored}`}${bound} in ${window.seconds / 60} min`
+  if (decision != null) {
+    const answer = decision.answer ?? (bound === '' ? '' : 'probability')
+    return `decision ${decision.question ?? 'on any question'}: ${answer}${bound}`
+  }
+  if (queue != null) return `from ${countText(queue.waiting)} waiting items of a queue on`
   if (budget != null) return `from ${Math.round(budget.share * 1_000) / 10} % of a budget of the project on`
   if (score != null) return `score ${scored || 'of any scorer'}${bound}`
   return query == null && filter == null

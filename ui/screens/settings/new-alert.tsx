@@ -10,6 +10,8 @@ import {
   tryRule,
   watchedTexts,
 } from '../../server/alerts.ts'
+import { useLoading } from '../../server/loading.ts'
+import { readQueues } from '../../server/queues.ts'
 import { countText } from '../../value/units.ts'
 import { parseQuery } from '../calls/parse-query.ts'
 
@@ -23,16 +25,18 @@ interface Props {
 
 const firstValues = {
   ...{ name: '', on: 'call', filter: '', measure: 'error_rate', minutes: '60', scorer: '', path: '' },
-  ...{ side: 'above', bound: '', severity: 'error', cooldown: '' },
+  ...{ question: '', answer: '', queue: '', side: 'above', bound: '', severity: 'error', cooldown: '' },
 }
 type Values = typeof firstValues
 
 /** A rule, which is tried on the last day before it is made. */
 export function NewAlert({ project, filter, onMade, onClose }: Props) {
+  const loaded = useLoading((signal) => readQueues(project, signal), [project])
+  const queues = Object.fromEntries((loaded.value ?? []).map(({ id, name }) => [id, name]))
   return (
     <FormDialog
       title="New alert rule"
-      fields={fieldsFor}
+      fields={(values) => fieldsFor(values, queues)}
       first={{ ...firstValues, filter }}
       submit="Create rule"
       onSubmit={async (values) => {
@@ -42,12 +46,20 @@ export function NewAlert({ project, filter, onMade, onClose }: Props) {
       }}
       {...{ onClose }}
     >
-      {(values) => <Trial {...{ project, values }} />}
+      {(values) => (
+        <>
+          {values.on === 'queue' && loaded.error && (
+            <span class="problem">The queues cannot be read: {loaded.error.message}</span>
+          )}
+          <Trial {...{ project, values }} />
+        </>
+      )}
     </FormDialog>
   )
 }
 
-function fieldsFor({ on, measure }: Values) {
+function fieldsFor({ on, measure }: Values, queues: Readonly<Record<string, string>> = {}) {
+  const isDecision = on === 'decision'
   const isScored = on === 'score' || (on === 'window' && measure === 'score_avg')
   const isOfCalls = on === 'call' || (on === 'window' && measure !== 'score_avg')
   return {
@@ -63,12 +75,24 @@ function fieldsFor({ on, measure }: Values) {
     },
     scorer: { label: 'Scorer', example: 'any', mayBeEmpty: true, isHidden: !isScored },
     path: { label: 'Path of the score', example: 'correct.score', mayBeEmpty: true, isHidden: !isScored },
-    side: {
-      label: 'Is',
-      choices: { above: 'above', below: 'below' },
-      isHidden: on === 'call' || on === 'budget',
+    question: { label: 'Name of the question', example: 'any', mayBeEmpty: true, isHidden: !isDecision },
+    answer: { label: 'Answer', example: 'true', mayBeEmpty: true, isHidden: !isDecision },
+    queue: {
+      label: 'Queue',
+      choices: { '': 'any', ...queues },
+      mayBeEmpty: true,
+      isHidden: on !== 'queue',
     },
-    bound: { label: boundLabel(on), isHidden: on === 'call' },
+    side: {
+      label: isDecision ? 'Its probability is' : 'Is',
+      choices: { above: 'above', below: 'below' },
+      isHidden: on === 'call' || on === 'budget' || on === 'queue',
+    },
+    bound: {
+      label: boundLabel(on),
+      isHidden: on === 'call',
+      ...(isDecision && { mayBeEmpty: true, example: 'the likeliest' }),
+    },
     severity: { label: 'Severity', choices: severityTexts },
     cooldown: {
       label: 'After a message, minutes without another',
@@ -95,6 +119,10 @@ function conditionIn(values: Values): Condition {
     on,
     ...(read.query && { query: { $expr: read.query } }),
     ...(on === 'score' && { score: bounds }),
+    ...(on === 'decision' && { decision: decisionIn(values) }),
+    ...(on === 'queue' && {
+      queue: { queue_id: values.queue || undefined, waiting: numberIn(values.bound, boundLabel(on)) },
+    }),
     ...(on === 'budget' && { budget: { share: numberIn(values.bound, boundLabel(on)) / 100 } }),
     ...(on === 'window' && { window: { measure: values.measure as Measure, seconds, ...bounds } }),
     ...(values.cooldown.trim() !== '' && {
@@ -103,7 +131,18 @@ function conditionIn(values: Values): Condition {
   }
 }
 
-const boundLabel = (on: string) => (on === 'budget' ? 'From this per cent of the amount on' : 'This number')
+/** An answer without a number has to be the likeliest. */
+const decisionIn = ({ question, answer, side, bound }: Values) => ({
+  question: question.trim() || undefined,
+  answer: answer.trim() || undefined,
+  ...(bound.trim() !== '' && { [side]: numberIn(bound, boundLabel('decision')) }),
+})
+
+const boundLabels: Partial<Record<string, string>> = {
+  queue: 'From this many waiting items on',
+  budget: 'From this per cent of the amount on',
+}
+const boundLabel = (on: string) => boundLabels[on] ?? 'This number'
 
 const secondsIn = (minutes: string, label: string) => Math.round(numberIn(minutes, label) * 60)
 

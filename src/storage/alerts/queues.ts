@@ -1,0 +1,90 @@
+import { newId } from '../../domain/ids.ts'
+import { ofQueue } from '../queues/items.ts'
+import type { QueueKey } from '../queues/queues.ts'
+import { sql } from '../sql/sql.ts'
+import type { Reader, Transaction } from '../transaction.ts'
+import { fire } from './firing.ts'
+import type { Happened } from './outbox.ts'
+import { watchedIn } from './watched.ts'
+
+/** How many more items of a queue wait than before a write: no annotator has completed or skipped them. */
+export interface QueueStep {
+  queue_id: string
+  waiting: number
+}
+
+/**
+ * Called after items were added or opened again: fires the rules whose number is reached by it. When fewer wait, a rule
+ * may fire anew.
+ *
+ * Called when all queues of the write are locked, so that no write has the lock of a rule and waits for a queue.
+ */
+export async function fireForQueues(
+  tx: Transaction,
+  project_id: string,
+  steps: readonly QueueStep[],
+  now: number,
+): Promise<void> {
+  const added = new Map<string, number>()
+  for (const { queue_id, waiting } of steps) added.set(queue_id, waiting + (added.get(queue_id) ?? 0))
+  const { queues: rules } = await watchedIn(tx, project_id)
+  const uses = rules.length === 0 ? [] : await usesOf(tx, project_id, added, maxBound(rules))
+  for (const rule of uses.length > 0 ? rules : []) {
+    const bounds = rule.condition.queue
+    if (bounds === undefined) continue
+    const { queue_id, waiting: bound } = bounds
+    const passing = uses.filter(
+      ({ id, before, after }) => (queue_id === null || queue_id === id) && before < bound && after >= bound,
+    )
+    await fire(
+      tx,
+      rule,
+      passing.map((use) => aboutQueue(use, bound)),
+      now,
+    )
+  }
+}
+
+interface Use {
+  id: string
+  name: string
+  before: number
+  after: number
+}
+
+const maxBound = (rules: Awaited<ReturnType<typeof watchedIn>>['queues']) =>
+  Math.max(...rules.map(({ condition }) => condition.queue?.waiting ?? 0))
+
+/** Counts no further than it takes to see which numbers up to the largest were reached. */
+async function usesOf(
+  tx: Transaction,
+  project_id: string,
+  added: ReadonlyMap<string, number>,
+  largest: number,
+): Promise<Use[]> {
+  const uses: Use[] = []
+  for (const [queue_id, more] of added) {
+    if (more === 0) continue
+    const queue = await tx.get<{ name: string }>(
+      sql`SELECT name FROM annotation_queues WHERE project_id = ${project_id} AND id = ${queue_id}`,
+    )
+    const after = await countWaiting(tx, { project_id, queue_id }, largest + more)
+    uses.push({ id: queue_id, name: queue?.name ?? '', before: after - more, after })
+  }
+  return uses
+}
+
+/** The items that nobody has completed or skipped, or `max` if there are more. */
+export async function countWaiting(db: Reader, key: QueueKey, max: number): Promise<number> {
+  const row = await db.get<{ items: number }>(
+    sql`SELECT count(*) AS items FROM (
+          SELECT 1 AS one FROM annotation_queue_items AS item WHERE ${ofQueue(key)} AND item.finished_by = 0 LIMIT ${max}
+        ) AS waiting`,
+  )
+  return Number(row?.items ?? 0)
+}
+
+/** A queue may reach the number many times, so the subject is of this one. */
+function aboutQueue({ id, name, after }: Use, bound: number): Happened {
+  return { subject: `queue ${id} ${newId()}`, data: { queue: { id, name, waiting: after, bound } } }
+}
