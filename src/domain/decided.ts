@@ -69,7 +69,7 @@ function ofShares(question: string | null, shares: readonly (readonly [string, u
 }
 
 /** The answer with the largest probability; of equal ones, the first. */
-export function likeliestOf({ shares }: Decided): readonly [label: string, probability: number] {
+function likeliestOf({ shares }: Decided): readonly [label: string, probability: number] {
   return shares.reduce((best, share) => (share[1] > best[1] ? share : best))
 }
 

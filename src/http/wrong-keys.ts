@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { maxEntries } from '../domain/cache-bounds.ts'
 import { currentlySpent, type Spending, startSpending, timeUntilBelow } from '../domain/rates.ts'
 import { refuse } from '../domain/refusals.ts'
+import { maxEntries } from '../threads/cache-bounds.ts'
 import { disconnectSignal } from './disconnect.ts'
 
 /** Addresses that are remembered; an attacker with more of them gets enough guesses anyway. */

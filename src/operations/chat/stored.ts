@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import { itemsOf, membersOf, objectText } from '../../../packages/json/index.ts'
-import { maxEntries } from '../../domain/cache-bounds.ts'
 import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
@@ -15,6 +14,7 @@ import {
   streamStoredCompletions,
 } from '../../storage/answers/stored-completions.ts'
 import { type Database, databaseOf } from '../../storage/database.ts'
+import { maxEntries } from '../../threads/cache-bounds.ts'
 import { wrong } from '../generation/checks.ts'
 import { checkMetadata } from '../generation/metadata.ts'
 import type { Recorder } from '../recording/answer.ts'

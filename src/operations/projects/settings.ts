@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
-import { maxEntries } from '../../domain/cache-bounds.ts'
 import type { ProjectSettings } from '../../domain/project-settings.ts'
 import { readProjectSettings } from '../../storage/projects/projects.ts'
 import type { Reader } from '../../storage/transaction.ts'
+import { maxEntries } from '../../threads/cache-bounds.ts'
 
 /**
  * An operator's change takes effect within a second. Settings are cached, because each call that starts needs them and

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { maxEntries } from '../../domain/cache-bounds.ts'
 import { clockNow } from '../../domain/clock.ts'
 import type { TokenCount } from '../../domain/money.ts'
 import { Refusal } from '../../domain/refusals.ts'
@@ -9,6 +8,7 @@ import { isCountedAlready } from '../../http/inside.ts'
 import type { Database } from '../../storage/database.ts'
 import type { UsageDay } from '../../storage/users/usage.ts'
 import { minuteMicros } from '../../storage/users/users.ts'
+import { maxEntries } from '../../threads/cache-bounds.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
 /**

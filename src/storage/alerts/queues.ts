@@ -75,7 +75,7 @@ async function usesOf(
 }
 
 /** The items that nobody has completed or skipped, or `max` if there are more. */
-export async function countWaiting(db: Reader, key: QueueKey, max: number): Promise<number> {
+async function countWaiting(db: Reader, key: QueueKey, max: number): Promise<number> {
   const row = await db.get<{ items: number }>(
     sql`SELECT count(*) AS items FROM (
           SELECT 1 AS one FROM annotation_queue_items AS item WHERE ${ofQueue(key)} AND item.finished_by = 0 LIMIT ${max}

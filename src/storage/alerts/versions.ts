@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { maxEntries } from '../../domain/cache-bounds.ts'
 import { now } from '../../domain/time.ts'
+import { maxEntries } from '../../threads/cache-bounds.ts'
 import { sql } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
 
