@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { answer, plainText, projectId } from '../../domain/fields.ts'
 
-export const Shadow = z.strictObject({
+const Shadow = z.strictObject({
   version: plainText(512)
     .min(1)
     .meta({ description: 'The version that is asked besides: a digest, `latest`, `vN` or another label.' }),
