@@ -124,6 +124,19 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
     key: ['project_id', 'call_id'],
   }
   await db.write('copyRows', { table: marks, rows: [[project, prediction_id, 'a mark']] })
+  const shadow = {
+    ...{ id: 'a shadow', object_id: 'support', alias: 'production', digest: 'd', present: 'p', share: 1 },
+    ...{ min_pairs: 1, scorer: 's', user_id: 'root', created_at: 1, is_replaced: 0 },
+  }
+  const pair = {
+    ...{ shadow_id: shadow.id, call_id: 'c', state: 'waiting', request: '{}', noted_at: 1, due_at: 1 },
+    ...{ attempts: 0, held_until: 0 },
+  }
+  for (const [name, row] of Object.entries({ label_shadows: shadow, shadow_pairs: pair })) {
+    const columns = ['project_id', ...Object.keys(row)]
+    const table = { name, columns, key: columns.slice(0, 2) }
+    await db.write('copyRows', { table, rows: [[project, ...Object.values(row)]] })
+  }
   await sumAll(db, untilTheEnd)
   // Nothing asks it here, so it waits.
   const waiting = await opened.app.inject({
