@@ -66,6 +66,8 @@ const alertRule = {
     min_count: 10,
   },
   score: null,
+  decision: null,
+  queue: null,
   budget: null,
   severity: 'warning',
   cooldown_seconds: 60,
