@@ -30,7 +30,7 @@ const checkMs = 100
  */
 export async function welcome(
   { address, models }: Pick<Server, 'address' | 'models'>,
-  { page, users }: Pick<Config, 'page' | 'users'>,
+  { page, users, model: source, models: file }: Pick<Config, 'page' | 'users' | 'model' | 'models'>,
   firstKey: string | undefined,
   stderr: Surroundings['stderr'],
   stopping: AbortSignal,
@@ -57,8 +57,15 @@ export async function welcome(
     await delay(checkMs, undefined, { signal: stopping, ref: false })
   }
   if (model?.status().state === 'failed') say(' (its model cannot be served; the log says why)')
-  else say('', model === undefined ? '' : question(address, model, firstKey))
+  else {
+    const isDemo = source === 'builtin' && file === ''
+    say('', model === undefined ? '' : question(address, model, firstKey) + (isDemo ? realModel : ''))
+  }
 }
+
+/** Small enough for a first try on any machine. The size is that of the file on the hub. */
+const realModel = `\n\nThe model in the box is for trying the API. A real one, of about 490 MB; HEDDLE_MODEL then names it:
+\n  npx heddle model pull hf:Qwen/Qwen2.5-0.5B-Instruct-GGUF:Q4_K_M`
 
 /** A first question to the model, to be typed into a shell. */
 function question(address: string, model: Model, key = '$KEY'): string {

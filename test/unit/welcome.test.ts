@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
+import { sourceOf } from '../../packages/engine/index.ts'
 import { welcome } from '../../src/command-line/welcome.ts'
 import { createLocalModel } from '../../src/inference/local-model.ts'
 import { createModels } from '../../src/inference/registry.ts'
@@ -14,18 +15,22 @@ interface Start {
   page?: boolean
   users?: { name: string; key: string; entities: string[] }[]
   backend?: ScriptedBackend
+  model?: string
+  models?: string
 }
 
 const unused = new Proxy({}, { get: () => assert.fail('no template is rendered') }) as never
 
-function start({ isTTY = true, firstKey, page = true, users = [], backend, patienceMs }: Start) {
+function start({ isTTY = true, firstKey, backend, patienceMs, ...config }: Start) {
+  const { page = true, users = [], model = 'builtin', models: file = '' } = config
   const stderr = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })
   const models = createModels(
     backend === undefined ? [] : [createLocalModel(backend, { prompts: unused, compiling: unused })],
   )
   const server = { address: 'http://127.0.0.1:8080', models }
   const never = new AbortController().signal
-  return { stderr, ended: welcome(server, { page, users }, firstKey, stderr, never, patienceMs) }
+  const settings = { page, users, model, models: file }
+  return { stderr, ended: welcome(server, settings, firstKey, stderr, never, patienceMs) }
 }
 
 async function lastWords(settings: Start): Promise<string> {
@@ -54,6 +59,20 @@ test('a later start says how to get a link', async () => {
   assert.match(text, /Bearer \$KEY"/)
   const users = [{ name: 'ann', key: 'a-key-that-nobody-guesses', entities: ['*'] }]
   assert.match(await lastWords({ users, backend: backendOf() }), /Sign in with a key of HEDDLE_USERS\./)
+})
+
+test('only where the built-in model answers, a real one is offered, by a command that the hub can serve', async () => {
+  const offer = /about 490 MB.*\n\n {2}npx heddle model pull (\S+)$/m
+  const [, name = ''] = offer.exec(await lastWords({ backend: backendOf() })) ?? []
+  assert.equal(sourceOf(name).kind, 'hub')
+  const others: Start[] = [
+    { model: 'none' },
+    { model: '/a/file.gguf' },
+    { models: '/a/list.json' },
+    { isTTY: false },
+  ]
+  for (const start of others)
+    assert.doesNotMatch(await lastWords({ ...start, backend: backendOf() }), /model pull/)
 })
 
 test('without a terminal it is one line that has no key', async () => {
