@@ -320,7 +320,7 @@ function openOperations(
     fileLimit: config.file_limit,
     refScheme: config.ref_scheme,
     sealing: createSealing(database),
-    webhooks: createWebhooks(config.webhook_allow, services.webhooks),
+    webhooks: createWebhooks(config.webhook_allow, registry, services.webhooks),
     models,
     settings: {
       priority: config.priority,

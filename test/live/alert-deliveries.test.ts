@@ -389,3 +389,52 @@ test('finished runs and moved aliases are events, and a user without access send
   assert.equal((await ok(`/alert_endpoints/${daves}/replay`, {})).replayed, 1)
   await until('it is sent as alice', () => receiver.received.length === 4)
 })
+
+test('metrics count what became of messages, and what waits', async (t) => {
+  const answers: Record<string, number> = { '/sent': 200, '/gone': 410, '/late': 503 }
+  const receiver = await startReceiver(t, ({ path }, response) =>
+    response.writeHead(answers[path] ?? 404).end(),
+  )
+  // Tries again after many hours.
+  const { get, endpoint, fail, failing } = await openAlerts(t, { webhooks: { haste: 0.001 } })
+  const counted = async (): Promise<Record<string, number>> => {
+    const { text } = await get('/metrics', keys.root)
+    return Object.fromEntries(
+      Array.from(text.matchAll(/^heddle_alert_deliveries_(total|waiting)(.*) (\d+)$/gm), (found) => [
+        found[2] || found[1],
+        Number(found[3]),
+      ]),
+    )
+  }
+  const outcome = (name: string) => `{outcome="${name}"}`
+  const none = { [outcome('sent')]: 0, [outcome('failed')]: 0, [outcome('dead')]: 0, waiting: 0 }
+  await until('nothing is counted', async () => 'waiting' in (await counted()))
+  assert.deepEqual(await counted(), none)
+  await failing()
+  for (const path of Object.keys(answers))
+    await endpoint({ url: receiver.url + path, types: ['alert.fired'] })
+  await fail()
+  await until('all are tried', async () => {
+    const { waiting: _, ...tries } = await counted()
+    return Object.values(tries).reduce((sum, count) => sum + count, 0) === 3
+  })
+  const { waiting: _, ...tries } = await counted()
+  assert.deepEqual(tries, { [outcome('sent')]: 1, [outcome('failed')]: 1, [outcome('dead')]: 1 })
+})
+
+test('metrics know how many messages wait', async (t) => {
+  const held: ServerResponse[] = []
+  const receiver = await startReceiver(t, (_, response) => void held.push(response))
+  const { get, endpoint, fail, failing } = await openAlerts(t)
+  await failing()
+  await endpoint({ url: receiver.url, types: ['alert.fired'] })
+  for (let n = 0; n < 3; n++) await fail()
+  const waiting = (count: number) =>
+    until(`${count} wait`, async () =>
+      (await get('/metrics', keys.root)).text.includes(`heddle_alert_deliveries_waiting ${count}\n`),
+    )
+  await waiting(3)
+  await until('all are on their way', () => held.length === 3)
+  for (const response of held) response.end()
+  await waiting(0)
+})

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Registry } from '@prometheus-io/client'
 import { send } from '../../src/operations/alerts/sending.ts'
 import { createWebhooks } from '../../src/operations/alerts/webhooks.ts'
 import { startReceiver } from './webhook-receiver.ts'
@@ -7,7 +8,7 @@ import { startReceiver } from './webhook-receiver.ts'
 test('two names are looked up at a time, one of an entity, and a slow one does not count as ended', async (t) => {
   const receiver = await startReceiver(t)
   const { port } = new URL(receiver.url)
-  const { lookups } = createWebhooks([])
+  const { lookups } = createWebhooks([], new Registry())
   const looked: string[] = []
   const ended = new Map<string, () => void>()
   const post = (entity: string, host: string, timeoutMs: number) =>

@@ -1,7 +1,12 @@
 import { entityOf } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { now } from '../../domain/time.ts'
-import { endpointsAtWork, type Outcome, type TakenDelivery } from '../../storage/alerts/deliveries.ts'
+import {
+  countPending,
+  endpointsAtWork,
+  type Outcome,
+  type TakenDelivery,
+} from '../../storage/alerts/deliveries.ts'
 import { type Endpoint, type EndpointKey, findEndpoint } from '../../storage/alerts/endpoints.ts'
 import { findExcess } from '../../storage/alerts/trimming.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
@@ -137,6 +142,7 @@ async function deliver(
     failing_before: time - failingMicroseconds,
     now: time,
   })
+  webhooks.metrics.tried(outcome)
 }
 
 async function tried(
@@ -169,15 +175,28 @@ async function tried(
   }
 }
 
+/** For the metrics. */
+const countMs = 15_000
+const maxCounted = 100_000
+
 /** Finding what is beyond the bounds reads everything. */
 const trimMs = 180_000
 
-/** What alerts need besides the writes that fire them: messages, windows, and bounds. */
+/** What alerts need besides the writes that fire them: messages, windows, counts, and bounds. */
 export function startAlerts(services: OperationParts, failed: (error: unknown) => void): BackgroundWork[] {
   const { db, webhooks } = services
   return [
     startDelivering(services, failed),
     startWindows(db, webhooks.options.haste ?? 1, failed),
+    inBackground({
+      firstMs: idleMs,
+      failedMs: countMs,
+      failed,
+      async run() {
+        webhooks.metrics.waiting(await countPending(db, maxCounted))
+        return countMs / (webhooks.options.haste ?? 1)
+      },
+    }),
     inBackground({
       firstMs: trimMs,
       failedMs: trimMs,

@@ -1,5 +1,7 @@
 import { isIP } from 'node:net'
+import { Counter, Gauge, type Registry } from '@prometheus-io/client'
 import type { Network } from '../../config.ts'
+import type { Outcome } from '../../storage/alerts/deliveries.ts'
 import { createSlots, type Slots } from '../../threads/slots.ts'
 import { type AddressKind, createAddressCheck } from './addresses.ts'
 
@@ -21,6 +23,13 @@ export interface Webhooks {
   options: Partial<WebhookOptions>
   /** Who looks up a name holds one of these. */
   lookups: Slots
+  metrics: AlertMetrics
+}
+
+interface AlertMetrics {
+  tried(outcome: Outcome): void
+  /** Of all projects. */
+  waiting(deliveries: number): void
 }
 
 /**
@@ -31,7 +40,11 @@ const lookupSlots = { shared: 1, reserved: 1 }
 /** More than there are messages on their way. */
 const maxLookups = { perTenant: 256, total: 1_024 }
 
-export function createWebhooks(allowed: readonly Network[], options: Partial<WebhookOptions> = {}): Webhooks {
+export function createWebhooks(
+  allowed: readonly Network[],
+  registry: Registry,
+  options: Partial<WebhookOptions> = {},
+): Webhooks {
   const check = createAddressCheck(allowed)
   return {
     allowsPrivate: allowed.length > 0,
@@ -39,5 +52,31 @@ export function createWebhooks(allowed: readonly Network[], options: Partial<Web
     kindOfLiteral: (host) => (isIP(host) === 0 ? undefined : check(host)),
     options,
     lookups: createSlots(lookupSlots, maxLookups),
+    metrics: registerAlertMetrics(registry),
+  }
+}
+
+const outcomes = ['sent', 'failed', 'dead'] as const
+
+function registerAlertMetrics(registry: Registry): AlertMetrics {
+  const tries = new Counter({
+    name: 'heddle_alert_deliveries_total',
+    help: 'Messages to alert endpoints: sent, failed (tried again later), dead (given up).',
+    labelNames: ['outcome'] as const,
+    registers: [registry],
+  })
+  for (const outcome of outcomes) tries.inc({ outcome }, 0)
+  const waiting = new Gauge({
+    name: 'heddle_alert_deliveries_waiting',
+    help: 'Messages of the record that are not sent yet, up to 100000; counted every 15 seconds.',
+    registers: [registry],
+  })
+  return {
+    tried(outcome) {
+      if (outcome.kind === 'returned') return
+      const isDead = outcome.kind === 'refused' || (outcome.kind === 'failed' && outcome.next_at === null)
+      tries.inc({ outcome: outcome.kind === 'sent' ? 'sent' : isDead ? 'dead' : 'failed' })
+    },
+    waiting: (deliveries) => waiting.set(deliveries),
   }
 }

@@ -38,6 +38,15 @@ export function endpointsAtWork(
   )
 }
 
+/** Of all projects, or `max` if there are more. */
+export async function countPending(db: Reader, max: number): Promise<number> {
+  const row = await db.get<{ deliveries: number }>(
+    sql`SELECT count(*) AS deliveries FROM (
+          SELECT 1 AS one FROM alert_deliveries WHERE state = 'pending' LIMIT ${max}) AS waiting`,
+  )
+  return Number(row?.deliveries ?? 0)
+}
+
 interface Taking extends EndpointKey {
   holder: string
   limit: number

@@ -1,8 +1,7 @@
 import { newId } from '../../domain/ids.ts'
-import { ofQueue } from '../queues/items.ts'
-import type { QueueKey } from '../queues/queues.ts'
+import { countWaiting } from '../queues/waiting.ts'
 import { sql } from '../sql/sql.ts'
-import type { Reader, Transaction } from '../transaction.ts'
+import type { Transaction } from '../transaction.ts'
 import { fire } from './firing.ts'
 import type { Happened } from './outbox.ts'
 import { watchedIn } from './watched.ts'
@@ -72,16 +71,6 @@ async function usesOf(
     uses.push({ id: queue_id, name: queue?.name ?? '', before: after - more, after })
   }
   return uses
-}
-
-/** The items that nobody has completed or skipped, or `max` if there are more. */
-async function countWaiting(db: Reader, key: QueueKey, max: number): Promise<number> {
-  const row = await db.get<{ items: number }>(
-    sql`SELECT count(*) AS items FROM (
-          SELECT 1 AS one FROM annotation_queue_items AS item WHERE ${ofQueue(key)} AND item.finished_by = 0 LIMIT ${max}
-        ) AS waiting`,
-  )
-  return Number(row?.items ?? 0)
 }
 
 /** A queue may reach the number many times, so the subject is of this one. */
