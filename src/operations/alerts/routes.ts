@@ -94,7 +94,7 @@ export const alertRoutes = family(
     tags,
     body: CreateEndpointBody,
     answer: SecretAnswer,
-    refusals: ['invalid_value', tooMany, noQueue],
+    refusals: ['invalid_value', tooMany],
     rule: (services, { caller, body }) => createEndpoint(services, caller, body),
   }),
   operation('GET', '/alert_endpoints', {
