@@ -13,7 +13,7 @@ import { type RunningServer, startServer } from '../support/server.ts'
 import { withTimeout } from '../support/wait.ts'
 import { writeLargeRecord } from './large-record.ts'
 
-const megabytes = 500
+const megabytes = 900
 const everything = { project_id: project }
 const firstOnly = { project_id: project, limit: 1 }
 
