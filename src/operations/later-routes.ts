@@ -4,6 +4,7 @@ import type {
   FastifyRequest,
   FastifySchema,
   HTTPMethods,
+  onRequestHookHandler,
   RouteOptions,
 } from 'fastify'
 import { z } from 'zod'
@@ -94,19 +95,26 @@ function declareRoute(
   let real: Partial<RouteOptions> = {}
   const schema: FastifySchema = { ...known, response: { default: z.unknown() } }
   for (const name of checks) schema[name] = z.lazy(() => real.schema?.[name] as z.ZodType)
-  const run = (hook: 'onRequest' | 'preValidation') => (request: FastifyRequest, reply: FastifyReply) =>
-    (real[hook] as RouteHook | undefined)?.(request, reply)
+  const run =
+    (name: 'onRequest' | 'preValidation'): Hook =>
+    (request, reply, done) => {
+      const hook = real[name] as Hook | undefined
+      if (hook === undefined) return done()
+      const running: unknown = hook(request, reply, done)
+      if (running instanceof Promise) running.then(() => done(), done)
+    }
+  const prepare = run('onRequest')
   app.route({
     method,
     url,
     config,
     ...(bodyLimit !== undefined && { bodyLimit }),
     schema,
-    onRequest: async (request, reply) => {
-      if (real.handler === undefined) await open()
-      return run('onRequest')(request, reply)
+    onRequest(request, reply, done) {
+      if (real.handler !== undefined) prepare(request, reply, done)
+      else open().then(() => prepare(request, reply, done), done)
     },
-    ...(prepares && { preValidation: async (request, reply) => run('preValidation')(request, reply) }),
+    ...(prepares && { preValidation: run('preValidation') }),
     handler: (request, reply) => (real as RouteOptions).handler.call(app, request as never, reply as never),
   })
   return (declared) => {
@@ -115,4 +123,9 @@ function declareRoute(
   }
 }
 
-type RouteHook = (request: FastifyRequest, reply: FastifyReply) => unknown
+/** Calls `done`, or is awaited. */
+type Hook = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: (error?: Error) => void,
+) => ReturnType<onRequestHookHandler>

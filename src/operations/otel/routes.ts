@@ -39,8 +39,8 @@ function exportRoutes<Body extends z.ZodType>(
 ): Operation {
   return inScope(async (app, options) => {
     acceptBytes(app, protobuf, `operations/otel/protobuf-given#${contracts[signal].protobuf}`, async () => {
-      const given = await import('./protobuf-given.ts')
-      return given[contracts[signal].protobuf]
+      const loaded = await import('./protobuf-given.ts')
+      return loaded[contracts[signal].protobuf]
     })
     const result = {
       description: 'The result, in the encoding of the request.',
