@@ -10,6 +10,7 @@ import { playFieldsFile } from './play-fields.ts'
 import { queriesPage } from './queries-page.ts'
 import { responsesPage } from './responses-page.ts'
 import { rolesPage } from './roles-page.ts'
+import { routeTable } from './route-table.ts'
 import { structuredOutputPage } from './structured-output.ts'
 
 const pages = {
@@ -24,6 +25,7 @@ const pages = {
   'docs/responses.md': responsesPage(),
   'docs/roles.md': await rolesPage(),
   'docs/structured-output.md': structuredOutputPage(),
+  'src/operations/generated/route-table.ts': await routeTable(),
   'ui/screens/play/request-fields.ts': playFieldsFile(),
 }
 const checking = process.argv.includes('--check')

@@ -1,7 +1,9 @@
 import { Registry } from '@prometheus-io/client'
 import Fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fastify'
+import { bodyThread } from './body-contracts.ts'
 import type { Config } from './config.ts'
 import { Refusal } from './domain/refusals.ts'
+import { laterFamilies } from './families.ts'
 import { createTrustCheck } from './http/addresses.ts'
 import { nameUnknownFields } from './http/answer-headers/ignored-fields.ts'
 import { acceptJson } from './http/bodies.ts'
@@ -9,7 +11,7 @@ import { limitPlainBodies } from './http/body-limits.ts'
 import { createBodyReader } from './http/body-reader.ts'
 import { authenticateCallers } from './http/callers.ts'
 import { nameDeployments, pathOf } from './http/clients/targets.ts'
-import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
+import { type App, type ContractTypes, checkAnswers, writeAnswers } from './http/contracts.ts'
 import { allowOrigins } from './http/cross-origin/origins.ts'
 import { followDisconnects } from './http/disconnect.ts'
 import { asRefusal, handleErrors, logError, sendRefusal, wireOf } from './http/errors.ts'
@@ -34,79 +36,39 @@ import { takeTurnsByTenant } from './http/tenant-turns.ts'
 import { checkAgainstContract } from './http/validation.ts'
 import { createCompiling } from './inference/constraints/compiling.ts'
 import { createModels, type Models } from './inference/registry.ts'
-import { bodyContracts, bodyThread } from './large-bodies.ts'
-import { agentRoutes } from './operations/agents/routes.ts'
 import { startAlerts } from './operations/alerts/delivering.ts'
-import { alertRoutes } from './operations/alerts/routes.ts'
 import { createWebhooks, type WebhookOptions } from './operations/alerts/webhooks.ts'
 import type { BackgroundWork } from './operations/background.ts'
 import type { FindCaller } from './operations/background-asking.ts'
 import { startBatches } from './operations/batches/carrying.ts'
-import { batchRoutes } from './operations/batches/routes.ts'
-import { budgetRoutes } from './operations/budgets/routes.ts'
 import { createBudgets, registerBudgetMetrics } from './operations/budgets/spending.ts'
-import { calibrationRoutes } from './operations/calibrations/routes.ts'
 import { startBackfill } from './operations/calls/backfill.ts'
-import { callRoutes } from './operations/calls/routes.ts'
 import { startSums } from './operations/calls/sums.ts'
 import { startSweep } from './operations/calls/sweep.ts'
 import { chatAsking } from './operations/chat/asking.ts'
-import { chatRoutes } from './operations/chat/routes.ts'
-import { completionRoutes } from './operations/completions/routes.ts'
-import { conversationRoutes } from './operations/conversations/routes.ts'
-import { decisionRoutes } from './operations/decisions/routes.ts'
-import { definitionRoutes } from './operations/definitions/routes.ts'
-import { embeddingRoutes } from './operations/embeddings/routes.ts'
-import { engineRoutes } from './operations/engine/routes.ts'
-import { evaluationRunRoutes } from './operations/evaluation-runs/routes.ts'
 import { startDeriving, startStoringColumns } from './operations/evaluations/behind-the-writes.ts'
-import { evaluationRoutes } from './operations/evaluations/routes.ts'
 import { createEventHub } from './operations/events/hub.ts'
-import { eventRoutes } from './operations/events/routes.ts'
-import { exportRoutes } from './operations/exporting/routes.ts'
-import { feedbackRoutes } from './operations/feedback/routes.ts'
-import { fileRoutes } from './operations/files/routes.ts'
-import { labelRoutes } from './operations/gates/routes.ts'
+import { uploadRoutes } from './operations/files/routes.ts'
+import { routeTable } from './operations/generated/route-table.ts'
 import { registerGenerationMetrics } from './operations/generation/metrics.ts'
 import { createRunningAnswers } from './operations/generation/running.ts'
-import { infillRoutes } from './operations/infill/routes.ts'
+import { declareLater } from './operations/later-routes.ts'
 import { mcpRoutes } from './operations/mcp/routes.ts'
-import { meRoutes } from './operations/me/routes.ts'
-import { messageRoutes } from './operations/messages/routes.ts'
-import { modelRoutes } from './operations/models/routes.ts'
 import { startJudging } from './operations/monitors/judging.ts'
 import { startRuns } from './operations/monitors/old-calls.ts'
-import { monitorRoutes } from './operations/monitors/routes.ts'
-import { objectRoutes } from './operations/objects/routes.ts'
-import { ollamaRoutes } from './operations/ollama/routes.ts'
 import { otelRoutes } from './operations/otel/routes.ts'
 import type { OperationParts } from './operations/parts.ts'
-import { peopleRoutes } from './operations/people/routes.ts'
-import { priceRoutes } from './operations/prices/routes.ts'
-import { projectRoutes } from './operations/projects/routes.ts'
 import { createProjects } from './operations/projects/settings.ts'
 import { createNamedPrompts } from './operations/prompts/named-prompts.ts'
-import { queueRoutes } from './operations/queues/routes.ts'
-import { queueRuleRoutes } from './operations/queues/rule-routes.ts'
 import { recordingEvents } from './operations/recording/events.ts'
 import { createRecorder, type OpenedRecorder } from './operations/recording/recorder.ts'
-import { rerankRoutes } from './operations/rerank/routes.ts'
 import { startWaitingResponses } from './operations/responses/background/carrying.ts'
-import { responseRoutes } from './operations/responses/routes.ts'
-import { savedViewRoutes } from './operations/saved-views/routes.ts'
-import { scorerRoutes } from './operations/scorers/try.ts'
 import { createSealing } from './operations/sealing.ts'
 import { startServedRuns } from './operations/served-runs/carrying.ts'
-import { servedRunRoutes } from './operations/served-runs/routes.ts'
 import { startShadowing } from './operations/shadows/asking.ts'
-import { tableRoutes } from './operations/tables/routes.ts'
-import { tokenRoutes } from './operations/tokens/routes.ts'
-import { totalRoutes } from './operations/totals/routes.ts'
 import { countRequests, createUsageMeter, startFlushing, type UsageMeter } from './operations/usage/meter.ts'
-import { usageRoutes } from './operations/usage/routes.ts'
 import { startSharingLimits } from './operations/usage/share-limits.ts'
 import { startIndexing } from './operations/views/index-in-background.ts'
-import { viewRoutes } from './operations/views/routes.ts'
 import { wireFileRoutes } from './operations/wire-files/routes.ts'
 import { createSchemaChecks } from './schemas/checks.ts'
 import type { Database } from './storage/database.ts'
@@ -132,36 +94,8 @@ export interface Parts {
 /** Fastify's own types for these assume JSON Schema. */
 type SchemaCompilers = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
 
-const ofCalls = [
-  callRoutes,
-  exportRoutes,
-  otelRoutes,
-  priceRoutes,
-  feedbackRoutes,
-  eventRoutes,
-  totalRoutes,
-  agentRoutes,
-]
-const ofQueues = [queueRoutes, queueRuleRoutes]
-const ofObjects = [objectRoutes, labelRoutes, tableRoutes, fileRoutes, definitionRoutes]
-const ofEvaluations = [
-  evaluationRoutes,
-  evaluationRunRoutes,
-  servedRunRoutes,
-  scorerRoutes,
-  calibrationRoutes,
-  monitorRoutes,
-  alertRoutes,
-]
-const ofText = [chatRoutes, completionRoutes, infillRoutes, responseRoutes, conversationRoutes, messageRoutes]
-const ofBatches = [wireFileRoutes, batchRoutes]
-const ofScores = [embeddingRoutes, rerankRoutes, decisionRoutes]
-const ofModels = [modelRoutes, ...ofText, ...ofBatches, ...ofScores, tokenRoutes, engineRoutes, ollamaRoutes]
-const ofPeople = [usageRoutes, budgetRoutes, meRoutes, projectRoutes, peopleRoutes]
-const ofPage = [viewRoutes, savedViewRoutes]
-const ofAgents = [mcpRoutes]
-
-const families = [ofCalls, ofQueues, ofObjects, ofEvaluations, ofModels, ofPeople, ofPage, ofAgents].flat()
+/** Families that accept bodies of a type of their own, or load themselves. */
+const families = [otelRoutes, uploadRoutes, wireFileRoutes, mcpRoutes]
 
 /** Builds the whole app, ready for requests. It does not listen. */
 export async function buildApp(config: Config, services: Parts): Promise<App> {
@@ -169,7 +103,7 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
   // Passed here and not set later, because otherwise Fastify loads JSON Schema compilers that are never used.
   const compilersFactory = {
     buildValidator: () => checkAgainstContract,
-    buildSerializer: () => writeAnswers(services.checkAnswers ?? false),
+    buildSerializer: () => writeAnswers,
   } as unknown as SchemaCompilers
   const trusts = createTrustCheck(config.trust_proxy)
   const app: App = Fastify({
@@ -204,6 +138,7 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
     },
   }).withTypeProvider<ContractTypes>()
 
+  if (services.checkAnswers) checkAnswers(app)
   followDisconnects(app)
   allowOrigins(app, config.cors_origins)
   queuePipelinedRequests(app)
@@ -230,7 +165,7 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
   const limits = limitUsers(app, usage.refused)
   takeTurnsByTenant(app)
   refuseUnknownRoutes(app)
-  const bodies = createBodyReader(bodyThread, bodyContracts)
+  const bodies = createBodyReader(bodyThread)
   app.addHook('onClose', () => bodies.close())
   acceptJson(app, config.body_budget, bodies)
   nameDeployments(app)
@@ -250,6 +185,13 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
     { ...services, models, limits, usage, callerOfHash },
     metrics.registry,
   )
+  const openings = Object.entries(laterFamilies).map(([family, load]) =>
+    declareLater(app, routeTable[family as keyof typeof laterFamilies], async () => {
+      const declare = await load()
+      return (collector) => declare(collector, operations)
+    }),
+  )
+  app.decorate('loadRoutes', () => Promise.all(openings.map((open) => open())))
   for (const declare of families) await declare(app, operations)
   described?.serveReference()
   await app.ready()

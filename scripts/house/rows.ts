@@ -53,7 +53,7 @@ const vagueNamesIn = (code: string) =>
     names.some((name) => name && vagueNames.test(name)),
   ).length
 
-/** A small file with a single importer is an idea that was cut in two. */
+/** A small file with a single importer is an idea that was cut in two. Threads load contracts, too, by their names. */
 function fragments(sources: Sources): number {
   const importers = new Map<string, number>()
   for (const [file, text] of sources) {
@@ -63,7 +63,7 @@ function fragments(sources: Sources): number {
     for (const path of new Set(imported)) importers.set(path, (importers.get(path) ?? 0) + 1)
   }
   const isFragment = ([file, text]: [string, string]) =>
-    text.split('\n').length <= 60 && importers.get(file) === 1
+    text.split('\n').length <= 60 && importers.get(file) === 1 && !file.endsWith('contract.ts')
   return [...sources].filter(isFragment).length
 }
 

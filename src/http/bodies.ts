@@ -6,6 +6,7 @@ import { inSteps } from '../../packages/waiting/index.ts'
 import { JsonText } from '../domain/json/text.ts'
 import { Refusal, refuse } from '../domain/refusals.ts'
 import { limitBodies } from './body-budget.ts'
+import { maxInlineBytes } from './body-limits.ts'
 import type { BodyReader, LargeBody } from './body-reader.ts'
 import { freeChunk } from './chunks.ts'
 import { encodingOf, uncompressed } from './compressed-bodies.ts'
@@ -50,7 +51,7 @@ export function acceptJson(app: FastifyInstance, budget: number, reader: BodyRea
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: Readable) => {
     const body = await bodyOf(request, payload)
     const contract = request.routeOptions.schema?.body as z.ZodType | undefined
-    const { keepsBody, namesPrompt } = request.routeOptions.config
+    const { keepsBody, namesPrompt, contract: name = '' } = request.routeOptions.config
     // Python's openai sends a content type even without a body, such as for DELETE.
     if (contract === undefined && body.length === 0) return undefined
     if (Buffer.isBuffer(body)) {
@@ -63,7 +64,7 @@ export function acceptJson(app: FastifyInstance, budget: number, reader: BodyRea
     }
     // A route without a contract for its body ignores it.
     if (contract === undefined) return undefined
-    const read = await reader.read(request.caller.name, reader.nameOf(contract), body, keepsBody)
+    const read = await reader.read(request.caller.name, name, body, keepsBody)
     const { shared } = read
     if (shared) request.keptBody = { bytes: shared.length, json: () => new JsonText(shared) }
     if (namesPrompt) {
@@ -86,7 +87,8 @@ export async function reread(request: FastifyRequest, text: string): Promise<unk
   const { bodyReader: reader } = request.server
   const large = createLargeBody()
   await inSteps(segmentsOf(bytes), large.add)
-  return (await reader.read(request.caller.name, reader.nameOf(contract), large.body())).body
+  return (await reader.read(request.caller.name, request.routeOptions.config.contract ?? '', large.body()))
+    .body
 }
 
 /**
@@ -136,9 +138,6 @@ export function acceptBytes(
     return new CheckedBody({ value: parseOrRefuse(await contract(), body, 'body') })
   })
 }
-
-/** A longer body is read in a separate thread. */
-const maxInlineBytes = 64 * 1024
 
 /**
  * Large bodies are collected in shared memory, a segment at a time, so that nothing large is ever copied in this

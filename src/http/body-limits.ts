@@ -10,6 +10,9 @@ declare module 'fastify' {
   }
 }
 
+/** A longer body is read in a separate thread. */
+export const maxInlineBytes = 64 * 1024
+
 /** Enough for a few thousand refs. Requests that find, name or remove things are far smaller. */
 export const plainBodyLimit = 4 * 1024 * 1024
 
@@ -18,5 +21,8 @@ export function limitPlainBodies(app: FastifyInstance): void {
   const most = app.initialConfig.bodyLimit ?? plainBodyLimit
   app.addHook('onRoute', (route) => {
     if (!route.config?.largeBodies) route.bodyLimit ??= Math.min(most, plainBodyLimit)
+    const isLarge = (route.bodyLimit ?? most) > maxInlineBytes
+    if (isLarge && route.schema?.body !== undefined && route.config?.contract === undefined)
+      throw new Error(`${route.method} ${route.url} does not name the contract of its bodies`)
   })
 }

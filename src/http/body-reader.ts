@@ -1,4 +1,3 @@
-import type { z } from 'zod'
 import { createYieldToLoop } from '../../packages/waiting/index.ts'
 import type { SharedText } from '../domain/json/text.ts'
 import { passOnRefusal, refuse } from '../domain/refusals.ts'
@@ -14,7 +13,6 @@ import { CheckedBody } from './validation.ts'
 export interface BodyReader {
   /** Reads the body by the contract of that name; rejects with a refusal if it does not fit. Tenants take turns. */
   read(tenant: string, contract: string, body: LargeBody, keeps?: BodyExclusions): Promise<ReadBody>
-  nameOf(contract: z.ZodType): string
   close(): Promise<void>
 }
 
@@ -47,13 +45,8 @@ const options = {
 /** Enough for a body of 32 MiB: a list of lists takes twenty times its text as objects. */
 const defaultHeapMb = 1_536
 
-/** `thread` is the module of the threads; it knows the same contracts by the same names. */
-export function createBodyReader(
-  thread: string,
-  contracts: ReadonlyMap<string, z.ZodType>,
-  heapMb = defaultHeapMb,
-): BodyReader {
-  const names = new Map([...contracts].map(([name, contract]) => [contract, name]))
+/** `thread` is the module of the threads, which finds contracts by their names. */
+export function createBodyReader(thread: string, heapMb = defaultHeapMb): BodyReader {
   const start = inThread<BodyQuestion, BodyAnswer>(thread, heapMb)
   const middle = createWorkerPool(start, options)
   const long = createWorkerPool(start, options)
@@ -67,11 +60,6 @@ export function createBodyReader(
   }
 
   return {
-    nameOf(contract) {
-      const name = names.get(contract)
-      if (name === undefined) throw new Error('the contract of a body is not among those of large-bodies.ts')
-      return name
-    },
     async read(tenant, contract, body, keeps) {
       const answer = await ask(tenant, { ...body, contract, ...(keeps && { keeps }) })
       const { unknown } = answer

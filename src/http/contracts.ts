@@ -124,17 +124,25 @@ export function jsonLinesOf(schema: z.ZodType, type = 'application/jsonl') {
   return { description: 'JSON Lines', content: { [type]: { schema } } }
 }
 
-/** `check` is for tests: there, an answer that breaks its contract is an error. It costs nothing in production. */
-export function writeAnswers(check: boolean): FastifySerializerCompiler<unknown> {
-  if (!check) return () => writeJson
-  return ({ schema, method, url, httpStatus }) =>
-    (answer) => {
-      const text = writeJson(answer)
-      const result = (schema as z.ZodType).safeParse(JSON.parse(text))
-      if (!result.success)
-        throw new Error(
-          `${method} ${url} ${httpStatus} breaks its contract: ${z.prettifyError(result.error)}`,
-        )
-      return text
+export const writeAnswers: FastifySerializerCompiler<unknown> = () => writeJson
+
+/** For tests: an answer that breaks its contract is an error. */
+export function checkAnswers(app: App): void {
+  app.addHook('preSerialization', async ({ method, routeOptions: { url, schema } }, reply, answer) => {
+    const declared = (schema?.response as Record<number, z.ZodType | DescribedAnswer> | undefined)?.[
+      reply.statusCode
+    ]
+    const type = String(reply.getHeader('content-type') ?? 'application/json').split(';')[0] as string
+    const contract = declared && 'content' in declared ? declared.content[type]?.schema : declared
+    const result = contract?.safeParse(JSON.parse(writeJson(answer)))
+    if (result?.success === false) {
+      const wrong = z.prettifyError(result.error)
+      throw new Error(`${method} ${url} ${reply.statusCode} breaks its contract: ${wrong}`)
     }
+    return answer
+  })
+}
+
+interface DescribedAnswer {
+  content: Record<string, { schema: z.ZodType }>
 }

@@ -11,12 +11,13 @@ const nameOf: Readonly<Record<string, string>> = { params: 'path', querystring: 
 
 /** Validates bodies, paths and queries against their contract; the refusal names every path. */
 export const checkAgainstContract: FastifySchemaCompiler<unknown> = ({ schema, httpPart }) => {
-  const contract = schema as z.ZodType
   const section = nameOf[httpPart ?? 'body'] ?? 'body'
   return (data: unknown) => {
     if (data instanceof CheckedBody) return data.result
+    // Loaded by now (later-routes.ts).
+    const contract = schema instanceof z.ZodLazy ? schema.unwrap() : schema
     try {
-      return { value: parseOrRefuse(contract, data, section) }
+      return { value: parseOrRefuse(contract as z.ZodType, data, section) }
     } catch (error) {
       if (error instanceof Refusal) return { error }
       throw error

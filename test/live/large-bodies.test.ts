@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { bodyThread } from '../../src/body-contracts.ts'
 import { JsonText } from '../../src/domain/json/text.ts'
 import { createBodyReader } from '../../src/http/body-reader.ts'
-import { bodyContracts, bodyThread } from '../../src/large-bodies.ts'
 import { openApp } from '../support/app.ts'
 import { project } from '../support/calls.ts'
 
 function openReader(t: TestContext, heapMb?: number) {
-  const reader = createBodyReader(bodyThread, bodyContracts, heapMb)
+  const reader = createBodyReader(bodyThread, heapMb)
   t.after(() => reader.close())
   return (contract: string, text: string) => reader.read('alice', contract, largeBody(text))
 }
@@ -31,7 +31,10 @@ test('a worker thread parses a body as the main thread would', async (t) => {
   const read = openReader(t)
   const {
     body: { result },
-  } = await read('calls.StartBody', start(`{ "a": [1.50, "é"], "long": "${'ж'.repeat(70_000)}" }`))
+  } = await read(
+    'operations/calls/contract#StartBody',
+    start(`{ "a": [1.50, "é"], "long": "${'ж'.repeat(70_000)}" }`),
+  )
   assert.ok('value' in result)
   const { start: call } = result.value as { start: Record<string, JsonText> }
   assert.equal(call.attributes?.text, '{"n":1.0}')
@@ -54,7 +57,7 @@ test('the worker refuses an invalid body with the same message', async (t) => {
   ]) {
     const {
       body: { result },
-    } = await read('calls.StartBody', text)
+    } = await read('operations/calls/contract#StartBody', text)
     assert.ok('error' in result, text)
     const { json } = await post('/call/start', text)
     assert.deepEqual([result.error.message, result.error.code], [json.reason, json.code])
@@ -65,17 +68,20 @@ test('the worker refuses an invalid body with the same message', async (t) => {
 test('a body that needs too much memory is refused, and the next one is parsed', async (t) => {
   const read = openReader(t, 64)
   const lists = `{"messages":[{"role":"user","content":[{"type":"text","x":[${'[],'.repeat(1_000_000)}[]]}]}]}`
-  await assert.rejects(read('chat.ChatBody', lists), { name: 'Refusal', code: 'body_too_costly' })
+  await assert.rejects(read('operations/chat/contract#ChatBody', lists), { name: 'Refusal', code: 'body_too_costly' })
   const {
     body: { result },
-  } = await read('calls.StartBody', start('{}'))
+  } = await read('operations/calls/contract#StartBody', start('{}'))
   assert.ok('value' in result)
 })
 
 test('closing a reader refuses unread bodies', async () => {
-  const reader = createBodyReader(bodyThread, bodyContracts)
-  const reading = assert.rejects(reader.read('alice', 'calls.StartBody', largeBody(start('{}'))), {
-    code: 'stopping',
-  })
+  const reader = createBodyReader(bodyThread)
+  const reading = assert.rejects(
+    reader.read('alice', 'operations/calls/contract#StartBody', largeBody(start('{}'))),
+    {
+      code: 'stopping',
+    },
+  )
   await Promise.all([reading, reader.close()])
 })

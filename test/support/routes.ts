@@ -12,6 +12,8 @@ export interface Route {
   takesBody: boolean
   /** The contract of the body. */
   body?: unknown
+  /** Where threads find it. */
+  contract?: string | undefined
   /** Its answer ends when its client disconnects: an injected request would wait for ever. */
   staysOpen: boolean
   /** Not in the OpenAPI document. */
@@ -36,8 +38,12 @@ export async function openAppWithRoutes(
           url,
           isPublic: config?.public === true,
           right: config?.right,
+          contract: config?.contract,
           takesBody: schema?.body !== undefined,
-          ...(schema?.body !== undefined && { body: schema.body }),
+          // Read when the code of the route is loaded.
+          get body() {
+            return schema?.body
+          },
           staysOpen: config?.staysOpen === true,
           isHidden: schema?.hide === true,
         })
@@ -47,6 +53,7 @@ export async function openAppWithRoutes(
   subscribe('fastify.initialization', collect)
   try {
     const opened = await openApp(t, { ...parts, settings: { HEDDLE_DOCS: 'on', ...settings } })
+    await opened.app.loadRoutes()
     return { ...opened, routes: routesOf.get(opened.app) ?? [] }
   } finally {
     unsubscribe('fastify.initialization', collect)

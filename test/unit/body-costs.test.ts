@@ -3,10 +3,11 @@ import { threadCpuUsage } from 'node:process'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { z } from 'zod'
+import { contractOf } from '../../src/body-contracts.ts'
 import { Refusal } from '../../src/domain/refusals.ts'
 import { readBody } from '../../src/http/read-body.ts'
 import { parseOrRefuse } from '../../src/http/validation.ts'
-import { bodyContracts } from '../../src/large-bodies.ts'
+import { routeTable } from '../../src/operations/generated/route-table.ts'
 import { pack } from '../../src/threads/handover.ts'
 
 /**
@@ -88,7 +89,18 @@ function bodyWith(path: readonly string[], text: string): string {
   )
 }
 
-const bodies = [...bodyContracts].filter(([name]) => /(Body|Given|ToRemove)$/.test(name))
+const names = Object.values(routeTable)
+  .flat()
+  .flatMap(({ config }) => ('contract' in config ? [config.contract] : []))
+const others = [
+  'http/page/contract#SignIn',
+  'operations/mcp/contract#McpMessage',
+  'operations/otel/traces-given#TracesGiven',
+  'operations/otel/traces-given#LogsGiven',
+]
+const bodies = await Promise.all(
+  [...new Set([...names, ...others])].map(async (name) => [name, await contractOf(name)] as const),
+)
 
 test('the contracts of request bodies are found', () => assert.ok(bodies.length > 50, String(bodies.length)))
 

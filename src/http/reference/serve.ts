@@ -21,14 +21,16 @@ export function describeRoutes(app: App, version: string): { serveReference(): v
     if (route.method !== 'HEAD' && !route.schema?.hide) routes.push(route)
   })
   let opened: Promise<FastifyInstance> | undefined
-  const reference = () => {
-    opened ??= import('./document.ts').then(({ createReferenceApp }) => createReferenceApp(routes, version))
-    return opened
-  }
   app.addHook('onClose', async () => (await opened)?.close())
 
   return {
     serveReference() {
+      const reference = () => {
+        opened ??= Promise.all([import('./document.ts'), app.loadRoutes()]).then(([{ createReferenceApp }]) =>
+          createReferenceApp(routes, version),
+        )
+        return opened
+      }
       let document: Promise<string> | undefined
       app.get(
         '/openapi.json',

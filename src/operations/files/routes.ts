@@ -14,7 +14,8 @@ const bytes = {
   content: { 'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) } },
 }
 
-const create = inScope(async (app, { db, fileLimit }) => {
+/** Its bodies are forms. */
+export const uploadRoutes = inScope(async (app, { db, fileLimit }) => {
   await acceptForms(app)
   const schema = {
     summary: 'Store a file',
@@ -32,7 +33,6 @@ const create = inScope(async (app, { db, fileLimit }) => {
 })
 
 export const fileRoutes = family(
-  create,
   ...['/file/content', '/files/content'].map((url) =>
     operation('POST', url, {
       right: 'read',

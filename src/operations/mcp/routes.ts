@@ -20,7 +20,7 @@ export const mcpRoutes: Routes<OperationParts> = async (app, { mcp, refScheme })
     '/mcp',
     {
       // What a tool does is asked of the route behind it.
-      config: { right: 'own' },
+      config: { right: 'own', contract: 'operations/mcp/contract#McpMessage' },
       schema: {
         summary: 'Serve tools to agents, by the Model Context Protocol',
         description: 'docs/mcp.md lists the tools, and how to add the server to an agent.',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { answer } from '../../domain/fields.ts'
 
-/** The answers to Ollama's clients. `later.ts` loads this file when one is described or checked. */
+/** The answers to Ollama's clients. */
 
 const Logprob = z.object({ token: z.string(), logprob: z.number(), bytes: z.array(z.int()) })
 

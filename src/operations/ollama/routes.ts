@@ -1,21 +1,13 @@
+import type { z } from 'zod'
 import { refuse } from '../../domain/refusals.ts'
 import { ollamaRefusalContracts, type Routes } from '../../http/contracts.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { withNamedPrompt } from '../prompts/in-request.ts'
 import { ollamaChatWire, ollamaPromptWire } from '../prompts/wires.ts'
-import {
-  LaterChatBody,
-  LaterEmbedBody,
-  LaterGenerateBody,
-  LaterPromptEmbedBody,
-  LaterPullBody,
-  LaterShowBody,
-  laterAnswer,
-} from './later.ts'
+import * as answers from './answer-contract.ts'
+import { EmbedBody, GenerateBody, OllamaChatBody, PromptEmbedBody, PullBody, ShowBody } from './contract.ts'
 
-/**
- * Ollama's wire. The handlers are loaded with the first request: until then there are only routes.
- */
+/** Ollama's wire. */
 
 const tags = ['ollama']
 const asking = { right: 'infer', keyless: true } as const
@@ -32,9 +24,11 @@ const generation = {
   ...ollamaRefusalContracts('entity_forbidden', 'upstream_failed', 'upstream_timeout'),
 }
 
+const described = (answer: z.ZodType) => answer.meta({ description: 'In the form of Ollama.' })
+
 /** One object, or objects in lines. */
-function wholeOrLines(name: keyof typeof import('./answer-contract.ts')) {
-  const schema = laterAnswer(name)
+function wholeOrLines(answer: z.ZodType) {
+  const schema = described(answer)
   return {
     description: 'In the form of Ollama: with `"stream": false` one object, otherwise one per line.',
     content: { 'application/json': { schema }, 'application/x-ndjson': { schema } },
@@ -64,8 +58,8 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
         summary: 'Answer a conversation, compatible with Ollama',
         description: 'docs/ollama.md describes each field.',
         tags,
-        body: LaterChatBody,
-        response: { 200: wholeOrLines('OllamaChatAnswer'), ...generation },
+        body: OllamaChatBody,
+        response: { 200: wholeOrLines(answers.OllamaChatAnswer), ...generation },
       },
     },
     async (request, reply) => (await import('./answers.ts')).answerChat(services, request, reply),
@@ -79,8 +73,8 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
         summary: 'Answer a prompt, compatible with Ollama',
         description: 'docs/ollama.md describes each field.',
         tags,
-        body: LaterGenerateBody,
-        response: { 200: wholeOrLines('GenerateAnswer'), ...generation },
+        body: GenerateBody,
+        response: { 200: wholeOrLines(answers.GenerateAnswer), ...generation },
       },
     },
     async (request, reply) => (await import('./answers.ts')).answerPrompt(services, request, reply),
@@ -92,8 +86,8 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
       schema: {
         summary: 'Make embeddings, compatible with Ollama',
         tags,
-        body: LaterEmbedBody,
-        response: { 200: laterAnswer('EmbedAnswer'), ...generation },
+        body: EmbedBody,
+        response: { 200: described(answers.EmbedAnswer), ...generation },
       },
     },
     async (request, reply) => (await import('./embed.ts')).answerEmbed(services, request, reply),
@@ -105,8 +99,8 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
       schema: {
         summary: 'Make one embedding, in the older form of Ollama',
         tags,
-        body: LaterPromptEmbedBody,
-        response: { 200: laterAnswer('PromptEmbedAnswer'), ...generation },
+        body: PromptEmbedBody,
+        response: { 200: described(answers.PromptEmbedAnswer), ...generation },
       },
     },
     async (request, reply) => (await import('./embed.ts')).answerPromptEmbed(services, request, reply),
@@ -120,8 +114,8 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
       schema: {
         summary: 'Describe a model, compatible with Ollama',
         tags,
-        body: LaterShowBody,
-        response: { 200: laterAnswer('ShowAnswer'), ...withBody },
+        body: ShowBody,
+        response: { 200: described(answers.ShowAnswer), ...withBody },
       },
     },
     async ({ body, caller }) => (await shown()).showModel(models, settings, body, caller),
@@ -133,9 +127,9 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
       schema: {
         summary: 'Succeed for a model that is served, compatible with Ollama',
         tags,
-        body: LaterPullBody,
+        body: PullBody,
         response: {
-          200: wholeOrLines('PullAnswer'),
+          200: wholeOrLines(answers.PullAnswer),
           ...withBody,
           ...ollamaRefusalContracts('models_chosen'),
         },
@@ -155,7 +149,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
       schema: {
         summary: 'List the served models, compatible with Ollama',
         tags,
-        response: { 200: laterAnswer('TagsAnswer'), ...ollamaRefusalContracts() },
+        response: { 200: described(answers.TagsAnswer), ...ollamaRefusalContracts() },
       },
     },
     async ({ caller }) => (await shown()).listTags(models, caller),
@@ -167,7 +161,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
       schema: {
         summary: 'List the loaded models, compatible with Ollama',
         tags,
-        response: { 200: laterAnswer('ProcessesAnswer'), ...ollamaRefusalContracts() },
+        response: { 200: described(answers.ProcessesAnswer), ...ollamaRefusalContracts() },
       },
     },
     async ({ caller }) => (await shown()).listLoaded(models, caller),
@@ -179,7 +173,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
       schema: {
         summary: 'The version of Ollama that this wire is like',
         tags,
-        response: { 200: laterAnswer('VersionAnswer'), ...ollamaRefusalContracts() },
+        response: { 200: described(answers.VersionAnswer), ...ollamaRefusalContracts() },
       },
     },
     async () => ({ version: (await shown()).ollamaVersion }),

@@ -8,8 +8,10 @@ import { readExport } from './reading.ts'
  * Requests in protobuf, and the exports read from them. The decoder is some 7 MB of code, which a server without such
  * clients need not load.
  */
-const ofTraces = z.instanceof(Uint8Array).transform((bytes) => readExport(piecesOfProtobuf(bytes)))
-const ofLogs = z.instanceof(Uint8Array).transform((bytes) => readLogs(logPiecesOfProtobuf(bytes)))
-for (const contract of [ofTraces, ofLogs]) traits.add(contract, { isBytes: true })
-
-export const protobufGiven = { traces: ofTraces, logs: ofLogs }
+export const TracesProtobuf = z
+  .instanceof(Uint8Array)
+  .transform((bytes) => readExport(piecesOfProtobuf(bytes)))
+export const LogsProtobuf = z
+  .instanceof(Uint8Array)
+  .transform((bytes) => readLogs(logPiecesOfProtobuf(bytes)))
+for (const contract of [TracesProtobuf, LogsProtobuf]) traits.add(contract, { isBytes: true })

@@ -8,9 +8,15 @@ import { createCallNames, matchesHeader } from '../recording/named-calls.ts'
 import { LogsAnswer, TracesAnswer } from './contract.ts'
 import type { TelemetryIntake } from './intake.ts'
 import { jsonAnswer, type PartialSuccess, projectHeader, type Signal } from './signals.ts'
-import { LogsGiven, protobufContracts, TracesGiven } from './traces-given.ts'
+import { LogsGiven, TracesGiven } from './traces-given.ts'
 
 const protobuf = 'application/x-protobuf'
+
+/** The names of the contracts of both encodings. */
+const contracts = {
+  traces: { json: 'TracesGiven', protobuf: 'TracesProtobuf' },
+  logs: { json: 'LogsGiven', protobuf: 'LogsProtobuf' },
+} as const
 
 /** Batches of exporters are far smaller than this. */
 const largestExport = 16 * 1024 * 1024
@@ -32,9 +38,9 @@ function exportRoutes<Body extends z.ZodType>(
   { summary, body, answer, take }: Export<Body>,
 ): Operation {
   return inScope(async (app, options) => {
-    acceptBytes(app, protobuf, protobufContracts[signal], async () => {
-      const { protobufGiven } = await import('./protobuf-given.ts')
-      return protobufGiven[signal]
+    acceptBytes(app, protobuf, `operations/otel/protobuf-given#${contracts[signal].protobuf}`, async () => {
+      const loaded = await import('./protobuf-given.ts')
+      return loaded[contracts[signal].protobuf]
     })
     const result = {
       description: 'The result, in the encoding of the request.',
@@ -55,7 +61,12 @@ function exportRoutes<Body extends z.ZodType>(
         'unsupported_encoding',
       ),
     }
-    const config = { right: 'write_calls', compressed: true, keyHeader: 'wandb-api-key' } as const
+    const config = {
+      right: 'write_calls',
+      compressed: true,
+      keyHeader: 'wandb-api-key',
+      contract: `operations/otel/traces-given#${contracts[signal].json}`,
+    } as const
     const bodyLimit = Math.min(app.initialConfig.bodyLimit ?? largestExport, largestExport)
     const handler = async (request: FastifyRequest, reply: FastifyReply) => {
       const header = request.headers[projectHeader]
