@@ -86,6 +86,7 @@ import { priceRoutes } from './operations/prices/routes.ts'
 import { projectRoutes } from './operations/projects/routes.ts'
 import { createProjects } from './operations/projects/settings.ts'
 import { createNamedPrompts } from './operations/prompts/named-prompts.ts'
+import { proposalRoutes } from './operations/proposals/propose.ts'
 import { queueRoutes } from './operations/queues/routes.ts'
 import { queueRuleRoutes } from './operations/queues/rule-routes.ts'
 import { recordingEvents } from './operations/recording/events.ts'
@@ -148,6 +149,7 @@ const ofEvaluations = [
   evaluationRoutes,
   evaluationRunRoutes,
   servedRunRoutes,
+  proposalRoutes,
   scorerRoutes,
   calibrationRoutes,
   monitorRoutes,

@@ -36,6 +36,7 @@ import * as otel from './operations/otel/traces-given.ts'
 import * as people from './operations/people/contract.ts'
 import * as prices from './operations/prices/contract.ts'
 import * as projects from './operations/projects/contract.ts'
+import * as proposals from './operations/proposals/contract.ts'
 import * as queues from './operations/queues/contract.ts'
 import * as queueRules from './operations/queues/rule-contract.ts'
 import * as rerank from './operations/rerank/contract.ts'
@@ -70,7 +71,7 @@ const ofCalls = {
   tables,
   definitions,
 }
-const ofRuns = { evaluationRuns, evaluations, evaluationViews, scorers, servedRuns }
+const ofRuns = { evaluationRuns, evaluations, evaluationViews, proposals, scorers, servedRuns }
 const ofEvaluations = { ...ofRuns, calibrations, monitors, queueRules, queues }
 const ofText = {
   chat,
