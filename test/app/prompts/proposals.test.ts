@@ -274,6 +274,30 @@ describe('proposals for a prompt', () => {
     )
   })
 
+  test('a number fails beyond a bound, or where it is worse than the mean', async (t) => {
+    // The answers are Rome, Oslo and yes.
+    const { app, served, ask, propose } = await open(t, { content: 'Say {city}.' })
+    const check = { kind: 'length', max: 100 }
+    const scorers: { scorer: string }[] = []
+    for (const direction of ['higher', 'lower', 'none'])
+      scorers.push({ scorer: await monitorsOf(app).scorer(direction, { check, direction }) })
+    const { run } = await served({ scorers })
+    propose(proposal('Say it, {city}.'))
+    const asked = (...scores: object[]) => ask({ run, proposals: 1, ...(scores.length > 0 && { scores }) })
+    for (const [score, failing] of [
+      [{ field: 'scores.higher.length' }, 1],
+      [{ field: 'scores.lower.length' }, 2],
+      [{ field: 'scores.none.length', below: 4 }, 1],
+      [{ field: 'scores.none.length', above: 3 }, 2],
+      [{ field: 'scores.none.length', above: 4 }, 0],
+    ] as const) {
+      const { json, text } = await asked(score)
+      assert.equal(json.failing_rows, failing, `${JSON.stringify(score)}: ${text}`)
+    }
+    assert.equal((await asked()).json.failing_rows, 3, 'true is worse for a scorer with the direction lower')
+    assert.match((await asked({ field: 'scores.none.length' })).json.reason, /^scores\.0: no bound/)
+  })
+
   test('refused by name, before a model is asked', async (t) => {
     await assertCommonRefusals(t, url, { project_id: project, run: 'x' })
     const { app, served, ask, wanted, scorer } = await open(t)
