@@ -9,9 +9,24 @@ import { configurationPage, errorsPage } from './pages.ts'
 import { playFieldsFile } from './play-fields.ts'
 import { queriesPage } from './queries-page.ts'
 import { responsesPage } from './responses-page.ts'
-import { rolesPage } from './roles-page.ts'
 import { routeTable } from './route-table.ts'
 import { structuredOutputPage } from './structured-output.ts'
+
+const checking = process.argv.includes('--check')
+
+function write(name: string, text: string): void {
+  const file = new URL(`../${name}`, import.meta.url)
+  if (!checking) {
+    writeFileSync(file, text)
+  } else if (readFileSync(file, 'utf8') !== text) {
+    process.stderr.write(`${name} is not current: run \`npm run docs:generate\`.\n`)
+    process.exitCode = 1
+  }
+}
+
+// The app, which the page of roles builds, is declared from this table.
+write('src/operations/generated/route-table.ts', await routeTable())
+const { rolesPage } = await import('./roles-page.ts')
 
 const pages = {
   'docker/compose.scale.yaml': composeFile('compose.scale.yaml'),
@@ -25,17 +40,6 @@ const pages = {
   'docs/responses.md': responsesPage(),
   'docs/roles.md': await rolesPage(),
   'docs/structured-output.md': structuredOutputPage(),
-  'src/operations/generated/route-table.ts': await routeTable(),
   'ui/screens/play/request-fields.ts': playFieldsFile(),
 }
-const checking = process.argv.includes('--check')
-
-for (const [name, text] of Object.entries(pages)) {
-  const file = new URL(`../${name}`, import.meta.url)
-  if (!checking) {
-    writeFileSync(file, text)
-  } else if (readFileSync(file, 'utf8') !== text) {
-    process.stderr.write(`${name} is not current: run \`npm run docs:generate\`.\n`)
-    process.exitCode = 1
-  }
-}
+for (const [name, text] of Object.entries(pages)) write(name, text)

@@ -20,6 +20,7 @@ export const laterFamilies = {
   evaluationRun: async () => (await import('./operations/evaluation-runs/routes.ts')).evaluationRunRoutes,
   servedRun: async () => (await import('./operations/served-runs/routes.ts')).servedRunRoutes,
   scorer: async () => (await import('./operations/scorers/try.ts')).scorerRoutes,
+  proposal: async () => (await import('./operations/proposals/propose.ts')).proposalRoutes,
   calibration: async () => (await import('./operations/calibrations/routes.ts')).calibrationRoutes,
   monitor: async () => (await import('./operations/monitors/routes.ts')).monitorRoutes,
   alert: async () => (await import('./operations/alerts/routes.ts')).alertRoutes,

@@ -123,6 +123,7 @@ for (const [path, statuses] of Object.entries({
   '/objs/{object_id}/aliases/remove': [...withBody, 404, 409],
   '/objs/{object_id}/aliases/{alias}/move': [...withBody, 404, 409, 504],
   '/objs/{object_id}/aliases/{alias}/shadow': [200, ...always, 403, 422, 504],
+  '/objs/{object_id}/proposals': [...withBody, 404, 502, 504],
   '/tags': [200, ...always, 403, 422, 504],
   '/aliases': [200, ...always, 403, 422, 504],
   '/refs/read_batch': [...withBody, 404],

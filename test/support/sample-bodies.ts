@@ -992,6 +992,10 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     const scorer = `weave:///${project_id}/object/x:v0`
     return { project_id, shadow: { version: 'v0', share: 0.5, scorer, field: 'passed', min_pairs: 20 } }
   },
+  '/objs/:object_id/proposals': (project_id) => ({
+    ...{ project_id, run: 'nowhere', scores: [{ field: 'scores.exact', below: 0.5, above: null }] },
+    ...{ model: 'scripted', proposals: 1, max_rows: 2, instructions: 'Be brief.' },
+  }),
   '/refs/read_batch': (project) => ({ refs: [`weave:///${project}/object/name:latest`] }),
   '/table/create': (project_id) => ({ table: { project_id, rows: [{ x: 1 }], expected_digest: null } }),
   '/table/update': (project_id) => ({

@@ -20,6 +20,7 @@ interface MadeCall {
   display_name?: string | undefined
   started_at?: number | undefined
   weave?: Record<string, string | undefined>
+  heddle?: object
   inputs: Record<string, unknown>
 }
 
@@ -27,14 +28,14 @@ interface MadeCall {
 export async function startOf(
   { projects }: Pick<OperationParts, 'projects'>,
   { caller, project }: Scope,
-  { id, weave, inputs, started_at, ...named }: MadeCall,
+  { id, weave, heddle, inputs, started_at, ...named }: MadeCall,
 ): Promise<StartedPart> {
   const call = {
     project_id: project,
     id: id ?? newId(),
     ...named,
     started_at: started_at ?? monotonicNow(),
-    attributes: new JsonText(writeJson(weave ? { weave } : {})),
+    attributes: new JsonText(writeJson({ ...(weave && { weave }), ...(heddle && { heddle }) })),
     inputs: new JsonText(writeJson(inputs)),
   }
   return startPart(call, { user: caller.name, retentionDays: await projects.retentionDays(project) })

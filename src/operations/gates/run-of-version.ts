@@ -6,6 +6,7 @@ import { findMarked } from '../../storage/evaluations/marked-calls.ts'
 import { readObject, readVersion } from '../../storage/objects/objects.ts'
 import { wrong } from '../generation/checks.ts'
 import { Value } from '../objects/values.ts'
+import { proposalsOf } from '../proposals/contract.ts'
 import type { Gate } from './contract.ts'
 
 /** A version of a prompt, or of another object. */
@@ -83,5 +84,7 @@ async function isWith(db: Database, model: string, { project, name, digest }: Ve
   if (found === undefined) return false
   if (ref.name === name) return found.digest === digest
   const prompt = new Value(found.val ?? 'null').member('attributes')?.member('request')?.member('prompt')
-  return prompt?.member('id')?.string === name && prompt.member('version')?.string === digest
+  // A proposal has the digest of the version with the same value.
+  const id = prompt?.member('id')?.string
+  return (id === name || id === proposalsOf(name)) && prompt?.member('version')?.string === digest
 }

@@ -161,6 +161,9 @@ export const routeTable = {
   scorer: [
     {"method":"POST","url":"/v2/:entity/:project/scorers/try","config":{"spendsTokens":true,"right":"infer","contract":"operations/scorers/try-contract#TryBody"},"schema":{},"checks":["params","body"]},
   ],
+  proposal: [
+    {"method":"POST","url":"/objs/:object_id/proposals","config":{"spendsTokens":true,"right":"write","contract":"operations/proposals/contract#ProposalsBody"},"schema":{},"checks":["params","body"]},
+  ],
   calibration: [
     {"method":"POST","url":"/v2/:entity/:project/calibrations","config":{"right":"write","contract":"operations/calibrations/contract#FitBody"},"schema":{},"checks":["params","body"]},
     {"method":"POST","url":"/v2/:entity/:project/calibrations/report","config":{"right":"read","contract":"operations/calibrations/contract#ReportBody"},"schema":{},"checks":["params","body"]},

@@ -34,13 +34,7 @@ export async function startRuns(
 ) {
   const { db } = services
   const { project, caller } = scope
-  const dataset = await datasetOf(db, project, body.dataset, signal)
-  const trials = dataset.rows * (body.repeats ?? 1)
-  if (trials * body.settings.length > maxTrials) {
-    throw wrong('repeats', `${trials * body.settings.length} trials`, `at most ${maxTrials} in all`)
-  }
-  const scorers = await pinnedScorers(services, project, body)
-  const requests = await checkSettings(services, scope, body, dataset.first)
+  const { dataset, trials, scorers, requests } = await checkStart(services, scope, body, signal)
   const evaluation = await evaluations.create(
     services,
     scope,
@@ -71,6 +65,8 @@ export async function startRuns(
       op_name: 'Evaluation.evaluate',
       display_name: `${body.name}: ${name}`,
       weave: { evaluation_run: 'true', evaluation: evaluationRef, model },
+      // The evaluation names its scorers only: with their fields, the run can be made again.
+      heddle: { served_run: { scorers: scorers.map(bindingOf) } },
       inputs: { self: evaluationRef, model },
     })
     calls.push(withTexts<CallPart & { start: CallStart }>(call))
@@ -94,6 +90,29 @@ export async function startRuns(
   }
   await db.write('addServedRuns', { calls, runs })
   return { evaluation: evaluationRef, evaluation_run_ids: runs.map(({ run_id }) => run_id), trials }
+}
+
+const bindingOf = ({ ref, fields }: MonitorScorer) => ({
+  scorer: ref,
+  ...(Object.keys(fields).length > 0 && { fields }),
+})
+
+/** What the runs would be made of. Nothing is written. */
+export async function checkStart(
+  services: OperationParts,
+  scope: Scope,
+  body: StartBody,
+  signal: AbortSignal,
+) {
+  const { project } = scope
+  const dataset = await datasetOf(services.db, project, body.dataset, signal)
+  const trials = dataset.rows * (body.repeats ?? 1)
+  if (trials * body.settings.length > maxTrials) {
+    throw wrong('repeats', `${trials * body.settings.length} trials`, `at most ${maxTrials} in all`)
+  }
+  const scorers = await pinnedScorers(services, project, body)
+  const requests = await checkSettings(services, scope, body, dataset.first)
+  return { dataset, trials, scorers, requests }
 }
 
 /** The rows of a dataset, which are those of one table whatever is written later. */

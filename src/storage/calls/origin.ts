@@ -1,4 +1,4 @@
-import { judgeOp, shadowOp } from '../../domain/judge-op.ts'
+import { judgeOp, proposalOp, shadowOp } from '../../domain/judge-op.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
 
@@ -6,12 +6,13 @@ import { rawSql, type Sql, sql } from '../sql/sql.ts'
 const method = rawSql("'Evaluation.'")
 
 /**
- * What a call was made for, in SQL: by a judge, within an evaluation (the run, its trials and what they call; a shadow of a label), or by
- * anything else, which is the application. The op of the caller is read by its name, which stands before its payload.
+ * What a call was made for, in SQL: by a judge, within an evaluation (the run, its trials and what they call; a shadow of
+ * a label; proposals for a prompt), or by anything else, which is the application. The op of the caller is read by its
+ * name, which stands before its payload.
  */
 export function originOf(dialect: Dialect): Sql {
   const isOf = (name: string) => sql`${dialect.position(rawSql(name), method)} > 0`
-  return sql`(CASE WHEN calls.op = ${rawSql(`'${judgeOp}'`)} THEN 'judge' WHEN ${isOf('calls.op')} OR calls.op = ${rawSql(`'${shadowOp}'`)} THEN 'evaluation'
+  return sql`(CASE WHEN calls.op = ${rawSql(`'${judgeOp}'`)} THEN 'judge' WHEN ${isOf('calls.op')} OR calls.op IN (${rawSql(`'${shadowOp}', '${proposalOp}'`)}) THEN 'evaluation'
     WHEN calls.parent_id IS NOT NULL AND EXISTS (SELECT 1 FROM calls AS caller WHERE caller.project_id = calls.project_id
       AND caller.id = calls.parent_id AND ${isOf('caller.op_name')}) THEN 'evaluation' ELSE 'app' END)`
 }
