@@ -249,7 +249,7 @@ test('a gate refuses condition by condition, lets a better run pass, and is over
     /^scores.exact passes at a rate of at least 0.9, but 30 of 50 pass: at least 0\.\d+/,
   )
   assert.equal(
-    (await said.locator('.problem').last().textContent())?.replace(/\.$/, ''),
+    await said.locator('.problem').last().textContent(),
     'scores.exact is worse in no row, but 20 of 50 rows are worse, 0 better',
   )
   assert.equal(await said.locator('.problem').count(), 2)
@@ -351,6 +351,7 @@ test('prompts are accessible', { skip }, async (t) => {
     [`${prompts}/seen`, 'None of the newest'],
     [`${prompts}/seen?with=v0`, 'sentence'],
     [`${prompts}/seen?edit=1`, 'Save as new version'],
+    [`${prompts}/no-prompt`, 'is no prompt'],
     [`${prompts}/nothing`, 'Prompt not found'],
   ]
   for (const [path, text] of places) {

@@ -51,6 +51,10 @@ export const newDraft = (isText: boolean): PromptDraft => ({
   others: marksOf(isText ? 'StringPrompt' : 'MessagesPrompt'),
 })
 
+/** Another object has neither. */
+export const isPrompt = (val: JsonNode): boolean =>
+  nodeAt(val, 'messages')?.kind === 'array' || nodeAt(val, 'content')?.kind === 'string'
+
 export function draftOf(val: JsonNode): PromptDraft {
   const turns = requestIn(val)?.turns.map((turn) =>
     turn.rest.type === `"${placeholder}"` && turn.rest.name
@@ -59,14 +63,13 @@ export function draftOf(val: JsonNode): PromptDraft {
   )
   const others = new Map(membersOf(val).map(({ name, node }) => [name, sourceOf(node)]))
   for (const name of [turns ? 'messages' : 'content', 'settings', 'variables']) others.delete(name)
-  const declared = nodeAt(val, 'variables')
+  const [declared, settings] = [nodeAt(val, 'variables'), nodeAt(val, 'settings')]
   return {
     text: turns ? undefined : (stringOf(nodeAt(val, 'content')) ?? ''),
     turns: turns ?? [],
     variables: declared === undefined ? [] : membersOf(declared).map(variableOf),
-    settings: settingsIn(sourceOf(nodeAt(val, 'settings') ?? val)),
+    settings: settings === undefined ? new Map() : settingsIn(sourceOf(settings)),
     others,
-    ...(nodeAt(val, 'settings') === undefined && { settings: new Map() }),
   }
 }
 

@@ -15,4 +15,4 @@ export const isCompared = ({ conditions }: Gate): boolean =>
 
 /** What a gate did not let pass, each condition with what was found. */
 export const failedConditions = (reason: string): string[] =>
-  reason.replace(/^.*? does not pass the gate of label ".*?": /, '').split(/; (?=[^;]*, but )/)
+  reason.replace(/^.*? does not pass the gate of label ".*?": |\.$/g, '').split(/; (?=[^;]*, but )/)

@@ -26,7 +26,7 @@ export function Labels({ project, prompt, versions, shown, runs = [], mayChange,
   const names = [...new Set([usualLabel, ...versions.flatMap(labelsOf)])]
   const labels = useLoading(
     (signal) => Promise.all(names.map((name) => readLabel(project, prompt, name, signal))),
-    [project, prompt, versions],
+    [project, prompt, names.join()],
   )
   const versionName = (digest: string) => {
     const index = versions.find((version) => version.digest === digest)?.version_index

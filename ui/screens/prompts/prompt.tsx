@@ -10,7 +10,7 @@ import { may } from '../../server/rights.ts'
 import { Difference } from '../object/difference.tsx'
 import { passToPlayground } from '../play/handover.ts'
 import { newTurn } from '../play/turns.ts'
-import { draftOf, placeholder } from './draft.ts'
+import { draftOf, isPrompt, placeholder } from './draft.ts'
 import { PromptEditor } from './editor.tsx'
 import { Labels } from './labels.tsx'
 import { isNamed, labelsOf, readRuns } from './reading.ts'
@@ -37,7 +37,10 @@ export function PromptView({ project, prompt }: { project: string; prompt: strin
     [project, prompt, wanted],
   )
   const versions = value?.versions ?? []
-  const runs = useLoading((signal) => readRuns(project, prompt, versions, signal), [project, prompt, value])
+  const runs = useLoading(
+    async (signal) => (versions.length === 0 ? undefined : readRuns(project, prompt, versions, signal)),
+    [project, prompt, versions.map(({ digest }) => digest).join()],
+  )
   const base = asked.get('with') ?? undefined
   const isEdited = asked.get('edit') !== null
   const mayChange = may('write', project)
@@ -72,6 +75,10 @@ export function PromptView({ project, prompt }: { project: string; prompt: strin
     )
   }
   const { shown } = value
+  if (!isPrompt(shown.val)) {
+    const text = `This version of ${prompt} is no prompt: it has neither content, a text, nor messages, a list.`
+    return <FailedScreen name={prompt} error={new Error(text)} />
+  }
   const newest = versions.find(({ is_latest }) => is_latest === 1) ?? shown
   return (
     <main class="screen object">

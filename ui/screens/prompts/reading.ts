@@ -34,11 +34,13 @@ async function find<Row>(project_id: string, body: object, signal: AbortSignal):
 }
 
 /** The newest version of each prompt. Objects without the marks of a client are prompts if they look like one. */
-export async function readPrompts(project: string, signal: AbortSignal): Promise<PromptRow[]> {
+export async function readPrompts(
+  project: string,
+  signal: AbortSignal,
+): Promise<{ prompts: PromptRow[]; isPart: boolean }> {
   const all = await readVersions({ project, isOp: false, latestOnly: true, limit: maxPrompts }, signal)
-  const unmarked = all
-    .filter(({ base_object_class: base, size_bytes }) => base === null && size_bytes <= maxBytes)
-    .slice(0, maxUnmarked)
+  const bare = all.filter(({ base_object_class: base }) => base === null)
+  const unmarked = bare.filter(({ size_bytes }) => size_bytes <= maxBytes).slice(0, maxUnmarked)
   const filter = { object_ids: unmarked.map(({ object_id }) => object_id), latest_only: true }
   const values = unmarked.length === 0 ? [] : await find<StoredValue>(project, { filter }, signal)
   const names = new Set(values.flatMap(({ object_id, val }) => (isPrompt(val) ? object_id : [])))
@@ -46,7 +48,10 @@ export async function readPrompts(project: string, signal: AbortSignal): Promise
     ({ object_id, base_object_class: base }) => base === 'Prompt' || names.has(object_id),
   )
   const labels = await readAllLabels(project, signal)
-  return prompts.map((prompt) => ({ ...prompt, labels: labels.get(prompt.object_id) ?? [] }))
+  return {
+    prompts: prompts.map((prompt) => ({ ...prompt, labels: labels.get(prompt.object_id) ?? [] })),
+    isPart: all.length === maxPrompts || bare.length > unmarked.length,
+  }
 }
 
 const isPrompt = (val: StoredValue['val']) => typeof val?.content === 'string' || Array.isArray(val?.messages)

@@ -34,7 +34,8 @@ function PromptList({ project }: { project: string }) {
   const loaded = useLoading((signal) => readPrompts(project, signal), [project])
   const wanted = search.value.get('q') ?? ''
   const shown = useMemo(
-    () => loaded.value?.filter(({ object_id }) => object_id.toLowerCase().includes(wanted.toLowerCase())),
+    () =>
+      loaded.value?.prompts.filter(({ object_id }) => object_id.toLowerCase().includes(wanted.toLowerCase())),
     [loaded.value, wanted],
   )
   const mayChange = may('write', project)
@@ -80,6 +81,11 @@ function PromptList({ project }: { project: string }) {
           answers.
         </p>
       </ListTable>
+      {loaded.value?.isPart && (
+        <p class="muted">
+          Of the newest 1,000 objects; of those without the class of a client, 200 of up to 32 kB.
+        </p>
+      )}
     </main>
   )
 }
