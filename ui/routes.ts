@@ -32,6 +32,7 @@ export type Route =
   | { screen: 'review'; project: string; queue: string }
   | { screen: 'objects'; project: string }
   | { screen: 'object'; project: string; object: string }
+  | { screen: 'prompts'; project: string; prompt: string | undefined }
   | { screen: 'alerts'; project: string }
   | { screen: 'endpoints'; project: string }
   | { screen: 'deliveries'; project: string }
@@ -89,6 +90,8 @@ const table: [pattern: string, place: (names: Names) => Route][] = [
     '/ui/:entity/:name/data/:object',
     (names) => ({ screen: 'object', project: projectIn(names), object: names.object ?? '' }),
   ],
+  ['/ui/:entity/:name/prompts', (names) => promptsIn(names)],
+  ['/ui/:entity/:name/prompts/:prompt', (names) => promptsIn(names)],
   ['/ui/:entity/:name/alerts', (names) => ({ screen: 'alerts', project: projectIn(names) })],
   ['/ui/:entity/:name/alerts/endpoints', (names) => ({ screen: 'endpoints', project: projectIn(names) })],
   ['/ui/:entity/:name/alerts/deliveries', (names) => ({ screen: 'deliveries', project: projectIn(names) })],
@@ -105,6 +108,12 @@ const callIn = (names: Names): Route => ({
   screen: 'call',
   project: projectIn(names),
   call: names.call ?? '',
+})
+
+const promptsIn = (names: Names): Route => ({
+  screen: 'prompts',
+  project: projectIn(names),
+  prompt: names.prompt,
 })
 
 export function routeOf(path: string): Route {
@@ -190,6 +199,8 @@ export const paths = {
     `${projectPath(project)}/objects${searchText(search)}`,
   object: (project: string, object: string, version?: string) =>
     `${projectPath(project)}/data/${segment(object)}${searchText(version === undefined ? {} : { v: version })}`,
+  prompts: (project: string, prompt?: string) =>
+    `${projectPath(project)}/prompts${prompt === undefined ? '' : `/${segment(prompt)}`}`,
   alerts: (project: string, search: Record<string, string> = {}) =>
     `${projectPath(project)}/alerts${searchText(search)}`,
   endpoints: (project: string) => `${projectPath(project)}/alerts/endpoints`,

@@ -21,6 +21,7 @@ export const sections: readonly Section[] = [
     screens: ['evals', 'compare', 'newRun', 'judges', 'judge', 'monitors', 'monitor', 'datasets'],
   },
   { name: 'Queues', path: (project) => paths.queues(project), screens: ['queues', 'queue', 'review'] },
+  { name: 'Prompts', path: (project) => paths.prompts(project), screens: ['prompts'] },
   { name: 'Objects', path: (project) => paths.objects(project), screens: ['objects', 'object'] },
   {
     name: 'Settings',

@@ -33,40 +33,31 @@ const InvitationsScreen = lazy(
 )
 const BudgetsScreen = lazy(async () => (await import('./screens/people/budgets.tsx')).BudgetsScreen)
 const AuditScreen = lazy(async () => (await import('./screens/people/audit.tsx')).AuditScreen)
-const AlertsScreen = lazy(async () => (await import('./screens/settings/alerts.tsx')).AlertsScreen)
-const EndpointsScreen = lazy(async () => (await import('./screens/settings/endpoints.tsx')).EndpointsScreen)
-const DeliveriesScreen = lazy(
-  async () => (await import('./screens/settings/deliveries.tsx')).DeliveriesScreen,
-)
-const PricesScreen = lazy(async () => (await import('./screens/settings/prices.tsx')).PricesScreen)
 const ChartsScreen = lazy(async () => (await import('./screens/charts/screen.tsx')).ChartsScreen)
 const SearchScreen = lazy(async () => (await import('./screens/search/screen.tsx')).SearchScreen)
+const SettingsScreen = lazy(async () => (await import('./screens/settings/screen.tsx')).SettingsScreen)
+const QualityScreen = lazy(async () => (await import('./screens/quality/screen.tsx')).QualityScreen)
 const EvalsScreen = lazy(async () => (await import('./screens/evals/screen.tsx')).EvalsScreen)
 const CompareScreen = lazy(async () => (await import('./screens/compare/screen.tsx')).CompareScreen)
-const NewRunScreen = lazy(async () => (await import('./screens/quality/new-run.tsx')).NewRunScreen)
-const JudgesScreen = lazy(async () => (await import('./screens/quality/judges.tsx')).JudgesScreen)
-const JudgeScreen = lazy(async () => (await import('./screens/quality/judge.tsx')).JudgeScreen)
-const MonitorsScreen = lazy(async () => (await import('./screens/quality/monitors.tsx')).MonitorsScreen)
-const MonitorScreen = lazy(async () => (await import('./screens/quality/monitor.tsx')).MonitorScreen)
-const DatasetsScreen = lazy(async () => (await import('./screens/quality/datasets.tsx')).DatasetsScreen)
 const QueuesScreen = lazy(async () => (await import('./screens/queues/screen.tsx')).QueuesScreen)
 const QueueScreen = lazy(async () => (await import('./screens/queue/screen.tsx')).QueueScreen)
 const ReviewScreen = lazy(async () => (await import('./screens/review/screen.tsx')).ReviewScreen)
 const ObjectsScreen = lazy(async () => (await import('./screens/objects/screen.tsx')).ObjectsScreen)
+const PromptsScreen = lazy(async () => (await import('./screens/prompts/screen.tsx')).PromptsScreen)
 const ObjectScreen = lazy(async () => (await import('./screens/object/screen.tsx')).ObjectScreen)
 
 /** Screens whose code is loaded on demand. */
 const lazyScreens: Partial<Record<Route['screen'], { preload(): void }>> = {
   ...{ trace: TraceScreen, play: PlayScreen, engine: EngineScreen, people: PeopleScreen, me: MeScreen },
   ...{ charts: ChartsScreen, search: SearchScreen, evals: EvalsScreen, compare: CompareScreen },
-  ...{ newRun: NewRunScreen, judges: JudgesScreen, judge: JudgeScreen },
-  ...{ monitors: MonitorsScreen, monitor: MonitorScreen, datasets: DatasetsScreen },
+  ...{ newRun: QualityScreen, judges: QualityScreen, judge: QualityScreen },
+  ...{ monitors: QualityScreen, monitor: QualityScreen, datasets: QualityScreen },
   ...{ queues: QueuesScreen, queue: QueueScreen, review: ReviewScreen },
-  ...{ objects: ObjectsScreen, object: ObjectScreen },
+  ...{ objects: ObjectsScreen, object: ObjectScreen, prompts: PromptsScreen },
   ...{ threads: ThreadsScreen, thread: ThreadScreen, agents: AgentsScreen, agent: AgentScreen },
   ...{ invitations: InvitationsScreen, budgets: BudgetsScreen, audit: AuditScreen },
-  ...{ alerts: AlertsScreen, endpoints: EndpointsScreen, deliveries: DeliveriesScreen },
-  ...{ prices: PricesScreen },
+  ...{ alerts: SettingsScreen, endpoints: SettingsScreen },
+  ...{ deliveries: SettingsScreen, prices: SettingsScreen },
 }
 
 /** Loads the code of the current screen while the session is being checked. */
@@ -231,13 +222,10 @@ function Screen({ here }: { here: Route }) {
     case 'audit':
       return <AuditScreen />
     case 'alerts':
-      return <AlertsScreen key={here.project} project={here.project} />
     case 'endpoints':
-      return <EndpointsScreen key={here.project} project={here.project} />
     case 'deliveries':
-      return <DeliveriesScreen key={here.project} project={here.project} />
     case 'prices':
-      return <PricesScreen key={here.project} project={here.project} />
+      return <SettingsScreen key={JSON.stringify(here)} here={here} />
     case 'me':
       return <MeScreen />
     case 'charts':
@@ -249,17 +237,12 @@ function Screen({ here }: { here: Route }) {
     case 'compare':
       return <CompareScreen key={here.project} project={here.project} />
     case 'newRun':
-      return <NewRunScreen key={here.project} project={here.project} />
     case 'judges':
-      return <JudgesScreen key={here.project} project={here.project} />
     case 'judge':
-      return <JudgeScreen key={here.project} project={here.project} />
     case 'monitors':
-      return <MonitorsScreen key={here.project} project={here.project} />
     case 'monitor':
-      return <MonitorScreen key={here.monitor} project={here.project} monitor={here.monitor} />
     case 'datasets':
-      return <DatasetsScreen key={here.project} project={here.project} />
+      return <QualityScreen key={JSON.stringify(here)} here={here} />
     case 'queues':
       return <QueuesScreen key={here.project} project={here.project} />
     case 'queue':
@@ -270,6 +253,8 @@ function Screen({ here }: { here: Route }) {
       return <ObjectsScreen key={here.project} project={here.project} />
     case 'object':
       return <ObjectScreen key={here.object} project={here.project} object={here.object} />
+    case 'prompts':
+      return <PromptsScreen key={here.prompt ?? here.project} project={here.project} prompt={here.prompt} />
     case 'nowhere':
       return (
         <main class="screen">

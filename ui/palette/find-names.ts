@@ -26,7 +26,8 @@ async function objects(project: string, signal: AbortSignal): Promise<Named[]> {
   return versions.map(({ object_id, base_object_class }) => ({
     text: object_id,
     hint: (base_object_class ?? 'object').toLowerCase(),
-    path: paths.object(project, object_id),
+    path:
+      base_object_class === 'Prompt' ? paths.prompts(project, object_id) : paths.object(project, object_id),
   }))
 }
 

@@ -174,6 +174,7 @@ const screensOf = (project: string) => [
   { text: 'Monitors', path: paths.monitors(project) },
   { text: 'Datasets', path: paths.datasets(project) },
   { text: 'Queues', path: paths.queues(project) },
+  { text: 'Prompts', path: paths.prompts(project) },
   { text: 'Objects', path: paths.objects(project) },
   { text: 'Alerts', path: paths.alerts(project) },
   ...(may('write', project) ? [{ text: 'Alert endpoints', path: paths.endpoints(project) }] : []),

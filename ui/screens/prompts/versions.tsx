@@ -1,0 +1,119 @@
+import { ListTable } from '../../parts/list-table.tsx'
+import { Failed } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { setSearch } from '../../router.ts'
+import { paths } from '../../routes.ts'
+import { useLoading } from '../../server/loading.ts'
+import type { ObjectVersion } from '../../server/objects.ts'
+import { fieldOf, meanText, scoreName, shownMean } from '../../value/scores.ts'
+import { costText, countText } from '../../value/units.ts'
+import { RangeChoice, useRange } from '../agents/range.tsx'
+import { labelsOf, type PromptRun, readFigures } from './reading.ts'
+import { Marks } from './screen.tsx'
+
+interface Props {
+  project: string
+  prompt: string
+  versions: readonly ObjectVersion[]
+  shown: ObjectVersion
+  /** Undefined until they are read. */
+  runs: readonly PromptRun[] | undefined
+}
+
+/** What each version serves, and the runs with the one that is shown. */
+export function Versions({ project, prompt, versions, shown, runs = [] }: Props) {
+  const { range, since } = useRange()
+  const figures = useLoading(
+    (signal) => readFigures(project, prompt, since, signal),
+    [project, prompt, since, shown],
+  )
+  const figureOf = ({ digest }: ObjectVersion) => figures.value?.get(digest)
+  const isSince = ({ at }: PromptRun) => since === undefined || Date.parse(at) >= since.getTime()
+  const own = runs.filter(({ version }) => version === shown.digest)
+  const compared = runs.slice(0, 100).map(({ id }) => id)
+  const list = { isLoading: false, reload: figures.reload }
+  return (
+    <>
+      <div class="prompt-tools">
+        <h2>Versions</h2>
+        <RangeChoice range={range} />
+      </div>
+      {figures.error && <Failed error={figures.error} retry={figures.reload} />}
+      <ListTable
+        label="Versions"
+        loaded={{ ...list, value: versions }}
+        keyOf={({ digest }) => digest}
+        columns={{
+          Version: ({ version_index: index, digest }: ObjectVersion) => (
+            <button
+              type="button"
+              class="chip"
+              aria-pressed={digest === shown.digest}
+              onClick={() => setSearch({ v: `v${index}` })}
+            >
+              v{index}
+            </button>
+          ),
+          Digest: ({ digest }) => <code>{digest.slice(0, 8)}</code>,
+          Labels: (version) => <Marks names={labelsOf(version)} />,
+          By: ({ svc_user_id }) => svc_user_id,
+          Saved: ({ created_at }) => <Time at={created_at} />,
+          Calls: (version) => (
+            <a href={paths.calls(project, { q: `attributes.heddle.prompt.version:=${version.digest}` })}>
+              {countText(figureOf(version)?.span_count ?? 0)}
+            </a>
+          ),
+          Errors: (version) => countText(figureOf(version)?.error_count ?? 0),
+          Cost: (version) => {
+            const cost = figureOf(version)?.total_cost_usd ?? null
+            return cost === null ? '' : costText(cost)
+          },
+          'Mean scores': ({ digest }) => (
+            <Scores runs={runs.filter((run) => run.version === digest && isSince(run))} />
+          ),
+        }}
+        empty="No versions"
+      />
+      <div class="prompt-tools">
+        <h2>Runs with v{shown.version_index}</h2>
+        {compared.length > 1 && (
+          <a class="button" href={paths.compare(project, { ids: compared.join(',') })}>
+            Compare the runs of all versions
+          </a>
+        )}
+      </div>
+      {own.length === 0 ? (
+        <p class="muted">None of the newest 100 runs of the project.</p>
+      ) : (
+        <ListTable
+          label="Runs"
+          loaded={{ ...list, value: own }}
+          keyOf={({ id }) => id}
+          columns={{
+            Run: ({ id, name }: PromptRun) => <a href={paths.compare(project, { ids: id })}>{name}</a>,
+            Evaluation: ({ evaluation }) => evaluation,
+            Started: ({ at }) => <Time at={at} />,
+            Scores: (run) => <Scores runs={[run]} />,
+          }}
+          empty="No runs"
+        />
+      )}
+    </>
+  )
+}
+
+/** Each score as the mean over all trials of the runs that have it. */
+function Scores({ runs }: { runs: readonly PromptRun[] }) {
+  const sums = new Map<string, { value: number; count: number; isShare: boolean }>()
+  for (const stats of runs.flatMap((run) => run.stats)) {
+    const mean = shownMean(stats)
+    if (mean === undefined || mean.count === 0) continue
+    const { value, count } = sums.get(fieldOf(stats)) ?? { value: 0, count: 0 }
+    sums.set(fieldOf(stats), { ...mean, value: value + mean.value * mean.count, count: count + mean.count })
+  }
+  const shown = [...sums].map(
+    ([field, { value, count, isShare }]) =>
+      `${scoreName(field)} ${meanText({ value: value / count, isShare })}`,
+  )
+  return <span class="quality-text">{shown.join(', ')}</span>
+}
