@@ -2,7 +2,7 @@ import { exactJson } from '../../../packages/json/index.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { fireForFeedback } from '../alerts/firing.ts'
-import { isLive } from '../calls/calls.ts'
+import { isLive, isTurn } from '../calls/calls.ts'
 import { applyRulesToScores, lockScoreRules } from '../queues/scores.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
@@ -87,7 +87,7 @@ async function remove(tx: Transaction, projectId: string, id: string, of: string
 }
 
 /**
- * Removes what was said of the conversations of these deleted calls, of which no call is left: their names may be used
+ * Removes what was said of the conversations of these deleted calls, of which no turn is left: their names may be used
  * again, for conversations of which nothing was said.
  */
 export async function removeFeedbackOfEndedThreads(
@@ -96,12 +96,11 @@ export async function removeFeedbackOfEndedThreads(
   calls: readonly string[],
   now: number,
 ): Promise<void> {
-  const other = rawSql('other')
   await tx.run(
     sql`DELETE FROM feedback WHERE project_id = ${project} AND thread_id IN (
           SELECT thread_id FROM calls WHERE project_id = ${project} AND id IN (${listOf(calls)}) AND thread_id IS NOT NULL)
-        AND NOT EXISTS (SELECT 1 FROM calls AS other WHERE other.project_id = feedback.project_id
-          AND other.thread_id = feedback.thread_id AND ${isLive(now, other)})`,
+        AND NOT EXISTS (SELECT 1 FROM calls WHERE calls.project_id = feedback.project_id
+          AND calls.thread_id = feedback.thread_id AND ${isLive(now)} AND ${isTurn})`,
   )
 }
 

@@ -1,7 +1,7 @@
 import { type Expression, fieldsOf } from '../../domain/expressions/expression.ts'
 import type { ThreadField } from '../../domain/thread-fields.ts'
 import type { Page, SortBy } from '../../domain/view.ts'
-import { isLive, matchingCalls } from '../calls/calls.ts'
+import { isLive, isTurn, matchingCalls } from '../calls/calls.ts'
 import { filterConditions } from '../calls/filter.ts'
 import { callsQueryOf } from '../calls/queries.ts'
 import type { FeedbackSubject } from '../feedback/feedback.ts'
@@ -32,9 +32,6 @@ export interface Thread {
   p50_turn_duration_ms: number | null
   p99_turn_duration_ms: number | null
 }
-
-/** A root call that has a thread is a turn: clients that send spans name no turns. The index has the same condition. */
-const isTurn = rawSql("thread_id <> '' AND (parent_id IS NULL OR turn_id = id)")
 
 /** A running turn counts by its start. */
 const lastSeen = rawSql('coalesce(ended_at, started_at)')

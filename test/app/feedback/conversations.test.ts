@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { keys, openApp } from '../../support/app.ts'
+import { startPart } from '../../support/call-parts.ts'
 import { completeOf } from '../../support/calls.ts'
 import { allFeedback, giveFeedback } from '../../support/feedback.ts'
 
-const { post } = await openApp({ after })
+const { post, database } = await openApp({ after })
 
 const refOf = (project_id: string, thread: string) =>
   `weave:///${project_id}/thread/${encodeURIComponent(thread)}`
@@ -163,5 +164,22 @@ test('when its last call is deleted, a conversation that takes its name begins w
   assert.deepEqual(
     (await allFeedback(post, project_id)).map(({ payload }) => payload),
     [{ note: 'Of another.' }],
+  )
+})
+
+test('when its last turn has expired, its feedback is removed with the content', async () => {
+  const project_id = 'acme/expired'
+  const now = Date.now() * 1000
+  await database.write('upsertCalls', [
+    startPart(project_id, 'brief', { thread_id: 'a', expire_at: now + 1e6 }),
+    startPart(project_id, 'long', { thread_id: 'b', expire_at: now + 1e9 }),
+  ])
+  await say(project_id, 'a', note('Of the brief one.'))
+  await say(project_id, 'b', note('Of the long one.'))
+  const step = { now: now + 2e6, forgetBefore: 0, limit: 100, bytes: 1e9 }
+  while ((await database.write('sweepCalls', step)) > 0);
+  assert.deepEqual(
+    (await allFeedback(post, project_id)).map(({ payload }) => payload),
+    [{ note: 'Of the long one.' }],
   )
 })
