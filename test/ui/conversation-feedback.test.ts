@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { keys } from '../support/app.ts'
 import { noBrowser, type Page } from '../support/browser.ts'
 import { completeOf, project } from '../support/calls.ts'
 import { pageTests, writeCalls } from '../support/page-app.ts'
@@ -148,4 +149,17 @@ test('a reviewer reads the whole conversation above the fields of its last turn'
   await page.locator('.asked-about').getByText('answer 2').first().waitFor()
   await assertAccessible(page)
   assert.deepEqual(problems, [])
+})
+
+test('an annotator reads the turn in the queue, and is told that there are others', { skip }, async (t) => {
+  const { post } = served()
+  const queue = await createQueue(post, { name: 'Talks of others' })
+  const items = { project_id: project, call_ids: [id('c', 1)] }
+  assert.equal((await post(`/annotation_queues/${queue}/items`, items)).json.added_count, 1)
+  const grants = [{ scope: project, role: 'annotator' }]
+  const made = await post('/users', { name: 'ann', grants }, keys.root)
+  assert.equal(made.status, 200, made.text)
+  const { page } = await open(t, `/ui/acme/qa/queues/${queue}/review`, { key: made.json.key.key })
+  await page.getByText('You may read the calls of this queue').waitFor()
+  await page.locator('.asked-about').getByText('answer 1').first().waitFor()
 })
