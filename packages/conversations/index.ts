@@ -1,6 +1,7 @@
 /** Conversations, as clients, servers and instrumentations of models record them. */
 
 export { outputMessages } from './answers.ts'
+export { type ChatMessage, chatMessagesOf } from './chat-messages.ts'
 export { type Conversation, conversationOf, paired, type Transcript, transcriptOf } from './conversation.ts'
 export { answerLine, messageLine, requestLine, textOfMessage, valueLine } from './lines.ts'
 export type { Block, Message, ToolCall, ToolResult } from './message.ts'

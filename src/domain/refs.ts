@@ -8,6 +8,8 @@ export type Ref = {
 } & (
   | { kind: 'object' | 'op'; name: string; digest: string; path: RefStep[] }
   | { kind: 'call'; id: string }
+  /** A conversation: whoever records its calls chose the id. */
+  | { kind: 'thread'; id: string }
   | { kind: 'table'; digest: string }
   | { kind: 'other' }
 )
@@ -38,6 +40,8 @@ export function parseRef(text: string): Ref | undefined {
       return named(segments, { ...base, kind })
     case 'call':
       return callIdForm.test(tail) ? { ...base, kind, id: tail } : undefined
+    case 'thread':
+      return { ...base, kind, id: decoded(tail) }
     case 'table':
       return segments.length === 1 ? { ...base, kind, digest: tail } : undefined
     default:

@@ -11,11 +11,13 @@ interface Props {
   project: string
   /** Ids of the calls. */
   calls: readonly string[]
+  /** What the user adds; of a conversation the queue gets its last turn. */
+  noun?: 'call' | 'conversation'
   onClose(): void
 }
 
 /** Adds calls to an existing or a new queue and shows the result. */
-export function AddToQueue({ project, calls, onClose }: Props) {
+export function AddToQueue({ project, calls, noun = 'call', onClose }: Props) {
   const [text, setText] = useState('')
   const name = text.trim()
   const { queues, isSought, error } = useQueuesOf(project, name)
@@ -27,7 +29,7 @@ export function AddToQueue({ project, calls, onClose }: Props) {
   const isNew = isSought && name !== '' && !found.some((queue) => queue.name === name)
   const choices: (Queue | undefined)[] = [...found.slice(0, 8), ...(isNew ? [undefined] : [])]
   const chosen = Math.min(at, choices.length - 1)
-  const title = `Add ${calls.length === 1 ? 'this call' : `${countText(calls.length)} calls`} to a queue`
+  const title = `Add ${calls.length === 1 ? `this ${noun}` : `${countText(calls.length)} ${noun}s`} to a queue`
 
   const add = async (queue: Queue | undefined) => {
     setWorking(true)

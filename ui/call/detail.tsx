@@ -26,6 +26,7 @@ import { type JsonNode, nodeAt, sourceOf, stringOf } from '../value/json-index.t
 import { JsonTree } from '../value/json-tree.tsx'
 import { conversationIn } from '../value/messages.ts'
 import { PlainText } from '../value/plain-text.tsx'
+import { callRefOf } from '../value/ref.ts'
 import { agoText, costText, countText, durationText, sizeText } from '../value/units.ts'
 import { Feedback } from './feedback.tsx'
 import { tokensIn } from './recorded-tokens.ts'
@@ -109,6 +110,7 @@ interface ShownProps {
 
 function Shown({ tab: wanted, choose, add, changes, onChanged, ...shown }: ShownProps) {
   const { project, id, call, withTrace, isBeside } = shown
+  const about = callRefOf(project, id)
   // These members are small, and their numbers (sizes and times) lose no digits.
   const row = JSON.parse(`{${lightText(call)}}`) as CallRow
   const [inputs, output] = [nodeAt(call, 'inputs'), nodeAt(call, 'output')]
@@ -129,7 +131,7 @@ function Shown({ tab: wanted, choose, add, changes, onChanged, ...shown }: Shown
         <span class="detail-tools">
           {!isBeside && (
             <Fragment data-file={null}>
-              <Thumbs project={project} call={id} hasKeys onChanged={onChanged} />
+              <Thumbs project={project} about={about} hasKeys onChanged={onChanged} />
               {nodeAt(inputs, 'messages')?.kind === 'array' && (
                 <a class="button" href={paths.play({ p: project, from: id })} title="Open in the playground">
                   Playground
@@ -181,7 +183,7 @@ function Shown({ tab: wanted, choose, add, changes, onChanged, ...shown }: Shown
         {tab === 'input' && <Value node={inputs} name="input" />}
         {tab === 'output' && <Value node={output} name="output" />}
         {tab === 'attributes' && <Attributes call={call} />}
-        {tab === 'feedback' && <Feedback key={changes} project={project} call={id} onChanged={onChanged} />}
+        {tab === 'feedback' && <Feedback key={changes} {...{ project, about, onChanged }} what="call" />}
       </div>
     </article>
   )

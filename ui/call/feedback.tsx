@@ -10,13 +10,19 @@ import { FeedbackAuthor, FeedbackContent } from './feedback-content.tsx'
 
 interface Props {
   project: string
-  call: string
+  /** The reference to what it is about, and the word for it. */
+  about: string
+  what: string
   onChanged: (() => void) | undefined
 }
 
-/** Feedback on a call from people and scorers, with a form to add some. */
-export function Feedback({ project, call, onChanged }: Props) {
-  const { value, error, reload } = useLoading((signal) => feedbackOf(project, call, signal), [project, call])
+/** Feedback on a call or a conversation from people and scorers, with a form to add some. */
+export function Feedback({ project, about, what, onChanged }: Props) {
+  const { value, error, reload } = useLoading(
+    (signal) => feedbackOf(project, about, signal),
+    [project, about],
+  )
+  const label = `A note on this ${what}`
   const [failure, setFailure] = useState<Error>()
   const [note, setNote] = useState('')
   const change = async (work: Promise<void>) => {
@@ -31,7 +37,7 @@ export function Feedback({ project, call, onChanged }: Props) {
       return false
     }
   }
-  const add = (given: NewFeedback) => change(addFeedback(project, call, given))
+  const add = (given: NewFeedback) => change(addFeedback(project, about, given))
   const keepNote = async () => {
     if (note.trim() !== '' && (await add({ kind: 'note', note: note.trim() }))) setNote('')
   }
@@ -51,13 +57,13 @@ export function Feedback({ project, call, onChanged }: Props) {
           }}
         >
           <label class="hidden-text" for="note">
-            A note on this call
+            {label}
           </label>
           <textarea
             id="note"
             rows={2}
             maxLength={1024}
-            placeholder="A note on this call"
+            placeholder={label}
             value={note}
             onInput={({ currentTarget }) => setNote(currentTarget.value)}
           />
@@ -72,7 +78,7 @@ export function Feedback({ project, call, onChanged }: Props) {
         </p>
       )}
       {value.length === 0 ? (
-        <p class="muted">No feedback on this call yet.</p>
+        <p class="muted">No feedback on this {what} yet.</p>
       ) : (
         <ul class="feedback-list">
           {value.map((one) => (

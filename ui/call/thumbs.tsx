@@ -8,7 +8,8 @@ import { nodeAt, stringOf } from '../value/json-index.ts'
 
 interface Props {
   project: string
-  call: string
+  /** The reference to what they are about. */
+  about: string
   /** The keys + and - press them. */
   hasKeys: boolean
   onChanged?: (() => void) | undefined
@@ -20,15 +21,15 @@ const thumbs = [
 ] as const
 
 /** A thumb up or down; pressing one again takes it back. */
-export function Thumbs({ project, call, hasKeys, onChanged }: Props) {
-  const { value, reload } = useLoading((signal) => feedbackOf(project, call, signal), [project, call])
+export function Thumbs({ project, about, hasKeys, onChanged }: Props) {
+  const { value, reload } = useLoading((signal) => feedbackOf(project, about, signal), [project, about])
   const [failure, setFailure] = useState<Error>()
   const mine = (emoji: string) =>
     value?.filter((entry) => entry.by === currentUser.value?.user && emojiIn(entry) === emoji) ?? []
   const press = async (emoji: string) => {
     try {
       const before = mine(emoji)
-      if (before.length === 0) await addFeedback(project, call, { kind: 'reaction', emoji })
+      if (before.length === 0) await addFeedback(project, about, { kind: 'reaction', emoji })
       for (const { id } of before) await removeFeedback(project, id)
       setFailure(undefined)
     } catch (error) {

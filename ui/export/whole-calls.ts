@@ -1,6 +1,7 @@
 import type { LightCall } from '../../src/operations/views/contract.ts'
 import { captureCalls } from '../server/calls.ts'
 import { captureNoFeedback, feedbackOf } from '../server/feedback.ts'
+import { callRefOf } from '../value/ref.ts'
 import { countText } from '../value/units.ts'
 
 /** Calls whose values a file contains at most; of more calls, the first ones. */
@@ -29,8 +30,9 @@ export async function captureWholeCalls(
     signal,
   )
   for (const { id, isSaid } of whole) {
-    if (isSaid) await feedbackOf(project, id, signal)
-    else captureNoFeedback(project, id, kept)
+    const about = callRefOf(project, id)
+    if (isSaid) await feedbackOf(project, about, signal)
+    else captureNoFeedback(project, about, kept)
   }
   return whole.length
 }

@@ -1,9 +1,8 @@
 import { questionOf } from '../export/contents.ts'
 import { type JsonNode, jsonNode, membersOf, nodeAt, stringOf } from '../value/json-index.ts'
-import { callRefOf } from '../value/ref.ts'
 import { request } from './request.ts'
 
-/** Feedback on a call. The payload keeps its digits. */
+/** Feedback on a call or a conversation. The payload keeps its digits. */
 export interface FeedbackEntry {
   id: string
   type: string
@@ -18,22 +17,23 @@ export interface FeedbackEntry {
   call: string | undefined
 }
 
-function allOf(project: string, call: string) {
-  const query = { $expr: { $eq: [{ $getField: 'weave_ref' }, { $literal: callRefOf(project, call) }] } }
+function allOf(project: string, about: string) {
+  const query = { $expr: { $eq: [{ $getField: 'weave_ref' }, { $literal: about }] } }
   return { project_id: project, query, sort_by: [{ field: 'created_at', direction: 'asc' }] }
 }
 
 /** Keeps the answer to `feedbackOf` for a call without feedback. */
-export function captureNoFeedback(project: string, call: string, kept: Map<string, string>): void {
-  kept.set(questionOf('/feedback/query', JSON.stringify(allOf(project, call))), '{"result":[]}')
+export function captureNoFeedback(project: string, about: string, kept: Map<string, string>): void {
+  kept.set(questionOf('/feedback/query', JSON.stringify(allOf(project, about))), '{"result":[]}')
 }
 
+/** `about` is the reference to a call or a conversation. */
 export async function feedbackOf(
   project: string,
-  call: string,
+  about: string,
   signal: AbortSignal,
 ): Promise<FeedbackEntry[]> {
-  const text = await (await request('/feedback/query', { body: allOf(project, call), signal })).text()
+  const text = await (await request('/feedback/query', { body: allOf(project, about), signal })).text()
   const result = nodeAt(jsonNode(text), 'result')
   return result === undefined ? [] : [...membersOf(result)].map(({ node }) => entryIn(node))
 }
@@ -54,12 +54,12 @@ function entryIn(node: JsonNode): FeedbackEntry {
 
 export type NewFeedback = { kind: 'reaction'; emoji: string } | { kind: 'note'; note: string }
 
-export async function addFeedback(project: string, call: string, given: NewFeedback): Promise<void> {
+export async function addFeedback(project: string, about: string, given: NewFeedback): Promise<void> {
   const isReaction = given.kind === 'reaction'
   await request('/feedback/create', {
     body: {
       project_id: project,
-      weave_ref: callRefOf(project, call),
+      weave_ref: about,
       feedback_type: isReaction ? 'wandb.reaction.1' : 'wandb.note.1',
       payload: isReaction ? { emoji: given.emoji } : { note: given.note },
     },

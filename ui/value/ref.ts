@@ -42,5 +42,9 @@ export const refName = (ref: string | null): string => {
 /** References contain entity and project unescaped, as clients and the server write them; names of objects are escaped. */
 export const callRefOf = (project: string, call: string): string => `weave:///${project}/call/${call}`
 
+/** To a whole conversation. */
+export const threadRefOf = (project: string, thread: string): string =>
+  `weave:///${project}/thread/${encodeURIComponent(thread)}`
+
 export const objectRefOf = (project: string, name: string, version: string): string =>
   `weave:///${project}/object/${encodeURIComponent(name)}:${version}`

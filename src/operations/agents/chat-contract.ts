@@ -97,5 +97,6 @@ export const ConversationChatAnswer = answer(
     limit: z.int(),
     offset: z.int(),
     total_cost_usd: number.meta({ description: 'Of all its turns.' }),
+    feedback: z.array(SpanFeedback).meta({ description: 'About the whole conversation.' }),
   },
 )

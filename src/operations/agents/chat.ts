@@ -1,6 +1,7 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { now } from '../../domain/time.ts'
 import {
+  readConversationFeedback,
   readTraceFeedback,
   readTurns,
   streamTurnSpans,
@@ -35,9 +36,10 @@ export async function readConversationChat(
   const asked = { project, conversation: conversation_id, limit, offset }
   const { traces, total, cost } = await readTurns(db, asked, now(), signal)
   const turns = traces.length === 0 ? [] : await turnsOf(db, body, traces.reverse(), 'limit', signal)
+  const judged = body.include_feedback ? await readConversationFeedback(db, asked, signal) : []
   return {
     ...{ conversation_id, turns, total_turns: total, has_more: offset + traces.length < total },
-    ...{ limit, offset, total_cost_usd: cost },
+    ...{ limit, offset, total_cost_usd: cost, feedback: await judgedInSteps(judged) },
   }
 }
 

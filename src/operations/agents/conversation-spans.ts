@@ -4,8 +4,8 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { jsonList } from '../../domain/json/text.ts'
 import { now } from '../../domain/time.ts'
 import {
-  readConversationFeedback,
   readConversationSpans,
+  readSpansFeedback,
   type SpanFeedbackRow,
 } from '../../storage/agents/conversations.ts'
 import type { Database } from '../../storage/database.ts'
@@ -28,10 +28,7 @@ export async function readSpansOfConversations(
   const view = { project, conversations, ...range }
   const time = now()
   const spans = Map.groupBy(await readConversationSpans(db, view, time, signal), ({ thread_id }) => thread_id)
-  const feedback = Map.groupBy(
-    await readConversationFeedback(db, view, time, signal),
-    ({ thread_id }) => thread_id,
-  )
+  const feedback = Map.groupBy(await readSpansFeedback(db, view, time, signal), ({ thread_id }) => thread_id)
   const shown: object[] = []
   await inSteps(spans, async ([conversation_id, rows]) => {
     shown.push({

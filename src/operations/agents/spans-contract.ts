@@ -162,7 +162,9 @@ export const ConversationSpansAnswer = answer('The spans of each conversation th
           }),
         )
         .meta({ description: 'The first 200 by their start.' }),
-      spans_feedback: z.array(SpanFeedback).meta({ description: 'What was said about them.' }),
+      spans_feedback: z
+        .array(SpanFeedback)
+        .meta({ description: 'What was said about them; trace_id is null of the whole conversation.' }),
     }),
   ),
 })

@@ -115,7 +115,14 @@ async function* feedbackOf(
   }
 }
 
-function feedbackRecord({ user_id, call_id: _, created_at, payload, ...row }: Feedback): ExportRecord {
+function feedbackRecord({
+  user_id,
+  call_id: _,
+  thread_id: __,
+  created_at,
+  payload,
+  ...row
+}: Feedback): ExportRecord {
   const feedback = { ...row, svc_user_id: user_id, created_at: formatTime(created_at) }
   return { feedback: { ...feedback, payload: new JsonText(payload) } }
 }

@@ -9,7 +9,7 @@ import { existingFeedback, statesOfImported } from '../../storage/exporting/impo
 import { type Feedback, maxPayloadBytes } from '../../storage/feedback/feedback.ts'
 import { readFileEntry } from '../../storage/objects/files.ts'
 import { endPart, mergeParts, startPart } from '../calls/parts.ts'
-import { callOf } from '../feedback/references.ts'
+import { subjectOf } from '../feedback/references.ts'
 import { openUpload, type Upload } from '../files/upload.ts'
 import { type ImportedCall, type ImportedFeedback, ImportLine } from './contract.ts'
 import { createObjectImport } from './import-objects.ts'
@@ -190,7 +190,7 @@ function feedbackOf(imported: ImportedFeedback, from: string, project: string, u
     ...rest,
     project_id: project,
     svc_ref,
-    call_id: callOf({ svc_ref, project_id: project }),
+    ...subjectOf({ svc_ref, project_id: project }),
     user_id: svc_user_id ?? user,
     creator: imported.creator ?? null,
     payload: payload.text,

@@ -21,7 +21,8 @@ const id = plainText(256).min(1)
 const fields = {
   project_id: projectId,
   svc_ref: plainText(maxRefLength).min(1).meta({
-    description: 'What the feedback is about: a reference of any kind. It need not exist yet, or ever.',
+    description:
+      'What the feedback is about: a reference of any kind, such as call/<id> or thread/<id>. It need not exist yet, or ever.',
     example: 'weave:///acme/qa/call/01a3f0c2-5b7e-7c11-9f43-2d6c1b0e8a55',
   }),
   feedback_type: plainText(512).min(1).meta({

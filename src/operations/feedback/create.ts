@@ -13,7 +13,7 @@ import type { CallNames } from '../recording/named-calls.ts'
 import { type Check, createCheck } from './check.ts'
 import { type BatchBody, type FeedbackGiven, maxInBatch, type ReplaceBody } from './contract.ts'
 import { atItem, atRoot, type FieldName } from './kinds.ts'
-import { callOf } from './references.ts'
+import { subjectOf } from './references.ts'
 
 /** Feedback to store; its payload may be shared between threads. */
 interface GivenFeedback extends Omit<NewFeedback, 'record'> {
@@ -33,7 +33,7 @@ export async function createFeedback(
 ) {
   requireAccess(caller, feedback.project_id)
   const named = await withCallIds(names, feedback)
-  await requireQueued(db, caller, named.project_id, callOf(named), {
+  await requireQueued(db, caller, named.project_id, subjectOf(named).call_id, {
     field: atRoot('svc_ref'),
     shown: named.svc_ref,
   })
@@ -58,7 +58,7 @@ export async function createFeedbackBatch(
   const checked: GivenFeedback[] = []
   await inSteps(batch, async (feedback, index) => {
     const named = await withCallIds(names, feedback)
-    await requireQueued(db, caller, named.project_id, callOf(named), {
+    await requireQueued(db, caller, named.project_id, subjectOf(named).call_id, {
       field: atItem(index)('svc_ref'),
       shown: named.svc_ref,
     })
@@ -77,7 +77,7 @@ export async function replaceOneFeedback(
 ) {
   requireAccess(caller, replacement.project_id)
   const named = await withCallIds(names, replacement)
-  await requireQueued(db, caller, named.project_id, callOf(named), {
+  await requireQueued(db, caller, named.project_id, subjectOf(named).call_id, {
     field: atRoot('svc_ref'),
     shown: named.svc_ref,
   })
@@ -135,7 +135,7 @@ export async function feedbackOf(
     id: feedback.id ?? newId(),
     feedback_type: feedback.feedback_type,
     svc_ref: feedback.svc_ref,
-    call_id: callOf(feedback),
+    ...subjectOf(feedback),
     user_id: caller.name,
     creator: feedback.creator ?? null,
     created_at: monotonicNow(),

@@ -25,13 +25,14 @@ export function checkTarget({ svc_ref, weave_ref }: FeedbackGiven, at: FieldName
   )
 }
 
-/** The call that the feedback is about, if it belongs to the project: other projects are never touched. */
-export function callOf({
-  svc_ref,
-  project_id,
-}: Pick<FeedbackGiven, 'svc_ref' | 'project_id'>): string | null {
+/** The call or the conversation that the feedback is about, of its own project: other projects are never touched. */
+export function subjectOf({ svc_ref, project_id }: Pick<FeedbackGiven, 'svc_ref' | 'project_id'>): {
+  call_id: string | null
+  thread_id: string | null
+} {
   const ref = parseRef(svc_ref)
-  return ref?.kind === 'call' && ref.project === project_id ? ref.id : null
+  const idOf = (kind: 'call' | 'thread') => (ref?.kind === kind && ref.project === project_id ? ref.id : null)
+  return { call_id: idOf('call'), thread_id: idOf('thread') }
 }
 
 /**

@@ -34,15 +34,13 @@ export const FeedbackAggregateBody = z
     scorer_ids: names('Only feedback of these scorers: runnable_ref; * at the end for a beginning.'),
     span_agent_names: names('Only feedback about calls that name one of these agents.'),
     span_types: z
-      .array(
-        z.enum(['agent_turn'], {
-          error:
-            'expected agent_turn: feedback is about calls, and none about a whole conversation is told apart',
-        }),
-      )
-      .max(1)
+      .array(z.enum(['agent_turn', 'agent_conversation']))
+      .max(2)
       .nullish()
-      .meta({ description: 'agent_turn: only feedback about calls that are the root of their trace.' }),
+      .meta({
+        description:
+          'Only feedback about calls that are the root of their trace (agent_turn), or about whole conversations.',
+      }),
     group_by: z.array(z.enum(groupNames)).max(groupNames.length).nullish(),
   })
   .check((context) => {

@@ -64,7 +64,9 @@ const viewIn = (body: FeedbackAggregateBody, before: number) => ({
   triggers: body.monitor_ids ?? [],
   scorers: body.scorer_ids ?? [],
   agents: body.span_agent_names ?? [],
-  ofRoots: (body.span_types ?? []).length > 0,
+  about: (body.span_types ?? []).map((type) =>
+    type === 'agent_turn' ? ('root' as const) : ('conversation' as const),
+  ),
 })
 
 function createSums(body: FeedbackAggregateBody) {

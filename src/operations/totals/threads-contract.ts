@@ -67,5 +67,8 @@ export const Thread = explainedObject({
   output_preview: [output_preview.optional(), 'The answer of the last turn.'],
   exception: [exception.optional(), 'The exception of the last turn.'],
   status: [status.optional(), 'The status of the last turn.'],
-  feedback: [feedback.optional(), 'How often something was said about its calls.'],
+  feedback: [
+    feedback.optional(),
+    'How often something was said about it, its turns and the calls below them.',
+  ],
 })

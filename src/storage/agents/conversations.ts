@@ -53,38 +53,63 @@ export function readConversationSpans(
 
 export interface SpanFeedbackRow {
   thread_id: string | null
-  trace_id: string
+  /** Null of the whole conversation. */
+  trace_id: string | null
   feedback_type: string
   payload: string | null
 }
 
-/** What was said about calls for which the condition holds, in the order of its creation. */
-async function readFeedbackOf(db: LongReader, project: string, calls: Sql, signal: AbortSignal) {
-  const { dialect } = db
-  const payload = sql`CASE WHEN ${dialect.bytes(rawSql('payload'))} <= ${rawSql(String(maxPayloadBytes))} THEN payload END`
-  return allRows<SpanFeedbackRow>(
+/** What was said about the selected, in the order of its creation. */
+const readFeedbackIn = (db: LongReader, selected: Sql, signal: AbortSignal) =>
+  allRows<SpanFeedbackRow>(
     db,
-    sql`SELECT calls.thread_id AS thread_id, calls.trace_id AS trace_id, feedback_type, ${payload} AS payload
-        FROM calls CROSS JOIN feedback
-        WHERE ${calls} AND feedback.project_id = ${project} AND feedback.call_id = calls.id
-        ORDER BY feedback.created_at, feedback.id LIMIT ${rawSql(String(maxFeedback))}`,
+    sql`SELECT thread_id, trace_id, feedback_type, payload FROM (${selected}) AS said
+        ORDER BY created_at, id LIMIT ${rawSql(String(maxFeedback))}`,
     signal,
   )
+
+function openedColumns({ dialect }: LongReader): Sql {
+  const size = dialect.bytes(rawSql('payload'))
+  return sql`feedback_type, CASE WHEN ${size} <= ${rawSql(String(maxPayloadBytes))} THEN payload END AS payload,
+    feedback.created_at AS created_at, feedback.id AS id`
 }
 
-export const readConversationFeedback = (
+/** Of calls for which the condition holds. */
+const feedbackOfCalls = (db: LongReader, project: string, calls: Sql) =>
+  sql`SELECT calls.thread_id AS thread_id, calls.trace_id AS trace_id, ${openedColumns(db)} FROM calls CROSS JOIN feedback
+    WHERE ${calls} AND feedback.project_id = ${project} AND feedback.call_id = calls.id`
+
+/** Of whole conversations. */
+const feedbackOfThreads = (db: LongReader, project: string, threads: readonly string[]) =>
+  sql`SELECT thread_id, ${rawSql('CAST(NULL AS TEXT)')} AS trace_id, ${openedColumns(db)} FROM feedback
+    WHERE project_id = ${project} AND thread_id IN (${listOf(threads)}) AND ${db.dialect.cancellable}`
+
+/** Of the calls of conversations in a range of time, and of the conversations. */
+export const readSpansFeedback = (
   db: LongReader,
   view: ConversationsView,
   now: number,
   signal: AbortSignal,
-) => readFeedbackOf(db, view.project, ofConversations(db, view, now), signal)
+) =>
+  readFeedbackIn(
+    db,
+    sql`${feedbackOfCalls(db, view.project, ofConversations(db, view, now))} UNION ALL
+      ${feedbackOfThreads(db, view.project, view.conversations)}`,
+    signal,
+  )
+
+export const readConversationFeedback = (
+  db: LongReader,
+  { project, conversation }: { project: string; conversation: string },
+  signal: AbortSignal,
+) => readFeedbackIn(db, feedbackOfThreads(db, project, [conversation]), signal)
 
 export const readTraceFeedback = (
   db: LongReader,
   { project, traces }: { project: string; traces: readonly string[] },
   now: number,
   signal: AbortSignal,
-) => readFeedbackOf(db, project, ofTraces(db, project, traces, now), signal)
+) => readFeedbackIn(db, feedbackOfCalls(db, project, ofTraces(db, project, traces, now)), signal)
 
 const ofTraces = ({ dialect }: LongReader, project: string, traces: readonly string[], now: number) =>
   sql`calls.project_id = ${project} AND calls.trace_id IN (${listOf(traces)}) AND ${isLive(now)} AND ${dialect.callsCancellable}`

@@ -24,6 +24,9 @@ export function isLive(now: number, table = rawSql('calls')): Sql {
   return sql`${table}.started_at IS NOT NULL AND ${table}.deleted_at IS NULL AND (${table}.expire_at IS NULL OR ${table}.expire_at > ${now})`
 }
 
+/** A root call that has a thread is a turn: clients that send spans name no turns. The index has the same condition. */
+export const isTurn = rawSql("thread_id <> '' AND (parent_id IS NULL OR turn_id = id)")
+
 /** The condition is that of the index calls_failed. */
 export const failedCalls =
   rawSql(`calls AS failed WHERE failed.status = 'error' AND failed.parent_id IS NOT NULL

@@ -1,6 +1,6 @@
 import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { maxPayloadBytes, payloadOfCall } from '../feedback/feedback.ts'
+import { type FeedbackSubject, maxPayloadBytes, payloadOf } from '../feedback/feedback.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { FieldReading, FieldResolver } from '../sql/readings.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
@@ -55,7 +55,11 @@ const accepted = [
  * What the fields of a calls query are read from: columns, values inside the JSON, and values derived from the call.
  * `requestPath` is how a refusal names where the field was given.
  */
-export function callFields(dialect: Dialect, requestPath: string): FieldResolver {
+export function callFields(
+  dialect: Dialect,
+  requestPath: string,
+  subject: FeedbackSubject = 'call',
+): FieldResolver {
   return (field) => {
     checkPath(field, requestPath)
     const column = columns.get(field)
@@ -63,7 +67,7 @@ export function callFields(dialect: Dialect, requestPath: string): FieldResolver
     if (field === originField)
       return { kind: 'text', sql: dialect.ordered(originOf(dialect)), isAlways: true }
     if (field === costField) return { kind: 'number', sql: costOfCall(dialect) }
-    const payload = payloadReading(field, dialect)
+    const payload = payloadReading(field, dialect, subject)
     if (payload) return payload
     const [document = '', ...path] = splitPath(field)
     if (document === 'summary' && path[0] === 'weave') {
@@ -79,11 +83,11 @@ export function callFields(dialect: Dialect, requestPath: string): FieldResolver
 /** `feedback.[wandb.runnable.judge].payload.output.score`; a kind may contain dots, and `*` matches any kind. */
 const feedbackField = /^feedback\.\[(.+?)\]\.payload(?:\.(.+))?$/s
 
-function payloadReading(field: string, dialect: Dialect): FieldReading | undefined {
+function payloadReading(field: string, dialect: Dialect, subject: FeedbackSubject): FieldReading | undefined {
   const [match, type = '', rest] = feedbackField.exec(field) ?? []
   if (match === undefined) return undefined
   const path = rest === undefined ? [] : splitPath(rest)
-  const column = payloadOfCall(dialect, type === '*' ? null : type, path)
+  const column = payloadOf(dialect, subject, type === '*' ? null : type, path)
   return { kind: 'json', column, path, most: maxPayloadBytes }
 }
 

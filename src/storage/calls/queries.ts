@@ -1,6 +1,7 @@
 import type { Expression } from '../../domain/expressions/expression.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { View } from '../../domain/view.ts'
+import type { FeedbackSubject } from '../feedback/feedback.ts'
 import { isQueued } from '../queues/items.ts'
 import { compileCondition } from '../sql/conditions.ts'
 import type { FieldResolver } from '../sql/readings.ts'
@@ -56,10 +57,11 @@ export function statsOfCalls(
 export function callsQueryOf(
   { dialect }: Pick<Reader, 'dialect'>,
   { project, filters, query, sort, limit, offset }: CallsView,
+  subject: FeedbackSubject = 'call',
 ): CallsQuery {
   const conditions = filters.flatMap((filter) => filterConditions(filter, dialect))
   if (query) {
-    const fields = withQueues(callFields(dialect, 'query'))
+    const fields = withQueues(callFields(dialect, 'query', subject))
     conditions.push(compileCondition(askingForQueues(query), fields, dialect))
   }
   const sorting = sortingOf(sort, (path) => callFields(dialect, path), dialect)

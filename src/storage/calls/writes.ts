@@ -11,6 +11,7 @@ import {
   markTrialsOfParts,
 } from '../evaluations/pending.ts'
 import { refreshStale } from '../evaluations/trials.ts'
+import { removeFeedbackOfEndedThreads } from '../feedback/writes.ts'
 import { deleteJudgements, noteJudgements } from '../monitors/notes.ts'
 import { applyRules, deleteRuleScores, findUnendedCalls } from '../queues/ended-calls.ts'
 import { markForSearch } from '../search/marks.ts'
@@ -86,6 +87,7 @@ export const deleteCalls: Command<
         sql`UPDATE calls SET deleted_at = ${now} WHERE project_id = ${project_id} AND id IN (${listOf(some)})`,
       )
     }
+    for (const some of batchesOf(members, 100)) await removeFeedbackOfEndedThreads(tx, project_id, some, now)
     await removeCompletions(tx, project_id, members)
     await removeResponses(tx, project_id, members)
     await markTrialsOfDeleted(tx, project_id, members, now)
@@ -131,11 +133,9 @@ export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBe
     sql`UPDATE calls SET ${withoutPayload}, start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${light(rawSql('deleted_at IS NOT NULL AND swept_at IS NULL'), rawSql('deleted_at'))} RETURNING project_id, id`,
   )
   for (const [project, calls] of Map.groupBy(emptied, ({ project_id }) => project_id)) {
-    await markForSearch(
-      tx,
-      project,
-      calls.map(({ id }) => id),
-    )
+    const ids = calls.map(({ id }) => id)
+    await markForSearch(tx, project, ids)
+    await removeFeedbackOfEndedThreads(tx, project, ids, now)
   }
   if (emptied.length > 0) {
     await removeSwept(tx, now)

@@ -13,6 +13,8 @@ const kinds = {
   svc_ref: 'text',
   /** The call that `svc_ref` names, if it is a call of the project. */
   call_id: 'text?',
+  /** The conversation that it names, likewise. */
+  thread_id: 'text?',
   user_id: 'text',
   creator: 'text?',
   created_at: 'time',
@@ -24,7 +26,7 @@ const kinds = {
   queue_id: 'text?',
 } as const satisfies Columns
 
-/** Feedback on a call or an object. */
+/** Feedback on a call, a conversation or an object. */
 export type Feedback = RowOf<typeof kinds>
 
 export const feedbackColumns = namesOf(kinds)
@@ -36,7 +38,7 @@ const renamed: Partial<Record<keyof Feedback, readonly string[]>> = {
 
 /** What clients see, with the names that they use, ours first. */
 export const shownFeedback = feedbackColumns
-  .filter((column) => column !== 'call_id')
+  .filter((column) => column !== 'call_id' && column !== 'thread_id')
   .map((column) => {
     const names = renamed[column] ?? [column]
     const isOptional = kinds[column].endsWith('?')
@@ -79,15 +81,25 @@ export function countFeedback(db: Reader, query: FeedbackQuery): Sql {
 export const maxPayloadBytes = 1 << 20
 
 const ofCall = rawSql('feedback.project_id = calls.project_id AND feedback.call_id = calls.id')
+const ofThread = rawSql('feedback.project_id = calls.project_id AND feedback.thread_id = calls.thread_id')
+
+/** Whose feedback a query of calls reads: that of each call, or of its conversation. */
+export type FeedbackSubject = 'call' | 'conversation'
 
 /**
  * The payload that a calls query reads for a kind of feedback and a path: of the latest feedback with a value there.
  * Null means any kind. For use where a row of `calls` is in scope.
  */
-export function payloadOfCall(dialect: Dialect, type: string | null, path: readonly string[]): Sql {
+export function payloadOf(
+  dialect: Dialect,
+  subject: FeedbackSubject,
+  type: string | null,
+  path: readonly string[],
+): Sql {
   const kind = type === null ? rawSql('') : sql` AND feedback.feedback_type = ${type}`
   const { exists } = dialect.json(rawSql('feedback.payload'), path)
-  return sql`(SELECT feedback.payload FROM feedback WHERE ${ofCall}${kind} AND ${exists}
+  const about = subject === 'call' ? ofCall : ofThread
+  return sql`(SELECT feedback.payload FROM feedback WHERE ${about}${kind} AND ${exists}
     ORDER BY feedback.created_at DESC, feedback.id DESC LIMIT 1)`
 }
 

@@ -2,14 +2,17 @@ import { exactJson } from '../../../packages/json/index.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { fireForFeedback } from '../alerts/firing.ts'
+import { isLive, isTurn } from '../calls/calls.ts'
 import { applyRulesToScores, lockScoreRules } from '../queues/scores.ts'
 import { insertInto } from '../sql/inserts.ts'
-import { rawSql, sql } from '../sql/sql.ts'
+import { listOf, rawSql, sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
 import { feedbackColumns as columns, type Feedback, readFeedback } from './feedback.ts'
 
 /** The columns that make two records the same record, sent twice. */
-const contentColumns = columns.filter((name) => !['call_id', 'created_at', 'payload'].includes(name))
+const contentColumns = columns.filter(
+  (name) => !['call_id', 'thread_id', 'created_at', 'payload'].includes(name),
+)
 
 export interface NewFeedback {
   record: Feedback
@@ -81,6 +84,24 @@ async function remove(tx: Transaction, projectId: string, id: string, of: string
     sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id} AND ${isOwn} RETURNING call_id`,
   )
   reportFeedback(tx, projectId, gone)
+}
+
+/**
+ * Removes what was said of the conversations of these deleted calls, of which no turn is left: their names may be used
+ * again, for conversations of which nothing was said.
+ */
+export async function removeFeedbackOfEndedThreads(
+  tx: Transaction,
+  project: string,
+  calls: readonly string[],
+  now: number,
+): Promise<void> {
+  await tx.run(
+    sql`DELETE FROM feedback WHERE project_id = ${project} AND thread_id IN (
+          SELECT thread_id FROM calls WHERE project_id = ${project} AND id IN (${listOf(calls)}) AND thread_id IS NOT NULL)
+        AND NOT EXISTS (SELECT 1 FROM calls WHERE calls.project_id = feedback.project_id
+          AND calls.thread_id = feedback.thread_id AND ${isLive(now)} AND ${isTurn})`,
+  )
 }
 
 type OfCall = Pick<Feedback, 'call_id'>

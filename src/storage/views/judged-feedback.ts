@@ -13,8 +13,8 @@ interface JudgedView {
   triggers: readonly string[]
   scorers: readonly string[]
   agents: readonly string[]
-  /** Only feedback about the root of a trace. */
-  ofRoots: boolean
+  /** Only feedback about roots of traces, or about conversations; one of them must hold. */
+  about: readonly ('root' | 'conversation')[]
 }
 
 export interface JudgedFeedback {
@@ -41,6 +41,11 @@ function beginsWith(column: string, names: readonly string[], dialect: Dialect):
   return joined(alternatives, ' OR ')
 }
 
+const isAbout = {
+  root: rawSql('calls.id IS NOT NULL AND calls.parent_id IS NULL'),
+  conversation: rawSql('feedback.thread_id IS NOT NULL'),
+}
+
 /** In the order of their creation, with what is known of their calls. */
 export function streamJudged(
   db: LongReader,
@@ -56,7 +61,13 @@ export function streamJudged(
   if (view.triggers.length > 0) conditions.push(beginsWith('trigger_ref', view.triggers, dialect))
   if (view.scorers.length > 0) conditions.push(beginsWith('runnable_ref', view.scorers, dialect))
   if (view.agents.length > 0) conditions.push(sql`calls.agent IN (${listOf(view.agents)})`)
-  if (view.ofRoots) conditions.push(rawSql('calls.id IS NOT NULL AND calls.parent_id IS NULL'))
+  if (view.about.length > 0)
+    conditions.push(
+      joined(
+        view.about.map((subject) => isAbout[subject]),
+        ' OR ',
+      ),
+    )
   const payload = sql`CASE WHEN ${dialect.bytes(rawSql('payload'))} <= ${rawSql(String(maxPayloadBytes))} THEN payload END`
   return db.stream<JudgedFeedback>(
     sql`SELECT feedback.created_at AS created_at, runnable_ref, calls.agent AS agent, calls.agent_version AS agent_version,

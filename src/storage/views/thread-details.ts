@@ -83,7 +83,9 @@ export async function readThreadDetails(
   const feedback = sql`SELECT called.thread_id AS thread_id, feedback_type,
       CASE WHEN feedback_type = 'wandb.reaction.1' THEN ${emoji} END AS emoji
     FROM (SELECT scopes.thread_id AS thread_id, calls.id AS id ${from}) AS called
-    CROSS JOIN feedback WHERE feedback.project_id = ${project} AND feedback.call_id = called.id`
+    CROSS JOIN feedback WHERE feedback.project_id = ${project} AND feedback.call_id = called.id
+    UNION ALL SELECT thread_id, feedback_type, CASE WHEN feedback_type = 'wandb.reaction.1' THEN ${emoji} END AS emoji
+    FROM feedback WHERE project_id = ${project} AND thread_id IN (${listOf(threads)})`
   return {
     sums: await allRows<ThreadSums>(db, sumsOfThreads(db, project, own, now), signal),
     values: await allRows<ThreadValue>(

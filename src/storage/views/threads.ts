@@ -1,11 +1,12 @@
-import type { Expression } from '../../domain/expressions/expression.ts'
+import { type Expression, fieldsOf } from '../../domain/expressions/expression.ts'
 import type { ThreadField } from '../../domain/thread-fields.ts'
 import type { Page, SortBy } from '../../domain/view.ts'
-import { isLive, matchingCalls } from '../calls/calls.ts'
+import { isLive, isTurn, matchingCalls } from '../calls/calls.ts'
 import { filterConditions } from '../calls/filter.ts'
 import { callsQueryOf } from '../calls/queries.ts'
+import type { FeedbackSubject } from '../feedback/feedback.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
-import { allOf, join, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { allOf, join, joined, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
 import { readThreadDetails, type SummedField, sumsOfThreads } from './thread-details.ts'
 
@@ -31,9 +32,6 @@ export interface Thread {
   p50_turn_duration_ms: number | null
   p99_turn_duration_ms: number | null
 }
-
-/** A root call that has a thread is a turn: clients that send spans name no turns. The index has the same condition. */
-const isTurn = rawSql("thread_id <> '' AND (parent_id IS NULL OR turn_id = id)")
 
 /** A running turn counts by its start. */
 const lastSeen = rawSql('coalesce(ended_at, started_at)')
@@ -91,9 +89,16 @@ function turnsOf({ dialect }: LongReader, view: ThreadsView, now: number): Sql {
 
 function askedFor(db: LongReader, { project, query }: ThreadsView, now: number): Sql[] {
   if (query === undefined) return []
-  const calls = callsQueryOf(db, { project, query, filters: [], sort: [], limit: null, offset: 0 })
-  const conditions = [rawSql("thread_id <> ''"), ...calls.conditions]
-  return [sql`thread_id IN (SELECT thread_id ${matchingCalls(db, { ...calls, conditions }, now)})`]
+  const view = { project, query, filters: [], sort: [], limit: null, offset: 0 }
+  // Feedback is that of its calls, or that of the conversation.
+  const asksForFeedback = fieldsOf(query).some((field) => field.startsWith('feedback.'))
+  const subjects: FeedbackSubject[] = asksForFeedback ? ['call', 'conversation'] : ['call']
+  const readings = subjects.map((subject) => {
+    const calls = callsQueryOf(db, view, subject)
+    const conditions = [rawSql("thread_id <> ''"), ...calls.conditions]
+    return sql`thread_id IN (SELECT thread_id ${matchingCalls(db, { ...calls, conditions }, now)})`
+  })
+  return [joined(readings, ' OR ')]
 }
 
 function orderOf(sort: ThreadsView['sort']): Sql {

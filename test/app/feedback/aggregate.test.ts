@@ -28,7 +28,7 @@ test('feedback/aggregate: refuses invalid requests', async (t) => {
     [{ before_ms: after_ms + day, time_bucket_seconds: 60 }, 422, 'invalid_request', 'time_bucket_seconds'],
     [{ rating_min: 2 }, 422, 'invalid_request', 'rating_min'],
     [{ group_by: ['emoji'] }, 422, 'invalid_request', 'group_by'],
-    [{ span_types: ['agent_conversation'] }, 422, 'invalid_request', 'span_types'],
+    [{ span_types: ['agent_span'] }, 422, 'invalid_request', 'span_types'],
   ] as const) {
     const answer = await post(url, { project_id: project, after_ms, ...body })
     assert.deepEqual([answer.status, answer.json.code], [status, code], answer.text)

@@ -169,6 +169,7 @@ test('what cannot be read is not stored', async (t) => {
     feedback_type: 'custom',
     svc_ref: 'weave:///acme/qa/call/0123456789abcdef',
     call_id: null,
+    thread_id: null,
     user_id: 'alice',
     creator: null,
     created_at: 1,

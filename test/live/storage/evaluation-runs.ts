@@ -33,6 +33,7 @@ function feedbackPart(project_id: string, id: string) {
     feedback_type: 'wandb.runnable.exact',
     svc_ref: 'x',
     call_id: 'prediction',
+    thread_id: null,
     user_id: 'alice',
     creator: null,
     created_at: startedAt,

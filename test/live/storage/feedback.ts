@@ -21,6 +21,7 @@ function feedbackOf(project: string, fields: Partial<Feedback> = {}): NewFeedbac
     feedback_type: 'thumbs',
     svc_ref: 'weave:///acme/qa/call/1',
     call_id: null,
+    thread_id: null,
     user_id: 'alice',
     creator: null,
     created_at: startedAt,

@@ -51,6 +51,7 @@ function feedbackRow(project_id: string, call_id: string) {
     feedback_type: 'wandb.runnable.good',
     svc_ref: `weave:///${project_id}/call/${call_id}`,
     call_id,
+    thread_id: null,
     user_id: 'alice',
     creator: null,
     created_at: noon,

@@ -53,6 +53,7 @@ function scored(project_id: string, id: string, call_id: string, output: unknown
     feedback_type: 'wandb.runnable.judge',
     svc_ref: `weave:///${project_id}/call/${call_id}`,
     call_id,
+    thread_id: null,
     user_id: 'alice',
     creator: null,
     created_at: startedAt,

@@ -14,7 +14,7 @@ function noteOf(project: string, call: string, note: string): NewFeedback {
   }
   const record = {
     ...{ project_id: project, id: `${call}-note`, feedback_type: 'wandb.note.1', user_id: 'alice' },
-    ...{ svc_ref: `weave:///${project}/call/${call}`, call_id: call, created_at: startedAt },
+    ...{ svc_ref: `weave:///${project}/call/${call}`, call_id: call, thread_id: null, created_at: startedAt },
     ...{ payload: JSON.stringify({ note }), ...nothing },
   }
   return { record, field: 'id' }

@@ -7,6 +7,7 @@ import { paths } from '../../routes.ts'
 import { jsonNode } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
 import { Markdown } from '../../value/markdown.tsx'
+import { callRefOf } from '../../value/ref.ts'
 import { countText, durationText } from '../../value/units.ts'
 import type { Choice } from './answer.ts'
 import { CallResults } from './call-results.tsx'
@@ -40,7 +41,7 @@ export function AnswerView({ play, side, project }: Props) {
         )}
         {run?.callId && !isBusy(run) && (
           <>
-            <Thumbs project={project} call={run.callId} hasKeys={!isCompared} />
+            <Thumbs project={project} about={callRefOf(project, run.callId)} hasKeys={!isCompared} />
             <button type="button" onClick={() => setFront('queue')}>
               To queue
             </button>

@@ -9,6 +9,7 @@ import { type JsonNode, nodeAt, stringOf } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
 import { Markdown } from '../../value/markdown.tsx'
 import { conversationIn } from '../../value/messages.ts'
+import { EarlierTurns } from './earlier-turns.tsx'
 import type { LeasedItem } from './leased-item.ts'
 
 interface Props {
@@ -52,7 +53,10 @@ export function ItemView({ project, held: { item, call }, isWhole, onWhole }: Pr
       ) : isWhole ? (
         <CallDetail project={project} call={item.call_id} isBeside />
       ) : (
-        <ShownFields call={call} fields={item.display_fields} />
+        <>
+          <EarlierTurns {...{ project, call }} />
+          <ShownFields call={call} fields={item.display_fields} />
+        </>
       )}
     </section>
   )

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { AddConversations } from '../../adding/add-conversations.tsx'
 import { AddToDataset } from '../../adding/add-to-dataset.tsx'
 import { AddToQueue } from '../../adding/add-to-queue.tsx'
 import { toggleValue } from '../../filter/facet-filter.ts'
@@ -11,6 +12,7 @@ import { paths } from '../../routes.ts'
 import { followEvents } from '../../server/events.ts'
 import { costText, countText, tokensText } from '../../value/units.ts'
 import { DisconnectedNote } from '../calls/live.tsx'
+import { ThreadFeedback } from './thread-feedback.tsx'
 import { TurnView } from './turn-view.tsx'
 import { createTurns } from './turns.ts'
 
@@ -20,7 +22,8 @@ const asList = (project: string, thread: string) =>
 
 interface Adding {
   to: 'queue' | 'dataset'
-  calls: readonly string[]
+  /** Without calls, the whole conversation. */
+  calls?: readonly string[]
 }
 
 /** One conversation, from its first turn to its last. */
@@ -180,15 +183,27 @@ export function ThreadScreen({ project }: { project: string }) {
           </code>
           <CopyButton text={thread} label="Copy thread ID" />
         </span>
-        <button type="button" onClick={() => void addAll('queue')}>
+        <button
+          type="button"
+          title="As one item: its last turn"
+          disabled={summary === undefined}
+          onClick={() => setAdding({ to: 'queue' })}
+        >
+          Conversation to queue
+        </button>
+        <button type="button" title="As one row" onClick={() => setAdding({ to: 'dataset' })}>
+          Conversation to dataset
+        </button>
+        <button type="button" title="Each turn as an item" onClick={() => void addAll('queue')}>
           All to queue
         </button>
-        <button type="button" onClick={() => void addAll('dataset')}>
+        <button type="button" title="Each turn as a row" onClick={() => void addAll('dataset')}>
           All to dataset
         </button>
       </div>
       <DisconnectedNote />
       <div class="turns" ref={scroller} tabIndex={0} role="group" aria-label="Turns">
+        <ThreadFeedback key={thread} {...{ project, thread }} />
         {turns.map((turn, index) => (
           <TurnView
             key={turn.id}
@@ -202,11 +217,19 @@ export function ThreadScreen({ project }: { project: string }) {
         {!list.isAll.value && !error && <More onSeen={() => void list.more()} key={turns.length} />}
       </div>
       {adding?.to === 'queue' && (
-        <AddToQueue project={project} calls={adding.calls} onClose={() => setAdding(undefined)} />
+        <AddToQueue
+          project={project}
+          calls={adding.calls ?? [summary?.last_turn_id ?? []].flat()}
+          noun={adding.calls ? 'call' : 'conversation'}
+          onClose={() => setAdding(undefined)}
+        />
       )}
-      {adding?.to === 'dataset' && (
-        <AddToDataset project={project} calls={adding.calls} onClose={() => setAdding(undefined)} />
-      )}
+      {adding?.to === 'dataset' &&
+        (adding.calls ? (
+          <AddToDataset project={project} calls={adding.calls} onClose={() => setAdding(undefined)} />
+        ) : (
+          <AddConversations project={project} threads={[thread]} onClose={() => setAdding(undefined)} />
+        ))}
     </main>
   )
 }

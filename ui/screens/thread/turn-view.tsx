@@ -7,7 +7,7 @@ import { Time } from '../../parts/time.tsx'
 import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { Chat } from '../../value/chat.tsx'
-import { refName } from '../../value/ref.ts'
+import { callRefOf, refName } from '../../value/ref.ts'
 import { costText, countText, durationText, tokensText } from '../../value/units.ts'
 import { FeedbackCounts } from '../calls/line.tsx'
 import type { TurnContent } from './turn-content.ts'
@@ -18,13 +18,14 @@ interface Props {
   project: string
   turn: LightCall
   list: Turns
-  isActive: boolean
-  onChoose(): void
-  add(to: 'queue' | 'dataset'): void
+  isActive?: boolean
+  onChoose?(): void
+  /** Without it the turn is only shown. */
+  add?(to: 'queue' | 'dataset'): void
 }
 
 /** One turn. What it says is read when it comes near the screen. */
-export function TurnView({ index, project, turn, list, isActive, onChoose, add }: Props) {
+export function TurnView({ index, project, turn, list, isActive = false, onChoose, add }: Props) {
   const element = useRef<HTMLElement>(null)
   const isNear = useNear(element)
   // What runs may have said more; what has ended changes only when its call does.
@@ -57,13 +58,15 @@ export function TurnView({ index, project, turn, list, isActive, onChoose, add }
         {turn.svc_user_id !== null && <span class="muted">{turn.svc_user_id}</span>}
         <span class="turn-tools">
           <FeedbackCounts feedback={turn.feedback} />
-          {value !== undefined && <Thumbs project={project} call={turn.id} hasKeys={isActive} />}
-          <button type="button" class="quiet" onClick={() => add('queue')}>
-            To queue
-          </button>
-          <button type="button" class="quiet" onClick={() => add('dataset')}>
-            To dataset
-          </button>
+          {add && value !== undefined && (
+            <Thumbs project={project} about={callRefOf(project, turn.id)} hasKeys={isActive} />
+          )}
+          {add &&
+            (['queue', 'dataset'] as const).map((to) => (
+              <button key={to} type="button" class="quiet" onClick={() => add(to)}>
+                To {to}
+              </button>
+            ))}
           <a class="button quiet" href={paths.trace(project, turn.trace_id, turn.id)}>
             Trace
           </a>

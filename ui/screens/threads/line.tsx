@@ -16,26 +16,49 @@ interface Props {
   project: string
   thread: Thread
   isActive: boolean
+  isChosen: boolean
+  onFocus(): void
   onChoose(): void
   /** Called before its link is followed. */
   onLeave(): void
 }
 
 /** A conversation as one row: the first question and the last answer. */
-export function ThreadLine({ index, top, project, thread, isActive, onChoose, onLeave }: Props) {
+export function ThreadLine({
+  index,
+  top,
+  project,
+  thread,
+  isActive,
+  isChosen,
+  onFocus,
+  onChoose,
+  onLeave,
+}: Props) {
   const { thread_id, exception, output_preview: answer } = thread
   const question = thread.input_preview ?? thread_id
   const agents = thread.ops.map(shortOp)
   return (
     <div
-      class={`grid-row ${isActive ? 'is-active' : ''}`}
+      class={`grid-row ${isActive ? 'is-active' : ''} ${isChosen ? 'is-chosen' : ''}`}
       role="row"
       aria-rowindex={index + 2}
-      aria-selected={isActive}
+      aria-selected={isChosen}
+      aria-current={isActive}
       ref={(element) => element?.style.setProperty('transform', `translateY(${top}px)`)}
-      onClick={onChoose}
+      onClick={onFocus}
     >
       <div role="gridcell" class="cell-status">
+        <input
+          type="checkbox"
+          tabIndex={-1}
+          aria-label={`Select ${question}`}
+          checked={isChosen}
+          onClick={(event) => {
+            event.stopPropagation()
+            onChoose()
+          }}
+        />
         <Status status={thread.status} isShort />
       </div>
       <div role="gridcell" class="cell-what">

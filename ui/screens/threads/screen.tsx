@@ -11,13 +11,14 @@ import { paths } from '../../routes.ts'
 import type { Sort } from '../../server/calls.ts'
 import { followEvents } from '../../server/events.ts'
 import { isForbidden } from '../../server/request.ts'
-import { latestFirst } from '../../server/threads.ts'
+import { latestFirst, type Thread } from '../../server/threads.ts'
 import { countText } from '../../value/units.ts'
 import { FilterBar } from '../calls/filter-bar.tsx'
 import { DisconnectedNote, LiveSwitch } from '../calls/live.tsx'
 import { parseQuery } from '../calls/parse-query.ts'
 import { ThreadLine, threadHeight } from './line.tsx'
 import { createThreadRows } from './rows.ts'
+import { ThreadSelection } from './selection.tsx'
 
 const columns: readonly { label: string; sort?: string; isNumber?: boolean }[] = [
   { label: 'Conversation', sort: 'start_time' },
@@ -30,6 +31,9 @@ const columns: readonly { label: string; sort?: string; isNumber?: boolean }[] =
   { label: 'Feedback' },
   { label: 'Last activity', sort: 'last_updated' },
 ]
+
+/** Conversations that are selected at most: their turns are read one after the other. */
+const maxChosen = 100
 
 /** The conversations of a project, those that went on last first. */
 export function ThreadsScreen({ project }: { project: string }) {
@@ -46,8 +50,10 @@ export function ThreadsScreen({ project }: { project: string }) {
   const scroller = useRef<HTMLDivElement>(null)
   const [active, setActive] = useState(-1)
   const [scrollRequest, setScrollRequest] = useState(0)
+  /** Their last turns by their ids. */
+  const [chosen, setChosen] = useState<ReadonlyMap<string, string>>(new Map())
   const isBusy = useRef(false)
-  isBusy.current = active >= 0
+  isBusy.current = active >= 0 || chosen.size > 0
   const list = useMemo(
     () =>
       createThreadRows(
@@ -64,7 +70,10 @@ export function ThreadsScreen({ project }: { project: string }) {
     }
   }, [list])
   const position = useListPosition(JSON.stringify([project, text, sortText]))
-  useLayoutEffect(() => setActive(position.left?.active ?? -1), [list])
+  useLayoutEffect(() => {
+    setActive(position.left?.active ?? -1)
+    setChosen(new Map())
+  }, [list])
   const threads = list.threads.value
   const keepPlace = useScrollRestoration(position, { scroller, isLoaded: threads && list, active })
   const count = threads?.length ?? 0
@@ -72,6 +81,13 @@ export function ThreadsScreen({ project }: { project: string }) {
   const move = (by: number) => {
     setActive(Math.min(count - 1, Math.max(0, active + by)))
     setScrollRequest(scrollRequest + 1)
+  }
+  const choose = (thread: Thread | undefined) => {
+    if (thread === undefined) return
+    const next = new Map(chosen)
+    if (!next.delete(thread.thread_id) && next.size < maxChosen)
+      next.set(thread.thread_id, thread.last_turn_id)
+    setChosen(next)
   }
   const showFresh = () => {
     setActive(-1)
@@ -93,6 +109,7 @@ export function ThreadsScreen({ project }: { project: string }) {
       { keys: ['Escape'], does: 'Clear the focus', run: () => setActive(-1) },
     ],
     [
+      { keys: ['x'], does: 'Select or deselect', run: () => choose(current) },
       {
         keys: ['.'],
         does: 'Pause or resume live updates',
@@ -134,6 +151,7 @@ export function ThreadsScreen({ project }: { project: string }) {
             class="grid threads-grid"
             role="grid"
             aria-label="Conversations"
+            aria-multiselectable="true"
             aria-rowcount={list.isAll.value ? count + 1 : -1}
             tabIndex={0}
             ref={scroller}
@@ -155,7 +173,9 @@ export function ThreadsScreen({ project }: { project: string }) {
                       key={thread.thread_id}
                       {...{ index, top, project, thread }}
                       isActive={index === active}
-                      onChoose={() => setActive(index)}
+                      isChosen={chosen.has(thread.thread_id)}
+                      onFocus={() => setActive(index)}
+                      onChoose={() => choose(thread)}
                       onLeave={() => keepPlace(index)}
                     />
                   )
@@ -164,6 +184,7 @@ export function ThreadsScreen({ project }: { project: string }) {
             />
           </div>
         )}
+        {chosen.size > 0 && <ThreadSelection {...{ project, chosen }} onClear={() => setChosen(new Map())} />}
         {fresh > 0 && (
           <button type="button" class="fresh" onClick={showFresh}>
             {countText(fresh)} new

@@ -1,0 +1,43 @@
+import { useState } from 'preact/hooks'
+import { AddConversations } from '../../adding/add-conversations.tsx'
+import { AddToQueue } from '../../adding/add-to-queue.tsx'
+import { useShortcuts } from '../../parts/shortcuts.ts'
+import { countText } from '../../value/units.ts'
+
+interface Props {
+  project: string
+  /** The last turns of the selected conversations, by their ids. */
+  chosen: ReadonlyMap<string, string>
+  onClear(): void
+}
+
+/** What can be done with the selected conversations. */
+export function ThreadSelection({ project, chosen, onClear }: Props) {
+  const [front, setFront] = useState<'queue' | 'dataset'>()
+  useShortcuts('Selected conversations', [
+    { keys: ['a'], does: 'Add to a queue', run: () => setFront('queue') },
+    { keys: ['d'], does: 'Add to a dataset', run: () => setFront('dataset') },
+    { keys: ['Escape'], does: 'Clear selection', run: onClear },
+  ])
+  const onClose = () => setFront(undefined)
+  return (
+    <div class="selection" role="toolbar" aria-label="Selected conversations">
+      <strong>
+        {countText(chosen.size)} {chosen.size === 1 ? 'conversation' : 'conversations'}
+      </strong>
+      <button type="button" onClick={() => setFront('queue')}>
+        To queue
+      </button>
+      <button type="button" onClick={() => setFront('dataset')}>
+        To dataset
+      </button>
+      <button type="button" class="quiet" onClick={onClear}>
+        Clear selection
+      </button>
+      {front === 'queue' && (
+        <AddToQueue {...{ project, onClose }} calls={[...chosen.values()]} noun="conversation" />
+      )}
+      {front === 'dataset' && <AddConversations {...{ project, onClose }} threads={[...chosen.keys()]} />}
+    </div>
+  )
+}
