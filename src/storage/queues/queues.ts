@@ -1,13 +1,22 @@
+import { exactJson } from '../../../packages/json/index.ts'
 import type { AnnotationState, ItemState } from '../../domain/annotation-states.ts'
+import { checkReviewSettings, type ReviewSettings } from '../../domain/queue-reviews.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { View } from '../../domain/view.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { columnOrder } from '../sql/sorting.ts'
 import { allOf, join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type Command, type LongReader, type Reader } from '../transaction.ts'
+import { allRows, type Command, type LongReader, type Reader, type Transaction } from '../transaction.ts'
+import {
+  reviewColumns,
+  reviewLists,
+  reviewSettingsOf,
+  type StoredReviewSettings,
+  storedReviewSettings,
+} from './review-settings.ts'
 
 /** A queue of calls for annotators. Times are microseconds; `scorer_refs` is a JSON list. */
-export interface Queue {
+export interface Queue extends StoredReviewSettings {
   project_id: string
   id: string
   name: string
@@ -40,13 +49,17 @@ export function rulesLock(project: string): string {
 }
 
 const columns = rawSql(
-  'project_id, id, name, description, scorer_refs, created_at, created_by, updated_at, deleted_at',
+  `project_id, id, name, description, scorer_refs, created_at, created_by, updated_at, deleted_at,
+  ${reviewColumns.join(', ')}`,
 )
 
 /** The same columns, for display. */
 function shownColumns({ dialect }: Reader): Sql {
+  const settings = reviewColumns.map((name) =>
+    reviewLists.has(name) ? sql`${dialect.stored(rawSql(name), 'always')} AS ${rawSql(name)}` : rawSql(name),
+  )
   return sql`project_id, id, name, description, ${dialect.stored(rawSql('scorer_refs'), 'always')} AS scorer_refs,
-    created_at, created_by, updated_at, deleted_at`
+    created_at, created_by, updated_at, deleted_at, ${join(settings, ', ')}`
 }
 
 /** The queue, unless it was deleted. */
@@ -91,7 +104,11 @@ export function streamQueues(db: LongReader, view: QueuesView, signal: AbortSign
 export const addQueue: Command<Queue, void> = async (tx, queue) => {
   await tx.run(
     sql`INSERT INTO annotation_queues (${columns}) VALUES (${queue.project_id}, ${queue.id}, ${queue.name},
-        ${queue.description}, ${queue.scorer_refs}, ${queue.created_at}, ${queue.created_by}, ${queue.updated_at}, NULL)`,
+        ${queue.description}, ${queue.scorer_refs}, ${queue.created_at}, ${queue.created_by}, ${queue.updated_at}, NULL,
+        ${join(
+          reviewColumns.map((name) => queue[name]),
+          ', ',
+        )})`,
   )
 }
 
@@ -100,6 +117,8 @@ interface QueueChange extends QueueKey {
   name: string | null
   description: string | null
   scorer_refs: string | null
+  /** Those that change. */
+  review?: Partial<ReviewSettings>
   now: number
 }
 
@@ -107,21 +126,39 @@ interface QueueChange extends QueueKey {
 export const changeQueue: Command<QueueChange, Queue> = async (tx, change) => {
   await tx.lock(queueLock(change))
   const queue = await requireQueue(tx, change)
-  const { name, description, scorer_refs, now } = change
-  if (name === null && description === null && scorer_refs === null) return queue
-  const changed = {
+  const { name, description, scorer_refs, review = {}, now } = change
+  const settings = { ...reviewSettingsOf(queue), ...review }
+  if (Object.keys(review).length > 0) checkReviewSettings(settings)
+  else if (name === null && description === null && scorer_refs === null) return queue
+  const changed: Queue = {
     ...queue,
     name: name ?? queue.name,
     description: description ?? queue.description,
     scorer_refs: scorer_refs ?? queue.scorer_refs,
+    ...storedReviewSettings(settings),
     updated_at: now,
   }
+  if (!hasSameTolerance(queue, changed)) await requireNothingCompared(tx, change)
+  const columns = ['name', 'description', 'scorer_refs', 'updated_at', ...reviewColumns] as const
+  const values = columns.map((column) => sql`${rawSql(column)} = ${changed[column]}`)
   await tx.run(
-    sql`UPDATE annotation_queues SET name = ${changed.name}, description = ${changed.description},
-        scorer_refs = ${changed.scorer_refs}, updated_at = ${changed.updated_at}
+    sql`UPDATE annotation_queues SET ${join(values, ', ')}
         WHERE project_id = ${queue.project_id} AND id = ${queue.id}`,
   )
   return changed
+}
+
+const hasSameTolerance = (queue: Queue, other: Queue): boolean =>
+  exactJson(queue.tolerance) === exactJson(other.tolerance)
+
+/** Whether the answers to an item differ is settled when they are given, so what it follows from stays. */
+async function requireNothingCompared(tx: Transaction, { project_id, queue_id }: QueueKey): Promise<void> {
+  const compared = await tx.get(
+    sql`SELECT 1 AS found FROM annotation_queue_items WHERE project_id = ${project_id} AND queue_id = ${queue_id}
+        AND finished_by > 1 LIMIT 1`,
+  )
+  if (compared === undefined) return
+  throw refuse('queue_in_review', { field: 'tolerance', queue: JSON.stringify(queue_id) })
 }
 
 /** Returns the queue as it was, with the time of deletion. Its items stay; its rules are removed. */
