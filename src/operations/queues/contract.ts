@@ -34,6 +34,7 @@ const review = {
   }),
   reviewers: users.nullish().meta({ description: 'Who may. Default: an empty list, which means anyone.' }),
   blind: z.boolean().nullish().meta({
+    default: false,
     description:
       'Until they have finished an item, annotators do not see what others answered in this queue. Default: false.',
   }),
@@ -85,6 +86,7 @@ export const UpdateBody = z.object({
   description: description.nullish(),
   scorer_refs: scorerRefs.nullish(),
   ...review,
+  blind: review.blind.meta({ default: null }),
 })
 export type UpdateBody = z.output<typeof UpdateBody>
 
@@ -201,7 +203,7 @@ export const ItemRecord = z.object({
     .object({
       finished: z.number().int().meta({ description: 'How many annotators have completed or skipped it.' }),
       needed: z.number().int().meta({ description: 'How many have to.' }),
-      outcome: z.enum(outcomes),
+      outcome: z.enum(outcomes).meta({ description: 'What has come of it so far.' }),
       adjudicated_by: z.string().nullable().meta({ description: 'Whose decision counts.' }),
     })
     .meta({ description: 'How far the review has come.' }),
@@ -262,6 +264,7 @@ export const QueueStats = z.object({
   queue_id: z.string(),
   total_items: count,
   completed_items: count.meta({ description: 'Items that at least one annotator has completed or skipped.' }),
+  disagreed_items: count.meta({ description: 'Items whose review.outcome is disagreed.' }),
   by_state: ownCounts
     .extend({ unstarted: count })
     .meta({ description: 'Number of items by annotation_state.' }),

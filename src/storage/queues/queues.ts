@@ -185,6 +185,8 @@ export type QueueCount = {
   count: number
   /** Of these, the items that any annotator has completed or skipped. */
   finished: number
+  /** Those that wait for a decision, because the answers of their reviewers differ. */
+  disagreed: number
 } & ({ annotator: null; state: ItemState } | { annotator: string; state: AnnotationState })
 
 /** One statement, so that all counts are from the same moment. A missing queue has no row. */
@@ -198,10 +200,13 @@ export function countItems(
     WHERE queue.project_id = ${projectId} AND queue.deleted_at IS NULL AND queue.id IN (${listOf(queueIds)}))`
   const counted = allOf([sql`project_id = ${projectId}`, live, db.dialect.cancellable])
   const statement = sql`SELECT queue_id, CAST(NULL AS TEXT) AS annotator, state, count(*) AS count,
-      count(CASE WHEN finished_by > 0 THEN 1 END) AS finished
-    FROM annotation_queue_items WHERE ${counted} GROUP BY queue_id, state
+      count(CASE WHEN finished_by > 0 THEN 1 END) AS finished,
+      count(CASE WHEN differs = 1 AND adjudicated_by IS NULL AND finished_by >= (SELECT queue.annotators
+        FROM annotation_queues AS queue WHERE queue.project_id = item.project_id AND queue.id = item.queue_id)
+        THEN 1 END) AS disagreed
+    FROM annotation_queue_items AS item WHERE ${counted} GROUP BY queue_id, state
     UNION ALL
-    SELECT queue_id, annotator, state, count(*), 0 FROM annotation_progress
+    SELECT queue_id, annotator, state, count(*), 0, 0 FROM annotation_progress
     WHERE ${counted} GROUP BY queue_id, annotator, state`
   return allRows<QueueCount>(db, statement, signal)
 }

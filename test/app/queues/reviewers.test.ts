@@ -37,6 +37,11 @@ for (const driver of allDrivers()) {
         json.items.map(({ id }: { id: string }) => id),
         [queue.items[0]],
       )
+      const stats = async () => {
+        const body = { project_id: queue.project_id, queue_ids: [queue.queueId] }
+        return (await queue.post('/annotation_queues/stats', body)).json.stats[0]
+      }
+      assert.deepEqual([(await stats()).completed_items, (await stats()).disagreed_items], [2, 1])
       for (const person of ['anna', 'ben', 'eva'] as const) assert.equal(await next(person), null)
       assert.equal(await next('kim'), 0)
       assert.deepEqual(await finish('kim', 0, 3), {
