@@ -392,6 +392,22 @@ export const refusals = {
     message: '{field}: {given} cannot follow your state {state}; accepted after it: {accepted}.',
     help: 'See the table in docs/queues.md.',
   },
+  not_a_reviewer: {
+    status: 403,
+    message: 'You, {user}, are not among the reviewers of annotation queue {queue}.',
+    help: 'An editor sets `reviewers`, with `PUT /annotation_queues/{queue_id}`.',
+  },
+  item_not_disputed: {
+    status: 409,
+    message:
+      '{field}: the review of item {item} is {outcome}: there is nothing for an adjudicator to decide.',
+    help: 'An adjudicator decides once the reviewers have finished an item and, unless adjudication is always, disagree.',
+  },
+  queue_in_review: {
+    status: 409,
+    message: '{field} of annotation queue {queue} cannot change: answers have been compared by it.',
+    help: 'Create another queue.',
+  },
   evaluation_run_not_found: {
     status: 404,
     message: '{field}: there is no evaluation run {run} in project {project}.',

@@ -14,6 +14,7 @@ import type { ChatAsking } from './chat-asking.ts'
 import type { EventHub } from './events/hub.ts'
 import type { GenerationParts } from './generation/parts.ts'
 import type { Projects } from './projects/settings.ts'
+import { recordFor } from './queues/annotator-view.ts'
 import { type CallNames, createCallNames, matchesHeader } from './recording/named-calls.ts'
 import type { Sealing } from './sealing.ts'
 import type { UsageMeter } from './usage/meter.ts'
@@ -115,7 +116,7 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
         right,
       },
       handler: async (request, reply) => {
-        const db = databaseOf(request.caller.name, services.db)
+        const db = recordFor(request.caller, databaseOf(request.caller.name, services.db))
         const names = createCallNames({ db, settled: services.recorder.settled }, (matches) =>
           reply.header(matchesHeader, matches),
         )

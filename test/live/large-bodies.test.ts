@@ -68,7 +68,10 @@ test('the worker refuses an invalid body with the same message', async (t) => {
 test('a body that needs too much memory is refused, and the next one is parsed', async (t) => {
   const read = openReader(t, 64)
   const lists = `{"messages":[{"role":"user","content":[{"type":"text","x":[${'[],'.repeat(1_000_000)}[]]}]}]}`
-  await assert.rejects(read('operations/chat/contract#ChatBody', lists), { name: 'Refusal', code: 'body_too_costly' })
+  await assert.rejects(read('operations/chat/contract#ChatBody', lists), {
+    name: 'Refusal',
+    code: 'body_too_costly',
+  })
   const {
     body: { result },
   } = await read('operations/calls/contract#StartBody', start('{}'))

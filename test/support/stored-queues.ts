@@ -1,8 +1,10 @@
 import type { AnnotationState } from '../../src/domain/annotation-states.ts'
+import { oneReviewer } from '../../src/domain/queue-reviews.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { type SeenItem, streamItems } from '../../src/storage/queues/items.ts'
 import type { AssignedItem, NextItem } from '../../src/storage/queues/progress.ts'
 import { countItems, type Queue, type QueueCount } from '../../src/storage/queues/queues.ts'
+import { storedReviewSettings } from '../../src/storage/queues/review-settings.ts'
 import { newProject, secondMicros, startedAt, wholePart } from './call-parts.ts'
 import { collect, viewIn } from './views.ts'
 
@@ -19,6 +21,7 @@ export function queueRow(project_id: string, fields: Partial<Queue> = {}): Queue
     name: 'Hard questions',
     description: '',
     scorer_refs: '["a"]',
+    ...storedReviewSettings(oneReviewer),
     created_at: startedAt,
     created_by: 'alice',
     updated_at: startedAt,

@@ -1,6 +1,6 @@
 import type { LightCall } from '../../src/operations/views/contract.ts'
 import { readItemsWithPreviews } from '../screens/queue/item-previews.ts'
-import { type ItemsView, readQueue, readRules, readStats } from '../server/queues.ts'
+import { countOfState, type ItemsView, readQueue, readRules, readStats } from '../server/queues.ts'
 import type { Exported } from './make.ts'
 import { captureList, mostListed } from './whole-calls.ts'
 
@@ -16,7 +16,7 @@ export function exportOfQueue(view: ItemsView, pageSize: number): Exported {
       await readQueue(project, queue, signal)
       await readRules(project, queue, signal)
       const stats = (await readStats(project, [queue], signal)).get(queue)
-      const all = (state === undefined ? stats?.total_items : stats?.by_state[state]) ?? 0
+      const all = stats === undefined ? 0 : countOfState(stats, state)
       const calls: LightCall[] = []
       let rows = 0
       while (rows < Math.min(all, mostListed)) {

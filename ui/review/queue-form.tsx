@@ -1,6 +1,8 @@
 import { useState } from 'preact/hooks'
 import { Dialog } from '../parts/dialog.tsx'
 import { FormFooter } from '../parts/form-footer.tsx'
+import type { ReviewSettings } from '../server/queues.ts'
+import { draftOfReview, ReviewFields, reviewOf } from './review-fields.tsx'
 import { SpecsChoice } from './specs-choice.tsx'
 
 interface QueueGiven {
@@ -8,6 +10,7 @@ interface QueueGiven {
   description: string
   /** References to annotation specs. */
   specs: readonly string[]
+  review: ReviewSettings
 }
 
 interface Props {
@@ -25,12 +28,13 @@ export function QueueForm({ project, label, verb, given, save, onClose }: Props)
   const [name, setName] = useState(given?.name ?? '')
   const [description, setDescription] = useState(given?.description ?? '')
   const [specs, setSpecs] = useState(given?.specs ?? [])
+  const [review, setReview] = useState(() => draftOfReview(given?.review))
   const [failure, setFailure] = useState<Error>()
   const [isWorking, setWorking] = useState(false)
   const submit = async () => {
     setWorking(true)
     try {
-      await save({ name: name.trim(), description: description.trim(), specs })
+      await save({ name: name.trim(), description: description.trim(), specs, review: reviewOf(review) })
       onClose()
     } catch (error) {
       setFailure(error as Error)
@@ -62,6 +66,7 @@ export function QueueForm({ project, label, verb, given, save, onClose }: Props)
           onInput={({ currentTarget }) => setDescription(currentTarget.value)}
         />
         <SpecsChoice project={project} chosen={specs} onChange={setSpecs} />
+        <ReviewFields draft={review} onChange={setReview} />
         <FormFooter {...{ failure, onClose }} canSubmit={name.trim() !== '' && !isWorking}>
           {verb}
         </FormFooter>

@@ -51,15 +51,22 @@ export async function readStats(
   return new Map(stats.map((one) => [one.queue_id, one]))
 }
 
+/** Who reviews the items, and who decides where they disagree. */
+export type ReviewSettings = Pick<
+  Queue,
+  'annotators' | 'reviewers' | 'blind' | 'adjudication' | 'adjudicators' | 'tolerance'
+>
+
 interface NewQueue {
   name: string
   description?: string
   /** References of annotation specs. */
   specs?: readonly string[]
+  review?: ReviewSettings
 }
 
-export async function makeQueue(project: string, { name, description = '', specs = [] }: NewQueue) {
-  const body = { project_id: project, name, description, scorer_refs: specs }
+export async function makeQueue(project: string, { name, description = '', specs = [], review }: NewQueue) {
+  const body = { project_id: project, name, description, scorer_refs: specs, ...review }
   return (await requestJson<{ id: string }>('/annotation_queues', { body })).id
 }
 
@@ -97,14 +104,15 @@ interface QueueChange {
   name: string
   description: string
   specs: readonly string[]
+  review: ReviewSettings
 }
 
 export async function changeQueue(
   project: string,
   queue: string,
-  { name, description, specs }: QueueChange,
+  { name, description, specs, review }: QueueChange,
 ): Promise<void> {
-  const body = { project_id: project, name, description, scorer_refs: specs }
+  const body = { project_id: project, name, description, scorer_refs: specs, ...review }
   await requestJson(pathOf(queue), { method: 'PUT', body })
 }
 
@@ -113,11 +121,17 @@ export async function deleteQueue(project: string, queue: string): Promise<void>
   await requestJson(`${pathOf(queue)}?${search}`, { method: 'DELETE' })
 }
 
+/** How many items a view of the queue has; undefined means all. */
+export function countOfState(stats: QueueStats, state: ItemsView['state']): number {
+  if (state === undefined) return stats.total_items
+  return state === 'disagreed' ? stats.disagreed_items : stats.by_state[state]
+}
+
 export interface ItemsView {
   project: string
   queue: string
-  /** Only items in this state. */
-  state?: ItemState | undefined
+  /** Only items in this state, or those whose reviewers disagree. */
+  state?: ItemState | 'disagreed' | undefined
 }
 
 /** In the order of the queue. */
@@ -128,7 +142,7 @@ export async function readItems(
 ): Promise<QueueItem[]> {
   const body = {
     project_id: project,
-    ...(state && { filter: { annotation_states: [state] } }),
+    ...(state && { filter: state === 'disagreed' ? { outcomes: [state] } : { annotation_states: [state] } }),
     include_position: true,
     offset,
     limit,

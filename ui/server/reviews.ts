@@ -17,7 +17,8 @@ interface NextItem {
 }
 
 interface NextItemOptions {
-  annotators: number
+  /** Reviewers that each item needs; undefined means as many as the queue says. */
+  annotators: number | undefined
   /** Items that are skipped over. */
   except: readonly string[]
 }
@@ -112,20 +113,18 @@ export async function replaceAnswer(
 export interface EarlierAnswer {
   id: string
   type: string
+  user: string
   payload: JsonNode
 }
 
-/** Answers of this user for the call in this queue, the newest last. */
-export async function readAnswers(
-  { project, queue, call }: AnswerTarget,
-  user: string,
-): Promise<EarlierAnswer[]> {
+/** The answers of everybody for the call in this queue, as far as this user may see them, the newest last. */
+export async function readAnswers({ project, queue, call }: AnswerTarget): Promise<EarlierAnswer[]> {
   const is = (field: string, text: string) => ({ $eq: [{ $getField: field }, { $literal: text }] })
   const body = {
     project_id: project,
     query: {
       $expr: {
-        $and: [is('weave_ref', callRefOf(project, call)), is('queue_id', queue), is('wb_user_id', user)],
+        $and: [is('weave_ref', callRefOf(project, call)), is('queue_id', queue)],
       },
     },
     sort_by: [{ field: 'created_at', direction: 'asc' }],
@@ -135,6 +134,7 @@ export async function readAnswers(
   return [...membersOf(result)].map(({ node }) => ({
     id: stringOf(nodeAt(node, 'id')) ?? '',
     type: stringOf(nodeAt(node, 'feedback_type')) ?? '',
+    user: stringOf(nodeAt(node, 'wb_user_id')) ?? '',
     payload: nodeAt(node, 'payload') ?? jsonNode('{}'),
   }))
 }

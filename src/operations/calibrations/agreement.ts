@@ -135,6 +135,8 @@ function ratesOf(calls: readonly JudgedCall[], unlabelled: readonly number[], no
 /** Over the calls that the most common number of people, two at least, have labelled. */
 async function amongPeople(labelled: readonly LabelledCall[], size: number, pause: YieldToLoop) {
   const byRaters = Map.groupBy(labelled, ({ votes }) => votes.length)
+  // Where an adjudicator alone has answered there is none.
+  byRaters.delete(0)
   byRaters.delete(1)
   const [common] = [...byRaters].toSorted(([, a], [, b]) => b.length - a.length)
   if (common === undefined) return null

@@ -25,7 +25,7 @@ interface DecidedCall {
 }
 
 export interface LabelledCall extends DecidedCall, Labelled {
-  /** What each person said. */
+  /** What each person said, without an adjudicator. */
   votes: readonly number[]
 }
 
@@ -81,7 +81,7 @@ export async function evidenceOf(
     throw wrong('labels.positive', `given for a ${question.type}`, 'nothing')
   }
   const categories = categoriesOf(question)
-  const { votes, unusable } = await votesOf(db, project, body, categories, signal)
+  const { votes, rulings, unusable } = await votesOf(db, project, body, categories, signal)
   const labelled: LabelledCall[] = []
   const open: DecidedCall[] = []
   const others = new Map<string, number>()
@@ -95,7 +95,7 @@ export async function evidenceOf(
     if (probabilities?.length !== categories.length) continue
     decided++
     const own = [...(votes.get(call_id)?.values() ?? [])]
-    const truth = majorityOf(own)
+    const truth = rulings.get(call_id) ?? majorityOf(own)
     if (truth !== undefined) {
       if (labelled.length < maxLabels) labelled.push({ call_id, probabilities, truth, votes: own })
     } else if (own.length > 0) disputed++
@@ -195,34 +195,37 @@ function categoriesOf({ type, choices, levels }: JudgeQuestion): (string | boole
   return choices?.map(({ value }) => value) ?? levels?.map(({ label }) => label) ?? []
 }
 
-/** The latest label of each person for each call, as an index into the categories. */
+/** The latest label of each person for each call, and the latest decision of an adjudicator, as indexes into the categories. */
 async function votesOf(
   db: Database,
   project: string,
   { labels }: ReportBody,
   categories: readonly (string | boolean)[],
   signal: AbortSignal,
-): Promise<{ votes: Map<string, Map<string, number>>; unusable: number }> {
+): Promise<{ votes: Map<string, Map<string, number>>; rulings: Map<string, number>; unusable: number }> {
   const pause = createYieldToLoop(signal)
   const path = ['value', ...(labels.path == null ? [] : splitPath(labels.path))]
   const votes = new Map<string, Map<string, number>>()
+  const rulings = new Map<string, number>()
   const seen = new Set<string>()
   let unusable = 0
   const of = { project, type: `${prefixes.annotation}.${labels.annotation}`, limit: maxAnnotations }
   for await (const rows of streamFeedbackOfType(db, of, signal)) {
-    for (const { call_id, user_id, payload } of rows) {
-      const key = JSON.stringify([call_id, user_id])
-      if (seen.has(key)) continue
+    for (const { call_id, user_id, payload, standing } of rows) {
+      const isRuling = standing === 'decision'
+      const key = JSON.stringify([call_id, isRuling ? null : user_id])
+      if (standing === 'none' || seen.has(key)) continue
       seen.add(key)
       const vote = voteIn(valueAt(payload, path), categories, labels.positive)
       const own = votes.get(call_id) ?? new Map<string, number>()
       if (vote === undefined) unusable++
+      else if (isRuling) rulings.set(call_id, vote)
       else votes.set(call_id, own.set(user_id, vote))
       const wait = pause()
       if (wait) await wait
     }
   }
-  return { votes, unusable }
+  return { votes, rulings, unusable }
 }
 
 /** `json` is a scalar. A level may be given as its label or its number. */

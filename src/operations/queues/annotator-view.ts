@@ -1,12 +1,28 @@
 import { type Caller, hasAccess, hasScope } from '../../domain/callers.ts'
 import { parseRef } from '../../domain/refs.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { type Grant, grantsOf, mayWith } from '../../domain/roles.ts'
+import type { Database } from '../../storage/database.ts'
+import { blinded } from '../../storage/queues/blind.ts'
 import { questionsOf, queuedCalls } from '../../storage/queues/queued.ts'
 import type { Reader } from '../../storage/transaction.ts'
 
 /** Whether the caller sees only what queues of the project name: an annotator, or a key for reviews. */
 export const seesQueuesOnly = (caller: Caller, project: string): boolean =>
   !hasAccess(caller, project, 'read') || !hasScope(caller, 'read')
+
+/**
+ * The record as the caller sees it: below an editor, without what others answered in a blind queue, until it has
+ * finished the item.
+ */
+export function recordFor(caller: Caller, db: Database): Database {
+  const grants = grantsOf(caller)
+  const isEditor = ({ role }: Grant) => mayWith([role], 'write')
+  const maySee = hasScope(caller, 'read')
+  if (maySee && grants.every(isEditor)) return db
+  const unhidden = maySee ? grants.filter(isEditor).map(({ scope }) => scope) : []
+  return unhidden.includes('*') ? db : blinded(db, { user: caller.name, unhidden })
+}
 
 /** For an annotator, a call that is in no queue does not exist. */
 export async function requireQueued(

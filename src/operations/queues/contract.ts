@@ -9,6 +9,7 @@ import {
   shortList,
   withAliases,
 } from '../../domain/fields.ts'
+import { adjudications, outcomes } from '../../domain/queue-reviews.ts'
 import { limit, offset, sortBy } from '../paging.ts'
 
 const queueId = plainText(128).min(1).meta({ description: 'The id of the queue.' })
@@ -24,11 +25,36 @@ export const ItemPath = z.object({
 export const InProject = z.object({ project_id: projectId })
 export type InProject = z.output<typeof InProject>
 
+const users = z.array(plainText(256).min(1)).max(100)
+
+/** Who reviews the items, and who decides where they disagree. Null or absent: the default, or unchanged. */
+const review = {
+  annotators: z.int().min(1).max(100).nullish().meta({
+    description: 'How many annotators have to complete or skip an item. Default: 1.',
+  }),
+  reviewers: users.nullish().meta({ description: 'Who may. Default: an empty list, which means anyone.' }),
+  blind: z.boolean().nullish().meta({
+    default: false,
+    description:
+      'Until they have finished an item, annotators do not see what others answered in this queue. Default: false.',
+  }),
+  adjudication: z.enum(adjudications).nullish().meta({
+    description: 'When an adjudicator decides a finished item. Default: none.',
+  }),
+  adjudicators: users.nullish().meta({ description: 'Who decides. They are no annotators of the queue.' }),
+  tolerance: z
+    .record(plainText(1024).min(1), z.number().min(0))
+    .refine((fields) => Object.keys(fields).length <= 100, 'expected at most 100 fields')
+    .nullish()
+    .meta({ description: 'By how much numbers may differ, by the name of the question. Default: 0.' }),
+}
+
 export const CreateBody = z.object({
   project_id: projectId,
   name,
   description: description.nullish().meta({ default: '' }),
   scorer_refs: scorerRefs,
+  ...review,
 })
 export type CreateBody = z.output<typeof CreateBody>
 export const CreateAnswer = answer('The id of the queue.', { id: z.string() })
@@ -41,6 +67,12 @@ export const QueueRecord = z.object({
   name: z.string(),
   description: z.string(),
   scorer_refs: z.array(z.string()),
+  annotators: z.number().int(),
+  reviewers: z.array(z.string()),
+  blind: z.boolean(),
+  adjudication: z.enum(adjudications),
+  adjudicators: z.array(z.string()),
+  tolerance: z.record(z.string(), z.number()),
   created_at: time,
   created_by: z.string(),
   updated_at: time,
@@ -53,6 +85,8 @@ export const UpdateBody = z.object({
   name: name.nullish().meta({ description: 'Null or absent fields keep their value.' }),
   description: description.nullish(),
   scorer_refs: scorerRefs.nullish(),
+  ...review,
+  blind: review.blind.meta({ default: null }),
 })
 export type UpdateBody = z.output<typeof UpdateBody>
 
@@ -105,6 +139,9 @@ const ItemsFilter = z.strictObject({
   }),
   own_annotation_states: z.array(itemState).max(16).nullish().meta({
     description: 'Only items whose own_annotation_state is one of these. An empty list matches all.',
+  }),
+  outcomes: z.array(z.enum(outcomes)).max(16).nullish().meta({
+    description: 'Only items whose review.outcome is one of these. An empty list matches all.',
   }),
 })
 
@@ -162,6 +199,14 @@ export const ItemRecord = z.object({
     })
     .nullable()
     .meta({ description: 'Who has reserved the item, and until when.' }),
+  review: z
+    .object({
+      finished: z.number().int().meta({ description: 'How many annotators have completed or skipped it.' }),
+      needed: z.number().int().meta({ description: 'How many have to.' }),
+      outcome: z.enum(outcomes).meta({ description: 'What has come of it so far.' }),
+      adjudicated_by: z.string().nullable().meta({ description: 'Whose decision counts.' }),
+    })
+    .meta({ description: 'How far the review has come.' }),
 })
 export const ItemsAnswer = answer('The items found.', { items: z.array(ItemRecord) })
 export const ItemAnswer = answer('The current state of the item.', {
@@ -194,8 +239,8 @@ export const NextBody = z.object({
     .nullish()
     .meta({ default: defaultLeaseSeconds, description: 'How long the item is reserved for the caller.' }),
   annotators: z.int().min(1).max(100).nullish().meta({
-    default: 1,
-    description: 'How many annotators have to complete or skip an item before it is no longer open.',
+    description:
+      'How many annotators have to complete or skip an item before it is no longer open. Default: as the queue says.',
   }),
   except_item_ids: z.array(plainText(128)).max(100).nullish().meta({
     description: 'Items to pass over, such as the current item of a caller that prefetches the next one.',
@@ -219,6 +264,7 @@ export const QueueStats = z.object({
   queue_id: z.string(),
   total_items: count,
   completed_items: count.meta({ description: 'Items that at least one annotator has completed or skipped.' }),
+  disagreed_items: count.meta({ description: 'Items whose review.outcome is disagreed.' }),
   by_state: ownCounts
     .extend({ unstarted: count })
     .meta({ description: 'Number of items by annotation_state.' }),

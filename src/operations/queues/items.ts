@@ -128,7 +128,7 @@ export async function nextItem(db: Database, caller: Caller, queue_id: string, b
     project_id,
     queue_id,
     annotator: caller.name,
-    annotators: body.annotators ?? 1,
+    annotators: body.annotators ?? null,
     except: body.except_item_ids ?? [],
     now: time,
     lease: (body.lease_seconds ?? defaultLeaseSeconds) * microsPerSecond,

@@ -1,16 +1,33 @@
 import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
+import { checkReviewSettings, oneReviewer, type ReviewSettings } from '../../domain/queue-reviews.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
 import { type QueueKey, requireQueue, streamQueues } from '../../storage/queues/queues.ts'
+import { storedReviewSettings } from '../../storage/queues/review-settings.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { jsonLines } from '../json-lines.ts'
 import type { CreateBody, QueryBody, UpdateBody } from './contract.ts'
 import { queueRecord } from './record.ts'
 
+/** The settings that the body names. */
+function reviewIn(body: CreateBody | UpdateBody): Partial<ReviewSettings> {
+  const { annotators, reviewers, blind, adjudication, adjudicators, tolerance } = body
+  return {
+    ...(annotators != null && { annotators }),
+    ...(reviewers && { reviewers: [...new Set(reviewers)] }),
+    ...(blind != null && { blind }),
+    ...(adjudication && { adjudication }),
+    ...(adjudicators && { adjudicators: [...new Set(adjudicators)] }),
+    ...(tolerance && { tolerance }),
+  }
+}
+
 export async function createQueue(db: Database, caller: Caller, body: CreateBody) {
   requireAccess(caller, body.project_id)
+  const settings = { ...oneReviewer, ...reviewIn(body) }
+  checkReviewSettings(settings)
   const time = now()
   const id = newId()
   await db.write('addQueue', {
@@ -19,6 +36,7 @@ export async function createQueue(db: Database, caller: Caller, body: CreateBody
     name: body.name,
     description: body.description ?? '',
     scorer_refs: JSON.stringify(body.scorer_refs),
+    ...storedReviewSettings(settings),
     created_at: time,
     created_by: caller.name,
     updated_at: time,
@@ -41,6 +59,7 @@ export async function updateQueue(db: Database, caller: Caller, queue_id: string
     name: name ?? null,
     description: description ?? null,
     scorer_refs: scorer_refs ? JSON.stringify(scorer_refs) : null,
+    review: reviewIn(body),
     now: now(),
   })
   return { queue: queueRecord(queue) }

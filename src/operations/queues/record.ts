@@ -11,6 +11,12 @@ export function queueRecord(queue: Queue): Record<string, unknown> {
     name: queue.name,
     description: queue.description,
     scorer_refs: new JsonText(queue.scorer_refs),
+    annotators: Number(queue.annotators),
+    reviewers: new JsonText(queue.reviewers),
+    blind: Number(queue.blind) === 1,
+    adjudication: queue.adjudication,
+    adjudicators: new JsonText(queue.adjudicators),
+    tolerance: new JsonText(queue.tolerance),
     created_at: formatTime(queue.created_at),
     created_by: queue.created_by,
     updated_at: formatTime(queue.updated_at),
@@ -43,6 +49,12 @@ export function itemRecord(item: SeenItem, time: number, withPosition: boolean):
     display_fields: new JsonText(item.display_fields),
     position_in_queue: withPosition ? item.position : null,
     lease: leaseOf(item, time),
+    review: {
+      finished: Number(item.finished_by),
+      needed: Number(item.needed),
+      outcome: item.outcome,
+      adjudicated_by: item.adjudicated_by,
+    },
   }
 }
 

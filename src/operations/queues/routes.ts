@@ -37,6 +37,7 @@ export const queueRoutes = family(
     tags,
     body: CreateBody,
     answer: CreateAnswer,
+    refusals: ['invalid_value'],
     rule: ({ db }, { caller, body }) => createQueue(db, caller, body),
   }),
   operation('POST', '/annotation_queues/query', {
@@ -66,7 +67,7 @@ export const queueRoutes = family(
     params: QueuePath,
     body: UpdateBody,
     answer: QueueAnswer,
-    refusals: [notFound],
+    refusals: [notFound, 'invalid_value', 'queue_in_review'],
     rule: ({ db }, { caller, body, params }) => updateQueue(db, caller, params.queue_id, body),
   }),
   operation('DELETE', '/annotation_queues/:queue_id', {
@@ -110,7 +111,13 @@ export const queueRoutes = family(
     params: ItemPath,
     body: ProgressBody,
     answer: ItemAnswer,
-    refusals: [notFound, 'queue_item_not_found', 'annotation_state_conflict'],
+    refusals: [
+      notFound,
+      'queue_item_not_found',
+      'annotation_state_conflict',
+      'not_a_reviewer',
+      'item_not_disputed',
+    ],
     rule: ({ db }, { caller, body, params }) => updateProgress(db, caller, params, body),
   }),
   operation('POST', '/annotation_queues/:queue_id/items/:item_id/release', {
@@ -140,7 +147,7 @@ export const queueRoutes = family(
     params: QueuePath,
     body: NextBody,
     answer: NextAnswer,
-    refusals: [notFound],
+    refusals: [notFound, 'not_a_reviewer'],
     rule: ({ db }, { caller, body, params }) => nextItem(db, caller, params.queue_id, body),
   }),
   operation('POST', '/annotation_queues/stats', {

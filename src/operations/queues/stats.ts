@@ -26,6 +26,7 @@ interface QueueStats {
   queue_id: string
   total_items: number
   completed_items: number
+  disagreed_items: number
   by_state: Counts<(typeof itemStates)[number]>
   by_user: Map<string, Counts<(typeof annotationStates)[number]>>
 }
@@ -34,13 +35,21 @@ const zeros = <State extends string>(states: readonly State[]) =>
   Object.fromEntries(states.map((state) => [state, 0])) as Counts<State>
 
 function noStats(queue_id: string): QueueStats {
-  return { queue_id, total_items: 0, completed_items: 0, by_state: zeros(itemStates), by_user: new Map() }
+  return {
+    queue_id,
+    total_items: 0,
+    completed_items: 0,
+    disagreed_items: 0,
+    by_state: zeros(itemStates),
+    by_user: new Map(),
+  }
 }
 
 function add(stats: QueueStats, row: QueueCount): void {
   if (row.annotator === null) {
     stats.total_items += row.count
     stats.completed_items += row.finished
+    stats.disagreed_items += row.disagreed
     stats.by_state[row.state] = row.count
   } else {
     const counts = stats.by_user.get(row.annotator) ?? zeros(annotationStates)

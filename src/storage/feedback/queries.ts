@@ -97,7 +97,18 @@ function unknownField(requestPath: string, field: string, ...others: string[]): 
   return refuse('unknown_field', { field: requestPath, given: JSON.stringify(field), accepted })
 }
 
-type CallFeedback = Pick<Feedback, 'user_id' | 'payload' | 'runnable_ref'> & { call_id: string }
+type CallFeedback = Pick<Feedback, 'user_id' | 'payload' | 'runnable_ref'> & {
+  call_id: string
+  /** Of what was given in a queue: `decision` of an adjudicator; `none` before that, or of an item that was skipped. */
+  standing: 'decision' | 'none' | null
+}
+
+const standing = sql`(SELECT CASE WHEN progress.adjudicates = 1 AND progress.state = 'completed' THEN 'decision'
+    WHEN progress.adjudicates = 1 OR progress.state = 'skipped' THEN 'none' END
+  FROM annotation_queue_items AS item
+  JOIN annotation_progress AS progress ON progress.project_id = item.project_id AND progress.item_id = item.id
+  WHERE item.project_id = feedback.project_id AND item.queue_id = feedback.queue_id AND item.call_id = feedback.call_id
+    AND progress.annotator = feedback.user_id)`
 
 /** The latest feedback of one type on calls, the newest first. */
 export function streamFeedbackOfType(
@@ -105,7 +116,7 @@ export function streamFeedbackOfType(
   { project, type, limit }: { project: string; type: string; limit: number },
   signal: AbortSignal,
 ): AsyncIterable<CallFeedback[]> {
-  const statement = sql`SELECT call_id, user_id, payload, runnable_ref FROM feedback
+  const statement = sql`SELECT call_id, user_id, payload, runnable_ref, ${standing} AS standing FROM feedback
     WHERE project_id = ${project} AND feedback_type = ${type} AND call_id IS NOT NULL AND ${db.dialect.cancellable}
     ORDER BY created_at DESC, id DESC LIMIT ${limit}`
   return db.stream<CallFeedback>(statement, { signal, rows: 500 })

@@ -3,6 +3,8 @@ import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { fireForFeedback } from '../alerts/firing.ts'
 import { isLive, isTurn } from '../calls/calls.ts'
+import { type QueuedFeedback, queuesOfAnswers, settleChangedAnswers } from '../queues/answers.ts'
+import { rulesLock } from '../queues/queues.ts'
 import { applyRulesToScores, lockScoreRules } from '../queues/scores.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
@@ -36,6 +38,8 @@ export const addFeedback: Command<readonly NewFeedback[], StoredFeedback[]> = as
   }
   // Two requests that add the same ids take them in the same order, so that they cannot deadlock.
   const records = [...byKey.keys()].sort().map((key) => byKey.get(key) as Feedback)
+  // Several queues are locked below, and rules put calls into queues too.
+  if (queuesOfAnswers(records).size > 1) await lockRules(tx, records)
   const watched = await lockScoreRules(tx, records)
   const known = new Map<string, Feedback>()
   for (const record of await addNew(tx, records)) {
@@ -44,6 +48,7 @@ export const addFeedback: Command<readonly NewFeedback[], StoredFeedback[]> = as
   }
   const added = records.filter((record) => !known.has(keyOf(record)))
   await applyRulesToScores(tx, watched, added)
+  await settleChangedAnswers(tx, added)
   await fireForFeedback(tx, added, now())
   for (const [project, own] of Map.groupBy(records, ({ project_id }) => project_id)) {
     reportFeedback(tx, project, own)
@@ -63,8 +68,17 @@ interface FeedbackReplacement extends NewFeedback {
 }
 
 export const replaceFeedback: Command<FeedbackReplacement, StoredFeedback[]> = async (tx, replacement) => {
-  await remove(tx, replacement.record.project_id, replacement.replaced, replacement.of ?? null)
-  return addFeedback(tx, [replacement])
+  const { record, replaced, of = null } = replacement
+  await lockRules(tx, [record])
+  const gone = await remove(tx, record.project_id, replaced, of)
+  const stored = await addFeedback(tx, [replacement])
+  await settleChangedAnswers(tx, gone)
+  return stored
+}
+
+async function lockRules(tx: Transaction, records: readonly Pick<Feedback, 'project_id'>[]): Promise<void> {
+  const projects = new Set(records.map(({ project_id }) => project_id))
+  for (const project of [...projects].sort()) await tx.lock(rulesLock(project))
 }
 
 interface FeedbackRemoval {
@@ -75,15 +89,25 @@ interface FeedbackRemoval {
 }
 
 export const removeFeedback: Command<FeedbackRemoval, void> = async (tx, { project_id, ids, of = null }) => {
-  for (const id of ids) await remove(tx, project_id, id, of)
+  if (ids.length > 1) await tx.lock(rulesLock(project_id))
+  const gone: QueuedFeedback[] = []
+  for (const id of ids) gone.push(...(await remove(tx, project_id, id, of)))
+  await settleChangedAnswers(tx, gone)
 }
 
-async function remove(tx: Transaction, projectId: string, id: string, of: string | null): Promise<void> {
+async function remove(
+  tx: Transaction,
+  projectId: string,
+  id: string,
+  of: string | null,
+): Promise<QueuedFeedback[]> {
   const isOwn = of === null ? rawSql('1 = 1') : sql`user_id = ${of}`
-  const gone = await tx.all<OfCall>(
-    sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id} AND ${isOwn} RETURNING call_id`,
+  const gone = await tx.all<QueuedFeedback>(
+    sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id} AND ${isOwn}
+        RETURNING project_id, feedback_type, call_id, queue_id`,
   )
   reportFeedback(tx, projectId, gone)
+  return gone
 }
 
 /**

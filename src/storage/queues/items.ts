@@ -1,4 +1,5 @@
 import type { AnnotationState, ItemState } from '../../domain/annotation-states.ts'
+import type { Outcome } from '../../domain/queue-reviews.ts'
 import type { View } from '../../domain/view.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { columnOrder } from '../sql/sorting.ts'
@@ -28,6 +29,9 @@ interface QueueItem {
   annotator: string | null
   /** How many annotators have completed or skipped it. */
   finished_by: number
+  /** 0 or 1; null with fewer than two answers to compare. */
+  differs: number | null
+  adjudicated_by: string | null
   leased_by: string | null
   leased_until: number | null
 }
@@ -35,24 +39,38 @@ interface QueueItem {
 /** The same with the state of the annotator who made the request; null means unstarted. */
 export interface SeenItem extends QueueItem {
   own_state: AnnotationState | null
+  /** 1 if that is the state of an adjudicator of the item; null means unstarted. */
+  own_adjudicates: number | null
   /** When `state` was last changed; null means never. */
   state_at: number | null
+  /** How many have to finish it. */
+  needed: number
+  outcome: Outcome
 }
 
 /** A row of SeenItem from `annotation_queue_items AS item`. */
 function seenBy({ dialect }: Reader, annotator: string): Sql {
   return sql`item.project_id, item.id, item.queue_id, item.position, item.call_id, item.call_op_name, item.call_trace_id,
     item.call_started_at, item.call_ended_at, ${dialect.stored(rawSql('item.display_fields'), 'always')} AS display_fields, item.added_at, item.added_by, item.rule_id, item.state, item.annotator,
-    item.finished_by, item.leased_by, item.leased_until, ${ownState(annotator)} AS own_state,
-    ${progressOf('updated_at', rawSql('item.annotator'))} AS state_at`
+    item.finished_by, item.differs, item.adjudicated_by, item.leased_by, item.leased_until,
+    ${ownState(annotator)} AS own_state, ${progressOf('adjudicates', sql`${annotator}`)} AS own_adjudicates,
+    ${progressOf('updated_at', rawSql('item.annotator'))} AS state_at, ${needed} AS needed, ${outcome} AS outcome`
 }
+
+const needed = rawSql(`(SELECT queue.annotators FROM annotation_queues AS queue
+  WHERE queue.project_id = item.project_id AND queue.id = item.queue_id)`)
+
+/** Follows from what is stored and from the settings of the queue, so that a change of them counts for all items. */
+const outcome = sql`CASE WHEN item.adjudicated_by IS NOT NULL THEN 'adjudicated' WHEN item.finished_by = 0 THEN 'open'
+  WHEN item.finished_by < ${needed} THEN 'in_review' WHEN item.differs IS NULL THEN 'closed'
+  WHEN item.differs = 1 THEN 'disagreed' ELSE 'agreed' END`
 
 /** NULL means unstarted. */
 export function ownState(annotator: string): Sql {
   return progressOf('state', sql`${annotator}`)
 }
 
-function progressOf(column: 'state' | 'updated_at', annotator: Sql): Sql {
+function progressOf(column: 'state' | 'updated_at' | 'adjudicates', annotator: Sql): Sql {
   return sql`(SELECT ${rawSql(`progress.${column}`)} FROM annotation_progress AS progress
     WHERE progress.project_id = item.project_id AND progress.item_id = item.id AND progress.annotator = ${annotator})`
 }
@@ -63,6 +81,7 @@ interface ItemsFilter extends Partial<Record<(typeof filterable)[number], string
   annotation_states?: readonly ItemState[] | null | undefined
   /** States of the annotator who made the request. */
   own_annotation_states?: readonly ItemState[] | null | undefined
+  outcomes?: readonly Outcome[] | null | undefined
 }
 
 interface ItemsView extends View {
@@ -99,7 +118,8 @@ function filtered(filter: ItemsFilter, annotator: string): Sql[] {
     const value = filter[name]
     return value == null ? [] : [sql`${rawSql(`item.${name}`)} = ${value}`]
   })
-  const { annotation_states: states, own_annotation_states: own } = filter
+  const { annotation_states: states, own_annotation_states: own, outcomes } = filter
+  if (outcomes?.length) conditions.push(sql`${outcome} IN (${listOf(outcomes)})`)
   if (states?.length) conditions.push(sql`item.state IN (${listOf(states)})`)
   if (own?.length) conditions.push(sql`coalesce(${ownState(annotator)}, 'unstarted') IN (${listOf(own)})`)
   return conditions

@@ -1,10 +1,14 @@
 import { type AnnotationState, isFinished, statesAfter } from '../../domain/annotation-states.ts'
+import type { ReviewSettings } from '../../domain/queue-reviews.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { fireForQueues } from '../alerts/queues.ts'
 import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
-import { findItem, firstItem, lastPosition, ofQueue, ownState, type SeenItem } from './items.ts'
+import { settleAnswers } from './answers.ts'
+import { findItem, firstItem, lastPosition, ofQueue, type SeenItem } from './items.ts'
 import { type QueueKey, queueLock, requireQueue } from './queues.ts'
+import { openToAdjudicator, openToReviewer, requireReviewer, roleIn, settleDecision } from './review-roles.ts'
+import { reviewSettingsOf } from './review-settings.ts'
 
 interface Progress extends QueueKey {
   item_id: string
@@ -20,7 +24,8 @@ interface Progress extends QueueKey {
  * `in_progress` takes or renews the lease unless another annotator holds it, and finishing releases it.
  */
 export const setProgress: Command<Progress, SeenItem> = async (tx, progress) => {
-  const item = await lockItem(tx, progress)
+  const { item, settings } = await lockItem(tx, progress)
+  const role = roleIn(settings, item, progress.annotator)
   const from = item.own_state ?? 'unstarted'
   const accepted = statesAfter(from)
   if (!accepted.includes(progress.state)) {
@@ -36,7 +41,11 @@ export const setProgress: Command<Progress, SeenItem> = async (tx, progress) => 
   if (from === progress.state) {
     await setLease(tx, item, { leased_by, leased_until })
   } else {
-    await changeState(tx, progress, { leased_by, leased_until }, isFinished(progress.state) ? 1 : 0)
+    await changeState(tx, progress, item, {
+      role,
+      lease: { leased_by, leased_until },
+      finished: isFinished(progress.state) ? 1 : 0,
+    })
   }
   return (await findItem(tx, progress, progress.item_id, progress.annotator)) as SeenItem
 }
@@ -44,11 +53,11 @@ export const setProgress: Command<Progress, SeenItem> = async (tx, progress) => 
 type ItemOf = QueueKey & { item_id: string; annotator: string }
 
 /** The item, which nothing else changes until the end of the transaction. */
-async function lockItem(tx: Transaction, key: ItemOf): Promise<SeenItem> {
+async function lockItem(tx: Transaction, key: ItemOf): Promise<{ item: SeenItem; settings: ReviewSettings }> {
   await tx.lock(queueLock(key))
-  await requireQueue(tx, key)
+  const queue = await requireQueue(tx, key)
   const item = await findItem(tx, key, key.item_id, key.annotator)
-  if (item !== undefined) return item
+  if (item !== undefined) return { item, settings: reviewSettingsOf(queue) }
   throw refuse('queue_item_not_found', {
     field: 'item_id',
     item: JSON.stringify(key.item_id),
@@ -56,25 +65,36 @@ async function lockItem(tx: Transaction, key: ItemOf): Promise<SeenItem> {
   })
 }
 
-/** `finished` is the change in the number of annotators who have finished it. */
+interface StateChange {
+  role: ReturnType<typeof roleIn>
+  lease: Lease
+  /** The change in the number of items that the annotator has finished. */
+  finished: 1 | 0 | -1
+}
+
 async function changeState(
   tx: Transaction,
   { project_id, queue_id, item_id, annotator, state, now }: Progress,
-  { leased_by, leased_until }: Lease,
-  finished: 1 | 0 | -1,
+  item: SeenItem,
+  { role, lease: { leased_by, leased_until }, finished }: StateChange,
 ): Promise<void> {
+  const adjudicates = role === 'adjudicator'
   await tx.run(
-    sql`INSERT INTO annotation_progress (project_id, item_id, annotator, queue_id, state, created_at, updated_at)
-        VALUES (${project_id}, ${item_id}, ${annotator}, ${queue_id}, ${state}, ${now}, ${now})
+    sql`INSERT INTO annotation_progress (project_id, item_id, annotator, queue_id, state, created_at, updated_at, adjudicates)
+        VALUES (${project_id}, ${item_id}, ${annotator}, ${queue_id}, ${state}, ${now}, ${now}, ${Number(adjudicates)})
         ON CONFLICT (project_id, item_id, annotator) DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at`,
   )
   await tx.run(
     sql`UPDATE annotation_queue_items SET state = ${state}, annotator = ${annotator},
-        finished_by = finished_by + ${finished}, leased_by = ${leased_by}, leased_until = ${leased_until}
+        finished_by = finished_by + ${adjudicates ? 0 : finished}, leased_by = ${leased_by}, leased_until = ${leased_until}
         WHERE project_id = ${project_id} AND id = ${item_id}`,
   )
   reportItem(tx, { project_id, queue_id, id: item_id })
   if (finished === 0) return
+  if (adjudicates) await settleDecision(tx, { project_id, item_id })
+  // With one reviewer, before and after, there is nothing to compare.
+  else if (Number(item.finished_by) + Math.max(finished, 0) > 1)
+    await settleAnswers(tx, { project_id, queue_id }, item)
   await tx.run(
     sql`INSERT INTO annotation_finished (project_id, queue_id, annotator, items)
         VALUES (${project_id}, ${queue_id}, ${annotator}, 1)
@@ -86,11 +106,12 @@ async function changeState(
  * Undoes that the annotator has finished an item: it is in progress again, and leased to the annotator if it is free.
  */
 export const reopenItem: Command<Omit<Progress, 'state'>, SeenItem> = async (tx, progress) => {
-  const item = await lockItem(tx, progress)
+  const { item, settings } = await lockItem(tx, progress)
   if (item.own_state === null || !isFinished(item.own_state)) return item
+  const role = roleIn(settings, item, progress.annotator)
   const begun = { ...progress, state: 'in_progress' as const }
-  await changeState(tx, begun, leaseAfter(item, begun), -1)
-  if (Number(item.finished_by) === 1) {
+  await changeState(tx, begun, item, { role, lease: leaseAfter(item, begun), finished: -1 })
+  if (role === 'reviewer' && Number(item.finished_by) === 1) {
     const { project_id, queue_id, now } = progress
     await fireForQueues(tx, project_id, [{ queue_id, waiting: 1 }], now)
   }
@@ -99,7 +120,7 @@ export const reopenItem: Command<Omit<Progress, 'state'>, SeenItem> = async (tx,
 
 /** If another annotator holds the lease, nothing changes. */
 export const releaseItem: Command<ItemOf, SeenItem> = async (tx, key) => {
-  const item = await lockItem(tx, key)
+  const { item } = await lockItem(tx, key)
   if (item.leased_by !== key.annotator) return item
   const none = { leased_by: null, leased_until: null }
   await setLease(tx, item, none)
@@ -145,8 +166,8 @@ function reportItem(tx: Transaction, { project_id, queue_id, id }: QueueKey & { 
 
 export interface NextItem extends QueueKey {
   annotator: string
-  /** An item is open until this many annotators have completed or skipped it. */
-  annotators: number
+  /** An item is open until this many annotators have completed or skipped it; without it, as many as the queue says. */
+  annotators?: number | null
   /** Items to skip even if they are open. */
   except?: readonly string[]
   now: number
@@ -168,14 +189,19 @@ export interface AssignedItem {
 export const takeNextItem: Command<NextItem, AssignedItem> = async (tx, request) => {
   const { annotator, now } = request
   await tx.lock(queueLock(request))
-  await requireQueue(tx, request)
+  const settings = reviewSettingsOf(await requireQueue(tx, request))
+  const adjudicates = settings.adjudicators.includes(annotator)
+  if (!adjudicates) requireReviewer(settings, request.queue_id, annotator)
   // An annotator who is done asks repeatedly for more, and without this every item would be read to find none.
   if (await hasFinishedAll(tx, request)) return { item: null, leased: 0 }
   const here = ofQueue(request)
   const mine = sql`item.leased_by = ${annotator}`
   const live = sql`item.leased_until > ${now}`
   const free = sql`(item.leased_by IS NULL OR item.leased_by = ${annotator} OR item.leased_until <= ${now})`
-  const named = openTo(request, unindexed)
+  const asking = { annotator, annotators: request.annotators ?? settings.annotators }
+  const openTo = (read: (column: string) => Sql) =>
+    adjudicates ? openToAdjudicator(asking, settings, read) : openToReviewer(asking, read)
+  const named = openTo(unindexed)
   const others = request.except?.length ? [sql`item.id NOT IN (${listOf(request.except)})`] : []
   const byPosition = unindexed('item.position')
   const item =
@@ -184,8 +210,8 @@ export const takeNextItem: Command<NextItem, AssignedItem> = async (tx, request)
     (await firstItem(
       tx,
       annotator,
-      [here, free, ...openTo(request, rawSql), ...others],
-      rawSql('item.finished_by, item.position'),
+      [here, free, ...openTo(rawSql), ...others],
+      rawSql(adjudicates ? 'item.position' : 'item.finished_by, item.position'),
     ))
   const lease = { leased_by: annotator, leased_until: now + request.lease }
   if (item !== undefined) await setLease(tx, item, lease)
@@ -208,14 +234,6 @@ export const takeNextItem: Command<NextItem, AssignedItem> = async (tx, request)
  */
 function unindexed(column: string): Sql {
   return rawSql(`+${column}`)
-}
-
-/** Not finished by this annotator, nor by the required number of annotators. */
-function openTo(request: NextItem, read: (column: string) => Sql): Sql[] {
-  return [
-    sql`${read('item.finished_by')} < ${request.annotators}`,
-    sql`coalesce(${ownState(request.annotator)}, 'unstarted') IN ('unstarted', 'in_progress')`,
-  ]
 }
 
 function begunBy({ project_id, queue_id, annotator }: NextItem): Sql {

@@ -1,13 +1,22 @@
+import { exactJson } from '../../../packages/json/index.ts'
 import type { AnnotationState, ItemState } from '../../domain/annotation-states.ts'
+import { checkReviewSettings, type ReviewSettings } from '../../domain/queue-reviews.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { View } from '../../domain/view.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { columnOrder } from '../sql/sorting.ts'
 import { allOf, join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type Command, type LongReader, type Reader } from '../transaction.ts'
+import { allRows, type Command, type LongReader, type Reader, type Transaction } from '../transaction.ts'
+import {
+  reviewColumns,
+  reviewLists,
+  reviewSettingsOf,
+  type StoredReviewSettings,
+  storedReviewSettings,
+} from './review-settings.ts'
 
 /** A queue of calls for annotators. Times are microseconds; `scorer_refs` is a JSON list. */
-export interface Queue {
+export interface Queue extends StoredReviewSettings {
   project_id: string
   id: string
   name: string
@@ -40,13 +49,17 @@ export function rulesLock(project: string): string {
 }
 
 const columns = rawSql(
-  'project_id, id, name, description, scorer_refs, created_at, created_by, updated_at, deleted_at',
+  `project_id, id, name, description, scorer_refs, created_at, created_by, updated_at, deleted_at,
+  ${reviewColumns.join(', ')}`,
 )
 
 /** The same columns, for display. */
 function shownColumns({ dialect }: Reader): Sql {
+  const settings = reviewColumns.map((name) =>
+    reviewLists.has(name) ? sql`${dialect.stored(rawSql(name), 'always')} AS ${rawSql(name)}` : rawSql(name),
+  )
   return sql`project_id, id, name, description, ${dialect.stored(rawSql('scorer_refs'), 'always')} AS scorer_refs,
-    created_at, created_by, updated_at, deleted_at`
+    created_at, created_by, updated_at, deleted_at, ${join(settings, ', ')}`
 }
 
 /** The queue, unless it was deleted. */
@@ -91,7 +104,11 @@ export function streamQueues(db: LongReader, view: QueuesView, signal: AbortSign
 export const addQueue: Command<Queue, void> = async (tx, queue) => {
   await tx.run(
     sql`INSERT INTO annotation_queues (${columns}) VALUES (${queue.project_id}, ${queue.id}, ${queue.name},
-        ${queue.description}, ${queue.scorer_refs}, ${queue.created_at}, ${queue.created_by}, ${queue.updated_at}, NULL)`,
+        ${queue.description}, ${queue.scorer_refs}, ${queue.created_at}, ${queue.created_by}, ${queue.updated_at}, NULL,
+        ${join(
+          reviewColumns.map((name) => queue[name]),
+          ', ',
+        )})`,
   )
 }
 
@@ -100,6 +117,8 @@ interface QueueChange extends QueueKey {
   name: string | null
   description: string | null
   scorer_refs: string | null
+  /** Those that change. */
+  review?: Partial<ReviewSettings>
   now: number
 }
 
@@ -107,21 +126,39 @@ interface QueueChange extends QueueKey {
 export const changeQueue: Command<QueueChange, Queue> = async (tx, change) => {
   await tx.lock(queueLock(change))
   const queue = await requireQueue(tx, change)
-  const { name, description, scorer_refs, now } = change
-  if (name === null && description === null && scorer_refs === null) return queue
-  const changed = {
+  const { name, description, scorer_refs, review = {}, now } = change
+  const settings = { ...reviewSettingsOf(queue), ...review }
+  if (Object.keys(review).length > 0) checkReviewSettings(settings)
+  else if (name === null && description === null && scorer_refs === null) return queue
+  const changed: Queue = {
     ...queue,
     name: name ?? queue.name,
     description: description ?? queue.description,
     scorer_refs: scorer_refs ?? queue.scorer_refs,
+    ...storedReviewSettings(settings),
     updated_at: now,
   }
+  if (!hasSameTolerance(queue, changed)) await requireNothingCompared(tx, change)
+  const columns = ['name', 'description', 'scorer_refs', 'updated_at', ...reviewColumns] as const
+  const values = columns.map((column) => sql`${rawSql(column)} = ${changed[column]}`)
   await tx.run(
-    sql`UPDATE annotation_queues SET name = ${changed.name}, description = ${changed.description},
-        scorer_refs = ${changed.scorer_refs}, updated_at = ${changed.updated_at}
+    sql`UPDATE annotation_queues SET ${join(values, ', ')}
         WHERE project_id = ${queue.project_id} AND id = ${queue.id}`,
   )
   return changed
+}
+
+const hasSameTolerance = (queue: Queue, other: Queue): boolean =>
+  exactJson(queue.tolerance) === exactJson(other.tolerance)
+
+/** Whether the answers to an item differ is settled when they are given, so what it follows from stays. */
+async function requireNothingCompared(tx: Transaction, { project_id, queue_id }: QueueKey): Promise<void> {
+  const compared = await tx.get(
+    sql`SELECT 1 AS found FROM annotation_queue_items WHERE project_id = ${project_id} AND queue_id = ${queue_id}
+        AND finished_by > 1 LIMIT 1`,
+  )
+  if (compared === undefined) return
+  throw refuse('queue_in_review', { field: 'tolerance', queue: JSON.stringify(queue_id) })
 }
 
 /** Returns the queue as it was, with the time of deletion. Its items stay; its rules are removed. */
@@ -148,6 +185,8 @@ export type QueueCount = {
   count: number
   /** Of these, the items that any annotator has completed or skipped. */
   finished: number
+  /** Those that wait for a decision, because the answers of their reviewers differ. */
+  disagreed: number
 } & ({ annotator: null; state: ItemState } | { annotator: string; state: AnnotationState })
 
 /** One statement, so that all counts are from the same moment. A missing queue has no row. */
@@ -161,10 +200,13 @@ export function countItems(
     WHERE queue.project_id = ${projectId} AND queue.deleted_at IS NULL AND queue.id IN (${listOf(queueIds)}))`
   const counted = allOf([sql`project_id = ${projectId}`, live, db.dialect.cancellable])
   const statement = sql`SELECT queue_id, CAST(NULL AS TEXT) AS annotator, state, count(*) AS count,
-      count(CASE WHEN finished_by > 0 THEN 1 END) AS finished
-    FROM annotation_queue_items WHERE ${counted} GROUP BY queue_id, state
+      count(CASE WHEN finished_by > 0 THEN 1 END) AS finished,
+      count(CASE WHEN differs = 1 AND adjudicated_by IS NULL AND finished_by >= (SELECT queue.annotators
+        FROM annotation_queues AS queue WHERE queue.project_id = item.project_id AND queue.id = item.queue_id)
+        THEN 1 END) AS disagreed
+    FROM annotation_queue_items AS item WHERE ${counted} GROUP BY queue_id, state
     UNION ALL
-    SELECT queue_id, annotator, state, count(*), 0 FROM annotation_progress
+    SELECT queue_id, annotator, state, count(*), 0, 0 FROM annotation_progress
     WHERE ${counted} GROUP BY queue_id, annotator, state`
   return allRows<QueueCount>(db, statement, signal)
 }

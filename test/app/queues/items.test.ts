@@ -151,6 +151,7 @@ test('queue items: an item shows the call as it was when it was added', async ()
     display_fields: ['inputs.question', 'output'],
     position_in_queue: 1,
     lease: null,
+    review: { finished: 0, needed: 1, outcome: 'open', adjudicated_by: null },
   })
   await post('/calls/delete', { project_id: project, call_ids: [call.id] })
   assert.deepEqual(await itemsOf(post, queueId, { include_position: true }), [item])

@@ -121,6 +121,7 @@ test('progress: returns the whole item', async () => {
         display_fields: ['inputs.question'],
         position_in_queue: 1,
         lease: null,
+        review: { finished: 1, needed: 1, outcome: 'closed', adjudicated_by: null },
       },
     },
   })

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { oneReviewer } from '../../../src/domain/queue-reviews.ts'
+import { storedReviewSettings } from '../../../src/storage/queues/review-settings.ts'
 import { recordsOf, whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
@@ -62,6 +64,7 @@ test('annotation_queues: a created queue is read back', async (t) => {
         name: 'Hard questions',
         description: 'Näher ansehen',
         scorer_refs,
+        ...oneReviewer,
         created_at,
         created_by: 'alice',
         updated_at: created_at,
@@ -131,6 +134,7 @@ test('PUT annotation_queues: changes only the given fields', async (t) => {
     created_by: 'carol',
     updated_at: long,
     deleted_at: null,
+    ...storedReviewSettings(oneReviewer),
   }
   await database.write('addQueue', queue)
   const record = {
@@ -139,6 +143,7 @@ test('PUT annotation_queues: changes only the given fields', async (t) => {
     name: 'First',
     description: 'one',
     scorer_refs: ['a'],
+    ...oneReviewer,
     created_at: '2023-11-14T22:13:20Z',
     created_by: 'carol',
     updated_at: '2023-11-14T22:13:20Z',
@@ -234,6 +239,7 @@ for (const [n, name] of ['alpha', 'Gamma', 'beta', 'Delta'].entries()) {
     created_at,
     updated_at,
     ...rest,
+    ...storedReviewSettings(oneReviewer),
   })
 }
 await createQueue(ordered.post, { project_id: 'acme/other' })

@@ -12,6 +12,7 @@ const none = (queue_id: string) => ({
   queue_id,
   total_items: 0,
   completed_items: 0,
+  disagreed_items: 0,
   by_state: { unstarted: 0, in_progress: 0, completed: 0, skipped: 0 },
   by_user: [],
 })
@@ -58,6 +59,7 @@ test('annotation_queues/stats: counts items by state and by annotator', async (t
           total_items: 5,
           // alice skipped `b`, but root has it in progress again.
           completed_items: 3,
+          disagreed_items: 0,
           by_state: { unstarted: 1, in_progress: 2, completed: 2, skipped: 0 },
           by_user: [
             { user: 'alice', in_progress: 1, completed: 1, skipped: 1 },

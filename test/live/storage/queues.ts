@@ -150,12 +150,12 @@ export function queues(open: Driver['open']): void {
       await queue.say('alice call-001', 'bob', 'skipped')
       const sorted = (await queue.counts()).map((row) => Object.values(row).join(' ')).sort()
       assert.deepEqual(sorted, [
-        'queue  in_progress 1 1',
-        'queue  skipped 1 1',
-        'queue  unstarted 2 0',
-        'queue alice completed 1 0',
-        'queue bob in_progress 1 0',
-        'queue bob skipped 1 0',
+        'queue  in_progress 1 1 0',
+        'queue  skipped 1 1 0',
+        'queue  unstarted 2 0 0',
+        'queue alice completed 1 0 0',
+        'queue bob in_progress 1 0 0',
+        'queue bob skipped 1 0 0',
       ])
     })
 

@@ -15,7 +15,7 @@ export function ChangeQueue({ project, queue, onClose, onChanged }: Props) {
       project={project}
       label="Edit queue"
       verb="Save"
-      given={{ name, description, specs }}
+      given={{ name, description, specs, review: queue }}
       save={async (given) => {
         await changeQueue(project, queue.id, given)
         onChanged()

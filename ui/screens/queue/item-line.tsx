@@ -28,6 +28,9 @@ function StateName({ state }: { state: ItemState }) {
 export const pathOfItem = (project: string, queue: string, { id, call_id }: QueueItem): string =>
   live(paths.review(project, queue, id)) ?? paths.call(project, call_id)
 
+const reviewText = ({ review: { outcome, finished, needed } }: QueueItem) =>
+  outcome === 'open' || outcome === 'in_review' ? `${finished} of ${needed}` : outcome
+
 interface Props {
   index: number
   top: number
@@ -68,6 +71,7 @@ export function ItemLine({ index, top, project, queue, item, isActive, onChoose,
       </div>
       <div role="gridcell" class="item-state">
         <StateName state={item.annotation_state} />
+        {item.review.needed > 1 && <span class="muted"> {reviewText(item)}</span>}
       </div>
       <div role="gridcell" class="item-call" title={`${preview ?? ''}\n${item.call_id}`.trim()}>
         <a tabIndex={-1} href={pathOfItem(project, queue, item)} onClick={onLeave}>

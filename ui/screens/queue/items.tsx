@@ -8,7 +8,7 @@ import { Empty, Failed } from '../../parts/states.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
-import type { ItemState, QueueStats } from '../../server/queues.ts'
+import { countOfState, type ItemState, type QueueStats } from '../../server/queues.ts'
 import { inQuotedJson } from '../../value/shell.ts'
 import { countText } from '../../value/units.ts'
 import { ItemLine, itemHeight, pathOfItem, stateNames } from './item-line.tsx'
@@ -20,17 +20,21 @@ interface Props {
   stats: QueueStats
 }
 
-const states = Object.keys(stateNames) as ItemState[]
+type Shown = ItemState | 'disagreed'
+
+const names: Record<Shown, string> = { ...stateNames, disagreed: 'Disagreed' }
+const states = Object.keys(names) as Shown[]
 
 /** As the address has it; undefined means all. */
-export const stateIn = (asked: URLSearchParams): ItemState | undefined =>
+export const stateIn = (asked: URLSearchParams): Shown | undefined =>
   states.find((one) => one === asked.get('state'))
 
 /** The items of the queue, in its order. */
 export function Items({ project, queue, stats }: Props) {
   const state = stateIn(search.value)
-  const inQueue = state === undefined ? stats.total_items : stats.by_state[state]
-  const count = contents?.rows ?? inQueue
+  const countOf = (shown: Shown | undefined) => countOfState(stats, shown)
+  const count = contents?.rows ?? countOf(state)
+  const offered = states.filter((shown) => shown !== 'disagreed' || shown === state || countOf(shown) > 0)
   const list = useMemo(
     () => createPagedList((page, signal) => readItemsWithPreviews({ project, queue, state }, page, signal)),
     [project, queue, state, stats],
@@ -68,7 +72,7 @@ export function Items({ project, queue, stats }: Props) {
   return (
     <>
       <div class="choices" role="group" aria-label="State">
-        {(live([undefined, ...states]) ?? [state]).map((one) => (
+        {(live([undefined, ...offered]) ?? [state]).map((one) => (
           <button
             key={one ?? 'all'}
             type="button"
@@ -76,10 +80,7 @@ export function Items({ project, queue, stats }: Props) {
             aria-pressed={one === state}
             onClick={() => setSearch({ state: one })}
           >
-            {one === undefined ? 'All' : stateNames[one]}{' '}
-            <span class="muted">
-              {countText(one === undefined ? stats.total_items : stats.by_state[one])}
-            </span>
+            {one === undefined ? 'All' : names[one]} <span class="muted">{countText(countOf(one))}</span>
           </button>
         ))}
       </div>

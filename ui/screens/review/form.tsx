@@ -4,6 +4,7 @@ import { keyLabel } from '../../parts/shortcuts-dialog.tsx'
 import { FieldInput } from '../../review/field-input.tsx'
 import { Markdown } from '../../value/markdown.tsx'
 import type { LeasedItem } from './leased-item.ts'
+import { OthersAnswers } from './others-answers.tsx'
 import type { Questions } from './questions.ts'
 import type { Review } from './review.ts'
 
@@ -14,12 +15,14 @@ interface Props {
   guidelines: string
   /** This reviewer has completed or skipped the item. */
   isFinished: boolean
+  /** This user decides where reviewers disagree. */
+  decides: boolean
 }
 
 const digits = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '0']
 
 /** The questions, and the buttons that complete or skip the item. */
-export function Form({ review, held, questions, guidelines, isFinished }: Props) {
+export function Form({ review, held, questions, guidelines, isFinished, decides }: Props) {
   const form = useRef<HTMLFormElement>(null)
   useLayoutEffect(() => {
     // In a text field, keys would type instead of choosing.
@@ -60,6 +63,7 @@ export function Form({ review, held, questions, guidelines, isFinished }: Props)
                 {title}
               </div>
               {description !== '' && <p class="muted">{description}</p>}
+              {decides && <OthersAnswers question={question} answers={held.others} />}
               <FieldInput
                 id={`q-${key}`}
                 field={field}

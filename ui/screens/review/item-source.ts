@@ -8,8 +8,8 @@ export interface ReviewContext {
   queue: string
   user: string
   questions: readonly Question[]
-  /** Reviewers that each item needs. */
-  annotators: number
+  /** Reviewers that each item needs; undefined means as many as the queue says. */
+  annotators: number | undefined
 }
 
 /**

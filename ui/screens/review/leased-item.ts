@@ -7,6 +7,7 @@ import {
   type Answer,
   type AnswerTarget,
   addAnswers,
+  type EarlierAnswer,
   leaseMs,
   type Progress,
   readAnswers,
@@ -25,6 +26,8 @@ export interface LeasedItem {
   /** When the lease ends, by the clock of this machine. */
   until: Signal<number>
   drafts: Signal<ReadonlyMap<string, Draft>>
+  /** What others answered. */
+  others: readonly EarlierAnswer[]
   /** The answers that the server has, by question. */
   kept: Map<string, { id: string; payload: string }>
   /** Ids of answers that may have been written though no response arrived: the same answer is sent again under the same id. */
@@ -39,14 +42,15 @@ export async function loadLeasedItem(
   until: number,
 ): Promise<LeasedItem> {
   const place = { project, queue, call: item.call_id }
-  const [call, given] = await Promise.all([
+  const [call, all] = await Promise.all([
     readCall(project, item.call_id, new AbortController().signal).catch((error: Error) => error),
-    readAnswers(place, user),
+    readAnswers(place),
   ])
+  const own = all.filter((answer) => answer.user === user)
   const drafts = new Map<string, Draft>()
   const kept: LeasedItem['kept'] = new Map()
   for (const question of questions) {
-    const last = earlierAnswerOf(question, given)
+    const last = earlierAnswerOf(question, own)
     if (last === undefined) continue
     const draft = draftOf(question.field, last.node)
     drafts.set(question.key, draft)
@@ -58,6 +62,7 @@ export async function loadLeasedItem(
     call,
     until: signal(until),
     drafts: signal<ReadonlyMap<string, Draft>>(drafts),
+    others: all.filter((answer) => answer.user !== user),
     kept,
     ids: new Map(),
     isChanged: false,

@@ -111,6 +111,7 @@ function Reviewing({ project, queue, questions }: Props) {
             key={`form ${held.item.id} ${isThere}`}
             {...{ review, held, questions, isFinished: !isThere }}
             guidelines={queue.description}
+            decides={queue.adjudicators.includes(currentUser.value?.user ?? '')}
           />
         </div>
       )}
@@ -118,9 +119,9 @@ function Reviewing({ project, queue, questions }: Props) {
   )
 }
 
-const annotatorsIn = (text: string | null): number => {
+const annotatorsIn = (text: string | null): number | undefined => {
   const given = Number(text)
-  return Number.isInteger(given) && given >= 1 && given <= 100 ? given : 1
+  return Number.isInteger(given) && given >= 1 && given <= 100 ? given : undefined
 }
 
 function Done({

@@ -1,0 +1,125 @@
+import { answersDiffer, type ReviewerAnswer } from '../../domain/differing-answers.ts'
+import { parseRef } from '../../domain/refs.ts'
+import { readValue } from '../objects/objects.ts'
+import { type Sql, sql } from '../sql/sql.ts'
+import type { Reader, Transaction } from '../transaction.ts'
+import { findQueue, type QueueKey, queueLock } from './queues.ts'
+import { reviewSettingsOf } from './review-settings.ts'
+
+const annotationPrefix = 'wandb.annotation.'
+const reaction = 'wandb.reaction.1'
+
+/** Longer ones are free text or lists that nobody compares. */
+const maxAnswerBytes = 64 * 1024
+/** More than all annotators of an item give. */
+const maxAnswers = 10_000
+
+/** A condition on a type of feedback: it is what a reviewer answers. Notes are for everybody to read. */
+export const isAnswer = (type: Sql): Sql =>
+  sql`(substr(${type}, 1, ${annotationPrefix.length}) = ${annotationPrefix} OR ${type} = ${reaction})`
+
+interface StoredAnswer {
+  user_id: string
+  feedback_type: string
+  payload: string
+  annotation_ref: string | null
+}
+
+/** The latest answers of those who have completed an item, to each question. */
+function answersOf(
+  tx: Reader,
+  { project_id, queue_id }: QueueKey,
+  item: ItemOfCall,
+): Promise<StoredAnswer[]> {
+  return tx.all<StoredAnswer>(
+    sql`SELECT user_id, feedback_type, payload, annotation_ref FROM (
+          SELECT feedback.user_id, feedback.feedback_type, feedback.payload, feedback.annotation_ref,
+            row_number() OVER (PARTITION BY feedback.user_id, feedback.feedback_type
+              ORDER BY feedback.created_at DESC, feedback.id DESC) AS age
+          FROM feedback JOIN annotation_progress AS progress
+            ON progress.project_id = feedback.project_id AND progress.item_id = ${item.id}
+              AND progress.annotator = feedback.user_id
+          WHERE feedback.project_id = ${project_id} AND feedback.call_id = ${item.call_id}
+            AND feedback.queue_id = ${queue_id} AND progress.state = 'completed' AND progress.adjudicates = 0
+            AND ${isAnswer(sql`feedback.feedback_type`)} AND ${tx.dialect.bytes(sql`feedback.payload`)} <= ${maxAnswerBytes}
+        ) AS given WHERE age = 1 LIMIT ${maxAnswers}`,
+  )
+}
+
+interface ItemOfCall {
+  id: string
+  call_id: string
+}
+
+/** Settles whether the answers of those who have completed the item differ. The queue must be locked. */
+export async function settleAnswers(tx: Transaction, key: QueueKey, item: ItemOfCall): Promise<void> {
+  const queue = await findQueue(tx, key.project_id, key.queue_id)
+  if (queue === undefined) return
+  const schemas = new Map<string, unknown>()
+  const answers: ReviewerAnswer[] = []
+  for (const { user_id, feedback_type, payload, annotation_ref } of await answersOf(tx, key, item)) {
+    const { value, emoji } = JSON.parse(payload) as { value?: unknown; emoji?: unknown }
+    if (feedback_type === reaction) {
+      answers.push({ user: user_id, field: 'reaction', value: emoji, schema: { enum: [] } })
+      continue
+    }
+    const ref = annotation_ref ?? ''
+    if (!schemas.has(ref)) schemas.set(ref, await schemaOf(tx, key.project_id, ref))
+    const field = feedback_type.slice(annotationPrefix.length)
+    answers.push({ user: user_id, field, value, schema: schemas.get(ref) })
+  }
+  const differs = answersDiffer(answers, reviewSettingsOf(queue).tolerance)
+  await tx.run(
+    sql`UPDATE annotation_queue_items SET differs = ${differs === null ? null : Number(differs)}
+        WHERE project_id = ${key.project_id} AND id = ${item.id}`,
+  )
+}
+
+/** Of a spec that was deleted, or that an import left behind, nothing is known. */
+async function schemaOf(tx: Reader, project: string, text: string): Promise<unknown> {
+  const ref = parseRef(text)
+  if (ref?.kind !== 'object' || ref.project !== project) return undefined
+  const value = await readValue(tx, project, { name: ref.name, digest: ref.digest })
+  const spec: unknown = value === null ? undefined : JSON.parse(value)
+  return typeof spec === 'object' && spec !== null
+    ? (spec as Record<string, unknown>).field_schema
+    : undefined
+}
+
+/** Feedback as far as it matters to queues. */
+export interface QueuedFeedback {
+  project_id: string
+  feedback_type: string
+  call_id: string | null
+  queue_id: string | null
+}
+
+const isQueuedAnswer = ({ feedback_type, call_id, queue_id }: QueuedFeedback): boolean =>
+  queue_id !== null &&
+  call_id !== null &&
+  (feedback_type.startsWith(annotationPrefix) || feedback_type === reaction)
+
+/** The queues of these answers: who changes answers of several locks the rules of the project first. */
+export const queuesOfAnswers = (records: readonly QueuedFeedback[]): Set<string> =>
+  new Set(records.filter(isQueuedAnswer).map(({ project_id, queue_id }) => `${project_id} ${queue_id}`))
+
+/** Called after answers were written or removed: those of finished items are compared again. */
+export async function settleChangedAnswers(
+  tx: Transaction,
+  records: readonly QueuedFeedback[],
+): Promise<void> {
+  const changed = new Map(
+    records
+      .filter(isQueuedAnswer)
+      .map((record) => [`${record.project_id} ${record.queue_id} ${record.call_id}`, record]),
+  )
+  for (const [, { project_id, queue_id, call_id }] of [...changed].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const key = { project_id, queue_id: queue_id as string }
+    await tx.lock(queueLock(key))
+    const item = await tx.get<ItemOfCall>(
+      sql`SELECT id, call_id FROM annotation_queue_items WHERE project_id = ${project_id} AND queue_id = ${queue_id}
+          AND call_id = ${call_id} AND finished_by > 1`,
+    )
+    if (item !== undefined) await settleAnswers(tx, key, item)
+  }
+}
