@@ -3,6 +3,8 @@ import { may } from './server/rights.ts'
 
 export interface Section {
   name: string
+  /** Where it stands alone, if the name does not say enough there. */
+  fullName?: string
   path(project: string): string
   /** The screens that belong to it. */
   screens: readonly Route['screen'][]
@@ -34,9 +36,21 @@ export const sections: readonly Section[] = [
 export const settingsLists = (project: string): readonly Section[] => [
   { name: 'Alerts', path: () => paths.alerts(project), screens: ['alerts'] },
   ...(may('write', project)
-    ? [{ name: 'Endpoints', path: () => paths.endpoints(project), screens: ['endpoints'] } as const]
+    ? [
+        {
+          name: 'Endpoints',
+          fullName: 'Alert endpoints',
+          path: () => paths.endpoints(project),
+          screens: ['endpoints'],
+        } as const,
+      ]
     : []),
-  { name: 'Deliveries', path: () => paths.deliveries(project), screens: ['deliveries'] },
+  {
+    name: 'Deliveries',
+    fullName: 'Alert deliveries',
+    path: () => paths.deliveries(project),
+    screens: ['deliveries'],
+  },
   { name: 'Prices', path: () => paths.prices(project), screens: ['prices'] },
 ]
 
@@ -52,7 +66,7 @@ export const serverLists = (): readonly Section[] => [
 
 /** The lists of Quality, which know each other. */
 export const qualityLists: readonly Section[] = [
-  { name: 'Runs', path: (project) => paths.evals(project), screens: ['evals'] },
+  { name: 'Runs', fullName: 'Evaluation runs', path: (project) => paths.evals(project), screens: ['evals'] },
   { name: 'Judges', path: (project) => paths.judges(project), screens: ['judges'] },
   { name: 'Monitors', path: (project) => paths.monitors(project), screens: ['monitors'] },
   { name: 'Datasets', path: (project) => paths.datasets(project), screens: ['datasets'] },

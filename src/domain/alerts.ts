@@ -1,4 +1,4 @@
-import type { ScorePick } from './queue-rules.ts'
+import type { ScorePick } from './queues/rules.ts'
 
 /** What an event can be; endpoints may choose among them. A test goes to its endpoint only. */
 export const eventTypes = [

@@ -1,5 +1,5 @@
 import type { AnnotationState } from '../../src/domain/annotation-states.ts'
-import { oneReviewer } from '../../src/domain/queue-reviews.ts'
+import { oneReviewer } from '../../src/domain/queues/reviews.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { type SeenItem, streamItems } from '../../src/storage/queues/items.ts'
 import type { AssignedItem, NextItem } from '../../src/storage/queues/progress.ts'

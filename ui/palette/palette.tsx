@@ -5,6 +5,7 @@ import { viewPath } from '../parts/saved-views.tsx'
 import { theme, themes } from '../parts/theme.ts'
 import { navigate, route } from '../router.ts'
 import { paths } from '../routes.ts'
+import { qualityLists, sections, settingsLists } from '../sections.ts'
 import { useLoading } from '../server/loading.ts'
 import { type ProjectRow, projectsAtOnce, readProjects } from '../server/projects.ts'
 import { may } from '../server/rights.ts'
@@ -165,22 +166,12 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
   )
 }
 
-const screensOf = (project: string) => [
-  { text: 'Calls', path: paths.calls(project) },
-  { text: 'Search', path: paths.search(project) },
-  { text: 'Charts', path: paths.charts(project) },
-  { text: 'Evaluation runs', path: paths.evals(project) },
-  { text: 'Judges', path: paths.judges(project) },
-  { text: 'Monitors', path: paths.monitors(project) },
-  { text: 'Datasets', path: paths.datasets(project) },
-  { text: 'Queues', path: paths.queues(project) },
-  { text: 'Prompts', path: paths.prompts(project) },
-  { text: 'Objects', path: paths.objects(project) },
-  { text: 'Alerts', path: paths.alerts(project) },
-  ...(may('write', project) ? [{ text: 'Alert endpoints', path: paths.endpoints(project) }] : []),
-  { text: 'Alert deliveries', path: paths.deliveries(project) },
-  { text: 'Prices', path: paths.prices(project) },
-]
+/** Of two with the same address the list, which has the better name. */
+const screensOf = (project: string) => {
+  const lists = [...sections, ...qualityLists, ...settingsLists(project)]
+  const names = new Map(lists.map(({ name, fullName = name, path }) => [path(project), fullName]))
+  return [...names].map(([path, text]) => ({ text, path }))
+}
 
 /** First the project that the text names, then the open one, then the others. */
 function inOrder({ project: named }: Names, here: string | undefined, all: readonly ProjectRow[]): string[] {

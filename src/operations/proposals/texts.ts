@@ -13,7 +13,7 @@ export interface PromptText {
 const maxTexts = 64 * 1024
 
 /** The prompt with other texts. All else stays: roles, placeholders, pictures, calls of tools, settings and variables. */
-export function rewritten(val: string, textFor: (own: PromptText) => string): string {
+function rewritten(val: string, textFor: (own: PromptText) => string): string {
   const members = membersOf(val)
   const replaced = (role: string, json: string) =>
     JSON.stringify(textFor({ role, text: JSON.parse(json) as string }))

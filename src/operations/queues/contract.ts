@@ -9,7 +9,7 @@ import {
   shortList,
   withAliases,
 } from '../../domain/fields.ts'
-import { adjudications, outcomes } from '../../domain/queue-reviews.ts'
+import { adjudications, outcomes } from '../../domain/queues/reviews.ts'
 import { limit, offset, sortBy } from '../paging.ts'
 
 const queueId = plainText(128).min(1).meta({ description: 'The id of the queue.' })

@@ -1,6 +1,6 @@
 import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
-import { checkReviewSettings, oneReviewer, type ReviewSettings } from '../../domain/queue-reviews.ts'
+import { checkReviewSettings, oneReviewer, type ReviewSettings } from '../../domain/queues/reviews.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'

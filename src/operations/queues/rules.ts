@@ -1,7 +1,7 @@
 import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
 import { checkPath } from '../../domain/expressions/path.ts'
 import { newId } from '../../domain/ids.ts'
-import type { RuleFilter, RulePick } from '../../domain/queue-rules.ts'
+import type { RuleFilter, RulePick } from '../../domain/queues/rules.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import type { QueueKey } from '../../storage/queues/queues.ts'

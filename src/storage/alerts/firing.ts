@@ -1,7 +1,7 @@
 import { batchesOf } from '../../domain/batches.ts'
 import { valueAt } from '../../domain/expressions/json-value.ts'
 import { splitPath } from '../../domain/expressions/path.ts'
-import { isPicked } from '../../domain/queue-rules.ts'
+import { isPicked } from '../../domain/queues/rules.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import { isLive } from '../calls/calls.ts'
 import { type CallPart, writtenFacts } from '../calls/parts.ts'

@@ -1,4 +1,4 @@
-import { answersDiffer, type ReviewerAnswer } from '../../domain/differing-answers.ts'
+import { answersDiffer, type ReviewerAnswer } from '../../domain/queues/differing-answers.ts'
 import { parseRef } from '../../domain/refs.ts'
 import { readValue } from '../objects/objects.ts'
 import { type Sql, sql } from '../sql/sql.ts'

@@ -1,7 +1,7 @@
 import { membersOf } from '../../../packages/json/index.ts'
 import { batchesOf } from '../../domain/batches.ts'
 import { newId } from '../../domain/ids.ts'
-import { type FilteredCall, matchesRule } from '../../domain/queue-rules.ts'
+import { type FilteredCall, matchesRule } from '../../domain/queues/rules.ts'
 import type { QueueStep } from '../alerts/queues.ts'
 import { isLive } from '../calls/calls.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'

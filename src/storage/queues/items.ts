@@ -1,5 +1,5 @@
 import type { AnnotationState, ItemState } from '../../domain/annotation-states.ts'
-import type { Outcome } from '../../domain/queue-reviews.ts'
+import type { Outcome } from '../../domain/queues/reviews.ts'
 import type { View } from '../../domain/view.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { columnOrder } from '../sql/sorting.ts'

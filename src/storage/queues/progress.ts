@@ -1,5 +1,5 @@
 import { type AnnotationState, isFinished, statesAfter } from '../../domain/annotation-states.ts'
-import type { ReviewSettings } from '../../domain/queue-reviews.ts'
+import type { ReviewSettings } from '../../domain/queues/reviews.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { fireForQueues } from '../alerts/queues.ts'
 import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'

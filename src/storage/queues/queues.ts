@@ -1,6 +1,6 @@
 import { exactJson } from '../../../packages/json/index.ts'
 import type { AnnotationState, ItemState } from '../../domain/annotation-states.ts'
-import { checkReviewSettings, type ReviewSettings } from '../../domain/queue-reviews.ts'
+import { checkReviewSettings, type ReviewSettings } from '../../domain/queues/reviews.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { View } from '../../domain/view.ts'
 import { pageOf } from '../sql/rows-in-order.ts'

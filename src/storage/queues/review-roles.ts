@@ -1,4 +1,4 @@
-import type { ReviewSettings } from '../../domain/queue-reviews.ts'
+import type { ReviewSettings } from '../../domain/queues/reviews.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'

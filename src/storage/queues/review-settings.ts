@@ -1,4 +1,4 @@
-import type { Adjudication, ReviewSettings } from '../../domain/queue-reviews.ts'
+import type { Adjudication, ReviewSettings } from '../../domain/queues/reviews.ts'
 
 /** The settings as columns of a queue. */
 export interface StoredReviewSettings {

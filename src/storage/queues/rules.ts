@@ -1,4 +1,4 @@
-import type { RuleFilter, RulePick } from '../../domain/queue-rules.ts'
+import type { RuleFilter, RulePick } from '../../domain/queues/rules.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'

@@ -1,4 +1,4 @@
-import { isPicked, isScore, matchesRule, type ScorePick } from '../../domain/queue-rules.ts'
+import { isPicked, isScore, matchesRule, type ScorePick } from '../../domain/queues/rules.ts'
 import { now as clock } from '../../domain/time.ts'
 import { fireForQueues, type QueueStep } from '../alerts/queues.ts'
 import type { Feedback } from '../feedback/feedback.ts'

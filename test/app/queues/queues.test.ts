@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { oneReviewer } from '../../../src/domain/queue-reviews.ts'
+import { oneReviewer } from '../../../src/domain/queues/reviews.ts'
 import { storedReviewSettings } from '../../../src/storage/queues/review-settings.ts'
 import { recordsOf, whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'

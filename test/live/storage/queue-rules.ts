@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { RulePick } from '../../../src/domain/queue-rules.ts'
+import type { RulePick } from '../../../src/domain/queues/rules.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import type { Feedback } from '../../../src/storage/feedback/feedback.ts'
 import { listRules } from '../../../src/storage/queues/rules.ts'

@@ -105,7 +105,7 @@ export function moveLabel(
   return requestJson(`${labelPath(prompt, name)}/move`, { body })
 }
 
-export type Figures = z.output<typeof SpansAnswer>['groups'][number]
+type Figures = z.output<typeof SpansAnswer>['groups'][number]
 
 /** What was asked of each version, by digest. */
 export async function readFigures(

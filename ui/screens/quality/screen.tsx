@@ -6,7 +6,7 @@ import { MonitorScreen } from './monitor.tsx'
 import { MonitorsScreen } from './monitors.tsx'
 import { NewRunScreen } from './new-run.tsx'
 
-export type QualityRoute = Extract<
+type QualityRoute = Extract<
   Route,
   { screen: 'newRun' | 'judges' | 'judge' | 'monitors' | 'monitor' | 'datasets' }
 >

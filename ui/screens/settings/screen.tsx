@@ -4,7 +4,7 @@ import { DeliveriesScreen } from './deliveries.tsx'
 import { EndpointsScreen } from './endpoints.tsx'
 import { PricesScreen } from './prices.tsx'
 
-export type SettingsRoute = Extract<Route, { screen: 'alerts' | 'endpoints' | 'deliveries' | 'prices' }>
+type SettingsRoute = Extract<Route, { screen: 'alerts' | 'endpoints' | 'deliveries' | 'prices' }>
 
 /** The lists of Settings, in one file. */
 export function SettingsScreen({ here: { screen, project } }: { here: SettingsRoute }) {

@@ -1,4 +1,4 @@
-import { refuse } from './refusals.ts'
+import { refuse } from '../refusals.ts'
 
 /** When an adjudicator decides an item. */
 export const adjudications = ['none', 'on_disagreement', 'always'] as const

@@ -1,7 +1,7 @@
-import { valueAt } from './expressions/json-value.ts'
-import { compareNumbers, type Exact, exact, parseNumber } from './expressions/numbers.ts'
-import { splitPath } from './expressions/path.ts'
-import { opNameOf } from './refs.ts'
+import { valueAt } from '../expressions/json-value.ts'
+import { compareNumbers, type Exact, exact, parseNumber } from '../expressions/numbers.ts'
+import { splitPath } from '../expressions/path.ts'
+import { opNameOf } from '../refs.ts'
 
 /** Which of the calls that pass its filter a rule puts into its queue. */
 export type RulePick = { kind: 'all' } | { kind: 'every_nth'; n: number } | { kind: 'errors' } | ScorePick
