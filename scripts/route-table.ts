@@ -30,7 +30,10 @@ ${families.join('')}} satisfies Record<string, LaterRoute[]>
 const partsOfNone = { settings: {} } as unknown as OperationParts
 
 function laterRoute(route: RouteOptions, names: ReadonlyMap<unknown, string>): LaterRoute {
-  const { method, url, config, bodyLimit, schema = {}, preValidation } = route
+  const { method, url, config, bodyLimit, schema = {}, preValidation, exposeHeadRoute, ...rest } = route
+  const { handler: _handler, onRequest: _onRequest, ...unknown } = rest
+  for (const name of Object.keys(unknown))
+    throw new Error(`${method} ${url}: a route that is loaded late cannot have \`${name}\` (later-routes.ts)`)
   const checks = (['params', 'querystring', 'body'] as const).filter((name) => schema[name] !== undefined)
   const contract = schema.body === undefined ? undefined : names.get(schema.body)
   if (schema.body !== undefined && contract === undefined)
@@ -45,6 +48,7 @@ function laterRoute(route: RouteOptions, names: ReadonlyMap<unknown, string>): L
     schema: { ...(schema.hide && { hide: true }), ...(schema.consumes && { consumes: schema.consumes }) },
     checks,
     ...(preValidation && { prepares: true }),
+    ...(exposeHeadRoute === false && { exposeHeadRoute }),
   }
 }
 

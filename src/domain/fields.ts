@@ -96,12 +96,12 @@ export function shortList<Item extends z.ZodType>(item: Item, most: number): z.Z
 }
 
 /**
- * An object with `1` to `most` members, whose names the client chooses. The members are counted before they are read.
+ * An object with `min` to `most` members, whose names the client chooses. The members are counted before they are read.
  */
 export function shortRecord<Key extends z.ZodString, Value extends z.ZodType>(
   key: Key,
   value: Value,
-  { most, things, name }: { most: number; things: string; name: string },
+  { min = 1, most, things, name }: { min?: number; most: number; things: string; name: string },
 ) {
   const schema = z.preprocess(
     (value, context) => {
@@ -109,7 +109,7 @@ export function shortRecord<Key extends z.ZodString, Value extends z.ZodType>(
       const refused = (input: unknown, path: string[], message: string) =>
         context.issues.push({ code: 'custom', input, path, message })
       const count = Object.keys(value).length
-      if (count === 0 || count > most) refused(value, [], `expected 1 to ${most} ${things}`)
+      if (count < min || count > most) refused(value, [], `expected ${min} to ${most} ${things}`)
       // zod's record silently drops this key.
       else if (Object.hasOwn(value, '__proto__'))
         refused('__proto__', ['__proto__'], `expected another ${name}`)

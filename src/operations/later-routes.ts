@@ -37,6 +37,7 @@ export interface LaterRoute {
   checks: readonly ('params' | 'querystring' | 'body')[]
   /** Whether it does something of its own before the body is checked. */
   prepares?: true
+  exposeHeadRoute?: false
 }
 
 /** Declares the routes of a family to the app, or to whoever collects them. */
@@ -79,7 +80,11 @@ export function declareLater(
     }
   }
   const open = () => {
-    opened ??= fill()
+    opened ??= fill().catch((error: unknown) => {
+      // Too many open files, perhaps: the next request tries again.
+      opened = undefined
+      throw error
+    })
     return opened
   }
   for (const route of table) fills.set(keyOf(route), declareRoute(app, route, open))
@@ -89,7 +94,7 @@ export function declareLater(
 /** The result fills in what the table does not have. */
 function declareRoute(
   app: App,
-  { method, url, config, bodyLimit, schema: known, checks, prepares }: LaterRoute,
+  { method, url, config, bodyLimit, schema: known, checks, prepares, exposeHeadRoute }: LaterRoute,
   open: () => Promise<void>,
 ): (real: RouteOptions) => void {
   let real: Partial<RouteOptions> = {}
@@ -109,6 +114,7 @@ function declareRoute(
     url,
     config,
     ...(bodyLimit !== undefined && { bodyLimit }),
+    ...(exposeHeadRoute !== undefined && { exposeHeadRoute }),
     schema,
     onRequest(request, reply, done) {
       if (real.handler !== undefined) prepare(request, reply, done)

@@ -102,6 +102,7 @@ const takesAnyObject = new Set([
     'query',
     'filter',
     'costs',
+    'tolerance',
     'payload',
     'attributes',
     'eval_attributes',

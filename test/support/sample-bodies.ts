@@ -114,6 +114,12 @@ const queue = {
   name: 'Hard questions',
   description: 'What the model got wrong',
   scorer_refs: ['weave:///acme/qa/object/tone:abc'],
+  annotators: 2,
+  reviewers: ['alice', 'bob'],
+  blind: true,
+  adjudication: 'on_disagreement',
+  adjudicators: ['carol'],
+  tolerance: { tone: 1 },
 }
 
 /** A free kind, because every other kind forbids some reference; without any references it may lose each field. */
@@ -438,6 +444,7 @@ export const instead: Record<string, Record<string, object>> = {
   '/alert_endpoints': { format: { routing_key: null }, routing_key: { format: 'standard' } },
   '/tokenize': { messages: { prompt: 'Hello' } },
   '/v1/responses/input_tokens': {},
+  '/annotation_queues': { adjudication: { adjudicators: null } },
   '/annotation_queues/:queue_id/rules': { 'pick.below': { pick: { kind: 'scores', above: 0.5 } } },
   '/v2/:entity/:project/scorers': { op_source_code: { check: { kind: 'latency', max_ms: 5 } } },
   '/v2/:entity/:project/scorers/try': { check: { judge: { prompt: '{output}', schema: {} } } },
@@ -837,6 +844,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
       rule_id: 'rule',
       annotation_states: ['unstarted'],
       own_annotation_states: ['unstarted'],
+      outcomes: ['open'],
     },
     sort_by: [{ field: 'created_at', direction: 'desc' }],
     limit: 10,

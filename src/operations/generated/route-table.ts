@@ -32,7 +32,7 @@ export const routeTable = {
     {"method":"POST","url":"/feedback/replace","config":{"largeBodies":true,"right":"review","contract":"operations/feedback/contract#ReplaceBody"},"schema":{},"checks":["body"]},
   ],
   event: [
-    {"method":"GET","url":"/views/events","config":{"right":"read","staysOpen":true},"schema":{},"checks":["querystring"]},
+    {"method":"GET","url":"/views/events","config":{"right":"read","staysOpen":true},"schema":{},"checks":["querystring"],"exposeHeadRoute":false},
   ],
   total: [
     {"method":"POST","url":"/threads/stream_query","config":{"right":"read","contract":"operations/totals/threads-contract#ThreadsBody"},"schema":{},"checks":["body"]},

@@ -60,10 +60,10 @@ export async function askForProposals(
     ...{ caller, project, signal, id: newId(), arrived: performance.now() },
     ...{ lane: 'background', note: () => undefined },
   })
-  signal.throwIfAborted()
   const read = readAnswer(answered)
   const call = await callOf(services, scope, question, { body, started, answered, fault: read.fault })
   await db.write('upsertCalls', [call])
+  signal.throwIfAborted()
   return { ...read, usage: answered.usage, call: callRef(refScheme, project, call.id) }
 }
 

@@ -7,6 +7,7 @@ import {
   projectId,
   setByServer,
   shortList,
+  shortRecord,
   withAliases,
 } from '../../domain/fields.ts'
 import { adjudications, outcomes } from '../../domain/queues/reviews.ts'
@@ -42,9 +43,12 @@ const review = {
     description: 'When an adjudicator decides a finished item. Default: none.',
   }),
   adjudicators: users.nullish().meta({ description: 'Who decides. They are no annotators of the queue.' }),
-  tolerance: z
-    .record(plainText(1024).min(1), z.number().min(0))
-    .refine((fields) => Object.keys(fields).length <= 100, 'expected at most 100 fields')
+  tolerance: shortRecord(plainText(1024).min(1), z.number().min(0), {
+    min: 0,
+    most: 100,
+    things: 'questions',
+    name: 'question',
+  })
     .nullish()
     .meta({ description: 'By how much numbers may differ, by the name of the question. Default: 0.' }),
 }

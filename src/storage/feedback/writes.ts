@@ -2,7 +2,7 @@ import { exactJson } from '../../../packages/json/index.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { fireForFeedback } from '../alerts/firing.ts'
-import { isLive, isTurn } from '../calls/calls.ts'
+import { isLive } from '../calls/calls.ts'
 import { type QueuedFeedback, queuesOfAnswers, settleChangedAnswers } from '../queues/answers.ts'
 import { rulesLock } from '../queues/queues.ts'
 import { applyRulesToScores, lockScoreRules } from '../queues/scores.ts'
@@ -111,7 +111,7 @@ async function remove(
 }
 
 /**
- * Removes what was said of the conversations of these deleted calls, of which no turn is left: their names may be used
+ * Removes what was said of the conversations of these deleted calls, of which no call is left: their names may be used
  * again, for conversations of which nothing was said.
  */
 export async function removeFeedbackOfEndedThreads(
@@ -124,7 +124,7 @@ export async function removeFeedbackOfEndedThreads(
     sql`DELETE FROM feedback WHERE project_id = ${project} AND thread_id IN (
           SELECT thread_id FROM calls WHERE project_id = ${project} AND id IN (${listOf(calls)}) AND thread_id IS NOT NULL)
         AND NOT EXISTS (SELECT 1 FROM calls WHERE calls.project_id = feedback.project_id
-          AND calls.thread_id = feedback.thread_id AND ${isLive(now)} AND ${isTurn})`,
+          AND calls.thread_id = feedback.thread_id AND ${isLive(now)})`,
   )
 }
 

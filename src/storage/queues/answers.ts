@@ -1,6 +1,6 @@
 import { answersDiffer, type ReviewerAnswer } from '../../domain/queues/differing-answers.ts'
 import { parseRef } from '../../domain/refs.ts'
-import { readValue } from '../objects/objects.ts'
+import { readValue, readVersion } from '../objects/objects.ts'
 import { type Sql, sql } from '../sql/sql.ts'
 import type { Reader, Transaction } from '../transaction.ts'
 import { findQueue, type QueueKey, queueLock } from './queues.ts'
@@ -79,7 +79,9 @@ export async function settleAnswers(tx: Transaction, key: QueueKey, item: ItemOf
 async function schemaOf(tx: Reader, project: string, text: string): Promise<unknown> {
   const ref = parseRef(text)
   if (ref?.kind !== 'object' || ref.project !== project) return undefined
-  const value = await readValue(tx, project, { name: ref.name, digest: ref.digest })
+  const version = await readVersion(tx, project, ref)
+  const value =
+    version === undefined ? null : await readValue(tx, project, { ...ref, digest: version.digest })
   const spec: unknown = value === null ? undefined : JSON.parse(value)
   return typeof spec === 'object' && spec !== null
     ? (spec as Record<string, unknown>).field_schema

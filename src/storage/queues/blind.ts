@@ -40,7 +40,10 @@ function withSeen({ dialect }: Database, reading: Reading, query: Sql): Sql {
   return sql`WITH ${rawSql(list[1] ?? '')}${seen}, ${new Sql(text.slice(list[0].length), query.values)}`
 }
 
-/** The item of the row is one of a blind queue, and the reader has not finished it and does not decide it. */
+/**
+ * The item of the row is one of a blind queue, and the reader has not completed it and does not decide it. Who skips an
+ * item could reopen it.
+ */
 function isHidden({ user, unhidden }: Reading, { position, text }: Dialect): Sql {
   const free = unhidden.map((scope) =>
     scope.includes('/')
@@ -57,6 +60,6 @@ function isHidden({ user, unhidden }: Reading, { position, text }: Dialect): Sql
       ON item.project_id = queue.project_id AND item.queue_id = queue.id
     WHERE queue.project_id = feedback.project_id AND queue.id = feedback.queue_id AND item.call_id = feedback.call_id
       AND queue.blind = 1 AND queue.deleted_at IS NULL${elsewhere}
-      AND NOT EXISTS (SELECT 1 ${own} AND own.state IN ('completed', 'skipped'))
+      AND NOT EXISTS (SELECT 1 ${own} AND own.state = 'completed')
       AND NOT (${position(adjudicators, text(name))} > 0 AND NOT EXISTS (SELECT 1 ${own} AND own.adjudicates = 0)))`
 }

@@ -198,7 +198,8 @@ export const takeNextItem: Command<NextItem, AssignedItem> = async (tx, request)
   const mine = sql`item.leased_by = ${annotator}`
   const live = sql`item.leased_until > ${now}`
   const free = sql`(item.leased_by IS NULL OR item.leased_by = ${annotator} OR item.leased_until <= ${now})`
-  const asking = { annotator, annotators: request.annotators ?? settings.annotators }
+  const annotators = (adjudicates ? null : request.annotators) ?? settings.annotators
+  const asking = { annotator, annotators }
   const openTo = (read: (column: string) => Sql) =>
     adjudicates ? openToAdjudicator(asking, settings, read) : openToReviewer(asking, read)
   const named = openTo(unindexed)

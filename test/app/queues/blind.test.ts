@@ -108,7 +108,11 @@ for (const driver of allDrivers()) {
       for (const [n, { as, routes }] of readers.entries())
         assert.deepEqual(await textsOf(as, routes), earlier[n])
       const seen = await textsOf(key('alice'), all)
-      const same = seen.filter(([, text], n) => text === seenBefore[n]?.[1]).map(([route]) => route)
+      const same = seen
+        .filter(([, text], n) => text === seenBefore[n]?.[1])
+        .map(([route]) => route as readonly [string, object])
+        // Whether the order of two calls changes is up to their ids.
+        .filter(([, body]) => !('sort_by' in body))
       // These have nothing of feedback, or only the state of the other item.
       assert.deepEqual(same, [forAnnotators[3], forAnnotators[4]])
 
