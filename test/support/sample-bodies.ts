@@ -444,7 +444,7 @@ export const instead: Record<string, Record<string, object>> = {
   '/alert_endpoints': { format: { routing_key: null }, routing_key: { format: 'standard' } },
   '/tokenize': { messages: { prompt: 'Hello' } },
   '/v1/responses/input_tokens': {},
-  '/annotation_queues': { adjudication: { adjudicators: null } },
+  '/annotation_queues': { adjudication: { adjudicators: null }, adjudicators: { adjudication: null } },
   '/annotation_queues/:queue_id/rules': { 'pick.below': { pick: { kind: 'scores', above: 0.5 } } },
   '/v2/:entity/:project/scorers': { op_source_code: { check: { kind: 'latency', max_ms: 5 } } },
   '/v2/:entity/:project/scorers/try': { check: { judge: { prompt: '{output}', schema: {} } } },
