@@ -77,7 +77,7 @@ const leftOut = {
       /ui.(adding.|datasets.|call.thumbs|export.(button|of-)|parts.(saved-views|origin-switch|roots-switch)|screens.(calls.(selection|live)|queue.(change|new)-))/
     onLoad({ filter }, () => ({ contents: '', loader: 'empty' }))
     // Of screens that a file cannot show.
-    onLoad({ filter: /style.(agents|objects|people|play|quality|review|threads)\.css$/ }, () => ({
+    onLoad({ filter: /style.(agents|evals|objects|people|play|quality|review|threads)\.css$/ }, () => ({
       contents: '',
       loader: 'css',
     }))

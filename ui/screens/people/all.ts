@@ -1,0 +1,7 @@
+/** The screens of people and of the server. Who opens one soon opens another, so they are one file. */
+
+export { MeScreen } from '../me/screen.tsx'
+export { AuditScreen } from './audit.tsx'
+export { BudgetsScreen } from './budgets.tsx'
+export { InvitationsScreen } from './invitations.tsx'
+export { PeopleScreen } from './screen.tsx'
