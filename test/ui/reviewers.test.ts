@@ -5,6 +5,7 @@ import { noBrowser } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
 import { createSpec } from '../support/feedback.ts'
 import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
+import { until } from '../support/wait.ts'
 import { assertAccessible } from './accessible.ts'
 
 const { served, open } = await pageTests(
@@ -72,7 +73,14 @@ test('a queue that two review is created, and who decides sees both answers side
   await page.keyboard.press('3')
   await page.keyboard.press('Control+Enter')
   await page.getByText('Nothing left to review').waitFor()
-  const [item] = (await post(`${url}/items/query`, { project_id: project })).json.items
-  assert.deepEqual(item.review, { finished: 2, needed: 2, outcome: 'adjudicated', adjudicated_by: 'alice' })
+  // The page shows what comes next while it sends the answer.
+  const review = async () => (await post(`${url}/items/query`, { project_id: project })).json.items[0].review
+  await until('the decision is stored', async () => (await review()).outcome === 'adjudicated')
+  assert.deepEqual(await review(), {
+    finished: 2,
+    needed: 2,
+    outcome: 'adjudicated',
+    adjudicated_by: 'alice',
+  })
   assert.deepEqual(problems, [])
 })

@@ -112,6 +112,11 @@ export function queues(open: Driver['open']): void {
         leased_by: null,
         leased_until: null,
         own_state: null,
+        own_adjudicates: null,
+        adjudicated_by: null,
+        differs: null,
+        needed: 1,
+        outcome: 'open',
         state_at: null,
       })
       await db.write('deleteQueue', { project_id: project, queue_id: 'queue', now: noon })
