@@ -59,16 +59,17 @@ export function createNamedPrompts(): NamedPrompts {
 
   return {
     async find(db, project, { id, version }, key) {
-      const found = await readVersion(db, project, { name: id, digest: version })
+      const isShareable = key !== undefined && !isReserved(version)
+      const [found, { share, shadow }] = await Promise.all([
+        readVersion(db, project, { name: id, digest: version }),
+        isShareable
+          ? readSharing(db, { project_id: project, object_id: id, alias: version })
+          : { share: null, shadow: undefined },
+      ])
       if (found === undefined) return undefined
       if (found.deleted_at !== null) {
         throw objectDeleted('prompt', project, { name: id, digest: version }, found.deleted_at)
       }
-      const name = { project_id: project, object_id: id, alias: version }
-      const { share, shadow } =
-        key === undefined || isReserved(version)
-          ? { share: null, shadow: undefined }
-          : await readSharing(db, name)
       const { digest } =
         share === null || key === undefined
           ? found
