@@ -16,6 +16,6 @@ export interface ChatAnswered {
 /** For work of the server that asks as clients do. `request` is the body of a chat completion, as JSON. */
 export interface ChatAsking {
   /** The model that it names. Refuses what the contract refuses. */
-  modelOf(request: string): string | null | undefined
+  modelOf(request: string): Promise<string | null | undefined>
   ask(services: GenerationParts, request: string, asking: GenerationContext): Promise<ChatAnswered>
 }

@@ -1,3 +1,5 @@
+// In a process of its own: it counts the listeners of the process.
+
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'

@@ -1,3 +1,5 @@
+// In a process of its own: it replaces the clock of the loop's delay.
+
 import assert from 'node:assert/strict'
 import perfHooks from 'node:perf_hooks'
 import { mock, test } from 'node:test'

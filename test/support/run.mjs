@@ -3,13 +3,15 @@
 // one, some at a time, and each of the others has its own. The tests of a file run in its order in either case.
 
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 
-const sharing = ['unit', 'packages']
+const sharing = ['unit', 'packages', 'app']
 const filesOfProcess = 12
+/** The comment of a file that measures its process, or changes what other files see of it. */
+const ownProcess = '// In a process of its own: '
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -50,10 +52,14 @@ function shared(ring, files, index) {
 function processesOf(ring) {
   const files = filesOf(ring)
   if (values.long || !sharing.includes(ring)) return files
-  const count = Math.ceil(files.length / filesOfProcess)
-  return Array.from({ length: count }, (_, index) =>
-    shared(ring, files.slice(index * filesOfProcess, (index + 1) * filesOfProcess), index),
+  const { own = [], together = [] } = Object.groupBy(files, (path) =>
+    readFileSync(join(tree, path), 'utf8').includes(ownProcess) ? 'own' : 'together',
   )
+  const count = Math.ceil(together.length / filesOfProcess)
+  const entryFiles = Array.from({ length: count }, (_, index) =>
+    shared(ring, together.slice(index * filesOfProcess, (index + 1) * filesOfProcess), index),
+  )
+  return [...entryFiles, ...own]
 }
 
 mkdirSync(entries, { recursive: true })

@@ -12,7 +12,7 @@ import { findExcess } from '../../storage/alerts/trimming.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import { mayStillAct } from '../background-caller.ts'
 import type { OperationParts } from '../parts.ts'
-import { type Secrets, unsealed } from './endpoints.ts'
+import type { Secrets } from './endpoints.ts'
 import { startWindows } from './windows.ts'
 
 const idleMs = 250
@@ -101,6 +101,7 @@ async function turnOf(
     await db.write('stopAlertEndpoint', { ...key, why, now: now() })
     return
   }
+  const { unsealed } = await import('./endpoints.ts')
   const secrets = await unsealed(sealing, endpoint)
   const end = performance.now() + turnMs
   for (let sent = 0; sent < turnMessages && performance.now() < end && !signal.aborted; ) {

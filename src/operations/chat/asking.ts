@@ -3,18 +3,22 @@ import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { readText } from '../../http/read-body.ts'
 import { parseOrRefuse } from '../../http/validation.ts'
 import type { ChatAsking } from '../chat-asking.ts'
-import { createChatAnswer } from '../generation/chat-answer.ts'
 import type { ChatAnswer } from './answer-contract.ts'
-import { beginChat } from './completion.ts'
-import { ChatBody } from './contract.ts'
 
-const bodyOf = (request: string) => parseOrRefuse(ChatBody, readText(request, ChatBody), 'body') as ChatBody
+async function bodyOf(request: string) {
+  const { ChatBody } = await import('./contract.ts')
+  return parseOrRefuse(ChatBody, readText(request, ChatBody), 'body') as z.output<typeof ChatBody>
+}
 
-/** Chat completions that the server asks for itself. */
+/** Chat completions that the server asks for itself. What answers them is loaded with the first. */
 export const chatAsking: ChatAsking = {
-  modelOf: (request) => bodyOf(request).model,
+  modelOf: async (request) => (await bodyOf(request)).model,
   async ask(services, request, asking) {
-    const completion = await beginChat(services, bodyOf(request), asking)
+    const [{ createChatAnswer }, { beginChat }] = await Promise.all([
+      import('../generation/chat-answer.ts'),
+      import('./completion.ts'),
+    ])
+    const completion = await beginChat(services, await bodyOf(request), asking)
     const answer = createChatAnswer(completion, false)
     for await (const group of completion.deltas) await answer.add(group)
     const completed = answer.end() as z.output<typeof ChatAnswer>

@@ -18,8 +18,6 @@ import { type BackgroundWork, inBackground } from '../background.ts'
 import { isKnownUser, mayStillAct, withoutLimits } from '../background-caller.ts'
 import type { OperationParts } from '../parts.ts'
 import { dayOf, endOfDay } from './days.ts'
-import { judge } from './judgement.ts'
-import { sortByReadiness } from './readiness.ts'
 
 type Kind = MonitorScorer['kind']
 
@@ -117,6 +115,7 @@ function createWorker(services: OperationParts, kind: Kind): (signal: AbortSigna
   ): Promise<void> {
     const open = new Set(taken)
     try {
+      const { sortByReadiness } = await import('./readiness.ts')
       const { ready, settled } = await sortByReadiness(db, monitor, taken, signal)
       for (const judgement of taken) if (!ready.includes(judgement)) open.delete(judgement)
       if (kind === 'check') {
@@ -144,6 +143,7 @@ function createWorker(services: OperationParts, kind: Kind): (signal: AbortSigna
     signal: AbortSignal,
   ): Promise<SettledJudgement> {
     try {
+      const { judge } = await import('./judgement.ts')
       return await judge({ services, monitor, taken }, signal)
     } catch (error) {
       if (signal.aborted) return givenBack(taken)

@@ -7,10 +7,8 @@ import { readServedRun, type ServedRun } from '../../storage/evaluations/served-
 import { streamRows } from '../../storage/objects/tables.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import { mayStillAct, withoutLimits } from '../background-caller.ts'
-import { finishRun } from '../evaluation-runs/runs.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Plan } from './plan.ts'
-import { carryOut } from './trial.ts'
 
 /** Trials of one turn; then another run is next. */
 const trialsPerTurn = 16
@@ -73,6 +71,7 @@ export function startServedRuns(services: OperationParts, failed: (error: unknow
       await finish(run, isStopped, signal)
       return undefined
     }
+    const { carryOut } = await import('./trial.ts')
     const plan = JSON.parse(run.plan) as Plan
     const rows = await rowsFrom(project, plan, position % plan.rows, signal)
     // Rows that cannot be read any more have no trials.
@@ -117,6 +116,7 @@ export function startServedRuns(services: OperationParts, failed: (error: unknow
       project: project_id,
     }
     try {
+      const { finishRun } = await import('../evaluation-runs/runs.ts')
       await finishRun(
         own,
         scope,

@@ -172,7 +172,7 @@ async function checkSettings(
       throw wrong(prompt == null ? 'dataset' : 'prompt', asked.why, 'columns of the dataset in braces')
     }
     try {
-      served.find(chats.modelOf(objectText(asked)), caller)
+      served.find(await chats.modelOf(objectText(asked)), caller)
     } catch (error) {
       if (!(error instanceof Refusal) || error.status >= 500) throw error
       throw wrong(`${field}.request`, shortened(own, 200), `fields of a chat completion: ${error.message}`)

@@ -8,7 +8,7 @@ import { type BackgroundWork, inBackground } from '../background.ts'
 import { mayStillAct, withoutLimits } from '../background-caller.ts'
 import { afterRefusal } from '../monitors/judging.ts'
 import type { OperationParts } from '../parts.ts'
-import { askPair, type SettledOutcome } from './pair.ts'
+import type { SettledOutcome } from './pair.ts'
 
 /** Of one shadow; then another one is next. */
 const atOnce = 4
@@ -78,6 +78,7 @@ export function startShadowing(services: OperationParts, failed: (error: unknown
       return { outcome: { state: 'skipped', reason: 'shadow_ended', detail }, calls: [] }
     }
     try {
+      const { askPair } = await import('./pair.ts')
       return await askPair({ services: own, shadow, pair }, signal)
     } catch (error) {
       if (signal.aborted) return { outcome: { state: 'waiting', due_at: now(), wasTried: false }, calls: [] }

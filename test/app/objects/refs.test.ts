@@ -1,3 +1,5 @@
+// In a process of its own: it measures how long the event loop is held.
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { resolveRefs } from '../../../src/operations/objects/resolve.ts'

@@ -1,3 +1,5 @@
+// In a process of its own: it measures how long the event loop is held.
+
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { digestOfJson, digestOfTable } from '../../../src/domain/digests.ts'

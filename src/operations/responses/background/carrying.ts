@@ -11,7 +11,6 @@ import {
 import { type BackgroundWork, inBackground } from '../../background.ts'
 import { askInBackground, type FindCaller } from '../../background-asking.ts'
 import type { OperationParts } from '../../parts.ts'
-import { endedUntil } from './waiting.ts'
 
 const idleMs = 500
 const failedMs = 5_000
@@ -63,6 +62,7 @@ export function startWaitingResponses(
     const { user_name, id, key_hash: keyHash, body, headers, prompt, created_at } = response
     const held = { user_name, id, holder }
     const fail = async (error: string) => {
+      const { endedUntil } = await import('./waiting.ts')
       await db.write('failWaiting', { ...held, error, now: now(), expire_at: endedUntil(responseDays) })
     }
     if (now() > created_at + inMicroseconds(maxWaitingMs)) return fail(errorOf('expired', late))
