@@ -26,7 +26,7 @@ before(async () => {
 })
 after(() => postgres.stop())
 
-/** alert-kills.long.test.ts has fifty, on one server. */
+/** crash.long.test.ts has fifty, on one server. */
 const kills = 4
 
 /** Somebody who has signed in at the page of the first server, and a program with a key of theirs. */

@@ -10,8 +10,11 @@ export const onPostgres = process.env.npm_lifecycle_event === 'test:postgres'
 /** An empty record for an app: in memory, and in PostgreSQL while `npm run test:postgres` runs the same tests. */
 export async function openAppRecord(): Promise<Database> {
   if (!onPostgres) return openMemoryRecord()
-  const { startPostgres } = await import('./postgres.ts')
+  const [{ startPostgres }, { createRecord }] = await Promise.all([
+    import('./postgres.ts'),
+    import('./postgres-record.ts'),
+  ])
   postgres ??= startPostgres()
-  const databaseUrl = await (await postgres).createDatabase()
+  const databaseUrl = await createRecord(await postgres)
   return openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 })
 }

@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test'
 import type { Database } from '../../src/storage/database.ts'
 import { openRecord, sqliteFile as sqliteFileIn } from '../../src/storage/open.ts'
 import { startPostgres, type TestPostgres } from './postgres.ts'
+import { createRecord } from './postgres-record.ts'
 
 export interface Driver {
   name: string
@@ -46,7 +47,6 @@ function sqliteFile(): Driver {
 
 function postgres(): Driver {
   let server: TestPostgres | undefined
-  let empty: Promise<string> | undefined
   return withShared({
     name: 'PostgreSQL',
     async start() {
@@ -55,11 +55,7 @@ function postgres(): Driver {
     stop: async () => server?.stop(),
     async open(t) {
       if (server === undefined) throw new Error('PostgreSQL has not been started')
-      empty ??= server.createDatabase().then(async (databaseUrl) => {
-        await (await openRecord({ ...place, databaseUrl })).close()
-        return databaseUrl
-      })
-      const databaseUrl = await server.createDatabase(await empty)
+      const databaseUrl = await createRecord(server)
       return closedAfter(t, await openRecord({ ...place, databaseUrl }))
     },
   })

@@ -1,18 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import {
-  chownSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { GuardianOrder, GuardianReport } from './postgres.ts'
+import { initialise, type Owner } from './postgres-data.ts'
 
 /**
  * Owns one PostgreSQL for one test process. It is a process of its own, because the channel to the parent closes however
@@ -21,7 +13,6 @@ import type { GuardianOrder, GuardianReport } from './postgres.ts'
  * here.)
  */
 
-const password = process.env.HEDDLE_TEST_POSTGRES_PASSWORD ?? ''
 const kept = process.env.HEDDLE_TEST_POSTGRES_FOLDER
 const folder = kept ?? mkdtempSync(join(tmpdir(), 'heddle-postgres-'))
 if (kept !== undefined) mkdirSync(kept, { recursive: true })
@@ -31,7 +22,7 @@ let server: ChildProcess | undefined
 let log = ''
 
 /** PostgreSQL refuses to run as root; any other user of the machine will do. */
-function whoOwns(): { uid: number; gid: number } | undefined {
+function whoOwns(): Owner | undefined {
   if (process.getuid?.() !== 0) return undefined
   const users = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
@@ -53,27 +44,6 @@ async function findBinaries(): Promise<{ postgres: string; initdb: string }> {
   const copy = join(folder, 'native')
   cpSync(dirname(dirname(postgres)), copy, { recursive: true, verbatimSymlinks: true })
   return { postgres: join(copy, 'bin', 'postgres'), initdb: join(copy, 'bin', 'initdb') }
-}
-
-function initialise(initdb: string): void {
-  const secret = join(folder, 'password')
-  writeFileSync(secret, password, { mode: 0o600 })
-  if (owner !== undefined) {
-    chownSync(folder, owner.uid, owner.gid)
-    chownSync(secret, owner.uid, owner.gid)
-  }
-  // A linguistic collation, as most real databases have, so that SQL that silently relies on byte order fails.
-  const result = spawnSync(
-    initdb,
-    [
-      ...['--pgdata', data, '--username', 'postgres', '--pwfile', secret, '--auth', 'scram-sha-256'],
-      ...['--encoding', 'UTF8', '--locale', 'C', '--locale-provider', 'icu', '--icu-locale', 'en-US'],
-      '--no-sync',
-    ],
-    { ...owner, cwd: folder, encoding: 'utf8' },
-  )
-  if (result.status !== 0)
-    throw new Error(`initdb failed: ${result.error ?? ''}${result.stdout}${result.stderr}`)
 }
 
 function freePort(): Promise<number> {
@@ -156,7 +126,9 @@ process.once('disconnect', leave)
 
 try {
   const { postgres, initdb } = await findBinaries()
-  if (!existsSync(data)) initialise(initdb)
+  const isNew = !existsSync(data)
+  if (isNew) initialise(folder, initdb, owner)
+  const password = readFileSync(join(folder, 'password'), 'utf8')
   const port = await startSomewhere(postgres)
   process.on('message', async (order: GuardianOrder) => {
     if (order === 'leave') return leave()
@@ -165,7 +137,7 @@ try {
     else if ((await start(postgres, port)) !== 'ready') return tell({ failed: log })
     tell({ done: order })
   })
-  tell({ port })
+  tell({ port, password, isNew })
 } catch (error) {
   tell({ failed: String(error) })
   await leave()

@@ -1,14 +1,18 @@
 import { fork } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import pg from 'pg'
 
 /** The orders that the guardian accepts. */
 export type GuardianOrder = 'halt' | 'crash' | 'resume' | 'leave'
 
-export type GuardianReport = { port: number } | { done: GuardianOrder } | { failed: string }
+/** Once it listens; `isNew` says that it has no data of an earlier one. */
+interface Listening {
+  port: number
+  password: string
+  isNew: boolean
+}
+
+export type GuardianReport = Listening | { done: GuardianOrder } | { failed: string }
 
 export interface TestPostgres {
   /** The administrator's database. Tests use one of their own from `createDatabase`. */
@@ -42,16 +46,12 @@ const duplicateDatabase = '42P04'
  * folder is given.
  */
 export async function startPostgres({ folder, settings = {} }: PostgresOptions = {}): Promise<TestPostgres> {
-  const secret = folder && join(folder, 'password')
-  const isKept = secret !== undefined && existsSync(secret)
-  const password = isKept ? readFileSync(secret, 'utf8') : randomBytes(12).toString('hex')
   const guardian = fork(new URL('./postgres-guardian.ts', import.meta.url), {
     // Not in the terminal's group: the guardian shuts down in order when its channel closes.
     detached: true,
     execArgv: [],
     env: {
       ...process.env,
-      HEDDLE_TEST_POSTGRES_PASSWORD: password,
       HEDDLE_TEST_POSTGRES_SETTINGS: JSON.stringify(settings),
       ...(folder && { HEDDLE_TEST_POSTGRES_FOLDER: folder }),
     },
@@ -82,7 +82,7 @@ export async function startPostgres({ folder, settings = {} }: PostgresOptions =
     return done
   }
 
-  const { port } = await next('port')
+  const { port, password, isNew } = await next('port')
   // A test file that forgets to stop the server still ends.
   guardian.unref()
 
@@ -101,7 +101,7 @@ export async function startPostgres({ folder, settings = {} }: PostgresOptions =
     }
   }
 
-  if (!isKept) await administer(`CREATE ROLE heddle LOGIN PASSWORD '${password}'`)
+  if (isNew) await administer(`CREATE ROLE heddle LOGIN PASSWORD '${password}'`)
 
   return {
     url,
