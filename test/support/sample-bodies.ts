@@ -831,6 +831,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/annotation_queues/:queue_id/items': (project_id) => ({
     project_id,
     call_ids: [ids.id],
+    pairs: [{ call_ids: [ids.id, ids.trace_id] }],
     display_fields: ['inputs.question'],
   }),
   '/annotation_queues/:queue_id/items/query': (project_id) => ({

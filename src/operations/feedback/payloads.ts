@@ -49,17 +49,17 @@ export async function namedReaction(
   return objectText(members)
 }
 
-function memberOf({ json }: Payload, name: string): unknown {
+export function memberOf({ json }: Payload, name: string): unknown {
   const object = json.value as Record<string, unknown>
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
-function lengthUpTo(text: string, most: number): number {
+export function lengthUpTo(text: string, most: number): number {
   let length = 0
   for (const _ of text) if (++length >= most) break
   return length
 }
 
-function invalidPayload(field: string, value: string, type: string, accepted: string): Refusal {
+export function invalidPayload(field: string, value: string, type: string, accepted: string): Refusal {
   return refuse('invalid_payload', { field, given: value, type: JSON.stringify(type), accepted })
 }

@@ -112,11 +112,25 @@ export const displayFields = z
   .nullish()
   .meta({ description: 'Paths of the values of a call that reviewers are shown, such as inputs.question.' })
 
-export const AddItemsBody = z.object({
-  project_id: projectId,
-  call_ids: ids,
-  display_fields: displayFields,
+const callPair = z.strictObject({
+  call_ids: z.array(plainText(2048)).length(2).meta({ description: 'Two different calls.' }),
 })
+export type CallPair = z.output<typeof callPair>
+
+export const AddItemsBody = z
+  .object({
+    project_id: projectId,
+    call_ids: ids.nullish().meta({ description: 'Calls, each of which becomes an item.' }),
+    pairs: shortList(callPair, 1000).nullish().meta({
+      description:
+        'Calls whose answers reviewers compare, two for each item. Either this or `call_ids` is needed.',
+    }),
+    display_fields: displayFields,
+  })
+  .refine(({ call_ids, pairs }) => call_ids != null || pairs != null, {
+    path: ['call_ids'],
+    error: 'expected call_ids, pairs or both',
+  })
 export type AddItemsBody = z.output<typeof AddItemsBody>
 export const AddItemsAnswer = answer('Numbers of calls that were added and that were already in the queue.', {
   added_count: z.number().int(),
@@ -166,7 +180,18 @@ export const ItemRecord = z.object({
   id: z.string().meta({ description: 'The id of the item.' }),
   queue_id: z.string().meta({ description: 'The queue that it is in.' }),
   project_id: z.string().meta({ description: 'The project, as <entity>/<project>.' }),
-  call_id: z.string().meta({ description: 'The call to review.' }),
+  call_id: z.string().meta({ description: 'The call to review; of a pair, the first.' }),
+  other_call_id: z
+    .string()
+    .nullable()
+    .meta({ description: 'The second call of a pair to compare, or null.' }),
+  display: z
+    .object({
+      left: z.string().meta({ description: 'The call that is shown first.' }),
+      right: z.string().meta({ description: 'The other one.' }),
+    })
+    .nullable()
+    .meta({ description: 'In which order the caller is shown a pair: by chance, and always the same.' }),
   call_op_name: z.string().meta({ description: '`op_name` of the call when the item was added.' }),
   call_started_at: time.meta({ description: 'When the call started.' }),
   call_ended_at: time

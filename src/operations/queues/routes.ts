@@ -87,7 +87,7 @@ export const queueRoutes = family(
     params: QueuePath,
     body: AddItemsBody,
     answer: AddItemsAnswer,
-    refusals: [notFound, 'too_many_ids', 'record_refuses_writes'],
+    refusals: [notFound, 'invalid_value', 'too_many_ids', 'record_refuses_writes'],
     rule: (services, { caller, body, params }) => addItems(services, caller, params.queue_id, body),
   }),
   operation('POST', '/annotation_queues/:queue_id/items/query', {
