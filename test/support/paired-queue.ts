@@ -26,10 +26,11 @@ export async function openPairedQueue(
     personal.set(name, made.json.key.key)
   }
   const key = (person: Person) => personal.get(person) as string
-  const calls = models.map((model) =>
+  const calls = models.map((model, n) =>
     completeOf({
       project_id,
       op_name: `weave:///${project_id}/op/answer:v1`,
+      attributes: { heddle: { prompt: { id: 'answer', version: `v${n % 2}` } } },
       summary: { usage: { [model]: { requests: 1 } } },
     }),
   )
@@ -69,8 +70,8 @@ export async function openPairedQueue(
       post(`${url}/items`, { project_id, pairs: pairs.map(pairOf), ...fields }),
     /** Says which is better and completes; returns the review. */
     async finish(person: Person, pair: readonly [number, number], preferred: number | null) {
-      const said = await prefer(person, pair, preferred)
-      assert.equal(said.status, 200, said.text)
+      const answer = await prefer(person, pair, preferred)
+      assert.equal(answer.status, 200, answer.text)
       const item = await itemOf(...pair)
       const body = { project_id, annotation_state: 'completed' }
       const done = await post(`${url}/items/${item.id}/progress`, body, key(person))

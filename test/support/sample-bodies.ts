@@ -828,6 +828,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     limit: 10,
     offset: 1,
   }),
+  '/annotation_queues/:queue_id/preferences': (project_id) => ({ project_id, by: 'op' }),
   '/annotation_queues/:queue_id/items': (project_id) => ({
     project_id,
     call_ids: [ids.id],

@@ -30,3 +30,7 @@ export function sidesOf({ call_id, other_call_id, id }: ItemCalls & { id: string
     .digest()
   return byte % 2 === 0 ? { left: call_id, right: other_call_id } : { left: other_call_id, right: call_id }
 }
+
+/** By what the calls of a pair are told apart. */
+export const makers = ['model', 'op', 'prompt'] as const
+export type Maker = (typeof makers)[number]

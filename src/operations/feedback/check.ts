@@ -8,8 +8,14 @@ import { createAnnotationChecks, type SpecGiven } from './annotation-checks.ts'
 import type { FeedbackGiven } from './contract.ts'
 import { type FieldName, type Kind, kindOf } from './kinds.ts'
 import { isBeyondLimit, maxPayloadCharacters } from './payload-size.ts'
-import { checkMember, checkNote, checkReaction, namedReaction } from './payloads.ts'
-import { checkPair, checkPreference } from './preferences.ts'
+import {
+  checkMember,
+  checkNote,
+  checkPair,
+  checkPreference,
+  checkReaction,
+  namedReaction,
+} from './payloads.ts'
 import {
   checkCallRef,
   checkNamed,

@@ -10,7 +10,9 @@ import {
   shortRecord,
   withAliases,
 } from '../../domain/fields.ts'
+import { makers } from '../../domain/queues/pairs.ts'
 import { adjudications, outcomes } from '../../domain/queues/reviews.ts'
+import { humans, share } from '../calibrations/contract.ts'
 import { limit, offset, sortBy } from '../paging.ts'
 
 const queueId = plainText(128).min(1).meta({ description: 'The id of the queue.' })
@@ -281,6 +283,41 @@ export const NextAnswer = answer('The item that is now reserved for the caller.'
   leased_items: z.number().int().meta({
     description: 'Number of items that would be open to the caller if nobody else had a lease on them.',
   }),
+})
+
+export const PreferencesBody = z.object({
+  project_id: projectId,
+  by: z.enum(makers).nullish().meta({
+    default: 'model',
+    description: 'What the two calls of a pair are told apart by; the prompt is the version that answered.',
+  }),
+})
+export type PreferencesBody = z.output<typeof PreferencesBody>
+
+const pairs = z.number().int()
+
+export const PreferencesAnswer = answer('Which answers reviewers prefer.', {
+  by: z.enum(makers),
+  comparisons: z
+    .array(
+      z.object({
+        first: z.string(),
+        second: z.string(),
+        first_wins: pairs,
+        second_wins: pairs,
+        ties: pairs,
+        win_rate: share.meta({ description: 'Of `first`, among the pairs without ties.' }),
+      }),
+    )
+    .meta({ description: 'Those with the most pairs first, at most 100.' }),
+  undecided: pairs.meta({ description: 'Judged pairs without a decision or a strict majority.' }),
+  not_compared: pairs.meta({
+    description: 'Judged pairs whose calls have the same name, or no name, or are gone.',
+  }),
+  left: share.meta({
+    description: 'How often the call on the left is preferred, among preferences that are no ties.',
+  }),
+  humans,
 })
 
 export const StatsBody = z.object({ project_id: projectId, queue_ids: ids })

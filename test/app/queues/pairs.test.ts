@@ -205,6 +205,70 @@ for (const driver of allDrivers()) {
       assert.equal(changed.review.outcome, 'agreed')
     })
 
+    test('say which model wins, with the decisions of adjudicators and without what is hidden', async (t) => {
+      const settings = {
+        ...{ annotators: 2, reviewers: ['anna', 'ben'], blind: true },
+        ...{ adjudication: 'on_disagreement', adjudicators: ['kim'] },
+      }
+      const models = ['gpt-a', 'gpt-b', 'gpt-b', 'gpt-a', 'gpt-a', 'gpt-c']
+      const queue = await openPairedQueue(t, await driver.open(t), models, settings)
+      const { finish, post, url, project_id, id } = queue
+      const all = [
+        [0, 1],
+        [2, 3],
+        [4, 2],
+        [4, 1],
+        [0, 3],
+        [0, 5],
+      ] as const
+      await queue.add(all)
+      const judge = async (pair: readonly [number, number], anna: number | null, ben: number | null) => {
+        await finish('anna', pair, anna)
+        await finish('ben', pair, ben)
+      }
+      await judge(all[0], 0, 0)
+      await judge(all[1], 3, 3)
+      await judge(all[2], null, null)
+      await judge(all[3], 4, 1)
+      await finish('kim', all[3], 1)
+      await judge(all[4], 0, 0)
+      await judge(all[5], 0, 5)
+      const read = async (body: object, by?: string) => {
+        const { status, json, text } = await post(`${url}/preferences`, { project_id, ...body }, by)
+        assert.equal(status, 200, text)
+        return json
+      }
+      const { comparisons, left, ...rest } = await read({})
+      const { win_rate, ...counts } = comparisons[0]
+      assert.deepEqual(
+        [comparisons.length, counts],
+        [1, { first: 'gpt-a', second: 'gpt-b', first_wins: 2, second_wins: 1, ties: 1 }],
+      )
+      // By hand, with z = 1.96.
+      assert.deepEqual([win_rate.count, win_rate.of], [2, 3])
+      assert.ok(Math.abs(win_rate.low - 0.2077) < 1e-3 && Math.abs(win_rate.high - 0.9385) < 1e-3)
+      const humans = { calls: 6, raters: 2, kappa: null, ac1: null }
+      assert.deepEqual(rest, { by: 'model', undecided: 1, not_compared: 1, humans })
+      assert.equal(left.of, 11)
+      assert.deepEqual((await read({ by: 'op' })).not_compared, 6)
+      const byPrompt = await read({ by: 'prompt' })
+      const { win_rate: _, ...ofPrompts } = byPrompt.comparisons[0]
+      assert.deepEqual(
+        [byPrompt.not_compared, ofPrompts],
+        [1, { first: 'answer:v0', second: 'answer:v1', first_wins: 2, second_wins: 2, ties: 0 }],
+      )
+
+      // A viewer sees nothing of a blind queue that it has not reviewed.
+      const grants = [{ scope: project_id, role: 'viewer' }]
+      const vera = (await post('/users', { name: 'vera', grants }, keys.root)).json.key.key
+      const none = { comparisons: [], undecided: 0, not_compared: 0, left: null, humans: null }
+      assert.deepEqual(await read({}, vera), { by: 'model', ...none })
+      await post('/calls/delete', { project_id, call_ids: [id(1)] })
+      assert.equal((await read({})).not_compared, 3)
+      const missing = await post('/annotation_queues/nowhere/preferences', { project_id })
+      assert.deepEqual([missing.status, missing.json.code], [404, 'annotation_queue_not_found'])
+    })
+
     test('take preferences about themselves only', async (t) => {
       const queue = await openPairedQueue(t, await driver.open(t), three)
       const { prefer, id, project_id, queue_id } = queue
@@ -231,8 +295,8 @@ for (const driver of allDrivers()) {
       }
       // The answer is about the first call.
       assert.equal((await prefer('alice', [1, 0], 0)).status, 400)
-      const kept = await prefer('anna', [0, 1], 0, payload({ reason: 'shorter' }))
-      assert.deepEqual(kept.json.payload, { preferred: id(0), other: id(1), reason: 'shorter' })
+      const stored = await prefer('anna', [0, 1], 0, payload({ reason: 'shorter' }))
+      assert.deepEqual(stored.json.payload, { preferred: id(0), other: id(1), reason: 'shorter' })
       // Sent again after the queue is gone, it is the same answer.
       const sent = { id: 'mine' }
       assert.equal((await prefer('alice', [0, 1], 0, sent)).status, 200)

@@ -60,7 +60,7 @@ export async function loadLeasedItem(
     const last = earlierAnswerOf(question, own)
     if (last === undefined) continue
     drafts.set(question.key, draftOf(question.field, last.node))
-    if (!question.isPart) kept.set(question.key, { id: last.id, payload: '' })
+    if (!question.isStoredWithOther) kept.set(question.key, { id: last.id, payload: '' })
   }
   for (const question of questions) {
     const answer = kept.get(question.key)
@@ -95,8 +95,8 @@ export interface Save {
 export function saveOf(held: LeasedItem, state: Save['state']): Save {
   const save: Save = { held, state, add: [], replace: [], remove: [] }
   for (const question of held.questions) {
-    const { key, isPart } = question
-    if (isPart) continue
+    const { key, isStoredWithOther } = question
+    if (isStoredWithOther) continue
     const kept = held.kept.get(key)
     // Skipping an item gives no answers, and removes those that were given before.
     const answer = state === 'skipped' ? undefined : answerOf(question, held.drafts.value)

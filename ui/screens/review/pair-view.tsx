@@ -21,7 +21,7 @@ interface Props {
 export function PairView({ project, held: { item, call, other }, isHidden }: Props) {
   const isSwapped = item.display?.left !== item.call_id
   const calls = (isSwapped ? [other, call] : [call, other]) as (JsonNode | Error)[]
-  const sides = calls.map((one) => sideOf(one, item.display_fields))
+  const sides = calls.map((shown) => sideOf(shown, item.display_fields))
   const [first, second] = sides
   const isShared = first?.asked !== undefined && first.key === second?.key
   return (

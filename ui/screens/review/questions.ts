@@ -21,7 +21,7 @@ export interface Question {
   /** What else the payload holds, as JSON members that begin with a comma. */
   rest?(drafts: ReadonlyMap<string, Draft>): string
   /** It is stored with another question. */
-  isPart?: true
+  isStoredWithOther?: true
 }
 
 const emoji = (label: string, sign: string, key: string) => ({ label, json: JSON.stringify(sign), key })
@@ -73,7 +73,7 @@ function questionsOfPair(other: string, { left, right }: { left: string; right: 
     isCertain: true,
     type: preference,
     member: 'reason',
-    isPart: true,
+    isStoredWithOther: true,
   }
   const better: Question = {
     key: 'better',
