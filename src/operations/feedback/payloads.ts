@@ -7,7 +7,7 @@ import type { FeedbackGiven } from './contract.ts'
 import { emojiOf, withoutTone } from './emoji.ts'
 import type { FieldName } from './kinds.ts'
 import type { Payload } from './payload-size.ts'
-import { subjectOf } from './references.ts'
+import { subjectOf, wrong } from './references.ts'
 
 const maxNote = 1024
 const maxReason = 4_096
@@ -58,28 +58,24 @@ export function checkPreference(feedback: FeedbackGiven, at: FieldName): void {
   const { payload, feedback_type: type, queue_id } = feedback
   const first = subjectOf(feedback).call_id
   if (first === null) {
-    throw refuse('invalid_value', {
-      field: at('svc_ref'),
-      given: JSON.stringify(feedback.svc_ref),
-      accepted: 'a reference to the first call of a pair in the same project',
-    })
+    const accepted = 'a reference to the first call of a pair in the same project'
+    throw wrong(at('svc_ref'), feedback.svc_ref, accepted)
   }
   if (queue_id == null) {
-    const accepted = 'the id of the annotation queue that has the pair'
-    throw refuse('invalid_value', { field: at('queue_id'), given: 'null', accepted })
+    throw wrong(at('queue_id'), null, 'the id of the annotation queue that has the pair')
   }
-  const wrong = (member: string, accepted: string) =>
+  const unfit = (member: string, accepted: string) =>
     invalidPayload(at(`payload.${member}`), described(memberOf(payload, member)), type, accepted)
   const other = memberOf(payload, 'other')
-  if (typeof other !== 'string') throw wrong('other', 'the id of the second call of the pair')
+  if (typeof other !== 'string') throw unfit('other', 'the id of the second call of the pair')
   const preferred = memberOf(payload, 'preferred')
   if (preferred !== null && preferred !== first && preferred !== other) {
-    throw wrong('preferred', `${JSON.stringify(first)}, the call in payload.other, or null for neither`)
+    throw unfit('preferred', `${JSON.stringify(first)}, the call in payload.other, or null for neither`)
   }
   const reason = memberOf(payload, 'reason') ?? null
   if (reason === null) return
   if (typeof reason === 'string' && lengthUpTo(reason, maxReason + 1) <= maxReason) return
-  throw wrong('reason', `a string of at most ${maxReason} characters, or null`)
+  throw unfit('reason', `a string of at most ${maxReason} characters, or null`)
 }
 
 export async function checkPair(db: Reader, feedback: FeedbackGiven, at: FieldName): Promise<void> {
