@@ -828,9 +828,11 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     limit: 10,
     offset: 1,
   }),
+  '/annotation_queues/:queue_id/preferences': (project_id) => ({ project_id, by: 'op' }),
   '/annotation_queues/:queue_id/items': (project_id) => ({
     project_id,
     call_ids: [ids.id],
+    pairs: [{ call_ids: [ids.id, ids.trace_id] }],
     display_fields: ['inputs.question'],
   }),
   '/annotation_queues/:queue_id/items/query': (project_id) => ({

@@ -45,7 +45,7 @@ function addCalls(db: Database, project_id: string, callIds: readonly string[], 
   return db.write('addCallsToQueue', {
     project_id,
     queue_id: 'queue',
-    calls: callIds.map((call_id) => ({ item_id: `${added_by} ${call_id}`, call_id })),
+    calls: callIds.map((call_id) => ({ item_id: `${added_by} ${call_id}`, call_id, other_call_id: null })),
     display_fields: '["inputs"]',
     added_by,
     now: noon,

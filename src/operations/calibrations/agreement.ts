@@ -133,7 +133,11 @@ function ratesOf(calls: readonly JudgedCall[], unlabelled: readonly number[], no
 }
 
 /** Over the calls that the most common number of people, two at least, have labelled. */
-async function amongPeople(labelled: readonly LabelledCall[], size: number, pause: YieldToLoop) {
+export async function amongPeople(
+  labelled: readonly Pick<LabelledCall, 'votes'>[],
+  size: number,
+  pause: YieldToLoop,
+) {
   const byRaters = Map.groupBy(labelled, ({ votes }) => votes.length)
   // Where an adjudicator alone has answered there is none.
   byRaters.delete(0)

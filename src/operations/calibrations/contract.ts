@@ -46,7 +46,7 @@ export const AgreementBody = z.object({
 export type AgreementBody = z.output<typeof AgreementBody>
 
 const estimate = z.object({ value: z.number(), low: z.number(), high: z.number() }).nullable()
-const share = z
+export const share = z
   .object({ count: z.int(), of: z.int(), value: z.number(), low: z.number(), high: z.number() })
   .nullable()
 const callIds = z.array(z.string())
@@ -114,6 +114,13 @@ export const Fitted = answer('The report, and the calibration that was stored; n
   calibration: z.string().nullable().meta({ description: 'A reference to its version.' }),
 })
 
+export const humans = z
+  .object({ calls: z.int(), raters: z.int(), kappa: estimate, ac1: estimate })
+  .nullable()
+  .meta({
+    description: 'Between people, over the calls that equally many have labelled: Fleiss’ κ and AC1.',
+  })
+
 export const Agreement = answer('How well the judge and people agree.', {
   ...evidence,
   categories: z.array(z.union([z.string(), z.boolean()])),
@@ -140,9 +147,7 @@ export const Agreement = answer('How well the judge and people agree.', {
       corrected: estimate.meta({ description: 'For the errors of the judge, by Rogan and Gladen.' }),
     })
     .nullable(),
-  humans: z.object({ calls: z.int(), raters: z.int(), kappa: estimate, ac1: estimate }).nullable().meta({
-    description: 'Between people, over the calls that equally many have labelled: Fleiss’ κ and AC1.',
-  }),
+  humans,
   suggested: z
     .object({
       threshold: z.number(),

@@ -247,6 +247,6 @@ function voteIn(
 }
 
 /** What more than half of the people said. */
-function majorityOf(votes: readonly number[]): number | undefined {
+export function majorityOf(votes: readonly number[]): number | undefined {
   return votes.find((vote) => 2 * votes.filter((other) => other === vote).length > votes.length)
 }

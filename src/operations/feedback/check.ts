@@ -8,7 +8,14 @@ import { createAnnotationChecks, type SpecGiven } from './annotation-checks.ts'
 import type { FeedbackGiven } from './contract.ts'
 import { type FieldName, type Kind, kindOf } from './kinds.ts'
 import { isBeyondLimit, maxPayloadCharacters } from './payload-size.ts'
-import { checkMember, checkNote, checkReaction, namedReaction } from './payloads.ts'
+import {
+  checkMember,
+  checkNote,
+  checkPair,
+  checkPreference,
+  checkReaction,
+  namedReaction,
+} from './payloads.ts'
 import {
   checkCallRef,
   checkNamed,
@@ -41,12 +48,14 @@ export function createCheck(
     checkTarget(entry, at)
     if (kind === 'reaction') checkReaction(entry, at)
     if (kind === 'note') checkNote(entry, at)
+    if (kind === 'preference') checkPreference(entry, at)
     checkFields(entry, kind, at)
     const { json, isTooLarge } = entry.payload
     // A value that will be refused for its size is not worth parsing.
     if (kind === 'annotation') await unlessTaken(entry, checkAnnotation(entry, at, isTooLarge))
     checkRefs(entry, at)
     if (entry.queue_id != null) await unlessTaken(entry, checkQueue(entry.project_id, entry.queue_id, at))
+    if (kind === 'preference') await unlessTaken(entry, checkPair(db, entry, at))
     const payload = kind === 'reaction' ? await namedReaction(entry, at) : json.stored
     const grown = kind === 'reaction' && typeof payload === 'string' && isBeyondLimit(payload)
     if (isTooLarge || grown) throw tooLarge(at)

@@ -27,7 +27,7 @@ const fields = {
   }),
   feedback_type: plainText(512).min(1).meta({
     description:
-      'wandb.reaction.1, wandb.note.1, wandb.annotation.<name>, wandb.runnable.<name>, wandb.agent_monitor, or any other name.',
+      'wandb.reaction.1, wandb.note.1, wandb.annotation.<name>, wandb.runnable.<name>, wandb.agent_monitor, heddle.preference, or any other name.',
   }),
   payload: jsonObject()
     .meta({ description: 'Its required content depends on feedback_type; see docs/feedback.md.' })

@@ -1,5 +1,7 @@
+import { preferenceType } from '../../domain/queues/pairs.ts'
+
 /** The kind of a feedback, determined by its type. */
-export type Kind = 'reaction' | 'note' | 'annotation' | 'runnable' | 'agent monitor' | 'free'
+export type Kind = 'reaction' | 'note' | 'annotation' | 'runnable' | 'agent monitor' | 'preference' | 'free'
 
 /** The kinds whose type ends in a name: of the annotation spec, or of what was run. */
 export const prefixes = { annotation: 'wandb.annotation', runnable: 'wandb.runnable' } as const
@@ -7,6 +9,7 @@ export const prefixes = { annotation: 'wandb.annotation', runnable: 'wandb.runna
 export function kindOf(type: string): Kind {
   if (type === 'wandb.reaction.1') return 'reaction'
   if (type === 'wandb.note.1') return 'note'
+  if (type === preferenceType) return 'preference'
   if (type === 'wandb.agent_monitor') return 'agent monitor'
   if (type.startsWith(prefixes.annotation)) return 'annotation'
   return type.startsWith(prefixes.runnable) ? 'runnable' : 'free'

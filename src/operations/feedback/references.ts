@@ -93,6 +93,6 @@ export function requireRef(feedback: FeedbackGiven, field: RefField, why: string
   if (feedback[field] == null) throw wrong(at(field), null, `a reference, because ${why}`)
 }
 
-function wrong(field: string, value: string | null | undefined, accepted: string): Refusal {
+export function wrong(field: string, value: string | null | undefined, accepted: string): Refusal {
   return refuse('invalid_value', { field, given: shortened(JSON.stringify(value ?? null), 120), accepted })
 }

@@ -66,6 +66,7 @@ export const routeTable = {
     {"method":"POST","url":"/annotation_queues/:queue_id/items/:item_id/release","config":{"right":"review","contract":"operations/queues/contract#InProject"},"schema":{},"checks":["params","body"]},
     {"method":"POST","url":"/annotation_queues/:queue_id/items/:item_id/reopen","config":{"right":"review","contract":"operations/queues/contract#InProject"},"schema":{},"checks":["params","body"]},
     {"method":"POST","url":"/annotation_queues/:queue_id/next","config":{"right":"review","contract":"operations/queues/contract#NextBody"},"schema":{},"checks":["params","body"]},
+    {"method":"POST","url":"/annotation_queues/:queue_id/preferences","config":{"right":"read","contract":"operations/queues/contract#PreferencesBody"},"schema":{},"checks":["params","body"]},
     {"method":"POST","url":"/annotation_queues/stats","config":{"right":"read_queues","contract":"operations/queues/contract#StatsBody"},"schema":{},"checks":["body"]},
   ],
   queueRule: [

@@ -10,7 +10,9 @@ import {
   shortRecord,
   withAliases,
 } from '../../domain/fields.ts'
+import { makers } from '../../domain/queues/pairs.ts'
 import { adjudications, outcomes } from '../../domain/queues/reviews.ts'
+import { humans, share } from '../calibrations/contract.ts'
 import { limit, offset, sortBy } from '../paging.ts'
 
 const queueId = plainText(128).min(1).meta({ description: 'The id of the queue.' })
@@ -112,11 +114,25 @@ export const displayFields = z
   .nullish()
   .meta({ description: 'Paths of the values of a call that reviewers are shown, such as inputs.question.' })
 
-export const AddItemsBody = z.object({
-  project_id: projectId,
-  call_ids: ids,
-  display_fields: displayFields,
+const callPair = z.strictObject({
+  call_ids: z.array(plainText(2048)).length(2).meta({ description: 'Two different calls.' }),
 })
+export type CallPair = z.output<typeof callPair>
+
+export const AddItemsBody = z
+  .object({
+    project_id: projectId,
+    call_ids: ids.nullish().meta({ description: 'Calls, each of which becomes an item.' }),
+    pairs: shortList(callPair, 1000).nullish().meta({
+      description:
+        'Calls whose answers reviewers compare, two for each item. Either this or `call_ids` is needed.',
+    }),
+    display_fields: displayFields,
+  })
+  .refine(({ call_ids, pairs }) => call_ids != null || pairs != null, {
+    path: ['call_ids'],
+    error: 'expected call_ids, pairs or both',
+  })
 export type AddItemsBody = z.output<typeof AddItemsBody>
 export const AddItemsAnswer = answer('Numbers of calls that were added and that were already in the queue.', {
   added_count: z.number().int(),
@@ -166,7 +182,18 @@ export const ItemRecord = z.object({
   id: z.string().meta({ description: 'The id of the item.' }),
   queue_id: z.string().meta({ description: 'The queue that it is in.' }),
   project_id: z.string().meta({ description: 'The project, as <entity>/<project>.' }),
-  call_id: z.string().meta({ description: 'The call to review.' }),
+  call_id: z.string().meta({ description: 'The call to review; of a pair, the first.' }),
+  other_call_id: z
+    .string()
+    .nullable()
+    .meta({ description: 'The second call of a pair to compare, or null.' }),
+  display: z
+    .object({
+      left: z.string().meta({ description: 'The call that is shown first.' }),
+      right: z.string().meta({ description: 'The other one.' }),
+    })
+    .nullable()
+    .meta({ description: 'In which order the caller is shown a pair: by chance, and always the same.' }),
   call_op_name: z.string().meta({ description: '`op_name` of the call when the item was added.' }),
   call_started_at: time.meta({ description: 'When the call started.' }),
   call_ended_at: time
@@ -256,6 +283,41 @@ export const NextAnswer = answer('The item that is now reserved for the caller.'
   leased_items: z.number().int().meta({
     description: 'Number of items that would be open to the caller if nobody else had a lease on them.',
   }),
+})
+
+export const PreferencesBody = z.object({
+  project_id: projectId,
+  by: z.enum(makers).nullish().meta({
+    default: 'model',
+    description: 'What the two calls of a pair are told apart by; the prompt is the version that answered.',
+  }),
+})
+export type PreferencesBody = z.output<typeof PreferencesBody>
+
+const pairs = z.number().int()
+
+export const PreferencesAnswer = answer('Which answers reviewers prefer.', {
+  by: z.enum(makers),
+  comparisons: z
+    .array(
+      z.object({
+        first: z.string(),
+        second: z.string(),
+        first_wins: pairs,
+        second_wins: pairs,
+        ties: pairs,
+        win_rate: share.meta({ description: 'Of `first`, among the pairs without ties.' }),
+      }),
+    )
+    .meta({ description: 'Those with the most pairs first, at most 100.' }),
+  undecided: pairs.meta({ description: 'Judged pairs without a decision or a strict majority.' }),
+  not_compared: pairs.meta({
+    description: 'Judged pairs whose calls have the same name, or no name, or are gone.',
+  }),
+  left: share.meta({
+    description: 'How often the call on the left is preferred, among preferences that are no ties.',
+  }),
+  humans,
 })
 
 export const StatsBody = z.object({ project_id: projectId, queue_ids: ids })

@@ -1,6 +1,7 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { writeJson } from '../../domain/json/text.ts'
+import { type ItemCalls, keyOfCalls } from '../../domain/queues/pairs.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
@@ -10,6 +11,7 @@ import { requireQueue } from '../../storage/queues/queues.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import {
   type AddItemsBody,
+  type CallPair,
   defaultLeaseSeconds,
   type InProject,
   type NextBody,
@@ -25,29 +27,57 @@ interface Asked {
   names: CallNames
 }
 
-/** Counts every given id once: as added, as a duplicate or as unknown. */
+/** Counts every given call and pair once: as added, as a duplicate or as unknown. */
 export async function addItems({ db, names }: Asked, caller: Caller, queue_id: string, body: AddItemsBody) {
-  const { project_id, call_ids, display_fields } = body
+  const { project_id, display_fields } = body
+  const [call_ids, pairs] = [body.call_ids ?? [], body.pairs ?? []]
   requireAccess(caller, project_id)
-  if (call_ids.length > maxIds)
-    throw refuse('too_many_ids', { field: 'call_ids', given: call_ids.length, limit: maxIds })
+  requireFew('call_ids', call_ids)
+  requireFew('pairs', pairs)
   const ids = await names.calls(project_id, call_ids)
+  const asked: ItemCalls[] = [
+    ...ids.map((call_id) => ({ call_id, other_call_id: null })),
+    ...(await pairsOf(names, project_id, pairs)),
+  ]
+  const once = [...Map.groupBy(asked, keyOfCalls).values()].flatMap((same) => same.slice(0, 1))
   const result = await db.write('addCallsToQueue', {
     project_id,
     queue_id,
-    calls: [...new Set(ids)].map((call_id) => ({ item_id: newId(), call_id })),
+    calls: once.map((calls) => ({ item_id: newId(), ...calls })),
     display_fields: JSON.stringify(display_fields ?? []),
     added_by: caller.name,
     now: now(),
   })
-  const unknown = new Set(result.unknown)
-  const unknownGiven = ids.filter((id) => unknown.has(id)).length
+  const [known, unknown] = [new Set(result.duplicates), new Set(result.unknown)]
+  const isUnknown = (calls: ItemCalls) =>
+    (unknown.has(calls.call_id) || unknown.has(calls.other_call_id ?? '')) && !known.has(keyOfCalls(calls))
+  const unknownAsked = asked.filter(isUnknown).length
   return {
     added_count: result.added,
-    duplicates: call_ids.length - result.added - unknownGiven,
-    unknown: unknownGiven,
+    duplicates: asked.length - result.added - unknownAsked,
+    unknown: unknownAsked,
     unknown_call_ids: result.unknown,
   }
+}
+
+function requireFew(field: string, list: readonly unknown[]): void {
+  if (list.length > maxIds) throw refuse('too_many_ids', { field, given: list.length, limit: maxIds })
+}
+
+async function pairsOf(names: CallNames, project: string, pairs: readonly CallPair[]): Promise<ItemCalls[]> {
+  const ids = await names.calls(
+    project,
+    pairs.flatMap(({ call_ids }) => call_ids),
+  )
+  return pairs.map((_, index) => {
+    const [call_id = '', other_call_id = ''] = ids.slice(2 * index, 2 * index + 2)
+    if (call_id !== other_call_id) return { call_id, other_call_id }
+    throw refuse('invalid_value', {
+      field: `pairs.${index}.call_ids`,
+      given: `${JSON.stringify(call_id)} twice`,
+      accepted: 'two different calls',
+    })
+  })
 }
 
 /** One JSON text for each item, in the queue's order unless asked otherwise. */
@@ -67,10 +97,10 @@ export async function listItems(
   const view = { ...viewOf(body), queue_id, annotator: caller.name, filter }
   const chunks = streamItems(db, view, signal)
   await requireQueue(db, { project_id, queue_id })
-  const time = now()
+  const seeing = { user: caller.name, time: now(), withPosition: body.include_position === true }
   return (async function* () {
     for await (const items of chunks) {
-      for (const item of items) yield writeJson(itemRecord(item, time, body.include_position === true))
+      for (const item of items) yield writeJson(itemRecord(item, seeing))
     }
   })()
 }
@@ -93,7 +123,7 @@ export async function updateProgress(
   const lease = defaultLeaseSeconds * microsPerSecond
   const key = { project_id, queue_id, item_id }
   const item = await db.write('setProgress', { ...key, annotator: caller.name, state, now: time, lease })
-  return { item: itemRecord(item, time, true) }
+  return { item: itemRecord(item, { user: caller.name, time }) }
 }
 
 /** Ends the caller's lease of an item, so that others need not wait until it expires. */
@@ -101,7 +131,7 @@ export async function releaseItem(db: Database, caller: Caller, key: ItemKey, { 
   requireAccess(caller, project_id)
   const time = now()
   const item = await db.write('releaseItem', { ...key, project_id, annotator: caller.name })
-  return { item: itemRecord(item, time, true) }
+  return { item: itemRecord(item, { user: caller.name, time }) }
 }
 
 /** Reopens an item that the caller has completed or skipped. */
@@ -116,7 +146,7 @@ export async function reopenItem(db: Database, caller: Caller, key: ItemKey, { p
     now: time,
     lease,
   })
-  return { item: itemRecord(item, time, true) }
+  return { item: itemRecord(item, { user: caller.name, time }) }
 }
 
 /** Leases an open item to the caller. */
@@ -133,5 +163,5 @@ export async function nextItem(db: Database, caller: Caller, queue_id: string, b
     now: time,
     lease: (body.lease_seconds ?? defaultLeaseSeconds) * microsPerSecond,
   })
-  return { item: item && itemRecord(item, time, true), leased_items: leased }
+  return { item: item && itemRecord(item, { user: caller.name, time }), leased_items: leased }
 }

@@ -1,4 +1,5 @@
 import { JsonText } from '../../domain/json/text.ts'
+import { sidesOf } from '../../domain/queues/pairs.ts'
 import { formatTime, formatTimeOrNull } from '../../domain/time.ts'
 import type { SeenItem } from '../../storage/queues/items.ts'
 import type { Queue } from '../../storage/queues/queues.ts'
@@ -24,14 +25,25 @@ export function queueRecord(queue: Queue): Record<string, unknown> {
   }
 }
 
-/** As the caller sees it at this time. */
-export function itemRecord(item: SeenItem, time: number, withPosition: boolean): Record<string, unknown> {
+interface Seeing {
+  user: string
+  time: number
+  withPosition?: boolean
+}
+
+/** As the user sees it at this time. */
+export function itemRecord(
+  item: SeenItem,
+  { user, time, withPosition = true }: Seeing,
+): Record<string, unknown> {
   const added = formatTime(item.added_at)
   return {
     id: item.id,
     queue_id: item.queue_id,
     project_id: item.project_id,
     call_id: item.call_id,
+    other_call_id: item.other_call_id,
+    display: sidesOf(item, user),
     call_op_name: item.call_op_name,
     call_started_at: formatTime(item.call_started_at),
     call_ended_at: formatTimeOrNull(item.call_ended_at),

@@ -12,6 +12,8 @@ import {
   ItemsAnswer,
   NextAnswer,
   NextBody,
+  PreferencesAnswer,
+  PreferencesBody,
   ProgressBody,
   QueryBody,
   QueryItemsBody,
@@ -87,7 +89,7 @@ export const queueRoutes = family(
     params: QueuePath,
     body: AddItemsBody,
     answer: AddItemsAnswer,
-    refusals: [notFound, 'too_many_ids', 'record_refuses_writes'],
+    refusals: [notFound, 'invalid_value', 'too_many_ids', 'record_refuses_writes'],
     rule: (services, { caller, body, params }) => addItems(services, caller, params.queue_id, body),
   }),
   operation('POST', '/annotation_queues/:queue_id/items/query', {
@@ -149,6 +151,19 @@ export const queueRoutes = family(
     answer: NextAnswer,
     refusals: [notFound, 'not_a_reviewer'],
     rule: ({ db }, { caller, body, params }) => nextItem(db, caller, params.queue_id, body),
+  }),
+  operation('POST', '/annotation_queues/:queue_id/preferences', {
+    right: 'read',
+    summary: 'Which answers reviewers of pairs prefer, by model, op or prompt version',
+    tags,
+    params: QueuePath,
+    body: PreferencesBody,
+    answer: PreferencesAnswer,
+    refusals: [notFound, 'query_too_slow'],
+    rule: async (services, { caller, body, params }) => {
+      const { readPreferences } = await import('./preferences.ts')
+      return readPreferences(services, caller, params.queue_id, body)
+    },
   }),
   operation('POST', '/annotation_queues/stats', {
     right: 'read_queues',

@@ -108,7 +108,7 @@ const standing = sql`(SELECT CASE WHEN progress.adjudicates = 1 AND progress.sta
   FROM annotation_queue_items AS item
   JOIN annotation_progress AS progress ON progress.project_id = item.project_id AND progress.item_id = item.id
   WHERE item.project_id = feedback.project_id AND item.queue_id = feedback.queue_id AND item.call_id = feedback.call_id
-    AND progress.annotator = feedback.user_id)`
+    AND item.other_call_id IS NULL AND progress.annotator = feedback.user_id)`
 
 /** The latest feedback of one type on calls, the newest first. */
 export function streamFeedbackOfType(

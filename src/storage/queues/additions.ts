@@ -1,4 +1,5 @@
 import { batchesOf } from '../../domain/batches.ts'
+import { type ItemCalls, keyOfCalls } from '../../domain/queues/pairs.ts'
 import { fireForQueues } from '../alerts/queues.ts'
 import { isLive } from '../calls/calls.ts'
 import { insertInto } from '../sql/inserts.ts'
@@ -8,8 +9,8 @@ import { lastPosition, ofQueue } from './items.ts'
 import { type QueueKey, queueLock, requireQueue } from './queues.ts'
 
 interface CallsToAdd extends QueueKey {
-  /** Each call once, with the id of the item if it is added; the queue keeps this order. */
-  calls: readonly { item_id: string; call_id: string }[]
+  /** Each call or pair once, with the id of the item if it is added; the queue keeps this order. */
+  calls: readonly CallsOfItem[]
   display_fields: string
   added_by: string
   /** Absent if a user adds them. */
@@ -17,9 +18,13 @@ interface CallsToAdd extends QueueKey {
   now: number
 }
 
+interface CallsOfItem extends ItemCalls {
+  item_id: string
+}
+
 interface AddedCalls {
   added: number
-  /** Calls that are already in the queue. */
+  /** Keys of calls and pairs that are already in the queue. */
   duplicates: string[]
   /** Ids without a live call. */
   unknown: string[]
@@ -38,15 +43,17 @@ export async function addToQueue(tx: Transaction, addition: CallsToAdd): Promise
   await tx.lock(queueLock(addition))
   await requireQueue(tx, addition)
   const known = await queuedAmong(tx, addition)
-  const fresh = addition.calls.filter(({ call_id }) => !known.has(call_id))
+  const fresh = addition.calls.filter((calls) => !known.has(keyOfCalls(calls)))
   const live = await liveAmong(tx, addition, fresh)
-  const taken = fresh.filter(({ call_id }) => live.has(call_id))
+  const isLiveCall = (id: string) => live.has(id)
+  const taken = fresh.filter((calls) => idsOf(calls).every(isLiveCall))
   let position = await lastPosition(tx, addition)
   const { project_id, queue_id, display_fields, now, added_by, rule_id = null } = addition
-  const rows = taken.map(({ item_id, call_id }): SqlValue[] => {
+  const rows = taken.map(({ item_id, call_id, other_call_id }): SqlValue[] => {
     const { op_name, trace_id, started_at, ended_at } = live.get(call_id) as LiveCall
     const call = [call_id, op_name, trace_id, started_at, ended_at]
-    return [project_id, item_id, queue_id, ++position, ...call, display_fields, now, added_by, rule_id]
+    const rest = [display_fields, now, added_by, rule_id, other_call_id]
+    return [project_id, item_id, queue_id, ++position, ...call, ...rest]
   })
   for (const statement of insertItems(rows)) await tx.run(statement)
   if (taken.length > 0) {
@@ -60,21 +67,28 @@ export async function addToQueue(tx: Transaction, addition: CallsToAdd): Promise
   return {
     added: taken.length,
     duplicates: [...known],
-    unknown: fresh.filter(({ call_id }) => !live.has(call_id)).map(({ call_id }) => call_id),
+    unknown: allIds(fresh).filter((id) => !live.has(id)),
   }
 }
 
-function* idsOf(calls: CallsToAdd['calls']): Generator<Sql> {
-  for (const some of batchesOf(calls, 100)) yield listOf(some.map(({ call_id }) => call_id))
+const idsOf = ({ call_id, other_call_id }: ItemCalls): string[] =>
+  other_call_id === null ? [call_id] : [call_id, other_call_id]
+
+const allIds = (calls: CallsToAdd['calls']): string[] => [...new Set(calls.flatMap(idsOf))]
+
+function* listsOf(calls: CallsToAdd['calls']): Generator<Sql> {
+  for (const some of batchesOf(allIds(calls), 100)) yield listOf(some)
 }
 
 async function queuedAmong(tx: Transaction, addition: CallsToAdd): Promise<Set<string>> {
   const found = new Set<string>()
-  for (const ids of idsOf(addition.calls)) {
-    const rows = await tx.all<{ call_id: string }>(
-      sql`SELECT item.call_id FROM annotation_queue_items AS item WHERE ${ofQueue(addition)} AND item.call_id IN (${ids})`,
+  const asked = new Set(addition.calls.map(keyOfCalls))
+  for (const ids of listsOf(addition.calls)) {
+    const rows = await tx.all<ItemCalls>(
+      sql`SELECT item.call_id, item.other_call_id FROM annotation_queue_items AS item
+          WHERE ${ofQueue(addition)} AND item.call_id IN (${ids})`,
     )
-    for (const { call_id } of rows) found.add(call_id)
+    for (const key of rows.map(keyOfCalls)) if (asked.has(key)) found.add(key)
   }
   return found
 }
@@ -93,7 +107,7 @@ async function liveAmong(
   calls: CallsToAdd['calls'],
 ): Promise<Map<string, LiveCall>> {
   const found = new Map<string, LiveCall>()
-  for (const ids of idsOf(calls)) {
+  for (const ids of listsOf(calls)) {
     const rows = await tx.all<LiveCall>(
       sql`SELECT id, op_name, trace_id, started_at, ended_at FROM calls
           WHERE project_id = ${project_id} AND id IN (${ids}) AND ${isLive(now)}`,
@@ -117,4 +131,5 @@ const insertItems = insertInto('annotation_queue_items', [
   'added_at',
   'added_by',
   'rule_id',
+  'other_call_id',
 ])

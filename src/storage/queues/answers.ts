@@ -1,7 +1,8 @@
 import { answersDiffer, type ReviewerAnswer } from '../../domain/queues/differing-answers.ts'
+import { type ItemCalls, type Preference, preferenceType } from '../../domain/queues/pairs.ts'
 import { parseRef } from '../../domain/refs.ts'
 import { readValue, readVersion } from '../objects/objects.ts'
-import { type Sql, sql } from '../sql/sql.ts'
+import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Reader, Transaction } from '../transaction.ts'
 import { findQueue, type QueueKey, queueLock } from './queues.ts'
 import { reviewSettingsOf } from './review-settings.ts'
@@ -16,7 +17,8 @@ const maxAnswers = 10_000
 
 /** A condition on a type of feedback: it is what a reviewer answers. Notes are for everybody to read. */
 export const isAnswer = (type: Sql): Sql =>
-  sql`(substr(${type}, 1, ${annotationPrefix.length}) = ${annotationPrefix} OR ${type} = ${reaction})`
+  sql`(substr(${type}, 1, ${annotationPrefix.length}) = ${annotationPrefix}
+    OR ${type} IN (${reaction}, ${preferenceType}))`
 
 interface StoredAnswer {
   user_id: string
@@ -25,12 +27,14 @@ interface StoredAnswer {
   annotation_ref: string | null
 }
 
-/** The latest answers of those who have completed an item, to each question. */
-function answersOf(
+/** What is answered to an item: of a call, the latest of each type; of a pair, all preferences about its first call. */
+function storedAnswers(
   tx: Reader,
   { project_id, queue_id }: QueueKey,
   item: ItemOfCall,
 ): Promise<StoredAnswer[]> {
+  const isPreference = sql`feedback.feedback_type = ${preferenceType}`
+  const isAsked = item.other_call_id === null ? sql`NOT ${isPreference}` : isPreference
   return tx.all<StoredAnswer>(
     sql`SELECT user_id, feedback_type, payload, annotation_ref FROM (
           SELECT feedback.user_id, feedback.feedback_type, feedback.payload, feedback.annotation_ref,
@@ -41,38 +45,67 @@ function answersOf(
               AND progress.annotator = feedback.user_id
           WHERE feedback.project_id = ${project_id} AND feedback.call_id = ${item.call_id}
             AND feedback.queue_id = ${queue_id} AND progress.state = 'completed' AND progress.adjudicates = 0
-            AND ${isAnswer(sql`feedback.feedback_type`)} AND ${tx.dialect.bytes(sql`feedback.payload`)} <= ${maxAnswerBytes}
-        ) AS given WHERE age = 1 LIMIT ${maxAnswers}`,
+            AND ${isAnswer(sql`feedback.feedback_type`)} AND ${isAsked}
+            AND ${tx.dialect.bytes(sql`feedback.payload`)} <= ${maxAnswerBytes}
+        ) AS given ${rawSql(item.other_call_id === null ? 'WHERE age = 1' : 'ORDER BY age')} LIMIT ${maxAnswers}`,
   )
 }
 
-interface ItemOfCall {
+interface ItemOfCall extends ItemCalls {
   id: string
-  call_id: string
 }
 
 /** Settles whether the answers of those who have completed the item differ. The queue must be locked. */
 export async function settleAnswers(tx: Transaction, key: QueueKey, item: ItemOfCall): Promise<void> {
   const queue = await findQueue(tx, key.project_id, key.queue_id)
   if (queue === undefined) return
-  const schemas = new Map<string, unknown>()
-  const answers: ReviewerAnswer[] = []
-  for (const { user_id, feedback_type, payload, annotation_ref } of await answersOf(tx, key, item)) {
-    const { value, emoji } = JSON.parse(payload) as { value?: unknown; emoji?: unknown }
-    if (feedback_type === reaction) {
-      answers.push({ user: user_id, field: 'reaction', value: emoji, schema: { enum: [] } })
-      continue
-    }
-    const ref = annotation_ref ?? ''
-    if (!schemas.has(ref)) schemas.set(ref, await schemaOf(tx, key.project_id, ref))
-    const field = feedback_type.slice(annotationPrefix.length)
-    answers.push({ user: user_id, field, value, schema: schemas.get(ref) })
-  }
+  const stored = await storedAnswers(tx, key, item)
+  const answers =
+    item.other_call_id === null ? await answersIn(tx, key.project_id, stored) : preferencesIn(stored, item)
   const differs = answersDiffer(answers, reviewSettingsOf(queue).tolerance)
   await tx.run(
     sql`UPDATE annotation_queue_items SET differs = ${differs === null ? null : Number(differs)}
         WHERE project_id = ${key.project_id} AND id = ${item.id}`,
   )
+}
+
+const optionOf = (user: string, field: string, value: unknown): ReviewerAnswer => ({
+  user,
+  field,
+  value,
+  schema: { enum: [] },
+})
+
+async function answersIn(
+  tx: Reader,
+  project: string,
+  stored: readonly StoredAnswer[],
+): Promise<ReviewerAnswer[]> {
+  const schemas = new Map<string, unknown>()
+  const answers: ReviewerAnswer[] = []
+  for (const { user_id, feedback_type, payload, annotation_ref } of stored) {
+    const { value, emoji } = JSON.parse(payload) as { value?: unknown; emoji?: unknown }
+    if (feedback_type === reaction) {
+      answers.push(optionOf(user_id, 'reaction', emoji))
+      continue
+    }
+    const ref = annotation_ref ?? ''
+    if (!schemas.has(ref)) schemas.set(ref, await schemaOf(tx, project, ref))
+    const field = feedback_type.slice(annotationPrefix.length)
+    answers.push({ user: user_id, field, value, schema: schemas.get(ref) })
+  }
+  return answers
+}
+
+/** The latest of each user about this pair: its first call may be in other pairs, too. */
+function preferencesIn(stored: readonly StoredAnswer[], { other_call_id }: ItemCalls): ReviewerAnswer[] {
+  const byUser = new Map<string, ReviewerAnswer>()
+  for (const { user_id, payload } of stored) {
+    const { preferred, other } = JSON.parse(payload) as Preference
+    if (other !== other_call_id || byUser.has(user_id)) continue
+    byUser.set(user_id, optionOf(user_id, 'preference', preferred ?? 'tie'))
+  }
+  return [...byUser.values()]
 }
 
 /** Of a spec that was deleted, or that an import left behind, nothing is known. */
@@ -99,7 +132,7 @@ export interface QueuedFeedback {
 const isQueuedAnswer = ({ feedback_type, call_id, queue_id }: QueuedFeedback): boolean =>
   queue_id !== null &&
   call_id !== null &&
-  (feedback_type.startsWith(annotationPrefix) || feedback_type === reaction)
+  (feedback_type.startsWith(annotationPrefix) || [reaction, preferenceType].includes(feedback_type))
 
 /** The queues of these answers: who changes answers of several locks the rules of the project first. */
 export const queuesOfAnswers = (records: readonly QueuedFeedback[]): Set<string> =>
@@ -118,10 +151,11 @@ export async function settleChangedAnswers(
   for (const [, { project_id, queue_id, call_id }] of [...changed].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const key = { project_id, queue_id: queue_id as string }
     await tx.lock(queueLock(key))
-    const item = await tx.get<ItemOfCall>(
-      sql`SELECT id, call_id FROM annotation_queue_items WHERE project_id = ${project_id} AND queue_id = ${queue_id}
-          AND call_id = ${call_id} AND finished_by > 1`,
+    // Of a call itself, and of each pair whose first call it is.
+    const items = await tx.all<ItemOfCall>(
+      sql`SELECT id, call_id, other_call_id FROM annotation_queue_items WHERE project_id = ${project_id}
+          AND queue_id = ${queue_id} AND call_id = ${call_id} AND finished_by > 1`,
     )
-    if (item !== undefined) await settleAnswers(tx, key, item)
+    for (const item of items) await settleAnswers(tx, key, item)
   }
 }

@@ -167,7 +167,7 @@ export async function queueByRule(
   const { added } = await addToQueue(tx, {
     project_id: project,
     queue_id,
-    calls: callIds.map((call_id) => ({ item_id: newId(), call_id })),
+    calls: callIds.map((call_id) => ({ item_id: newId(), call_id, other_call_id: null })),
     display_fields,
     added_by: created_by,
     rule_id: id,

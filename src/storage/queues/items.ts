@@ -14,6 +14,8 @@ interface QueueItem {
   queue_id: string
   position: number
   call_id: string
+  /** The second call of a pair; null if one call is reviewed. */
+  other_call_id: string | null
   call_op_name: string
   call_trace_id: string
   call_started_at: number
@@ -50,7 +52,7 @@ export interface SeenItem extends QueueItem {
 
 /** A row of SeenItem from `annotation_queue_items AS item`. */
 function seenBy({ dialect }: Reader, annotator: string): Sql {
-  return sql`item.project_id, item.id, item.queue_id, item.position, item.call_id, item.call_op_name, item.call_trace_id,
+  return sql`item.project_id, item.id, item.queue_id, item.position, item.call_id, item.other_call_id, item.call_op_name, item.call_trace_id,
     item.call_started_at, item.call_ended_at, ${dialect.stored(rawSql('item.display_fields'), 'always')} AS display_fields, item.added_at, item.added_by, item.rule_id, item.state, item.annotator,
     item.finished_by, item.differs, item.adjudicated_by, item.leased_by, item.leased_until,
     ${ownState(annotator)} AS own_state, ${progressOf('adjudicates', sql`${annotator}`)} AS own_adjudicates,
@@ -116,7 +118,9 @@ export function streamItems(db: LongReader, view: ItemsView, signal: AbortSignal
 function filtered(filter: ItemsFilter, annotator: string): Sql[] {
   const conditions = filterable.flatMap((name) => {
     const value = filter[name]
-    return value == null ? [] : [sql`${rawSql(`item.${name}`)} = ${value}`]
+    if (value == null) return []
+    const isSame = sql`${rawSql(`item.${name}`)} = ${value}`
+    return [name === 'call_id' ? sql`(${isSame} OR item.other_call_id = ${value})` : isSame]
   })
   const { annotation_states: states, own_annotation_states: own, outcomes } = filter
   if (outcomes?.length) conditions.push(sql`${outcome} IN (${listOf(outcomes)})`)
@@ -156,8 +160,8 @@ export function findItem(
 export function isQueued(queueId: string): Sql {
   return sql`(SELECT queued.queue_id FROM annotation_queue_items AS queued
     JOIN annotation_queues AS queue ON queue.project_id = queued.project_id AND queue.id = queued.queue_id
-    WHERE queued.project_id = calls.project_id AND queued.call_id = calls.id AND queued.queue_id = ${queueId}
-      AND queue.deleted_at IS NULL)`
+    WHERE queued.project_id = calls.project_id AND (queued.call_id = calls.id OR queued.other_call_id = calls.id)
+      AND queued.queue_id = ${queueId} AND queue.deleted_at IS NULL LIMIT 1)`
 }
 
 /** The number of items, because positions have no gaps. */

@@ -1,5 +1,7 @@
+import type { ItemCalls } from '../../domain/queues/pairs.ts'
 import { listOf, type Sql, sql } from '../sql/sql.ts'
 import type { Reader } from '../transaction.ts'
+import type { QueueKey } from './queues.ts'
 
 /** Queues that were not deleted, and their items. */
 const live = sql`annotation_queue_items AS item JOIN annotation_queues AS queue
@@ -7,7 +9,8 @@ const live = sql`annotation_queue_items AS item JOIN annotation_queues AS queue
 
 /** A condition on a row of `table`: its call is in a queue. */
 export const isQueued = (table: Sql): Sql =>
-  sql`EXISTS (SELECT 1 FROM ${live} WHERE item.project_id = ${table}.project_id AND item.call_id = ${table}.call_id)`
+  sql`EXISTS (SELECT 1 FROM ${live} WHERE item.project_id = ${table}.project_id
+    AND (item.call_id = ${table}.call_id OR item.other_call_id = ${table}.call_id))`
 
 /** Those of the calls that are in a queue. */
 export async function queuedCalls(
@@ -16,7 +19,9 @@ export async function queuedCalls(
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const rows = await db.all<{ call_id: string }>(
-    sql`SELECT DISTINCT item.call_id FROM ${live} WHERE item.project_id = ${project} AND item.call_id IN (${listOf(ids)})`,
+    sql`SELECT item.call_id FROM ${live} WHERE item.project_id = ${project} AND item.call_id IN (${listOf(ids)})
+        UNION SELECT item.other_call_id FROM ${live}
+        WHERE item.project_id = ${project} AND item.other_call_id IN (${listOf(ids)})`,
   )
   return new Set(rows.map(({ call_id }) => call_id))
 }
@@ -28,4 +33,17 @@ export async function questionsOf(db: Reader, project: string): Promise<string[]
         WHERE project_id = ${project} AND deleted_at IS NULL`,
   )
   return rows.flatMap(({ scorer_refs }) => JSON.parse(scorer_refs) as string[])
+}
+
+/** Whether these two calls are an item of the queue, in this order. */
+export async function hasPair(
+  db: Reader,
+  { project_id, queue_id }: QueueKey,
+  { call_id, other_call_id }: ItemCalls,
+): Promise<boolean> {
+  const found = await db.get<{ id: string }>(
+    sql`SELECT id FROM annotation_queue_items WHERE project_id = ${project_id} AND queue_id = ${queue_id}
+        AND call_id = ${call_id} AND other_call_id = ${other_call_id}`,
+  )
+  return found !== undefined
 }

@@ -134,6 +134,8 @@ test('queue items: an item shows the call as it was when it was added', async ()
     queue_id: queueId,
     project_id: project,
     call_id: call.id,
+    other_call_id: null,
+    display: null,
     call_op_name: 'first',
     call_started_at: '2026-01-02T03:04:05.123456Z',
     call_ended_at: null,

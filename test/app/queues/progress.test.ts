@@ -104,6 +104,8 @@ test('progress: returns the whole item', async () => {
         queue_id: queueId,
         project_id: project,
         call_id: call.id,
+        other_call_id: null,
+        display: null,
         call_op_name: 'answer',
         call_started_at: '2026-01-02T03:04:05.123456Z',
         call_ended_at: '2026-01-02T03:04:06.500Z',

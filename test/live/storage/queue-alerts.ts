@@ -81,7 +81,11 @@ export function queueAlerts({ shared, open }: Driver): void {
         await write(n)
         await db.write('addCallsToQueue', {
           ...{ project_id: project, queue_id: n % 2 ? 'queue' : 'other', display_fields: '[]' },
-          ...{ calls: [{ item_id: `by hand ${n}`, call_id: `auto-${n}` }], added_by: 'alice', now: noon },
+          ...{
+            calls: [{ item_id: `by hand ${n}`, call_id: `auto-${n}`, other_call_id: null }],
+            added_by: 'alice',
+            now: noon,
+          },
         })
       }
       await Promise.all(Array.from({ length: 20 }, (_, n) => add(n)))

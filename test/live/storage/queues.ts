@@ -98,6 +98,7 @@ export function queues(open: Driver['open']): void {
         queue_id: 'queue',
         position: 1,
         call_id: 'call-000',
+        other_call_id: null,
         call_op_name: 'answer',
         call_trace_id: 'call-000',
         call_started_at: startedAt,

@@ -75,9 +75,15 @@ export function ItemLine({ index, top, project, queue, item, isActive, onChoose,
       </div>
       <div role="gridcell" class="item-call" title={`${preview ?? ''}\n${item.call_id}`.trim()}>
         <a tabIndex={-1} href={pathOfItem(project, queue, item)} onClick={onLeave}>
-          {preview ?? shortOp(item.call_op_name)}
+          {preview ?? (item.other_call_id === null ? shortOp(item.call_op_name) : item.call_id)}
         </a>{' '}
-        <span class="muted">{preview === null ? item.call_id : shortOp(item.call_op_name)}</span>
+        <span class="muted">
+          {item.other_call_id !== null
+            ? 'pair'
+            : preview === null
+              ? item.call_id
+              : shortOp(item.call_op_name)}
+        </span>
       </div>
       <div role="gridcell" class="item-reviewer">
         {annotator ?? ''}

@@ -54,7 +54,7 @@ export function Form({ review, held, questions, guidelines, isFinished, decides 
             <Markdown text={guidelines} />
           </details>
         )}
-        {questions.list.map((question) => {
+        {held.questions.map((question) => {
           const { key, title, description, field } = question
           const problem = problems.get(key)
           return (
@@ -79,7 +79,7 @@ export function Form({ review, held, questions, guidelines, isFinished, decides 
             </div>
           )
         })}
-        {questions.missing.length > 0 && (
+        {questions.missing.length > 0 && held.other === undefined && (
           <p class="muted">
             Not asked, because these annotation specs do not exist in this project:{' '}
             {questions.missing.join(', ')}

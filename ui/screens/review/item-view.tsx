@@ -62,7 +62,7 @@ export function ItemView({ project, held: { item, call }, isWhole, onWhole }: Pr
   )
 }
 
-function ShownFields({ call, fields }: { call: JsonNode; fields: readonly string[] }) {
+export function ShownFields({ call, fields }: { call: JsonNode; fields: readonly string[] }) {
   const exception = stringOf(nodeAt(call, 'exception'))
   return (
     <div class="asked-about">

@@ -15,7 +15,7 @@ import {
   setProgress,
 } from '../../server/reviews.ts'
 import type { JsonNode } from '../../value/json-index.ts'
-import { answerOf, earlierAnswerOf, type Question } from './questions.ts'
+import { answerOf, earlierAnswerOf, isAbout, type Question, questionsFor } from './questions.ts'
 
 /** An item that this reviewer has leased: the current one or the next. */
 export interface LeasedItem {
@@ -23,6 +23,9 @@ export interface LeasedItem {
   item: QueueItem
   /** The call, or the error of reading it. */
   call: JsonNode | Error
+  /** The second call of a pair. */
+  other: JsonNode | Error | undefined
+  questions: readonly Question[]
   /** When the lease ends, by the clock of this machine. */
   until: Signal<number>
   drafts: Signal<ReadonlyMap<string, Draft>>
@@ -37,29 +40,38 @@ export interface LeasedItem {
 
 export async function loadLeasedItem(
   { project, queue, user }: { project: string; queue: string; user: string },
-  questions: readonly Question[],
+  ofQueue: readonly Question[],
   item: QueueItem,
   until: number,
 ): Promise<LeasedItem> {
   const place = { project, queue, call: item.call_id }
-  const [call, all] = await Promise.all([
-    readCall(project, item.call_id, new AbortController().signal).catch((error: Error) => error),
-    readAnswers(place),
+  const read = (id: string) =>
+    readCall(project, id, new AbortController().signal).catch((error: Error) => error)
+  const [call, other, all] = await Promise.all([
+    read(item.call_id),
+    item.other_call_id === null ? undefined : read(item.other_call_id),
+    readAnswers(place).then((answers) => answers.filter((answer) => isAbout(item, answer))),
   ])
+  const questions = questionsFor(item, ofQueue)
   const own = all.filter((answer) => answer.user === user)
   const drafts = new Map<string, Draft>()
   const kept: LeasedItem['kept'] = new Map()
   for (const question of questions) {
     const last = earlierAnswerOf(question, own)
     if (last === undefined) continue
-    const draft = draftOf(question.field, last.node)
-    drafts.set(question.key, draft)
-    kept.set(question.key, { id: last.id, payload: answerOf(question, draft)?.payload ?? '' })
+    drafts.set(question.key, draftOf(question.field, last.node))
+    if (!question.isStoredWithOther) kept.set(question.key, { id: last.id, payload: '' })
+  }
+  for (const question of questions) {
+    const answer = kept.get(question.key)
+    if (answer !== undefined) answer.payload = answerOf(question, drafts)?.payload ?? ''
   }
   return {
     place,
     item,
     call,
+    other,
+    questions,
     until: signal(until),
     drafts: signal<ReadonlyMap<string, Draft>>(drafts),
     others: all.filter((answer) => answer.user !== user),
@@ -80,13 +92,14 @@ export interface Save {
   remove: [key: string, id: string][]
 }
 
-export function saveOf(held: LeasedItem, questions: readonly Question[], state: Save['state']): Save {
+export function saveOf(held: LeasedItem, state: Save['state']): Save {
   const save: Save = { held, state, add: [], replace: [], remove: [] }
-  for (const question of questions) {
-    const { key } = question
+  for (const question of held.questions) {
+    const { key, isStoredWithOther } = question
+    if (isStoredWithOther) continue
     const kept = held.kept.get(key)
     // Skipping an item gives no answers, and removes those that were given before.
-    const answer = state === 'skipped' ? undefined : answerOf(question, held.drafts.value.get(key))
+    const answer = state === 'skipped' ? undefined : answerOf(question, held.drafts.value)
     if (answer === undefined) {
       if (kept) save.remove.push([key, kept.id])
       continue

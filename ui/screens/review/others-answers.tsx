@@ -1,5 +1,6 @@
+import { draftOf } from '../../review/draft.ts'
 import type { EarlierAnswer } from '../../server/reviews.ts'
-import { sourceOf, stringOf } from '../../value/json-index.ts'
+import { type JsonNode, sourceOf, stringOf } from '../../value/json-index.ts'
 import { earlierAnswerOf, type Question } from './questions.ts'
 
 interface Props {
@@ -16,7 +17,9 @@ export function OthersAnswers({ question, answers }: Props) {
       question,
       answers.filter((answer) => answer.user === user),
     )
-    return last === undefined ? [] : [{ user, text: stringOf(last.node) ?? sourceOf(last.node) }]
+    return last === undefined
+      ? []
+      : [{ user, text: labelOf(question, last.node) ?? stringOf(last.node) ?? sourceOf(last.node) }]
   })
   if (cells.length === 0) return null
   return (
@@ -41,4 +44,11 @@ export function OthersAnswers({ question, answers }: Props) {
       </table>
     </div>
   )
+}
+
+/** Of a pair, the answer as this reader is shown it. */
+function labelOf({ field, member }: Question, node: JsonNode): string | undefined {
+  if (field.kind !== 'choice' || member !== 'preferred') return undefined
+  const chosen = draftOf(field, node)
+  return field.options.find(({ json }) => json === chosen)?.label
 }

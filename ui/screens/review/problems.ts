@@ -1,11 +1,10 @@
 import { validateDraft } from '../../review/draft.ts'
 import type { LeasedItem, Save } from './leased-item.ts'
-import type { Question } from './questions.ts'
 
 /** What is wrong with the answers, by question. */
-export function findProblems(questions: readonly Question[], held: LeasedItem): Map<string, string> {
+export function findProblems(held: LeasedItem): Map<string, string> {
   const found = new Map<string, string>()
-  for (const { key, field } of questions) {
+  for (const { key, field } of held.questions) {
     const { problem } = validateDraft(field, held.drafts.value.get(key))
     if (problem !== undefined) found.set(key, problem)
   }

@@ -1,8 +1,9 @@
 import { type Draft, validateDraft } from '../../review/draft.ts'
 import { type Field, shapeOf } from '../../review/field.ts'
 import { readObject, type Spec, specOf } from '../../server/objects.ts'
+import type { QueueItem } from '../../server/queues.ts'
 import type { Answer, EarlierAnswer } from '../../server/reviews.ts'
-import { type JsonNode, nodeAt } from '../../value/json-index.ts'
+import { type JsonNode, nodeAt, stringOf } from '../../value/json-index.ts'
 import { parseRef } from '../../value/ref.ts'
 
 /** A question for reviewers, and the feedback that its answer becomes. */
@@ -16,7 +17,11 @@ export interface Question {
   type: string
   annotationRef?: string
   /** The member of the payload that holds the answer. */
-  member: 'value' | 'note' | 'emoji'
+  member: 'value' | 'note' | 'emoji' | 'preferred' | 'reason'
+  /** What else the payload holds, as JSON members that begin with a comma. */
+  rest?(drafts: ReadonlyMap<string, Draft>): string
+  /** It is stored with another question. */
+  isStoredWithOther?: true
 }
 
 const emoji = (label: string, sign: string, key: string) => ({ label, json: JSON.stringify(sign), key })
@@ -51,6 +56,52 @@ const questionOfSpec = ({ id, ref, title, description, schema }: Spec): Question
   member: 'value',
 })
 
+const preference = 'heddle.preference'
+
+/** Which answer of a pair is better. They are numbered as they are shown, and stored as calls. */
+function questionsOfPair(other: string, { left, right }: { left: string; right: string }): Question[] {
+  const option = (label: string, call: string | null, key: string) => ({
+    label,
+    json: JSON.stringify(call),
+    key,
+  })
+  const reason: Question = {
+    key: 'reason',
+    title: 'Reason',
+    description: '',
+    field: { kind: 'text', least: 0, most: 4096 },
+    isCertain: true,
+    type: preference,
+    member: 'reason',
+    isStoredWithOther: true,
+  }
+  const better: Question = {
+    key: 'better',
+    title: 'Which is better?',
+    description: '',
+    field: {
+      kind: 'choice',
+      options: [option('Answer 1', left, '1'), option('Answer 2', right, '2'), option('Tie', null, '0')],
+    },
+    isCertain: true,
+    type: preference,
+    member: 'preferred',
+    rest(drafts) {
+      const { json } = validateDraft(reason.field, drafts.get(reason.key))
+      return `,"other":${JSON.stringify(other)}${json === undefined ? '' : `,"reason":${json}`}`
+    },
+  }
+  return [better, reason]
+}
+
+/** The questions about an item: a pair has its own. */
+export const questionsFor = ({ other_call_id: other, display }: QueueItem, list: readonly Question[]) =>
+  other === null || display === null ? list : questionsOfPair(other, display)
+
+/** Whether an answer about its call is about the item, not about another pair of the same call. */
+export const isAbout = ({ other_call_id: other }: QueueItem, { type, payload }: EarlierAnswer): boolean =>
+  type !== preference || stringOf(nodeAt(payload, 'other')) === other
+
 export interface Questions {
   list: readonly Question[]
   /** References of the queue that do not resolve to an annotation spec. */
@@ -78,11 +129,12 @@ export async function readQuestions(
 }
 
 /** Undefined where the question was not answered. */
-export function answerOf(question: Question, draft: Draft): Answer | undefined {
-  const { json } = validateDraft(question.field, draft)
+export function answerOf(question: Question, drafts: ReadonlyMap<string, Draft>): Answer | undefined {
+  const { json } = validateDraft(question.field, drafts.get(question.key))
   if (json === undefined) return undefined
-  const { type, annotationRef, member } = question
-  return { type, ...(annotationRef && { annotationRef }), payload: `{"${member}":${json}}` }
+  const { type, annotationRef, member, rest } = question
+  const payload = `{"${member}":${json}${rest?.(drafts) ?? ''}}`
+  return { type, ...(annotationRef && { annotationRef }), payload }
 }
 
 /** The latest earlier answer to a question. */

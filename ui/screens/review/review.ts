@@ -121,13 +121,13 @@ export function createReview(given: Given) {
     const held = current.value
     if (held === undefined || isWorking.value) return
     if (state === 'completed') {
-      const found = findProblems(questions, held)
+      const found = findProblems(held)
       problems.value = found
       if (found.size > 0) return
     }
-    const save = saveOf(held, questions, state)
+    const save = saveOf(held, state)
     const written = new Set([...save.add, ...save.replace].map(([key]) => key))
-    if (questions.some(({ key, isCertain }) => !isCertain && written.has(key))) {
+    if (held.questions.some(({ key, isCertain }) => !isCertain && written.has(key))) {
       // Only the server can tell whether these values fit.
       isWorking.value = true
       try {
@@ -267,7 +267,7 @@ export function createReview(given: Given) {
       problems.value = problemsIn(given.save, given.error)
     },
     async reopen(held: LeasedItem): Promise<void> {
-      await comeBack(saveOf(held, questions, 'completed'), true)
+      await comeBack(saveOf(held, 'completed'), true)
     },
     /** Seconds per item since this review began. */
     pace(): number | undefined {

@@ -10,6 +10,7 @@ import { currentUser } from '../../server/session.ts'
 import { Bar } from './bar.tsx'
 import { Form } from './form.tsx'
 import { ItemView } from './item-view.tsx'
+import { PairView } from './pair-view.tsx'
 import { type Questions, readQuestions } from './questions.ts'
 import { createReview } from './review.ts'
 
@@ -84,7 +85,8 @@ function Reviewing({ project, queue, questions }: Props) {
       keys: ['t'],
       does: 'Open trace in a new tab',
       run: () => {
-        if (held === undefined) return
+        // Who answered is not told before the pair is judged.
+        if (held === undefined || (held.other !== undefined && isThere)) return
         const { call_trace_id: trace, call_id: call } = held.item
         window.open(paths.trace(project, trace, call), '_blank', 'noopener')
       },
@@ -106,7 +108,11 @@ function Reviewing({ project, queue, questions }: Props) {
       {phase.kind === 'none' && <Done project={project} queue={queue} review={review} />}
       {held && (
         <div class="review-body">
-          <ItemView key={held.item.id} {...{ project, held, isWhole }} onWhole={setWhole} />
+          {held.other === undefined ? (
+            <ItemView key={held.item.id} {...{ project, held, isWhole }} onWhole={setWhole} />
+          ) : (
+            <PairView key={held.item.id} {...{ project, held, other: held.other }} isHidden={isThere} />
+          )}
           <Form
             key={`form ${held.item.id} ${isThere}`}
             {...{ review, held, questions, isFinished: !isThere }}
