@@ -15,14 +15,17 @@ export interface Asker {
   close(): void
 }
 
-const question = { messages: [{ role: 'user', content: 'What is the capital of Mali?' }], temperature: 0 }
-const bodies: Record<Kind, string> = {
-  whole: JSON.stringify({ ...question, max_tokens: 1 }),
-  stream: JSON.stringify({ ...question, max_tokens: 4, stream: true }),
-}
+const capital = { messages: [{ role: 'user', content: 'What is the capital of Mali?' }], temperature: 0 }
 
-/** Sends the same request again and again, on a connection that is kept open. */
-export function openAsker({ address, headers }: Pick<Contestant, 'address' | 'headers'>): Asker {
+/** Sends the same question again and again, on a connection that is kept open. */
+export function openAsker(
+  { address, headers }: Pick<Contestant, 'address' | 'headers'>,
+  question: object = capital,
+): Asker {
+  const bodies: Record<Kind, string> = {
+    whole: JSON.stringify({ ...question, max_tokens: 1 }),
+    stream: JSON.stringify({ ...question, max_tokens: 4, stream: true }),
+  }
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   return {
     async ask(kind) {

@@ -4,6 +4,7 @@ import { after, test } from 'node:test'
 import { keys } from '../support/app.ts'
 import { noBrowser, type Page } from '../support/browser.ts'
 import { completeOf, project } from '../support/calls.ts'
+import { createSpec, giveFeedback } from '../support/feedback.ts'
 import { monitorsOf } from '../support/monitors.ts'
 import { classValue, create } from '../support/objects.ts'
 import { pageTests, writeCalls } from '../support/page-app.ts'
@@ -298,7 +299,7 @@ test('each version shows what it served and its runs, a share and a shadow with 
   const versions = page.getByRole('region', { name: 'Versions' })
   const [now, before] = [versions.getByRole('row', { name: /v1/ }), versions.getByRole('row', { name: /v0/ })]
   await before.getByText('exact 75.0 %').waitFor()
-  assert.equal(await before.getByRole('cell').nth(6).textContent(), '1')
+  assert.equal(await before.getByRole('cell').nth(6).textContent(), '1 (50.0 %)')
   assert.equal(await now.getByRole('link').textContent(), '1')
   await page.getByRole('row', { name: /three of four/ }).waitFor()
   await move('busy', {
@@ -312,6 +313,50 @@ test('each version shows what it served and its runs, a share and a shadow with 
   await versions.getByRole('row', { name: /v0/ }).getByRole('link', { name: '2' }).click()
   await page.getByRole('heading', { name: 'Calls' }).waitFor({ state: 'attached' })
   assert.match(page.url(), /heddle\.prompt\.version/)
+  assert.deepEqual(problems, [])
+})
+
+test('each version shows what was said about the calls that it answered', { skip }, async (t) => {
+  const [first, second] = await twoVersions('judged')
+  const calls = [first, second, second].map((version) => ({ id: randomUUID(), version }))
+  const [old, one, other] = calls.map(({ id }) => id)
+  const times = { started_at: new Date(Date.now() - 2_000).toISOString(), ended_at: new Date().toISOString() }
+  await writeCalls(
+    served(),
+    calls.map(({ id, version }) =>
+      completeOf({ id, ...times, attributes: { heddle: { prompt: { id: 'judged', version } } } }),
+    ),
+  )
+  const scorer = (name: string) => ({
+    feedback_type: `wandb.runnable.${name}`,
+    runnable_ref: `weave:///${project}/object/${name}:v0`,
+  })
+  const { post } = served()
+  const annotation_ref = await createSpec(post, 'polite', { type: 'boolean' })
+  const annotation = { feedback_type: 'wandb.annotation.polite', annotation_ref }
+  const reaction = { feedback_type: 'wandb.reaction.1' }
+  for (const [id, payload, fields] of [
+    [old, { output: 0.25 }, scorer('helpful')],
+    [one, { output: 0.5 }, scorer('helpful')],
+    [other, { output: 1 }, scorer('helpful')],
+    [other, { value: true }, annotation],
+    [one, { emoji: '👍' }, reaction],
+    [other, { emoji: '👍🏽' }, reaction],
+    [old, { emoji: '👎' }, reaction],
+  ] as const) {
+    await giveFeedback(post, { svc_ref: `weave:///${project}/call/${id}`, payload, ...fields })
+  }
+  const { page, problems } = await open(t, `${prompts}/judged?range=7d`)
+  const versions = page.getByRole('region', { name: 'Versions' })
+  const row = (name: RegExp) => versions.getByRole('row', { name })
+  await row(/v1/).getByText('helpful 0.750 (2)').waitFor()
+  const said = await row(/v1/).getByRole('cell').nth(9).textContent()
+  assert.deepEqual(said?.split(', ').sort(), ['helpful 0.750 (2)', 'polite 1 (1)', '👍 2'])
+  const saidBefore = await row(/v0/).getByRole('cell').nth(9).textContent()
+  assert.deepEqual(saidBefore?.split(', ').sort(), ['helpful 0.250 (1)', '👎 1'])
+  assert.match(String(await row(/v1/).getByRole('cell').nth(7).textContent()), /s$/)
+  await page.getByRole('button', { name: 'All', exact: true }).click()
+  await row(/v1/).getByText('helpful').waitFor({ state: 'detached' })
   assert.deepEqual(problems, [])
 })
 

@@ -1,7 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import { refuse } from '../../domain/refusals.ts'
-import { readSharing, type ShadowOfLabel } from '../../storage/objects/label-shares.ts'
-import { readValue, readVersion } from '../../storage/objects/objects.ts'
+import { readLabel, type ShadowOfLabel } from '../../storage/objects/label-shares.ts'
+import {
+  type ObjectVersion,
+  readValue,
+  readVersion,
+  type VersionName,
+} from '../../storage/objects/objects.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { isReserved } from '../objects/labels.ts'
 import { objectDeleted, objectNotFound } from '../objects/resolve.ts'
@@ -59,26 +64,29 @@ export function createNamedPrompts(): NamedPrompts {
 
   return {
     async find(db, project, { id, version }, key) {
-      const isShareable = key !== undefined && !isReserved(version)
-      const [found, { share, shadow }] = await Promise.all([
-        readVersion(db, project, { name: id, digest: version }),
-        isShareable
-          ? readSharing(db, { project_id: project, object_id: id, alias: version })
-          : { share: null, shadow: undefined },
-      ])
+      const label = isReserved(version)
+        ? undefined
+        : await readLabel(db, { project_id: project, object_id: id, alias: version })
+      const found = label ?? (await liveVersion(db, project, { name: id, digest: version }))
       if (found === undefined) return undefined
-      if (found.deleted_at !== null) {
-        throw objectDeleted('prompt', project, { name: id, digest: version }, found.deleted_at)
-      }
-      const { digest } =
-        share === null || key === undefined
-          ? found
-          : sharerFor({ project, id, label: version, key: key() }, share)
+      const share = key && label?.share
+      const { digest } = share ? sharerFor({ project, id, label: version, key: key() }, share) : found
       const prompt = await promptOf(db, project, id, digest)
-      const isShadowed = shadow?.present === digest && share === null
-      return prompt && { prompt, id, digest, ...(isShadowed && { shadow }) }
+      const shadow = key && !share && label?.shadow?.present === digest ? label.shadow : undefined
+      return prompt && { prompt, id, digest, ...(shadow && { shadow }) }
     },
   }
+}
+
+/** Refuses a version that was deleted. */
+async function liveVersion(
+  db: Reader,
+  project: string,
+  name: VersionName,
+): Promise<ObjectVersion | undefined> {
+  const found = await readVersion(db, project, name)
+  if (found && found.deleted_at !== null) throw objectDeleted('prompt', project, name, found.deleted_at)
+  return found
 }
 
 export const promptNotFound = (project: string, { id, version }: PromptName) =>

@@ -9,7 +9,13 @@ const epochMs = z.int().min(0).max(8_000_000_000_000)
 const names = (about: string) =>
   z.array(plainText(4096).min(1)).max(100).nullish().meta({ description: about })
 
-const groupNames = ['scorer_id', 'span_agent_name', 'span_agent_version', 'span_status_code'] as const
+const groupNames = [
+  'scorer_id',
+  'span_agent_name',
+  'span_agent_version',
+  'span_prompt_version',
+  'span_status_code',
+] as const
 export type GroupName = (typeof groupNames)[number]
 
 export const FeedbackAggregateBody = z
@@ -33,6 +39,7 @@ export const FeedbackAggregateBody = z
     ),
     scorer_ids: names('Only feedback of these scorers: runnable_ref; * at the end for a beginning.'),
     span_agent_names: names('Only feedback about calls that name one of these agents.'),
+    span_prompt_ids: names('Only feedback about calls that named one of these prompts.'),
     span_types: z
       .array(z.enum(['agent_turn', 'agent_conversation']))
       .max(2)
@@ -86,6 +93,7 @@ export const FeedbackAggregateAnswer = answer(
         total_count: z.int().min(1).meta({ description: 'Number of feedback records.' }),
         scored_count: z.int().min(0).meta({ description: 'Those with a tag or a rating.' }),
         tag_counts: counts,
+        reaction_counts: counts.meta({ description: 'By emoji, without skin tones.' }),
         rating_counts: counts.meta({ description: 'How many ratings there are of each name.' }),
         rating_sums: counts.meta({ description: 'Their sums.' }),
       }),

@@ -1,4 +1,5 @@
 import { inSteps } from '../../../packages/waiting/index.ts'
+import { isObject } from '../../domain/call-facts/brief.ts'
 import { type Judgement, judgementIn } from '../../domain/call-facts/judgement.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { jsonList } from '../../domain/json/text.ts'
@@ -11,6 +12,9 @@ import { tooMany } from './call-usage.ts'
 /** Buckets of groups, and names of tags and ratings in all of them, that are added up in memory. */
 const maxBuckets = 10_000
 const maxNames = 50_000
+const reactionType = 'wandb.reaction.1'
+const annotationType = 'wandb.annotation.'
+
 const fewer = 'fewer groups, longer buckets, or a filter'
 
 interface Bucket {
@@ -19,6 +23,7 @@ interface Bucket {
   total_count: number
   scored_count: number
   tags: Map<string, number>
+  reactions: Map<string, number>
   ratings: Map<string, { count: number; sum: number }>
 }
 
@@ -26,6 +31,7 @@ const groupValue: Record<GroupName, (row: JudgedFeedback) => string | null> = {
   scorer_id: ({ runnable_ref }) => runnable_ref,
   span_agent_name: ({ agent }) => agent,
   span_agent_version: ({ agent_version }) => agent_version,
+  span_prompt_version: ({ prompt_version }) => prompt_version,
   span_status_code: ({ status }) => (status === null ? 'UNSET' : status === 'error' ? 'ERROR' : 'OK'),
 }
 
@@ -46,9 +52,10 @@ export async function aggregateFeedback(
     after_ms: body.after_ms,
     before_ms: before,
     buckets: await jsonList(
-      sums.all().map(({ start, group, total_count, scored_count, tags, ratings }) => ({
+      sums.all().map(({ start, group, total_count, scored_count, tags, reactions, ratings }) => ({
         ...{ time_bucket_start_ms: start, group, total_count, scored_count },
         tag_counts: Object.fromEntries(tags),
+        reaction_counts: Object.fromEntries(reactions),
         rating_counts: Object.fromEntries(Array.from(ratings, ([name, { count }]) => [name, count])),
         rating_sums: Object.fromEntries(Array.from(ratings, ([name, { sum }]) => [name, sum])),
       })),
@@ -64,6 +71,8 @@ const viewIn = (body: FeedbackAggregateBody, before: number) => ({
   triggers: body.monitor_ids ?? [],
   scorers: body.scorer_ids ?? [],
   agents: body.span_agent_names ?? [],
+  prompts: body.span_prompt_ids ?? [],
+  isByPrompt: body.group_by?.includes('span_prompt_version') === true,
   about: (body.span_types ?? []).map((type) =>
     type === 'agent_turn' ? ('root' as const) : ('conversation' as const),
   ),
@@ -84,25 +93,30 @@ function createSums(body: FeedbackAggregateBody) {
     if (known !== undefined) return known
     if (buckets.size === maxBuckets)
       throw tooMany('group_by', `more than ${maxBuckets} buckets of groups`, fewer)
-    const fresh = { start, group, total_count: 0, scored_count: 0, tags: new Map(), ratings: new Map() }
+    const fresh = {
+      ...{ start, group, total_count: 0, scored_count: 0 },
+      ...{ tags: new Map(), reactions: new Map(), ratings: new Map() },
+    }
     buckets.set(key, fresh)
     return fresh
   }
   const countName = () => {
     if (++names > maxNames) throw tooMany('group_by', `more than ${maxNames} tags and ratings`, fewer)
   }
+  const count = (counts: Map<string, number>, name: string) => {
+    if (!counts.has(name)) countName()
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
 
   return {
     add(row: JudgedFeedback): void {
-      const judgement = judgementIn(JSON.parse(row.payload ?? 'null'))
+      const judgement = judgementOf(row)
       if (!isAskedFor(judgement, body)) return
       const bucket = bucketOf(row)
       bucket.total_count++
       if (judgement.tags.length + judgement.ratings.length > 0) bucket.scored_count++
-      for (const tag of judgement.tags) {
-        if (!bucket.tags.has(tag)) countName()
-        bucket.tags.set(tag, (bucket.tags.get(tag) ?? 0) + 1)
-      }
+      for (const tag of judgement.tags) count(bucket.tags, tag)
+      if (judgement.reaction !== undefined) count(bucket.reactions, judgement.reaction)
       for (const { name, value } of judgement.ratings) {
         const known = bucket.ratings.get(name)
         if (known === undefined) countName()
@@ -111,6 +125,20 @@ function createSums(body: FeedbackAggregateBody) {
     },
     all: () => [...buckets.values()],
   }
+}
+
+/** The reaction of a person, and the answer to the question of an annotation, which has its name, count as well. */
+function judgementOf({ feedback_type, payload: json }: JudgedFeedback): Judgement & { reaction?: string } {
+  const payload: unknown = JSON.parse(json ?? 'null')
+  const judgement = judgementIn(payload)
+  if (!isObject(payload)) return judgement
+  const { detoned, value } = payload
+  if (feedback_type === reactionType && typeof detoned === 'string')
+    return { ...judgement, reaction: detoned }
+  if (!feedback_type.startsWith(annotationType)) return judgement
+  const name = feedback_type.slice(annotationType.length)
+  const answered = judgementIn({ output: value }).ratings.slice(0, 1)
+  return { ...judgement, ratings: [...judgement.ratings, ...answered.map((rating) => ({ ...rating, name }))] }
 }
 
 function isAskedFor({ tags, ratings }: Judgement, body: FeedbackAggregateBody): boolean {

@@ -20,22 +20,42 @@ export interface ShadowOfLabel {
   portion: number
 }
 
-/** Who answers besides, and who is asked besides. A share is null if the label names one version only, or none. */
-export async function readSharing(
+interface LabelRead {
+  /** The version that it names. */
+  digest: string
+  /** Null if the label names one version only. */
+  share: Sharer[] | null
+  shadow: ShadowOfLabel | undefined
+}
+
+/**
+ * What a label says, in one read of indexes: who asks by name waits for it. A version that is deleted takes its labels with
+ * it; those of a project that is being deleted may stay a little longer.
+ */
+export async function readLabel(
   db: Reader,
   { project_id, object_id, alias }: LabelName,
-): Promise<{ share: Sharer[] | null; shadow: ShadowOfLabel | undefined }> {
-  type Row = { share: string | null } & { [Name in keyof ShadowOfLabel]: ShadowOfLabel[Name] | null }
+): Promise<LabelRead | undefined> {
+  type Row = { named: string; share: string | null } & {
+    [Name in keyof ShadowOfLabel]: ShadowOfLabel[Name] | null
+  }
   const row = await db.get<Row>(
-    sql`SELECT object_aliases.share, label_shadows.id, label_shadows.digest, label_shadows.present, label_shadows.share AS portion
-        FROM object_aliases LEFT JOIN label_shadows ON label_shadows.project_id = object_aliases.project_id
+    sql`SELECT object_aliases.digest AS named, object_aliases.share, label_shadows.id, label_shadows.digest, label_shadows.present,
+          label_shadows.share AS portion
+        FROM object_aliases JOIN objects ON objects.project_id = object_aliases.project_id
+          AND objects.object_id = object_aliases.object_id AND objects.digest = object_aliases.digest
+        LEFT JOIN label_shadows ON label_shadows.project_id = object_aliases.project_id
           AND label_shadows.object_id = object_aliases.object_id AND label_shadows.alias = object_aliases.alias
           AND label_shadows.is_replaced = 0 AND label_shadows.ended_at IS NULL
         WHERE object_aliases.project_id = ${project_id} AND object_aliases.object_id = ${object_id} AND object_aliases.alias = ${alias}`,
   )
-  if (row === undefined) return { share: null, shadow: undefined }
-  const { share, ...shadow } = row
-  return { share: sharersOf(share), shadow: shadow.id === null ? undefined : (shadow as ShadowOfLabel) }
+  if (row === undefined) return undefined
+  const { named, share, ...shadow } = row
+  return {
+    digest: named,
+    share: sharersOf(share),
+    shadow: shadow.id === null ? undefined : (shadow as ShadowOfLabel),
+  }
 }
 
 /** Ends the shares with one of these versions, which are about to be deleted. */

@@ -13,15 +13,21 @@ interface JudgedView {
   triggers: readonly string[]
   scorers: readonly string[]
   agents: readonly string[]
+  prompts: readonly string[]
   /** Only feedback about roots of traces, or about conversations; one of them must hold. */
   about: readonly ('root' | 'conversation')[]
+  /** Whether versions of prompts are read: they stand in the attributes of calls. */
+  isByPrompt: boolean
 }
 
 export interface JudgedFeedback {
   created_at: number
+  feedback_type: string
   runnable_ref: string | null
   agent: string | null
   agent_version: string | null
+  /** The version of the prompt that the call named. */
+  prompt_version: string | null
   /** Of the call: null while it runs, or where it is gone. */
   status: string | null
   /** JSON; null where it is too large to be opened. */
@@ -61,6 +67,9 @@ export function streamJudged(
   if (view.triggers.length > 0) conditions.push(beginsWith('trigger_ref', view.triggers, dialect))
   if (view.scorers.length > 0) conditions.push(beginsWith('runnable_ref', view.scorers, dialect))
   if (view.agents.length > 0) conditions.push(sql`calls.agent IN (${listOf(view.agents)})`)
+  const ofPrompt = (name: string) => dialect.json(rawSql('calls.attributes'), ['heddle', 'prompt', name]).text
+  if (view.prompts.length > 0) conditions.push(sql`${ofPrompt('id')} IN (${listOf(view.prompts)})`)
+  const version = view.isByPrompt ? ofPrompt('version') : rawSql('NULL')
   if (view.about.length > 0)
     conditions.push(
       joined(
@@ -70,8 +79,8 @@ export function streamJudged(
     )
   const payload = sql`CASE WHEN ${dialect.bytes(rawSql('payload'))} <= ${rawSql(String(maxPayloadBytes))} THEN payload END`
   return db.stream<JudgedFeedback>(
-    sql`SELECT feedback.created_at AS created_at, runnable_ref, calls.agent AS agent, calls.agent_version AS agent_version,
-          calls.status AS status, ${payload} AS payload
+    sql`SELECT feedback.created_at AS created_at, feedback_type, runnable_ref, calls.agent AS agent, calls.agent_version AS agent_version,
+          calls.status AS status, ${version} AS prompt_version, ${payload} AS payload
         FROM feedback LEFT JOIN calls ON calls.project_id = feedback.project_id AND calls.id = feedback.call_id
           AND calls.started_at IS NOT NULL AND calls.deleted_at IS NULL
         WHERE ${allOf([...conditions, dialect.cancellable])} ORDER BY feedback.created_at, feedback.id`,

@@ -72,6 +72,7 @@ test('tags and ratings are counted by group', async () => {
   assert.deepEqual(all, {
     ...{ time_bucket_start_ms: after_ms, group: {}, total_count: 4, scored_count: 3 },
     tag_counts: { late: 1, rude: 1 },
+    reaction_counts: {},
     rating_counts: { _rating_: 2, brevity: 1, tact: 1 },
     rating_sums: { _rating_: 1.5, brevity: 0.2, tact: 1 },
   })

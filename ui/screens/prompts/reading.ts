@@ -2,10 +2,13 @@ import type { z } from 'zod'
 import type { SpansAnswer } from '../../../src/operations/agents/spans-contract.ts'
 import type { LabelAnswer, MoveBody } from '../../../src/operations/gates/contract.ts'
 import type { ShadowAnswer } from '../../../src/operations/shadows/contract.ts'
+import type { FeedbackAggregateAnswer } from '../../../src/operations/totals/aggregate-contract.ts'
 import { type EvaluationSummary, readEvaluations, readSummary } from '../../server/evaluations.ts'
 import { type ObjectVersion, readVersions } from '../../server/objects.ts'
 import { requestJson } from '../../server/request.ts'
 import { parseRef } from '../../value/ref.ts'
+import { numberText } from '../../value/scores.ts'
+import { countText } from '../../value/units.ts'
 
 const maxPrompts = 1_000
 const maxRuns = 100
@@ -103,6 +106,42 @@ export function moveLabel(
   const expected_share = share?.map(({ digest: version, weight }) => ({ version, weight }))
   const body = { project_id, expected_digest: digest, expected_share, ...move }
   return requestJson(`${labelPath(prompt, name)}/move`, { body })
+}
+
+type Feedback = z.output<typeof FeedbackAggregateAnswer>['buckets'][number]
+
+/** The longest time over which the server groups feedback. */
+const maxFeedbackMs = 31 * 86_400_000
+
+/**
+ * What was said since then about the calls that versions answered, each scorer by itself. Undefined for a time that is too
+ * long.
+ */
+export async function readSaid(
+  project_id: string,
+  prompt: string,
+  since: Date | undefined,
+  signal: AbortSignal,
+): Promise<Feedback[] | undefined> {
+  if (since === undefined || Date.now() - since.getTime() >= maxFeedbackMs) return undefined
+  const group_by = ['span_prompt_version', 'scorer_id']
+  const body = { project_id, after_ms: since.getTime(), span_prompt_ids: [prompt], group_by }
+  type Answer = z.output<typeof FeedbackAggregateAnswer>
+  return (await requestJson<Answer>('/feedback/aggregate', { body, signal })).buckets
+}
+
+/** The means of scores, and the counts of reactions and tags, of one version. */
+export function saidTexts(said: readonly Feedback[], digest: string): string[] {
+  const own = said.filter(({ group }) => group.span_prompt_version === digest)
+  return own.flatMap(({ group, rating_counts, rating_sums, reaction_counts, tag_counts }) => {
+    const scorer = parseRef(group.scorer_id ?? '')?.name
+    const ratings = Object.entries(rating_counts).map(([name, count]) => {
+      const shown = [scorer, name === '_rating_' ? undefined : name].filter(Boolean).join('.')
+      return `${shown || 'rating'} ${numberText((rating_sums[name] ?? 0) / count)} (${countText(count)})`
+    })
+    const counted = { ...tag_counts, ...reaction_counts }
+    return [...ratings, ...Object.entries(counted).map(([name, count]) => `${name} ${countText(count)}`)]
+  })
 }
 
 type Figures = z.output<typeof SpansAnswer>['groups'][number]

@@ -5,10 +5,10 @@ import { setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import type { ObjectVersion } from '../../server/objects.ts'
-import { fieldOf, meanText, scoreName, shownMean } from '../../value/scores.ts'
-import { costText, countText } from '../../value/units.ts'
+import { fieldOf, meanText, scoreName, shareText, shownMean } from '../../value/scores.ts'
+import { costText, countText, durationText } from '../../value/units.ts'
 import { RangeChoice, useRange } from '../agents/range.tsx'
-import { labelsOf, type PromptRun, readFigures } from './reading.ts'
+import { labelsOf, type PromptRun, readFigures, readSaid, saidTexts } from './reading.ts'
 import { Marks } from './screen.tsx'
 
 interface Props {
@@ -27,6 +27,10 @@ export function Versions({ project, prompt, versions, shown, runs = [] }: Props)
     (signal) => readFigures(project, prompt, since, signal),
     [project, prompt, since, shown],
   )
+  const said = useLoading(
+    (signal) => readSaid(project, prompt, since, signal),
+    [project, prompt, since, shown],
+  )
   const figureOf = ({ digest }: ObjectVersion) => figures.value?.get(digest)
   const isSince = ({ at }: PromptRun) => since === undefined || Date.parse(at) >= since.getTime()
   const own = runs.filter(({ version }) => version === shown.digest)
@@ -39,6 +43,7 @@ export function Versions({ project, prompt, versions, shown, runs = [] }: Props)
         <RangeChoice range={range} />
       </div>
       {figures.error && <Failed error={figures.error} retry={figures.reload} />}
+      {said.error && <Failed error={said.error} retry={said.reload} />}
       <ListTable
         label="Versions"
         loaded={{ ...list, value: versions }}
@@ -63,12 +68,26 @@ export function Versions({ project, prompt, versions, shown, runs = [] }: Props)
               {countText(figureOf(version)?.span_count ?? 0)}
             </a>
           ),
-          Errors: (version) => countText(figureOf(version)?.error_count ?? 0),
+          Errors: (version) => {
+            const { span_count = 0, error_count = 0 } = figureOf(version) ?? {}
+            return span_count === 0
+              ? ''
+              : `${countText(error_count)} (${shareText(error_count / span_count)})`
+          },
+          'Mean latency': (version) => {
+            const { span_count = 0, total_duration_ms = 0 } = figureOf(version) ?? {}
+            return span_count === 0 ? '' : durationText(total_duration_ms / span_count)
+          },
           Cost: (version) => {
             const cost = figureOf(version)?.total_cost_usd ?? null
             return cost === null ? '' : costText(cost)
           },
-          'Mean scores': ({ digest }) => (
+          ...(said.value && {
+            'Feedback on calls': ({ digest }: ObjectVersion) => (
+              <span class="quality-text">{saidTexts(said.value ?? [], digest).join(', ')}</span>
+            ),
+          }),
+          'Scores of runs': ({ digest }) => (
             <Scores runs={runs.filter((run) => run.version === digest && isSince(run))} />
           ),
         }}
