@@ -806,6 +806,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     monitor_ids: ['weave:///acme/qa/object/monitor:*'],
     scorer_ids: ['weave:///acme/qa/object/scorer:*'],
     span_agent_names: ['weaver'],
+    span_prompt_ids: ['support'],
     span_types: ['agent_turn'],
     group_by: ['span_agent_name'],
   }),

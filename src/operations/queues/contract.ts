@@ -115,7 +115,7 @@ export const displayFields = z
   .meta({ description: 'Paths of the values of a call that reviewers are shown, such as inputs.question.' })
 
 const callPair = z.strictObject({
-  call_ids: z.array(plainText(2048)).length(2).meta({ description: 'Two different calls.' }),
+  call_ids: z.array(plainText(2048)).min(2).max(2).meta({ description: 'Two different calls.' }),
 })
 export type CallPair = z.output<typeof callPair>
 
