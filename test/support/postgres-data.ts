@@ -73,7 +73,11 @@ function removeOld(): void {
   for (const name of readdirSync(cache)) {
     const path = join(cache, name)
     const made = statSync(path, { throwIfNoEntry: false })?.mtimeMs
-    if (made !== undefined && made < Date.now() - hourMs) rmSync(path, { recursive: true, force: true })
+    if (made === undefined || made >= Date.now() - hourMs) continue
+    // Nobody may find a part of it.
+    const doomed = `${path}-${process.pid}`
+    renameSync(path, doomed)
+    rmSync(doomed, { recursive: true, force: true })
   }
 }
 

@@ -314,6 +314,9 @@ export const PreferencesAnswer = answer('Which answers reviewers prefer.', {
   not_compared: pairs.meta({
     description: 'Judged pairs whose calls have the same name, or no name, or are gone.',
   }),
+  partial: z
+    .boolean()
+    .meta({ description: 'There are more than 20,000 preferences: those of later items are not counted.' }),
   left: share.meta({
     description: 'How often the call on the left is preferred, among preferences that are no ties.',
   }),

@@ -10,7 +10,7 @@ import { amongPeople } from '../calibrations/agreement.ts'
 import { majorityOf } from '../calibrations/evidence.ts'
 import type { PreferencesBody } from './contract.ts'
 
-/** More are not read: they would tell no more. */
+/** Those of later items are not read, and the answer says so. */
 const maxAnswers = 20_000
 const maxComparisons = 100
 
@@ -38,9 +38,10 @@ export async function readPreferences(
   const by = asked ?? 'model'
   const pause = createYieldToLoop(signal)
   const judged = new Map<string, JudgedPair>()
-  let [lefts, rights] = [0, 0]
+  let [lefts, rights, answers] = [0, 0, 0]
   for await (const rows of streamPairAnswers(db, key, maxAnswers, signal)) {
     for (const row of rows) {
+      answers++
       const side = addAnswer(judged, row)
       if (side === 'left') lefts++
       if (side === 'right') rights++
@@ -53,6 +54,7 @@ export async function readPreferences(
   return {
     by,
     ...comparisonsOf(pairs, names),
+    partial: answers === maxAnswers,
     left: shareOf(lefts, lefts + rights),
     humans: await amongPeople(pairs, 3, pause),
   }
@@ -60,8 +62,7 @@ export async function readPreferences(
 
 /** Returns the side on which the preferred call was shown. */
 function addAnswer(judged: Map<string, JudgedPair>, row: PairAnswer): 'left' | 'right' | undefined {
-  const { preferred, other } = JSON.parse(row.payload) as Preference
-  if (other !== row.other_call_id) return undefined
+  const { preferred } = JSON.parse(row.payload) as Preference
   const pair = judged.get(row.id) ?? { calls: row, votes: [], users: new Set(), decision: undefined }
   judged.set(row.id, pair)
   if (pair.users.has(row.user_id)) return undefined

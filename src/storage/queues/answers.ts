@@ -27,14 +27,18 @@ interface StoredAnswer {
   annotation_ref: string | null
 }
 
-/** What is answered to an item: of a call, the latest of each type; of a pair, all preferences about its first call. */
+/** What is answered to an item, the latest of each type. The first call of a pair may be that of other pairs, too. */
 function storedAnswers(
   tx: Reader,
   { project_id, queue_id }: QueueKey,
   item: ItemOfCall,
 ): Promise<StoredAnswer[]> {
   const isPreference = sql`feedback.feedback_type = ${preferenceType}`
-  const isAsked = item.other_call_id === null ? sql`NOT ${isPreference}` : isPreference
+  const other = tx.dialect.json(rawSql('feedback.payload'), ['other']).text
+  const isAsked =
+    item.other_call_id === null
+      ? sql`NOT ${isPreference}`
+      : sql`${isPreference} AND ${other} = ${item.other_call_id}`
   return tx.all<StoredAnswer>(
     sql`SELECT user_id, feedback_type, payload, annotation_ref FROM (
           SELECT feedback.user_id, feedback.feedback_type, feedback.payload, feedback.annotation_ref,
@@ -47,7 +51,7 @@ function storedAnswers(
             AND feedback.queue_id = ${queue_id} AND progress.state = 'completed' AND progress.adjudicates = 0
             AND ${isAnswer(sql`feedback.feedback_type`)} AND ${isAsked}
             AND ${tx.dialect.bytes(sql`feedback.payload`)} <= ${maxAnswerBytes}
-        ) AS given ${rawSql(item.other_call_id === null ? 'WHERE age = 1' : 'ORDER BY age')} LIMIT ${maxAnswers}`,
+        ) AS given WHERE age = 1 LIMIT ${maxAnswers}`,
   )
 }
 
@@ -61,7 +65,7 @@ export async function settleAnswers(tx: Transaction, key: QueueKey, item: ItemOf
   if (queue === undefined) return
   const stored = await storedAnswers(tx, key, item)
   const answers =
-    item.other_call_id === null ? await answersIn(tx, key.project_id, stored) : preferencesIn(stored, item)
+    item.other_call_id === null ? await answersIn(tx, key.project_id, stored) : preferencesIn(stored)
   const differs = answersDiffer(answers, reviewSettingsOf(queue).tolerance)
   await tx.run(
     sql`UPDATE annotation_queue_items SET differs = ${differs === null ? null : Number(differs)}
@@ -97,16 +101,10 @@ async function answersIn(
   return answers
 }
 
-/** The latest of each user about this pair: its first call may be in other pairs, too. */
-function preferencesIn(stored: readonly StoredAnswer[], { other_call_id }: ItemCalls): ReviewerAnswer[] {
-  const byUser = new Map<string, ReviewerAnswer>()
-  for (const { user_id, payload } of stored) {
-    const { preferred, other } = JSON.parse(payload) as Preference
-    if (other !== other_call_id || byUser.has(user_id)) continue
-    byUser.set(user_id, optionOf(user_id, 'preference', preferred ?? 'tie'))
-  }
-  return [...byUser.values()]
-}
+const preferencesIn = (stored: readonly StoredAnswer[]): ReviewerAnswer[] =>
+  stored.map(({ user_id, payload }) =>
+    optionOf(user_id, 'preference', (JSON.parse(payload) as Preference).preferred ?? 'tie'),
+  )
 
 /** Of a spec that was deleted, or that an import left behind, nothing is known. */
 async function schemaOf(tx: Reader, project: string, text: string): Promise<unknown> {

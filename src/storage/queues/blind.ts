@@ -56,11 +56,15 @@ function isHidden({ user, unhidden }: Reading, { position, text }: Dialect): Sql
   const name = `,${JSON.stringify(user)},`
   const own = sql`FROM annotation_progress AS own WHERE own.project_id = item.project_id AND own.item_id = item.id
     AND own.annotator = ${user}`
-  return sql`EXISTS (SELECT 1 FROM annotation_queues AS queue JOIN annotation_queue_items AS item
+  // Each of the two has an index; one condition over both would read the whole queue for each row.
+  const hiddenFor = (
+    column: string,
+  ) => sql`EXISTS (SELECT 1 FROM annotation_queues AS queue JOIN annotation_queue_items AS item
       ON item.project_id = queue.project_id AND item.queue_id = queue.id
     WHERE queue.project_id = feedback.project_id AND queue.id = feedback.queue_id
-      AND (item.call_id = feedback.call_id OR item.other_call_id = feedback.call_id)
+      AND ${rawSql(`item.${column}`)} = feedback.call_id
       AND queue.blind = 1 AND queue.deleted_at IS NULL${elsewhere}
       AND NOT EXISTS (SELECT 1 ${own} AND own.state = 'completed')
       AND NOT (${position(adjudicators, text(name))} > 0 AND NOT EXISTS (SELECT 1 ${own} AND own.adjudicates = 0)))`
+  return sql`(${hiddenFor('call_id')} OR ${hiddenFor('other_call_id')})`
 }

@@ -108,19 +108,19 @@ const sortable = {
 /** The items of a queue, in its order by default. */
 export function streamItems(db: LongReader, view: ItemsView, signal: AbortSignal): AsyncIterable<SeenItem[]> {
   const { project, queue_id, annotator, filter, sort } = view
-  const conditions = [ofQueue({ project_id: project, queue_id }), ...filtered(filter ?? {}, annotator)]
+  const key = { project_id: project, queue_id }
+  const conditions = [ofQueue(key), ...filtered(key, filter ?? {}, annotator)]
   const order = columnOrder(sort, sortable, [], ['item.position ASC'])
   const statement = sql`SELECT ${seenBy(db, annotator)} FROM annotation_queue_items AS item
     WHERE ${allOf([...conditions, db.dialect.cancellable])} ORDER BY ${join(order, ', ')}${pageOf(db.dialect, view)}`
   return db.stream<SeenItem>(statement, { signal })
 }
 
-function filtered(filter: ItemsFilter, annotator: string): Sql[] {
+function filtered(key: QueueKey, filter: ItemsFilter, annotator: string): Sql[] {
   const conditions = filterable.flatMap((name) => {
     const value = filter[name]
     if (value == null) return []
-    const isSame = sql`${rawSql(`item.${name}`)} = ${value}`
-    return [name === 'call_id' ? sql`(${isSame} OR item.other_call_id = ${value})` : isSame]
+    return name === 'call_id' ? [isAbout(key, value)] : [sql`${rawSql(`item.${name}`)} = ${value}`]
   })
   const { annotation_states: states, own_annotation_states: own, outcomes } = filter
   if (outcomes?.length) conditions.push(sql`${outcome} IN (${listOf(outcomes)})`)
@@ -158,11 +158,17 @@ export function findItem(
 
 /** For a row of `calls`: the id of the queue if the call is in it and the queue was not deleted, else NULL. */
 export function isQueued(queueId: string): Sql {
-  return sql`(SELECT queued.queue_id FROM annotation_queue_items AS queued
+  const queueBy = (column: string) => sql`(SELECT queued.queue_id FROM annotation_queue_items AS queued
     JOIN annotation_queues AS queue ON queue.project_id = queued.project_id AND queue.id = queued.queue_id
-    WHERE queued.project_id = calls.project_id AND (queued.call_id = calls.id OR queued.other_call_id = calls.id)
+    WHERE queued.project_id = calls.project_id AND ${rawSql(`queued.${column}`)} = calls.id
       AND queued.queue_id = ${queueId} AND queue.deleted_at IS NULL LIMIT 1)`
+  return sql`coalesce(${queueBy('call_id')}, ${queueBy('other_call_id')})`
 }
+
+/** The item is of this call, or of a pair with it. */
+const isAbout = (key: QueueKey, call: string): Sql =>
+  sql`item.id IN (SELECT item.id FROM annotation_queue_items AS item WHERE ${ofQueue(key)} AND item.call_id = ${call}
+    UNION ALL SELECT item.id FROM annotation_queue_items AS item WHERE ${ofQueue(key)} AND item.other_call_id = ${call})`
 
 /** The number of items, because positions have no gaps. */
 export async function lastPosition(tx: Transaction, key: QueueKey): Promise<number> {

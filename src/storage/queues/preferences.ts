@@ -33,6 +33,7 @@ export function streamPairAnswers(
     JOIN feedback ON feedback.project_id = item.project_id AND feedback.call_id = item.call_id
       AND feedback.queue_id = item.queue_id AND feedback.user_id = progress.annotator
       AND feedback.feedback_type = ${preferenceType}
+      AND ${db.dialect.json(rawSql('feedback.payload'), ['other']).text} = item.other_call_id
     WHERE item.project_id = ${project_id} AND item.queue_id = ${queue_id} AND item.other_call_id IS NOT NULL
       AND ${db.dialect.cancellable}
     ORDER BY item.position, feedback.created_at DESC, feedback.id DESC LIMIT ${limit}`

@@ -9,8 +9,8 @@ const live = sql`annotation_queue_items AS item JOIN annotation_queues AS queue
 
 /** A condition on a row of `table`: its call is in a queue. */
 export const isQueued = (table: Sql): Sql =>
-  sql`EXISTS (SELECT 1 FROM ${live} WHERE item.project_id = ${table}.project_id
-    AND (item.call_id = ${table}.call_id OR item.other_call_id = ${table}.call_id))`
+  sql`(EXISTS (SELECT 1 FROM ${live} WHERE item.project_id = ${table}.project_id AND item.call_id = ${table}.call_id)
+    OR EXISTS (SELECT 1 FROM ${live} WHERE item.project_id = ${table}.project_id AND item.other_call_id = ${table}.call_id))`
 
 /** Those of the calls that are in a queue. */
 export async function queuedCalls(

@@ -248,7 +248,7 @@ for (const driver of allDrivers()) {
       assert.deepEqual([win_rate.count, win_rate.of], [2, 3])
       assert.ok(Math.abs(win_rate.low - 0.2077) < 1e-3 && Math.abs(win_rate.high - 0.9385) < 1e-3)
       const humans = { calls: 6, raters: 2, kappa: null, ac1: null }
-      assert.deepEqual(rest, { by: 'model', undecided: 1, not_compared: 1, humans })
+      assert.deepEqual(rest, { by: 'model', undecided: 1, not_compared: 1, partial: false, humans })
       assert.equal(left.of, 11)
       assert.deepEqual((await read({ by: 'op' })).not_compared, 6)
       const byPrompt = await read({ by: 'prompt' })
@@ -261,7 +261,7 @@ for (const driver of allDrivers()) {
       // A viewer sees nothing of a blind queue that it has not reviewed.
       const grants = [{ scope: project_id, role: 'viewer' }]
       const vera = (await post('/users', { name: 'vera', grants }, keys.root)).json.key.key
-      const none = { comparisons: [], undecided: 0, not_compared: 0, left: null, humans: null }
+      const none = { comparisons: [], undecided: 0, not_compared: 0, partial: false, left: null, humans: null }
       assert.deepEqual(await read({}, vera), { by: 'model', ...none })
       await post('/calls/delete', { project_id, call_ids: [id(1)] })
       assert.equal((await read({})).not_compared, 3)

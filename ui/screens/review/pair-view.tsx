@@ -73,7 +73,8 @@ interface Side {
 function sideOf(call: JsonNode | Error, fields: readonly string[]): Side {
   if (call instanceof Error) return { answered: <Failed error={call} /> }
   if (fields.length > 0) return { answered: <ShownFields {...{ call, fields }} /> }
-  const conversation = conversationIn(call)
+  const [inputs, output] = [nodeAt(call, 'inputs'), nodeAt(call, 'output')].map(withoutMaker)
+  const conversation = conversationIn(withParts(call, { inputs, output }))
   if (conversation !== undefined) {
     const { asked, answered } = conversation
     return {
@@ -82,12 +83,20 @@ function sideOf(call: JsonNode | Error, fields: readonly string[]): Side {
       key: JSON.stringify(asked),
     }
   }
-  const [inputs, output] = [nodeAt(call, 'inputs'), nodeAt(call, 'output')].map(withoutMaker)
   return {
     asked: <Value node={inputs} name="input" />,
     answered: <Value node={output} name="output" />,
     key: inputs && sourceOf(inputs),
   }
+}
+
+/** What a conversation is found in. */
+function withParts(call: JsonNode, parts: Record<string, JsonNode | undefined>): JsonNode {
+  const read = { ...parts, attributes: nodeAt(call, 'attributes') }
+  const members = Object.entries(read).flatMap(([name, node]) =>
+    node === undefined ? [] : [`"${name}":${sourceOf(node)}`],
+  )
+  return jsonNode(`{${members.join(',')}}`)
 }
 
 const makers = ['self', 'model', 'prompt']

@@ -4,9 +4,10 @@ import type { LeasedItem, Save } from './leased-item.ts'
 /** What is wrong with the answers, by question. */
 export function findProblems(held: LeasedItem): Map<string, string> {
   const found = new Map<string, string>()
-  for (const { key, field } of held.questions) {
-    const { problem } = validateDraft(field, held.drafts.value.get(key))
+  for (const { key, field, isNeeded } of held.questions) {
+    const { json, problem } = validateDraft(field, held.drafts.value.get(key))
     if (problem !== undefined) found.set(key, problem)
+    else if (isNeeded && json === undefined) found.set(key, 'Choose one, or skip the item.')
   }
   return found
 }

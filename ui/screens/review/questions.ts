@@ -22,6 +22,8 @@ export interface Question {
   rest?(drafts: ReadonlyMap<string, Draft>): string
   /** It is stored with another question. */
   isStoredWithOther?: true
+  /** An item is completed only with an answer to it. */
+  isNeeded?: true
 }
 
 const emoji = (label: string, sign: string, key: string) => ({ label, json: JSON.stringify(sign), key })
@@ -84,6 +86,7 @@ function questionsOfPair(other: string, { left, right }: { left: string; right: 
       options: [option('Answer 1', left, '1'), option('Answer 2', right, '2'), option('Tie', null, '0')],
     },
     isCertain: true,
+    isNeeded: true,
     type: preference,
     member: 'preferred',
     rest(drafts) {
