@@ -261,7 +261,14 @@ for (const driver of allDrivers()) {
       // A viewer sees nothing of a blind queue that it has not reviewed.
       const grants = [{ scope: project_id, role: 'viewer' }]
       const vera = (await post('/users', { name: 'vera', grants }, keys.root)).json.key.key
-      const none = { comparisons: [], undecided: 0, not_compared: 0, partial: false, left: null, humans: null }
+      const none = {
+        comparisons: [],
+        undecided: 0,
+        not_compared: 0,
+        partial: false,
+        left: null,
+        humans: null,
+      }
       assert.deepEqual(await read({}, vera), { by: 'model', ...none })
       await post('/calls/delete', { project_id, call_ids: [id(1)] })
       assert.equal((await read({})).not_compared, 3)
