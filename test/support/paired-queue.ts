@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import type { Database } from '../../src/storage/database.ts'
-import { type Answer, keys, openApp } from './app.ts'
+import { createAnnotators, type Person } from './annotators.ts'
+import { type Answer, openApp } from './app.ts'
 import { completeOf } from './calls.ts'
-
-const people = ['anna', 'ben', 'eva', 'kim'] as const
-type Person = (typeof people)[number] | 'alice'
 
 interface Ending {
   after(end: () => Promise<void>): void
@@ -19,13 +17,7 @@ export async function openPairedQueue(
 ) {
   const { post, send } = await openApp(t, { database })
   const project_id = 'acme/pairs'
-  const personal = new Map<Person, string>([['alice', keys.alice]])
-  for (const name of people) {
-    const made = await post('/users', { name, grants: [{ scope: project_id, role: 'annotator' }] }, keys.root)
-    assert.equal(made.status, 200, made.text)
-    personal.set(name, made.json.key.key)
-  }
-  const key = (person: Person) => personal.get(person) as string
+  const key = await createAnnotators({ post }, project_id)
   const calls = models.map((model, n) =>
     completeOf({
       project_id,

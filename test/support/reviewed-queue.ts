@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Database } from '../../src/storage/database.ts'
-import { type Answer, keys, openApp } from './app.ts'
+import { createAnnotators, type Person } from './annotators.ts'
+import { type Answer, openApp } from './app.ts'
 import { completeOf } from './calls.ts'
 import { createSpec } from './feedback.ts'
 
@@ -13,9 +14,6 @@ export const worked = {
   adjudicators: ['kim'],
   tolerance: { tone: 1 },
 }
-
-const people = ['anna', 'ben', 'eva', 'kim', 'otto'] as const
-export type Person = (typeof people)[number] | 'alice'
 
 interface Ending {
   after(end: () => Promise<void>): void
@@ -31,13 +29,7 @@ export async function openReviewedQueue(
 ) {
   const { post, get, send } = await openApp(t, { database })
   const project_id = 'acme/tone'
-  const personal = new Map<Person, string>([['alice', keys.alice]])
-  for (const name of people) {
-    const made = await post('/users', { name, grants: [{ scope: project_id, role: 'annotator' }] }, keys.root)
-    assert.equal(made.status, 200, made.text)
-    personal.set(name, made.json.key.key)
-  }
-  const key = (person: Person) => personal.get(person) as string
+  const key = await createAnnotators({ post }, project_id)
   const calls = Array.from({ length: size }, () => completeOf({ project_id }))
   assert.equal((await post(`/v2/${project_id}/calls/complete`, { batch: calls })).status, 200)
   const ref = await createSpec(post, 'tone', schema, project_id)

@@ -117,7 +117,7 @@ const maxFeedbackMs = 31 * 86_400_000
  * What was said since then about the calls that versions answered, each scorer by itself. Undefined for a time that is too
  * long.
  */
-export async function readSaid(
+export async function readJudgements(
   project_id: string,
   prompt: string,
   since: Date | undefined,
@@ -131,8 +131,8 @@ export async function readSaid(
 }
 
 /** The means of scores, and the counts of reactions and tags, of one version. */
-export function saidTexts(said: readonly Feedback[], digest: string): string[] {
-  const own = said.filter(({ group }) => group.span_prompt_version === digest)
+export function judgementTexts(judgements: readonly Feedback[], digest: string): string[] {
+  const own = judgements.filter(({ group }) => group.span_prompt_version === digest)
   return own.flatMap(({ group, rating_counts, rating_sums, reaction_counts, tag_counts }) => {
     const scorer = parseRef(group.scorer_id ?? '')?.name
     const ratings = Object.entries(rating_counts).map(([name, count]) => {

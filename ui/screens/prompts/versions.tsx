@@ -8,7 +8,7 @@ import type { ObjectVersion } from '../../server/objects.ts'
 import { fieldOf, meanText, scoreName, shareText, shownMean } from '../../value/scores.ts'
 import { costText, countText, durationText } from '../../value/units.ts'
 import { RangeChoice, useRange } from '../agents/range.tsx'
-import { labelsOf, type PromptRun, readFigures, readSaid, saidTexts } from './reading.ts'
+import { judgementTexts, labelsOf, type PromptRun, readFigures, readJudgements } from './reading.ts'
 import { Marks } from './screen.tsx'
 
 interface Props {
@@ -27,8 +27,8 @@ export function Versions({ project, prompt, versions, shown, runs = [] }: Props)
     (signal) => readFigures(project, prompt, since, signal),
     [project, prompt, since, shown],
   )
-  const said = useLoading(
-    (signal) => readSaid(project, prompt, since, signal),
+  const judgements = useLoading(
+    (signal) => readJudgements(project, prompt, since, signal),
     [project, prompt, since, shown],
   )
   const figureOf = ({ digest }: ObjectVersion) => figures.value?.get(digest)
@@ -43,7 +43,7 @@ export function Versions({ project, prompt, versions, shown, runs = [] }: Props)
         <RangeChoice range={range} />
       </div>
       {figures.error && <Failed error={figures.error} retry={figures.reload} />}
-      {said.error && <Failed error={said.error} retry={said.reload} />}
+      {judgements.error && <Failed error={judgements.error} retry={judgements.reload} />}
       <ListTable
         label="Versions"
         loaded={{ ...list, value: versions }}
@@ -82,9 +82,9 @@ export function Versions({ project, prompt, versions, shown, runs = [] }: Props)
             const cost = figureOf(version)?.total_cost_usd ?? null
             return cost === null ? '' : costText(cost)
           },
-          ...(said.value && {
+          ...(judgements.value && {
             'Feedback on calls': ({ digest }: ObjectVersion) => (
-              <span class="quality-text">{saidTexts(said.value ?? [], digest).join(', ')}</span>
+              <span class="quality-text">{judgementTexts(judgements.value ?? [], digest).join(', ')}</span>
             ),
           }),
           'Scores of runs': ({ digest }) => (
