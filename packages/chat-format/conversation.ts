@@ -4,13 +4,13 @@ import { JsonNumber, parseLossless } from '../json/index.ts'
 export class MessageError extends Error {
   override readonly name = 'MessageError'
   readonly field: string
-  readonly given: string
+  readonly received: string
   readonly accepted: string
 
-  constructor(field: string, given: string, accepted: string) {
-    super(`${field}: ${given}; accepted: ${accepted}`)
+  constructor(field: string, received: string, accepted: string) {
+    super(`${field}: ${received}; accepted: ${accepted}`)
     this.field = field
-    this.given = given
+    this.received = received
     this.accepted = accepted
   }
 }

@@ -1,18 +1,18 @@
 /** Why a request cannot be done, with what its message is made of. */
 interface EngineErrors {
   /** A field with a value that this model or these settings do not allow. */
-  invalid_value: { field: string; given: string; accepted: string }
+  invalid_value: { field: string; received: string; accepted: string }
   /** Fields that do not go together. */
-  not_available: { field: string; given: string; accepted: string }
+  not_available: { field: string; received: string; accepted: string }
   prompt_empty: { field: string }
   context_length_exceeded: { limit: number; prompt: string; answer: string | number }
   /** An input of a model that pools. */
-  input_too_long: { field: string; limit: number; given: number }
+  input_too_long: { field: string; limit: number; received: number }
   /** The constraint, the banned words and the other fields leave no token. */
   no_token_possible: { field: string; fields: string; tokens: number }
   constraint_too_large: { field: string; why: string }
   /** The answer continues a text that the constraint does not allow. */
-  continued_text_unfit: { field: string; constraint: string; given: string; at: number; accepted: string }
+  continued_text_unfit: { field: string; constraint: string; received: string; at: number; accepted: string }
   engine_queue_full: { limit: number }
   /** The tenant has its share of the queue. */
   engine_share_full: { own: number }

@@ -38,14 +38,14 @@ function lineOf(model: InspectedModel): object {
       const { file, plan, header, memory, bound } = model
       const state = { state: 'here', file, ...planRecord(plan, header), memory, memory_bound: bound }
       if (memory <= bound) return state
-      return { ...state, state: 'failed', trouble: 'it needs more than HEDDLE_MODELS_MEMORY' }
+      return { ...state, state: 'failed', fault: 'it needs more than HEDDLE_MODELS_MEMORY' }
     }
     case 'hub':
       return { state: 'to be downloaded', model: model.source }
     case 'server': {
       const { upstream, model: there, kind, context, isListed } = model
       return {
-        state: upstream.addresses.some(({ fault: trouble }) => trouble === undefined) ? 'answers' : 'failed',
+        state: upstream.addresses.some(({ fault }) => fault === undefined) ? 'answers' : 'failed',
         upstream: upstream.name,
         model: there,
         listed: isListed,
@@ -55,11 +55,11 @@ function lineOf(model: InspectedModel): object {
       }
     }
     case 'nowhere':
-      return { state: 'failed', model: model.source, trouble: model.fault }
+      return { state: 'failed', model: model.source, fault: model.fault }
   }
 }
 
-function addressShown({ url, weight, fault: trouble }: InspectedServer['addresses'][number]) {
-  const state = trouble === undefined ? 'answers' : 'failed'
-  return { address: url, weight, state, ...(trouble !== undefined && { trouble }) }
+function addressShown({ url, weight, fault }: InspectedServer['addresses'][number]) {
+  const state = fault === undefined ? 'answers' : 'failed'
+  return { address: url, weight, state, ...(fault !== undefined && { fault }) }
 }

@@ -85,7 +85,7 @@ async function described(model: string, file: string, config: Config, prompts: P
     const { plan, header } = await prepareModel(file, { ...config, model })
     return { model, file, ...planRecord(plan, header), ...(await turnsOf(header.template, prompts)) }
   } catch (error) {
-    if (error instanceof ModelError) return { model, file, trouble: error.message }
+    if (error instanceof ModelError) return { model, file, fault: error.message }
     throw error
   }
 }

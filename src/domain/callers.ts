@@ -45,9 +45,9 @@ export function requireAccess(
   const held = rolesIn(caller, project)
   if (mayWith(held, right)) return
   const highest = highestOf(held)
-  if (highest === undefined) throw refuse('entity_forbidden', { field, given: JSON.stringify(project) })
+  if (highest === undefined) throw refuse('entity_forbidden', { field, received: JSON.stringify(project) })
   const operation = `${right} in ${project}`
-  throw refuse('role_forbidden', { role: rights[right][0], operation, given: highest })
+  throw refuse('role_forbidden', { role: rights[right][0], operation, received: highest })
 }
 
 export function hasAccess(caller: Access, project: string, right = rightOf(caller)): boolean {
@@ -65,7 +65,7 @@ export function requireRight(caller: Caller, right: Right): void {
   if (hasRight(caller, right)) return
   const highest = right === 'operate' ? caller.role : highestOf(grantsOf(caller).map(({ role }) => role))
   const [role] = rights[right]
-  throw refuse('role_forbidden', { operation: right, role, given: highest ?? 'none' })
+  throw refuse('role_forbidden', { operation: right, role, received: highest ?? 'none' })
 }
 
 /** Whether the user has the right somewhere. */
@@ -113,7 +113,7 @@ const implied: { [Of in Right]?: readonly Scope[] } = {
 export function requireEntities(caller: Caller, entities: Iterable<string>, field: string): void {
   for (const entity of entities) {
     if (!grantsOf(caller).some(({ scope }) => covers(scope, entity)))
-      throw refuse('entity_forbidden', { field, given: JSON.stringify(entity) })
+      throw refuse('entity_forbidden', { field, received: JSON.stringify(entity) })
   }
 }
 

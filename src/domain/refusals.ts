@@ -69,7 +69,7 @@ export const refusals = {
   },
   entity_forbidden: {
     status: 403,
-    message: 'Your key has no access to the entity of {field}: {given}.',
+    message: 'Your key has no access to the entity of {field}: {received}.',
     help: 'Your key has no access to the entity, whether the project exists or not. `heddle user add` and HEDDLE_USERS set the entities of a user.',
   },
   session_ended: {
@@ -120,7 +120,7 @@ export const refusals = {
   },
   role_forbidden: {
     status: 403,
-    message: 'This needs the role {role} ({operation}); your role is {given}.',
+    message: 'This needs the role {role} ({operation}); your role is {received}.',
     help: 'Which role may do what, and where: [roles](roles.md). `operate` needs an admin of everything.',
   },
   scope_forbidden: {
@@ -272,28 +272,29 @@ export const refusals = {
   },
   digest_differs: {
     status: 409,
-    message: '{field}: {given} was expected, but the digest is {digest}. Nothing was stored.',
+    message: '{field}: {received} was expected, but the digest is {digest}. Nothing was stored.',
     help: 'Client and server computed different digests: the value was changed on the way.',
   },
   class_conflict: {
     status: 400,
     message:
-      '{field}: {given} holds objects of class {held}; accepted: objects of that class, not of {class}.',
+      '{field}: {received} holds objects of class {held}; accepted: objects of that class, not of {class}.',
     help: 'A name keeps the base class of its first version. Use another name, or delete its versions.',
   },
   feedback_conflict: {
     status: 409,
-    message: '{field}: the feedback {given} already exists in project {project}, with different content.',
+    message: '{field}: the feedback {received} already exists in project {project}, with different content.',
     help: 'The id exists with different content; the same content again is accepted. Leave the id out, use another, or use /feedback/replace.',
   },
   feedback_of_other_user: {
     status: 409,
-    message: '{field}: the same feedback {given} already exists in project {project}, from the user {user}.',
+    message:
+      '{field}: the same feedback {received} already exists in project {project}, from the user {user}.',
     help: 'Only the user who sent it first can send it again. Leave the id out, or use another.',
   },
   invalid_payload: {
     status: 400,
-    message: '{field}: {given}; feedback of type {type} accepts {accepted}.',
+    message: '{field}: {received}; feedback of type {type} accepts {accepted}.',
     help: 'See docs/feedback.md: it has the payloads of each kind.',
   },
   payload_too_large: {
@@ -303,12 +304,12 @@ export const refusals = {
   },
   invalid_annotation_spec: {
     status: 400,
-    message: '{field}: {given} is not an annotation spec: {why}.',
+    message: '{field}: {received} is not an annotation spec: {why}.',
     help: 'Its field_schema must be a JSON Schema of draft 2020-12 or draft-07 that refers to nothing outside itself.',
   },
   annotation_mismatch: {
     status: 400,
-    message: '{field}: {given}; the annotation spec {spec} says: {why}.',
+    message: '{field}: {received}; the annotation spec {spec} says: {why}.',
     help: 'An annotation must fit the field_schema of its spec.',
   },
   annotation_too_costly: {
@@ -363,7 +364,7 @@ export const refusals = {
   },
   scorer_not_runnable: {
     status: 400,
-    message: '{field}: the scorer {given} cannot be run by this server: {why}.',
+    message: '{field}: the scorer {received} cannot be run by this server: {why}.',
     help: 'A monitor runs scorers with a judge or a check (docs/judges.md).',
   },
   too_many_served_runs: {
@@ -389,7 +390,7 @@ export const refusals = {
   },
   annotation_state_conflict: {
     status: 409,
-    message: '{field}: {given} cannot follow your state {state}; accepted after it: {accepted}.',
+    message: '{field}: {received} cannot follow your state {state}; accepted after it: {accepted}.',
     help: 'See the table in docs/queues.md.',
   },
   not_a_reviewer: {
@@ -425,7 +426,7 @@ export const refusals = {
   },
   call_conflict: {
     status: 409,
-    message: '{field}: the call {given} already exists in project {project}, with different content.',
+    message: '{field}: the call {received} already exists in project {project}, with different content.',
     help: 'The id exists with different content; the same content again is accepted. Leave the id out, or use another; that of a deleted call cannot be used again.',
   },
   evaluation_run_ended: {
@@ -466,13 +467,13 @@ export const refusals = {
   whitespace_unsupported: {
     status: 400,
     message:
-      '{field}: whitespace_pattern {given} cannot be used: {why}; accepted: a regular expression of JSON white space.',
+      '{field}: whitespace_pattern {received} cannot be used: {why}; accepted: a regular expression of JSON white space.',
     help: 'White space in JSON is spaces, tabs and line breaks; `disable_any_whitespace` leaves it out.',
   },
   continued_text_unfit: {
     status: 400,
     message:
-      '{field}: the answer continues it, and the two together must fit {constraint}: {given} at character {at}; accepted there: {accepted}.',
+      '{field}: the answer continues it, and the two together must fit {constraint}: {received} at character {at}; accepted there: {accepted}.',
     help: 'The constraint applies to the last message and the answer together. Leave that message out, or let it begin a text that fits.',
   },
   no_token_possible: {
@@ -502,17 +503,17 @@ export const refusals = {
   },
   too_many_ids: {
     status: 413,
-    message: '{field}: {given} entries; at most {limit} are accepted in one request.',
+    message: '{field}: {received} entries; at most {limit} are accepted in one request.',
     help: 'Send several requests.',
   },
   unsupported_media_type: {
     status: 415,
-    message: 'Content-Type {given} is not accepted here; accepted: {accepted}.',
+    message: 'Content-Type {received} is not accepted here; accepted: {accepted}.',
     help: 'Bodies are JSON, files forms. Outside /v1 a body without a Content-Type is JSON, unless a page in a browser sends it.',
   },
   unsupported_encoding: {
     status: 415,
-    message: 'Content-Encoding {given} is not accepted here; accepted: {accepted}.',
+    message: 'Content-Encoding {received} is not accepted here; accepted: {accepted}.',
     help: 'Only the routes of OpenTelemetry accept gzip and deflate.',
   },
   malformed_encoding: {
@@ -537,7 +538,7 @@ export const refusals = {
   },
   unknown_expectation: {
     status: 417,
-    message: 'Expect {given} is not understood; accepted: 100-continue.',
+    message: 'Expect {received} is not understood; accepted: 100-continue.',
     help: 'The Expect header asks for something else.',
   },
   headers_too_large: {
@@ -562,17 +563,17 @@ export const refusals = {
   },
   too_many_rows: {
     status: 413,
-    message: '{field}: {given} rows; at most {limit} are accepted.',
+    message: '{field}: {received} rows; at most {limit} are accepted.',
     help: 'Split the table.',
   },
   invalid_request: {
     status: 422,
-    message: 'The {part} does not fit the schema: {what}.',
+    message: 'The {origin} does not fit the schema: {what}.',
     help: 'A wrong type, a missing field, or a value out of range; `detail` lists up to 100 paths. Under /v1 the status is 400.',
   },
   invalid_value: {
     status: 400,
-    message: '{field}: {given}; accepted: {accepted}.',
+    message: '{field}: {received}; accepted: {accepted}.',
     help: 'It is well-formed, but not accepted by this operation.',
   },
   invalid_expression: {
@@ -582,7 +583,7 @@ export const refusals = {
   },
   unknown_field: {
     status: 422,
-    message: '{field}: there is no field {given}; accepted: {accepted}.',
+    message: '{field}: there is no field {received}; accepted: {accepted}.',
     help: 'A query, a sort or a list of columns names it.',
   },
   too_busy: {
@@ -627,7 +628,7 @@ export const refusals = {
   },
   recording_off: {
     status: 400,
-    message: '{field}: {given}, but {why}, so no answer is recorded; accepted: null, or no value.',
+    message: '{field}: {received}, but {why}, so no answer is recorded; accepted: null, or no value.',
     help: 'HEDDLE_RECORD, the header x-heddle-record or a setting of the key keeps answers out of the record.',
   },
   parent_not_found: {
@@ -690,24 +691,24 @@ export const refusals = {
   },
   not_available: {
     status: 400,
-    message: '{field}: {given} is not available in this version; accepted: {accepted}.',
+    message: '{field}: {received} is not available in this version; accepted: {accepted}.',
     help: 'The field is known, and refused rather than ignored. docs/chat-parameters.md lists what works.',
   },
   thread_unsupported_request: {
     status: 400,
     message:
-      '{field}: {given} is not available in this version; accepted: null, and the whole conversation in messages.',
+      '{field}: {received} is not available in this version; accepted: null, and the whole conversation in messages.',
     help: 'The tool runner of Anthropic’s SDK recognises the code, and sends the whole conversation from then on.',
   },
   priority_off: {
     status: 400,
-    message: 'priority: {given} needs priority scheduling, which is switched off; accepted: 0.',
+    message: 'priority: {received} needs priority scheduling, which is switched off; accepted: 0.',
     help: 'HEDDLE_PRIORITY=on allows it.',
   },
   tool_choice_off: {
     status: 400,
     message:
-      '{field}: {given}, but tool calls are switched off on this server; accepted: "none", or no value.',
+      '{field}: {received}, but tool calls are switched off on this server; accepted: "none", or no value.',
     help: 'HEDDLE_TOOL_CHOICE=auto lets models call tools.',
   },
   request_templates_off: {
@@ -743,7 +744,7 @@ export const refusals = {
   },
   saved_view_exists: {
     status: 409,
-    message: '{field}: you already have a view {given} of this screen: {view}.',
+    message: '{field}: you already have a view {received} of this screen: {view}.',
     help: 'PUT /views/saved/{id} replaces what it shows.',
   },
   too_many_saved_views: {
@@ -766,7 +767,7 @@ export const refusals = {
   row_too_large: {
     status: 413,
     message:
-      'A row of {given} characters is too large to be evaluated by this query; accepted: at most {limit}. Leave it out by id, time or op.',
+      'A row of {received} characters is too large to be evaluated by this query; accepted: at most {limit}. Leave it out by id, time or op.',
     help: 'Leave the row out by id, time or op: it needs a HEDDLE_BODY_LIMIT far above its default.',
   },
   context_length_exceeded: {
@@ -778,7 +779,7 @@ export const refusals = {
   input_too_long: {
     status: 400,
     message:
-      "{field}: this model's maximum context length is {limit} tokens. However, the input has {given} tokens.",
+      "{field}: this model's maximum context length is {limit} tokens. However, the input has {received} tokens.",
     help: 'Shorten the text, or let `truncate_prompt_tokens` cut it. HEDDLE_CONTEXT sets the limit, up to what the model was trained with.',
   },
   prompt_empty: {
@@ -799,7 +800,7 @@ export const refusals = {
   },
   upstream_lacks: {
     status: 400,
-    message: '{field}: the server behind this model does not accept {given}; accepted: {accepted}.',
+    message: '{field}: the server behind this model does not accept {received}; accepted: {accepted}.',
     help: 'See docs/gateway.md: it lists what each kind of server accepts; no field is dropped silently.',
   },
   upstream_refused: {

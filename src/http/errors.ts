@@ -135,7 +135,7 @@ export function asRefusal(error: unknown, request: FastifyRequest): Refusal {
 
 export function unsupported(request: FastifyRequest): Refusal {
   return refuse('unsupported_media_type', {
-    given: JSON.stringify(request.headers['content-type'] ?? 'none'),
+    received: JSON.stringify(request.headers['content-type'] ?? 'none'),
     accepted: acceptedBy(request),
   })
 }

@@ -49,7 +49,7 @@ export function refuseOddRequests(app: FastifyInstance): void {
       throw refuse('malformed_http', { why: 'it has more than one Host header' })
     }
     if (expect !== undefined && !/^100-continue$/i.test(expect))
-      throw refuse('unknown_expectation', { given: JSON.stringify(expect.slice(0, 100)) })
+      throw refuse('unknown_expectation', { received: JSON.stringify(expect.slice(0, 100)) })
     done()
   })
 }

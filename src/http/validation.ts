@@ -142,7 +142,7 @@ export function refusalOf(detail: readonly SchemaIssue[]): Refusal {
   const origin = String(loc[0])
   const field = loc.slice(origin === 'body' ? 1 : 0).join('.')
   const what = `${field || 'the body'}: ${msg}`
-  return refuse('invalid_request', { part: origin, what, ...(field && { field }) }, detail)
+  return refuse('invalid_request', { origin, what, ...(field && { field }) }, detail)
 }
 
 /** That a whole number has to fit a double need not be reported if a narrower bound is reported as well. */

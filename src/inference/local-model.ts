@@ -29,7 +29,7 @@ function shortening(
     const why = shorter === undefined ? ': this model does not say that its vectors can be cut' : ''
     throw refuse('invalid_value', {
       field: 'dimensions',
-      given: String(asked),
+      received: String(asked),
       accepted: own === undefined ? 'nothing: this model makes no vectors' : `${others}${why}`,
     })
   }

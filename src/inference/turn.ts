@@ -155,7 +155,7 @@ function thinkingOf(
   if (budget.isOptional) return undefined
   throw refuse('not_available', {
     field: budget.field,
-    given: `${budget.tokens} for a template without thoughts`,
+    received: `${budget.tokens} for a template without thoughts`,
     accepted: 'nothing',
   })
 }

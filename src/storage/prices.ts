@@ -56,7 +56,7 @@ function fieldsAt(path: string) {
     const kind = Object.hasOwn(kinds, field) ? kinds[field as keyof Price] : undefined
     if (kind !== undefined) return { kind, sql: rawSql(field) }
     const accepted = priceFields.join(', ')
-    throw refuse('unknown_field', { field: path, given: JSON.stringify(field), accepted })
+    throw refuse('unknown_field', { field: path, received: JSON.stringify(field), accepted })
   }
 }
 

@@ -111,9 +111,9 @@ test('an invalid list written while requests run loses none of them, and the rea
   })
   const trouble = async () => {
     const { list } = (await (await server.get('/views/engine', keys.root)).json()) as {
-      list: { trouble: string | null }
+      list: { fault: string | null }
     }
-    return list.trouble ?? ''
+    return list.fault ?? ''
   }
   const secret = join(folder, 'secret')
   await writeFile(secret, 'sk-not-to-be-shown\nsecond line')

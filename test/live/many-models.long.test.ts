@@ -309,9 +309,9 @@ test('the file is read again when it changes, and a removed model finishes its s
   await writeFile(list, '{"models": [{"name": "new", "file": 7}]}')
   const trouble = async () => {
     const { list } = (await (await server.get('/views/engine', keys.root)).json()) as {
-      list: { trouble: string | null }
+      list: { fault: string | null }
     }
-    return list.trouble ?? ''
+    return list.fault ?? ''
   }
   await until('it is told', async () => (await trouble()) !== '')
   assert.match(await trouble(), /models\[0\]\.file: given 7; accepted: builtin/)

@@ -25,7 +25,11 @@ export const fieldOf: FieldResolver = (field) => {
   if (field === 'name') return { kind: 'text', sql: rawSql('name') }
   if (field === 'amount' || field === 'count') return { kind: 'number', sql: rawSql(field) }
   if (field === 'at') return { kind: 'time', sql: rawSql('at') }
-  throw refuse('unknown_field', { field: 'query', given: field, accepted: 'name, amount, count, at, data' })
+  throw refuse('unknown_field', {
+    field: 'query',
+    received: field,
+    accepted: 'name, amount, count, at, data',
+  })
 }
 
 export function readerOf(row: Row): FieldReader {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { passOnRefusal, Refusal, type RefusalCode, refusals, refuse } from '../../src/domain/refusals.ts'
 
 test('a refusal fills its values into the message', () => {
-  const refusal = refuse('invalid_value', { field: 'limit', given: 5, accepted: '{given}' })
+  const refusal = refuse('invalid_value', { field: 'limit', received: 5, accepted: '{given}' })
   assert.ok(refusal instanceof Refusal)
   assert.equal(refusal.message, 'limit: 5; accepted: {given}.')
   assert.equal(refusal.status, 400)
@@ -19,7 +19,7 @@ test('a refusal that concerns no field names none', () => {
 
 test('a refusal carries the paths that do not fit', () => {
   const detail = [{ loc: ['body', 'a', 0], msg: 'expected string', type: 'invalid_type' }]
-  assert.deepEqual(refuse('invalid_request', { part: 'body', what: 'a' }, detail).detail, detail)
+  assert.deepEqual(refuse('invalid_request', { origin: 'body', what: 'a' }, detail).detail, detail)
 })
 
 for (const [code, { status, message, help }] of Object.entries(refusals)) {

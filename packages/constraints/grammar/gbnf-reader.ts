@@ -65,7 +65,7 @@ function readRules(text: string, prefix: string): { rules: Map<string, Expr>; st
     }
   }
   const missing = reader.references().find(({ name }) => !rules.has(name))
-  if (missing) throw new ConstraintError('invalid', `there is no rule ${missing.given}`)
+  if (missing) throw new ConstraintError('invalid', `there is no rule ${missing.written}`)
   const start = reader.nameOf('root')
   if (!rules.has(start)) throw new ConstraintError('invalid', 'there is no rule named root')
   return { rules, start }
@@ -259,7 +259,7 @@ function createReader(text: string, nameOf: (written: string) => string) {
   return {
     nameOf,
     atEnd: () => at >= text.length,
-    references: () => Array.from(asked, ([name, written]) => ({ name, given: written })),
+    references: () => Array.from(asked, ([name, written]) => ({ name, written })),
     rule(): { name: string; written: string; expr: Expr } {
       const written = name()
       if (written === undefined) throw flawed('the name of a rule is expected')

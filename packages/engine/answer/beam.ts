@@ -165,7 +165,7 @@ export function createBeams(plan: AnswerPlan) {
       if (answers.length < width) {
         throw engineError('invalid_value', {
           field: 'n',
-          given: `${width}`,
+          received: `${width}`,
           accepted: `at most ${answers.length}, because there are no more answers than that to find`,
         })
       }

@@ -28,7 +28,7 @@ export function constraintOf(
     throw engineError('continued_text_unfit', {
       field: continued.field,
       constraint: field,
-      given: JSON.stringify(error.character),
+      received: JSON.stringify(error.character),
       at: error.at,
       accepted: error.accepted,
     })

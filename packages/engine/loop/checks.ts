@@ -27,7 +27,7 @@ export function checkGeneration(
   if (generation.beam !== undefined && generation.choices > parallel) {
     throw engineError('invalid_value', {
       field: 'n',
-      given: `${generation.choices} with use_beam_search`,
+      received: `${generation.choices} with use_beam_search`,
       accepted: `1 to ${parallel}, because all beams run at once`,
     })
   }
@@ -35,7 +35,7 @@ export function checkGeneration(
   if (generation.beam !== undefined && ending.repetition !== undefined) {
     throw engineError('not_available', {
       field: 'repetition_detection',
-      given: 'an object with use_beam_search',
+      received: 'an object with use_beam_search',
       accepted: 'one of both',
     })
   }
@@ -72,7 +72,7 @@ export function checkTokens(field: string, tokens: readonly number[], size: numb
   if (foreign < 0) return
   throw engineError('invalid_value', {
     field,
-    given: `the token id ${tokens[foreign]}`,
+    received: `the token id ${tokens[foreign]}`,
     accepted: `ids of this model's vocabulary, 0 to ${size - 1}`,
   })
 }
@@ -86,7 +86,7 @@ function keptTokens({ truncate, ending }: Generation, context: number): Truncati
   if (tokens > room) {
     throw engineError('invalid_value', {
       field: 'truncate_prompt_tokens',
-      given: Number.isSafeInteger(tokens) ? String(tokens) : `more than ${Number.MAX_SAFE_INTEGER}`,
+      received: Number.isSafeInteger(tokens) ? String(tokens) : `more than ${Number.MAX_SAFE_INTEGER}`,
       accepted: `-1 to ${room}: this model's maximum context length is ${context} tokens, less the answer`,
     })
   }
@@ -100,7 +100,7 @@ function truncated(whole: number[], { tokens, side }: Truncation): number[] {
 function tooFewLeft(minTokens: number, room: number): Error {
   return engineError('invalid_value', {
     field: 'min_tokens',
-    given: String(minTokens),
+    received: String(minTokens),
     accepted: `0 to ${room}: the context has no room for more after the prompt`,
   })
 }
@@ -142,7 +142,7 @@ export function checkPredictionLength(
 function predictionTooLong(tokens: string, context: number): Error {
   return engineError('invalid_value', {
     field: 'prediction.content',
-    given: `${tokens} tokens`,
+    received: `${tokens} tokens`,
     accepted: `at most ${context}, the model's maximum context length`,
   })
 }

@@ -65,7 +65,7 @@ function fitting(context: number, field: string, truncate: Truncation | undefine
     const length = tokens.length + others
     if (length <= most) return tokens
     if (truncate === undefined || others >= context) {
-      throw engineError('input_too_long', { field, limit: context, given: length })
+      throw engineError('input_too_long', { field, limit: context, received: length })
     }
     const room = Math.max(0, most - others)
     return truncate.side === 'right' ? tokens.slice(0, room) : tokens.slice(tokens.length - room)

@@ -106,7 +106,7 @@ test('the temperature changes the ranking, while log-probabilities remain those 
 test('a request for more answers than exist is refused with the field', async () => {
   await assert.rejects(
     search(() => likely(1), 1, { choices: 3 }),
-    { name: 'EngineError', code: 'invalid_value', message: /"n","given":"3","accepted":"at most 1,/ },
+    { name: 'EngineError', code: 'invalid_value', message: /"n","received":"3","accepted":"at most 1,/ },
   )
 })
 

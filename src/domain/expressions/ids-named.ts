@@ -19,7 +19,7 @@ export function idsNamed(expression: Expression): string[] {
       if (isId(expression.operand)) return expression.list.map(text)
       break
   }
-  throw refuse('invalid_value', { field: 'query', given: 'this removes by id only', accepted })
+  throw refuse('invalid_value', { field: 'query', received: 'this removes by id only', accepted })
 }
 
 function isId(operand: Expression): boolean {
@@ -28,5 +28,5 @@ function isId(operand: Expression): boolean {
 
 function text(operand: Expression): string {
   if (operand.op === 'literal' && operand.literal.kind === 'text') return operand.literal.value
-  throw refuse('invalid_value', { field: 'query', given: 'only ids as text can be named', accepted })
+  throw refuse('invalid_value', { field: 'query', received: 'only ids as text can be named', accepted })
 }

@@ -52,5 +52,5 @@ export function checkPath(field: string, path: string): void {
   const flaw = invalidPathReason(field)
   if (flaw === undefined) return
   const shown = JSON.stringify(field.length > 60 ? `${field.slice(0, 60)}…` : field)
-  throw refuse('invalid_value', { field: path, given: `${shown} ${flaw.why}`, accepted: flaw.accepted })
+  throw refuse('invalid_value', { field: path, received: `${shown} ${flaw.why}`, accepted: flaw.accepted })
 }

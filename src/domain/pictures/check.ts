@@ -43,4 +43,4 @@ function isCanonical(data: string, bytes: Buffer): boolean {
 }
 
 const wrong = (field: string, value: string, accepted: string): Refusal =>
-  refuse('invalid_value', { field, given: value, accepted })
+  refuse('invalid_value', { field, received: value, accepted })

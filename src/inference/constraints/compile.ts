@@ -91,7 +91,7 @@ function refusalOf(error: unknown): Refused {
   if (error instanceof ConstraintError) return { code: codes[error.fault], values: { why: error.message } }
   if (error instanceof BudgetExceededError) return { code: codes.too_large, values: { why: error.message } }
   if (error instanceof WhitespaceError) {
-    return { code: 'whitespace_unsupported', values: { given: error.pattern, why: error.message } }
+    return { code: 'whitespace_unsupported', values: { received: error.pattern, why: error.message } }
   }
   throw error
 }

@@ -79,8 +79,8 @@ function messagesOf({ messages }: Conversation): Message[] {
     return conversationOf(messages)
   } catch (error) {
     if (!(error instanceof MessageError)) throw error
-    const { field, given, accepted } = error
-    throw refuse('invalid_value', { field, given, accepted })
+    const { field, received, accepted } = error
+    throw refuse('invalid_value', { field, received, accepted })
   }
 }
 

@@ -20,7 +20,7 @@ export function refuseUnsupported(...[field, shown, accepted]: Parameters<typeof
 }
 
 export const unsupported = (field: string, shown: string, accepted: string) =>
-  refuse('upstream_lacks', { field, given: shown, accepted })
+  refuse('upstream_lacks', { field, received: shown, accepted })
 
 /** The fields that are passed on unchanged. Fields that the server does not accept are refused by name. */
 export function forwardedFields({ body = {} }: AnswerRequest, kind: KindOfUpstream, isText: boolean): Given {

@@ -42,7 +42,7 @@ export async function askInGroups(
     if (length * inputs.length <= maxNumbers) return
     throw refuse('invalid_value', {
       field: asked.field,
-      given: `${length * inputs.length} numbers of vectors`,
+      received: `${length * inputs.length} numbers of vectors`,
       accepted: `at most ${maxNumbers} in one answer: send fewer at once`,
     })
   }

@@ -54,7 +54,7 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
     ...(settings.times && { times: settings.times }),
     onChange({ shown: address, fault }) {
       if (fault === undefined) log.info({ address }, 'the server behind a model answers')
-      else log.warn({ address, trouble: fault }, 'the server behind a model does not answer')
+      else log.warn({ address, fault }, 'the upstream of a model does not answer')
     },
   })
 

@@ -17,7 +17,7 @@ export function createTokens(
     if (!kindsOfUpstreams[kind].tokenizes) {
       throw refuse('upstream_lacks', {
         field: 'model',
-        given: 'questions about its tokens',
+        received: 'questions about its tokens',
         accepted: 'a model of this machine, or of a server that can tokenize',
       })
     }

@@ -231,7 +231,7 @@ export async function replay(db: Database, caller: Caller, key: EndpointKey, bod
   await requireEndpoint(db, key)
   const { event_ids, after, before } = body
   if (event_ids && event_ids.length > maxReplayed) {
-    throw refuse('too_many_ids', { field: 'event_ids', given: event_ids.length, limit: maxReplayed })
+    throw refuse('too_many_ids', { field: 'event_ids', received: event_ids.length, limit: maxReplayed })
   }
   const replayed = await db.write('replayDeliveries', {
     ...key,

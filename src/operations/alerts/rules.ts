@@ -90,7 +90,7 @@ const withNulls = (defaults: object, members: object) => ({
 })
 
 const wrong = (field: string, value: string, accepted: string) =>
-  refuse('invalid_value', { field, given: value, accepted })
+  refuse('invalid_value', { field, received: value, accepted })
 
 const listText = (list: readonly string[] | null | undefined) => (list == null ? null : JSON.stringify(list))
 

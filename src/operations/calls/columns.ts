@@ -56,7 +56,7 @@ function namesIn(columns: readonly string[]): Set<string> {
       if (known !== undefined) return known
       throw refuse('unknown_field', {
         field: `columns.${index}`,
-        given: JSON.stringify(name),
+        received: JSON.stringify(name),
         accepted: accepted.join(', '),
       })
     }),

@@ -21,7 +21,7 @@ export function expandedColumns(columns: readonly string[]): ExpandedColumns {
     if (!documents.includes(path[0] as string)) {
       throw refuse('unknown_field', {
         field: `expand_columns.${index}`,
-        given: JSON.stringify(column),
+        received: JSON.stringify(column),
         accepted: 'inputs.…, output, output.…, attributes.…, summary.…',
       })
     }
@@ -55,7 +55,7 @@ function refuseLongChains(root: ExpandedColumns): void {
     if (depth > deepest) {
       throw refuse('invalid_value', {
         field: 'expand_columns',
-        given: `${JSON.stringify(branch.column)} is nested in ${above} others`,
+        received: `${JSON.stringify(branch.column)} is nested in ${above} others`,
         accepted: `at most ${deepest} levels of nesting`,
       })
     }
@@ -69,7 +69,7 @@ export function refuseExpanded(expanded: ExpandedColumns, field: string, path: s
   if (column === undefined) return
   throw refuse('invalid_value', {
     field: path,
-    given: `${JSON.stringify(field)} is below ${JSON.stringify(column)} of expand_columns`,
+    received: `${JSON.stringify(field)} is below ${JSON.stringify(column)} of expand_columns`,
     accepted:
       'fields of the calls themselves; values behind a reference are only returned, not filtered or sorted by',
   })

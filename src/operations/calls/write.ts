@@ -105,7 +105,7 @@ function requireProjectOfPath(field: string, bodyProject: string, project: strin
   if (bodyProject === project) return
   throw refuse('invalid_value', {
     field,
-    given: JSON.stringify(bodyProject),
+    received: JSON.stringify(bodyProject),
     accepted: `the project of the path, ${project}`,
   })
 }
@@ -133,7 +133,7 @@ export async function deleteSomeCalls(
 ) {
   requireAccess(caller, project_id)
   if (call_ids.length > maxIds)
-    throw refuse('too_many_ids', { field: 'call_ids', given: call_ids.length, limit: maxIds })
+    throw refuse('too_many_ids', { field: 'call_ids', received: call_ids.length, limit: maxIds })
   const ids = [...new Set(await names.calls(project_id, call_ids))]
   const { descendants } = await db.write('deleteCalls', { project_id, ids, now: now(), by: byCaller(caller) })
   return { num_deleted: ids.length + descendants }

@@ -149,7 +149,7 @@ function checkTogether(body: CompletionBody, maxTokens: number | undefined): voi
 /** Refuses these fields by name rather than ignoring them. */
 function refuseUnavailable({ best_of, n }: CompletionBody): void {
   const refused = (field: string, value: string, accepted: string) =>
-    refuse('not_available', { field, given: value, accepted })
+    refuse('not_available', { field, received: value, accepted })
   if (best_of != null && best_of !== (n ?? 1)) {
     throw refused('best_of', String(best_of), `${n ?? 1}, the value of \`n\``)
   }

@@ -36,7 +36,7 @@ const bodies = openAiRefusalContracts(
 function requireRecord({ recorder }: ResponseParts, { caller, headers }: FastifyRequest, field: string) {
   const target = recordingTarget(caller, headers)
   const why = recorder.whyOff(caller, target)
-  if (why !== undefined) throw refuse('recording_off', { field, given: 'items to keep', why })
+  if (why !== undefined) throw refuse('recording_off', { field, received: 'items to keep', why })
   return target.project
 }
 

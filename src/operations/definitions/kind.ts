@@ -39,7 +39,7 @@ export function objectIdOf(name: string): string {
   const id = name.toLowerCase().replace(/[ /]/g, '_').replace(/[<>]/g, '')
   if (objectId.safeParse(id).success) return id
   const msg = `expected a name of at most 128 letters, digits, "_", "." and "-", received ${JSON.stringify(name.slice(0, 80))}`
-  throw refuse('invalid_request', { part: 'body', what: `name: ${msg}`, field: 'name' }, [
+  throw refuse('invalid_request', { origin: 'body', what: `name: ${msg}`, field: 'name' }, [
     { loc: ['body', 'name'], msg, type: 'custom' },
   ])
 }

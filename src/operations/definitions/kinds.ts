@@ -165,7 +165,7 @@ function requireOne(fields: Record<string, unknown>): void {
   if (names.length === 1) return
   throw refuse('invalid_value', {
     field: names[1] ?? 'judge',
-    given: names.length === 0 ? 'nothing' : `a value together with ${names[0]}`,
+    received: names.length === 0 ? 'nothing' : `a value together with ${names[0]}`,
     accepted: `one of ${Object.keys(fields).join(', ')}`,
   })
 }

@@ -91,7 +91,7 @@ export const EngineAnswer = answer('The state of the models, at most a second ol
   list: z
     .object({
       read_at: z.string(),
-      trouble: z.string().nullable().meta({
+      fault: z.string().nullable().meta({
         description:
           'Why the file could not be reloaded when it last changed; its previous content stays in effect. For admins.',
       }),

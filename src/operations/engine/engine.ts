@@ -118,7 +118,7 @@ function listShown(list: ModelList | undefined, { role }: Caller): EngineAnswer[
   const { read_at, fault } = list
   return {
     read_at,
-    trouble: role === 'admin' || fault === null ? fault : 'the file could not be reloaded',
+    fault: role === 'admin' || fault === null ? fault : 'the file could not be reloaded',
   }
 }
 

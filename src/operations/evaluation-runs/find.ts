@@ -44,7 +44,7 @@ function bounded(values: readonly string[] | undefined, field: string): readonly
   if (!values?.length) return undefined
   if (values.length <= maxIds) return values
   const entryCount = `${values.length} entries`
-  throw refuse('invalid_value', { field, given: entryCount, accepted: `at most ${maxIds}` })
+  throw refuse('invalid_value', { field, received: entryCount, accepted: `at most ${maxIds}` })
 }
 
 const deletions = {
@@ -62,7 +62,7 @@ export async function deleteMarked(
   field: string,
 ) {
   const ids = [...new Set(namedIds)]
-  if (ids.length > maxIds) throw refuse('too_many_ids', { field, given: ids.length, limit: maxIds })
+  if (ids.length > maxIds) throw refuse('too_many_ids', { field, received: ids.length, limit: maxIds })
   let num_deleted = 0
   for (const some of batchesOf(ids, deletedAtOnce)) {
     num_deleted += await db.write(deletions[kind], {

@@ -67,7 +67,7 @@ function scorerName(scorer: string): string {
   if (ref?.kind === 'object' && objectId.safeParse(ref.name).success) return ref.name
   throw refuse('invalid_value', {
     field: 'scorer',
-    given: JSON.stringify(scorer.length > 120 ? `${scorer.slice(0, 120)}…` : scorer),
+    received: JSON.stringify(scorer.length > 120 ? `${scorer.slice(0, 120)}…` : scorer),
     accepted: 'a reference to an object, <scheme>:///<entity>/<project>/object/<name>:<digest>',
   })
 }
@@ -77,7 +77,7 @@ function checkRun(prediction: MarkedCall, runId: string): void {
   if (run === runId) return
   throw refuse('invalid_value', {
     field: 'evaluation_run_id',
-    given: JSON.stringify(runId),
+    received: JSON.stringify(runId),
     accepted: run
       ? `${JSON.stringify(run)}, the run of the prediction`
       : 'none: the prediction belongs to no run',

@@ -27,7 +27,7 @@ export async function evaluationStatus(
   if (!opNameOf(call.op_name).endsWith('Evaluation.evaluate')) {
     throw refuse('invalid_value', {
       field: 'call_id',
-      given: `${JSON.stringify(call_id)} is a call of ${JSON.stringify(opNameOf(call.op_name).slice(0, 120))}`,
+      received: `${JSON.stringify(call_id)} is a call of ${JSON.stringify(opNameOf(call.op_name).slice(0, 120))}`,
       accepted: 'the root call of an evaluation, with the op "Evaluation.evaluate"',
     })
   }

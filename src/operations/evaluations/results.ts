@@ -123,7 +123,7 @@ function refuseWhatNewerServersHave({ filter_logic_operator, filters }: ResultsB
   if (filter_logic_operator === 'or' && scopes.size > 1) {
     throw refuse('not_available', {
       field: 'filter_logic_operator',
-      given: '"or" between filters of several evaluations',
+      received: '"or" between filters of several evaluations',
       accepted: '"and"',
     })
   }

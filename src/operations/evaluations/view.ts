@@ -48,5 +48,5 @@ function evaluationsOf({ evaluation_call_ids, evaluation_run_ids }: Asked): stri
   if (ids.length <= maxEvaluations) return ids
   const field =
     (evaluation_call_ids?.length ?? 0) > maxEvaluations ? 'evaluation_call_ids' : 'evaluation_run_ids'
-  throw refuse('too_many_ids', { field, given: ids.length, limit: maxEvaluations })
+  throw refuse('too_many_ids', { field, received: ids.length, limit: maxEvaluations })
 }

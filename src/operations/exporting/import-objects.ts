@@ -22,7 +22,7 @@ export function createObjectImport(db: Database, user: string, outcome: Outcome)
     const value = givenValue(object.val ?? new JsonText('null'))
     if (value.digest !== object.digest) {
       const { digest } = value
-      const values = { field: 'object.digest', given: JSON.stringify(object.digest), digest }
+      const values = { field: 'object.digest', received: JSON.stringify(object.digest), digest }
       throw refuse('digest_differs', values)
     }
     const { object_id, created_at, svc_user_id } = object

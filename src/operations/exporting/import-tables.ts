@@ -23,7 +23,7 @@ export function createTableImport(db: Database, outcome: Outcome) {
       }
       if (table?.digest !== digest) return
       if (table.rows.length !== from) {
-        const values = { field: 'rows.from', given: from, accepted: String(table.rows.length) }
+        const values = { field: 'rows.from', received: from, accepted: String(table.rows.length) }
         throw refuse('invalid_value', values)
       }
       const rows = values.map((val) => ({ digest: digestOfJson(val.text), val }))
@@ -32,7 +32,11 @@ export function createTableImport(db: Database, outcome: Outcome) {
       if (table.rows.length < count) return
       const found = await digestOfTable(table.rows)
       if (found !== digest) {
-        throw refuse('digest_differs', { field: 'rows.table', given: JSON.stringify(digest), digest: found })
+        throw refuse('digest_differs', {
+          field: 'rows.table',
+          received: JSON.stringify(digest),
+          digest: found,
+        })
       }
       await storeOrder(db, project, digest, table.rows)
       table = undefined

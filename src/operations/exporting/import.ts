@@ -134,7 +134,7 @@ export function createImport(db: Database, { project: target, user }: ImportOpti
 }
 
 function broken(field: string, value: string, accepted: string) {
-  return refuse('invalid_value', { field, given: value, accepted })
+  return refuse('invalid_value', { field, received: value, accepted })
 }
 
 async function writeCalls(

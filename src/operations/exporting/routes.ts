@@ -60,7 +60,7 @@ function onlyKind(kinds: readonly ExportKind[] | null | undefined): ExportKind {
   const listed = kinds ? kinds.join(', ') : 'everything'
   throw refuse('invalid_value', {
     field: 'kinds',
-    given: listed,
+    received: listed,
     accepted: 'one kind, because the format is parquet',
   })
 }

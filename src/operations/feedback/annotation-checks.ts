@@ -47,7 +47,12 @@ export function createAnnotationChecks(db: Reader, schemas: SchemaChecks, tenant
           return
         case 'invalid': {
           const path = [field, ...result.path].join('.')
-          throw refuse('annotation_mismatch', { field: path, given: result.received, spec, why: result.why })
+          throw refuse('annotation_mismatch', {
+            field: path,
+            received: result.received,
+            spec,
+            why: result.why,
+          })
         }
         case 'schema_error':
           throw invalidSpec(specRef, `field_schema is not a JSON Schema that can be checked: ${result.why}`)
@@ -83,5 +88,5 @@ async function readSchema(db: Reader, spec: SpecGiven): Promise<string> {
 }
 
 function invalidSpec({ field, ref }: SpecGiven, why: string): Refusal {
-  return refuse('invalid_annotation_spec', { field, given: JSON.stringify(ref), why })
+  return refuse('invalid_annotation_spec', { field, received: JSON.stringify(ref), why })
 }

@@ -78,7 +78,7 @@ export function createCheck(
     if (project !== feedback.project_id) {
       throw refuse('invalid_value', {
         field,
-        given: JSON.stringify(text),
+        received: JSON.stringify(text),
         accepted: `a reference to an object of ${JSON.stringify(feedback.project_id)}`,
       })
     }
@@ -95,7 +95,7 @@ export function createCheck(
     if (isThere) return
     throw refuse('invalid_value', {
       field: at('queue_id'),
-      given: JSON.stringify(id),
+      received: JSON.stringify(id),
       accepted: `the id of an annotation queue of ${JSON.stringify(project)} that is not deleted`,
     })
   }

@@ -50,7 +50,7 @@ export async function createFeedbackBatch(
   { batch }: BatchBody,
 ) {
   if (batch.length > maxInBatch) {
-    throw refuse('too_many_ids', { field: 'batch', given: batch.length, limit: maxInBatch })
+    throw refuse('too_many_ids', { field: 'batch', received: batch.length, limit: maxInBatch })
   }
   for (const [index, { project_id }] of batch.entries())
     requireAccess(caller, project_id, atItem(index)('project_id'))

@@ -45,7 +45,7 @@ export function checkNamed(entry: FeedbackGiven, kind: 'annotation' | 'runnable'
   if (!entry.feedback_type.startsWith(prefix) || name === '') {
     throw refuse('invalid_value', {
       field: at('feedback_type'),
-      given: JSON.stringify(entry.feedback_type),
+      received: JSON.stringify(entry.feedback_type),
       accepted: `${prefix}<name>`,
     })
   }
@@ -94,5 +94,5 @@ export function requireRef(feedback: FeedbackGiven, field: RefField, why: string
 }
 
 export function wrong(field: string, value: string | null | undefined, accepted: string): Refusal {
-  return refuse('invalid_value', { field, given: shortened(JSON.stringify(value ?? null), 120), accepted })
+  return refuse('invalid_value', { field, received: shortened(JSON.stringify(value ?? null), 120), accepted })
 }

@@ -72,7 +72,7 @@ function projectOf(text: string): string {
 }
 
 function wrongPart(field: string, msg: string): Refusal {
-  return refuse('invalid_request', { part: 'body', what: `${field}: ${msg}`, field }, [
+  return refuse('invalid_request', { origin: 'body', what: `${field}: ${msg}`, field }, [
     { loc: ['body', field], msg, type: 'custom' },
   ])
 }

@@ -41,7 +41,7 @@ export function callsAsked(
 ): CallsAsked | undefined {
   if (toolChoice === 'none') {
     if (choice !== undefined && choice !== 'none') {
-      throw refuse('tool_choice_off', { field: names.choice, given: shown(choice) })
+      throw refuse('tool_choice_off', { field: names.choice, received: shown(choice) })
     }
     return undefined
   }

@@ -8,7 +8,7 @@ import type { SamplingFields } from './sampling-fields.ts'
 const maxBadWordsLength = 65_536
 
 export function wrong(field: string, value: string, accepted: string): Refusal {
-  return refuse('invalid_value', { field, given: value, accepted })
+  return refuse('invalid_value', { field, received: value, accepted })
 }
 
 export interface StreamFields {
@@ -42,7 +42,7 @@ export function checkNamedTokens({ logprobs, logprob_token_ids }: NamedTokens, a
 
 export function checkPriority({ priority = 0 }: SamplingFields, settings: GenerationSettings): void {
   if (priority !== 0 && !settings.priority) {
-    throw refuse('priority_off', { field: 'priority', given: priority })
+    throw refuse('priority_off', { field: 'priority', received: priority })
   }
 }
 

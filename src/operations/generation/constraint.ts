@@ -41,7 +41,7 @@ export function constraintOf(
     const field = asked.field.split('.')[0] as string
     throw refuse('not_available', {
       field,
-      given: 'a constraint with use_beam_search',
+      received: 'a constraint with use_beam_search',
       accepted: 'only one of the two',
     })
   }

@@ -53,7 +53,7 @@ export interface Writers<Body, Begun extends Noted & Answering> {
   /** Whether requests without `store` have their answer stored. */
   isAskedForBySilence?: boolean
   /** A field of the body that has no meaning unless the answer is recorded. */
-  needing?(body: Body): { field: string; given: string } | undefined
+  needing?(body: Body): { field: string; received: string } | undefined
   begin(services: GenerationParts, body: Body, asking: GenerationContext): Promise<Begun>
   /** For a stream, this is what the record keeps. */
   createAnswer(begun: Begun, isStream: boolean): PartialAnswer

@@ -87,7 +87,7 @@ export async function beginMessage(
 /** Refuses what only Anthropic's servers can do. */
 function refuseServices({ container, mcp_servers, thread }: Partial<MessagesBody>): void {
   // If the field were ignored, a continued thread would be answered without its earlier messages.
-  if (thread != null) throw refuse('thread_unsupported_request', { field: 'thread', given: 'a thread' })
+  if (thread != null) throw refuse('thread_unsupported_request', { field: 'thread', received: 'a thread' })
   if (container != null) throw wrong('container', 'a container', 'nothing: this server runs no code')
   if (mcp_servers != null && mcp_servers.text !== '[]') {
     throw wrong('mcp_servers', 'MCP servers', 'nothing, or an empty list: tools are called by clients')

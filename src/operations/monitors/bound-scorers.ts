@@ -58,7 +58,7 @@ export async function readScorer(
   if ('why' in scorer) {
     throw refuse('scorer_not_runnable', {
       field,
-      given: JSON.stringify(shortened(text, 200)),
+      received: JSON.stringify(shortened(text, 200)),
       why: scorer.why,
     })
   }
@@ -72,12 +72,12 @@ function checkMapped(mapped: Fields, own: Fields, path: string): void {
     const names = Object.keys(own).join(', ')
     throw refuse('invalid_value', {
       field: `${path}.${name}`,
-      given: 'a name that the scorer does not have',
+      received: 'a name that the scorer does not have',
       accepted: names === '' ? 'none: the scorer has no fields' : names,
     })
   }
 }
 
 function wrong(field: string, value: string, accepted: string): Refusal {
-  return refuse('invalid_value', { field, given: JSON.stringify(shortened(value, 200)), accepted })
+  return refuse('invalid_value', { field, received: JSON.stringify(shortened(value, 200)), accepted })
 }

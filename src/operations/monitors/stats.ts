@@ -25,7 +25,7 @@ export async function monitorStats(
   const { project_id, monitor_ids } = body
   requireAccess(caller, project_id)
   if (monitor_ids.length > maxStats) {
-    throw refuse('too_many_ids', { field: 'monitor_ids', given: monitor_ids.length, limit: maxStats })
+    throw refuse('too_many_ids', { field: 'monitor_ids', received: monitor_ids.length, limit: maxStats })
   }
   const stats: object[] = []
   for (const monitor_id of new Set(monitor_ids)) {

@@ -92,5 +92,5 @@ async function checkSchema(
 function wrong(detail: readonly SchemaIssue[]): Refusal {
   const [first] = detail
   const field = first?.loc.slice(1).join('.') ?? ''
-  return refuse('invalid_request', { part: 'body', what: `${field}: ${first?.msg}`, field }, detail)
+  return refuse('invalid_request', { origin: 'body', what: `${field}: ${first?.msg}`, field }, detail)
 }

@@ -42,7 +42,7 @@ export async function createObject(
   if (expected_digest != null && expected_digest !== digest) {
     throw refuse('digest_differs', {
       field: at('expected_digest'),
-      given: JSON.stringify(expected_digest),
+      received: JSON.stringify(expected_digest),
       digest,
     })
   }
@@ -63,7 +63,7 @@ export async function createObject(
 }
 
 export function classConflict(field: string, name: string, held: string, ownClass: string) {
-  return refuse('class_conflict', { field, given: JSON.stringify(name), held, class: ownClass })
+  return refuse('class_conflict', { field, received: JSON.stringify(name), held, class: ownClass })
 }
 
 const nullValue = givenValue(new JsonText('null'))
@@ -81,7 +81,7 @@ export async function createGivenObject(
   if (builtin !== 'AnnotationSpec') {
     throw refuse('invalid_value', {
       field: 'obj.builtin_object_class',
-      given: JSON.stringify(builtin),
+      received: JSON.stringify(builtin),
       accepted: 'AnnotationSpec',
     })
   }

@@ -28,7 +28,7 @@ export async function deleteObject(
   if (digests && digests.length > maxVersions) {
     throw refuse('invalid_value', {
       field: asked.versions,
-      given: `${digests.length} entries`,
+      received: `${digests.length} entries`,
       accepted: `at most ${maxVersions}`,
     })
   }

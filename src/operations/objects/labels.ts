@@ -50,7 +50,7 @@ export async function setAliasesOf(
     if (!isReserved(alias)) continue
     throw refuse('invalid_value', {
       field: `aliases.${index}`,
-      given: JSON.stringify(alias),
+      received: JSON.stringify(alias),
       accepted: 'a name that is neither `latest`, nor `v` and a number, nor like a digest',
     })
   }

@@ -89,7 +89,7 @@ export async function* readRefs(db: Reader, caller: Caller, { refs }: RefsBody):
   if (refs.length > maxRefs) {
     throw refuse('invalid_value', {
       field: 'refs',
-      given: `${refs.length} entries`,
+      received: `${refs.length} entries`,
       accepted: `at most ${maxRefs}`,
     })
   }

@@ -56,7 +56,7 @@ function namedRefs(caller: Caller, refs: readonly string[]): NamedRef[] {
     if (ref === undefined || (ref.kind !== 'object' && ref.kind !== 'op')) {
       throw refuse('invalid_value', {
         field: field,
-        given: shortened(text),
+        received: shortened(text),
         accepted: 'a reference to an object or an op: <scheme>:///<entity>/<project>/object/<name>:<digest>',
       })
     }
@@ -204,7 +204,7 @@ function hop(walk: Walk): void {
   if (++walk.hops <= maxHops) return
   throw refuse('invalid_value', {
     field: walk.field,
-    given: `resolves through more than ${maxHops} references`,
+    received: `resolves through more than ${maxHops} references`,
     accepted: `at most ${maxHops}`,
   })
 }
@@ -212,7 +212,7 @@ function hop(walk: Walk): void {
 function notATable(walk: Walk, value: Value) {
   return refuse('invalid_value', {
     field: walk.field,
-    given: `"id" applied to ${shortened(value.text)}`,
+    received: `"id" applied to ${shortened(value.text)}`,
     accepted: '"id" after a reference to a table, as in …/attr/rows/id/<row digest>',
   })
 }

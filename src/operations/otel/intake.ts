@@ -171,7 +171,7 @@ function checked(project: string, field: string): string {
   if (projectId.safeParse(project).success) return project
   throw refuse('invalid_value', {
     field,
-    given: JSON.stringify(project.slice(0, 300)),
+    received: JSON.stringify(project.slice(0, 300)),
     accepted: '<entity>/<project>',
   })
 }
@@ -179,7 +179,7 @@ function checked(project: string, field: string): string {
 function noProject(path: string, half: string | undefined) {
   return refuse('invalid_value', {
     field: path,
-    given:
+    received:
       half === undefined ? 'it names no project' : `${JSON.stringify(half.slice(0, 300))} is half a project`,
     accepted: `the resource attributes ${projectNames}, or the header ${projectHeader}: <entity>/<project>`,
   })

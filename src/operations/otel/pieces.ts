@@ -21,7 +21,7 @@ export function countPieces(field: string): () => void {
     if (++pieces > maxPieces) {
       throw refuse('too_many_ids', {
         field,
-        given: `more than ${maxPieces}`,
+        received: `more than ${maxPieces}`,
         limit: maxPieces,
       })
     }

@@ -67,7 +67,7 @@ function fieldsGiven(fields: QueryBody['fields']): string[] {
     if (!all.includes(field))
       throw refuse('unknown_field', {
         field: `fields.${index}`,
-        given: JSON.stringify(field),
+        received: JSON.stringify(field),
         accepted: all.join(', '),
       })
   }

@@ -61,7 +61,7 @@ export async function addItems({ db, names }: Asked, caller: Caller, queue_id: s
 }
 
 function requireFew(field: string, list: readonly unknown[]): void {
-  if (list.length > maxIds) throw refuse('too_many_ids', { field, given: list.length, limit: maxIds })
+  if (list.length > maxIds) throw refuse('too_many_ids', { field, received: list.length, limit: maxIds })
 }
 
 async function pairsOf(names: CallNames, project: string, pairs: readonly CallPair[]): Promise<ItemCalls[]> {
@@ -74,7 +74,7 @@ async function pairsOf(names: CallNames, project: string, pairs: readonly CallPa
     if (call_id !== other_call_id) return { call_id, other_call_id }
     throw refuse('invalid_value', {
       field: `pairs.${index}.call_ids`,
-      given: `${JSON.stringify(call_id)} twice`,
+      received: `${JSON.stringify(call_id)} twice`,
       accepted: 'two different calls',
     })
   })

@@ -12,7 +12,7 @@ export async function queueStats(db: Database, caller: Caller, body: StatsBody, 
   const { project_id, queue_ids } = body
   requireAccess(caller, project_id)
   if (queue_ids.length > maxQueues)
-    throw refuse('too_many_ids', { field: 'queue_ids', given: queue_ids.length, limit: maxQueues })
+    throw refuse('too_many_ids', { field: 'queue_ids', received: queue_ids.length, limit: maxQueues })
   const stats = new Map(queue_ids.map((id) => [id, noStats(id)]))
   for (const count of await countItems(db, project_id, [...stats.keys()], signal)) {
     add(stats.get(count.queue_id) as QueueStats, count)

@@ -46,7 +46,7 @@ export interface AskedToRecord {
   /** Whether requests without `store` ask for it all the same. */
   isAskedForBySilence?: boolean
   /** A field of the request that has no meaning unless the answer is recorded. */
-  needing?: { field: string; given: string } | undefined
+  needing?: { field: string; received: string } | undefined
   /** JSON object. */
   metadata?: JsonText | null | undefined
   /** The prompt that the request names. */

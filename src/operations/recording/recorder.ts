@@ -58,7 +58,7 @@ export function createRecorder({
   function isRecorded(asked: AskedToRecord): boolean {
     const { caller, target, store, isAskedForBySilence = false, needing } = asked
     const why = whyOff(caller, target)
-    const needed = store === true ? { field: 'store', given: 'true' } : needing
+    const needed = store === true ? { field: 'store', received: 'true' } : needing
     if (why !== undefined && needed !== undefined) throw refuse('recording_off', { ...needed, why })
     if (why !== undefined) return false
     return record === 'all' ? store !== false : (store ?? isAskedForBySilence)

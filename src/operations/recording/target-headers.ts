@@ -23,11 +23,11 @@ export function recordingTarget(caller: Caller, headers: IncomingHttpHeaders): R
   const header = <Type extends z.ZodType<string>>(name: string, type: Type, accepted: string) => {
     const text = textOf(headers[name])
     if (text === undefined || type.safeParse(text).success) return text
-    throw refuse('invalid_value', { field: name, given: shown(text), accepted })
+    throw refuse('invalid_value', { field: name, received: shown(text), accepted })
   }
   const record = textOf(headers[recordHeader])
   if (record !== undefined && record !== 'off')
-    throw refuse('invalid_value', { field: recordHeader, given: shown(record), accepted: 'off' })
+    throw refuse('invalid_value', { field: recordHeader, received: shown(record), accepted: 'off' })
   const parent = header(parentHeader, parentName, 'the id of a call or of a completion')
   const trace = header(traceHeader, traceId, 'the id of a trace: a UUID or 32 hexadecimal digits')
   const remote = parent === undefined && trace === undefined ? remoteParentOf(headers.traceparent) : undefined

@@ -72,7 +72,7 @@ function writersOf(services: ResponseParts): Writers<ResponsesBody, WrittenRespo
 function needing({ previous_response_id: previous, conversation }: ResponsesBody) {
   const field = previous == null ? 'conversation' : 'previous_response_id'
   const named = previous ?? (conversation == null ? undefined : conversationIdOf(conversation))
-  return named === undefined ? undefined : { field, given: JSON.stringify(named) }
+  return named === undefined ? undefined : { field, received: JSON.stringify(named) }
 }
 
 const create: RoutePlugin = async (app, services) => {

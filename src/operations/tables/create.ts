@@ -64,10 +64,10 @@ function rowNotFound(field: string, project: string, digest: string) {
 }
 
 export function refuseTooMany(count: number, field: string): void {
-  if (count > maxRows) throw refuse('too_many_rows', { field, given: count, limit: maxRows })
+  if (count > maxRows) throw refuse('too_many_rows', { field, received: count, limit: maxRows })
 }
 
 function refuseOther(digest: string, expected: string | null | undefined, field: string): void {
   if (expected == null || expected === digest) return
-  throw refuse('digest_differs', { field, given: JSON.stringify(expected), digest })
+  throw refuse('digest_differs', { field, received: JSON.stringify(expected), digest })
 }

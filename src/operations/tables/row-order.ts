@@ -95,5 +95,5 @@ function applyChange(order: RowOrder, change: Change, field: string): string {
 function checkIndex(index: number, last: number, field: string): void {
   if (index >= 0 && index <= last) return
   const accepted = last < 0 ? 'none, because the table is then empty' : `0 to ${last}`
-  throw refuse('invalid_value', { field, given: index, accepted })
+  throw refuse('invalid_value', { field, received: index, accepted })
 }

@@ -21,7 +21,7 @@ export async function tokenize(
   signal: AbortSignal,
 ): Promise<TokenizeAnswer> {
   if (body.return_token_strs) {
-    throw refuse('not_available', { field: 'return_token_strs', given: 'true', accepted: 'false' })
+    throw refuse('not_available', { field: 'return_token_strs', received: 'true', accepted: 'false' })
   }
   const { prompt, messages, add_special_tokens: addSpecial } = body
   if ((prompt == null) === (messages == null)) {
@@ -57,7 +57,7 @@ export async function tokenizerInfo(
   if (vocabulary === 0) {
     throw refuse('upstream_lacks', {
       field: 'model',
-      given: 'questions about its tokenizer',
+      received: 'questions about its tokenizer',
       accepted: 'a model that runs on this machine',
     })
   }
@@ -81,7 +81,7 @@ export async function detokenize(
 ): Promise<DetokenizeAnswer> {
   const { tokens } = body
   if (tokens.length > maxTokens) {
-    throw refuse('too_many_ids', { field: 'tokens', given: tokens.length, limit: maxTokens })
+    throw refuse('too_many_ids', { field: 'tokens', received: tokens.length, limit: maxTokens })
   }
   const { model } = models.find(body.model, caller, 'any')
   return { prompt: await model.detokenize(tokens, { special: true }, signal) }

@@ -164,5 +164,5 @@ function checkEntries(entries: number): void {
 }
 
 export function tooMany(field: string, count: string, accepted: string) {
-  return refuse('invalid_value', { field, given: count, accepted })
+  return refuse('invalid_value', { field, received: count, accepted })
 }

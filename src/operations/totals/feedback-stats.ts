@@ -67,7 +67,7 @@ function metricsIn({ metrics }: FeedbackStatsBody): (FeedbackMetric & { slug: st
     const slug = json_path.replaceAll(/\W/g, '_')
     if (slugs.has(slug)) {
       const why = `${JSON.stringify(json_path)}, whose figures are named like those before`
-      throw refuse('invalid_value', { field, given: why, accepted: 'each path once' })
+      throw refuse('invalid_value', { field, received: why, accepted: 'each path once' })
     }
     slugs.add(slug)
     const type = value_type ?? 'numeric'

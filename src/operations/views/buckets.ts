@@ -149,7 +149,7 @@ export function edgesOf(
   if (buckets > maxBuckets || buckets === 0) {
     throw refuse('invalid_value', {
       field: 'step_seconds',
-      given: `${step_seconds}, which makes ${buckets} buckets`,
+      received: `${step_seconds}, which makes ${buckets} buckets`,
       accepted: `1 to ${maxBuckets} buckets between after and before`,
     })
   }

@@ -55,7 +55,7 @@ function positionGiven(body: CallsBody): CallPosition | undefined {
   if (startedAt === undefined || id === undefined || !isInTime(body)) {
     throw refuse('invalid_value', {
       field: 'after',
-      given: JSON.stringify(after),
+      received: JSON.stringify(after),
       accepted: '`next` of the previous page, in the order of time',
     })
   }

@@ -58,7 +58,7 @@ function termsIn(text: string, field: string): Term[] {
   if (wanted.length > 0 && terms.length <= maxTerms) return terms
   throw refuse('invalid_value', {
     field,
-    given: terms.length > maxTerms ? `${terms.length} words` : JSON.stringify(text),
+    received: terms.length > maxTerms ? `${terms.length} words` : JSON.stringify(text),
     accepted: `1 to ${maxTerms} words, at least one of them without a minus`,
   })
 }
@@ -77,7 +77,7 @@ function positionsIn(sealing: Sealing, project: string) {
       if (position !== undefined) return Number(position)
       throw refuse('invalid_value', {
         field: 'after',
-        given: JSON.stringify(after),
+        received: JSON.stringify(after),
         accepted: '`next` of the previous page',
       })
     },

@@ -76,7 +76,7 @@ export function callFields(
     } else if (isLarge(document)) {
       return { kind: 'json', column: rawSql(document), path }
     }
-    throw refuse('unknown_field', { field: requestPath, given: JSON.stringify(field), accepted })
+    throw refuse('unknown_field', { field: requestPath, received: JSON.stringify(field), accepted })
   }
 }
 

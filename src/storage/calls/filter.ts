@@ -45,7 +45,7 @@ function listGiven(filter: CallsFilter, field: ListField): readonly string[] | u
   if (values !== undefined && values.length > maxListLength) {
     throw refuse('invalid_value', {
       field: `filter.${field}`,
-      given: `${values.length} entries`,
+      received: `${values.length} entries`,
       accepted: `at most ${maxListLength}`,
     })
   }

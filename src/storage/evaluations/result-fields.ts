@@ -29,7 +29,7 @@ export function resultField(field: string): ResultField | undefined {
 }
 
 export function fieldRefused(path: string, value: string, accepted: string) {
-  return refuse('invalid_value', { field: path, given: JSON.stringify(value), accepted })
+  return refuse('invalid_value', { field: path, received: JSON.stringify(value), accepted })
 }
 
 export const acceptedFields = 'scores.…, inputs.…, outputs.… (of the model), output.… (of the whole trial)'

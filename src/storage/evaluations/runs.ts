@@ -54,7 +54,7 @@ async function callExists(tx: Transaction, { call, field, now }: NewCall): Promi
   if (isSame) return true
   throw refuse('call_conflict', {
     field,
-    given: JSON.stringify(id),
+    received: JSON.stringify(id),
     project: JSON.stringify(project_id),
   })
 }

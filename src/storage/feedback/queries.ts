@@ -94,7 +94,7 @@ function payloadPath(field: string): string[] | undefined {
 
 function unknownField(requestPath: string, field: string, ...others: string[]): Refusal {
   const accepted = [...shownFeedback.map(({ name }) => name), 'payload.…', ...others].join(', ')
-  return refuse('unknown_field', { field: requestPath, given: JSON.stringify(field), accepted })
+  return refuse('unknown_field', { field: requestPath, received: JSON.stringify(field), accepted })
 }
 
 type CallFeedback = Pick<Feedback, 'user_id' | 'payload' | 'runnable_ref'> & {

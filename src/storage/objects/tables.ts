@@ -130,7 +130,7 @@ function rowField(requestPath: string) {
     const path = splitPath(field)
     if (!path.includes('')) return { kind: 'json', column: rawSql('table_rows.val'), path }
     const fault = `${JSON.stringify(field)} has an empty step`
-    throw refuse('invalid_value', { field: requestPath, given: fault, accepted: 'a path such as a.b' })
+    throw refuse('invalid_value', { field: requestPath, received: fault, accepted: 'a path such as a.b' })
   }
 }
 

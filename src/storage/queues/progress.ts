@@ -31,7 +31,7 @@ export const setProgress: Command<Progress, SeenItem> = async (tx, progress) => 
   if (!accepted.includes(progress.state)) {
     throw refuse('annotation_state_conflict', {
       field: 'annotation_state',
-      given: progress.state,
+      received: progress.state,
       state: from,
       accepted: accepted.join(', '),
     })

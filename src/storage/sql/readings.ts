@@ -46,7 +46,7 @@ export function boundReadings(readings: readonly FieldReading[], requestPath = '
   if (lookups > maxLookups) {
     throw refuse('invalid_value', {
       field: requestPath,
-      given: `${lookups} fields of feedback`,
+      received: `${lookups} fields of feedback`,
       accepted: `at most ${maxLookups}`,
     })
   }
@@ -57,7 +57,7 @@ export function boundReadings(readings: readonly FieldReading[], requestPath = '
     if (around <= maxAround) continue
     throw refuse('invalid_value', {
       field: requestPath,
-      given: `a field inside ${around} other fields that are read too`,
+      received: `a field inside ${around} other fields that are read too`,
       accepted: `at most ${maxAround}`,
     })
   }

@@ -52,7 +52,11 @@ export function columnOrder(
   const terms = sort.map(({ field, direction }, index) => {
     if (Object.hasOwn(columns, field)) return `${columns[field]} ${direction === 'asc' ? 'ASC' : 'DESC'}`
     const accepted = Object.keys(columns).join(', ')
-    throw refuse('unknown_field', { field: `sort_by.${index}.field`, given: JSON.stringify(field), accepted })
+    throw refuse('unknown_field', {
+      field: `sort_by.${index}.field`,
+      received: JSON.stringify(field),
+      accepted,
+    })
   })
   return [...(terms.length === 0 ? unsorted : terms), ...last].map(rawSql)
 }

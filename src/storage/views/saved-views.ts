@@ -95,7 +95,7 @@ export const changeSavedView: Command<SavedViewChange, SavedView> = async (tx, {
   const same = await sameNamed(tx, view)
   if (same !== undefined && same.id !== view.id) {
     const name = JSON.stringify(view.name)
-    throw refuse('saved_view_exists', { field: 'name', given: name, view: JSON.stringify(same.id) })
+    throw refuse('saved_view_exists', { field: 'name', received: name, view: JSON.stringify(same.id) })
   }
   await replaceView(tx, view)
   return view

@@ -109,7 +109,7 @@ test('model list shows the downloaded models and how they would be run', async (
   await writeFile(join(data, 'models', 'own', 'own.gguf'), bytes)
   const own = join(data, 'models', 'own', 'own.gguf')
   assert.deepEqual(await list({ HEDDLE_MODEL: broken }), [
-    { model: broken, file: broken, trouble: `${broken} is not a GGUF file: it begins with "not ".` },
+    { model: broken, file: broken, fault: `${broken} is not a GGUF file: it begins with "not ".` },
     entry,
     { ...entry, model: own, file: own },
   ])
@@ -165,13 +165,13 @@ test('model list shows the models of HEDDLE_MODELS with their state, and loads a
   const [one, broken, , cloud, typo, gone] = lines
   assert.deepEqual([one.aliases, one.fallbacks, one.context, one.parallel], [['first'], ['cloud'], 256, 2])
   assert.ok(one.memory > 0 && one.memory <= one.memory_bound)
-  assert.match(broken.trouble, /is not a GGUF file/)
+  assert.match(broken.fault, /is not a GGUF file/)
   assert.deepEqual([cloud.default, cloud.kind, cloud.context, cloud.listed], [true, 'vllm', 4096, true])
   assert.deepEqual([typo.model, typo.listed, typo.default], ['lrage', false, undefined])
   const [near, far] = cloud.addresses
   assert.deepEqual(near, { address: upstream.url, weight: 2, state: 'answers' })
   assert.deepEqual([far.address, far.state], [away, 'failed'])
-  assert.match(gone.addresses[0].trouble, /ECONNREFUSED/)
+  assert.match(gone.addresses[0].fault, /ECONNREFUSED/)
   assert.deepEqual([hub.asked, upstream.asked], [[], []])
 
   await writeFile(file, '{"models": [{"name": "a", "file": 7}]}')

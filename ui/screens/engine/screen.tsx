@@ -25,10 +25,10 @@ export function EngineScreen() {
           {error.message} Showing the last known state.
         </p>
       )}
-      {engine.list?.trouble && (
+      {engine.list?.fault && (
         <p class="notice" role="status">
           The file of models has changed but could not be read; its previous version stays in effect.{' '}
-          {engine.list.trouble}
+          {engine.list.fault}
         </p>
       )}
       {models.length === 0 && (

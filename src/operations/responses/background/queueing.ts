@@ -39,7 +39,7 @@ export async function queueResponse(
       target,
       kind: 'response',
       isAskedForBySilence: true,
-      needing: { field: 'background', given: 'true' },
+      needing: { field: 'background', received: 'true' },
       isStream: false,
       inputs: request.keptBody,
     },

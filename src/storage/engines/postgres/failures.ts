@@ -77,7 +77,7 @@ function codeOf(error: unknown): string | undefined {
 }
 
 function unstorable(fault: string, accepted: string, cause: unknown): Refusal {
-  return Object.assign(refuse('invalid_value', { field: 'body', given: fault, accepted }), { cause })
+  return Object.assign(refuse('invalid_value', { field: 'body', received: fault, accepted }), { cause })
 }
 
 function tooSlow(limit: number, cause: unknown): Refusal {

@@ -94,7 +94,7 @@ function boundRow(row: readonly unknown[]): void {
   let characters = 0
   for (const value of row) if (typeof value === 'string') characters += value.length
   if (characters <= maxCharacters) return
-  throw refuse('row_too_large', { given: characters, limit: maxCharacters })
+  throw refuse('row_too_large', { received: characters, limit: maxCharacters })
 }
 
 function fieldOf({ kind, path, countsTruth }: ConditionField, value: Argument, room: CacheSpace): FieldValue {
