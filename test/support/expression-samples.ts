@@ -25,11 +25,8 @@ export const fieldOf: FieldResolver = (field) => {
   if (field === 'name') return { kind: 'text', sql: rawSql('name') }
   if (field === 'amount' || field === 'count') return { kind: 'number', sql: rawSql(field) }
   if (field === 'at') return { kind: 'time', sql: rawSql('at') }
-  throw refuse('unknown_field', {
-    field: 'query',
-    received: field,
-    accepted: 'name, amount, count, at, data',
-  })
+  const accepted = 'name, amount, count, at, data'
+  throw refuse('unknown_field', { field: 'query', received: field, accepted })
 }
 
 export function readerOf(row: Row): FieldReader {

@@ -32,11 +32,8 @@ export function createTableImport(db: Database, outcome: Outcome) {
       if (table.rows.length < count) return
       const found = await digestOfTable(table.rows)
       if (found !== digest) {
-        throw refuse('digest_differs', {
-          field: 'rows.table',
-          received: JSON.stringify(digest),
-          digest: found,
-        })
+        const received = JSON.stringify(digest)
+        throw refuse('digest_differs', { field: 'rows.table', received, digest: found })
       }
       await storeOrder(db, project, digest, table.rows)
       table = undefined

@@ -46,13 +46,8 @@ export function createAnnotationChecks(db: Reader, schemas: SchemaChecks, tenant
         case 'valid':
           return
         case 'invalid': {
-          const path = [field, ...result.path].join('.')
-          throw refuse('annotation_mismatch', {
-            field: path,
-            received: result.received,
-            spec,
-            why: result.why,
-          })
+          const { path, received, why } = result
+          throw refuse('annotation_mismatch', { field: [field, ...path].join('.'), received, spec, why })
         }
         case 'schema_error':
           throw invalidSpec(specRef, `field_schema is not a JSON Schema that can be checked: ${result.why}`)

@@ -1,8 +1,8 @@
 import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
-import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import type { VersionsOf } from '../../storage/objects/objects.ts'
+import { wrong } from '../generation/checks.ts'
 import type { DeleteBody } from './contract.ts'
 import { labelGated } from './labels.ts'
 import { objectNotFound } from './resolve.ts'
@@ -26,11 +26,7 @@ export async function deleteObject(
   const { project_id, object_id, digests } = body
   requireAccess(caller, project_id)
   if (digests && digests.length > maxVersions) {
-    throw refuse('invalid_value', {
-      field: asked.versions,
-      received: `${digests.length} entries`,
-      accepted: `at most ${maxVersions}`,
-    })
+    throw wrong(asked.versions, `${digests.length} entries`, `at most ${maxVersions}`)
   }
   const answer = await db.write('deleteObjects', {
     project_id,

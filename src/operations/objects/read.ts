@@ -1,6 +1,5 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
@@ -14,6 +13,7 @@ import {
   type VersionName,
 } from '../../storage/objects/objects.ts'
 import type { Reader } from '../../storage/transaction.ts'
+import { wrong } from '../generation/checks.ts'
 import { mayReadObject } from '../queues/annotator-view.ts'
 import type { QueryBody, ReadBody, RefsBody } from './contract.ts'
 import { objectDeleted, objectNotFound, resolveRefs } from './resolve.ts'
@@ -87,11 +87,7 @@ const maxRefs = 1000
 /** One JSON text for each reference. */
 export async function* readRefs(db: Reader, caller: Caller, { refs }: RefsBody): AsyncGenerator<string> {
   if (refs.length > maxRefs) {
-    throw refuse('invalid_value', {
-      field: 'refs',
-      received: `${refs.length} entries`,
-      accepted: `at most ${maxRefs}`,
-    })
+    throw wrong('refs', `${refs.length} entries`, `at most ${maxRefs}`)
   }
   for (const { text } of await resolveRefs(db, caller, refs)) yield text
 }

@@ -74,11 +74,8 @@ function expiryOf(caller: Caller, text: string | undefined): { expires_at?: numb
   const expires_at = text === undefined ? caller.key?.expires_at : parseTime(text)
   if (expires_at === undefined) return {}
   if (expires_at > now()) return { expires_at }
-  throw refuse('invalid_value', {
-    field: 'expires_at',
-    received: text ?? '',
-    accepted: 'a time in the future',
-  })
+  const accepted = 'a time in the future'
+  throw refuse('invalid_value', { field: 'expires_at', received: text ?? '', accepted })
 }
 
 const secondMicros = 1_000_000

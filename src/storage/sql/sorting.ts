@@ -51,12 +51,8 @@ export function columnOrder(
 ): Sql[] {
   const terms = sort.map(({ field, direction }, index) => {
     if (Object.hasOwn(columns, field)) return `${columns[field]} ${direction === 'asc' ? 'ASC' : 'DESC'}`
-    const accepted = Object.keys(columns).join(', ')
-    throw refuse('unknown_field', {
-      field: `sort_by.${index}.field`,
-      received: JSON.stringify(field),
-      accepted,
-    })
+    const [accepted, received] = [Object.keys(columns).join(', '), JSON.stringify(field)]
+    throw refuse('unknown_field', { field: `sort_by.${index}.field`, received, accepted })
   })
   return [...(terms.length === 0 ? unsorted : terms), ...last].map(rawSql)
 }
