@@ -53,4 +53,4 @@ export function checkReviewSettings(settings: ReviewSettings): void {
 }
 
 const wrong = (field: string, received: string, accepted: string) =>
-  refuse('invalid_value', { field, received: received, accepted })
+  refuse('invalid_value', { field, received, accepted })

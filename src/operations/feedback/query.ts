@@ -33,7 +33,7 @@ export async function queryFeedback(
   const others = new Set(fields).size - 1
   if (isCount && others > 0) {
     const received = `count(*) with ${others} other fields`
-    throw refuse('invalid_value', { field: 'fields', received: received, accepted: 'count(*) alone' })
+    throw refuse('invalid_value', { field: 'fields', received, accepted: 'count(*) alone' })
   }
   const view = await withCallIds(names, viewOf(body))
   const found = feedbackInView(db, view, isCount ? [] : fields, seesQueuesOnly(caller, body.project_id))
