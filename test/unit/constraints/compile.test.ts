@@ -252,7 +252,7 @@ describe('white space', () => {
     for (const pattern of ['[ ,]*', '\\s*', 'a^', '(']) {
       const refusal = refusalOf(json(schema), { whitespace: { pattern } })
       assert.equal(refusal.code, 'whitespace_unsupported')
-      assert.equal(refusal.values.given, pattern)
+      assert.equal(refusal.values.received, pattern)
     }
   })
 })

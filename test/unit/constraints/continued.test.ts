@@ -107,7 +107,7 @@ for (const [constraint, given, character, at, accepted] of refused) {
     const { code, values } = refusalOf(constraint, given)
     assert.equal(code, 'continued_text_unfit')
     assert.deepEqual(
-      [values.field, values.constraint, values.given],
+      [values.field, values.constraint, values.received],
       ['messages.1.content', 'schema', character],
     )
     assert.equal(values.at, at)
