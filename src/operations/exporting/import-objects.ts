@@ -65,7 +65,10 @@ export function createObjectImport(db: Database, user: string, outcome: Outcome)
       else if ('conflict' in result) {
         const { object_id, base_object_class } = version
         throw classConflict('object.object_id', object_id, result.conflict, base_object_class ?? '')
-      } else outcome.added++
+      } else {
+        outcome.added++
+        if (result.gated > 0) outcome.gated = (outcome.gated ?? 0) + result.gated
+      }
     },
   }
 }

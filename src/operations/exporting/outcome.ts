@@ -5,6 +5,8 @@ export interface Outcome {
   there: number
   /** Deleted or expired in this record, and not restored. */
   gone: number
+  /** Aliases that stay where they are, because they move only through their gate. */
+  gated?: number
 }
 
 export type Outcomes = Record<'files' | 'tables' | 'objects' | 'calls' | 'feedback', Outcome>

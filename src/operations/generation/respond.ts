@@ -102,7 +102,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   const disconnect = disconnectSignal(reply)
   const id = answerIdOf(request, body.request_id)
   const isStream = body.stream === true
-  const target = recordingTarget(caller, request.headers)
+  const target = request.target ?? recordingTarget(caller, request.headers)
   const recording = await services.recorder.open(
     {
       caller,

@@ -1,6 +1,7 @@
 import { itemsOf, objectText } from '../../../packages/json/index.ts'
 import { shortened } from '../../domain/described.ts'
 import { nearestName } from '../../domain/nearest.ts'
+import type { Models } from '../../inference/registry.ts'
 import { wrong } from '../generation/checks.ts'
 import { Value } from '../objects/values.ts'
 import {
@@ -24,20 +25,25 @@ export interface FilledPrompt {
   settings: ReadonlyMap<string, string>
 }
 
+type ServedModels = Pick<Models, 'all'>
+
+export const controlTokensOf = ({ all }: ServedModels): string[] =>
+  all.flatMap((model) => model.served()?.controlTokens ?? [])
+
 /** Characters that values add, wherever they stand: as many as a request may have. */
 const maxAdded = 4 << 20
 
-/** `values`: JSON by the names of the variables. `controlTokens`: names that no value may add. */
+/** `values`: JSON by the names of the variables. None may add a name of a control token of the models. */
 export function filledPrompt(
   prompt: StoredPrompt,
   values: ReadonlyMap<string, string>,
-  controlTokens: readonly string[],
+  models: ServedModels,
 ): FilledPrompt {
   checkNames(prompt, values)
   const textFor = valuesOf(prompt, values)
   checkSize(prompt, values, textFor)
   const { text, messages, settings } = prompt
-  if (text !== undefined) checkControlTokens(text, textFor, controlTokens)
+  if (text !== undefined) checkControlTokens(text, textFor, models)
   const at = messages.findIndex(
     (message) => 'placeholder' in message && message.placeholder === requestMessages,
   )
@@ -45,7 +51,7 @@ export function filledPrompt(
     if ('placeholder' in message) return messagesAt(message.placeholder, values.get(message.placeholder))
     // Templates look for marks in the text of the assistant, where names of control tokens therefore count.
     if (message.role === 'assistant') {
-      for (const template of templatesIn(message)) checkControlTokens(template, textFor, controlTokens)
+      for (const template of templatesIn(message)) checkControlTokens(template, textFor, models)
     }
     return [filledMessage(message, textFor)]
   }
@@ -125,12 +131,12 @@ function filledMessage(
 function checkControlTokens(
   segments: Segments,
   textFor: (variable: string) => string,
-  names: readonly string[],
+  models: ServedModels,
 ): void {
   const variable = segments.find((segment) => 'variable' in segment)
   if (variable === undefined || 'text' in variable) return
   const [filled, own] = [filledText(segments, textFor), literalText(segments)]
-  const added = names.find((name) => filled.split(name).length > own.split(name).length)
+  const added = controlTokensOf(models).find((name) => filled.split(name).length > own.split(name).length)
   if (added === undefined) return
   const accepted = 'a text without names of control tokens, which would count as such here'
   throw wrong(fieldOf(variable.variable), `a text with ${JSON.stringify(added)}`, accepted)

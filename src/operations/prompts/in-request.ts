@@ -12,7 +12,7 @@ import type { Models } from '../../inference/registry.ts'
 import { databaseOf } from '../../storage/database.ts'
 import type { ShadowOfLabel } from '../../storage/objects/label-shares.ts'
 import type { GenerationParts } from '../generation/parts.ts'
-import type { NamedPrompt, ShadowToAsk } from '../recording/answer.ts'
+import type { NamedPrompt, RecordingTarget, ShadowToAsk } from '../recording/answer.ts'
 import { projectHeader, recordingTarget } from '../recording/target-headers.ts'
 import { NamingBody } from './contract.ts'
 import { filledPrompt } from './filling.ts'
@@ -24,6 +24,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The prompt that the request names, as the record keeps it. */
     namedPrompt?: NamedPrompt
+    /** What its headers say, once they were read. */
+    target?: RecordingTarget
     shadow?: ShadowToAsk
   }
 }
@@ -107,7 +109,8 @@ async function fill(
   { id, version, variables, isModel }: Reference,
 ): Promise<void> {
   const { caller, keptBody } = request
-  const { project, thread } = recordingTarget(caller, request.headers)
+  request.target = recordingTarget(caller, request.headers)
+  const { project, thread } = request.target
   requireAccess(caller, project, projectHeader)
   const sent = () => membersOf((keptBody.sent as () => string)())
   const key = () => stickyKeyOf(thread, sent())
@@ -116,8 +119,7 @@ async function fill(
     if (isModel) return
     throw promptNotFound(project, { id, version })
   }
-  const controlTokens = models.all.flatMap((model) => model.served()?.controlTokens ?? [])
-  const filled = filledPrompt(found.prompt, variables, controlTokens)
+  const filled = filledPrompt(found.prompt, variables, models)
   const own = sent()
   // An address may name the model, too.
   const model = deploymentOf(request) ?? fieldsOf(request).model

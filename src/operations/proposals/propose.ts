@@ -8,6 +8,7 @@ import { createObject } from '../objects/create.ts'
 import { liveObject } from '../objects/read.ts'
 import { Value } from '../objects/values.ts'
 import { family, type OperationParts, operation } from '../parts.ts'
+import { controlTokensOf } from '../prompts/filling.ts'
 import { storedPromptOf } from '../prompts/stored-prompt.ts'
 import type { Scope } from '../scope.ts'
 import { startRuns } from '../served-runs/start.ts'
@@ -58,7 +59,7 @@ async function propose(
     },
     signal,
   )
-  const controlTokens = models.all.flatMap((model) => model.served()?.controlTokens ?? [])
+  const controlTokens = controlTokensOf(models)
   const present = { val, prompt, texts, controlTokens }
   const vals: string[] = []
   const judged = Array.from({ length: count }, (_, index) => {

@@ -58,6 +58,5 @@ export async function promptedRequest(
   own.delete('prompt')
   const { variables, placeholders } = found.prompt
   const values = new Map([...columns].filter(([column]) => variables.has(column) || placeholders.has(column)))
-  const controlTokens = models.all.flatMap((model) => model.served()?.controlTokens ?? [])
-  return chatWire(filledPrompt(found.prompt, values, controlTokens), own)
+  return chatWire(filledPrompt(found.prompt, values, models), own)
 }

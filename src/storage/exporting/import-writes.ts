@@ -1,5 +1,5 @@
 import { changeTags, setAliases } from '../objects/object-labels.ts'
-import { keepObject, type NewObject, readVersion, type StoredObject } from '../objects/objects.ts'
+import { keepObject, type NewObject, readVersion } from '../objects/objects.ts'
 import { listOf, sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
 
@@ -38,9 +38,13 @@ interface ImportedVersion extends NewObject {
 }
 
 /**
- * Stores a version that does not exist yet, with its tags and aliases. One that exists or was deleted is left as it is.
+ * Stores a version that does not exist yet, with its tags and aliases; `gated` counts the aliases that stay where they are,
+ * because they move only through their gate. A version that exists or was deleted is left as it is.
  */
-export const importVersion: Command<ImportedVersion, StoredObject | ImportedState> = async (tx, imported) => {
+export const importVersion: Command<
+  ImportedVersion,
+  { gated: number } | { conflict: string } | ImportedState
+> = async (tx, imported) => {
   const { tags, aliases, ...version } = imported
   const { project_id, object_id, digest } = version
   const known = await readVersion(tx, project_id, { name: object_id, digest })
@@ -49,6 +53,10 @@ export const importVersion: Command<ImportedVersion, StoredObject | ImportedStat
   if ('conflict' in stored) return stored
   const labelling = { project_id, object_id, version: digest }
   await changeTags(tx, { ...labelling, add: tags, remove: [] })
-  await setAliases(tx, { ...labelling, aliases })
-  return stored
+  let gated = 0
+  for (const alias of aliases) {
+    const result = await setAliases(tx, { ...labelling, aliases: [alias] })
+    if (typeof result === 'object') gated++
+  }
+  return { gated }
 }

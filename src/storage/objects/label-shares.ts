@@ -30,7 +30,7 @@ interface LabelRead {
 
 /**
  * What a label says, in one read of indexes: who asks by name waits for it. A version that is deleted takes its labels with
- * it; those of a project that is being deleted may stay a little longer.
+ * it, and a project that is deleted loses them first.
  */
 export async function readLabel(
   db: Reader,
@@ -42,9 +42,7 @@ export async function readLabel(
   const row = await db.get<Row>(
     sql`SELECT object_aliases.digest AS named, object_aliases.share, label_shadows.id, label_shadows.digest, label_shadows.present,
           label_shadows.share AS portion
-        FROM object_aliases JOIN objects ON objects.project_id = object_aliases.project_id
-          AND objects.object_id = object_aliases.object_id AND objects.digest = object_aliases.digest
-        LEFT JOIN label_shadows ON label_shadows.project_id = object_aliases.project_id
+        FROM object_aliases LEFT JOIN label_shadows ON label_shadows.project_id = object_aliases.project_id
           AND label_shadows.object_id = object_aliases.object_id AND label_shadows.alias = object_aliases.alias
           AND label_shadows.is_replaced = 0 AND label_shadows.ended_at IS NULL
         WHERE object_aliases.project_id = ${project_id} AND object_aliases.object_id = ${object_id} AND object_aliases.alias = ${alias}`,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, type TestContext, test } from 'node:test'
+import { createImport } from '../../../src/operations/exporting/import.ts'
 import { streamAudit } from '../../../src/storage/users/audit.ts'
 import { type Answer, keys, openApp, type TestApp, type TestParts } from '../../support/app.ts'
 import { completeOf, project } from '../../support/calls.ts'
@@ -63,6 +64,26 @@ const times = (count: number, value: boolean | undefined) => Array.from({ length
 const at = ({ json }: Answer) => [json.from, json.to]
 
 describe('labels with gates', () => {
+  test('an import adds versions and aliases, but moves no alias that has a gate', async (t) => {
+    const app = await open(t)
+    await app.move({ digest: 'v0' })
+    await app.gate({ evaluation, conditions: [{ field, min_rate: 0.4 }] })
+    const source = 'acme/source'
+    const obj = { project_id: source, object_id: 'support', val: { content: 'Four' } }
+    const { digest } = (await app.post('/obj/create', { obj })).json
+    const aliases = ['production', 'canary']
+    const set = { project_id: source, digest, aliases }
+    assert.equal((await app.send('PUT', '/objs/support/aliases', set)).status, 200)
+    const { text } = await app.post('/calls/export', { project_id: source, kinds: ['objects'] })
+    const importing = createImport(app.database, { project, user: 'alice' })
+    for (const line of text.trim().split('\n')) await importing.take(Buffer.from(line))
+    await importing.end()
+    assert.deepEqual(importing.outcomes.objects, { added: 1, there: 0, gone: 0, gated: 1 })
+    const named = async (alias: string) =>
+      (await app.get(`/objs/support/aliases/${alias}/gate?project_id=${project}`)).json.digest
+    assert.deepEqual(await Promise.all(aliases.map(named)), [app.digests[0], digest])
+  })
+
   test('refused, mended, moved, overridden and rolled back, each as one line of the audit log', async (t) => {
     const app = await open(t)
     const [one, two, three] = app.digests as [string, string, string]
