@@ -11,7 +11,7 @@ export const PromptReference = z.strictObject({
     .string()
     .regex(/^[\w.-]{1,128}$/, 'expected a digest, `latest`, `v` and a number, or a label')
     .nullish(),
-  variables: z.record(z.string().max(256), z.unknown()).nullish(),
+  variables: z.looseObject({}).nullish(),
 })
 
 export const NamingBody = z.object({ prompt: PromptReference })
