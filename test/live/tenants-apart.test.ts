@@ -202,6 +202,16 @@ test('P6: prompts are shared within an entity, or by all, only where the operato
     assert.ok(cachedIn(await ask(keys.alice, ...chat)) > 10, 'alice shares with herself')
     assert.equal(cachedIn(await ask(keys.bob, ...chat)) > 10, stranger, `a stranger, by ${sharing}`)
     assert.equal(cachedIn(await ask(anne, ...chat)) > 10, colleague, `a colleague, by ${sharing}`)
+
+    const project_id = 'acme/default'
+    const val = { content: `You answer for the harbour. ${other}` }
+    await ask(keys.alice, '/obj/create', { obj: { project_id, object_id: 'harbour', val } })
+    await ask(keys.alice, '/objs/harbour/aliases/production/move', { project_id, digest: 'v0' })
+    const named = async (key: string, question: string) =>
+      cachedIn(await ask(key, '/v1/chat/completions', { prompt: { id: 'harbour' }, ...user(question) }))
+    assert.ok((await named(keys.alice, 'When?')) < 10)
+    assert.ok((await named(keys.alice, 'Where?')) > 20, 'the prefix of a named prompt is shared')
+    assert.equal((await named(anne, 'Who?')) > 20, colleague, `a named prompt, by ${sharing}`)
     await server.end('SIGTERM')
   }
 })

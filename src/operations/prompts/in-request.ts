@@ -17,7 +17,7 @@ import { projectHeader, recordingTarget } from '../recording/target-headers.ts'
 import { NamingBody } from './contract.ts'
 import { filledPrompt } from './filling.ts'
 import { type PromptName, promptNotFound, usualLabel } from './named-prompts.ts'
-import { stickyKeyOf } from './shares.ts'
+import { stickinessOf } from './shares.ts'
 import { chatWire, type PromptWire } from './wires.ts'
 
 declare module 'fastify' {
@@ -108,13 +108,15 @@ async function fill(
   wire: PromptWire,
   { id, version, variables, isModel }: Reference,
 ): Promise<void> {
-  const { caller, keptBody } = request
-  request.target = recordingTarget(caller, request.headers)
-  const { project, thread } = request.target
+  const { caller, headers, keptBody } = request
+  const target = recordingTarget(caller, headers)
+  const { project } = target
+  request.target = target
   requireAccess(caller, project, projectHeader)
   const sent = () => membersOf((keptBody.sent as () => string)())
-  const key = () => stickyKeyOf(thread, sent())
-  const found = await prompts.find(databaseOf(caller.name, db), project, { id, version }, key)
+  const reader = databaseOf(caller.name, db)
+  const sticky = stickinessOf({ db: reader, caller, headers, target }, id, sent)
+  const found = await prompts.find(reader, project, { id, version }, sticky)
   if (found === undefined) {
     if (isModel) return
     throw promptNotFound(project, { id, version })

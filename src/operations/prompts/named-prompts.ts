@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { refuse } from '../../domain/refusals.ts'
-import { readLabel, type ShadowOfLabel } from '../../storage/objects/label-shares.ts'
+import { readLabel, type ShadowOfLabel, type Sharer } from '../../storage/objects/label-shares.ts'
 import {
   type ObjectVersion,
   readValue,
@@ -10,7 +10,7 @@ import {
 import type { Reader } from '../../storage/transaction.ts'
 import { isReserved } from '../objects/labels.ts'
 import { objectDeleted, objectNotFound } from '../objects/resolve.ts'
-import { sharerFor } from './shares.ts'
+import { type Sharing, type Stickiness, sharerFor } from './shares.ts'
 import { type StoredPrompt, storedPromptOf } from './stored-prompt.ts'
 
 /** A prompt by its name, and by a digest, `latest`, `v` and a number, or a label, which is an alias of the object. */
@@ -32,10 +32,10 @@ interface FoundPrompt {
 
 export interface NamedPrompts {
   /**
-   * `key` chooses among versions that share a label; without it, neither shares nor shadows count. Undefined if there is none.
-   * Refuses a version that was deleted, and an object that is no prompt.
+   * Without `sticky`, neither shares nor shadows count. Undefined if there is no such prompt. Refuses a version that was
+   * deleted, and an object that is no prompt.
    */
-  find(db: Reader, project: string, name: PromptName, key?: () => string): Promise<FoundPrompt | undefined>
+  find(db: Reader, project: string, name: PromptName, sticky?: Stickiness): Promise<FoundPrompt | undefined>
 }
 
 /** Characters of the prompts that are cached, as they are stored. */
@@ -63,19 +63,24 @@ export function createNamedPrompts(): NamedPrompts {
   }
 
   return {
-    async find(db, project, { id, version }, key) {
+    async find(db, project, { id, version }, sticky) {
       const label = isReserved(version)
         ? undefined
         : await readLabel(db, { project_id: project, object_id: id, alias: version })
       const found = label ?? (await liveVersion(db, project, { name: id, digest: version }))
       if (found === undefined) return undefined
-      const share = key && label?.share
-      const { digest } = share ? sharerFor({ project, id, label: version, key: key() }, share) : found
+      const share = sticky && label?.share
+      const { digest } = share ? await sharerOf({ project, id, label: version }, share, sticky) : found
       const prompt = await promptOf(db, project, id, digest)
-      const shadow = key && !share && label?.shadow?.present === digest ? label.shadow : undefined
+      const shadow = sticky && !share && label?.shadow?.present === digest ? label.shadow : undefined
       return prompt && { prompt, id, digest, ...(shadow && { shadow }) }
     },
   }
+}
+
+async function sharerOf(of: Omit<Sharing, 'key'>, share: readonly Sharer[], sticky: Stickiness) {
+  const before = await sticky.before()
+  return share.find(({ digest }) => digest === before) ?? sharerFor({ ...of, key: sticky.key() }, share)
 }
 
 /** Refuses a version that was deleted. */

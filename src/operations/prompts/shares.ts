@@ -1,7 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Caller } from '../../domain/callers.ts'
+import { JsonText } from '../../domain/json/text.ts'
+import { now } from '../../domain/time.ts'
+import { promptVersionOf } from '../../storage/answers/responses.ts'
+import type { Reader } from '../../storage/transaction.ts'
 import { Value } from '../objects/values.ts'
+import type { RecordingTarget } from '../recording/answer.ts'
+import { threadOf } from '../recording/target-headers.ts'
 
-interface Sharing {
+export interface Sharing {
   project: string
   id: string
   label: string
@@ -26,15 +34,50 @@ export function sharerFor<S extends { digest: string; weight: number }>(
 }
 
 /** Fields that name whose request it is, the narrowest first. */
-const keyFields = ['conversation', 'prompt_cache_key', 'user', 'safety_identifier']
+const keyFields = ['prompt_cache_key', 'user', 'safety_identifier']
 
-/** What the answers to a request stick to: its thread, else its first such field, else nothing. */
-export function stickyKeyOf(thread: string | null, own: ReadonlyMap<string, string>): string {
-  if (thread !== null) return JSON.stringify(['thread', thread])
-  for (const name of keyFields) {
-    const value = new Value(own.get(name) ?? 'null')
-    const text = value.string ?? value.member('id')?.string
-    if (text) return JSON.stringify([name, text])
+/** Chooses among versions that share a label. */
+export interface Stickiness {
+  /** The version that gave the answer which the request continues. */
+  before(): Promise<string | undefined>
+  /** Else, what its answers stick to. */
+  key(): string
+}
+
+interface Asking {
+  db: Reader
+  caller: Caller
+  headers: IncomingHttpHeaders
+  target: RecordingTarget
+}
+
+/** `prompt`: its id. `sent`: the members of the request. */
+export function stickinessOf(
+  { db, caller, headers, target: { project, thread } }: Asking,
+  prompt: string,
+  sent: () => ReadonlyMap<string, string>,
+): Stickiness {
+  const textOf = (name: string) => {
+    const value = new Value(sent().get(name) ?? 'null')
+    return value.string ?? value.member('id')?.string
   }
-  return randomUUID()
+  return {
+    async before() {
+      const id = textOf('previous_response_id')
+      if (id === undefined) return undefined
+      return promptVersionOf(db, { user_name: caller.name, id, now: now(), project, prompt })
+    },
+    key() {
+      const named =
+        thread ??
+        threadOf(headers, {
+          session_id: textOf('session_id'),
+          metadata: new JsonText(sent().get('metadata') ?? 'null'),
+          conversation: textOf('conversation'),
+        })
+      if (named !== null) return JSON.stringify(['thread', named])
+      const field = keyFields.find(textOf)
+      return field === undefined ? randomUUID() : JSON.stringify([field, textOf(field)])
+    },
+  }
 }

@@ -38,6 +38,20 @@ export async function projectOfResponse(
   return row?.project_id
 }
 
+/** The version of this prompt that a response of the project was answered with. */
+export async function promptVersionOf(
+  { dialect, get }: Reader,
+  { user_name, id, now, project, prompt }: ResponseKey & { project: string; prompt: string },
+): Promise<string | undefined> {
+  const ofPrompt = (name: string) => dialect.json(rawSql('calls.attributes'), ['heddle', 'prompt', name]).text
+  const row = await get<{ version: string }>(
+    sql`SELECT ${ofPrompt('version')} AS version FROM responses ${itsCall}
+        WHERE user_name = ${user_name} AND responses.id = ${id} AND responses.project_id = ${project}
+          AND ${ofPrompt('id')} = ${prompt} AND ${isLive(now)}`,
+  )
+  return row?.version
+}
+
 /** What was said in a response. Its texts are JSON. */
 export interface ResponseContent {
   id: string

@@ -112,6 +112,40 @@ describe('labels that versions share', () => {
     assert.equal(seen.size, 2)
   })
 
+  test('an answer sticks to its conversation, however a client names it', async (t) => {
+    const { app, digests, move, share, versionFor } = await open(t)
+    await move({ digest: 'v0' })
+    await move({ share: share(1, 1) })
+    const sharers = digests.map((digest) => ({ digest, weight: 1 }))
+    for (let thread = 0; thread < 6; thread++) {
+      const id = `thread-${thread}`
+      const key = JSON.stringify(['thread', id])
+      const { digest } = sharerFor({ project: project_id, id: 'greet', label: 'production', key }, sharers)
+      // Which user asks does not matter then.
+      assert.equal(await versionFor({ metadata: { thread_id: id }, user: `u${thread}` }), digest)
+      assert.equal(await versionFor({ session_id: id }), digest)
+    }
+    const respond = async (previous_response_id?: string) => {
+      const fields = { input: 'Hi', prompt: { id: 'greet' }, previous_response_id }
+      const { json, headers, text } = await app.post('/v1/responses', fields)
+      assert.equal(json.status, 'completed', text)
+      return { id: json.id as string, version: headers['x-heddle-prompt'] }
+    }
+    const seen = new Set<unknown>()
+    while (seen.size < 2) {
+      let { id, version } = await respond()
+      seen.add(version)
+      for (let turn = 0; turn < 6; turn++) {
+        const next = await respond(id)
+        assert.equal(next.version, version)
+        id = next.id
+      }
+    }
+    const before = (await respond()).id
+    await move({ digest: 'v1' })
+    assert.equal((await respond(before)).version, `greet:${digests[1]}`)
+  })
+
   test('a weight that grows moves only keys towards it', () => {
     const chosen = (one: number, key: string) =>
       sharerFor({ project: 'p', id: 'i', label: 'l', key }, [
