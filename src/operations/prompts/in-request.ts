@@ -18,7 +18,7 @@ import { NamingBody } from './contract.ts'
 import { filledPrompt } from './filling.ts'
 import { type PromptName, promptNotFound, usualLabel } from './named-prompts.ts'
 import { stickinessOf } from './shares.ts'
-import { chatWire, type PromptWire } from './wires.ts'
+import { type PromptWire, type ShadowedApi, shadowedApiOf } from './wires.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -129,7 +129,7 @@ async function fill(
   own.delete(isModel ? 'model' : 'prompt')
   // Nobody waits for the lines of a batch: they are no measure of what clients see.
   if (found.shadow !== undefined && request.batched === undefined)
-    request.shadow = shadowToAsk(found.shadow, { own, variables, isChat: wire === chatWire })
+    request.shadow = shadowToAsk(found.shadow, { own, variables, api: shadowedApiOf(wire) })
   const members = wire(filled, own)
   const fields = shapeOf(request.routeOptions.schema?.body as z.ZodType).fields
   const ignored = [...found.prompt.settings.keys()].filter(
@@ -155,7 +155,7 @@ async function fill(
 const maxRequest = 256 * 1024
 
 /** Fields that are about the client's answer, or about nobody else's. */
-const ofClient = ['stream', 'stream_options', 'n', 'store', 'metadata', 'prompt', 'conversation']
+const ofClient = ['stream', 'stream_options', 'n', 'store', 'metadata', 'background']
 const ofServer = ['request_id', 'session_id', 'priority', 'cache_salt', 'stream_interval']
 const notAsked = new Set([...ofClient, ...ofServer])
 
@@ -163,20 +163,24 @@ interface Asked {
   /** The request before its prompt is put into it. */
   own: ReadonlyMap<string, string>
   variables: ReadonlyMap<string, string>
-  isChat: boolean
+  api: ShadowedApi | undefined
 }
 
 /** What the other version is asked: the request of the client, which that version fills in its own way. */
 function shadowToAsk(
   { id, portion }: Pick<ShadowOfLabel, 'id' | 'portion'>,
-  { own, variables, isChat }: Asked,
+  { own, variables, api }: Asked,
 ): ShadowToAsk {
   const body = new Map([...own].filter(([name]) => !notAsked.has(name)))
   return {
     ...{ id, portion },
     asked() {
-      if (!isChat) return { request: null, reason: 'other_api' }
+      if (api === undefined) return { request: null, reason: 'other_api' }
+      // What it continues belongs to the client.
+      if (['previous_response_id', 'conversation'].some((name) => (own.get(name) ?? 'null') !== 'null'))
+        return { request: null, reason: 'stored_conversation' }
       const request = objectText([
+        ['api', JSON.stringify(api)],
         ['variables', objectText(variables)],
         ['body', objectText(body)],
       ])

@@ -239,3 +239,15 @@ export const ollamaPromptWire: PromptWire = (prompt, own) => {
   const joined = joinedTexts([...system, new Value(own.get('system') ?? 'null').string])
   return joined === undefined ? all : all.set('system', joined)
 }
+
+/** Through which a shadow can be asked what a client asked. */
+export const shadowedWires = {
+  chat: chatWire,
+  completions: completionsWire,
+  messages: messagesWire,
+  responses: responsesWire,
+} as const satisfies Record<string, PromptWire>
+export type ShadowedApi = keyof typeof shadowedWires
+
+export const shadowedApiOf = (wire: PromptWire): ShadowedApi | undefined =>
+  (Object.keys(shadowedWires) as ShadowedApi[]).find((api) => shadowedWires[api] === wire)

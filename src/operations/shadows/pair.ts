@@ -14,16 +14,17 @@ import { backgroundAsking } from '../background-caller.ts'
 import { createPricing } from '../calls/costs.ts'
 import { endPart, startPart } from '../calls/parts.ts'
 import { callRecord } from '../calls/record.ts'
-import type { ChatAnswered } from '../chat-asking.ts'
+import type { GenerationRecord } from '../generation/observed.ts'
 import { type BoundScorer, readScorer } from '../monitors/bound-scorers.ts'
 import type { OperationParts } from '../parts.ts'
 import { filledPrompt } from '../prompts/filling.ts'
 import { promptNotFound } from '../prompts/named-prompts.ts'
-import { chatWire } from '../prompts/wires.ts'
+import { type ShadowedApi, shadowedWires } from '../prompts/wires.ts'
 import { callValues } from '../scorers/call-values.ts'
 import { costOf } from '../scorers/check.ts'
 import { judgeCallOf } from '../scorers/judge-call.ts'
 import { score } from '../scorers/scoring.ts'
+import { answerOf } from './asking-apis.ts'
 
 interface Pair {
   services: OperationParts
@@ -88,23 +89,31 @@ function tokensOf(summary: string | null): number | null {
 
 /** The other version fills in what the client gave, and its answer becomes a call that no client is shown. */
 async function askShadow({ services, shadow, pair }: Pair, op: string, signal: AbortSignal) {
-  const { db, prompts, models, chats, projects, refScheme } = services
+  const { db, prompts, models, projects, refScheme } = services
   const { project_id: project, object_id, digest, alias, user_id: user } = shadow
   const version = { id: object_id, version: digest }
   const found = await prompts.find(db, project, version)
   if (found === undefined) throw promptNotFound(project, version)
   const members = membersOf(pair.request)
   const filled = filledPrompt(found.prompt, membersOf(members.get('variables') ?? '{}'), models)
-  const body = objectText(chatWire(filled, membersOf(members.get('body') ?? '{}')))
+  const api = JSON.parse(members.get('api') ?? '"chat"') as ShadowedApi
+  const body = objectText(shadowedWires[api](filled, membersOf(members.get('body') ?? '{}')))
   const started_at = monotonicNow()
   const asking = await backgroundAsking(db, user, project, signal)
-  // As long as the id of a client's answer: scorers see no difference but what was said.
-  const answered = await chats.ask(services, body, { ...asking, id: asking.id.replaceAll('-', '') })
+  let measured: GenerationRecord | undefined
+  const output = await answerOf(api, services, body, {
+    ...asking,
+    // As long as the id of a client's answer: scorers see no difference but what was said.
+    id: asking.id.replaceAll('-', ''),
+    note(record) {
+      measured = record
+    },
+  })
   const ended_at = monotonicNow()
-  const summary = new JsonText(writeJson({ usage: usageOf(answered) }))
+  const summary = new JsonText(writeJson({ usage: measured && usageOf(measured) }))
   const link = { label: alias, prompt: version, call: callRef(refScheme, project, pair.call_id) }
   const attributes = new JsonText(writeJson({ heddle: { shadow: link } }))
-  const [id, inputs, output] = [idOf(`${shadow.id} ${pair.call_id}`), new JsonText(body), answered.completion]
+  const [id, inputs] = [idOf(`${shadow.id} ${pair.call_id}`), new JsonText(body)]
   const call = { project_id: project, id, op_name: shadowOp, started_at, attributes, inputs }
   const start = startPart(call, { user, retentionDays: await projects.retentionDays(project) })
   const { end } = endPart({ project_id: project, id, ended_at, exception: null, output, summary })
@@ -116,8 +125,8 @@ async function askShadow({ services, shadow, pair }: Pair, op: string, signal: A
   return { side, call: withTexts<CallPart>({ ...start, end }) }
 }
 
-function usageOf({ model, usage }: ChatAnswered) {
-  const { prompt_tokens, completion_tokens, total_tokens } = usage
+function usageOf({ model, prompt_tokens, completion_tokens }: GenerationRecord) {
+  const total_tokens = prompt_tokens + completion_tokens
   return { [model]: { requests: 1, prompt_tokens, completion_tokens, total_tokens } }
 }
 

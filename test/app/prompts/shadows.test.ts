@@ -168,14 +168,59 @@ describe('shadows of labels', () => {
     assert.equal((await app.send('PUT', url, theirs, keys.bob)).status, 404)
   })
 
+  test('it is asked through the API of the client, and scorers see the same form', async (t) => {
+    const { app, infer, digests, set, read, settled, calls } = await open(t)
+    const check = { kind: 'contains', any_of: ['yes'], field: 'conversation.answer' }
+    const scorer = await monitorsOf(app).scorer('answered', { check })
+    await set({ scorer })
+    const prompt = { id: 'support', variables: { one: 'no', other: 'yes' } }
+    const max_tokens = 20
+    const messages = [{ role: 'user', content: 'Well?' }]
+    const asked: [url: string, body: object][] = [
+      ['/v1/chat/completions', { prompt, messages }],
+      ['/v1/responses', { prompt, input: 'Well?' }],
+      ['/v1/messages', { prompt, messages, max_tokens, model: 'scripted' }],
+      ['/v1/completions', { prompt, max_tokens }],
+    ]
+    for (const [to, body] of asked) {
+      const { status, headers, text } = await infer(to, body)
+      assert.deepEqual([status, headers['x-heddle-prompt']], [200, `support:${digests[0]}`], text)
+    }
+    await until('four pairs', async () => (await read()).json.pairs === 4)
+    const { wins, failed, means } = await settled()
+    assert.deepEqual([wins, failed], [4, 0])
+    // A token for each letter.
+    assert.equal(means.shadow.tokens, means.present.tokens + 1)
+    const own = await Promise.all(
+      ['chat.completions', 'responses', 'messages', 'completions'].map((op) => calls(`heddle.${op}`)),
+    )
+    const formsOf = (all: { output: object }[]) =>
+      new Set(all.map(({ output }) => Object.keys(output).join()))
+    assert.deepEqual(formsOf(await calls('heddle.shadow')), formsOf(own.flat()))
+
+    for (const content of ['Say no.', 'Say yes.']) await create(app, 'plain', { content })
+    const plain = '/objs/plain/aliases/production'
+    await app.post(`${plain}/move`, { project_id: project, digest: 'v0' })
+    const shadow = { version: 'v1', share: 1, scorer }
+    await app.send('PUT', `${plain}/shadow`, { project_id: project, shadow })
+    const generate = { model: 'plain@production', prompt: 'Well?', stream: false }
+    assert.equal((await infer('/api/generate', generate)).status, 200)
+    await until('it was skipped', async () => {
+      const { skipped, reasons } = (await app.get(`${plain}/shadow${query}`)).json
+      return skipped === 1 && reasons[0].reason === 'other_api'
+    })
+  })
+
   test('what is not asked is counted with its reason, and the queue is bounded', async (t) => {
     const { app, infer, set, read, ask, settled } = await open(t, { sweep: false })
     await set()
     const prompt = { id: 'support', variables: { one: 'no', other: 'yes' } }
-    assert.equal((await infer('/v1/responses', { input: 'Well?', prompt })).status, 200)
+    const first = (await infer('/v1/responses', { input: 'Well?', prompt })).json.id
+    const continued = { input: 'And now?', prompt, previous_response_id: first }
+    assert.equal((await infer('/v1/responses', continued)).status, 200)
     await ask('no', 'yes', { messages: [{ role: 'user', content: 'x'.repeat(300_000) }] })
     await ask('no', 'yes', { store: false })
-    for (let n = 0; n < 103; n++) await ask('no', 'yes')
+    for (let n = 0; n < 102; n++) await ask('no', 'yes')
     const reasonsNow = async () => {
       const { reasons, waiting } = (await read()).json
       return [
@@ -183,7 +228,7 @@ describe('shadows of labels', () => {
         Object.fromEntries(reasons.map((own: { reason: string; count: number }) => [own.reason, own.count])),
       ]
     }
-    const expected = [100, { other_api: 1, request_too_large: 1, queue_full: 3 }]
+    const expected = [100, { request_too_large: 1, queue_full: 3, stored_conversation: 1 }]
     await until('all are recorded', async () => JSON.stringify(await reasonsNow()).includes('"queue_full":3'))
     assert.deepEqual(await reasonsNow(), expected)
     // It ends while they wait.
