@@ -29,7 +29,7 @@ const options = [
   '--test-reporter-destination=stdout',
 ]
 const entries = join(tree, 'node_modules/.cache/tests', String(process.pid))
-const rings = positionals.length > 0 ? positionals : [...sharing, 'app', 'attack', 'clients', 'live', 'ui']
+const rings = positionals.length > 0 ? positionals : [...sharing, 'attack', 'clients', 'live', 'ui']
 
 /** The files of a ring that are long, or those that are not. */
 function filesOf(ring) {

@@ -124,7 +124,7 @@ export interface NewObject
 }
 
 /** A name has one class for good; `conflict` is the class that it has. */
-export type StoredObject = { version_index: number } | { conflict: string }
+type StoredObject = { version_index: number } | { conflict: string }
 
 /** The class of the values under a name, if there are any. */
 export async function classOfName(
