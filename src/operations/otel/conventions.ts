@@ -6,7 +6,7 @@ import type { Attributes, Span, Value } from './span.ts'
 /**
  * The attributes in which instrumentations put the input and output of a model, a tool or a step; the first one present
  * counts. They are those of OpenTelemetry's GenAI conventions, OpenInference, the Vercel AI SDK, OpenLLMetry, MLflow,
- * Langfuse and Pydantic AI. The second name is the one in `inputs`.
+ * Langfuse, Pydantic AI, Logfire, Genkit, Haystack and Braintrust. The second name is the one in `inputs`.
  */
 const inputNames: readonly [attribute: string, name: string][] = [
   ['gen_ai.input.messages', 'messages'],
@@ -30,6 +30,10 @@ const inputNames: readonly [attribute: string, name: string][] = [
   ['ai.value', 'value'],
   ['ai.values', 'values'],
   ['tool_arguments', 'arguments'],
+  ['genkit:input', 'value'],
+  ['haystack.component.input', 'value'],
+  ['braintrust.input_json', 'value'],
+  ['request_data', 'value'],
 ]
 
 /** Claude Code uses these short names; its spans have a type. */
@@ -64,6 +68,10 @@ const outputNames: typeof inputNames = [
   ['output.value', 'value'],
   ['langfuse.trace.output', 'value'],
   ['tool_response', 'result'],
+  ['genkit:output', 'value'],
+  ['haystack.component.output', 'value'],
+  ['braintrust.output_json', 'value'],
+  ['response_data', 'value'],
 ]
 
 /** These are always JSON, so that a text in quotes is a JSON string. In others it may be a text that has quotes. */
@@ -76,6 +84,10 @@ const alwaysJson = new Set([
   'traceloop.entity.output',
   'mlflow.spanInputs',
   'mlflow.spanOutputs',
+  'genkit:input',
+  'genkit:output',
+  'braintrust.input_json',
+  'braintrust.output_json',
 ])
 
 export function inputOf(span: Span): Payload | undefined {
@@ -130,10 +142,11 @@ function completed(payload: Payload, attributes: Attributes): Payload {
   const siblings = outputNames.filter(
     ([name]) => name.startsWith(stem) && attributes.has(name) && attributes.get(name) !== '',
   )
-  if (siblings.length < 2) return payload
-  const value = Object.fromEntries(
-    siblings.map(([name, member]) => [member, payloadValue(name, attributes.get(name) as Value)]),
-  )
+  const pieces = siblings.map(([name, member]) => [member, payloadValue(name, attributes.get(name) as Value)])
+  const [only] = pieces
+  // A stream of tool calls alone has a text, which is empty.
+  if (only === undefined || (pieces.length === 1 && payload.value !== '')) return payload
+  const value = pieces.length === 1 ? (only[1] as Value) : Object.fromEntries(pieces)
   return { ...payload, value, taken: [attribute, ...siblings.map(([name]) => name)] }
 }
 
