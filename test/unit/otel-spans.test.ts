@@ -252,6 +252,9 @@ for (const [name, attributes, expected] of [
     ['Haystack', 'haystack.component.input', 'haystack.component.output'],
     ['Braintrust', 'braintrust.input_json', 'braintrust.output_json'],
     ['Logfire', 'request_data', 'response_data'],
+    ['Sentry', 'gen_ai.request.messages', 'gen_ai.response.text'],
+    ['tools of Sentry', 'gen_ai.tool.input', 'gen_ai.tool.output'],
+    ['tools of Spring AI', 'spring.ai.tool.call.arguments', 'spring.ai.tool.call.result'],
   ].map(
     ([owner = '', input = '', output = '']): [string, Record<string, unknown>, Record<string, unknown>] => [
       `input and output of ${owner}`,

@@ -6,7 +6,8 @@ import type { Attributes, Span, Value } from './span.ts'
 /**
  * The attributes in which instrumentations put the input and output of a model, a tool or a step; the first one present
  * counts. They are those of OpenTelemetry's GenAI conventions, OpenInference, the Vercel AI SDK, OpenLLMetry, MLflow,
- * Langfuse, Pydantic AI, Logfire, Genkit, Haystack and Braintrust. The second name is the one in `inputs`.
+ * Langfuse, Pydantic AI, Logfire, Genkit, Haystack, Braintrust, Sentry and
+ * Spring AI. The second name is the one in `inputs`.
  */
 const inputNames: readonly [attribute: string, name: string][] = [
   ['gen_ai.input.messages', 'messages'],
@@ -34,6 +35,9 @@ const inputNames: readonly [attribute: string, name: string][] = [
   ['haystack.component.input', 'value'],
   ['braintrust.input_json', 'value'],
   ['request_data', 'value'],
+  ['gen_ai.request.messages', 'messages'],
+  ['gen_ai.tool.input', 'arguments'],
+  ['spring.ai.tool.call.arguments', 'arguments'],
 ]
 
 /** Claude Code uses these short names; its spans have a type. */
@@ -72,6 +76,10 @@ const outputNames: typeof inputNames = [
   ['haystack.component.output', 'value'],
   ['braintrust.output_json', 'value'],
   ['response_data', 'value'],
+  ['gen_ai.response.text', 'text'],
+  ['gen_ai.response.tool_calls', 'toolCalls'],
+  ['gen_ai.tool.output', 'result'],
+  ['spring.ai.tool.call.result', 'result'],
 ]
 
 /** These are always JSON, so that a text in quotes is a JSON string. In others it may be a text that has quotes. */
@@ -137,7 +145,7 @@ function completed(payload: Payload, attributes: Attributes): Payload {
     const value = { system_instructions: opened(system), [payload.name]: payload.value }
     return { ...payload, value, taken: [attribute, instructions] }
   }
-  const [stem] = /^ai\.(?:response|result)\./.exec(attribute) ?? []
+  const [stem] = /^(?:ai\.(?:response|result)|gen_ai\.response)\./.exec(attribute) ?? []
   if (stem === undefined) return payload
   const siblings = outputNames.filter(
     ([name]) => name.startsWith(stem) && attributes.has(name) && attributes.get(name) !== '',
