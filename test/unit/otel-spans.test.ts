@@ -233,6 +233,11 @@ for (const [name, attributes, expected] of [
     { 'ai.response.text': '', 'ai.response.toolCalls': '[{"toolName":"count"}]' },
     { output: '[{"toolName":"count"}]', attributes: '{}' },
   ],
+  [
+    'messages whose first was dropped',
+    { 'gen_ai.prompt.5.content': 'a', 'gen_ai.prompt.10.content': 'b' },
+    { inputs: '{"prompt":[{"content":"a"},{"content":"b"}]}' },
+  ],
   ['only an empty text of the Vercel AI SDK', { 'ai.response.text': '' }, { output: '""' }],
   [
     'cached tokens of Pydantic AI',

@@ -3,13 +3,23 @@ import { nested, withLists } from './attributes.ts'
 import { eventMessages, type Payload } from './event-messages.ts'
 import type { Attributes, Span, Value } from './span.ts'
 
+/** Makers with one attribute for what goes in and one for what comes out. */
+const pairs = [
+  ['genkit:input', 'genkit:output', 'value'],
+  ['haystack.component.input', 'haystack.component.output', 'value'],
+  ['braintrust.input_json', 'braintrust.output_json', 'value'],
+  ['request_data', 'response_data', 'value'],
+  ['gen_ai.tool.input', 'gen_ai.tool.output', 'arguments'],
+  ['spring.ai.tool.call.arguments', 'spring.ai.tool.call.result', 'arguments'],
+] as const
+
 /**
  * The attributes in which instrumentations put the input and output of a model, a tool or a step; the first one present
  * counts. They are those of OpenTelemetry's GenAI conventions, OpenInference, the Vercel AI SDK, OpenLLMetry, MLflow,
  * Langfuse, Pydantic AI, Logfire, Genkit, Haystack, Braintrust, Sentry and
  * Spring AI. The second name is the one in `inputs`.
  */
-const inputNames: readonly [attribute: string, name: string][] = [
+const inputNames: readonly (readonly [attribute: string, name: string])[] = [
   ['gen_ai.input.messages', 'messages'],
   ['llm.input_messages', 'messages'],
   ['ai.prompt.messages', 'messages'],
@@ -31,13 +41,8 @@ const inputNames: readonly [attribute: string, name: string][] = [
   ['ai.value', 'value'],
   ['ai.values', 'values'],
   ['tool_arguments', 'arguments'],
-  ['genkit:input', 'value'],
-  ['haystack.component.input', 'value'],
-  ['braintrust.input_json', 'value'],
-  ['request_data', 'value'],
   ['gen_ai.request.messages', 'messages'],
-  ['gen_ai.tool.input', 'arguments'],
-  ['spring.ai.tool.call.arguments', 'arguments'],
+  ...pairs.map(([input, , name]) => [input, name] as const),
 ]
 
 /** Claude Code uses these short names; its spans have a type. */
@@ -54,10 +59,9 @@ const outputNames: typeof inputNames = [
   ['gen_ai.tool.call.result', 'result'],
   ['gen_ai.retrieval.documents', 'documents'],
   ...['response', 'result'].flatMap((stem) =>
-    ['text', 'object', 'toolCalls', 'reasoning', 'files'].map((name): [string, string] => [
-      `ai.${stem}.${name}`,
-      name,
-    ]),
+    ['text', 'object', 'toolCalls', 'reasoning', 'files'].map(
+      (name) => [`ai.${stem}.${name}`, name] as const,
+    ),
   ),
   ['ai.toolCall.result', 'result'],
   ['gcp.vertex.agent.tool_response', 'result'],
@@ -72,14 +76,9 @@ const outputNames: typeof inputNames = [
   ['output.value', 'value'],
   ['langfuse.trace.output', 'value'],
   ['tool_response', 'result'],
-  ['genkit:output', 'value'],
-  ['haystack.component.output', 'value'],
-  ['braintrust.output_json', 'value'],
-  ['response_data', 'value'],
   ['gen_ai.response.text', 'text'],
   ['gen_ai.response.tool_calls', 'toolCalls'],
-  ['gen_ai.tool.output', 'result'],
-  ['spring.ai.tool.call.result', 'result'],
+  ...pairs.map(([, output]) => [output, 'value'] as const),
 ]
 
 /** These are always JSON, so that a text in quotes is a JSON string. In others it may be a text that has quotes. */
