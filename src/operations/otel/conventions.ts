@@ -135,12 +135,13 @@ function payloadIn(attributes: Attributes, names: typeof inputNames): Payload | 
 }
 
 const instructions = 'gen_ai.system_instructions'
+const besideInstructions = ['gen_ai.input.messages', 'pydantic_ai.all_messages']
 
 /** What belongs to the same request or answer, but has an attribute of its own. */
 function completed(payload: Payload, attributes: Attributes): Payload {
   const [attribute = ''] = payload.taken
   const system = attributes.get(instructions)
-  if (attribute === 'gen_ai.input.messages' && system !== undefined) {
+  if (system !== undefined && besideInstructions.includes(attribute)) {
     const value = { system_instructions: opened(system), [payload.name]: payload.value }
     return { ...payload, value, taken: [attribute, instructions] }
   }
