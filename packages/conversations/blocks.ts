@@ -11,7 +11,7 @@ import {
 } from './json.ts'
 import { isMediaType, mediaBlock } from './media.ts'
 import type { Block } from './message.ts'
-import { isCallType, isResultType, toolCall, toolResult } from './tools.ts'
+import { callWrappers, isCallType, isResultType, resultWrappers, toolCall, toolResult } from './tools.ts'
 
 /** Results hold blocks, which may be results. What is deeper is shown as it is. */
 const maxDepth = 6
@@ -46,14 +46,9 @@ export function blockOf(json: Json, depth = 0): Block {
   if (/^(redacted_)?(thinking|reasoning)$/.test(type) || members.get('thought') === 'true')
     return { kind: 'thought', text: thoughtOf(members) }
   if (type === 'compaction') return { kind: 'context', text: textOfBlock(members) }
-  if (
-    isResultType(type) ||
-    isObject(members.get('functionResponse')) ||
-    isObject(members.get('function_response'))
-  )
+  if (isResultType(type) || resultWrappers.some((name) => isObject(members.get(name))))
     return toolResult(json, read)
-  if (isCallType(type) || isObject(members.get('functionCall')) || isObject(members.get('function_call')))
-    return toolCall(json)
+  if (isCallType(type) || callWrappers.some((name) => isObject(members.get(name)))) return toolCall(json)
   const isMedia =
     isMediaType(type) ||
     ['inlineData', 'inline_data', 'fileData', 'file_data'].some((name) => members.has(name))

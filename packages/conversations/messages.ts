@@ -106,7 +106,10 @@ function thoughtsOf(members: Members): Block[] {
 }
 
 function contentOf(members: Members, role: string | undefined): Block[] {
-  const content = memberOf(members, 'contents', 'content', 'parts', 'text')
+  const content =
+    memberOf(members, 'contents', 'content', 'parts', 'text') ??
+    // The event of a choice; other messages were unwrapped before.
+    (textOf(members, 'event.name') === 'gen_ai.choice' ? members.get('message') : undefined)
   const id =
     textOf(members, 'tool_call_id', 'toolCallId') ?? (role === 'tool' ? textOf(members, 'id') : undefined)
   if (id === undefined && role !== 'tool') {

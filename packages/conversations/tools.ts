@@ -14,11 +14,11 @@ import type { Block, ToolCall, ToolResult } from './message.ts'
 /** A request of the model to run a tool, in any of the forms. */
 export function toolCall(json: Json): ToolCall {
   const outer = membersIn(json)
-  const wrapped = memberOf(outer, 'tool_call', 'functionCall', 'function_call')
+  const wrapped = memberOf(outer, 'tool_call', ...callWrappers)
   if (isObject(wrapped)) return toolCall(wrapped)
   const members = isObject(outer.get('function')) ? membersIn(outer.get('function')) : outer
   // Items of the Responses API have an id of their own beside that of the call.
-  const id = textOf(outer, 'call_id', 'toolCallId', 'tool_call_id', 'id')
+  const id = textOf(outer, 'call_id', 'toolCallId', 'tool_call_id', 'toolUseId', 'id')
   const type = textOf(outer, 'type')
   const server = outer.get('server_tool_call')
   const name =
@@ -48,12 +48,16 @@ const callTypes = /^(function|tool-call|function-call|(server_|mcp_)?tool_use|[a
 
 export const isCallType = (type: string): boolean => callTypes.test(type)
 
+/** Google and Bedrock have an object within an object. */
+export const callWrappers = ['functionCall', 'function_call', 'toolUse'] as const
+export const resultWrappers = ['functionResponse', 'function_response', 'toolResult'] as const
+
 /** What a tool returned, in any of the forms. */
 export function toolResult(json: Json, read: ReadContent): ToolResult {
   const outer = membersIn(json)
-  const wrapped = memberOf(outer, 'functionResponse', 'function_response')
+  const wrapped = memberOf(outer, ...resultWrappers)
   if (isObject(wrapped)) return toolResult(wrapped, read)
-  const id = textOf(outer, 'tool_use_id', 'call_id', 'tool_call_id', 'toolCallId', 'id')
+  const id = textOf(outer, 'tool_use_id', 'toolUseId', 'call_id', 'tool_call_id', 'toolCallId', 'id')
   const name = textOf(outer, 'name', 'toolName', 'tool_name')
   const { content, isError } = opened(
     memberOf(outer, 'content', 'output', 'response', 'result', 'server_tool_call_response', 'tools'),
@@ -78,11 +82,13 @@ function opened(json: Json | undefined): { content: Json | undefined; isError: b
   return { content: members.get('value'), isError: type.startsWith('error') }
 }
 
+const isBlock = (members: Members): boolean => ['type', ...resultWrappers].some((name) => members.has(name))
+
 /** A list of blocks is content; any other list or object is what the tool returned. */
 export function resultContent(json: Json | undefined, read: ReadContent): Block[] {
   if (json === undefined || json === 'null') return []
   if (json.startsWith('"')) return read(json)
   const items = itemsIn(json)
-  const isContent = items.length > 0 && items.every((item) => membersIn(item).has('type'))
+  const isContent = items.length > 0 && items.every((item) => isBlock(membersIn(item)))
   return isContent ? read(json) : [{ kind: 'data', json }]
 }

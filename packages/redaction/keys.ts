@@ -5,7 +5,7 @@ const left = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))`
 /**
  * Keys whose makers gave them a form: OpenAI and those who write theirs alike, Stripe, GitHub, GitLab, Google, AWS, Slack,
  * Hugging Face, npm, PyPI, SendGrid, DigitalOcean, Groq, xAI, NVIDIA, Replicate, Perplexity, Databricks, Shopify, Linear,
- * and Heddle.
+ * Cerebras, Docker, LangSmith, Tavily, Vault, and Heddle.
  */
 const key = new RegExp(
   `${left}(?:${[
@@ -17,9 +17,11 @@ const key = new RegExp(
     String.raw`glpat-[\w-]{20,}`,
     String.raw`AIza[\w-]{35}`,
     String.raw`ya29\.[\w-]{20,}`,
+    String.raw`GOCSPX-[\w-]{28}`,
     'A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}(?![A-Za-z0-9])',
     String.raw`xox[abeoprs]-[\w-]{10,}`,
     String.raw`xapp-\d-[\w-]{10,}`,
+    String.raw`hooks\.slack\.com/(?:services|triggers|workflows)/[\w/-]{20,}`,
     'hf_[A-Za-z0-9]{30,}',
     'npm_[A-Za-z0-9]{36,}',
     String.raw`pypi-[\w-]{50,}`,
@@ -33,15 +35,21 @@ const key = new RegExp(
     'dapi[0-9a-f]{32}',
     'shpat_[0-9a-f]{32}',
     'lin_api_[A-Za-z0-9]{32,}',
+    'csk-[a-z0-9]{40,}',
+    String.raw`dckr_[op]at_[\w-]{20,}`,
+    'lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{8,}',
+    String.raw`tvly-[\w-]{24,}`,
+    String.raw`hv[sb]\.[\w-]{24,}`,
     String.raw`hdl_[\w-]{43}`,
   ].join('|')})`,
   'g',
 )
-const secretOfAws = /aws_secret_access_key[^A-Za-z0-9/+]{1,12}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])/gi
+const secretOfAws = /secret_?access_?key[^A-Za-z0-9/+]{1,12}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])/gi
 
-/** Names in style sheets begin like the keys of OpenAI, but are words. */
+/** Names in style sheets begin like the keys of OpenAI, but are words. Langfuse's are a UUID. */
 const isWords = (text: string) =>
-  text.startsWith('sk-') && !(/\d/.test(text) && /[A-Za-z0-9]{16}/.test(text.slice(3)))
+  text.startsWith('sk-') &&
+  !(/\d/.test(text) && /[A-Za-z0-9]{16}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-/.test(text.slice(3)))
 
 export const findKeys: Finder = (text, found) => {
   eachMatch(key, text, ({ index, 0: match }) => {
@@ -54,8 +62,8 @@ export const findKeys: Finder = (text, found) => {
 
 const jwt = /(?:(?<![\w-])|(?<=\\[bfnrt]))eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*/g
 const scheme = /(?<![A-Za-z0-9])(?:bearer|basic)\s{1,3}([\w.~+/=-]{16,})/gi
-/** The password of a URL. */
-const inUrl = /:(?:\\?\/){2}[^\s/:@"\\]{0,64}:([^\s/@"\\]{1,128})@/g
+/** The password of a URL, up to the last at sign: many are written as they are. */
+const inUrl = /:(?:\\?\/){2}[^\s/:@"\\]{0,64}:([^\s/"\\]{1,128})@/g
 
 /** JSON Web Tokens, credentials of an Authorization header, passwords in URLs. */
 export const findTokens: Finder = (text, found) => {

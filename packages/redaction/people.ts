@@ -1,12 +1,15 @@
-import { eachMatch, type Finder, leftOfNumber } from './spans.ts'
+import { eachMatch, type Finder, hyphens, leftOfNumber, spaces } from './spans.ts'
 
 /** An at sign, as a URL writes it, and as JSON within JSON may. */
 const atSigns = ['@', '%40', '\\u0040']
-const localCharacter = /[\w.%+'\u00c0-\u024f-]/
+/** Scripts that put no space between words: there an address begins after them, unless it is written in them. */
+const unspaced = String.raw`\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}`
+const localCharacter = new RegExp(String.raw`[\w.%+'-]|(?![${unspaced}])[\p{L}\p{M}]`, 'u')
+const anyLetter = /[\p{L}\p{M}]/u
 const maxLocal = 128
-/** Names of up to eight labels, the last of letters: `pkg@1.2.3` is a version. */
+/** Names of up to eight labels, the last of letters: `pkg@1.2.3` is a version, and `logo@2x.png` a picture. */
 const domain =
-  /(?:[a-z0-9\u00c0-\u024f][a-z0-9\u00c0-\u024f-]{0,62}\.){1,8}(?:xn--[a-z0-9-]{2,59}|[a-z\u00c0-\u024f]{2,24})(?![a-z0-9])/iy
+  /(?:[\p{L}\p{N}][\p{L}\p{M}\p{N}-]{0,62}\.){1,8}(?!(?:png|jpe?g|gif|webp|svg)\b)(?:xn--[a-z0-9-]{2,59}(?![a-z0-9])|\p{sc=Latin}{2,24}(?![a-z0-9])|(?!\p{sc=Latin})\p{L}[\p{L}\p{M}]{1,23})/iuy
 
 /** E-mail addresses: each is found by its at sign, so that a text without one takes no time. */
 export const findEmails: Finder = (text, found) => {
@@ -15,8 +18,8 @@ export const findEmails: Finder = (text, found) => {
       domain.lastIndex = at + sign.length
       if (!domain.test(text)) continue
       const end = domain.lastIndex
-      let from = at
-      while (from > 0 && at - from < maxLocal && localCharacter.test(text.charAt(from - 1))) from--
+      let from = localStart(text, at, localCharacter)
+      if (from === at) from = localStart(text, at, anyLetter)
       // The second character of a line break within JSON within JSON.
       if (text.charAt(from - 1) === '\\' && /[bfnrt]/.test(text.charAt(from)) && from < at - 1) from++
       const local = text.slice(from, at)
@@ -26,12 +29,20 @@ export const findEmails: Finder = (text, found) => {
   }
 }
 
+function localStart(text: string, at: number, character: RegExp): number {
+  let from = at
+  while (from > 0 && at - from < maxLocal && character.test(text.charAt(from - 1))) from--
+  return from
+}
+
+/** As Americans write it after a number: x123. */
+const extension = String.raw`(?: ?x\d{1,6})?`
 const international = new RegExp(
-  String.raw`${leftOfNumber}(?<![)+])(?:\+[1-9]\d{0,2}|00[1-9]\d{0,2}(?=[ ./-]))(?:[ .()\u00a0/-]{0,2}\d){5,12}(?![\w]|[.,]\d)`,
+  String.raw`${leftOfNumber}(?<![)+])(?:\+[1-9]\d{0,2}|00[1-9]\d{0,2}(?=[${spaces}./${hyphens}]))(?:[${spaces}.()/${hyphens}]{0,2}\d){5,12}${extension}(?![\w]|[.,]\d)`,
   'g',
 )
 const northAmerican = new RegExp(
-  String.raw`${leftOfNumber}(?:\([2-9]\d{2}\) ?|[2-9]\d{2}-)[2-9]\d{2}-\d{4}(?![\w]|-\w)`,
+  String.raw`${leftOfNumber}(?:1[${spaces}${hyphens}])?(?:\([2-9]\d{2}\)[${spaces}]?|[2-9]\d{2}[${hyphens}])[2-9]\d{2}[${hyphens}]\d{4}${extension}(?![\w]|[${hyphens}]\w)`,
   'g',
 )
 const minDigits = 8
@@ -47,7 +58,7 @@ export const findPhones: Finder = (text, found) => {
 /** The lengths of card numbers, by their first digits. 13 digits are left out: every tenth bar code would be one. */
 const brands: readonly (readonly [RegExp, readonly number[]])[] = [
   [/^4/, [16, 19]],
-  [/^(?:5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/, [16]],
+  [/^(?:5[1-5]|220[0-4]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/, [16]],
   [/^3[47]/, [15]],
   [/^3(?:0[0-5]|[689])/, [14]],
   [/^(?:6011|64[4-9]|65|35(?:2[89]|[3-8]))/, [16]],
@@ -55,7 +66,7 @@ const brands: readonly (readonly [RegExp, readonly number[]])[] = [
   [/^(?:50(?:18|20|38)|6304|6759|676[1-3])/, [16]],
 ]
 
-const digitRun = new RegExp(String.raw`${leftOfNumber}[2-6](?:[ \u00a0-]?\d){13,18}`, 'g')
+const digitRun = new RegExp(String.raw`${leftOfNumber}[2-6](?:[${spaces}${hyphens}]?\d){13,18}`, 'g')
 /** Nothing that would make it a part of a longer name or number. */
 const cardEnd = /(?:$|[^\w.-]|[.-](?!\w))/y
 
@@ -112,8 +123,10 @@ const ibanLengths: Readonly<Record<string, number>> = Object.fromEntries(
 )
 
 /** In one piece, or in groups of four. */
-const ibanStart =
-  /(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))[A-Za-z]{2}\d{2}(?:[ \u00a0]?[A-Za-z0-9]{4}){2,7}(?:[ \u00a0]?[A-Za-z0-9]{1,3})?/g
+const ibanStart = new RegExp(
+  String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))[A-Za-z]{2}\d{2}(?:[${spaces}]?[A-Za-z0-9]{4}){2,7}(?:[${spaces}]?[A-Za-z0-9]{1,3})?`,
+  'g',
+)
 
 /** Bank accounts: the length of the country, and the remainder of 1 that its check digits make. */
 export const findIbans: Finder = (text, found) => {

@@ -14,6 +14,10 @@ export type Finder = (text: string, found: (from: number, to: number) => void) =
  */
 export const leftOfNumber = String.raw`(?:(?<![\w.]|\w-)|(?<=\\[bfnrt]))`
 
+/** Between the groups of a number, for a class of characters. Word processors and models write them without breaks. */
+export const spaces = String.raw` \u00a0\u2007\u2009\u202f`
+export const hyphens = String.raw`\u2010-\u2013-`
+
 /** All matches of a global expression. `matchAll` would compile it again for each text. */
 export function eachMatch(expression: RegExp, text: string, use: (match: RegExpExecArray) => void): void {
   expression.lastIndex = 0

@@ -228,6 +228,45 @@ for (const [name, attributes, expected] of [
       svc_run_step_end: 4,
     },
   ],
+  [
+    'tool calls of the Vercel AI SDK beside a text that is empty',
+    { 'ai.response.text': '', 'ai.response.toolCalls': '[{"toolName":"count"}]' },
+    { output: '[{"toolName":"count"}]', attributes: '{}' },
+  ],
+  [
+    'messages whose first was dropped',
+    { 'gen_ai.prompt.5.content': 'a', 'gen_ai.prompt.10.content': 'b' },
+    { inputs: '{"prompt":[{"content":"a"},{"content":"b"}]}' },
+  ],
+  ['only an empty text of the Vercel AI SDK', { 'ai.response.text': '' }, { output: '""' }],
+  [
+    'cached tokens of Pydantic AI',
+    {
+      'gen_ai.request.model': 'small',
+      'gen_ai.usage.input_tokens': 5,
+      'gen_ai.usage.details.cache_read_tokens': 2,
+      'gen_ai.usage.details.cache_write_tokens': 1,
+    },
+    {
+      summary:
+        '{"usage":{"small":{"input_tokens":5,"cache_read_input_tokens":2,"cache_creation_input_tokens":1}}}',
+    },
+  ],
+  ...[
+    ['Genkit', 'genkit:input', 'genkit:output'],
+    ['Haystack', 'haystack.component.input', 'haystack.component.output'],
+    ['Braintrust', 'braintrust.input_json', 'braintrust.output_json'],
+    ['Logfire', 'request_data', 'response_data'],
+    ['Sentry', 'gen_ai.request.messages', 'gen_ai.response.text'],
+    ['tools of Sentry', 'gen_ai.tool.input', 'gen_ai.tool.output'],
+    ['tools of Spring AI', 'spring.ai.tool.call.arguments', 'spring.ai.tool.call.result'],
+  ].map(
+    ([owner = '', input = '', output = '']): [string, Record<string, unknown>, Record<string, unknown>] => [
+      `input and output of ${owner}`,
+      { [input]: '{"a":1}', [output]: '{"b":2}' },
+      { inputs: '{"a":1}', output: '{"b":2}' },
+    ],
+  ),
   ['a turn without a thread', { 'wandb.is_turn': true }, { thread_id: null, turn_id: null }],
 ] as [string, Record<string, unknown>, Record<string, unknown>][]) {
   for (const [encoding, read] of Object.entries(encodings)) {
@@ -359,6 +398,7 @@ for (const [encoding, read] of Object.entries(encodings)) {
       },
       'T',
     ],
+    ['the type of the error', { status: { code: 2 }, attributes: attributesOf({ 'error.type': 'T' }) }, 'T'],
     ['a general text', { status: { code: 2 } }, 'Error'],
     [
       'the status message of Langfuse',

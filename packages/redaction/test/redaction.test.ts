@@ -8,8 +8,24 @@ const redactorOf = (redaction: Redaction = { kinds }) => createRedactor({ ...red
 const { text } = redactorOf()
 
 const examples: Record<Kind, readonly string[]> = {
-  email: ['ada@example.com', 'Ada.L+x@mail.example.co.uk', 'ada%40example.com', 'jürgen@müller.example'],
-  phone: ['+49 30 1234567', '+1-202-555-0123', '0049 (30) 123456-7', '(202) 555-0123', '202-555-0123'],
+  email: [
+    'ada@example.com',
+    'Ada.L+x@mail.example.co.uk',
+    'ada%40example.com',
+    'jürgen@müller.example',
+    'иван.1@пример.рф',
+    'ирина@example.com',
+  ],
+  phone: [
+    '+49 30 1234567',
+    '+1-202-555-0123',
+    '0049 (30) 123456-7',
+    '(202) 555-0123',
+    '202-555-0123',
+    '1-800-555-0199',
+    '+1-202-555-0123x45',
+    '+49\u202f30\u20111234567',
+  ],
   card: [
     '4111111111111111',
     '4111 1111 1111 1111',
@@ -19,12 +35,16 @@ const examples: Record<Kind, readonly string[]> = {
     '3566002020360505',
     '30569309025904',
     '2223003122003222',
+    '2200000000000004',
+    '4111\u202f1111\u202f1111\u202f1111',
+    '4111\u20111111\u20111111\u20111111',
   ],
   iban: [
     'DE89370400440532013000',
     'DE89 3704 0044 0532 0130 00',
     'GB82WEST12345698765432',
     'no9386011117947',
+    'DE89\u202f3704\u202f0044\u202f0532\u202f0130\u202f00',
   ],
   key: [
     `sk-ant-api03-${'Ab1_'.repeat(4)}AAAAAAAAAAAAAAAA-x`,
@@ -35,6 +55,10 @@ const examples: Record<Kind, readonly string[]> = {
     `AIza${'aB-_5'.repeat(7)}`,
     'xoxb-123456789012-abcdef',
     `sk_live_${'a1'.repeat(12)}`,
+    'sk-lf-01234567-89ab-4def-8123-456789abcdef',
+    `GOCSPX-${'aB-1'.repeat(7)}`,
+    `hooks.slack.com/services/T0123/B0123/${'aB1'.repeat(8)}`,
+    `lsv2_pt_${'0a'.repeat(16)}_0123456789`,
     `hdl_${'aB-_1'.repeat(8)}abc`,
   ],
   token: [`eyJ${'a'.repeat(17)}.eyJ${'b'.repeat(20)}.${'c-_'.repeat(9)}`],
@@ -57,7 +81,12 @@ test('every kind is found wherever it stands, and its marker says which it was',
   }
   assert.equal(text('Authorization: Bearer abcdef0123456789'), 'Authorization: Bearer [token]')
   assert.equal(text('postgres://ada:hunter2@db/x'), 'postgres://ada:[token]@db/x')
+  assert.equal(text('postgres://ada:hunter@2@db/x'), 'postgres://ada:[token]@db/x')
+  assert.equal(text(`"SecretAccessKey": "${'aB/+1'.repeat(8)}"`), '"SecretAccessKey": "[key]"')
   assert.equal(text('-----BEGIN PRIVATE KEY-----\nMIIEow cut'), '[private_key]')
+  // Where words have no spaces between them, only the address is one.
+  assert.equal(text('请写信给ada@example.com谢谢'), '请写信给[email]谢谢')
+  assert.equal(text('用户@例子.公司'), '[email]')
 })
 
 test('a kind that is not chosen stays', () => {
@@ -69,6 +98,7 @@ test('a kind that is not chosen stays', () => {
 
 test('texts that only look like it stay as they are', () => {
   const harmless = [
+    'logo@2x.png, photo@3x.jpeg, 1–3, 2000–2010, 100–200–3000',
     'git@github.com:acme/qa.git, pkg@1.2.3, @scope/name@2.0.0, image@sha256:0123',
     '4111111111111112 and 1234567812345678 fail the check digit',
     'DE88370400440532013000 fails its check digits',

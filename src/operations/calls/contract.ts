@@ -43,7 +43,7 @@ const opName = z
   .min(1)
   .max(2048)
   .refine(
-    (name) => name.length <= 128 || name.includes(':///'),
+    (name) => name.length <= 128 || name.includes(':///') || [...name].length <= 128,
     'expected at most 128 characters, or a reference',
   )
   .refine(

@@ -128,7 +128,7 @@ export const ScoreRecord = answer('The score.', {
 
 export const StatusBody = z.object({
   project_id: projectId,
-  call_id: z.string().min(1).max(128).meta({ description: 'The root call of an evaluation.' }),
+  call_id: plainText(128).min(1).meta({ description: 'The root call of an evaluation.' }),
 })
 export type StatusBody = z.output<typeof StatusBody>
 

@@ -1,21 +1,17 @@
 import { z } from 'zod'
-import { answer, flag, jsonObject, shortList } from '../../domain/fields.ts'
+import { answer, flag, jsonObject, plainText, shortList } from '../../domain/fields.ts'
 
 /** Most evaluations of one comparison. */
 export const maxEvaluations = 100
 
-const ids = shortList(z.string().min(1).max(128), maxEvaluations).nullish()
+const ids = shortList(plainText(128).min(1), maxEvaluations).nullish()
 
 const off = flag(false)
 
 /** Most rows of one page. */
 const maxRows = 10_000
 
-const scope = z
-  .string()
-  .max(128)
-  .nullish()
-  .meta({ description: 'Only trials of this evaluation are considered.' })
+const scope = plainText(128).nullish().meta({ description: 'Only trials of this evaluation are considered.' })
 
 export const RowFilter = z.strictObject({
   query: jsonObject().meta({

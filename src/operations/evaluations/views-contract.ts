@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { answer, flag, projectId, shortList } from '../../domain/fields.ts'
+import { answer, flag, plainText, projectId, shortList } from '../../domain/fields.ts'
 import { maxEvaluations, RowFilter, RowSort } from './results-contract.ts'
 
 /** Requests of a screen that compares evaluations, besides their rows. */
 
-const ids = shortList(z.string().min(1).max(128), maxEvaluations)
+const ids = shortList(plainText(128).min(1), maxEvaluations)
   .min(1)
   .meta({ description: 'Ids of the root calls of the evaluations.' })
 

@@ -38,12 +38,15 @@ function conflict(name: string, other: string): SpanError {
   return new SpanError(`attribute ${shown(name)} conflicts with attribute ${shown(other)}`)
 }
 
-/** Turns objects with the members `0`, `1`, … into lists, because messages are flattened that way. */
+/**
+ * Turns objects whose members are numbers into lists, because messages are flattened that way. Some may be missing: an SDK
+ * that has more attributes than its limit drops the first.
+ */
 export function withLists(value: Value): Value {
   if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== null) return value
   const node = value as Node
   const keys = Object.keys(node)
   for (const key of keys) node[key] = withLists(node[key] as Value)
-  const isList = keys.length > 0 && keys.every((key, index) => key === String(index))
+  const isList = keys.length > 0 && keys.every((key) => /^\d+$/.test(key))
   return isList ? keys.map((key) => node[key] as Value) : node
 }

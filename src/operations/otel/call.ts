@@ -133,7 +133,10 @@ function exceptionOf({ status, events, attributes }: Span): string | null {
   const fromEvent = thrown && (textOf(thrown, 'exception.message') ?? textOf(thrown, 'exception.type'))
   return shortened(
     plain(
-      status.message || fromEvent || textOf(attributes, 'langfuse.observation.status_message') || 'Error',
+      status.message ||
+        fromEvent ||
+        textOf(attributes, 'langfuse.observation.status_message', 'error.type') ||
+        'Error',
     ),
     longest.exception,
   )

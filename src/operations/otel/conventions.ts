@@ -3,12 +3,23 @@ import { nested, withLists } from './attributes.ts'
 import { eventMessages, type Payload } from './event-messages.ts'
 import type { Attributes, Span, Value } from './span.ts'
 
+/** Makers with one attribute for what goes in and one for what comes out. */
+const pairs = [
+  ['genkit:input', 'genkit:output', 'value'],
+  ['haystack.component.input', 'haystack.component.output', 'value'],
+  ['braintrust.input_json', 'braintrust.output_json', 'value'],
+  ['request_data', 'response_data', 'value'],
+  ['gen_ai.tool.input', 'gen_ai.tool.output', 'arguments'],
+  ['spring.ai.tool.call.arguments', 'spring.ai.tool.call.result', 'arguments'],
+] as const
+
 /**
  * The attributes in which instrumentations put the input and output of a model, a tool or a step; the first one present
  * counts. They are those of OpenTelemetry's GenAI conventions, OpenInference, the Vercel AI SDK, OpenLLMetry, MLflow,
- * Langfuse and Pydantic AI. The second name is the one in `inputs`.
+ * Langfuse, Pydantic AI, Logfire, Genkit, Haystack, Braintrust, Sentry and
+ * Spring AI. The second name is the one in `inputs`.
  */
-const inputNames: readonly [attribute: string, name: string][] = [
+const inputNames: readonly (readonly [attribute: string, name: string])[] = [
   ['gen_ai.input.messages', 'messages'],
   ['llm.input_messages', 'messages'],
   ['ai.prompt.messages', 'messages'],
@@ -30,6 +41,8 @@ const inputNames: readonly [attribute: string, name: string][] = [
   ['ai.value', 'value'],
   ['ai.values', 'values'],
   ['tool_arguments', 'arguments'],
+  ['gen_ai.request.messages', 'messages'],
+  ...pairs.map(([input, , name]) => [input, name] as const),
 ]
 
 /** Claude Code uses these short names; its spans have a type. */
@@ -46,10 +59,9 @@ const outputNames: typeof inputNames = [
   ['gen_ai.tool.call.result', 'result'],
   ['gen_ai.retrieval.documents', 'documents'],
   ...['response', 'result'].flatMap((stem) =>
-    ['text', 'object', 'toolCalls', 'reasoning', 'files'].map((name): [string, string] => [
-      `ai.${stem}.${name}`,
-      name,
-    ]),
+    ['text', 'object', 'toolCalls', 'reasoning', 'files'].map(
+      (name) => [`ai.${stem}.${name}`, name] as const,
+    ),
   ),
   ['ai.toolCall.result', 'result'],
   ['gcp.vertex.agent.tool_response', 'result'],
@@ -64,6 +76,9 @@ const outputNames: typeof inputNames = [
   ['output.value', 'value'],
   ['langfuse.trace.output', 'value'],
   ['tool_response', 'result'],
+  ['gen_ai.response.text', 'text'],
+  ['gen_ai.response.tool_calls', 'toolCalls'],
+  ...pairs.map(([, output]) => [output, 'value'] as const),
 ]
 
 /** These are always JSON, so that a text in quotes is a JSON string. In others it may be a text that has quotes. */
@@ -76,6 +91,10 @@ const alwaysJson = new Set([
   'traceloop.entity.output',
   'mlflow.spanInputs',
   'mlflow.spanOutputs',
+  'genkit:input',
+  'genkit:output',
+  'braintrust.input_json',
+  'braintrust.output_json',
 ])
 
 export function inputOf(span: Span): Payload | undefined {
@@ -116,24 +135,26 @@ function payloadIn(attributes: Attributes, names: typeof inputNames): Payload | 
 }
 
 const instructions = 'gen_ai.system_instructions'
+const besideInstructions = ['gen_ai.input.messages', 'pydantic_ai.all_messages']
 
 /** What belongs to the same request or answer, but has an attribute of its own. */
 function completed(payload: Payload, attributes: Attributes): Payload {
   const [attribute = ''] = payload.taken
   const system = attributes.get(instructions)
-  if (attribute === 'gen_ai.input.messages' && system !== undefined) {
+  if (system !== undefined && besideInstructions.includes(attribute)) {
     const value = { system_instructions: opened(system), [payload.name]: payload.value }
     return { ...payload, value, taken: [attribute, instructions] }
   }
-  const [stem] = /^ai\.(?:response|result)\./.exec(attribute) ?? []
+  const [stem] = /^(?:ai\.(?:response|result)|gen_ai\.response)\./.exec(attribute) ?? []
   if (stem === undefined) return payload
   const siblings = outputNames.filter(
     ([name]) => name.startsWith(stem) && attributes.has(name) && attributes.get(name) !== '',
   )
-  if (siblings.length < 2) return payload
-  const value = Object.fromEntries(
-    siblings.map(([name, member]) => [member, payloadValue(name, attributes.get(name) as Value)]),
-  )
+  const pieces = siblings.map(([name, member]) => [member, payloadValue(name, attributes.get(name) as Value)])
+  const [only] = pieces
+  // A stream of tool calls alone has a text, which is empty.
+  if (only === undefined || (pieces.length === 1 && payload.value !== '')) return payload
+  const value = pieces.length === 1 ? (only[1] as Value) : Object.fromEntries(pieces)
   return { ...payload, value, taken: [attribute, ...siblings.map(([name]) => name)] }
 }
 

@@ -72,6 +72,7 @@ const usageNames: readonly [name: string, attributes: readonly string[]][] = [
     [
       'gen_ai.usage.cache_read.input_tokens',
       'gen_ai.usage.cache_read_input_tokens',
+      'gen_ai.usage.details.cache_read_tokens',
       'langfuse.usage.cache_read_input_tokens',
       'langfuse.usage.input_cached_tokens',
       'langfuse.usage.input_cache_read',
@@ -87,6 +88,8 @@ const usageNames: readonly [name: string, attributes: readonly string[]][] = [
       'gen_ai.usage.cache_creation.input_tokens',
       'gen_ai.usage.cache_creation_input_tokens',
       'gen_ai.usage.cache_write.input_tokens',
+      'gen_ai.usage.details.cache_write_tokens',
+      'gen_ai.usage.cache_write_input_tokens',
       'langfuse.usage.cache_creation_input_tokens',
       'llm.token_count.prompt_details.cache_write',
       'ai.usage.inputTokenDetails.cacheWriteTokens',

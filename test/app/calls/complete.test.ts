@@ -18,7 +18,7 @@ test('calls/complete: refuses invalid requests, checking in a fixed order', asyn
         batch: [completeOf({ trace_id: '0'.repeat(32), [field]: value })],
       })
       assert.equal(status, 422)
-      const received = value === undefined ? 'undefined' : 'null'
+      const received = value === undefined ? 'nothing' : 'null'
       assert.deepEqual(json, {
         reason: `The body does not fit the schema: batch.0.${field}: expected string, received ${received}.`,
         code: 'invalid_request',

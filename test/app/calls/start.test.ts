@@ -16,9 +16,9 @@ test('call/start: refuses invalid requests, checking in a fixed order', async (t
   assert.deepEqual(whole(await post('/call/start', {})), {
     status: 422,
     body: {
-      reason: 'The body does not fit the schema: start: expected object, received undefined.',
+      reason: 'The body does not fit the schema: start: expected object, received nothing.',
       code: 'invalid_request',
-      detail: [{ loc: ['body', 'start'], msg: 'expected object, received undefined', type: 'invalid_type' }],
+      detail: [{ loc: ['body', 'start'], msg: 'expected object, received nothing', type: 'invalid_type' }],
     },
   })
   assert.deepEqual(whole(await post('/call/start', { start: startOf({ inputs: 'x', svc_run_step: -1 }) })), {
@@ -155,7 +155,11 @@ test('call/start: svc_user_id is the caller, and cannot be sent', async () => {
 const reference = `weave:///acme/qa/op/${'answer'.repeat(30)}:*`
 
 for (const [field, accepted, refused] of [
-  ['op_name', ['a', 'x'.repeat(128), reference], ['', 'x'.repeat(129), `${reference}${'x'.repeat(2048)}`]],
+  [
+    'op_name',
+    ['a', 'x'.repeat(128), '😀'.repeat(128), reference],
+    ['', 'x'.repeat(129), `${reference}${'x'.repeat(2048)}`],
+  ],
   ['id', ['0123456789abcdef', randomUUID().toUpperCase()], ['', 'x', '0123456789ABCDEF', '0'.repeat(32)]],
   ['trace_id', ['0'.repeat(32), randomUUID()], ['0123456789abcdef', '', 'x']],
   ['parent_id', ['0123456789abcdef', randomUUID()], ['0'.repeat(32), '', 'x']],

@@ -18,6 +18,8 @@ test('evaluations/status: refuses invalid requests', async (t) => {
       code: 'entity_forbidden',
     },
   })
+  const unstorable = await post(url, { project_id: project, call_id: 'a\0' })
+  assert.deepEqual([unstorable.status, unstorable.json.code], [422, 'invalid_request'], unstorable.text)
   const start = startOf({ op_name: `weave:///${project}/op/answer:x` })
   await post('/call/start', { start })
   assert.deepEqual(whole(await post(url, { project_id: project, call_id: start.id })), {
