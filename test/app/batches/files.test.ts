@@ -109,6 +109,15 @@ test('/v1/files: lists are read page by page, in either order, by purpose', asyn
   assert.deepEqual((await page(`?after=${ids[0]}`)).data, [])
   assert.equal((await own.get('/v1/files?limit=0')).status, 400)
   assert.equal((await own.get('/v1/files?colour=red')).status, 400)
+  assert.equal(
+    (await own.get('/v1/files?limit=ten')).json.error.message,
+    'The query does not fit the schema: query.limit: expected number, received "ten".',
+  )
+  // A page that began elsewhere would be one that the client already has.
+  for (const id of ['zz', 'file-x', String(ids[0]).replace('file-', 'batch_')]) {
+    const refused = await own.get(`/v1/files?after=${id}`)
+    assert.deepEqual([refused.status, refused.json.error.param], [400, 'query.after'], id)
+  }
 })
 
 test('/v1/files: to others a file does not exist, and nobody stores one in a project of others', async () => {

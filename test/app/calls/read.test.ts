@@ -19,9 +19,9 @@ test('call/read: refuses invalid requests, checking in a fixed order', async (t)
   assert.deepEqual(whole(await post('/call/read', { project_id: project })), {
     status: 422,
     body: {
-      reason: 'The body does not fit the schema: id: expected string, received undefined.',
+      reason: 'The body does not fit the schema: id: expected string, received nothing.',
       code: 'invalid_request',
-      detail: [{ loc: ['body', 'id'], msg: 'expected string, received undefined', type: 'invalid_type' }],
+      detail: [{ loc: ['body', 'id'], msg: 'expected string, received nothing', type: 'invalid_type' }],
     },
   })
   assert.deepEqual(whole(await post('/call/read', { project_id: 'globex/qa', id })), {

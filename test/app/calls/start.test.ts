@@ -16,9 +16,9 @@ test('call/start: refuses invalid requests, checking in a fixed order', async (t
   assert.deepEqual(whole(await post('/call/start', {})), {
     status: 422,
     body: {
-      reason: 'The body does not fit the schema: start: expected object, received undefined.',
+      reason: 'The body does not fit the schema: start: expected object, received nothing.',
       code: 'invalid_request',
-      detail: [{ loc: ['body', 'start'], msg: 'expected object, received undefined', type: 'invalid_type' }],
+      detail: [{ loc: ['body', 'start'], msg: 'expected object, received nothing', type: 'invalid_type' }],
     },
   })
   assert.deepEqual(whole(await post('/call/start', { start: startOf({ inputs: 'x', svc_run_step: -1 }) })), {

@@ -18,7 +18,7 @@ test('call/update: refuses invalid requests, checking in a fixed order', async (
   const body = { project_id: project, call_id: id, display_name: 'x' }
   await assertCommonRefusals(t, '/call/update', body)
   for (const [display_name, msg, type] of [
-    [undefined, 'expected string, received undefined', 'invalid_type'],
+    [undefined, 'expected string, received nothing', 'invalid_type'],
     [null, 'expected string, received null', 'invalid_type'],
     ['x'.repeat(1025), `expected string to have <=1024 characters, received "${'x'.repeat(79)}…`, 'too_big'],
   ]) {

@@ -10,13 +10,13 @@ test('cost/create: refuses invalid requests, checking in a fixed order', async (
   await assertCommonRefusals(t, '/cost/create', pricesOf({ m: {} }))
   const { post } = await openApp(t)
   for (const [costs, place, msg, type] of [
-    [undefined, 'costs', 'expected record, received undefined', 'invalid_type'],
+    [undefined, 'costs', 'expected record, received nothing', 'invalid_type'],
     [{}, 'costs', 'expected 1 to 1000 models, received an object', 'custom'],
     [{ m: null }, 'costs.m', 'expected object, received null', 'invalid_type'],
     [
       { 'a.b': { prompt_token_cost: 1 } },
       'costs.a.b.completion_token_cost',
-      'expected number, received undefined',
+      'expected number, received nothing',
       'invalid_type',
     ],
     [

@@ -9,7 +9,7 @@ test('feedback/create: refuses invalid requests, checking in a fixed order', asy
   await assertCommonRefusals(t, '/feedback/create', feedbackOf())
   const { post } = await openApp(t)
   for (const [fields, field, msg, type = 'custom'] of [
-    [{ svc_ref: undefined }, 'svc_ref', 'expected string, received undefined', 'invalid_type'],
+    [{ svc_ref: undefined }, 'svc_ref', 'expected string, received nothing', 'invalid_type'],
     [{ svc_ref: '' }, 'svc_ref', 'expected string to have >=1 characters, received ""', 'too_small'],
     [{ feedback_type: 5 }, 'feedback_type', 'expected string, received number', 'invalid_type'],
     [{ payload: [] }, 'payload', 'expected an object, received a list'],

@@ -168,7 +168,7 @@ const wrongConversations: [fields: Record<string, unknown>, message: RegExp][] =
 ]
 
 const wrongRequests: [fields: Record<string, unknown>, message: RegExp][] = [
-  [{ max_tokens: undefined }, /max_tokens: expected number, received undefined/],
+  [{ max_tokens: undefined }, /max_tokens: expected number, received nothing/],
   [{ max_tokens: 0 }, /max_tokens: /],
   [{ stop_sequences: 'x' }, /stop_sequences: /],
   [{ stop_sequences: [''] }, /stop_sequences\.0: /],

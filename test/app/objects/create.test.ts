@@ -16,7 +16,7 @@ test('obj/create: refuses invalid requests, checking in a fixed order', async (t
   await assertCommonRefusals(t, '/obj/create', objectOf('name', { a: 1 }))
   const { post } = await openApp(t)
   for (const [body, place, msg] of [
-    [{}, 'obj', 'expected object, received undefined'],
+    [{}, 'obj', 'expected object, received nothing'],
     [objectOf('', 1), 'obj.object_id', 'expected string to have >=1 characters, received ""'],
     [objectOf('a/b', 1), 'obj.object_id', 'expected letters, digits, "_", "." and "-", received "a/b"'],
     [

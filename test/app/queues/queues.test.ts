@@ -30,9 +30,9 @@ test('annotation_queues: refuses invalid requests, checking in a fixed order', a
   await assertCommonRefusals(t, '/annotation_queues', queueOf())
   const { post } = await openApp(t)
   for (const [fields, place, type] of [
-    [{ name: undefined }, 'name: expected string, received undefined', 'invalid_type'],
+    [{ name: undefined }, 'name: expected string, received nothing', 'invalid_type'],
     [{ name: '' }, 'name: expected string to have >=1 characters, received ""', 'too_small'],
-    [{ scorer_refs: undefined }, 'scorer_refs: expected array, received undefined', 'invalid_type'],
+    [{ scorer_refs: undefined }, 'scorer_refs: expected array, received nothing', 'invalid_type'],
     [{ scorer_refs: [1] }, 'scorer_refs.0: expected string, received number', 'invalid_type'],
     [{ description: 7 }, 'description: expected string, received number', 'invalid_type'],
   ] as const) {
@@ -87,12 +87,12 @@ for (const method of ['GET', 'DELETE'] as const) {
     assert.deepEqual(whole(await send(method, `/annotation_queues/${id}`)), {
       status: 422,
       body: {
-        reason: 'The query does not fit the schema: query.project_id: expected string, received undefined.',
+        reason: 'The query does not fit the schema: query.project_id: expected string, received nothing.',
         code: 'invalid_request',
         detail: [
           {
             loc: ['query', 'project_id'],
-            msg: 'expected string, received undefined',
+            msg: 'expected string, received nothing',
             type: 'invalid_type',
           },
         ],

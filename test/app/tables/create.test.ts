@@ -27,7 +27,7 @@ const tableOf = (rows: unknown, fields: Record<string, unknown> = {}) => ({
 test('table/create: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/table/create', tableOf([{ x: 1 }]))
   for (const [rows, place, msg] of [
-    [undefined, 'table.rows', 'expected array, received undefined'],
+    [undefined, 'table.rows', 'expected array, received nothing'],
     [{}, 'table.rows', 'expected array, received object'],
     [[{}, 5], 'table.rows.1', 'expected an object, received 5'],
     [[{}, {}, null], 'table.rows.2', 'expected an object, received null'],
