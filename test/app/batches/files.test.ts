@@ -68,6 +68,10 @@ test('/v1/files: what cannot be honoured is refused by name, and nothing of it i
   assert.match(await refused([purpose(), file('x'), file('y')]), /^invalid_value file: .*one file/)
   assert.match(await refused([purpose(), purpose(), file('x')]), /^invalid_value purpose: .*twice/)
   assert.match(await refused([field('colour', 'red'), file('x')]), /^invalid_value colour: .*no such field/)
+  assert.match(
+    await refused([purpose(), field('file', 'requests.jsonl')]),
+    /^invalid_value file: file: text; accepted: a file with a name/,
+  )
   const anchor = field('expires_after[anchor]', 'created_at')
   const seconds = (value: string) => field('expires_after[seconds]', value)
   assert.match(await refused([purpose(), anchor, file('x')]), /expires_after\[seconds\]: nothing/)
