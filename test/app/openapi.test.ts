@@ -216,7 +216,7 @@ for (const [path, statuses] of Object.entries({
   '/v1/batches/{batch_id}/cancel': [200, ...always, 400, 403, 404, 409],
   '/v1/messages': [...ofModels, 403],
   '/v1/messages/count_tokens': ofModels,
-  '/v1/models': [200, ...always],
+  '/v1/models': [200, ...always, 400],
   '/v1/models/{model}': [200, ...always, 400, 404],
   '/api/chat': [...ofModels, 403],
   '/api/generate': [...ofModels, 403],
