@@ -43,7 +43,7 @@ export const jsonObject = () =>
 export const digestedObject = () => jsonObject().transform((val) => ({ digest: digestOfJson(val.text), val }))
 
 /** Any JSON value, with the digits of its numbers preserved. */
-export const jsonValue = () => verbatim(() => true, 'a JSON value', {})
+export const jsonValue = (expected = 'a JSON value') => verbatim(() => true, expected, {})
 
 const largest = 2n ** 63n - 1n
 const smallest = -(2n ** 63n)

@@ -173,8 +173,10 @@ function placesOf(issue: z.core.$ZodIssue, base: (string | number)[], data: unkn
     const meant = closestAlternative(issue.errors)
     if (meant !== undefined) return meant.flatMap((inner) => placesOf(inner, path, data))
   }
-  // The input of a rule about several members is all of them, and that of a rule about a key is the key.
-  const sent = typeof issue.input === 'object' ? valueAt(data, steps) : issue.input
+  // The input of a rule about several members is all of them, that of a rule about a key is the key, and NaN is what
+  // becomes of the text in a query.
+  const isMade = typeof issue.input === 'object' || Number.isNaN(issue.input)
+  const sent = isMade ? valueAt(data, steps) : issue.input
   return [{ loc, msg: messageOf(issue, sent, digitsAt(data, spelled)), type: issue.code }]
 }
 
@@ -208,7 +210,7 @@ function messageOf(issue: z.core.$ZodIssue, sent: unknown, digits: string | unde
     .replace(/^Invalid input: /, '')
     .replace(/^(Too big|Too small|Invalid option): /, '')
     .replace(/^Invalid discriminator value\. Expected/, 'expected')
-    .replace(/, received undefined$/, ', received nothing')
+    .replace(/, received (undefined|NaN)$/, '')
   if (digits !== undefined) return `${message.replace(/, received \S+$/, '')}, received ${digits}`
   if (isWrongScalar(issue)) return message.replace(/, received \S+$/, `, received ${described(issue.input)}`)
   return message.includes('received') ? message : `${message}, received ${described(sent)}`

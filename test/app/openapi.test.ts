@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { z } from 'zod'
 import { apiOf } from '../../src/http/errors.ts'
+import { createReferenceApp } from '../../src/http/reference/document.ts'
 import { openApp } from '../support/app.ts'
 import { documentedPath, documentOf, type Operation, type Schema, withoutNull } from '../support/openapi.ts'
 import { openAppWithRoutes } from '../support/routes.ts'
@@ -214,7 +216,7 @@ for (const [path, statuses] of Object.entries({
   '/v1/batches/{batch_id}/cancel': [200, ...always, 400, 403, 404, 409],
   '/v1/messages': [...ofModels, 403],
   '/v1/messages/count_tokens': ofModels,
-  '/v1/models': [200, ...always],
+  '/v1/models': [200, ...always, 400],
   '/v1/models/{model}': [200, ...always, 400, 404],
   '/api/chat': [...ofModels, 403],
   '/api/generate': [...ofModels, 403],
@@ -522,4 +524,20 @@ test('HEDDLE_DOCS=off removes the page and the document', async (t) => {
   for (const url of ['/docs', '/docs/', '/docs/json', '/openapi.json']) {
     assert.equal((await get(url)).status, 404, url)
   }
+})
+
+test('the schemas are converted while others have their turns, and not when the document is put together', async (t) => {
+  let converted = 0
+  const routes = Array.from({ length: 3 }, (_, at) => ({
+    method: 'POST' as const,
+    url: `/${at}`,
+    schema: { body: z.lazy(() => z.object({ at: z.literal(++converted) })) },
+    handler: () => {},
+  }))
+  const reference = await createReferenceApp(routes, '1.0.0')
+  t.after(() => reference.close())
+  const before = converted
+  assert.ok(before >= routes.length)
+  assert.deepEqual(Object.keys(reference.swagger().paths ?? {}), ['/0', '/1', '/2'])
+  assert.equal(converted, before)
 })

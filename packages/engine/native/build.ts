@@ -91,14 +91,22 @@ const expected = [
   /^llama_init_from_model: model default pooling_type is \[0\]/,
   /^llama_kv_cache: the V embeddings have different sizes across layers/,
   /cannot use buft 'CPU_REPACK', fallback to CPU$/,
+  // A batch was stopped because its clients have left (llama/computing.ts): GGML_STATUS_ABORTED is 1.
+  /^graph_compute: ggml_backend_sched_graph_compute_async failed with error 1$/,
+  /^process_ubatch: failed to compute graph, compute status: 1$/,
+  /^decode: removing memory module entries for seq_id = /,
+  /^llama_decode: failed to decode, ret = 2$/,
 ]
+
+/** Whether a line of the library needs nobody's attention. */
+export const isExpected = (line: string): boolean => expected.some((pattern) => pattern.test(line))
 
 function logTo({ call }: Llama, onError: (message: string) => void): void {
   let latest = 0
   const heard = (level: number, text: string) => {
     if (level !== CONTINUED) latest = level
     const message = text.trimEnd()
-    if (latest < WARNING || message === '' || expected.some((pattern) => pattern.test(message))) return
+    if (latest < WARNING || message === '' || isExpected(message)) return
     if (latest === ERROR) onError(message.trim())
     process.stderr.write(`${message}\n`)
   }

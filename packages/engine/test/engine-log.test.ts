@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
+import { isExpected } from '../native/build.ts'
 import { logLines } from '../owner/engine-log.ts'
 
 async function logged(...pieces: string[]) {
@@ -31,4 +32,20 @@ test('endless lines and floods of lines are cut', async () => {
   const { lines } = await logged(...endless, '\n', 'line\n'.repeat(5000))
   assert.equal(lines.length, 200)
   assert.ok(lines.every((line) => JSON.stringify(line).length < 2000))
+})
+
+test('a batch that is stopped for clients that have left is no warning, but one that fails is', () => {
+  for (const line of [
+    'graph_compute: ggml_backend_sched_graph_compute_async failed with error 1',
+    'process_ubatch: failed to compute graph, compute status: 1',
+    'decode: removing memory module entries for seq_id = 3, pos = [300, +inf)',
+    'llama_decode: failed to decode, ret = 2',
+  ])
+    assert.equal(isExpected(line), true, line)
+  for (const line of [
+    'graph_compute: ggml_backend_sched_graph_compute_async failed with error -1',
+    'process_ubatch: failed to compute graph, compute status: -2',
+    'llama_decode: failed to decode, ret = -3',
+  ])
+    assert.equal(isExpected(line), false, line)
 })

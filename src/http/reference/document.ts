@@ -7,6 +7,7 @@ import Fastify, {
   type RouteOptions,
 } from 'fastify'
 import { createJsonSchemaTransform } from 'fastify-type-provider-zod'
+import { inSteps } from '../../../packages/waiting/index.ts'
 import { describeFields } from '../../domain/fields.ts'
 
 const about = `One process that serves a local model through the OpenAI API and keeps a record of its calls.
@@ -56,14 +57,37 @@ function operationIdOf(method: string, url: string): string {
   return method.toLowerCase() + names.join('')
 }
 
+/**
+ * The schemas of the routes as they are shown. All at once they would hold up other requests for most of a second, so
+ * they are made in steps, before the document that needs them.
+ */
+async function shownSchemas(routes: RouteOptions[], openapiObject: { openapi: string }) {
+  const shown = new Map<string, ReturnType<typeof transform>>()
+  await inSteps(routes, (route) => {
+    const { url, config = {} } = route
+    const schema = {
+      ...route.schema,
+      operationId: operationIdOf([route.method].flat()[0] as string, url),
+      ...(config.form && { consumes: ['multipart/form-data'], body: config.form }),
+      response: describedRefusals((route.schema?.response ?? {}) as Record<string, unknown>),
+    }
+    shown.set(nameOf(route), transform({ schema, url, route, openapiObject }))
+  })
+  return shown
+}
+
+const nameOf = ({ method, url }: Pick<RouteOptions, 'method' | 'url'>) => `${method} ${url}`
+
 /** A separate app that only the main one calls: it describes these routes at `/docs` and through `swagger()`. */
 export async function createReferenceApp(routes: RouteOptions[], version: string): Promise<FastifyInstance> {
+  const openapi = '3.1.0'
+  const shown = await shownSchemas(routes, { openapi })
   const app = Fastify({ exposeHeadRoutes: false })
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   await app.register(swagger, {
     openapi: {
-      openapi: '3.1.0',
+      openapi,
       info: {
         title: 'Heddle',
         version,
@@ -79,16 +103,7 @@ export async function createReferenceApp(routes: RouteOptions[], version: string
       },
       security: [{ basic: [] }, { bearer: [] }, { key: [] }],
     },
-    transform: ({ schema, url, route, ...rest }) => {
-      const { form } = route.config ?? {}
-      const shown = {
-        ...schema,
-        operationId: operationIdOf([route.method].flat()[0] as string, url),
-        ...(form && { consumes: ['multipart/form-data'], body: form }),
-        response: describedRefusals((schema?.response ?? {}) as Record<string, unknown>),
-      }
-      return transform({ ...rest, url, route, schema: shown })
-    },
+    transform: (asked) => shown.get(nameOf(asked.route)) ?? transform(asked),
   })
   await app.register(async (described) => {
     for (const { method, url, schema = {}, config = {} } of routes) {

@@ -22,7 +22,7 @@ export type CreateBatchBody = z.output<typeof CreateBatchBody>
 export const BatchPath = z.object({ batch_id: plainText(512).min(1) })
 
 export const BatchesQuery = z.strictObject({
-  after: pageAfter,
+  after: pageAfter('batch_'),
   limit: z.coerce.number().int().min(1).max(100).default(20),
 })
 export type BatchesQuery = z.output<typeof BatchesQuery>

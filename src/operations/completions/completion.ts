@@ -10,13 +10,11 @@ import { candidatesAsked, candidatesOfToken, checkCandidates } from '../generati
 import { checkMetadata } from '../generation/metadata.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { requestOf } from '../generation/request.ts'
-import { type CompletionBody, defaultMaxTokens } from './contract.ts'
+import { acceptedPrompts, type CompletionBody, defaultMaxTokens } from './contract.ts'
 
 /** Each prompt is queued on its own, with all its answers. */
 const maxPrompts = 128
 const maxTokens = 262_144
-
-const accepted = 'a string, a list of strings, a list of token ids, or a list of such lists'
 
 /** The prompts of a request, in the four forms that clients send. */
 function promptsOf({ prompt: { value }, add_special_tokens, suffix }: CompletionBody): Input[] {
@@ -26,8 +24,8 @@ function promptsOf({ prompt: { value }, add_special_tokens, suffix }: Completion
     ...(suffix && { suffix: { text: suffix, isCut: false } }),
   })
   if (typeof value === 'string') return [textInput(value)]
-  if (!Array.isArray(value)) throw wrong('prompt', described(value), accepted)
-  if (value.length === 0) throw wrong('prompt', 'an empty list', accepted)
+  if (!Array.isArray(value)) throw wrong('prompt', described(value), acceptedPrompts)
+  if (value.length === 0) throw wrong('prompt', 'an empty list', acceptedPrompts)
   if (suffix && value.some((prompt) => typeof prompt !== 'string')) {
     throw wrong('suffix', 'a text with a prompt of token ids', 'null, or prompts that are texts')
   }

@@ -11,8 +11,10 @@ import { unusedOpenAiFields, unusedVllmFields } from '../generation/unused-field
 /** The default of most servers since the first version of this operation. */
 export const defaultMaxTokens = 16
 
+export const acceptedPrompts = 'a string, a list of strings, a list of token ids, or a list of such lists'
+
 export const CompletionBody = z.object({
-  prompt: jsonValue().meta({
+  prompt: jsonValue(acceptedPrompts).meta({
     description:
       'A string, a list of strings, a list of token ids, or a list of such lists; or a stored prompt, `{"id": …, "version": …, "variables": {…}}` (docs/prompts.md).',
   }),

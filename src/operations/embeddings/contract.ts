@@ -23,8 +23,10 @@ const refusedEmbeddingFields = {
     .meta({ description: '`little` or `native`, which are the same here.' }),
 }
 
+export const acceptedInputs = 'a string, a list of strings, a list of token ids, or a list of such lists'
+
 export const EmbeddingBody = z.object({
-  input: jsonValue().meta({
+  input: jsonValue(acceptedInputs).meta({
     description: 'A string, a list of strings, a list of token ids, or a list of such lists.',
   }),
   encoding_format: z

@@ -5,14 +5,12 @@ import type { GenerationParts } from '../generation/parts.ts'
 import { truncationOf } from '../pooling/fields.ts'
 import { type PooledInputs, type PoolingContext, poolWith } from '../pooling/pooling.ts'
 import type { VectorBudget } from '../pooling/vector-budget.ts'
-import { type EmbeddingBody, maxInputs } from './contract.ts'
+import { acceptedInputs, type EmbeddingBody, maxInputs } from './contract.ts'
 
 const maxTokens = 1024 * 1024
 
 /** Numbers in all vectors of an answer: 2,048 vectors of 4,096. */
 const maxValues = 8 * 1024 * 1024
-
-const accepted = 'a string, a list of strings, a list of token ids, or a list of such lists'
 
 export interface Embedded extends PooledInputs {
   format: 'float' | 'base64'
@@ -66,8 +64,8 @@ function inputsOf(
   const { value } = input
   const textInput = (text: string): PoolingInput => ({ text, addSpecial: add_special_tokens ?? true })
   if (typeof value === 'string') return { inputs: [textInput(value)], isList: false }
-  if (!Array.isArray(value)) throw wrong(field, described(value), accepted)
-  if (value.length === 0) throw wrong(field, 'an empty list', accepted)
+  if (!Array.isArray(value)) throw wrong(field, described(value), acceptedInputs)
+  if (value.length === 0) throw wrong(field, 'an empty list', acceptedInputs)
   if (typeof value[0] === 'number') return { inputs: [{ tokens: tokensOf(value, field) }], isList: false }
   if (value.length > maxInputs) throw wrong(field, `${value.length} inputs`, `at most ${maxInputs}`)
   const areTexts = typeof value[0] === 'string'

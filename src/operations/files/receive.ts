@@ -22,6 +22,7 @@ export async function receiveFile(
   try {
     for await (const formPart of form) {
       if ('text' in formPart) {
+        if (formPart.name === 'file') throw wrongPart('file', 'expected a file with a name, received text')
         if (formPart.name !== 'project_id') continue
         if (project !== undefined) throw wrongPart('project_id', 'expected once, received twice')
         project = projectOf(formPart.text)

@@ -198,7 +198,7 @@ export const routeTable = {
     {"method":"POST","url":"/alert_events/query","config":{"right":"read","contract":"operations/alerts/contract#EventsBody"},"schema":{},"checks":["body"]},
   ],
   model: [
-    {"method":"GET","url":"/v1/models","config":{"right":"own"},"schema":{},"checks":[]},
+    {"method":"GET","url":"/v1/models","config":{"right":"own"},"schema":{},"checks":["querystring"]},
     {"method":"GET","url":"/v1/models/:model","config":{"right":"own"},"schema":{},"checks":["params"]},
     {"method":"GET","url":"/v1/models/*","config":{"right":"own"},"schema":{"hide":true},"checks":["params"]},
   ],

@@ -1,5 +1,13 @@
 import { z } from 'zod'
-import { answer } from '../../domain/fields.ts'
+import { answer, plainText } from '../../domain/fields.ts'
+
+/** Anthropic's pages; other names, such as Azure's `api-version`, have no effect. */
+export const ModelsQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(1000).optional().meta({ description: 'Without it, all models.' }),
+  after_id: plainText(512).min(1).optional(),
+  before_id: plainText(512).min(1).optional(),
+})
+export type ModelsQuery = z.output<typeof ModelsQuery>
 
 export const ModelPath = z.object({ model: z.string().min(1).max(512) })
 
@@ -57,7 +65,7 @@ export type ModelCard = z.output<typeof ModelCard>
 export const ModelList = answer('One model card for each served name.', {
   object: z.literal('list'),
   data: z.array(ModelCard),
-  has_more: z.literal(false),
+  has_more: z.boolean(),
   first_id: z.string().nullable(),
   last_id: z.string().nullable(),
 })

@@ -4,23 +4,38 @@ import type { Caller } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Model } from '../../inference/model.ts'
 import type { Models } from '../../inference/registry.ts'
-import type { ModelCard, ModelList } from './contract.ts'
+import { wrong } from '../generation/checks.ts'
+import type { ModelCard, ModelList, ModelsQuery } from './contract.ts'
 
 /** The served models under each of their names. */
-export async function listModels(models: Models, caller: Caller): Promise<ModelList> {
+export async function listModels(models: Models, caller: Caller, query: ModelsQuery): Promise<ModelList> {
   // Refused while the first model is being loaded, so that no client mistakes an empty list for the truth.
   const seen = models.seenBy(caller)
   if (seen.length > 0 && seen.every((model) => model.served() === undefined))
     models.find(undefined, caller, 'any')
   const cards = await Promise.all(seen.map(cardsOf))
-  const data = cards.flat()
+  const { data, has_more } = pageOf(cards.flat(), query)
   return {
     object: 'list',
     data,
-    has_more: false,
+    has_more,
     first_id: data[0]?.id ?? null,
     last_id: data.at(-1)?.id ?? null,
   }
+}
+
+/** The first of the models between the two ids, or the last if the page ends at an id. */
+function pageOf(cards: ModelCard[], { limit = cards.length, after_id, before_id }: ModelsQuery) {
+  const indexOf = (field: string, id: string) => {
+    const index = cards.findIndex((card) => card.id === id)
+    if (index === -1) throw wrong(field, JSON.stringify(id), 'the id of a listed model')
+    return index
+  }
+  const begin = after_id === undefined ? 0 : indexOf('after_id', after_id) + 1
+  const end = before_id === undefined ? cards.length : indexOf('before_id', before_id)
+  const between = cards.slice(begin, end)
+  const data = before_id === undefined ? between.slice(0, limit) : between.slice(-limit)
+  return { data, has_more: data.length < between.length }
 }
 
 async function cardsOf(model: Model): Promise<ModelCard[]> {

@@ -1,7 +1,7 @@
 import { openAiRefusalContracts, type Routes } from '../../http/contracts.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { family } from '../parts.ts'
-import { ModelCard, ModelList, ModelPath, ModelRest } from './contract.ts'
+import { ModelCard, ModelList, ModelPath, ModelRest, ModelsQuery } from './contract.ts'
 import { listModels, readModel } from './models.ts'
 
 const tags = ['models']
@@ -12,9 +12,12 @@ const list: RoutePlugin = async (app, { models }) => {
   const schema = {
     summary: 'List the served models',
     tags,
-    response: { 200: ModelList, ...openAiRefusalContracts() },
+    querystring: ModelsQuery,
+    response: { 200: ModelList, ...openAiRefusalContracts('invalid_request') },
   }
-  app.get('/v1/models', { config: { right: 'own' }, schema }, (request) => listModels(models, request.caller))
+  app.get('/v1/models', { config: { right: 'own' }, schema }, (request) =>
+    listModels(models, request.caller, request.query),
+  )
 }
 
 const read: RoutePlugin = async (app, { models }) => {

@@ -29,14 +29,16 @@ export const FileForm = z.object({
 export const FilePath = z.object({ file_id: plainText(512).min(1) })
 
 /** Where a page of a list begins. */
-export const pageAfter = plainText(512)
-  .min(1)
-  .optional()
-  .meta({ description: 'The id of the last item of the previous page.' })
+export const pageAfter = (prefix: 'file-' | 'batch_') =>
+  z
+    .string()
+    .regex(new RegExp(`^${prefix}[0-9a-f]{32}$`), `expected the id of an item, ${prefix}…`)
+    .optional()
+    .meta({ description: 'The id of the last item of the previous page.' })
 
 export const FilesQuery = z.strictObject({
   purpose: plainText(64).min(1).optional(),
-  after: pageAfter,
+  after: pageAfter('file-'),
   limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
   order: z.enum(['asc', 'desc']).default('desc').meta({ description: 'Sort order by time.' }),
 })

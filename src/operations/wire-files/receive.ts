@@ -30,6 +30,8 @@ export async function receiveWireFile(
     for await (const formPart of form) {
       const { name } = formPart
       if ('text' in formPart) {
+        if (name === 'file')
+          throw wrong('file', 'text', 'a file with a name, such as `curl -F file=@name` sends')
         checkField(name, formPart.text, values)
         values.set(name, formPart.text)
       } else if (name !== 'file' || filename !== undefined) {

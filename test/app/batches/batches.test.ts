@@ -235,6 +235,7 @@ test('a batch is its user’s: to others it does not exist, and its input stays 
     [page.data[0].id, page.first_id, page.last_id, page.has_more],
     [ids[1], ids[1], ids[1], true],
   )
+  assert.equal((await opened.get('/v1/batches?after=zz')).json.error.param, 'query.after')
   assert.deepEqual((await opened.get('/v1/batches', keys.bob)).json.data, [])
   const unknown = (await opened.get('/v1/batches/batch_x', keys.bob)).text
   assert.equal((await opened.get(`/v1/batches/${first}`, keys.bob)).text.replace(first, 'batch_x'), unknown)

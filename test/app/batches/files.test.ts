@@ -68,6 +68,10 @@ test('/v1/files: what cannot be honoured is refused by name, and nothing of it i
   assert.match(await refused([purpose(), file('x'), file('y')]), /^invalid_value file: .*one file/)
   assert.match(await refused([purpose(), purpose(), file('x')]), /^invalid_value purpose: .*twice/)
   assert.match(await refused([field('colour', 'red'), file('x')]), /^invalid_value colour: .*no such field/)
+  assert.match(
+    await refused([purpose(), field('file', 'requests.jsonl')]),
+    /^invalid_value file: file: text; accepted: a file with a name/,
+  )
   const anchor = field('expires_after[anchor]', 'created_at')
   const seconds = (value: string) => field('expires_after[seconds]', value)
   assert.match(await refused([purpose(), anchor, file('x')]), /expires_after\[seconds\]: nothing/)
@@ -109,6 +113,15 @@ test('/v1/files: lists are read page by page, in either order, by purpose', asyn
   assert.deepEqual((await page(`?after=${ids[0]}`)).data, [])
   assert.equal((await own.get('/v1/files?limit=0')).status, 400)
   assert.equal((await own.get('/v1/files?colour=red')).status, 400)
+  assert.equal(
+    (await own.get('/v1/files?limit=ten')).json.error.message,
+    'The query does not fit the schema: query.limit: expected number, received "ten".',
+  )
+  // A page that began elsewhere would be one that the client already has.
+  for (const id of ['zz', 'file-x', String(ids[0]).replace('file-', 'batch_')]) {
+    const refused = await own.get(`/v1/files?after=${id}`)
+    assert.deepEqual([refused.status, refused.json.error.param], [400, 'query.after'], id)
+  }
 })
 
 test('/v1/files: to others a file does not exist, and nobody stores one in a project of others', async () => {

@@ -197,6 +197,20 @@ for (const [what, prompt, expected] of [
   })
 }
 
+test('a prompt that is null or missing is refused with what is accepted', async (t) => {
+  const { post } = await openApp(t, { backend: scriptedBackend() })
+  for (const [prompt, received] of [
+    [null, 'null'],
+    [undefined, 'nothing'],
+  ]) {
+    const { json } = await post(url, { prompt })
+    assert.match(
+      json.error.message,
+      new RegExp(`prompt: expected a string, a list of .*, received ${received}\\.$`),
+    )
+  }
+})
+
 for (const [what, prompt, param, message] of [
   ['a number', 5, 'prompt', /^prompt: 5; accepted: a string/],
   ['an empty list', [], 'prompt', /^prompt: an empty list; accepted/],

@@ -65,6 +65,10 @@ test('file/create: refuses invalid requests, checking in a fixed order', async (
   assert.equal((await refused(Buffer.from('no form at all'))).json.code, 'malformed_form')
 
   assert.deepEqual(await refused(formOf([file('x')])), issue('project_id', 'expected text, received nothing'))
+  assert.deepEqual(
+    await refused(formOf([forProject(), { name: 'file', value: 'x' }])),
+    issue('file', 'expected a file with a name, received text'),
+  )
   assert.deepEqual(await refused(formOf([forProject()])), issue('file', 'expected a file, received nothing'))
   assert.deepEqual(
     await refused(formOf([forProject('acme'), file('x')])),

@@ -56,6 +56,30 @@ test('GET /v1/models lists the model under each of its names', async (t) => {
   })
 })
 
+test('GET /v1/models has the pages that Anthropic’s clients ask for', async (t) => {
+  const { get } = await openApp(t, { backend: scriptedBackend() })
+  for (const [query, ids, has_more] of [
+    ['limit=1', ['scripted'], true],
+    ['limit=1&after_id=scripted', ['alias/of-it'], false],
+    ['limit=1&before_id=alias/of-it', ['scripted'], false],
+    ['after_id=alias/of-it', [], false],
+    ['limit=1000&api-version=1', ['scripted', 'alias/of-it'], false],
+  ] as const) {
+    const { json } = await get(`/v1/models?${query}`)
+    assert.deepEqual([json.data.map(({ id }: { id: string }) => id), json.has_more], [ids, has_more], query)
+    assert.deepEqual([json.first_id, json.last_id], [ids.at(0) ?? null, ids.at(-1) ?? null])
+  }
+  for (const [query, param] of [
+    ['limit=ten', 'query.limit'],
+    ['limit=0', 'query.limit'],
+    ['after_id=x', 'after_id'],
+    ['before_id=x', 'before_id'],
+  ] as const) {
+    const { status, json } = await get(`/v1/models?${query}`)
+    assert.deepEqual([status, json.error.param], [400, param], query)
+  }
+})
+
 test('GET /v1/models/{id} finds names with and without slashes, and no others', async (t) => {
   const { get } = await openApp(t, { backend: scriptedBackend() })
   assert.deepEqual(whole(await get('/v1/models/scripted')), { status: 200, body: card('scripted') })
