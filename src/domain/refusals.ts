@@ -488,7 +488,7 @@ export const refusals = {
   },
   body_too_large: {
     status: 413,
-    message: 'The body is larger than {limit} bytes. Send a batch in smaller parts.',
+    message: 'The body is larger than {limit} bytes; send less at once.',
     help: 'HEDDLE_BODY_LIMIT raises the limit of routes that write values; others accept at most 4 MiB.',
   },
   body_too_deep: {

@@ -56,7 +56,7 @@ for (const [url, sampleOf] of Object.entries(sampleBodies)) {
     assert.notEqual(exactly.status, 413)
     const { status, json } = await send(methodOf(url), addressOf({ url }), body.padEnd(plainBodyLimit + 1))
     if (isLarge) return assert.equal(status, exactly.status)
-    const reason = 'The body is larger than 4194304 bytes. Send a batch in smaller parts.'
+    const reason = 'The body is larger than 4194304 bytes; send less at once.'
     const code = 'body_too_large'
     const refusal = url.startsWith('/v1/messages')
       ? {

@@ -129,7 +129,7 @@ test('a body of exactly the limit is accepted, and one byte more is refused', as
   assert.deepEqual(whole(await post('/call/end', text.padEnd(1025))), {
     status: 413,
     body: {
-      reason: 'The body is larger than 1024 bytes. Send a batch in smaller parts.',
+      reason: 'The body is larger than 1024 bytes; send less at once.',
       code: 'body_too_large',
     },
   })

@@ -41,7 +41,7 @@ export async function assertCommonRefusals(
   assert.deepEqual(await send(text.padEnd(2049), json), {
     status: 413,
     body: {
-      reason: 'The body is larger than 2048 bytes. Send a batch in smaller parts.',
+      reason: 'The body is larger than 2048 bytes; send less at once.',
       code: 'body_too_large',
     },
   })

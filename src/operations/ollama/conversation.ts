@@ -64,7 +64,7 @@ export function withPictures(
 ): string | GivenPart[] {
   if (images.length === 0) return text
   if (!check) {
-    throw wrong(field, `${images.length} pictures`, 'none: this model reads no pictures')
+    throw wrong(field, `a list of ${images.length}`, 'none: this model reads no pictures')
   }
   const shown = images.map((image, index): GivenPart => {
     const type = pictures.find(([start]) => image.startsWith(start))?.[1]

@@ -119,7 +119,7 @@ test('traces: refuses invalid requests, checking in a fixed order', async (t) =>
     const tooLarge = refusal(
       413,
       'body_too_large',
-      'The body is larger than 4096 bytes. Send a batch in smaller parts.',
+      'The body is larger than 4096 bytes; send less at once.',
     )
     const body = encode(exportOf([spanOf({ large })]))
     assert.deepEqual(await send(opened, headers, body), tooLarge)
