@@ -9,7 +9,7 @@ import { Empty, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
-import { mostOfTrace, readTrace, type TraceCall } from '../../server/calls.ts'
+import { mostOfTrace, nameOf, readTrace, type TraceCall } from '../../server/calls.ts'
 import { useLoading } from '../../server/loading.ts'
 import { costText, countText, durationText, tokensText } from '../../value/units.ts'
 import { criticalPath } from './critical-path.ts'
@@ -158,7 +158,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   const failed = all.filter(({ row }) => row.status === 'error').length
   return (
     <main class="screen trace">
-      <h1 class="hidden-text">Trace</h1>
+      <h1 class="hidden-text">Trace{root && ` of ${nameOf(root)}`}</h1>
       <div class="trace-bar">
         <a class="icon-button" data-file={null} href={paths.calls(project)} aria-label="Back to the calls">
           <Icon name="back" />
