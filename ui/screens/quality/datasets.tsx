@@ -7,6 +7,7 @@ import { paths } from '../../routes.ts'
 import { readDatasets } from '../../server/datasets.ts'
 import { useLoading } from '../../server/loading.ts'
 import { isForbidden } from '../../server/request.ts'
+import { may } from '../../server/rights.ts'
 import { VersionMarks } from '../object/version-marks.tsx'
 import { QualityHead } from './head.tsx'
 
@@ -22,9 +23,11 @@ export function DatasetsScreen({ project }: { project: string }) {
   return (
     <main class="screen sheet quality">
       <QualityHead project={project} title="Datasets">
-        <button type="button" onClick={() => setUploading(true)}>
-          From a file
-        </button>
+        {may('write', project) && (
+          <button type="button" onClick={() => setUploading(true)}>
+            From a file
+          </button>
+        )}
       </QualityHead>
       {isUploading && (
         <UploadDataset
@@ -48,11 +51,12 @@ export function DatasetsScreen({ project }: { project: string }) {
           Version: (dataset) => <VersionMarks version={dataset} />,
           By: ({ svc_user_id }) => svc_user_id,
           Created: ({ created_at }) => <Time at={created_at} />,
-          Run: ({ object_id }) => (
-            <a href={paths.newRun(project, { dataset: object_id })} aria-label={`New run on ${object_id}`}>
-              New run
-            </a>
-          ),
+          Run: ({ object_id }) =>
+            may('infer', project) && (
+              <a href={paths.newRun(project, { dataset: object_id })} aria-label={`New run on ${object_id}`}>
+                New run
+              </a>
+            ),
         }}
         empty="No datasets yet"
       >

@@ -7,6 +7,7 @@ import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { readMonitors } from '../../server/monitors.ts'
 import { isForbidden } from '../../server/request.ts'
+import { may } from '../../server/rights.ts'
 import { isServed, readScorers } from '../../server/scorers.ts'
 import { parseRef } from '../../value/ref.ts'
 import { QualityHead } from './head.tsx'
@@ -14,14 +15,18 @@ import { QualityHead } from './head.tsx'
 /** Judges, checks, and scorers that run elsewhere. */
 export function JudgesScreen({ project }: { project: string }) {
   const loaded = useLoading((signal) => readWithCounts(project, signal), [project])
-  useShortcuts('Judges', [{ keys: ['n'], does: 'New judge', run: () => navigate(paths.newJudge(project)) }])
+  const mayMake = may('write', project)
+  const make = () => navigate(paths.newJudge(project))
+  useShortcuts('Judges', mayMake ? [{ keys: ['n'], does: 'New judge', run: make }] : [])
   if (isForbidden(loaded.error)) return <FailedScreen name="Judges" error={loaded.error} />
   return (
     <main class="screen sheet quality">
       <QualityHead project={project} title="Judges">
-        <a class="button main-button" href={paths.newJudge(project)}>
-          New judge
-        </a>
+        {mayMake && (
+          <a class="button main-button" href={paths.newJudge(project)}>
+            New judge
+          </a>
+        )}
       </QualityHead>
       <ListTable
         label="Judges"
@@ -38,7 +43,8 @@ export function JudgesScreen({ project }: { project: string }) {
           Monitors: ({ monitors }) => monitors,
           Created: ({ at }) => <Time at={at} />,
           Actions: (scorer) =>
-            isServed(scorer) && (
+            isServed(scorer) &&
+            mayMake && (
               <a
                 href={paths.monitors(project, { new: scorer.name })}
                 aria-label={`New monitor with ${scorer.name}`}

@@ -6,6 +6,7 @@ import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { readMonitors, readStats } from '../../server/monitors.ts'
 import { isForbidden } from '../../server/request.ts'
+import { may } from '../../server/rights.ts'
 import { parseRef } from '../../value/ref.ts'
 import { numberText, shareText } from '../../value/scores.ts'
 import { countText } from '../../value/units.ts'
@@ -17,14 +18,17 @@ export function MonitorsScreen({ project }: { project: string }) {
   const loaded = useLoading((signal) => readWithStats(project, signal), [project])
   const asked = search.value.get('new')
   const make = () => setSearch({ new: '-' })
-  useShortcuts('Monitors', [{ keys: ['n'], does: 'New monitor', run: make }])
+  const mayMake = may('write', project)
+  useShortcuts('Monitors', mayMake ? [{ keys: ['n'], does: 'New monitor', run: make }] : [])
   if (isForbidden(loaded.error)) return <FailedScreen name="Monitors" error={loaded.error} />
   return (
     <main class="screen sheet quality">
       <QualityHead project={project} title="Monitors">
-        <button type="button" class="main-button" onClick={make}>
-          New monitor
-        </button>
+        {mayMake && (
+          <button type="button" class="main-button" onClick={make}>
+            New monitor
+          </button>
+        )}
       </QualityHead>
       <ListTable
         label="Monitors"

@@ -5,7 +5,7 @@ import { toggleValue } from '../../filter/facet-filter.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
-import { Empty, FailedScreen, Skeleton } from '../../parts/states.tsx'
+import { Empty, FailedScreen, LoadingScreen } from '../../parts/states.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
@@ -133,13 +133,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   useShortcuts('Trace', moving, [{ keys: ['Escape'], does: 'Back to the calls', run: toCalls }])
 
   if (error) return <FailedScreen name="Trace" {...{ error, retry: reload }} />
-  if (rows === undefined) {
-    return (
-      <main class="screen">
-        <Skeleton rows={14} />
-      </main>
-    )
-  }
+  if (rows === undefined) return <LoadingScreen />
   if (rows.length === 0) {
     return (
       <main class="screen">
