@@ -6,6 +6,7 @@ import { toggleValue } from '../../filter/facet-filter.ts'
 import { addKeys } from '../../parts/add-buttons.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { useListPosition } from '../../parts/list-position.ts'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, LoadingScreen, Skeleton } from '../../parts/states.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
@@ -53,15 +54,16 @@ export function ThreadScreen({ project }: { project: string }) {
     setSearch({ turn: turn.id })
     sectionOf(turn.id)?.scrollIntoView({ block: 'start' })
   }
-  // A turn in the address may be on a later page.
-  const sought = useRef(chosen)
+  const { left, keep } = useListPosition(`${project} ${thread}`)
+  // The turn where the user left, or that of the address. It may be on a later page.
+  const isSought = useRef(left !== undefined || chosen !== undefined)
   useEffect(() => {
-    if (turns === undefined || sought.current === undefined) return
-    const section = sectionOf(sought.current)
+    if (turns === undefined || !isSought.current) return
+    const section = sectionOf(left === undefined ? chosen : turns[left.active]?.id)
     if (section === null) void list.more()
     else {
       section.scrollIntoView({ block: 'start' })
-      sought.current = undefined
+      isSought.current = false
     }
   }, [turns])
 
@@ -200,7 +202,16 @@ export function ThreadScreen({ project }: { project: string }) {
         )}
       </div>
       <DisconnectedNote />
-      <div class="turns" ref={scroller} tabIndex={0} role="group" aria-label="Turns">
+      <div
+        class="turns"
+        ref={scroller}
+        tabIndex={0}
+        role="group"
+        aria-label="Turns"
+        onScroll={({ currentTarget }) =>
+          keep({ top: currentTarget.scrollTop, active: here(), rows: turns.length })
+        }
+      >
         <ThreadFeedback key={thread} {...{ project, thread }} />
         {turns.map((turn, index) => (
           <TurnView
