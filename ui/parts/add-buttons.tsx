@@ -2,12 +2,7 @@ import { may } from '../server/rights.ts'
 import type { Shortcut } from './shortcuts.ts'
 
 type Target = 'queue' | 'dataset'
-
-interface Props {
-  project: string
-  className?: string
-  add(to: Target): void
-}
+type Props = { project: string; className?: string; add(to: Target): void }
 
 /** Adds something to a queue or a dataset, for those who may change them. */
 export function AddButtons({ project, className, add }: Props) {

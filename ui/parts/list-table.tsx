@@ -21,7 +21,6 @@ interface Props<Row> {
   loaded: Loaded<readonly Row[]>
   keyOf(row: Row): string
   columns: Record<string, (row: Row) => ComponentChildren>
-  /** The columns whose figures stand below each other. */
   numbers?: readonly string[]
   /** What the user may do with a row. */
   acts?: (row: Row) => readonly (Act | false)[]

@@ -152,9 +152,7 @@ export function CallsScreen({ project }: { project: string }) {
     { keys: ['A'], does: 'Select all calls of this filter', run: () => void chooseAll() },
     { keys: ['J'], does: 'Extend selection down', run: () => choose([active, move(1)], true) },
     { keys: ['K'], does: 'Extend selection up', run: () => choose([active, move(-1)], true) },
-    ...(mayWrite
-      ? [{ keys: ['d'], does: 'All calls of this filter to a dataset', run: () => void allToDataset() }]
-      : []),
+    ...(mayWrite ? [{ keys: ['d'], does: 'All calls of this filter to a dataset', run: allToDataset }] : []),
     { keys: ['v'], does: 'Show or hide facets', run: turnFacets },
     {
       keys: ['r'],

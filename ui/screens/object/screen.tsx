@@ -128,16 +128,12 @@ export function ObjectScreen({ project, object }: { project: string; object: str
           {value.isPart && (
             <span class="muted">The newest {countText(mostVersions)} versions are listed.</span>
           )}
-          {may('write', project) && (
-            <>
-              <button type="button" onClick={() => setLeaving('version')}>
-                Delete version
+          {may('write', project) &&
+            (['version', 'object'] as const).map((what) => (
+              <button key={what} type="button" onClick={() => setLeaving(what)}>
+                {what === 'version' ? 'Delete version' : 'Delete all'}
               </button>
-              <button type="button" onClick={() => setLeaving('object')}>
-                Delete all
-              </button>
-            </>
-          )}
+            ))}
         </span>
       </header>
       {base === undefined ? (

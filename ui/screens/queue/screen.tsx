@@ -62,16 +62,12 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
         </div>
         <ProgressBar done={stats.completed_items} all={stats.total_items} />
         <div class="queue-tools" data-file={null}>
-          {mayWrite && (
-            <>
-              <button type="button" onClick={() => setFront('change')}>
-                Edit
+          {mayWrite &&
+            (['change', 'delete'] as const).map((dialog) => (
+              <button key={dialog} type="button" onClick={() => setFront(dialog)}>
+                {dialog === 'change' ? 'Edit' : 'Delete'}
               </button>
-              <button type="button" onClick={() => setFront('delete')}>
-                Delete
-              </button>
-            </>
-          )}
+            ))}
           <ExportButton
             what="queue"
             load={async () =>

@@ -36,6 +36,7 @@ export function QueuesScreen({ project }: { project: string }) {
     [list],
   )
   const mayMake = may('write', project)
+  const review = () => current && navigate(paths.review(project, current.id))
   useShortcuts('Queues', [
     { keys: ['j', 'ArrowDown'], does: 'Next queue', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous queue', run: () => move(-1) },
@@ -46,15 +47,7 @@ export function QueuesScreen({ project }: { project: string }) {
       does: 'Open queue',
       run: () => current && navigate(paths.queue(project, current.id)),
     },
-    ...(may('review', project)
-      ? [
-          {
-            keys: ['r'],
-            does: 'Review queue',
-            run: () => current && navigate(paths.review(project, current.id)),
-          },
-        ]
-      : []),
+    ...(may('review', project) ? [{ keys: ['r'], does: 'Review queue', run: review }] : []),
     ...(mayMake ? [{ keys: ['n'], does: 'New queue', run: () => setMaking(true) }] : []),
   ])
   if (isForbidden(error)) return <FailedScreen name="Queues" error={error} />

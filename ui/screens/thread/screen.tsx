@@ -179,27 +179,24 @@ export function ThreadScreen({ project }: { project: string }) {
           </code>
           <CopyButton text={thread} label="Copy thread ID" />
         </span>
-        {mayWrite && (
-          <>
-            <button
-              type="button"
-              title="As one item: its last turn"
-              disabled={summary === undefined}
-              onClick={() => setAdding({ to: 'queue' })}
-            >
-              Conversation to queue
+        {mayWrite &&
+          (
+            [
+              [
+                'Conversation to queue',
+                'As one item: its last turn',
+                () => setAdding({ to: 'queue' }),
+                !summary,
+              ],
+              ['Conversation to dataset', 'As one row', () => setAdding({ to: 'dataset' }), false],
+              ['All to queue', 'Each turn as an item', () => void addAll('queue'), false],
+              ['All to dataset', 'Each turn as a row', () => void addAll('dataset'), false],
+            ] as const
+          ).map(([name, title, run, disabled]) => (
+            <button key={name} type="button" {...{ title, disabled }} onClick={run}>
+              {name}
             </button>
-            <button type="button" title="As one row" onClick={() => setAdding({ to: 'dataset' })}>
-              Conversation to dataset
-            </button>
-            <button type="button" title="Each turn as an item" onClick={() => void addAll('queue')}>
-              All to queue
-            </button>
-            <button type="button" title="Each turn as a row" onClick={() => void addAll('dataset')}>
-              All to dataset
-            </button>
-          </>
-        )}
+          ))}
       </div>
       <DisconnectedNote />
       <div
