@@ -78,7 +78,8 @@ const leftOut = {
     onLoad({ filter }, () => ({ contents: '', loader: 'empty' }))
     // A file changes nothing, so nobody has a right in it.
     onLoad({ filter: /ui.(server.rights|parts.add-buttons)\.tsx?$/ }, () => ({
-      contents: 'export const may = () => false, addKeys = () => [], AddButtons = undefined',
+      contents:
+        'export const may = () => false, addKeys = () => [], AddButtons = undefined, PlayLink = AddButtons',
       loader: 'js',
     }))
     // Of screens that a file cannot show.

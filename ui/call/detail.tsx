@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks'
 import { AddToDataset } from '../adding/add-to-dataset.tsx'
 import { AddToQueue } from '../adding/add-to-queue.tsx'
 import { ExportButton } from '../export/button.tsx'
-import { AddButtons, addKeys } from '../parts/add-buttons.tsx'
+import { AddButtons, addKeys, PlayLink } from '../parts/add-buttons.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { DownloadButton } from '../parts/download-button.tsx'
 import { type Shortcut, useShortcuts } from '../parts/shortcuts.ts'
@@ -22,7 +22,6 @@ import {
   tokensOf,
 } from '../server/calls.ts'
 import { useLoading } from '../server/loading.ts'
-import { may } from '../server/rights.ts'
 import { Chat } from '../value/chat.tsx'
 import { type JsonNode, nodeAt, sourceOf, stringOf } from '../value/json-index.ts'
 import { JsonTree } from '../value/json-tree.tsx'
@@ -131,11 +130,7 @@ function Shown({ tab: wanted, choose, add, changes, onChanged, ...shown }: Shown
           {!isBeside && (
             <Fragment data-file={null}>
               <Thumbs project={project} about={about} hasKeys onChanged={onChanged} />
-              {nodeAt(inputs, 'messages')?.kind === 'array' && may('infer', project) && (
-                <a class="button" href={paths.play({ p: project, from: id })} title="Open in the playground">
-                  Playground
-                </a>
-              )}
+              {nodeAt(inputs, 'messages')?.kind === 'array' && <PlayLink {...{ project, id }} />}
               <AddButtons project={project} add={add} />
               <ExportButton
                 key={id}

@@ -1,3 +1,4 @@
+import { paths } from '../routes.ts'
 import { may } from '../server/rights.ts'
 import type { Shortcut } from './shortcuts.ts'
 
@@ -21,3 +22,10 @@ export const addKeys = (project: string, add: (to: Target) => void, what = 'Add'
         { keys: ['d'], does: `${what} to a dataset`, run: () => add('dataset') },
       ]
     : []
+
+export const PlayLink = ({ project, id }: { project: string; id: string }) =>
+  may('infer', project) ? (
+    <a class="button" href={paths.play({ p: project, from: id })} title="Open in the playground">
+      Playground
+    </a>
+  ) : null

@@ -37,7 +37,8 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
   const asked = search.value.get('tab')
   const tab: Tab = asked === 'rules' || asked === 'reviewers' ? asked : 'items'
   const review = paths.review(project, queue)
-  const [mayReview, mayWrite] = [may('review', project), may('write', project)]
+  const mayReview = may('review', project)
+  const mayWrite = may('write', project)
   const bindings: Shortcut[] = [
     ...(mayReview ? [{ keys: ['r'], does: 'Review', run: () => navigate(review) }] : []),
     ...(mayWrite ? [{ keys: ['e'], does: 'Edit name and questions', run: () => setFront('change') }] : []),
