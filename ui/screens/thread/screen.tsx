@@ -77,6 +77,7 @@ export function ThreadScreen({ project }: { project: string }) {
     }
     return active >= 0 && isSeen(chosen) ? active : turns.findIndex(({ id }) => isSeen(id))
   }
+  const keepTurn = () => keep({ top: 0, active: here(), rows: turns?.length ?? 0 })
   const last = async () => {
     const all = await list.all()
     const id = all.at(-1)?.id
@@ -199,16 +200,7 @@ export function ThreadScreen({ project }: { project: string }) {
           ))}
       </div>
       <DisconnectedNote />
-      <div
-        class="turns"
-        ref={scroller}
-        tabIndex={0}
-        role="group"
-        aria-label="Turns"
-        onScroll={({ currentTarget }) =>
-          keep({ top: currentTarget.scrollTop, active: here(), rows: turns.length })
-        }
-      >
+      <div class="turns" ref={scroller} tabIndex={0} role="group" aria-label="Turns" onScroll={keepTurn}>
         <ThreadFeedback key={thread} {...{ project, thread }} />
         {turns.map((turn, index) => (
           <TurnView
