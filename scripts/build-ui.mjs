@@ -76,6 +76,12 @@ const leftOut = {
     const filter =
       /ui.(adding.|datasets.|call.thumbs|export.(button|of-)|parts.(saved-views|origin-switch|roots-switch)|screens.(calls.(selection|live)|queue.(change|new)-))/
     onLoad({ filter }, () => ({ contents: '', loader: 'empty' }))
+    // A file changes nothing, so nobody has a right in it.
+    onLoad({ filter: /ui.(server.rights|parts.add-buttons)\.tsx?$/ }, () => ({
+      contents:
+        'export const may = () => false, addKeys = () => [], AddButtons = undefined, PlayLink = AddButtons',
+      loader: 'js',
+    }))
     // Of screens that a file cannot show.
     onLoad({ filter: /style.(agents|evals|objects|people|play|quality|review|threads)\.css$/ }, () => ({
       contents: '',

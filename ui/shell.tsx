@@ -85,9 +85,7 @@ export function Shell() {
     const current = places.current?.querySelector('[aria-current]')
     current?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }, [here.screen])
-  useEffect(() => {
-    document.title = titleOf(here)
-  }, [here])
+  useEffect(followHeading, [])
   return (
     <>
       <header class="top">
@@ -256,6 +254,7 @@ function Screen({ here }: { here: Route }) {
     case 'nowhere':
       return (
         <main class="screen">
+          <h1 class="hidden-text">Not found</h1>
           <Empty title="Page not found">
             <a class="button" href={paths.projects}>
               Projects
@@ -266,13 +265,19 @@ function Screen({ here }: { here: Route }) {
   }
 }
 
-function titleOf(here: Route): string {
-  const name = serverTitles[here.screen]
-  if (name !== undefined) return `${name} · Heddle`
-  const where = 'project' in here ? `${here.project} · Heddle` : 'Heddle'
-  if (here.screen === 'trace') return `Trace · ${where}`
-  const section = sections.find(({ screens }) => screens.includes(here.screen))
-  return section === undefined || here.screen === 'calls' ? where : `${section.name} · ${where}`
+/** Tabs, bookmarks and the history call a screen by its heading. */
+function followHeading(): () => void {
+  const read = () => {
+    const heading = document.querySelector('main h1')?.textContent.trim() ?? ''
+    const here = route.value
+    const project = 'project' in here && !heading.includes(here.project) ? here.project : ''
+    const title = [heading, project, 'Heddle'].filter(Boolean).join(' · ')
+    if (document.title !== title) document.title = title
+  }
+  read()
+  const observer = new MutationObserver(read)
+  observer.observe(document.body, { childList: true, characterData: true, subtree: true })
+  return () => observer.disconnect()
 }
 
 const isOf = (name: 'play' | 'engine' | 'people' | 'me', screen: Route['screen']): boolean =>

@@ -29,7 +29,8 @@ async function findProblems(): Promise<string[]> {
   // What depends on the width or the theme is drawn within two frames.
   for (const _ of [1, 2]) await new Promise(requestAnimationFrame)
   const { axe } = window as unknown as { axe: typeof import('axe-core') }
-  const { violations } = await axe.run({ resultTypes: ['violations'] })
+  const rules = { 'target-size': { enabled: true } }
+  const { violations } = await axe.run({ resultTypes: ['violations'], rules })
   const found = violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes[0]?.html.slice(0, 200)}`)
   if (document.documentElement.scrollWidth > innerWidth) found.push('it scrolls horizontally')
   return found

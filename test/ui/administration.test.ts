@@ -3,7 +3,9 @@ import { after, type TestContext, test } from 'node:test'
 import { keys } from '../support/app.ts'
 import { noBrowser } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
-import { pageTests } from '../support/page-app.ts'
+import { monitorsOf } from '../support/monitors.ts'
+import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
+import { createQueue } from '../support/queues.ts'
 import { assertAccessible, narrow } from './accessible.ts'
 
 const skip = noBrowser
@@ -94,6 +96,39 @@ test('a key is three clicks from Projects, does only what it may, and rotates', 
     ],
   )
   assert.deepEqual(problems, [])
+})
+
+test('a viewer is offered nothing that the server would refuse', { skip }, async (t) => {
+  const { post } = served()
+  await writeCalls(served(), [chatCall(7, 'Capital?', 'Lima.', { thread_id: 'visit' })])
+  assert.equal((await post(`/v2/${project}/datasets`, { name: 'cities', rows: [{ q: 1 }] })).status, 200)
+  const { scorer, monitor } = monitorsOf(served())
+  const watch = await monitor([await scorer('short', { check: { kind: 'length', max: 9 } })])
+  const queue = await createQueue(post)
+  const lists = ['calls', 'evals', 'judges', 'monitors', 'datasets', 'queues']
+  const details = [`call/${idOf('chat', 7)}`, 'conversation?thread=visit', `monitors/${watch}`]
+  const paths = [...lists, ...details, `queues/${queue}`, 'data/cities']
+  const changing =
+    /^(Ask again|Dataset|Delete.*|Edit|From a file|Judge .*|New .*|Pause|Playground|Review.*|.*To (queue|dataset))$/i
+  const offered = async (key: string) => {
+    const { page, problems } = await open(t, '', { key })
+    const seen: string[] = []
+    for (const path of paths) {
+      await page.goto(`${served().address}/ui/${project}/${path}`)
+      await page.waitForFunction(
+        () => document.querySelector('main h1') && !document.querySelector('.skeleton'),
+      )
+      const all = page.locator('main').locator('button, a')
+      const names = await all.evaluateAll((them) =>
+        them.map((each) => each.getAttribute('aria-label') ?? each.textContent.trim()),
+      )
+      if (names.some((name) => changing.test(name) && name !== 'Reviewers')) seen.push(path)
+    }
+    assert.deepEqual(problems, [])
+    return seen
+  }
+  assert.deepEqual(await offered(await made('vera', [viewer])), [])
+  assert.deepEqual(await offered(await made('ed', [{ ...viewer, role: 'editor' }])), paths)
 })
 
 test('an admin adds and removes a role, and sets a limit, which the audit log has', { skip }, async (t) => {

@@ -38,6 +38,25 @@ test('calls of judges are hidden, counted apart and one click away', { skip }, a
   assert.deepEqual([...problems, ...others], [])
 })
 
+test('the bar is as high before the calls of judges are counted as afterwards', { skip }, async (t) => {
+  const { page, problems } = await open(t, `/ui/${project}/queues`, {
+    viewport: { width: 1440, height: 800 },
+  })
+  const held = Promise.withResolvers<void>()
+  await page.route('**/views/facets', async (route) => {
+    await held.promise
+    await route.continue()
+  })
+  await page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name: 'Calls' }).click()
+  await page.getByText('1 call', { exact: true }).waitFor()
+  const bar = () => page.locator('.filter-bar').evaluate(({ clientHeight }) => clientHeight)
+  const before = await bar()
+  held.resolve()
+  await page.getByLabel('3 of judges and evaluations').waitFor()
+  assert.equal(await bar(), before)
+  assert.deepEqual(problems, [])
+})
+
 test('search and charts leave them out, too', { skip }, async (t) => {
   const { page, problems } = await open(t, `/ui/${project}/search?q=yes`)
   await page.getByText('1 found', { exact: true }).waitFor()

@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import { keys } from '../support/app.ts'
 import { noBrowser } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
-import { chatCall, pageTests, writeCalls } from '../support/page-app.ts'
+import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
 import { createQueue } from '../support/queues.ts'
 
 const skip = noBrowser
@@ -40,6 +40,28 @@ for (const width of [360, 736, 768, 960, 1024, 1280, 1440]) {
     assert.deepEqual(problems, [])
   })
 }
+
+test('a tab is called what its screen is called', { skip }, async (t) => {
+  const { page, problems } = await open(t, calls, { key: keys.root })
+  const titled = (title: string) => page.waitForFunction((text) => document.title === text, title)
+  await titled(`Calls of ${project} · Heddle`)
+  for (const [path, title] of [
+    [`${project}/queues`, `Queues · ${project}`],
+    [`${project}/monitors`, `Monitors · ${project}`],
+    [`${project}/data/capitals`, `capitals · ${project}`],
+    [`${project}/call/${idOf('chat', 1)}`, `Trace of heddle.chat.completions · ${project}`],
+    ['engine', 'Engine'],
+    ['what/is/this/here', 'Not found'],
+  ]) {
+    await page.goto(new URL(`/ui/${path}`, page.url()).href)
+    await titled(`${title} · Heddle`)
+    assert.equal(await page.locator('h1').count(), 1)
+  }
+  await page.goto(new URL(`/ui/${project}/queues`, page.url()).href)
+  await page.getByRole('link', { name: 'Hard questions', exact: true }).click()
+  await titled(`Hard questions · ${project} · Heddle`)
+  assert.deepEqual(problems, [])
+})
 
 test('the palette finds queues, objects and users by name, and changes the theme', { skip }, async (t) => {
   const { page, problems } = await open(t, calls, { key: keys.root })

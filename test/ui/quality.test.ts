@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import { noBrowser } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
 import { monitorsOf } from '../support/monitors.ts'
-import { chatCall, pageTests, writeCalls } from '../support/page-app.ts'
+import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
 import { simulatedBackend } from '../support/simulated-backend.ts'
 import { until } from '../support/wait.ts'
 import { assertAccessible, narrow } from './accessible.ts'
@@ -163,6 +163,42 @@ test('a monitor is made in the page; its page shows the mean, the lowest first, 
   await page.getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('button', { name: 'Delete monitor' }).click()
   await page.getByRole('heading', { name: 'Monitors', exact: true }).waitFor({ state: 'attached' })
+  assert.deepEqual(problems, [])
+})
+
+test('at 360 px a long name of a dataset widens neither a form nor a dialog', { skip }, async (t) => {
+  const name = `capitals-${'of-every-country-'.repeat(6)}`
+  const { status, text } = await served().post('/v2/acme/wide/datasets', { name, rows: [{ question: '?' }] })
+  assert.equal(status, 200, text)
+  await writeCalls(served(), [{ ...chatCall(9, 'Q?', 'A.'), project_id: 'acme/wide' }], 'acme/wide')
+  const { page, problems } = await open(t, '/ui/acme/wide/evals/new', narrow)
+  const excess = (selector: string) =>
+    page.locator(selector).evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)
+  await page.getByText('1 rows').waitFor()
+  assert.equal(await excess('main'), 0)
+  await page.goto(`${served().address}/ui/acme/wide/call/${idOf('chat', 9)}`)
+  await page.getByRole('button', { name: 'To dataset' }).click()
+  await page.getByRole('dialog').getByRole('option', { name }).waitFor({ state: 'attached' })
+  assert.equal(await excess('dialog[open]'), 0)
+  assert.deepEqual(problems, [])
+})
+
+test('at 360 px the lists of Quality show every column of a row', { skip }, async (t) => {
+  await monitorsOf(served()).monitor([`weave:///${project}/object/short:latest`], { name: 'a watch' })
+  const { page, problems } = await open(t, `${ui}/monitors`, narrow)
+  for (const [path, row, columns] of [
+    ['monitors', 'a watch', ['Judges', 'Judged', 'Waiting']],
+    ['judges', 'short', ['Kind', 'Monitors', 'Created']],
+    ['datasets', 'capitals', ['Version', 'Created', 'Run']],
+  ] as const) {
+    await page.goto(`${served().address}${ui}/${path}`)
+    const cells = page.getByRole('row', { name: row }).first()
+    await cells.waitFor()
+    for (const column of columns) {
+      const box = await cells.locator(`[data-label=${column}]`).boundingBox()
+      assert.ok(box !== null && box.x + box.width <= 360, `${path}: ${column}`)
+    }
+  }
   assert.deepEqual(problems, [])
 })
 

@@ -188,7 +188,10 @@ test('queues are accessible', { skip }, async (t) => {
     await page.getByText(text).first().waitFor()
     if (press) await page.keyboard.press(press)
     await assertAccessible(page)
-    assert.doesNotMatch(await page.title(), /taken/)
+    const heading = await page.locator('main h1').textContent()
+    const [, , entity, name] = path.split(/[/?]/)
+    assert.equal(await page.title(), `${heading} · ${entity}/${name} · Heddle`)
+    assert.equal(await page.locator('img[src=x]').count(), 0)
     assert.deepEqual(problems, [])
   }
 })

@@ -274,6 +274,29 @@ test('a turn that arrives appears, and a running one is read again when it ends'
   assert.deepEqual(problems, [])
 })
 
+test('going back leads to the turn where the conversation was left', { skip }, async (t) => {
+  const { page, problems } = await open(t, path('long', 'acme/long'))
+  await turn(page, 30).scrollIntoViewIfNeeded()
+  await turn(page, 30).getByRole('link', { name: 'Trace', exact: true }).click()
+  await page.waitForSelector('[role=treeitem]')
+  await page.goBack()
+  await page.waitForFunction(() => {
+    const box = document.querySelector('.thread-turn[aria-label="Turn 30"]')?.getBoundingClientRect()
+    return box !== undefined && box.bottom > 0 && box.top < innerHeight
+  })
+  assert.deepEqual(problems, [])
+})
+
+test('the bar of a conversation fits at every width', { skip }, async (t) => {
+  const { page, problems } = await open(t, path('visit-7'))
+  await page.getByRole('button', { name: 'All to dataset' }).waitFor()
+  for (const width of [360, 768, 900, 1024, 1200]) {
+    await page.setViewportSize({ width, height: 800 })
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width)
+  }
+  assert.deepEqual(problems, [])
+})
+
 test('a conversation that does not exist is not found, and the list is accessible', { skip }, async (t) => {
   const { page, problems } = await open(t, path('nothing'), narrow)
   await page.getByText('Conversation not found').waitFor()

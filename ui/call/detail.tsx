@@ -3,6 +3,7 @@ import { useMemo, useState } from 'preact/hooks'
 import { AddToDataset } from '../adding/add-to-dataset.tsx'
 import { AddToQueue } from '../adding/add-to-queue.tsx'
 import { ExportButton } from '../export/button.tsx'
+import { AddButtons, addKeys, PlayLink } from '../parts/add-buttons.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { DownloadButton } from '../parts/download-button.tsx'
 import { type Shortcut, useShortcuts } from '../parts/shortcuts.ts'
@@ -63,10 +64,7 @@ export function CallDetail({ project, call: id, withTrace = false, isBeside = fa
     chosen = next
     setTab(next)
   }
-  const changing: Shortcut[] = [
-    { keys: ['a'], does: 'Add to a queue', run: () => setFront('queue') },
-    { keys: ['d'], does: 'Add to a dataset', run: () => setFront('dataset') },
-  ]
+  const changing = addKeys(project, setFront)
   const bindings: Shortcut[] = [
     { keys: ['c'], does: 'Conversation', run: () => choose('chat') },
     { keys: ['s'], does: 'Surprise (needs log-probabilities)', run: () => choose('surprise') },
@@ -132,17 +130,8 @@ function Shown({ tab: wanted, choose, add, changes, onChanged, ...shown }: Shown
           {!isBeside && (
             <Fragment data-file={null}>
               <Thumbs project={project} about={about} hasKeys onChanged={onChanged} />
-              {nodeAt(inputs, 'messages')?.kind === 'array' && (
-                <a class="button" href={paths.play({ p: project, from: id })} title="Open in the playground">
-                  Playground
-                </a>
-              )}
-              <button type="button" onClick={() => add('queue')}>
-                To queue
-              </button>
-              <button type="button" onClick={() => add('dataset')}>
-                To dataset
-              </button>
+              {nodeAt(inputs, 'messages')?.kind === 'array' && <PlayLink {...{ project, id }} />}
+              <AddButtons project={project} add={add} />
               <ExportButton
                 key={id}
                 what="call"

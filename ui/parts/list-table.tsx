@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Loaded } from '../server/loading.ts'
 import { ConfirmDialog } from './confirm-dialog.tsx'
-import { PlainTable } from './plain-table.tsx'
+import { numberClass, PlainTable } from './plain-table.tsx'
 import { Empty, Failed, Skeleton } from './states.tsx'
 
 /** A button of a row. */
@@ -21,6 +21,7 @@ interface Props<Row> {
   loaded: Loaded<readonly Row[]>
   keyOf(row: Row): string
   columns: Record<string, (row: Row) => ComponentChildren>
+  numbers?: readonly string[]
   /** What the user may do with a row. */
   acts?: (row: Row) => readonly (Act | false)[]
   empty: string
@@ -30,7 +31,7 @@ interface Props<Row> {
 
 /** A list as a table: loading, failed, empty or its rows, with their buttons and what the server said to them. */
 export function ListTable<Row>(props: Props<Row>) {
-  const { label, loaded, keyOf, columns, acts, empty, children } = props
+  const { label, loaded, keyOf, columns, numbers, acts, empty, children } = props
   const { value, error, reload } = loaded
   const [asked, setAsked] = useState<Act>()
   const [failure, setFailure] = useState<Error>()
@@ -61,12 +62,13 @@ export function ListTable<Row>(props: Props<Row>) {
         <PlainTable
           label={label}
           className="list-table"
+          numbers={numbers}
           columns={[...Object.keys(columns), ...(hasActs ? ['Actions'] : [])]}
         >
           {value.map((row) => (
             <tr key={keyOf(row)}>
               {Object.entries(columns).map(([name, cell]) => (
-                <td key={name} data-label={name}>
+                <td key={name} data-label={name} class={numberClass(name, numbers)}>
                   {cell(row)}
                 </td>
               ))}

@@ -9,7 +9,7 @@ interface Props {
   isOn: boolean
 }
 
-/** Shows the calls of judges and evaluations, which are counted apart. Not drawn where there are none. */
+/** Shows the calls of judges and evaluations, counted apart. Where there are none its space stays empty: nothing jumps. */
 export function OriginSwitch({ meant, isOn }: Props) {
   const { value } = useLoading(
     async (signal) => (meant === undefined ? undefined : readFacets(meant, ['origin'], signal)),
@@ -19,9 +19,9 @@ export function OriginSwitch({ meant, isOn }: Props) {
     (sum, { value: origin, count: calls }) => (origin === 'app' ? sum : sum + calls),
     0,
   )
-  if (meant !== undefined && count === 0 && !isOn) return null
+  const isNeeded = meant === undefined || count > 0 || isOn
   return (
-    <label class="check">
+    <label class={isNeeded ? 'check' : 'check is-unseen'}>
       <input
         type="checkbox"
         checked={isOn}

@@ -4,19 +4,21 @@ interface Props {
   label: string
   className?: string
   columns: readonly string[]
+  /** The columns whose figures stand below each other. */
+  numbers?: readonly string[] | undefined
   /** The rows. */
   children: ComponentChildren
 }
 
 /** A table of a few rows. Where it is wider than the screen it scrolls by itself, also by keys. */
-export function PlainTable({ label, className = '', columns, children }: Props) {
+export function PlainTable({ label, className = '', columns, numbers, children }: Props) {
   return (
     <div class="scrolled" tabIndex={0} role="region" aria-label={label}>
       <table class={`plain-table ${className}`}>
         <thead>
           <tr>
             {columns.map((name) => (
-              <th key={name} scope="col">
+              <th key={name} scope="col" class={numberClass(name, numbers)}>
                 {name}
               </th>
             ))}
@@ -27,3 +29,6 @@ export function PlainTable({ label, className = '', columns, children }: Props) 
     </div>
   )
 }
+
+export const numberClass = (column: string, numbers: readonly string[] = []): string =>
+  numbers.includes(column) ? 'is-number' : ''

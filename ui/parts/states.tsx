@@ -113,3 +113,12 @@ export function Skeleton({ rows = 8, autofocus = false }) {
     </div>
   )
 }
+
+/** A placeholder for a whole screen. */
+export function LoadingScreen() {
+  return (
+    <main class="screen">
+      <Skeleton rows={12} />
+    </main>
+  )
+}

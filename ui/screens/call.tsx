@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { FailedScreen, Skeleton } from '../parts/states.tsx'
+import { FailedScreen, LoadingScreen } from '../parts/states.tsx'
 import { navigate } from '../router.ts'
 import { paths } from '../routes.ts'
 import { findCall } from '../server/calls.ts'
@@ -19,9 +19,5 @@ export function CallScreen({ project, call }: { project: string; call: string })
     }
     return <FailedScreen name="Call" {...{ error, retry: reload, missing }} />
   }
-  return (
-    <main class="screen">
-      <Skeleton rows={14} />
-    </main>
-  )
+  return <LoadingScreen />
 }

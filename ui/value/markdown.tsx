@@ -64,7 +64,7 @@ function Code({ text, lang = '' }: Tokens.Code) {
         <span class="muted">{lang.split(/\s/, 1)}</span>
         <CopyButton text={text} label="Copy code" />
       </div>
-      <pre class="code">
+      <pre class="code" tabIndex={0}>
         <code>{text}</code>
       </pre>
     </div>

@@ -119,6 +119,7 @@ function Newest({ project, filter, query }: NewestProps) {
           Cost: ({ cost }) => cost != null && costText(cost),
           'Last activity': ({ last_updated }) => <Time at={last_updated} />,
         }}
+        numbers={['Turns', 'Failed', 'Cost']}
         empty="No conversations"
       >
         <p>Its calls name no thread.</p>
@@ -138,10 +139,11 @@ function Newest({ project, filter, query }: NewestProps) {
             </a>
           ),
           Status: ({ status }) => <Status status={status} />,
-          Takes: ({ latency_ms }) => latency_ms !== null && durationText(latency_ms),
+          Latency: ({ latency_ms }) => latency_ms !== null && durationText(latency_ms),
           Cost: ({ cost }) => cost !== null && costText(cost),
           Started: ({ started_at }) => <Time at={started_at} />,
         }}
+        numbers={['Latency', 'Cost']}
         empty="No calls"
       />
     </>

@@ -57,7 +57,7 @@ const columns: readonly Column[] = [
       ),
   },
   {
-    ...{ name: 'median', label: 'Takes', sort: 'p50_duration_ms' },
+    ...{ name: 'median', label: 'Latency', sort: 'p50_duration_ms' },
     cell: ({ p50_duration_ms }) => took(p50_duration_ms),
   },
   {

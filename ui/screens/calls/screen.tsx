@@ -19,6 +19,7 @@ import { navigate, search, setSearch } from '../../router.ts'
 import { type CallsView, maxSelected } from '../../server/calls.ts'
 import { followEvents } from '../../server/events.ts'
 import { isForbidden } from '../../server/request.ts'
+import { may } from '../../server/rights.ts'
 import { countText } from '../../value/units.ts'
 import { chosenColumns } from './columns.ts'
 import { Facets, pinnedIn } from './facets.tsx'
@@ -145,12 +146,13 @@ export function CallsScreen({ project }: { project: string }) {
       run: () => (peek === undefined ? setActive(-1) : setSearch({ peek: undefined })),
     },
   ]
+  const mayWrite = may('write', project)
   const changing: Shortcut[] = [
     { keys: ['x'], does: 'Select or deselect', run: () => choose([active], false) },
     { keys: ['A'], does: 'Select all calls of this filter', run: () => void chooseAll() },
     { keys: ['J'], does: 'Extend selection down', run: () => choose([active, move(1)], true) },
     { keys: ['K'], does: 'Extend selection up', run: () => choose([active, move(-1)], true) },
-    { keys: ['d'], does: 'All calls of this filter to a dataset', run: () => void allToDataset() },
+    ...(mayWrite ? [{ keys: ['d'], does: 'All calls of this filter to a dataset', run: allToDataset }] : []),
     { keys: ['v'], does: 'Show or hide facets', run: turnFacets },
     {
       keys: ['r'],
@@ -185,9 +187,11 @@ export function CallsScreen({ project }: { project: string }) {
           <AlertLink {...{ project, text }} />
           <ColumnChooser shown={shown} meant={meant} />
           <AskAgain view={view} count={count} />
-          <button type="button" title="A dataset of these calls" onClick={() => void allToDataset()}>
-            Dataset
-          </button>
+          {mayWrite && (
+            <button type="button" title="A dataset of these calls" onClick={() => void allToDataset()}>
+              Dataset
+            </button>
+          )}
           <Export view={view} />
           <ExportButton
             what="list"

@@ -1,6 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 import { AddToDataset } from '../../adding/add-to-dataset.tsx'
 import { AddToQueue } from '../../adding/add-to-queue.tsx'
+import { AddButtons, addKeys } from '../../parts/add-buttons.tsx'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { lazy } from '../../parts/lazy.tsx'
@@ -28,30 +29,27 @@ interface Props {
 /** What can be done with the selected calls. */
 export function Selection({ view, ids, front, setFront, isCut, onClear, onDeleted }: Props) {
   const what = ids.length === 1 ? '1 call' : `${countText(ids.length)} calls`
+  const mayWrite = may('write', view.project)
   useShortcuts('Selected calls', [
-    { keys: ['a'], does: 'Add to a queue', run: () => setFront('queue') },
-    { keys: ['d'], does: 'Add to a dataset', run: () => setFront('dataset') },
-    { keys: ['Delete'], does: 'Delete', run: () => setFront('delete') },
+    ...addKeys(view.project, setFront),
+    ...(mayWrite ? [{ keys: ['Delete'], does: 'Delete', run: () => setFront('delete') }] : []),
     { keys: ['Escape'], does: 'Clear selection', run: onClear },
   ])
   return (
     <div class="selection" role="toolbar" aria-label="Selected calls">
       <strong>{what}</strong>
       {isCut && <span class="muted">the first of this filter</span>}
-      <button type="button" onClick={() => setFront('queue')}>
-        To queue
-      </button>
-      <button type="button" onClick={() => setFront('dataset')}>
-        To dataset
-      </button>
+      <AddButtons project={view.project} add={setFront} />
       <AskAgain view={view} ids={ids} count={ids.length} />
       <Export view={view} ids={ids} />
       <CopyButton text={ids.join('\n')} label="Copy IDs">
         Copy IDs
       </CopyButton>
-      <button type="button" onClick={() => setFront('delete')}>
-        Delete
-      </button>
+      {mayWrite && (
+        <button type="button" onClick={() => setFront('delete')}>
+          Delete
+        </button>
+      )}
       <button type="button" class="quiet" onClick={onClear}>
         Clear selection
       </button>
@@ -90,6 +88,7 @@ interface AgainProps {
 /** Asks the questions of the view, or of the selected calls, again with other settings. */
 export function AskAgain({ view, ids, count }: AgainProps) {
   const [part, setPart] = useState<Part>()
+  if (!may('infer', view.project)) return null
   return (
     <>
       <button type="button" onClick={() => setPart(ids ? { ids } : {})}>

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { PlainTable } from '../../parts/plain-table.tsx'
-import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { Empty, FailedScreen, LoadingScreen } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { type Engine, readEngine } from '../../server/engine.ts'
 import { countText, sizeText } from '../../value/units.ts'
@@ -13,7 +13,7 @@ const pauseMs = 1_000
 export function EngineScreen() {
   const { engine, error } = usePolledEngine()
   if (engine === undefined) {
-    return <main class="screen narrow">{error ? <Failed error={error} /> : <Skeleton rows={8} />}</main>
+    return error ? <FailedScreen name="Engine" error={error} /> : <LoadingScreen />
   }
   const { models, answers, answers_in_all: all, server, recording } = engine
   return (

@@ -9,6 +9,7 @@ import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import type { EvaluationRow, EvaluationSummary } from '../../server/evaluations.ts'
 import { isForbidden } from '../../server/request.ts'
+import { may } from '../../server/rights.ts'
 import { refName } from '../../value/ref.ts'
 import { fieldOf, meanText, scoreName, shownMean } from '../../value/scores.ts'
 import { inQuotedJson, projectInAddress } from '../../value/shell.ts'
@@ -45,6 +46,7 @@ export function EvalsScreen({ project }: { project: string }) {
   const compare = () => {
     if (chosen.length > 0) navigate(paths.compare(project, { ids: inTime(chosen, rows ?? []).join(',') }))
   }
+  const mayRun = may('infer', project)
   useShortcuts('Evaluations', [
     { keys: ['j', 'ArrowDown'], does: 'Next evaluation', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous evaluation', run: () => move(-1) },
@@ -58,7 +60,7 @@ export function EvalsScreen({ project }: { project: string }) {
         if (row) navigate(paths.trace(project, row.trace_id, row.evaluation_call_id))
       },
     },
-    { keys: ['n'], does: 'New run', run: () => navigate(paths.newRun(project)) },
+    ...(mayRun ? [{ keys: ['n'], does: 'New run', run: () => navigate(paths.newRun(project)) }] : []),
     { keys: ['Escape'], does: 'Clear selection', run: () => setSearch({ sel: undefined }) },
   ])
   const common = commonScores(runs.summaries.value.values())
@@ -82,9 +84,11 @@ export function EvalsScreen({ project }: { project: string }) {
         <button type="button" disabled={chosen.length === 0} onClick={compare}>
           {chosen.length < 2 ? 'Compare' : `Compare ${chosen.length}`}
         </button>
-        <a class="button main-button" href={paths.newRun(project)}>
-          New run
-        </a>
+        {mayRun && (
+          <a class="button main-button" href={paths.newRun(project)}>
+            New run
+          </a>
+        )}
       </QualityHead>
       {error && <Failed error={error} retry={() => void runs.retry()} />}
       {!error && rows === undefined && <Skeleton rows={10} />}

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
-import { FailedScreen, Skeleton } from '../../parts/states.tsx'
+import { FailedScreen, LoadingScreen } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
@@ -16,6 +16,7 @@ import {
   refOfCreated,
 } from '../../server/objects.ts'
 import { existedUntilDeleted } from '../../server/request.ts'
+import { may } from '../../server/rights.ts'
 import { countText, sizeText } from '../../value/units.ts'
 import { Difference } from './difference.tsx'
 import { ObjectValue } from './object-value.tsx'
@@ -77,13 +78,7 @@ export function ObjectScreen({ project, object }: { project: string; object: str
     const missing = { title: 'Object not found', href: back, to: 'All objects' }
     return <FailedScreen name={object} {...{ error, retry: reload, missing }} />
   }
-  if (value === undefined) {
-    return (
-      <main class="screen">
-        <Skeleton rows={12} />
-      </main>
-    )
-  }
+  if (value === undefined) return <LoadingScreen />
   const { shown } = value
   return (
     <main class="screen object">
@@ -133,12 +128,12 @@ export function ObjectScreen({ project, object }: { project: string; object: str
           {value.isPart && (
             <span class="muted">The newest {countText(mostVersions)} versions are listed.</span>
           )}
-          <button type="button" onClick={() => setLeaving('version')}>
-            Delete version
-          </button>
-          <button type="button" onClick={() => setLeaving('object')}>
-            Delete all
-          </button>
+          {may('write', project) &&
+            (['version', 'object'] as const).map((what) => (
+              <button key={what} type="button" onClick={() => setLeaving(what)}>
+                {what === 'version' ? 'Delete version' : 'Delete all'}
+              </button>
+            ))}
         </span>
       </header>
       {base === undefined ? (

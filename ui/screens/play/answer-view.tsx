@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { AddToDataset } from '../../adding/add-to-dataset.tsx'
 import { AddToQueue } from '../../adding/add-to-queue.tsx'
 import { Thumbs } from '../../call/thumbs.tsx'
+import { AddButtons } from '../../parts/add-buttons.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { paths } from '../../routes.ts'
 import { jsonNode } from '../../value/json-index.ts'
@@ -42,12 +43,7 @@ export function AnswerView({ play, side, project }: Props) {
         {run?.callId && !isBusy(run) && (
           <>
             <Thumbs project={project} about={callRefOf(project, run.callId)} hasKeys={!isCompared} />
-            <button type="button" onClick={() => setFront('queue')}>
-              To queue
-            </button>
-            <button type="button" onClick={() => setFront('dataset')}>
-              To dataset
-            </button>
+            <AddButtons project={project} add={setFront} />
           </>
         )}
         {isBusy(run) && (

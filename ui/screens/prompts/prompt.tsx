@@ -1,6 +1,6 @@
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
-import { Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
+import { Failed, FailedScreen, LoadingScreen } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
@@ -67,13 +67,7 @@ export function PromptView({ project, prompt }: { project: string; prompt: strin
     const missing = { title: 'Prompt not found', href: paths.prompts(project), to: 'All prompts' }
     return <FailedScreen name={prompt} {...{ error, retry: reload, missing }} />
   }
-  if (value === undefined) {
-    return (
-      <main class="screen">
-        <Skeleton rows={12} />
-      </main>
-    )
-  }
+  if (value === undefined) return <LoadingScreen />
   const { shown } = value
   if (!isPrompt(shown.val)) {
     const text = `This version of ${prompt} is no prompt: it has neither content, a text, nor messages, a list.`

@@ -91,6 +91,7 @@ export function Versions({ project, prompt, versions, shown, runs = [] }: Props)
             <Scores runs={runs.filter((run) => run.version === digest && isSince(run))} />
           ),
         }}
+        numbers={['Calls', 'Errors', 'Mean latency', 'Cost']}
         empty="No versions"
       />
       <div class="prompt-tools">

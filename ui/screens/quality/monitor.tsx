@@ -16,6 +16,7 @@ import {
   switchMonitor,
 } from '../../server/monitors.ts'
 import { existedUntilDeleted, isForbidden, isMissing } from '../../server/request.ts'
+import { may } from '../../server/rights.ts'
 import { parseRef } from '../../value/ref.ts'
 import { numberText, shareText } from '../../value/scores.ts'
 import { countText } from '../../value/units.ts'
@@ -78,7 +79,7 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
     <main class="screen sheet quality">
       <header class="sheet-head monitor-head">
         <h1>{monitor?.name ?? 'Monitor'}</h1>
-        {monitor && (
+        {monitor && may('write', project) && (
           <div class="head-tools">
             <button type="button" onClick={() => void change(judgeOldCalls(project, id, oldCalls))}>
               Judge {oldCalls} older calls

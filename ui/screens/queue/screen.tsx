@@ -4,7 +4,7 @@ import { live } from '../../export/contents.ts'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { pageSize } from '../../parts/paged-list.ts'
 import { type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
-import { FailedScreen, Skeleton } from '../../parts/states.tsx'
+import { FailedScreen, LoadingScreen } from '../../parts/states.tsx'
 import { missingQueue } from '../../review/missing-queue.ts'
 import { ProgressBar } from '../../review/progress-bar.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
@@ -12,6 +12,7 @@ import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { deleteQueue, readQueue, readStats } from '../../server/queues.ts'
 import { existedUntilDeleted } from '../../server/request.ts'
+import { may } from '../../server/rights.ts'
 import { Markdown } from '../../value/markdown.tsx'
 import { ChangeQueue } from './change-queue.tsx'
 import { Items, stateIn } from './items.tsx'
@@ -36,22 +37,18 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
   const asked = search.value.get('tab')
   const tab: Tab = asked === 'rules' || asked === 'reviewers' ? asked : 'items'
   const review = paths.review(project, queue)
+  const mayReview = may('review', project)
+  const mayWrite = may('write', project)
   const bindings: Shortcut[] = [
-    { keys: ['r'], does: 'Review', run: () => navigate(review) },
-    { keys: ['e'], does: 'Edit name and questions', run: () => setFront('change') },
+    ...(mayReview ? [{ keys: ['r'], does: 'Review', run: () => navigate(review) }] : []),
+    ...(mayWrite ? [{ keys: ['e'], does: 'Edit name and questions', run: () => setFront('change') }] : []),
     { keys: ['Escape'], does: 'All queues', run: () => navigate(paths.queues(project)) },
   ]
   useShortcuts('Queue', [], bindings)
   if (error) {
     return <FailedScreen name="Queue" {...{ error, retry: reload }} missing={missingQueue(project)} />
   }
-  if (value?.stats === undefined) {
-    return (
-      <main class="screen">
-        <Skeleton rows={12} />
-      </main>
-    )
-  }
+  if (value?.stats === undefined) return <LoadingScreen />
   const { found, stats } = value
   return (
     <main class="screen queue">
@@ -66,12 +63,12 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
         </div>
         <ProgressBar done={stats.completed_items} all={stats.total_items} />
         <div class="queue-tools" data-file={null}>
-          <button type="button" onClick={() => setFront('change')}>
-            Edit
-          </button>
-          <button type="button" onClick={() => setFront('delete')}>
-            Delete
-          </button>
+          {mayWrite &&
+            (['change', 'delete'] as const).map((dialog) => (
+              <button key={dialog} type="button" onClick={() => setFront(dialog)}>
+                {dialog === 'change' ? 'Edit' : 'Delete'}
+              </button>
+            ))}
           <ExportButton
             what="queue"
             load={async () =>
@@ -81,9 +78,11 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
               )
             }
           />
-          <a class="button main-button" href={review}>
-            Review
-          </a>
+          {mayReview && (
+            <a class="button main-button" href={review}>
+              Review
+            </a>
+          )}
         </div>
       </header>
       <div class="tabs" role="tablist" aria-label="Queue sections">

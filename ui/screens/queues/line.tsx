@@ -2,6 +2,7 @@ import { Time } from '../../parts/time.tsx'
 import { ProgressBar } from '../../review/progress-bar.tsx'
 import { paths } from '../../routes.ts'
 import type { Queue, QueueStats } from '../../server/queues.ts'
+import { may } from '../../server/rights.ts'
 import { currentUser } from '../../server/session.ts'
 import { countText } from '../../value/units.ts'
 
@@ -41,9 +42,11 @@ export function QueueLine({ index, top, project, queue, stats, isActive, onChoos
         {stats && <ProgressBar done={stats.completed_items} all={stats.total_items} />}
       </div>
       <div role="gridcell">
-        <a class="button" href={paths.review(project, queue.id)} aria-label={`Review ${queue.name}`}>
-          Review
-        </a>
+        {may('review', project) && (
+          <a class="button" href={paths.review(project, queue.id)} aria-label={`Review ${queue.name}`}>
+            Review
+          </a>
+        )}
       </div>
       <div role="gridcell" class="is-number">
         {countText((mine?.completed ?? 0) + (mine?.skipped ?? 0))}

@@ -6,6 +6,7 @@ import { VirtualList } from '../../parts/virtual-list.tsx'
 import { navigate } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { isForbidden } from '../../server/request.ts'
+import { may } from '../../server/rights.ts'
 import { inQuotedJson } from '../../value/shell.ts'
 import { countText } from '../../value/units.ts'
 import { QueueLine, queueHeight } from './line.tsx'
@@ -34,6 +35,8 @@ export function QueuesScreen({ project }: { project: string }) {
     },
     [list],
   )
+  const mayMake = may('write', project)
+  const review = () => current && navigate(paths.review(project, current.id))
   useShortcuts('Queues', [
     { keys: ['j', 'ArrowDown'], does: 'Next queue', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous queue', run: () => move(-1) },
@@ -44,8 +47,8 @@ export function QueuesScreen({ project }: { project: string }) {
       does: 'Open queue',
       run: () => current && navigate(paths.queue(project, current.id)),
     },
-    { keys: ['r'], does: 'Review queue', run: () => current && navigate(paths.review(project, current.id)) },
-    { keys: ['n'], does: 'New queue', run: () => setMaking(true) },
+    ...(may('review', project) ? [{ keys: ['r'], does: 'Review queue', run: review }] : []),
+    ...(mayMake ? [{ keys: ['n'], does: 'New queue', run: () => setMaking(true) }] : []),
   ])
   if (isForbidden(error)) return <FailedScreen name="Queues" error={error} />
   return (
@@ -58,9 +61,11 @@ export function QueuesScreen({ project }: { project: string }) {
           </span>
         )}
         <div class="queue-tools">
-          <button type="button" class="main-button" onClick={() => setMaking(true)}>
-            New queue
-          </button>
+          {mayMake && (
+            <button type="button" class="main-button" onClick={() => setMaking(true)}>
+              New queue
+            </button>
+          )}
         </div>
       </header>
       {error && <Failed error={error} retry={() => void list.more()} />}

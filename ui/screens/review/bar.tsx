@@ -43,13 +43,13 @@ export function Bar({ review, project, queue }: Props) {
 
 function Saving({ review }: { review: Review }) {
   const waiting = review.waiting.value
-  const trouble = review.trouble.value
+  const fault = review.fault.value
   const isRefused = review.refused.value !== undefined
   const hasSaved = review.undoable.value !== undefined
   return (
-    <span role="status" class={trouble === undefined && !isRefused ? 'muted' : 'problem'}>
-      {trouble !== undefined
-        ? `${countText(waiting)} not saved: ${trouble} Trying again.`
+    <span role="status" class={fault === undefined && !isRefused ? 'muted' : 'problem'}>
+      {fault !== undefined
+        ? `${countText(waiting)} not saved: ${fault} Trying again.`
         : waiting > 0
           ? 'Saving'
           : isRefused

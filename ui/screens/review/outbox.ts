@@ -15,7 +15,7 @@ interface Work {
 export function createOutbox() {
   const waiting = signal(0)
   /** Why a write is being retried. */
-  const trouble = signal<string | undefined>(undefined)
+  const fault = signal<string | undefined>(undefined)
   const works: { work: Work; done(): void }[] = []
   let isRunning = false
 
@@ -28,7 +28,7 @@ export function createOutbox() {
         await next.work.run()
       } catch (error) {
         if (isPassing(error)) {
-          trouble.value = (error as Error).message
+          fault.value = (error as Error).message
           await new Promise((resolve) => setTimeout(resolve, pause))
           pause = Math.min(longestPauseMs, pause * 2)
           continue
@@ -36,7 +36,7 @@ export function createOutbox() {
         next.work.onRefused(error as Error)
       }
       pause = firstPauseMs
-      trouble.value = undefined
+      fault.value = undefined
       works.shift()
       waiting.value = works.length
       next.done()
@@ -46,7 +46,7 @@ export function createOutbox() {
 
   return {
     waiting,
-    trouble,
+    fault,
     /** Resolves once the server has accepted or refused it. */
     add(work: Work): Promise<void> {
       return new Promise((resolve) => {

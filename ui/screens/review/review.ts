@@ -227,7 +227,7 @@ export function createReview(given: Given) {
     stats,
     isWorking,
     waiting: outbox.waiting,
-    trouble: outbox.trouble,
+    fault: outbox.fault,
     open,
     lookFurther,
     finish,

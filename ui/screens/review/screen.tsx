@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useShortcuts } from '../../parts/shortcuts.ts'
-import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
+import { Empty, Failed, FailedScreen, LoadingScreen, Skeleton } from '../../parts/states.tsx'
 import { missingQueue } from '../../review/missing-queue.ts'
 import { guardLeaving, navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
@@ -25,13 +25,7 @@ export function ReviewScreen({ project, queue }: { project: string; queue: strin
   if (error) {
     return <FailedScreen name="Review" {...{ error, retry: reload }} missing={missingQueue(project)} />
   }
-  if (value === undefined) {
-    return (
-      <main class="screen">
-        <Skeleton rows={12} />
-      </main>
-    )
-  }
+  if (value === undefined) return <LoadingScreen />
   return <Reviewing project={project} queue={value.found} questions={value.questions} />
 }
 

@@ -3,13 +3,16 @@ import { AddConversations } from '../../adding/add-conversations.tsx'
 import { AddToDataset } from '../../adding/add-to-dataset.tsx'
 import { AddToQueue } from '../../adding/add-to-queue.tsx'
 import { toggleValue } from '../../filter/facet-filter.ts'
+import { addKeys } from '../../parts/add-buttons.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { useListPosition } from '../../parts/list-position.ts'
 import { useShortcuts } from '../../parts/shortcuts.ts'
-import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
+import { Empty, Failed, FailedScreen, LoadingScreen, Skeleton } from '../../parts/states.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { followEvents } from '../../server/events.ts'
+import { may } from '../../server/rights.ts'
 import { costText, countText, tokensText } from '../../value/units.ts'
 import { DisconnectedNote } from '../calls/live.tsx'
 import { ThreadFeedback } from './thread-feedback.tsx'
@@ -51,15 +54,16 @@ export function ThreadScreen({ project }: { project: string }) {
     setSearch({ turn: turn.id })
     sectionOf(turn.id)?.scrollIntoView({ block: 'start' })
   }
-  // A turn in the address may be on a later page.
-  const sought = useRef(chosen)
+  const { left, keep } = useListPosition(`${project} ${thread}`)
+  // The turn where the user left, or that of the address. It may be on a later page.
+  const isSought = useRef(left !== undefined || chosen !== undefined)
   useEffect(() => {
-    if (turns === undefined || sought.current === undefined) return
-    const section = sectionOf(sought.current)
+    if (turns === undefined || !isSought.current) return
+    const section = sectionOf(left === undefined ? chosen : turns[left.active]?.id)
     if (section === null) void list.more()
     else {
       section.scrollIntoView({ block: 'start' })
-      sought.current = undefined
+      isSought.current = false
     }
   }, [turns])
 
@@ -73,6 +77,7 @@ export function ThreadScreen({ project }: { project: string }) {
     }
     return active >= 0 && isSeen(chosen) ? active : turns.findIndex(({ id }) => isSeen(id))
   }
+  const keepTurn = () => keep({ top: 0, active: here(), rows: turns?.length ?? 0 })
   const last = async () => {
     const all = await list.all()
     const id = all.at(-1)?.id
@@ -100,6 +105,7 @@ export function ThreadScreen({ project }: { project: string }) {
     const turn = turns?.[here()]
     if (turn) navigate(paths.trace(project, turn.trace_id, turn.id))
   }
+  const mayWrite = may('write', project)
   useShortcuts(
     'Conversation',
     [
@@ -116,22 +122,13 @@ export function ThreadScreen({ project }: { project: string }) {
       { keys: ['t'], does: 'Open the trace of the turn', run: openTrace },
       { keys: ['Escape'], does: 'Back to the conversations', run: () => navigate(paths.threads(project)) },
     ],
-    [
-      { keys: ['a'], does: 'Add the turn to a queue', run: () => addTurn('queue') },
-      { keys: ['d'], does: 'Add the turn to a dataset', run: () => addTurn('dataset') },
-    ],
+    addKeys(project, addTurn, 'Add the turn'),
   )
 
   const error = list.error.value
   if (error && turns === undefined)
     return <FailedScreen name="Conversation" error={error} retry={list.retry} />
-  if (turns === undefined) {
-    return (
-      <main class="screen">
-        <Skeleton rows={14} />
-      </main>
-    )
-  }
+  if (turns === undefined) return <LoadingScreen />
   if (turns.length === 0) {
     return (
       <main class="screen">
@@ -183,26 +180,27 @@ export function ThreadScreen({ project }: { project: string }) {
           </code>
           <CopyButton text={thread} label="Copy thread ID" />
         </span>
-        <button
-          type="button"
-          title="As one item: its last turn"
-          disabled={summary === undefined}
-          onClick={() => setAdding({ to: 'queue' })}
-        >
-          Conversation to queue
-        </button>
-        <button type="button" title="As one row" onClick={() => setAdding({ to: 'dataset' })}>
-          Conversation to dataset
-        </button>
-        <button type="button" title="Each turn as an item" onClick={() => void addAll('queue')}>
-          All to queue
-        </button>
-        <button type="button" title="Each turn as a row" onClick={() => void addAll('dataset')}>
-          All to dataset
-        </button>
+        {mayWrite &&
+          (
+            [
+              [
+                'Conversation to queue',
+                'As one item: its last turn',
+                () => setAdding({ to: 'queue' }),
+                !summary,
+              ],
+              ['Conversation to dataset', 'As one row', () => setAdding({ to: 'dataset' }), false],
+              ['All to queue', 'Each turn as an item', () => void addAll('queue'), false],
+              ['All to dataset', 'Each turn as a row', () => void addAll('dataset'), false],
+            ] as const
+          ).map(([name, title, run, disabled]) => (
+            <button key={name} type="button" {...{ title, disabled }} onClick={run}>
+              {name}
+            </button>
+          ))}
       </div>
       <DisconnectedNote />
-      <div class="turns" ref={scroller} tabIndex={0} role="group" aria-label="Turns">
+      <div class="turns" ref={scroller} tabIndex={0} role="group" aria-label="Turns" onScroll={keepTurn}>
         <ThreadFeedback key={thread} {...{ project, thread }} />
         {turns.map((turn, index) => (
           <TurnView

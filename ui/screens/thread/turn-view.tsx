@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { LightCall } from '../../../src/operations/views/contract.ts'
 import { Thumbs } from '../../call/thumbs.tsx'
+import { AddButtons } from '../../parts/add-buttons.tsx'
 import { Failed } from '../../parts/states.tsx'
 import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -61,12 +62,7 @@ export function TurnView({ index, project, turn, list, isActive = false, onChoos
           {add && value !== undefined && (
             <Thumbs project={project} about={callRefOf(project, turn.id)} hasKeys={isActive} />
           )}
-          {add &&
-            (['queue', 'dataset'] as const).map((to) => (
-              <button key={to} type="button" class="quiet" onClick={() => add(to)}>
-                To {to}
-              </button>
-            ))}
+          {add && <AddButtons {...{ project, add }} className="quiet" />}
           <a class="button quiet" href={paths.trace(project, turn.trace_id, turn.id)}>
             Trace
           </a>

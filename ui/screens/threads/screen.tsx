@@ -27,7 +27,7 @@ const columns: readonly { label: string; sort?: string; isNumber?: boolean }[] =
   { label: 'Agents, models' },
   { label: 'Cost', sort: 'cost', isNumber: true },
   { label: 'Errors', sort: 'error_count', isNumber: true },
-  { label: 'Turn takes', sort: 'p50_turn_duration_ms', isNumber: true },
+  { label: 'Turn latency', sort: 'p50_turn_duration_ms', isNumber: true },
   { label: 'Feedback' },
   { label: 'Last activity', sort: 'last_updated' },
 ]

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { AddConversations } from '../../adding/add-conversations.tsx'
 import { AddToQueue } from '../../adding/add-to-queue.tsx'
+import { AddButtons, addKeys } from '../../parts/add-buttons.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { countText } from '../../value/units.ts'
 
@@ -15,8 +16,7 @@ interface Props {
 export function ThreadSelection({ project, chosen, onClear }: Props) {
   const [front, setFront] = useState<'queue' | 'dataset'>()
   useShortcuts('Selected conversations', [
-    { keys: ['a'], does: 'Add to a queue', run: () => setFront('queue') },
-    { keys: ['d'], does: 'Add to a dataset', run: () => setFront('dataset') },
+    ...addKeys(project, setFront),
     { keys: ['Escape'], does: 'Clear selection', run: onClear },
   ])
   const onClose = () => setFront(undefined)
@@ -25,12 +25,7 @@ export function ThreadSelection({ project, chosen, onClear }: Props) {
       <strong>
         {countText(chosen.size)} {chosen.size === 1 ? 'conversation' : 'conversations'}
       </strong>
-      <button type="button" onClick={() => setFront('queue')}>
-        To queue
-      </button>
-      <button type="button" onClick={() => setFront('dataset')}>
-        To dataset
-      </button>
+      <AddButtons project={project} add={setFront} />
       <button type="button" class="quiet" onClick={onClear}>
         Clear selection
       </button>

@@ -5,11 +5,11 @@ import { toggleValue } from '../../filter/facet-filter.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
-import { Empty, FailedScreen, Skeleton } from '../../parts/states.tsx'
+import { Empty, FailedScreen, LoadingScreen } from '../../parts/states.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
-import { mostOfTrace, readTrace, type TraceCall } from '../../server/calls.ts'
+import { mostOfTrace, nameOf, readTrace, type TraceCall } from '../../server/calls.ts'
 import { useLoading } from '../../server/loading.ts'
 import { costText, countText, durationText, tokensText } from '../../value/units.ts'
 import { criticalPath } from './critical-path.ts'
@@ -133,13 +133,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   useShortcuts('Trace', moving, [{ keys: ['Escape'], does: 'Back to the calls', run: toCalls }])
 
   if (error) return <FailedScreen name="Trace" {...{ error, retry: reload }} />
-  if (rows === undefined) {
-    return (
-      <main class="screen">
-        <Skeleton rows={14} />
-      </main>
-    )
-  }
+  if (rows === undefined) return <LoadingScreen />
   if (rows.length === 0) {
     return (
       <main class="screen">
@@ -158,7 +152,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   const failed = all.filter(({ row }) => row.status === 'error').length
   return (
     <main class="screen trace">
-      <h1 class="hidden-text">Trace</h1>
+      <h1 class="hidden-text">Trace{root && ` of ${nameOf(root)}`}</h1>
       <div class="trace-bar">
         <a class="icon-button" data-file={null} href={paths.calls(project)} aria-label="Back to the calls">
           <Icon name="back" />
