@@ -268,7 +268,7 @@ function Screen({ here }: { here: Route }) {
 /** Tabs, bookmarks and the history call a screen by its heading. */
 function followHeading(): () => void {
   const read = () => {
-    const heading = document.querySelector('main h1')?.textContent.trim() ?? ''
+    const heading = document.querySelector('main h1')?.textContent.trim().slice(0, 120) ?? ''
     const here = route.value
     const project = 'project' in here && !heading.includes(here.project) ? here.project : ''
     const title = [heading, project, 'Heddle'].filter(Boolean).join(' · ')
