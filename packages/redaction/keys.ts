@@ -21,7 +21,7 @@ const key = new RegExp(
     'A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}(?![A-Za-z0-9])',
     String.raw`xox[abeoprs]-[\w-]{10,}`,
     String.raw`xapp-\d-[\w-]{10,}`,
-    String.raw`hooks\.slack\.com/(?:services|triggers|workflows)/[\w/-]{20,}`,
+    String.raw`hooks\.slack\.com\\?/(?:services|triggers|workflows)(?:\\?/|[\w-]){20,}`,
     'hf_[A-Za-z0-9]{30,}',
     'npm_[A-Za-z0-9]{36,}',
     String.raw`pypi-[\w-]{50,}`,
@@ -38,8 +38,8 @@ const key = new RegExp(
     'csk-[a-z0-9]{40,}',
     String.raw`dckr_[op]at_[\w-]{20,}`,
     'lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{8,}',
-    String.raw`tvly-[\w-]{24,}`,
-    String.raw`hv[sb]\.[\w-]{24,}`,
+    String.raw`tvly-(?=[\w-]{0,40}\d)[\w-]{24,}`,
+    String.raw`hv[sb]\.(?=[\w-]{0,40}\d)[\w-]{24,}`,
     String.raw`hdl_[\w-]{43}`,
   ].join('|')})`,
   'g',
@@ -62,8 +62,8 @@ export const findKeys: Finder = (text, found) => {
 
 const jwt = /(?:(?<![\w-])|(?<=\\[bfnrt]))eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*/g
 const scheme = /(?<![A-Za-z0-9])(?:bearer|basic)\s{1,3}([\w.~+/=-]{16,})/gi
-/** The password of a URL, up to the last at sign: many are written as they are. */
-const inUrl = /:(?:\\?\/){2}[^\s/:@"\\]{0,64}:([^\s/"\\]{1,128})@/g
+/** The password of a URL. Many have an at sign as it is; after one, nothing that ends a host may follow. */
+const inUrl = /:(?:\\?\/){2}[^\s/:@"\\]{0,64}:([^\s/@"\\]{1,128}(?:@[^\s/@"\\?#,;()]{0,128}){0,3})@/g
 
 /** JSON Web Tokens, credentials of an Authorization header, passwords in URLs. */
 export const findTokens: Finder = (text, found) => {

@@ -37,8 +37,10 @@ function localStart(text: string, at: number, character: RegExp): number {
 
 /** As Americans write it after a number: x123. */
 const extension = String.raw`(?: ?x\d{1,6})?`
+/** Between two of these numbers, an en dash says from where to where. */
+const hyphensWithin = String.raw`\u2010-\u2012-`
 const international = new RegExp(
-  String.raw`${leftOfNumber}(?<![)+])(?:\+[1-9]\d{0,2}|00[1-9]\d{0,2}(?=[${spaces}./${hyphens}]))(?:[${spaces}.()/${hyphens}]{0,2}\d){5,12}${extension}(?![\w]|[.,]\d)`,
+  String.raw`${leftOfNumber}(?<![)+])(?:\+[1-9]\d{0,2}|00[1-9]\d{0,2}(?=[${spaces}./${hyphens}]))(?:[${spaces}.()/${hyphensWithin}]{0,2}\d){5,12}${extension}(?![\w]|[.,]\d)`,
   'g',
 )
 const northAmerican = new RegExp(
@@ -46,11 +48,14 @@ const northAmerican = new RegExp(
   'g',
 )
 const minDigits = 8
+/** As amounts are typeset in French. Plain spaces stand in telephone numbers, too. */
+const typesetAmount = /^\+\d{1,3}(?:[\u2007\u2009\u202f]\d{3})+$/
 
 /** Telephone numbers as they are dialled from abroad, and those of North America with their hyphens. */
 export const findPhones: Finder = (text, found) => {
   eachMatch(international, text, ({ index, 0: number }) => {
-    if (number.replace(/\D/g, '').length >= minDigits) found(index, index + number.length)
+    if (number.replace(/\D/g, '').length >= minDigits && !typesetAmount.test(number))
+      found(index, index + number.length)
   })
   eachMatch(northAmerican, text, ({ index, 0: number }) => found(index, index + number.length))
 }

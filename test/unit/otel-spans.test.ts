@@ -231,11 +231,21 @@ for (const [name, attributes, expected] of [
   [
     'tool calls of the Vercel AI SDK beside a text that is empty',
     { 'ai.response.text': '', 'ai.response.toolCalls': '[{"toolName":"count"}]' },
-    { output: '[{"toolName":"count"}]', attributes: '{}' },
+    { output: '{"toolCalls":[{"toolName":"count"}]}', attributes: '{}' },
+  ],
+  [
+    'thoughts of the Vercel AI SDK beside a text that is empty',
+    { 'ai.response.text': '', 'ai.response.reasoning': 'hm' },
+    { output: '{"reasoning":"hm"}' },
+  ],
+  [
+    'numbers that are names',
+    { 'gen_ai.completion.0.scores.404': 1, 'gen_ai.completion.0.scores.500': 2 },
+    { output: '[{"scores":{"404":1,"500":2}}]' },
   ],
   [
     'messages whose first was dropped',
-    { 'gen_ai.prompt.5.content': 'a', 'gen_ai.prompt.10.content': 'b' },
+    { 'gen_ai.prompt.5.content': 'a', 'gen_ai.prompt.6.content': 'b' },
     { inputs: '{"prompt":[{"content":"a"},{"content":"b"}]}' },
   ],
   ['only an empty text of the Vercel AI SDK', { 'ai.response.text': '' }, { output: '""' }],

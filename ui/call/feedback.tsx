@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks'
+import { NoteForm } from '../adding/note-form.tsx'
 import { Icon } from '../parts/icon.tsx'
-import { type Shortcut, useShortcuts } from '../parts/shortcuts.ts'
 import { Failed, Skeleton } from '../parts/states.tsx'
 import { Time } from '../parts/time.tsx'
-import { addFeedback, feedbackOf, type NewFeedback, removeFeedback } from '../server/feedback.ts'
+import { addFeedback, feedbackOf, removeFeedback } from '../server/feedback.ts'
 import { useLoading } from '../server/loading.ts'
+import { may } from '../server/rights.ts'
 import { currentUser } from '../server/session.ts'
 import { FeedbackAuthor, FeedbackContent } from './feedback-content.tsx'
 
@@ -22,9 +23,7 @@ export function Feedback({ project, about, what, onChanged }: Props) {
     (signal) => feedbackOf(project, about, signal),
     [project, about],
   )
-  const label = `A note on this ${what}`
   const [failure, setFailure] = useState<Error>()
-  const [note, setNote] = useState('')
   const change = async (work: Promise<void>) => {
     try {
       await work
@@ -37,41 +36,16 @@ export function Feedback({ project, about, what, onChanged }: Props) {
       return false
     }
   }
-  const add = (given: NewFeedback) => change(addFeedback(project, about, given))
-  const keepNote = async () => {
-    if (note.trim() !== '' && (await add({ kind: 'note', note: note.trim() }))) setNote('')
-  }
-  const bindings: Shortcut[] = [
-    { keys: ['Ctrl+Enter'], does: 'Add note', whileTyping: true, run: () => void keepNote() },
-  ]
-  useShortcuts('Feedback', [], bindings)
   if (error) return <Failed error={error} retry={reload} />
   if (value === undefined) return <Skeleton rows={3} />
   return (
     <div class="feedback">
-      <div class="feedback-add" data-file={null}>
-        <form
-          onSubmit={(event) => {
-            event.preventDefault()
-            void keepNote()
-          }}
-        >
-          <label class="hidden-text" for="note">
-            {label}
-          </label>
-          <textarea
-            id="note"
-            rows={2}
-            maxLength={1024}
-            placeholder={label}
-            value={note}
-            onInput={({ currentTarget }) => setNote(currentTarget.value)}
-          />
-          <button type="submit" disabled={note.trim() === ''}>
-            Add note
-          </button>
-        </form>
-      </div>
+      {may('review', project) && (
+        <NoteForm
+          label={`A note on this ${what}`}
+          onKeep={(note) => change(addFeedback(project, about, { kind: 'note', note }))}
+        />
+      )}
       {failure && (
         <p class="problem" role="alert">
           {failure.message}

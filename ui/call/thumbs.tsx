@@ -3,6 +3,7 @@ import { Icon } from '../parts/icon.tsx'
 import { useShortcuts } from '../parts/shortcuts.ts'
 import { addFeedback, type FeedbackEntry, feedbackOf, removeFeedback } from '../server/feedback.ts'
 import { useLoading } from '../server/loading.ts'
+import { may } from '../server/rights.ts'
 import { currentUser } from '../server/session.ts'
 import { nodeAt, stringOf } from '../value/json-index.ts'
 
@@ -41,13 +42,14 @@ export function Thumbs({ project, about, hasKeys, onChanged }: Props) {
   useShortcuts(
     'Feedback',
     [],
-    hasKeys
+    hasKeys && may('review', project)
       ? [
           { keys: ['+'], does: 'Thumbs up', run: () => void press('👍') },
           { keys: ['-'], does: 'Thumbs down', run: () => void press('👎') },
         ]
       : [],
   )
+  if (!may('review', project)) return null
   return (
     <span class="thumbs">
       {thumbs.map(({ emoji, name, icon }) => (

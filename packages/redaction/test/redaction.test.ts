@@ -58,6 +58,8 @@ const examples: Record<Kind, readonly string[]> = {
     'sk-lf-01234567-89ab-4def-8123-456789abcdef',
     `GOCSPX-${'aB-1'.repeat(7)}`,
     `hooks.slack.com/services/T0123/B0123/${'aB1'.repeat(8)}`,
+    `hooks.slack.com\\/services\\/T0123\\/B0123\\/${'aB1'.repeat(8)}`,
+    `hvs.${'aB1_'.repeat(8)}`,
     `lsv2_pt_${'0a'.repeat(16)}_0123456789`,
     `hdl_${'aB-_1'.repeat(8)}abc`,
   ],
@@ -82,6 +84,8 @@ test('every kind is found wherever it stands, and its marker says which it was',
   assert.equal(text('Authorization: Bearer abcdef0123456789'), 'Authorization: Bearer [token]')
   assert.equal(text('postgres://ada:hunter2@db/x'), 'postgres://ada:[token]@db/x')
   assert.equal(text('postgres://ada:hunter@2@db/x'), 'postgres://ada:[token]@db/x')
+  assert.equal(text('http://u:secret@h?x=b@c'), 'http://u:[token]@h?x=b@c')
+  assert.equal(text('(http://u:secret@h:80),(@b)'), '(http://u:[token]@h:80),(@b)')
   assert.equal(text(`"SecretAccessKey": "${'aB/+1'.repeat(8)}"`), '"SecretAccessKey": "[key]"')
   assert.equal(text('-----BEGIN PRIVATE KEY-----\nMIIEow cut'), '[private_key]')
   // Where words have no spaces between them, only the address is one.
@@ -99,6 +103,8 @@ test('a kind that is not chosen stays', () => {
 test('texts that only look like it stay as they are', () => {
   const harmless = [
     'logo@2x.png, photo@3x.jpeg, 1–3, 2000–2010, 100–200–3000',
+    '+100 000–200 000, +12\u202f345\u202f678 habitants',
+    'hvs.CreateSomethingVeryLongNamedHere, tvly-configuration-setting-name-thing',
     'git@github.com:acme/qa.git, pkg@1.2.3, @scope/name@2.0.0, image@sha256:0123',
     '4111111111111112 and 1234567812345678 fail the check digit',
     'DE88370400440532013000 fails its check digits',

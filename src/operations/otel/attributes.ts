@@ -39,14 +39,14 @@ function conflict(name: string, other: string): SpanError {
 }
 
 /**
- * Turns objects whose members are numbers into lists, because messages are flattened that way. Some may be missing: an SDK
- * that has more attributes than its limit drops the first.
+ * Turns objects whose members are numbers in a row into lists, because messages are flattened that way. The first may be
+ * missing: an SDK that has more attributes than its limit drops them.
  */
 export function withLists(value: Value): Value {
   if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== null) return value
   const node = value as Node
   const keys = Object.keys(node)
   for (const key of keys) node[key] = withLists(node[key] as Value)
-  const isList = keys.length > 0 && keys.every((key) => /^\d+$/.test(key))
+  const isList = keys.length > 0 && keys.every((key, index) => key === String(Number(keys[0]) + index))
   return isList ? keys.map((key) => node[key] as Value) : node
 }

@@ -8,7 +8,6 @@ const pairs = [
   ['genkit:input', 'genkit:output', 'value'],
   ['haystack.component.input', 'haystack.component.output', 'value'],
   ['braintrust.input_json', 'braintrust.output_json', 'value'],
-  ['request_data', 'response_data', 'value'],
   ['gen_ai.tool.input', 'gen_ai.tool.output', 'arguments'],
   ['spring.ai.tool.call.arguments', 'spring.ai.tool.call.result', 'arguments'],
 ] as const
@@ -97,16 +96,21 @@ const alwaysJson = new Set([
   'braintrust.output_json',
 ])
 
+/** Logfire writes these besides messages, which may be in events. */
+const wholeRequest: typeof inputNames = [['request_data', 'value']]
+const wholeAnswer: typeof inputNames = [['response_data', 'value']]
+
 export function inputOf(span: Span): Payload | undefined {
   return (
     payloadOf(span, inputNames) ??
     eventMessages(span).input ??
+    payloadIn(span.attributes, wholeRequest) ??
     (span.attributes.has('span.type') ? payloadIn(span.attributes, claudeNames) : undefined)
   )
 }
 
 export function outputOf(span: Span): Payload | undefined {
-  return payloadOf(span, outputNames) ?? eventMessages(span).output
+  return payloadOf(span, outputNames) ?? eventMessages(span).output ?? payloadIn(span.attributes, wholeAnswer)
 }
 
 /** Some instrumentations put messages into events, so that they can be filtered out on the way. */
@@ -150,15 +154,19 @@ function completed(payload: Payload, attributes: Attributes): Payload {
   const siblings = outputNames.filter(
     ([name]) => name.startsWith(stem) && attributes.has(name) && attributes.get(name) !== '',
   )
-  const pieces = siblings.map(([name, member]) => [member, payloadValue(name, attributes.get(name) as Value)])
-  const [only] = pieces
-  // A stream of tool calls alone has a text, which is empty.
-  if (only === undefined || (pieces.length === 1 && payload.value !== '')) return payload
-  const value = pieces.length === 1 ? (only[1] as Value) : Object.fromEntries(pieces)
+  // A stream of tool calls or thoughts alone has a text, which is empty.
+  if (siblings.length === 0 || (siblings.length === 1 && payload.value !== '')) return payload
+  const value = Object.fromEntries(
+    siblings.map(([name, member]) => [member, payloadValue(name, attributes.get(name) as Value)]),
+  )
   return { ...payload, value, taken: [attribute, ...siblings.map(([name]) => name)] }
 }
 
-const known = new Set([...inputNames, ...claudeNames, ...outputNames].map(([attribute]) => attribute))
+const known = new Set(
+  [...inputNames, ...claudeNames, ...outputNames, ...wholeRequest, ...wholeAnswer].map(
+    ([attribute]) => attribute,
+  ),
+)
 
 /**
  * The known names among the attributes, as they are or flattened. Few events have any, and there may be many events.

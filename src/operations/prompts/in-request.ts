@@ -12,10 +12,12 @@ import type { Models } from '../../inference/registry.ts'
 import { databaseOf } from '../../storage/database.ts'
 import type { ShadowOfLabel } from '../../storage/objects/label-shares.ts'
 import type { GenerationParts } from '../generation/parts.ts'
+import { Value } from '../objects/values.ts'
 import type { NamedPrompt, RecordingTarget, ShadowToAsk } from '../recording/answer.ts'
 import { projectHeader, recordingTarget } from '../recording/target-headers.ts'
 import { NamingBody } from './contract.ts'
 import { filledPrompt } from './filling.ts'
+import { itemsIn } from './messages.ts'
 import { type PromptName, promptNotFound, usualLabel } from './named-prompts.ts'
 import { stickinessOf } from './shares.ts'
 import { type PromptWire, type ShadowedApi, shadowedApiOf } from './wires.ts'
@@ -155,7 +157,7 @@ async function fill(
 const maxRequest = 256 * 1024
 
 /** Fields that are about the client's answer, or about nobody else's. */
-const ofClient = ['stream', 'stream_options', 'n', 'store', 'metadata', 'background']
+const ofClient = ['stream', 'stream_options', 'n', 'store', 'metadata', 'background', 'conversation']
 const ofServer = ['request_id', 'session_id', 'priority', 'cache_salt', 'stream_interval']
 const notAsked = new Set([...ofClient, ...ofServer])
 
@@ -164,6 +166,21 @@ interface Asked {
   own: ReadonlyMap<string, string>
   variables: ReadonlyMap<string, string>
   api: ShadowedApi | undefined
+}
+
+/** Whether it has something that only its own client may open: a stored answer, item or conversation, or sealed thoughts. */
+function refersToStored(own: ReadonlyMap<string, string>): boolean {
+  if (['previous_response_id', 'conversation'].some((name) => (own.get(name) ?? 'null') !== 'null'))
+    return true
+  return itemsIn(own.get('input')).some((json) => {
+    const item = new Value(json)
+    const isReference = item.member('type') === undefined && item.member('role') === undefined
+    return (
+      isReference ||
+      item.member('type')?.string === 'item_reference' ||
+      item.member('encrypted_content')?.string !== undefined
+    )
+  })
 }
 
 /** What the other version is asked: the request of the client, which that version fills in its own way. */
@@ -176,9 +193,7 @@ function shadowToAsk(
     ...{ id, portion },
     asked() {
       if (api === undefined) return { request: null, reason: 'other_api' }
-      // What it continues belongs to the client.
-      if (['previous_response_id', 'conversation'].some((name) => (own.get(name) ?? 'null') !== 'null'))
-        return { request: null, reason: 'stored_conversation' }
+      if (api === 'responses' && refersToStored(own)) return { request: null, reason: 'stored_conversation' }
       const request = objectText([
         ['api', JSON.stringify(api)],
         ['variables', objectText(variables)],

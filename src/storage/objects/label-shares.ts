@@ -30,7 +30,7 @@ interface LabelRead {
 
 /**
  * What a label says, in one read of indexes: who asks by name waits for it. A version that is deleted takes its labels with
- * it, and a project that is deleted loses them first.
+ * it; those of a project that is being deleted stay a little longer.
  */
 export async function readLabel(
   db: Reader,

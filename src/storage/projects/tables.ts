@@ -81,9 +81,9 @@ export const projectTables: readonly ProjectTable[] = [
   rows('annotation_queue_items', ['id']),
   rows('annotation_progress', ['item_id', 'annotator']),
   rows('annotation_finished', ['queue_id', 'annotator']),
-  // Before the versions, which are served by them.
-  rows('object_aliases', ['object_id', 'alias']),
   rows('objects', ['object_id', 'digest'], { counts: 'object_versions', live: notDeleted, bytes: 'size' }),
+  // After the versions, so that no new ones are made.
+  rows('object_aliases', ['object_id', 'alias']),
   rows('label_gates', ['object_id', 'alias']),
   rows('label_shadows', ['id']),
   rows('object_tags', ['object_id', 'digest', 'tag']),

@@ -116,11 +116,7 @@ test('traces: refuses invalid requests, checking in a fixed order', async (t) =>
     ),
   )
   for (const [, headers, encode] of encodings) {
-    const tooLarge = refusal(
-      413,
-      'body_too_large',
-      'The body is larger than 4096 bytes; send less at once.',
-    )
+    const tooLarge = refusal(413, 'body_too_large', 'The body is larger than 4096 bytes; send less at once.')
     const body = encode(exportOf([spanOf({ large })]))
     assert.deepEqual(await send(opened, headers, body), tooLarge)
     assert.ok(gzipSync(body).length < 1024)

@@ -215,12 +215,19 @@ describe('shadows of labels', () => {
     const { app, infer, set, read, ask, settled } = await open(t, { sweep: false })
     await set()
     const prompt = { id: 'support', variables: { one: 'no', other: 'yes' } }
-    const first = (await infer('/v1/responses', { input: 'Well?', prompt })).json.id
-    const continued = { input: 'And now?', prompt, previous_response_id: first }
-    assert.equal((await infer('/v1/responses', continued)).status, 200)
+    const { id, output } = (await infer('/v1/responses', { input: 'Well?', prompt })).json
+    // What only the client may open.
+    for (const continued of [
+      { input: 'And now?', previous_response_id: id },
+      { input: [{ type: 'item_reference', id: output[0].id }] },
+      { input: [{ id: output[0].id }] },
+    ])
+      assert.equal((await infer('/v1/responses', { ...continued, prompt })).status, 200)
+    // Of no meaning to chats.
+    await ask('no', 'yes', { conversation: 'c1' })
     await ask('no', 'yes', { messages: [{ role: 'user', content: 'x'.repeat(300_000) }] })
     await ask('no', 'yes', { store: false })
-    for (let n = 0; n < 102; n++) await ask('no', 'yes')
+    for (let n = 0; n < 101; n++) await ask('no', 'yes')
     const reasonsNow = async () => {
       const { reasons, waiting } = (await read()).json
       return [
@@ -228,13 +235,13 @@ describe('shadows of labels', () => {
         Object.fromEntries(reasons.map((own: { reason: string; count: number }) => [own.reason, own.count])),
       ]
     }
-    const expected = [100, { request_too_large: 1, queue_full: 3, stored_conversation: 1 }]
+    const expected = [100, { request_too_large: 1, queue_full: 3, stored_conversation: 3 }]
     await until('all are recorded', async () => JSON.stringify(await reasonsNow()).includes('"queue_full":3'))
     assert.deepEqual(await reasonsNow(), expected)
     // It ends while they wait.
     await app.send('DELETE', `${url}${query}`)
     const { skipped, waiting } = await settled()
-    assert.deepEqual([skipped, waiting], [105, 0])
+    assert.deepEqual([skipped, waiting], [107, 0])
   })
 
   test('a project that redacts has no pairs, and a version that cannot be filled fails', async (t) => {

@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks'
-import { contents } from '../../export/contents.ts'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
@@ -11,7 +10,7 @@ import { countText } from '../../value/units.ts'
 import { NewRuleForm } from './new-rule.tsx'
 
 /** The rules that add calls to the queue as they end. */
-export function Rules({ project, queue }: { project: string; queue: string }) {
+export function Rules({ project, queue, mayWrite }: { project: string; queue: string; mayWrite: boolean }) {
   const { value, error, reload } = useLoading((signal) => readRules(project, queue, signal), [project, queue])
   const [failure, setFailure] = useState<Error>()
   const [leaving, setLeaving] = useState<QueueRule>()
@@ -30,7 +29,7 @@ export function Rules({ project, queue }: { project: string; queue: string }) {
     <div class="in-panel rules">
       {value.length === 0 ? (
         <Empty title="No rules yet">
-          <p>A rule checks each call as it ends, and adds it to this queue if it matches.</p>
+          <p>A rule adds each call that it matches, as the call ends.</p>
         </Empty>
       ) : (
         <div class="scrolled">
@@ -61,22 +60,23 @@ export function Rules({ project, queue }: { project: string; queue: string }) {
                       <input
                         type="checkbox"
                         checked={!rule.paused}
-                        disabled={contents !== undefined}
+                        disabled={!mayWrite}
                         onChange={() => void change(pauseRule(project, queue, rule.id, !rule.paused))}
                       />
                       {rule.paused ? 'Paused' : 'On'}
                     </label>
                   </td>
                   <td class="is-number">
-                    <button
-                      type="button"
-                      class="icon-button"
-                      data-file={null}
-                      aria-label={`Delete rule: ${pickText(rule)}`}
-                      onClick={() => setLeaving(rule)}
-                    >
-                      <Icon name="trash" />
-                    </button>
+                    {mayWrite && (
+                      <button
+                        type="button"
+                        class="icon-button"
+                        aria-label={`Delete rule: ${pickText(rule)}`}
+                        onClick={() => setLeaving(rule)}
+                      >
+                        <Icon name="trash" />
+                      </button>
+                    )}
                   </td>
                 </tr>
               ))}
@@ -89,11 +89,11 @@ export function Rules({ project, queue }: { project: string; queue: string }) {
           {failure.message}
         </p>
       )}
-      <NewRuleForm onMake={(rule) => makeRule(project, queue, rule).then(reload)} />
+      {mayWrite && <NewRuleForm onMake={(rule) => makeRule(project, queue, rule).then(reload)} />}
       {leaving && (
         <ConfirmDialog
-          title="Delete this rule?"
-          text="It will add no more calls to the queue. Calls that it has added stay."
+          title="Delete rule?"
+          text="It adds no more calls. Those that it has added stay."
           yes="Delete rule"
           onYes={async () => {
             await existedUntilDeleted(deleteRule(project, queue, leaving.id))

@@ -104,7 +104,7 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
       </div>
       <div class="queue-panel" role="tabpanel" id="queue-panel" aria-labelledby={`queue-${tab}`}>
         {tab === 'items' && <Items project={project} queue={queue} stats={stats} />}
-        {tab === 'rules' && <Rules project={project} queue={queue} />}
+        {tab === 'rules' && <Rules {...{ project, queue, mayWrite }} />}
         {tab === 'reviewers' && <Reviewers stats={stats} />}
       </div>
       {front === 'change' && (

@@ -77,7 +77,7 @@ export function ThreadScreen({ project }: { project: string }) {
     }
     return active >= 0 && isSeen(chosen) ? active : turns.findIndex(({ id }) => isSeen(id))
   }
-  const keepTurn = () => keep({ top: 0, active: here(), rows: turns?.length ?? 0 })
+  const keepTurn = () => keep({ top: 0, active: Math.max(0, here()), rows: turns?.length ?? 0 })
   const last = async () => {
     const all = await list.all()
     const id = all.at(-1)?.id
