@@ -1,5 +1,5 @@
 // What naming a prompt adds to the first token, compared with the same messages in full.
-// While other programs kept both cores busy: medians of 0.48 to 0.88 ms with two reads of the label, 0.33 to 0.77 with one.
+// 2026-11-28, medians of 600 pairs: 0.13 to 0.20 ms; 0.17 to 0.29 while other programs kept both cores busy.
 
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
