@@ -52,7 +52,7 @@ function entryIn(node: JsonNode): FeedbackEntry {
   }
 }
 
-export type NewFeedback = { kind: 'reaction'; emoji: string } | { kind: 'note'; note: string }
+type NewFeedback = { kind: 'reaction'; emoji: string } | { kind: 'note'; note: string }
 
 export async function addFeedback(project: string, about: string, given: NewFeedback): Promise<void> {
   const isReaction = given.kind === 'reaction'
