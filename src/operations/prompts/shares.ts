@@ -64,7 +64,8 @@ export function stickinessOf(
   return {
     async before() {
       const id = textOf('previous_response_id')
-      if (id === undefined) return undefined
+      // What no id can be is refused with the rest of the body.
+      if (id === undefined || !/^[^\p{Cc}\p{Cs}]{1,256}$/u.test(id)) return undefined
       return promptVersionOf(db, { user_name: caller.name, id, now: now(), project, prompt })
     },
     key() {

@@ -141,6 +141,10 @@ describe('labels that versions share', () => {
         id = next.id
       }
     }
+    for (const previous_response_id of ['\u0000', '\ud800', 'x'.repeat(1_000)]) {
+      const fields = { input: 'Hi', prompt: { id: 'greet' }, previous_response_id }
+      assert.match((await app.post('/v1/responses', fields)).text, /previous_response_id/)
+    }
     const before = (await respond()).id
     await move({ digest: 'v1' })
     assert.equal((await respond(before)).version, `greet:${digests[1]}`)
