@@ -15,8 +15,7 @@ const pairs = [
 /**
  * The attributes in which instrumentations put the input and output of a model, a tool or a step; the first one present
  * counts. They are those of OpenTelemetry's GenAI conventions, OpenInference, the Vercel AI SDK, OpenLLMetry, MLflow,
- * Langfuse, Pydantic AI, Logfire, Genkit, Haystack, Braintrust, Sentry and
- * Spring AI. The second name is the one in `inputs`.
+ * Langfuse, Pydantic AI, Genkit, Haystack, Braintrust, Sentry and Spring AI. The second name is the one in `inputs`.
  */
 const inputNames: readonly (readonly [attribute: string, name: string])[] = [
   ['gen_ai.input.messages', 'messages'],

@@ -36,7 +36,10 @@ const begin: Record<
     const { beginResponse } = await import('../responses/answering.ts')
     const { createAnswer, writerOf } = await import('../responses/writer.ts')
     const response = await beginResponse(services, bodyOf(ResponsesBody, text), asking)
-    return { deltas: response.deltas, answer: createAnswer({ ...response, writer: writerOf(response) }) }
+    return {
+      deltas: response.deltas,
+      answer: createAnswer({ ...response, writer: writerOf(response) }),
+    }
   },
 }
 
