@@ -14,6 +14,7 @@ test('words are in lower case, without accents and punctuation, and separated by
     ['get_weather(x)', 'get weather x'],
     ['退款 please', '退 款 please'],
     ['Straße ＡＢ １', 'straße ab 1'],
+    ['step ❷ of 🯳', 'step ❷ of 3'],
     [`a ${'x'.repeat(65)} b ${'y'.repeat(64)}`, `a  b ${'y'.repeat(64)}`],
   ] as const) {
     assert.equal(wordsOf(text).replace(/ +/g, ' '), words.replace(/ +/g, ' '), text)

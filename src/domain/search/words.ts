@@ -8,7 +8,8 @@ export const wordPattern = new RegExp(`[${unspaced}]|(?:(?![${unspaced}])[\\p{L}
 const eachUnspaced = new RegExp(`[${unspaced}]`, 'gu')
 
 /** Letters and digits that have to be folded: not ASCII, nor the signs and pictures that most texts mix with it. */
-const beyondPlain = /[\u0080-\u1fff\u2070-\u218f\u2460-\u24ff\u2c00-\ud83c\ud83f-\udbff\ue000-\uffff]/
+const beyondPlain =
+  /[\u0080-\u1fff\u2070-\u218f\u2460-\u24ff\u2776-\u2793\u2c00-\ud83c\ud83f-\udbff\ue000-\uffff]|\ud83e[\udff0-\udff9]/
 
 /** Longer runs are not words but keys, digests, or pictures as text. */
 const maxWordLength = 64
