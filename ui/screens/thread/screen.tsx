@@ -103,7 +103,9 @@ export function ThreadScreen({ project }: { project: string }) {
   }
   const openTrace = () => {
     const turn = turns?.[here()]
-    if (turn) navigate(paths.trace(project, turn.trace_id, turn.id))
+    if (turn === undefined) return
+    keepTurn()
+    navigate(paths.trace(project, turn.trace_id, turn.id))
   }
   const mayWrite = may('write', project)
   useShortcuts(
@@ -200,7 +202,16 @@ export function ThreadScreen({ project }: { project: string }) {
           ))}
       </div>
       <DisconnectedNote />
-      <div class="turns" ref={scroller} tabIndex={0} role="group" aria-label="Turns" onScroll={keepTurn}>
+      <div
+        class="turns"
+        ref={scroller}
+        tabIndex={0}
+        role="group"
+        aria-label="Turns"
+        onScroll={keepTurn}
+        // A link may be followed before the browser tells of the scrolling.
+        onClickCapture={keepTurn}
+      >
         <ThreadFeedback key={thread} {...{ project, thread }} />
         {turns.map((turn, index) => (
           <TurnView
