@@ -7,7 +7,7 @@ import { assertAccessible, narrow } from './accessible.ts'
 
 const skip = noBrowser
 
-const { open } = await pageTests(
+const { open, served } = await pageTests(
   { after },
   {
     async fill(page) {
@@ -100,5 +100,72 @@ test('a file of JSON Lines becomes a dataset on a narrow screen, and a wrong fil
   await page.getByRole('button', { name: 'Create with 2 rows' }).click()
   await page.getByRole('button', { name: 'Done' }).click()
   await page.getByRole('link', { name: 'New run on lines' }).waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('rows are changed, added and deleted in the page, each as a version, with their digits', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await open(t, `${ui}/datasets`)
+  await page.getByRole('button', { name: 'From a file' }).click()
+  const rows =
+    '{"q":"Capital of Mali?","n":9007199254740993}\n{"q":"Of Chad?","n":2}\n{"q":"Of Peru?","n":3}\n'
+  await page.getByLabel('CSV, JSON Lines or a JSON list').setInputFiles(file('changed.jsonl', rows))
+  await page.getByRole('button', { name: 'Create with 3 rows' }).click()
+  await page.getByRole('link', { name: 'changed' }).click()
+  await page.getByText('9007199254740993').click()
+  const whole = page.getByRole('complementary', { name: 'Row details' })
+  await whole.getByRole('button', { name: 'Edit' }).waitFor()
+  await page.keyboard.press('e')
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('q', { exact: true }).fill('Of Mali?')
+  await dialog.getByLabel('Name of a new field').fill('split')
+  await dialog.getByRole('button', { name: 'Add field' }).click()
+  await dialog.getByLabel('split', { exact: true }).fill('test')
+  await dialog.getByLabel('n', { exact: true }).fill('9007199254740993,')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByText('n: this is not JSON').waitFor()
+  await assertAccessible(page)
+  await dialog.getByLabel('n', { exact: true }).fill('9007199254740993')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('gridcell', { name: 'Of Mali?' }).waitFor()
+  await page.getByRole('gridcell', { name: '9007199254740993' }).waitFor()
+  await page.getByRole('button', { name: 'Add row' }).click()
+  await dialog.getByLabel('q', { exact: true }).fill('Of Niger?')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('4 rows').waitFor()
+  await page.getByRole('gridcell', { name: 'Of Chad?' }).click()
+  await whole.getByRole('button', { name: 'Delete' }).click()
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('3 rows').waitFor()
+  await page.getByRole('button', { name: 'Description' }).click()
+  await dialog.getByLabel('Description').fill('Capitals to be asked for.')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Capitals to be asked for.').waitFor()
+  const download = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'JSONL' }).click()
+  assert.equal(
+    await textOf(await download),
+    '{"q":"Of Mali?","n":9007199254740993,"split":"test"}\n{"q":"Of Peru?","n":3}\n{"q":"Of Niger?","split":""}\n',
+  )
+  await page.getByLabel('Version').selectOption('v0')
+  await page.getByText('9007199254740993').click()
+  await whole.waitFor()
+  assert.equal(await page.getByRole('button', { name: /^(Edit|Add row)$/ }).count(), 0)
+  assert.deepEqual(problems, [])
+})
+
+test('a row is not changed in a version that is no longer the newest', { skip }, async (t) => {
+  const { page, problems } = await open(t, `${ui}/datasets`)
+  const rows = [{ q: 'Of Togo?' }]
+  await served().post(`/v2/${project}/datasets`, { name: 'stale', rows })
+  await page.goto(`${served().address}/ui/${project}/data/stale`)
+  await page.getByRole('gridcell', { name: 'Of Togo?' }).click()
+  await served().post(`/v2/${project}/datasets`, { name: 'stale', rows: [...rows, { q: 'Of Cuba?' }] })
+  await page.getByRole('button', { name: 'Edit' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('q', { exact: true }).fill('Of Benin?')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByText('stale has a newer version, v1.').waitFor()
   assert.deepEqual(problems, [])
 })

@@ -1,5 +1,5 @@
 import { transcriptOf } from '../../packages/conversations/index.ts'
-import { type JsonNode, nodeAt, sourceOf, stringOf } from '../value/json-index.ts'
+import { type JsonNode, membersOf, nodeAt, sourceOf, stringOf } from '../value/json-index.ts'
 import { conversationIn } from '../value/messages.ts'
 import { parseRef } from '../value/ref.ts'
 import { type Created, createObject, type ObjectVersion, readObject, readVersions } from './objects.ts'
@@ -22,31 +22,79 @@ export function makeDataset(project: string, name: string, rows: readonly string
   return requestJson<Created>(`/v2/${path}/datasets`, { json })
 }
 
+/** Writes a version with these rows appended. Rows that others write at the same time are kept. */
+export const addRows = (project: string, dataset: string, rows: readonly string[]): Promise<Created> =>
+  changeTable(
+    project,
+    dataset,
+    rows.map((row) => `{"append":{"row":${row}}}`),
+  )
+
+/** Writes a version in which a row of the version that was shown is replaced, or deleted if there is no new one. */
+export function changeRow(
+  project: string,
+  { object_id, digest }: Created,
+  index: number,
+  row?: string,
+): Promise<Created> {
+  const updates = [`{"pop":{"index":${index}}}`]
+  if (row !== undefined) updates.push(`{"insert":{"index":${index},"row":${row}}}`)
+  return changeTable(project, object_id, updates, digest)
+}
+
 const tries = 5
 
-/** Writes a version with these rows appended. Rows that others write at the same time are kept. */
-export async function addRows(project: string, dataset: string, rows: readonly string[]): Promise<Created> {
+/** `shown` is the version that the updates are about; without it they hold for any. */
+async function changeTable(
+  project: string,
+  dataset: string,
+  updates: readonly string[],
+  shown?: string,
+): Promise<Created> {
   const { signal } = new AbortController()
-  const updates = rows.map((row) => `{"append":{"row":${row}}}`).join(',')
   for (let turn = 0; turn < tries; turn++) {
     const latest = await readObject(project, dataset, 'latest', signal)
+    refuseNewer(latest, shown)
     const table = tableOf(latest.val)
-    const ref = nodeAt(latest.val, 'rows')
+    const ref = stringOf(nodeAt(latest.val, 'rows'))
     if (table?.project !== project || ref === undefined) {
-      throw new Error(`${dataset} holds no table of this project, so no rows can be added.`)
+      throw new Error(`${dataset} holds no table of this project, so no rows can be changed.`)
     }
-    const given = JSON.stringify({ project_id: project, base_digest: table.table })
-    const json = `${given.slice(0, -1)},"updates":[${updates}]}`
+    const base = JSON.stringify({ project_id: project, base_digest: table.table })
+    const json = `${base.slice(0, -1)},"updates":[${updates.join(',')}]}`
     const { digest } = await requestJson<{ digest: string }>('/table/update', { json })
     // If there is a newer version by now, its rows would be lost.
     const newest = await readVersions({ project, objects: [dataset], latestOnly: true }, signal)
     if (newest[0]?.digest !== latest.digest) continue
-    const { text, start, end } = latest.val
-    const newRef = JSON.stringify((stringOf(ref) as string).replace(table.table, digest))
-    const val = text.slice(start, ref.start) + newRef + text.slice(ref.end, end)
-    return createObject(project, dataset, val)
+    const changed = JSON.stringify(ref.replace(table.table, digest))
+    return createObject(project, dataset, withMember(latest.val, 'rows', changed))
   }
   throw new Error(`Others are writing ${dataset}. Try again.`)
+}
+
+/** Writes a version with another description. */
+export async function describeDataset(
+  project: string,
+  { object_id, digest }: Created,
+  text: string,
+): Promise<Created> {
+  const latest = await readObject(project, object_id, 'latest', new AbortController().signal)
+  refuseNewer(latest, digest)
+  return createObject(project, object_id, withMember(latest.val, 'description', JSON.stringify(text)))
+}
+
+function refuseNewer({ object_id, digest, version_index }: ObjectVersion, shown = digest): void {
+  if (digest === shown) return
+  throw new Error(`${object_id} has a newer version, v${version_index}. Reload the page to change that one.`)
+}
+
+/** An object as JSON, in which a member has this JSON. */
+function withMember(val: JsonNode, name: string, json: string): string {
+  const { text, start, end } = val
+  const node = nodeAt(val, name)
+  if (node !== undefined) return text.slice(start, node.start) + json + text.slice(node.end, end)
+  const rest = membersOf(val).length > 0 ? `,${text.slice(start + 1, end)}` : '}'
+  return `{${JSON.stringify(name)}:${json}${rest}`
 }
 
 /** What a column can be filled from: a member of the inputs, or the output. */

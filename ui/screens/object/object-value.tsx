@@ -11,13 +11,20 @@ import { Rows } from './rows.tsx'
 /** Members that only tell clients what kind of object it is. */
 const marks = new Set(['_type', '_class_name', '_bases', 'weave_type'])
 
+interface Props {
+  project: string
+  object: ObjectRead
+  /** Called after a newer version was written; absent for versions that are not the newest. */
+  onChanged: (() => void) | undefined
+}
+
 /** A value, shown as suits its kind. */
-export function ObjectValue({ project, object }: { project: string; object: ObjectRead }) {
+export function ObjectValue({ project, object, onChanged }: Props) {
   const { val } = object
   const rows = tableOf(val)
-  if (rows !== undefined && rows.project === project)
-    return <Rows project={project} table={rows.table} name={object.object_id} />
   const description = stringOf(nodeAt(val, 'description'))
+  if (rows !== undefined && rows.project === project)
+    return <Rows {...{ project, description, onChanged }} table={rows.table} dataset={object} />
   const messages = messagesIn(val)
   const members = [...membersOf(val)].filter(({ name }) => !marks.has(name))
   return (

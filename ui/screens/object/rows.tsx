@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { ChangeDialog, type RowChange } from '../../datasets/change-dialog.tsx'
 import { DownloadRows } from '../../datasets/download.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
@@ -8,6 +9,8 @@ import { Failed, Skeleton } from '../../parts/states.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
 import { search, setSearch } from '../../router.ts'
 import { useLoading } from '../../server/loading.ts'
+import type { ObjectVersion } from '../../server/objects.ts'
+import { may } from '../../server/rights.ts'
 import { countRows, readRows, type TableRow } from '../../server/tables.ts'
 import { membersOf, nodeAt } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
@@ -20,8 +23,17 @@ const rowHeight = 2
 /** Columns in the table; the row view shows all of them. */
 const mostColumns = 40
 
+interface Props {
+  project: string
+  table: string
+  dataset: ObjectVersion
+  description: string | undefined
+  /** Called after a newer version was written; absent where nothing can be changed. */
+  onChanged: (() => void) | undefined
+}
+
 /** A table, with the columns of the rows that were read so far. */
-export function Rows({ project, table, name }: { project: string; table: string; name: string }) {
+export function Rows({ project, table, dataset, description, onChanged }: Props) {
   const {
     value: count,
     error: failure,
@@ -40,6 +52,8 @@ export function Rows({ project, table, name }: { project: string; table: string;
   const [active, setActive] = useState(kept.left?.active ?? opened ?? -1)
   const [scrollRequest, setScrollRequest] = useState(0)
   const keepPlace = useScrollRestoration(kept, { scroller, isLoaded: count !== undefined, active })
+  const [changing, setChanging] = useState<RowChange>()
+  const canChange = onChanged !== undefined && may('write', project)
   const found = list.rows.value
   const columns = useMemo(() => columnsOf(found.values()), [found])
   const move = (by: number) => {
@@ -59,10 +73,16 @@ export function Rows({ project, table, name }: { project: string; table: string;
       run: () => setSearch({ row: opened === undefined && active >= 0 ? String(active) : undefined }),
     },
   ])
+  const row = opened === undefined ? undefined : found.get(opened)
+  useShortcuts(
+    'Row',
+    canChange && row
+      ? [{ keys: ['e'], does: 'Change the row', run: () => setChanging({ what: 'edit', row }) }]
+      : [],
+  )
   const error = failure ?? list.error.value
   if (error) return <Failed error={error} retry={reload} />
   if (count === undefined) return <Skeleton rows={12} />
-  const row = opened === undefined ? undefined : found.get(opened)
   const sortBy = (field: string) => {
     const next = sort?.field !== field ? 'asc' : sort.direction === 'asc' ? 'desc' : undefined
     setSort(next && { field, direction: next })
@@ -70,12 +90,23 @@ export function Rows({ project, table, name }: { project: string; table: string;
   }
   return (
     <div class="rows-body">
-      <p class="rows-count muted">
+      <div class="rows-count muted">
         {countText(count)} {count === 1 ? 'row' : 'rows'}{' '}
         <span data-file={null}>
-          <DownloadRows {...{ project, table, name }} />
+          <DownloadRows {...{ project, table }} name={dataset.object_id} />
+          {canChange && (
+            <>
+              <button type="button" onClick={() => setChanging({ what: 'add', columns, like: found.get(0) })}>
+                Add row
+              </button>
+              <button type="button" onClick={() => setChanging({ what: 'describe' })}>
+                Description
+              </button>
+            </>
+          )}
         </span>
-      </p>
+        {description !== undefined && description !== '' && <span dir="auto">{description}</span>}
+      </div>
       <div
         class="grid rows-grid"
         role="grid"
@@ -143,9 +174,29 @@ export function Rows({ project, table, name }: { project: string; table: string;
             <Icon name="close" />
           </button>
           <h2>Row {countText(row.index + 1)}</h2>
+          {canChange && (
+            <div class="row-acts">
+              <button
+                type="button"
+                title="Change the row (e)"
+                onClick={() => setChanging({ what: 'edit', row })}
+              >
+                Edit
+              </button>
+              <button type="button" onClick={() => setChanging({ what: 'delete', row })}>
+                Delete
+              </button>
+            </div>
+          )}
           <JsonTree node={row.val} />
           <code class="muted">{row.digest}</code>
         </aside>
+      )}
+      {changing && canChange && (
+        <ChangeDialog
+          {...{ project, dataset, description, onChanged, change: changing }}
+          onClose={() => setChanging(undefined)}
+        />
       )}
     </div>
   )

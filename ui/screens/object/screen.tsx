@@ -62,6 +62,10 @@ export function ObjectScreen({ project, object }: { project: string; object: str
     if (next) setSearch({ v: `v${next.version_index}`, row: undefined })
   }
   const older = versions[at + 1]
+  const changed = () => {
+    setSearch({ v: undefined, row: undefined })
+    reload()
+  }
   const base = asked.get('with') ?? undefined
   const compare = (name: string | undefined) => setSearch({ with: name, row: undefined })
   useShortcuts('Object', [
@@ -137,7 +141,11 @@ export function ObjectScreen({ project, object }: { project: string; object: str
         </span>
       </header>
       {base === undefined ? (
-        <ObjectValue key={shown.digest} project={project} object={shown} />
+        <ObjectValue
+          key={shown.digest}
+          {...{ project, object: shown }}
+          onChanged={at === 0 ? changed : undefined}
+        />
       ) : (
         <Difference key={`${base} ${shown.digest}`} {...{ project, base, shown }} />
       )}
