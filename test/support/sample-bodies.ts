@@ -1088,6 +1088,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v2/:entity/:project/evaluation_runs/serve': (project_id) => ({
     name: 'cities',
     dataset: `weave:///${project_id}/object/nowhere:v0`,
+    split: { column: 'split', value: 'test' },
     prompt: 'Name it: {question}',
     settings: [{ name: 'cold', system: 'Be brief.', request: { stop: 'end' } }],
     scorers: [{ scorer: `weave:///${project_id}/object/exact:v0`, fields: { answer: 'output' } }],

@@ -60,6 +60,7 @@ export async function runOfPrompt(
     StartBody.safeParse({
       ...{ name: evaluation.member('name')?.string, dataset: evaluation.member('dataset')?.string },
       repeats: Number(evaluation.member('trials')?.text ?? '1'),
+      split: JSON.parse(evaluation.member('eval_attributes')?.member('split')?.text ?? 'null') as unknown,
       scorers: JSON.parse(bindings.text) as unknown,
       prompt: plan?.member('prompt')?.string,
       settings: versions.map((version) => ({

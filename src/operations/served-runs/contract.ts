@@ -28,9 +28,18 @@ const settings = z
   .max(maxSettings)
   .meta({ description: 'Each is a run of the evaluation.' })
 
+const split = z.strictObject({
+  column: plainText(256).min(1).meta({ description: 'A column of the rows.' }),
+  value: plainText(1024).meta({ description: 'The text that they have there.' }),
+})
+export type Split = z.output<typeof split>
+
 export const StartBody = z.object({
   name: plainText(64).min(1).meta({ description: 'Names the evaluation.' }),
   dataset: plainText(2048).min(1).meta({ description: 'A reference to a dataset of this project.' }),
+  split: split.nullish().meta({
+    description: 'Only these rows are asked, such as {"column": "split", "value": "test"}. Default: all.',
+  }),
   prompt: plainText(maxTextLength).min(1).nullish().meta({
     description:
       'What the model is asked about a row: {names} in braces are columns of the row; write {{ and }} for braces. Default: the column `messages`, a conversation.',

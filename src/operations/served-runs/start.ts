@@ -6,21 +6,19 @@ import { objectRef, parseRef } from '../../domain/refs.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { CallPart, CallStart } from '../../storage/calls/parts.ts'
-import type { Database } from '../../storage/database.ts'
 import type { ServedRun } from '../../storage/evaluations/served-runs.ts'
 import type { MonitorScorer } from '../../storage/monitors/monitors.ts'
-import { readTable, streamRows } from '../../storage/objects/tables.ts'
 import { evaluations, models } from '../definitions/kinds.ts'
 import { startOf } from '../evaluation-runs/run-calls.ts'
 import { wrong } from '../generation/checks.ts'
 import { bindScorers, readScorer } from '../monitors/bound-scorers.ts'
-import { liveObject } from '../objects/read.ts'
-import { Value } from '../objects/values.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
+import { storeOrder } from '../tables/store.ts'
 import { maxTrials, type StartBody } from './contract.ts'
 import { pinnedRequest, promptedRequest } from './named-prompt.ts'
 import { checkOwnFields, type Plan } from './plan.ts'
+import { rowsOf } from './rows.ts'
 
 /** Code that the server has itself. */
 const noCode = ''
@@ -35,6 +33,7 @@ export async function startRuns(
   const { db } = services
   const { project, caller } = scope
   const { dataset, trials, scorers, requests } = await checkStart(services, scope, body, signal)
+  if (dataset.order) await storeOrder(db, project, dataset.table, dataset.order)
   const evaluation = await evaluations.create(
     services,
     scope,
@@ -43,6 +42,8 @@ export async function startRuns(
       dataset: dataset.ref,
       scorers: scorers.map(({ ref }) => ref),
       trials: body.repeats ?? 1,
+      // Runs of a split are compared with runs of the same split only.
+      ...(body.split && { eval_attributes: new JsonText(writeJson({ split: body.split })) }),
     },
     signal,
   )
@@ -105,7 +106,7 @@ export async function checkStart(
   signal: AbortSignal,
 ) {
   const { project } = scope
-  const dataset = await datasetOf(services.db, project, body.dataset, signal)
+  const dataset = await rowsOf(services.db, project, body, signal)
   const trials = dataset.rows * (body.repeats ?? 1)
   if (trials * body.settings.length > maxTrials) {
     throw wrong('repeats', `${trials * body.settings.length} trials`, `at most ${maxTrials} in all`)
@@ -113,28 +114,6 @@ export async function checkStart(
   const scorers = await pinnedScorers(services, project, body)
   const requests = await checkSettings(services, scope, body, dataset.first)
   return { dataset, trials, scorers, requests }
-}
-
-/** The rows of a dataset, which are those of one table whatever is written later. */
-async function datasetOf(db: Database, project: string, text: string, signal: AbortSignal) {
-  const ref = parseRef(text)
-  const accepted = `a reference to a dataset of the same project, <scheme>:///${project}/object/<name>:<version>`
-  if (ref?.kind !== 'object' || ref.project !== project || ref.path.length > 0) {
-    throw wrong('dataset', JSON.stringify(shortened(text, 200)), accepted)
-  }
-  const { val, digest } = await liveObject(db, project, ref, 'dataset')
-  const table = parseRef(new Value(val).member('rows')?.string ?? '')
-  if (table?.kind !== 'table' || table.project !== project) {
-    throw wrong('dataset', 'an object without a table of this project', accepted)
-  }
-  const rows = (await readTable(db, project, table.digest))?.row_count ?? 0
-  const page = { project, query: undefined, sort: [], limit: 1, offset: 0 }
-  let first: string | undefined
-  for await (const found of streamRows(db, { ...page, digest: table.digest, rows: undefined }, signal)) {
-    first ??= found[0]?.val
-  }
-  if (rows === 0 || first === undefined) throw wrong('dataset', 'a dataset without rows', 'at least one row')
-  return { ref: objectRef(ref.scheme, project, 'object', ref.name, digest), table: table.digest, rows, first }
 }
 
 /** In the versions of now: all trials of a run are scored by the same ones. */

@@ -63,6 +63,7 @@ test('serve: invalid requests are refused before anything is written', async (t)
     ],
     [{ prompt: '{question}', settings: [{ name: 'a', request: { temperature: -1 } }] }, 'settings.0.request'],
     [{ prompt: '{question}', settings: [{ name: 'a', request: { model: 'none' } }] }, 'settings.0.request'],
+    [{ prompt: '{question}', split: { column: 'split', value: 'test' } }, 'split.value'],
     [{ prompt: '{question}', repeats: 1000, settings: Array(10).fill({ name: 'a' }) }, 'settings.1.name'],
   ] as const) {
     const { status, json } = await post(url, { name: 'cities', dataset, settings, ...body })
@@ -139,6 +140,36 @@ test('a run asks about each row, scores each answer, and ends with the means', a
     ],
   )
   assert.ok(backend.asked.every(({ lane }) => lane === 'background'))
+})
+
+test('a run of a split asks its rows alone, whatever is added to the dataset meanwhile', async (t) => {
+  const opened = await openApp(t, { sweep: true, backend: simulatedBackend(t, 'city') })
+  const rows = Array.from({ length: 7 }, (_, n) => ({
+    question: `capital ${n}?`,
+    split: n % 3 ? 'train' : 'test',
+  }))
+  await opened.post(`${root}/datasets`, { name: 'capitals', rows })
+  const body = { prompt: '{question}', repeats: 2, settings: [...settings, { name: 'other' }] }
+  const runs = await start(opened, { ...body, split: { column: 'split', value: 'test' } })
+  await opened.post(`${root}/datasets`, { name: 'capitals', rows: rows.slice(0, 1) })
+  for (const run of runs) {
+    await ended(opened, run)
+    const asked = (await callsIn(opened, run)).flatMap(({ op_name, inputs }) =>
+      op_name.endsWith('.predict') ? [inputs.inputs.question] : [],
+    )
+    assert.deepEqual(
+      asked.sort(),
+      [0, 0, 3, 3, 6, 6].map((n) => `capital ${n}?`),
+    )
+  }
+  const whole = await start(opened, {
+    prompt: '{question}',
+    dataset: `weave:///${project}/object/capitals:v0`,
+  })
+  await ended(opened, whole[0] ?? '')
+  const evaluationOf = async (run: string) =>
+    (await opened.get(`${root}/evaluation_runs/${run}`)).json.evaluation
+  assert.notEqual(await evaluationOf(whole[0] ?? ''), await evaluationOf(runs[0] ?? ''))
 })
 
 test('rows with a conversation are asked as they are; a row without one fails alone', async (t) => {
