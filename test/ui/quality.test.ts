@@ -121,6 +121,27 @@ test('a run of two settings with a judge is started in the page, goes on without
   assert.deepEqual([...problems, ...again.problems], [])
 })
 
+test('a run asks the rows of one split', { skip }, async (t) => {
+  const rows = ['train', 'test', 'test'].map((split, n) => ({ question: `Capital ${n}?`, split }))
+  await served().post(`/v2/${project}/datasets`, { name: 'parted', rows })
+  const { page, problems } = await open(t, `${ui}/evals/new?dataset=parted`)
+  await page.getByText('3 rows').waitFor()
+  await page.getByLabel('Rows', { exact: true }).selectOption('where split is')
+  assert.equal(await page.getByLabel('Value of split').inputValue(), 'train')
+  await assertAccessible(page)
+  await page.getByLabel('Value of split').fill('dev')
+  await page.getByRole('button', { name: 'Start run' }).click()
+  await page.getByRole('alert').getByText('split.value: "dev"').waitFor()
+  await page.getByLabel('Value of split').fill('test')
+  const started = page.waitForResponse((response) => response.url().endsWith('/evaluation_runs/serve'))
+  await page.getByRole('button', { name: 'Start run' }).click()
+  assert.equal(((await (await started).json()) as { trials: number }).trials, 2)
+  assert.deepEqual(
+    problems.filter((problem) => !/400/.test(problem)),
+    [],
+  )
+})
+
 test('a run is stopped from the page with what exists', { skip }, async (t) => {
   const { page, problems } = await open(t, `${ui}/evals/new?dataset=capitals`)
   await page.getByText('6 rows').waitFor()
@@ -207,7 +228,7 @@ for (const [name, path, ready] of [
   ['judges', 'judges', 'New judge'],
   ['datasets', 'datasets', 'capitals'],
   ['monitors', 'monitors', 'New monitor'],
-  ['new run', 'evals/new', '6 rows'],
+  ['new run', 'evals/new?dataset=capitals', '6 rows'],
   ['new judge', 'judges/new', 'Fields of the newest'],
   ['new monitor', 'monitors?new=short', 'Start monitor'],
 ] as const) {

@@ -18,6 +18,7 @@ import { estimateTokens, sampledRows } from './run-estimate.ts'
 import { RunProgress } from './run-progress.tsx'
 import { RunSettingsForm } from './run-settings.tsx'
 import { ScorerChoice } from './scorer-choice.tsx'
+import { SplitChoice } from './split-choice.tsx'
 
 /** A new run as a form; once started, its progress. The runs are in the address, so the tab may be closed meanwhile. */
 export function NewRunScreen({ project }: { project: string }) {
@@ -49,6 +50,8 @@ async function readKnown(project: string, signal: AbortSignal): Promise<Known> {
     models: engine.models.flatMap(({ names, tasks }) => (tasks.includes('answers') ? names : [])),
   }
 }
+
+const allRows = { column: '', value: '' }
 
 /** How many rows a dataset has, and its first ones. */
 async function readSize(project: string, dataset: string, signal: AbortSignal) {
@@ -91,6 +94,7 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
   const [settings, setSettings] = useState<readonly RunSettings[]>(settingsOfPlayground)
   const [isAdded, setAdded] = useState(false)
   const [chosen, setChosen] = useState<readonly string[]>([])
+  const [split, setSplit] = useState(allRows)
   const [repeats, setRepeats] = useState('1')
   const [failure, setFailure] = useState<Error>()
   const [isWorking, setWorking] = useState(false)
@@ -123,6 +127,7 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
       const body = runBody({
         project,
         dataset,
+        split,
         prompt,
         settings,
         repeats: count,
@@ -151,7 +156,10 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
       <select
         id="run-dataset"
         value={dataset}
-        onChange={({ currentTarget }) => setDataset(currentTarget.value)}
+        onChange={({ currentTarget }) => {
+          setDataset(currentTarget.value)
+          setSplit(allRows)
+        }}
       >
         {datasets.length === 0 && <option value="">none yet: select calls and press d</option>}
         {datasets.map((name) => (
@@ -161,6 +169,7 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
         ))}
       </select>
       {size.error && <Failed error={size.error} retry={size.reload} />}
+      <SplitChoice {...{ sample, split }} onChange={setSplit} />
       <label for="run-name">Name</label>
       <input
         id="run-name"
@@ -222,6 +231,7 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
         onInput={({ currentTarget }) => setRepeats(currentTarget.value)}
       />
       <p class="muted" role="status">
+        {split.column !== '' && 'At most '}
         {countText(size.value?.rows ?? 0)} rows × {settings.length} settings × {isCount ? count : '?'} ={' '}
         {countText(answers)} answers
         {chosen.length > 0 && `, ${countText(answers * chosen.length)} scores`}, about {countText(asked)}{' '}

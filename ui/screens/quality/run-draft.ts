@@ -17,10 +17,17 @@ export function settingsOfPlayground(): RunSettings[] {
   return draft?.isCompared ? [a, { name: 'B', system: '', fields: settingsIn(draft.b) }] : [a]
 }
 
+/** Which rows are asked: those with a text in a column. Without a column, all. */
+export interface Split {
+  column: string
+  value: string
+}
+
 interface RunGiven {
   project: string
   name: string
   dataset: string
+  split: Split
   prompt: string
   settings: readonly RunSettings[]
   /** By their names. */
@@ -29,10 +36,12 @@ interface RunGiven {
 }
 
 /** As JSON, so that numbers of the settings keep their digits. */
-export function runBody({ project, name, dataset, prompt, settings, scorers, repeats }: RunGiven): string {
+export function runBody(run: RunGiven): string {
+  const { project, name, dataset, split, prompt, settings, scorers, repeats } = run
   const rest = {
     name,
     dataset: objectRefOf(project, dataset, 'latest'),
+    ...(split.column !== '' && { split }),
     ...(prompt.trim() !== '' && { prompt }),
     scorers: scorers.map((scorer) => ({ scorer: objectRefOf(project, scorer, 'latest') })),
     repeats,
