@@ -148,6 +148,10 @@ test('rows are changed, added and deleted in the page, each as a version, with t
     await textOf(await download),
     '{"q":"Of Mali?","n":9007199254740993,"split":"test"}\n{"q":"Of Peru?","n":3}\n{"q":"Of Niger?","split":""}\n',
   )
+  await page.getByRole('link', { name: 'New run' }).click()
+  await page.getByText('3 rows').waitFor()
+  assert.equal(await page.getByLabel('Dataset', { exact: true }).inputValue(), 'changed')
+  await page.goBack()
   await page.getByLabel('Version').selectOption('v0')
   await page.getByText('9007199254740993').click()
   await whole.waitFor()

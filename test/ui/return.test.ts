@@ -95,7 +95,7 @@ const longs: Long[] = [
 ]
 
 for (const { name, path, scroller, ready, more, link } of longs) {
-  test(`going back restores the scroll position: ${name}`, { skip }, async (t) => {
+  test(`going back or reloading restores the scroll position: ${name}`, { skip }, async (t) => {
     const { page, problems } = await open(t, path(), { viewport: { width: 900, height: 500 } })
     await page.waitForSelector(ready)
     while (more && (await page.locator(more.until).count()) === 0) {
@@ -119,13 +119,19 @@ for (const { name, path, scroller, ready, more, link } of longs) {
     assert.ok(left > 200, `${left}`)
     if (link !== undefined) await follow.waitFor()
     await follow.evaluate((element) => (element as HTMLElement).click())
-    for (const _ of [1, 2]) {
-      await list.waitFor({ state: 'detached' })
-      await page.goBack()
-      await page.waitForFunction(([selector, top]) => document.querySelector(selector)?.scrollTop === top, [
+    const restored = () =>
+      page.waitForFunction(([selector, top]) => document.querySelector(selector)?.scrollTop === top, [
         scroller,
         left,
       ] as const)
+    for (const isReloaded of [false, true]) {
+      await list.waitFor({ state: 'detached' })
+      await page.goBack()
+      await restored()
+      if (isReloaded) {
+        await page.reload()
+        await restored()
+      }
       if (link !== undefined) await page.waitForSelector(`.is-active:has-text("${link}")`)
       await page.goForward()
     }

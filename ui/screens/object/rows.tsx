@@ -8,6 +8,7 @@ import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Failed, Skeleton } from '../../parts/states.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
 import { search, setSearch } from '../../router.ts'
+import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import type { ObjectVersion } from '../../server/objects.ts'
 import { may } from '../../server/rights.ts'
@@ -94,6 +95,11 @@ export function Rows({ project, table, dataset, description, onChanged }: Props)
         {countText(count)} {count === 1 ? 'row' : 'rows'}{' '}
         <span data-file={null}>
           <DownloadRows {...{ project, table }} name={dataset.object_id} />
+          {onChanged && may('infer', project) && (
+            <a class="button" href={paths.newRun(project, { dataset: dataset.object_id })}>
+              New run
+            </a>
+          )}
           {canChange && (
             <>
               <button type="button" onClick={() => setChanging({ what: 'add', columns, like: found.get(0) })}>
