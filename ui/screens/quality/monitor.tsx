@@ -17,7 +17,9 @@ import {
 } from '../../server/monitors.ts'
 import { existedUntilDeleted, isForbidden, isMissing } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
+import { jsonNode } from '../../value/json-index.ts'
 import { parseRef } from '../../value/ref.ts'
+import { ScoreValue } from '../../value/score-value.tsx'
 import { numberText, shareText } from '../../value/scores.ts'
 import { countText } from '../../value/units.ts'
 
@@ -123,7 +125,9 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
                     <td>
                       <a href={paths.call(project, call)}>Call {call.slice(-6)}</a>
                     </td>
-                    <td class="quality-text">{JSON.stringify(output)}</td>
+                    <td class="quality-text">
+                      <ScoreValue node={jsonNode(JSON.stringify(output))} />
+                    </td>
                     <td>
                       <Time at={at} />
                     </td>
