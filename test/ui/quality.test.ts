@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { noBrowser } from '../support/browser.ts'
-import { project } from '../support/calls.ts'
+import { completeOf, project } from '../support/calls.ts'
 import { monitorsOf } from '../support/monitors.ts'
 import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
 import { simulatedBackend } from '../support/simulated-backend.ts'
@@ -218,3 +218,23 @@ for (const [name, path, ready] of [
     assert.deepEqual(problems, [])
   })
 }
+
+test('an evaluation that failed before its first trial is listed, and its screen says why', {
+  skip,
+}, async (t) => {
+  const failed = completeOf({
+    ...{ op_name: 'Evaluation.evaluate', display_name: 'without a model' },
+    ...{ output: null, exception: 'the model is gone' },
+  })
+  const batch = [failed]
+  assert.equal((await served().post(`/v2/${project}/calls/complete`, { batch })).status, 200)
+  const { page, problems } = await open(t, `${ui}/evals`)
+  const row = page.getByRole('row', { name: 'without a model' })
+  await row.getByText('error').waitFor()
+  await row.getByRole('link', { name: 'without a model' }).click()
+  await page.getByText('failed: the model is gone').waitFor()
+  await page.goto(`${served().address}${ui}/evals/compare?ids=${failed.id}`)
+  await page.getByRole('link', { name: 'State of the runs' }).click()
+  await page.getByText('failed: the model is gone').waitFor()
+  assert.deepEqual(problems, [])
+})

@@ -162,7 +162,12 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
             <div class="in-place">
               <Empty title={view.filter === '' ? 'No rows' : 'No rows match this filter'}>
                 {view.filter === '' ? (
-                  <p>The runs have no trials yet, or their trials no longer exist.</p>
+                  <>
+                    <p>No trial has begun, or all were deleted.</p>
+                    <a class="button" href={paths.newRun(project, { runs: ids.join() })}>
+                      State of the runs
+                    </a>
+                  </>
                 ) : (
                   <button type="button" onClick={() => setSearch({ q: undefined })}>
                     Clear filter
