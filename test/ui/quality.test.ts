@@ -121,6 +121,41 @@ test('a run of two settings with a judge is started in the page, goes on without
   assert.deepEqual([...problems, ...again.problems], [])
 })
 
+test('the answers of a finished run get another judge from the page, and both runs are compared', {
+  skip,
+}, async (t) => {
+  const { post, get } = served()
+  await monitorsOf(served()).scorer('late', {
+    judge: {
+      prompt: '{output}',
+      schema: { type: 'object', properties: { passed: { type: 'boolean' } }, required: ['passed'] },
+    },
+  })
+  backend.say = ({ constraint }) => (constraint ? '{"passed": true}' : 'A city.')
+  const { json } = await post(`/v2/${project}/evaluation_runs/serve`, {
+    ...{ name: 'old', dataset: `weave:///${project}/object/capitals:latest`, prompt: '{question}' },
+    settings: [{ name: 'A' }],
+  })
+  const [source] = json.evaluation_run_ids as [string]
+  await until('the run has ended', async () => {
+    return (await get(`/v2/${project}/evaluation_runs/${source}`)).json.status === 'completed'
+  })
+  const { page, problems } = await open(t, `${ui}/evals/compare?ids=${source}`)
+  await page.getByRole('link', { name: 'Rescore' }).click()
+  await page.getByText('The model is not asked again.').waitFor()
+  assert.ok(await page.getByRole('button', { name: 'Rescore' }).isDisabled())
+  await page.getByRole('checkbox', { name: 'late' }).check()
+  await assertAccessible(page)
+  await page.getByRole('button', { name: 'Rescore' }).click()
+  await page.locator('option[value="scores.late.passed"]').first().waitFor({ state: 'attached' })
+  const runs = page.getByRole('list', { name: 'Runs' })
+  await runs.getByText('old: A, rescored').waitFor()
+  assert.match(new URL(page.url()).searchParams.get('ids') ?? '', new RegExp(`^${source},[^,]+$`))
+  // A comparison has several runs to rescore, so it offers none.
+  assert.equal(await page.getByRole('link', { name: 'Rescore' }).count(), 0)
+  assert.deepEqual(problems, [])
+})
+
 test('a run is stopped from the page with what exists', { skip }, async (t) => {
   const { page, problems } = await open(t, `${ui}/evals/new?dataset=capitals`)
   await page.getByText('6 rows').waitFor()

@@ -9,6 +9,7 @@ import { paths } from '../../routes.ts'
 import { type EvaluationSummary, readSummary } from '../../server/evaluations.ts'
 import { useLoading } from '../../server/loading.ts'
 import { isForbidden, isTransient } from '../../server/request.ts'
+import { may } from '../../server/rights.ts'
 import { readDirections } from '../../server/scorers.ts'
 import { directionOf } from '../../value/direction.ts'
 import { refName } from '../../value/ref.ts'
@@ -128,6 +129,11 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
             )
           }
         />
+        {ids.length === 1 && may('infer', project) && (
+          <a class="button" href={paths.newRun(project, { rescore: ids[0] as string })}>
+            Rescore
+          </a>
+        )}
         <ExportButton
           what="comparison"
           load={async () =>
