@@ -1133,7 +1133,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   }),
   '/calls/score': (project_id) => ({
     ...{ project_id, call_ids: [ids.id] },
-    scorer_refs: [`weave:///${project_id}/object/exact:v0`],
+    scorer_refs: [`weave:///${project_id}/object/nowhere:v0`],
   }),
   '/annotation_queues/stats': (project_id) => ({ project_id, queue_ids: ['queue'] }),
   '/v1/chat/completions': chat,
