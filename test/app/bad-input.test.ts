@@ -89,7 +89,7 @@ function without(url: string, body: Record<string, unknown>, path: Path, value: 
 const isOfModels = (url: string) =>
   (url.startsWith('/v1/') && !/^\/v1\/(?:traces|logs)$/.test(url)) ||
   url.startsWith('/api/') ||
-  /\/(rerank|score|v2\/embed|infill)$/.test(url)
+  /^(?:\/v[12])?\/(?:rerank|score|embed|infill)$/.test(url)
 
 const unfit = (url: string) => (isOfModels(url) ? 400 : 422)
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
+import { sumAll } from '../../src/operations/calls/sums.ts'
+import type { CallEnd, CallStart } from '../../src/storage/calls/parts.ts'
 import { type Answer, keys, openApp, type TestApp } from '../support/app.ts'
-import { newProject, startedAt, wholePart } from '../support/call-parts.ts'
+import { newProject, secondMicros, startedAt, startPart, wholePart } from '../support/call-parts.ts'
 import { allDrivers } from '../support/drivers.ts'
 
 const [e1, e2, e3] = ['e1', 'e2', 'e3']
@@ -270,6 +272,56 @@ for (const driver of allDrivers()) {
         [page.total, page.evaluations.length, page.evaluations[0].evaluation_call_id],
         [2, 1, e1],
       )
+    })
+
+    test('evaluations without any trial are listed with what is the matter, counted and paged', async (t) => {
+      const app = await opened(t)
+      const project = await written(app, [{ evaluation: e1, row: 1, score: 1 }])
+      const root = (id: string, start: Partial<CallStart>, end?: Partial<CallEnd>) => {
+        const part = { op_name: 'Evaluation.evaluate', ...start }
+        return end === undefined ? startPart(project, id, part) : wholePart(project, id, part, end)
+      }
+      const day = 86_400 * secondMicros
+      await app.database.write('upsertCalls', [
+        root('begun', { started_at: startedAt + day }),
+        root('broken', { started_at: startedAt + 2 * day }, { exception: 'x'.repeat(900) }),
+        root('halted', { started_at: startedAt + 3 * day }, { summary: '{"stopped":true}' }),
+        root(
+          'bare',
+          {
+            started_at: startedAt + 4 * day,
+            op_name: `weave:///${project}/op/MyEvaluation.evaluate:${'a'.repeat(43)}`,
+          },
+          {},
+        ),
+        root('gone', { started_at: startedAt + day, expire_at: startedAt + 2 * day }, {}),
+        root('other', { started_at: startedAt + day, op_name: 'Evaluation.evaluate_all' }, {}),
+        startPart(newProject(), 'foreign', { op_name: 'Evaluation.evaluate' }),
+      ])
+      const ids = ['bare', 'halted', 'broken', 'begun', e1]
+      const body = { project_id: project }
+      // Before and after the hours of the calls were added up.
+      for (const isSettled of [false, true]) {
+        if (isSettled) await sumAll(app.database, new AbortController().signal)
+        const { evaluations: found, total } = await asked(app.post('/views/evaluations', body))
+        assert.deepEqual(
+          found.map((one: Record<string, unknown>) => [one.evaluation_call_id, one.status, one.trial_count]),
+          [
+            ['bare', 'no_rows', 0],
+            ['halted', 'stopped', 0],
+            ['broken', 'error', 0],
+            ['begun', 'running', 0],
+            [e1, 'success', 1],
+          ],
+        )
+        assert.equal(total, ids.length)
+        assert.match(found[2].error, /^x{400,}…$/)
+        const page = await asked(app.post('/views/evaluations', { ...body, limit: 2, offset: 3 }))
+        assert.deepEqual(
+          [page.total, ...page.evaluations.map((one: Record<string, unknown>) => one.evaluation_call_id)],
+          [5, 'begun', e1],
+        )
+      }
     })
 
     test('invalid requests are refused by the name of the field', async (t) => {

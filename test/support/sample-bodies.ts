@@ -1123,6 +1123,19 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     neighbours: 1,
   }),
   '/evaluations/status': (project_id) => ({ project_id, call_id: ids.id }),
+  '/evaluations/rescore': (project_id) => ({
+    ...{ project_id, source_evaluation_run_id: ids.id },
+    scorer_refs: [`weave:///${project_id}/object/exact:v0`],
+  }),
+  '/evaluations/evaluate_model': (project_id) => ({
+    project_id,
+    evaluation_ref: `weave:///${project_id}/object/nowhere:v0`,
+    model_ref: `weave:///${project_id}/object/nowhere:v0`,
+  }),
+  '/calls/score': (project_id) => ({
+    ...{ project_id, call_ids: [ids.id] },
+    scorer_refs: [`weave:///${project_id}/object/nowhere:v0`],
+  }),
   '/annotation_queues/stats': (project_id) => ({ project_id, queue_ids: ['queue'] }),
   '/v1/chat/completions': chat,
   '/v1/chat/completions/': chat,

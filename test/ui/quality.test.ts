@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { noBrowser } from '../support/browser.ts'
-import { project } from '../support/calls.ts'
+import { completeOf, project } from '../support/calls.ts'
 import { monitorsOf } from '../support/monitors.ts'
 import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
 import { simulatedBackend } from '../support/simulated-backend.ts'
@@ -142,6 +142,41 @@ test('a run asks the rows of one split', { skip }, async (t) => {
   )
 })
 
+test('the answers of a finished run get another judge from the page, and both runs are compared', {
+  skip,
+}, async (t) => {
+  const { post, get } = served()
+  await monitorsOf(served()).scorer('late', {
+    judge: {
+      prompt: '{output}',
+      schema: { type: 'object', properties: { passed: { type: 'boolean' } }, required: ['passed'] },
+    },
+  })
+  backend.say = ({ constraint }) => (constraint ? '{"passed": true}' : 'A city.')
+  const { json } = await post(`/v2/${project}/evaluation_runs/serve`, {
+    ...{ name: 'old', dataset: `weave:///${project}/object/capitals:latest`, prompt: '{question}' },
+    settings: [{ name: 'A' }],
+  })
+  const [source] = json.evaluation_run_ids as [string]
+  await until('the run has ended', async () => {
+    return (await get(`/v2/${project}/evaluation_runs/${source}`)).json.status === 'completed'
+  })
+  const { page, problems } = await open(t, `${ui}/evals/compare?ids=${source}`)
+  await page.getByRole('link', { name: 'Rescore' }).click()
+  await page.getByText('The model is not asked again.').waitFor()
+  assert.ok(await page.getByRole('button', { name: 'Rescore' }).isDisabled())
+  await page.getByRole('checkbox', { name: 'late' }).check()
+  await assertAccessible(page)
+  await page.getByRole('button', { name: 'Rescore' }).click()
+  await page.locator('option[value="scores.late.passed"]').first().waitFor({ state: 'attached' })
+  const runs = page.getByRole('list', { name: 'Runs' })
+  await runs.getByText('old: A, rescored').waitFor()
+  assert.match(new URL(page.url()).searchParams.get('ids') ?? '', new RegExp(`^${source},[^,]+$`))
+  // A comparison has several runs to rescore, so it offers none.
+  assert.equal(await page.getByRole('link', { name: 'Rescore' }).count(), 0)
+  assert.deepEqual(problems, [])
+})
+
 test('a run is stopped from the page with what exists', { skip }, async (t) => {
   const { page, problems } = await open(t, `${ui}/evals/new?dataset=capitals`)
   await page.getByText('6 rows').waitFor()
@@ -239,3 +274,23 @@ for (const [name, path, ready] of [
     assert.deepEqual(problems, [])
   })
 }
+
+test('an evaluation that failed before its first trial is listed, and its screen says why', {
+  skip,
+}, async (t) => {
+  const failed = completeOf({
+    ...{ op_name: 'Evaluation.evaluate', display_name: 'without a model' },
+    ...{ output: null, exception: 'the model is gone' },
+  })
+  const batch = [failed]
+  assert.equal((await served().post(`/v2/${project}/calls/complete`, { batch })).status, 200)
+  const { page, problems } = await open(t, `${ui}/evals`)
+  const row = page.getByRole('row', { name: 'without a model' })
+  await row.getByText('error').waitFor()
+  await row.getByRole('link', { name: 'without a model' }).click()
+  await page.getByText('failed: the model is gone').waitFor()
+  await page.goto(`${served().address}${ui}/evals/compare?ids=${failed.id}`)
+  await page.getByRole('link', { name: 'State of the runs' }).click()
+  await page.getByText('failed: the model is gone').waitFor()
+  assert.deepEqual(problems, [])
+})

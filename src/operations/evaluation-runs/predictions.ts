@@ -14,6 +14,8 @@ const runField = 'evaluation_run_id'
 interface OwnPrediction {
   /** What was asked, beside the inputs. */
   request: Record<string, unknown>
+  /** What it was made from. */
+  heddle?: object
   started_at: number
   end: OwnEnd
 }
@@ -37,6 +39,7 @@ export async function createPrediction(
     op_name: opOf(model),
     started_at,
     weave: { prediction: 'true', model, evaluation_run_id: run ?? undefined },
+    ...(own?.heddle && { heddle: own.heddle }),
     inputs: { ...own?.request, self: model, inputs },
   })
   await db.write('addPrediction', {

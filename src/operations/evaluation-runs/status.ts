@@ -5,6 +5,7 @@ import { Refusal, refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { readCall } from '../../storage/calls/calls.ts'
 import type { Database } from '../../storage/database.ts'
+import { readServedRun } from '../../storage/evaluations/served-runs.ts'
 import { countTrials } from '../../storage/evaluations/trial-calls.ts'
 import { readTable } from '../../storage/objects/tables.ts'
 import { type NamedRef, resolveEach } from '../objects/resolve.ts'
@@ -36,7 +37,8 @@ export async function evaluationStatus(
     return { status: { code: 'complete', output: call.output === null ? null : new JsonText(call.output) } }
   }
   const { begun, ended } = await countTrials(db, project_id, call_id, now(), signal)
-  const planned = await plannedTrials(db, caller, project_id, call.inputs ?? '{}')
+  const served = await readServedRun(db, { project_id, run_id: call_id })
+  const planned = served?.trials ?? (await plannedTrials(db, caller, project_id, call.inputs ?? '{}'))
   return { status: { code: 'running', completed_rows: ended, total_rows: Math.max(begun, planned) } }
 }
 

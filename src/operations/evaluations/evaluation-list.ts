@@ -1,16 +1,18 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { shortened } from '../../domain/described.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import {
-  countEvaluations,
   type EvaluationRoot,
-  listEvaluations,
+  openEvaluations,
   sumTrials,
   type TrialSums,
 } from '../../storage/evaluations/evaluation-list.ts'
 import { derivePending } from '../../storage/evaluations/results.ts'
 import { refsOf } from './summary.ts'
 import { defaultListed, type ListAnswer, type ListBody } from './views-contract.ts'
+
+const maxErrorLength = 500
 
 /** The evaluations of a project and their number of trials. */
 export async function viewEvaluations(
@@ -23,12 +25,13 @@ export async function viewEvaluations(
   const time = now()
   await derivePending(db, project, time, signal)
   const page = { limit: limit ?? defaultListed, offset: offset ?? 0 }
-  const roots = await listEvaluations(db, project, page, time, signal)
+  const evaluations = await openEvaluations(db, project, time, signal)
+  const roots = await evaluations.page(page)
   const ids = roots.map(({ id }) => id)
   const sums = new Map((await sumTrials(db, project, ids, signal)).map((sum) => [sum.evaluation_id, sum]))
   return {
     evaluations: roots.map((root) => shown(root, sums.get(root.id))),
-    total: await countEvaluations(db, project, time, signal),
+    total: await evaluations.count(),
   }
 }
 
@@ -39,7 +42,8 @@ function shown(root: EvaluationRoot, sums: TrialSums | undefined): ListAnswer['e
     trace_id: root.trace_id,
     display_name: root.display_name,
     ...refsOf(root),
-    status: ended_at === null ? 'running' : exception === null ? 'success' : 'error',
+    status: statusOf(root),
+    error: exception === null ? null : shortened(exception, maxErrorLength),
     started_at: formatTime(root.started_at),
     ended_at: ended_at === null ? null : formatTime(ended_at),
     row_count: root.row_count,
@@ -48,4 +52,11 @@ function shown(root: EvaluationRoot, sums: TrialSums | undefined): ListAnswer['e
     mean_latency_seconds: sums?.latency ?? null,
     total_tokens: sums?.tokens ?? null,
   }
+}
+
+function statusOf({ ended_at, exception, stopped, row_count }: EvaluationRoot) {
+  if (ended_at === null) return 'running'
+  if (exception !== null) return 'error'
+  if (stopped === 'true') return 'stopped'
+  return row_count === 0 ? 'no_rows' : 'success'
 }

@@ -32,7 +32,7 @@ export const ListBody = z.strictObject({
 })
 export type ListBody = z.output<typeof ListBody>
 
-export const ListAnswer = answer('The evaluations of the project that have trials, newest first.', {
+export const ListAnswer = answer('The evaluations of the project, newest first.', {
   evaluations: z.array(
     z.object({
       evaluation_call_id: z.string(),
@@ -40,7 +40,10 @@ export const ListAnswer = answer('The evaluations of the project that have trial
       display_name: z.string().nullable(),
       evaluation_ref: z.string().nullable(),
       model_ref: z.string().nullable(),
-      status: z.enum(['running', 'success', 'error']),
+      status: z.enum(['running', 'success', 'error', 'stopped', 'no_rows']).meta({
+        description: '`stopped` before all its trials; `no_rows`: it ended without any trial.',
+      }),
+      error: z.string().nullable().meta({ description: 'Why it failed; null if it did not.' }),
       started_at: z.iso.datetime(),
       ended_at: z.iso.datetime().nullable(),
       row_count: count,

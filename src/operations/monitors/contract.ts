@@ -10,7 +10,7 @@ export const MonitorPath = z.object({ monitor_id: id })
 export const InProject = z.object({ project_id: projectId })
 
 /** Of one monitor. Each of them scores each call. */
-const maxScorers = 16
+export const maxScorers = 16
 
 export const scorerBindings = z
   .array(

@@ -8,6 +8,8 @@ import type { OperationParts } from '../parts.ts'
 import type { JudgeRun } from './scoring.ts'
 
 interface JudgeCall {
+  /** Generated if absent. */
+  id?: string
   project: string
   user: string
   /** Of the scorer. */
@@ -21,10 +23,9 @@ interface JudgeCall {
 /** The call of a judge, with its question, its answer and its tokens. */
 export async function judgeCallOf(
   { projects }: Pick<OperationParts, 'projects'>,
-  { project, user, name, links, parent }: JudgeCall,
+  { id = newId(), project, user, name, links, parent }: JudgeCall,
   { answer, started, ended }: JudgeRun,
 ): Promise<CallPart> {
-  const id = newId()
   const { fault } = answer
   const decisions = answer.decisions && { decisions: answer.decisions }
   const { prompt_tokens, completion_tokens, total_tokens } = answer.usage

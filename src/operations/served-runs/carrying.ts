@@ -4,14 +4,12 @@ import { JsonText } from '../../domain/json/text.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { readServedRun, type ServedRun } from '../../storage/evaluations/served-runs.ts'
-import { streamRows } from '../../storage/objects/tables.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import { mayStillAct, withoutLimits } from '../background-caller.ts'
 import type { OperationParts } from '../parts.ts'
-import type { Plan } from './plan.ts'
 
 /** Trials of one turn; then another run is next. */
-const trialsPerTurn = 16
+const stepsPerTurn = 16
 /** Of these, the model answers a few at a time. */
 const atOnce = 4
 const idleMs = 250
@@ -71,18 +69,16 @@ export function startServedRuns(services: OperationParts, failed: (error: unknow
       await finish(run, isStopped, signal)
       return undefined
     }
-    const { carryOut } = await import('./trial.ts')
-    const plan = JSON.parse(run.plan) as Plan
-    const rows = await rowsFrom(project, plan, position % plan.rows, signal)
-    // Rows that cannot be read any more have no trials.
-    let [next, until, isEnding, isOver] = [0, 0, false, rows.length === 0]
+    const { nextSteps } = await import('./steps.ts')
+    const steps = await nextSteps(db, run, stepsPerTurn, signal)
+    let [next, until, isEnding, isOver] = [0, 0, false, steps.length === 0]
     const open = new Set<number>()
     const scope = {
       caller: { name: run.runs_as, role: 'member' as const, entities: new Set<string>() },
       project,
     }
     const worker = async () => {
-      while (!isEnding && next < rows.length && !signal.aborted) {
+      while (!isEnding && next < steps.length && !signal.aborted) {
         const at = next++
         open.add(at)
         const present = await readServedRun(db, { project_id: project, run_id })
@@ -92,9 +88,8 @@ export function startServedRuns(services: OperationParts, failed: (error: unknow
         }
         const index = position + at
         const retry = (error: Refusal) => retryLater(error, `${run_id} ${index}`)
-        const row = rows[at] as string
         try {
-          await unlessGone(() => carryOut({ services: own, scope, run, plan, index, row, signal, retry }))
+          await unlessGone(async () => steps[at]?.carryOut({ services: own, scope, run, signal, retry }))
           open.delete(at)
           failures.delete(`${run_id} ${index}`)
         } catch (error) {
@@ -106,7 +101,8 @@ export function startServedRuns(services: OperationParts, failed: (error: unknow
       }
     }
     await Promise.all(Array.from({ length: atOnce }, worker))
-    return { until, position: isOver ? trials : position + Math.min(next, ...open) }
+    const reached = Math.min(next, ...open)
+    return { until, position: isOver ? trials : position + reached, plan: steps[reached - 1]?.plan }
   }
 
   /** A run that was deleted meanwhile has nothing to finish. */
@@ -128,20 +124,6 @@ export function startServedRuns(services: OperationParts, failed: (error: unknow
       if (!isGone(error, runGone)) throw error
     }
     await db.write('dropServedRun', { project_id, run_id })
-  }
-
-  /** The rows of the next trials, in the order of the table; the next turn begins again with the first row. */
-  async function rowsFrom(
-    project: string,
-    plan: Plan,
-    offset: number,
-    signal: AbortSignal,
-  ): Promise<string[]> {
-    const page = { project, query: undefined, sort: [], limit: trialsPerTurn, offset }
-    const rows: string[] = []
-    const view = { ...page, digest: plan.table, rows: undefined }
-    for await (const found of streamRows(db, view, signal)) for (const { val } of found) rows.push(val)
-    return rows
   }
 
   function retryLater(error: Refusal, key: string): void {

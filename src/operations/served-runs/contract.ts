@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { answer, jsonObject, plainText, projectPath } from '../../domain/fields.ts'
-import { scorerBindings } from '../monitors/contract.ts'
+import { answer, jsonObject, plainText, projectId, projectPath } from '../../domain/fields.ts'
+import { maxScorers, scorerBindings } from '../monitors/contract.ts'
 
 export { RunPath } from '../evaluation-runs/contract.ts'
 export const ProjectPath = projectPath
@@ -59,3 +59,39 @@ export const Started = answer('The runs, one for each of `settings`.', {
 })
 
 export const Stopped = answer('No further trial begins.', { success: z.literal(true) })
+
+const ref = plainText(2048).min(1)
+const scorerRefs = z.array(ref).min(1).max(maxScorers).meta({
+  description: 'References to scorers with a judge or a check, in this project, in their versions of now.',
+})
+const callOfRun = z.string().meta({ description: 'Its root; `/evaluations/status` tells how far it is.' })
+
+export const RescoreBody = z.object({
+  project_id: projectId,
+  source_evaluation_run_id: plainText(512).min(1).meta({
+    description: 'An evaluation that has ended, whoever carried it out. It stays as it is.',
+  }),
+  scorer_refs: scorerRefs,
+})
+export type RescoreBody = z.output<typeof RescoreBody>
+export const Rescoring = answer('The new run.', { call_id: callOfRun, evaluation_run_id: z.string() })
+
+export const EvaluateModelBody = z.object({
+  project_id: projectId,
+  evaluation_ref: ref.meta({ description: 'A reference to an evaluation of this project.' }),
+  model_ref: ref.meta({
+    description: 'A reference to a model of this project whose attributes are settings of a served model.',
+  }),
+})
+export type EvaluateModelBody = z.output<typeof EvaluateModelBody>
+export const Evaluating = answer('The run.', { call_id: callOfRun })
+
+const maxScoredCalls = 1000
+
+export const ScoreCallsBody = z.object({
+  project_id: projectId,
+  call_ids: z.array(plainText(512).min(1)).min(1).max(maxScoredCalls),
+  scorer_refs: scorerRefs,
+})
+export type ScoreCallsBody = z.output<typeof ScoreCallsBody>
+export const Scoring = answer('The scores follow as feedback on the calls.', {})

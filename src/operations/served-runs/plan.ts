@@ -1,6 +1,7 @@
 import { itemsOf, membersOf } from '../../../packages/json/index.ts'
 import { isPresent, valueAt } from '../../domain/expressions/json-value.ts'
 import { splitPath } from '../../domain/expressions/path.ts'
+import type { TrialPlace } from '../../storage/evaluations/trial-calls.ts'
 import type { MonitorScorer } from '../../storage/monitors/monitors.ts'
 import { wrong } from '../generation/checks.ts'
 import { Value } from '../objects/values.ts'
@@ -18,6 +19,23 @@ export interface Plan {
   system: string | null
   /** Fields of a chat completion, as JSON. */
   request: string
+  scorers: MonitorScorer[]
+}
+
+/** The trials of another run are scored by other scorers. The model is not asked again. */
+export interface RescoringPlan {
+  /** The run whose trials they are. */
+  source: string
+  /** The last of its trials that was scored. */
+  after: TrialPlace | null
+  /** A reference to what has answered. */
+  model: string
+  scorers: MonitorScorer[]
+}
+
+/** Calls that are scored, whatever made them. */
+export interface CallsPlan {
+  calls: string[]
   scorers: MonitorScorer[]
 }
 

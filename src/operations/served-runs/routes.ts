@@ -1,12 +1,34 @@
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { now } from '../../domain/time.ts'
 import { requireMarked } from '../../storage/evaluations/marked-calls.ts'
 import { family, operation } from '../parts.ts'
-import { scopeOf } from '../scope.ts'
-import { ProjectPath, RunPath, StartBody, Started, Stopped } from './contract.ts'
+import { type Scope, scopeOf } from '../scope.ts'
+import {
+  EvaluateModelBody,
+  Evaluating,
+  ProjectPath,
+  RescoreBody,
+  Rescoring,
+  RunPath,
+  ScoreCallsBody,
+  Scoring,
+  StartBody,
+  Started,
+  Stopped,
+} from './contract.ts'
+import { evaluateModel } from './evaluate-model.ts'
+import { rescoreRun } from './rescore.ts'
+import { scoreCalls } from './scored-call.ts'
 import { startRuns } from './start.ts'
 
 const runs = '/v2/:entity/:project/evaluation_runs'
 const tags = ['evaluation runs']
+
+/** What the caller may do in the project that the body names. */
+function scopeIn({ caller, body }: { caller: Caller; body: { project_id: string } }): Scope {
+  requireAccess(caller, body.project_id)
+  return { caller, project: body.project_id }
+}
 
 export const servedRunRoutes = family(
   operation('POST', `${runs}/serve`, {
@@ -41,5 +63,46 @@ export const servedRunRoutes = family(
       await db.write('stopServedRun', { project_id: project, run_id })
       return { success: true as const }
     },
+  }),
+  operation('POST', '/evaluations/rescore', {
+    right: 'infer',
+    summary: 'Score the predictions of a finished evaluation with other scorers, as a new run',
+    tags,
+    body: RescoreBody,
+    answer: Rescoring,
+    refusals: [
+      'invalid_value',
+      'evaluation_run_not_found',
+      'object_not_found',
+      'scorer_not_runnable',
+      'class_conflict',
+      'too_many_served_runs',
+      'query_too_slow',
+    ],
+    rule: (services, request) => rescoreRun(services, scopeIn(request), request.body, services.signal),
+  }),
+  operation('POST', '/evaluations/evaluate_model', {
+    right: 'infer',
+    summary: 'Have the server run an evaluation with a served model and its settings',
+    tags,
+    body: EvaluateModelBody,
+    answer: Evaluating,
+    refusals: ['invalid_value', 'object_not_found', 'too_many_served_runs', 'query_too_slow'],
+    rule: (services, request) => evaluateModel(services, scopeIn(request), request.body, services.signal),
+  }),
+  operation('POST', '/calls/score', {
+    right: 'infer',
+    summary: 'Have scorers score calls in the background, as feedback on them',
+    tags: ['scorers'],
+    body: ScoreCallsBody,
+    answer: Scoring,
+    refusals: [
+      'invalid_value',
+      'call_not_found',
+      'object_not_found',
+      'scorer_not_runnable',
+      'too_many_served_runs',
+    ],
+    rule: (services, request) => scoreCalls(services, scopeIn(request), request.body),
   }),
 )

@@ -17,7 +17,7 @@ import type { Scope } from '../scope.ts'
 import { storeOrder } from '../tables/store.ts'
 import { maxTrials, type StartBody } from './contract.ts'
 import { pinnedRequest, promptedRequest } from './named-prompt.ts'
-import { checkOwnFields, type Plan } from './plan.ts'
+import { type CallsPlan, checkOwnFields, type Plan, type RescoringPlan } from './plan.ts'
 import { rowsOf } from './rows.ts'
 
 /** Code that the server has itself. */
@@ -31,9 +31,8 @@ export async function startRuns(
   signal: AbortSignal,
 ) {
   const { db } = services
-  const { project, caller } = scope
   const { dataset, trials, scorers, requests } = await checkStart(services, scope, body, signal)
-  if (dataset.order) await storeOrder(db, project, dataset.table, dataset.order)
+  if (dataset.order) await storeOrder(db, scope.project, dataset.table, dataset.order)
   const evaluation = await evaluations.create(
     services,
     scope,
@@ -48,11 +47,9 @@ export async function startRuns(
     signal,
   )
   const evaluationRef = String(evaluation.evaluation_ref)
-  const calls: (CallPart & { start: CallStart })[] = []
-  const runs: ServedRun[] = []
+  const begun: BegunRun[] = []
   for (const [index, { name, system }] of body.settings.entries()) {
-    const request = requests[index] as string
-    const plan = { prompt: body.prompt ?? null, system: system ?? null, request }
+    const plan = { prompt: body.prompt ?? null, system: system ?? null, request: requests[index] as string }
     const attributes = new JsonText(writeJson({ ...plan, request: new JsonText(plan.request) }))
     const made = await models.create(
       services,
@@ -60,38 +57,62 @@ export async function startRuns(
       { name: `${body.name} ${name}`, source_code: noCode, attributes },
       signal,
     )
-    const model = String(made.model_ref)
-    const call = await startOf(services, scope, {
-      id: newId(),
-      op_name: 'Evaluation.evaluate',
-      display_name: `${body.name}: ${name}`,
-      weave: { evaluation_run: 'true', evaluation: evaluationRef, model },
-      // The evaluation names its scorers only: with their fields, the run can be made again.
-      heddle: { served_run: { scorers: scorers.map(bindingOf) } },
-      inputs: { self: evaluationRef, model },
-    })
-    calls.push(withTexts<CallPart & { start: CallStart }>(call))
-    const whole: Plan = {
-      ...plan,
-      ...{ evaluation: evaluationRef, model, scorers },
-      ...{ table: dataset.table, rows: dataset.rows },
-    }
-    runs.push({
-      project_id: project,
-      run_id: call.id,
-      runs_as: caller.name,
-      plan: JSON.stringify(whole),
-      trials,
-      position: 0,
-      stopped: 0,
-      held_by: null,
-      held_until: 0,
-      turn_at: now(),
-    })
+    const of = { evaluation: evaluationRef, model: String(made.model_ref) }
+    const whole: Plan = { ...plan, ...of, scorers, table: dataset.table, rows: dataset.rows }
+    begun.push(await begin(services, scope, { ...of, name: `${body.name}: ${name}`, trials, plan: whole }))
   }
-  await db.write('addServedRuns', { calls, runs })
-  return { evaluation: evaluationRef, evaluation_run_ids: runs.map(({ run_id }) => run_id), trials }
+  await db.write('addServedRuns', { calls: begun.map(({ call }) => call), runs: begun.map(({ run }) => run) })
+  return { evaluation: evaluationRef, evaluation_run_ids: begun.map(({ run }) => run.run_id), trials }
 }
+
+interface BegunRun {
+  call: CallPart & { start: CallStart }
+  run: ServedRun
+}
+
+interface Beginning {
+  /** Shown in lists. */
+  name: string
+  /** References. */
+  evaluation: string
+  model: string
+  trials: number
+  plan: Plan | RescoringPlan
+  /** What else the server knows of the run. */
+  heddle?: object
+}
+
+/** The root call of a run, and what is left to do for it. */
+export async function begin(
+  services: OperationParts,
+  scope: Scope,
+  { name, evaluation, model, trials, plan, heddle }: Beginning,
+): Promise<BegunRun> {
+  const call = await startOf(services, scope, {
+    id: newId(),
+    op_name: 'Evaluation.evaluate',
+    display_name: name,
+    weave: { evaluation_run: 'true', evaluation, model },
+    // The evaluation names its scorers only: with their fields, the run can be made again.
+    heddle: { served_run: { scorers: plan.scorers.map(bindingOf) }, ...heddle },
+    inputs: { self: evaluation, model },
+  })
+  return {
+    call: withTexts<CallPart & { start: CallStart }>(call),
+    run: waitingRun(scope, call.id, plan, trials),
+  }
+}
+
+/** What no process works on yet. */
+export const waitingRun = (
+  { project, caller }: Scope,
+  run_id: string,
+  plan: Plan | RescoringPlan | CallsPlan,
+  trials: number,
+): ServedRun => ({
+  ...{ project_id: project, run_id, runs_as: caller.name, plan: JSON.stringify(plan), trials },
+  ...{ position: 0, stopped: 0, held_by: null, held_until: 0, turn_at: now() },
+})
 
 const bindingOf = ({ ref, fields }: MonitorScorer) => ({
   scorer: ref,

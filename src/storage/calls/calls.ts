@@ -3,7 +3,7 @@ import { feedbackOfCall } from '../feedback/feedback.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { Sorting } from '../sql/readings.ts'
 import { pageOf, rowsInOrder } from '../sql/rows-in-order.ts'
-import { allOf, emptySql, join, rawSql, Sql, sql } from '../sql/sql.ts'
+import { allOf, emptySql, join, listOf, rawSql, Sql, sql } from '../sql/sql.ts'
 import type { Reader } from '../transaction.ts'
 import { columnOf, type LargeColumn, largeColumns, queriedColumns, type RecordedColumns } from './columns.ts'
 
@@ -88,6 +88,19 @@ export async function traceOfCall(
     sql`SELECT trace_id FROM calls WHERE project_id = ${projectId} AND id = ${id} AND ${isLive(now)}`,
   )
   return row?.trace_id
+}
+
+/** Those of the calls that are there. */
+export async function liveCallIds(
+  db: Reader,
+  projectId: string,
+  ids: readonly string[],
+  now: number,
+): Promise<Set<string>> {
+  const found = await db.all<{ id: string }>(
+    sql`SELECT id FROM calls WHERE project_id = ${projectId} AND id IN (${listOf(ids)}) AND ${isLive(now)}`,
+  )
+  return new Set(found.map(({ id }) => id))
 }
 
 export function readCall(

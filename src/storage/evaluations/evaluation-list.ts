@@ -2,8 +2,9 @@ import type { Page } from '../../domain/view.ts'
 import { isLive } from '../calls/calls.ts'
 import { shownName } from '../calls/columns.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
-import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { listOf, rawSql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
+import { evaluationsWithoutTrials } from './begun.ts'
 import { readSets } from './columns/reading.ts'
 
 /** The root call of an evaluation. */
@@ -15,6 +16,8 @@ export interface EvaluationRoot {
   ended_at: number | null
   exception: string | null
   inputs: string | null
+  /** 'true' if it was stopped before all its trials. */
+  stopped: string | null
   row_count: number
 }
 
@@ -26,37 +29,27 @@ export interface TrialSums {
   tokens: number | null
 }
 
-function withTrials(project: string, time: number): Sql {
-  return sql`FROM eval_row_sets JOIN calls ON calls.project_id = eval_row_sets.project_id AND calls.id = evaluation_id
-    WHERE eval_row_sets.project_id = ${project} AND ${isLive(time)}`
-}
-
-/** Evaluations that have trials, newest first. */
-export function listEvaluations(
-  db: LongReader,
-  project: string,
-  page: Page,
-  time: number,
-  signal: AbortSignal,
-): Promise<EvaluationRoot[]> {
-  return allRows(
-    db,
-    sql`SELECT calls.id, trace_id, ${rawSql(shownName)} AS display_name, started_at, ended_at, exception,
-        ${db.dialect.stored(rawSql('inputs'))} AS inputs, row_count
-      ${withTrials(project, time)} AND ${db.dialect.cancellable}
-      ORDER BY started_at DESC, calls.id DESC${pageOf(db.dialect, page)}`,
-    signal,
-  )
-}
-
-export async function countEvaluations(
-  db: LongReader,
-  project: string,
-  time: number,
-  signal: AbortSignal,
-): Promise<number> {
-  const statement = sql`SELECT count(*) AS count ${withTrials(project, time)}`
-  return (await onlyRow<{ count: number }>(db, statement, signal)).count
+/** The evaluations of a project as they are at a moment. */
+export async function openEvaluations(db: LongReader, project: string, time: number, signal: AbortSignal) {
+  const withoutTrials = await evaluationsWithoutTrials(db, project, time, signal)
+  const all = sql`FROM (SELECT evaluation_id AS id, row_count FROM eval_row_sets WHERE project_id = ${project}
+      UNION ALL SELECT id, 0 FROM (${withoutTrials}) AS others) AS listed
+    JOIN calls ON calls.project_id = ${project} AND calls.id = listed.id
+    WHERE ${isLive(time)} AND ${db.dialect.cancellable}`
+  return {
+    /** Newest first. */
+    page: (page: Page): Promise<EvaluationRoot[]> =>
+      allRows(
+        db,
+        sql`SELECT calls.id, trace_id, ${rawSql(shownName)} AS display_name, started_at, ended_at, exception,
+            ${db.dialect.stored(rawSql('inputs'))} AS inputs,
+            ${db.dialect.json(rawSql('calls.summary'), ['stopped']).text} AS stopped, row_count
+          ${all} ORDER BY started_at DESC, calls.id DESC${pageOf(db.dialect, page)}`,
+        signal,
+      ),
+    count: async (): Promise<number> =>
+      (await onlyRow<{ count: number }>(db, sql`SELECT count(*) AS count ${all}`, signal)).count,
+  }
 }
 
 /** Sums over the trials of some evaluations. */

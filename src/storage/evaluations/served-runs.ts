@@ -87,15 +87,20 @@ export const takeServedRun: Command<Turn, ServedRun | undefined> = async (tx, { 
   return run
 }
 
-/** The process that holds the run goes on until then; 0 gives it back. `position` is how far the run is. */
+/**
+ * The process that holds the run goes on until then; 0 gives it back. `position` is how far the run is, and `plan` what
+ * is left of it.
+ */
 export const holdServedRun: Command<
-  ServedRunKey & { holder: string; until: number; position?: number },
+  ServedRunKey & { holder: string; until: number; position?: number; plan?: string | undefined },
   void
-> = async (tx, { holder, until, position, ...key }) => {
+> = async (tx, { holder, until, position, plan, ...key }) => {
   await tx.lock(lockOfAll)
   const reached = position === undefined ? rawSql('position') : sql`${position}`
+  const left = plan === undefined ? rawSql('plan') : sql`${plan}`
   await tx.run(
-    sql`UPDATE served_runs SET held_until = ${until}, position = ${reached} WHERE ${oneOf(key)} AND held_by = ${holder}`,
+    sql`UPDATE served_runs SET held_until = ${until}, position = ${reached}, plan = ${left}
+      WHERE ${oneOf(key)} AND held_by = ${holder}`,
   )
 }
 

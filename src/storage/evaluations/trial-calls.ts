@@ -55,3 +55,28 @@ export function countTrials(
   const statement = sql`SELECT count(*) AS begun, count(ended_at) AS ended ${trials}`
   return onlyRow<TrialCounts>(db, statement, signal)
 }
+
+/** The place of a trial among those of its evaluation. */
+export interface TrialPlace {
+  row_digest: string
+  started_at: number
+  trial_id: string
+}
+
+/** Trials in the order of their index, from a place on: those that are deleted meanwhile move no other. */
+export function trialsAfter(
+  db: Reader,
+  projectId: string,
+  evaluation: string,
+  after: TrialPlace | null,
+  limit: number,
+): Promise<(TrialPlace & { predict_call_id: string | null; output_key: number })[]> {
+  const from =
+    after &&
+    sql` AND (row_digest, started_at, trial_id) > (${after.row_digest}, ${after.started_at}, ${after.trial_id})`
+  return db.all(
+    sql`SELECT row_digest, started_at, trial_id, predict_call_id, output_key FROM eval_trials
+      WHERE project_id = ${projectId} AND evaluation_id = ${evaluation} AND row_digest <> ''${from ?? rawSql('')}
+      ORDER BY row_digest, started_at, trial_id LIMIT ${limit}`,
+  )
+}

@@ -9,6 +9,7 @@ import { paths } from '../../routes.ts'
 import { type EvaluationSummary, readSummary } from '../../server/evaluations.ts'
 import { useLoading } from '../../server/loading.ts'
 import { isForbidden, isTransient } from '../../server/request.ts'
+import { may } from '../../server/rights.ts'
 import { readDirections } from '../../server/scorers.ts'
 import { directionOf } from '../../value/direction.ts'
 import { refName } from '../../value/ref.ts'
@@ -128,6 +129,11 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
             )
           }
         />
+        {ids.length === 1 && may('infer', project) && (
+          <a class="button" href={paths.newRun(project, { rescore: ids[0] as string })}>
+            Rescore
+          </a>
+        )}
         <ExportButton
           what="comparison"
           load={async () =>
@@ -162,7 +168,12 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
             <div class="in-place">
               <Empty title={view.filter === '' ? 'No rows' : 'No rows match this filter'}>
                 {view.filter === '' ? (
-                  <p>The runs have no trials yet, or their trials no longer exist.</p>
+                  <>
+                    <p>No trial has begun, or all were deleted.</p>
+                    <a class="button" href={paths.newRun(project, { runs: ids.join() })}>
+                      State of the runs
+                    </a>
+                  </>
                 ) : (
                   <button type="button" onClick={() => setSearch({ q: undefined })}>
                     Clear filter

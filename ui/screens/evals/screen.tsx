@@ -184,6 +184,9 @@ function RunLine(props: LineProps) {
     row.display_name !== null && refName(row.model_ref),
   ]
   const name = row.display_name ?? (refName(row.model_ref) || row.evaluation_call_id)
+  const state = paths.newRun(project, { runs: row.evaluation_call_id })
+  const isWhy = row.trial_count === 0 && (row.status === 'running' || row.status === 'error')
+  const rowLink = isWhy ? state : paths.compare(project, { ids: row.evaluation_call_id })
   const stats = new Map((summary?.scorer_stats ?? []).map((one) => [fieldOf(one), one]))
   return (
     <tr
@@ -204,7 +207,7 @@ function RunLine(props: LineProps) {
         />
       </td>
       <td class="run-name">
-        <a href={paths.compare(project, { ids: row.evaluation_call_id })}>{name}</a>
+        <a href={rowLink}>{name}</a>
         <span class="muted">
           {together.length > 1 && evaluation !== '' ? (
             <a
@@ -220,9 +223,9 @@ function RunLine(props: LineProps) {
           {model}
         </span>
       </td>
-      <td>
+      <td title={row.error ?? undefined}>
         {row.status === 'running' ? (
-          <a href={paths.newRun(project, { runs: row.evaluation_call_id })}>
+          <a href={state}>
             <Status status={row.status} />
           </a>
         ) : (

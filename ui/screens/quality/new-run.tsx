@@ -13,6 +13,7 @@ import { startRuns } from '../../server/served-runs.ts'
 import { countRows, readRows } from '../../server/tables.ts'
 import { type JsonNode, membersOf, nodeAt } from '../../value/json-index.ts'
 import { countText } from '../../value/units.ts'
+import { Rescore } from './rescore.tsx'
 import { type RunSettings, runBody, settingsOfPlayground } from './run-draft.ts'
 import { estimateTokens, sampledRows } from './run-estimate.ts'
 import { RunProgress } from './run-progress.tsx'
@@ -22,14 +23,13 @@ import { SplitChoice } from './split-choice.tsx'
 
 /** A new run as a form; once started, its progress. The runs are in the address, so the tab may be closed meanwhile. */
 export function NewRunScreen({ project }: { project: string }) {
-  const runs = search.value.get('runs')?.split(',').filter(Boolean)
+  const idsAt = (name: string) => search.value.get(name)?.split(',').filter(Boolean)
+  const [runs, beside, source] = [idsAt('runs'), idsAt('with') ?? [], search.value.get('rescore')]
   // Who started them here and waits is shown their results.
   const [isAwaited, setAwaited] = useState(false)
-  return runs === undefined ? (
-    <NewRun project={project} onStarted={() => setAwaited(true)} />
-  ) : (
-    <RunProgress key={runs.join()} {...{ project, runs, isAwaited }} />
-  )
+  const onStarted = () => setAwaited(true)
+  if (runs !== undefined) return <RunProgress key={runs.join()} {...{ project, runs, beside, isAwaited }} />
+  return source ? <Rescore {...{ project, source, onStarted }} /> : <NewRun {...{ project, onStarted }} />
 }
 
 interface Known {

@@ -10,12 +10,14 @@ const pauseMs = 1_000
 interface Props {
   project: string
   runs: readonly string[]
+  /** What they are compared with: runs whose answers they score again. */
+  beside: readonly string[]
   /** Their comparison follows once all are done. */
   isAwaited: boolean
 }
 
 /** How far runs are that the server carries out, until they have ended. */
-export function RunProgress({ project, runs, isAwaited }: Props) {
+export function RunProgress({ project, runs, beside, isAwaited }: Props) {
   const [statuses, setStatuses] = useState<readonly RunStatus[]>()
   const [error, setError] = useState<Error>()
   const [turn, setTurn] = useState(0)
@@ -39,11 +41,12 @@ export function RunProgress({ project, runs, isAwaited }: Props) {
       clearTimeout(timer)
     }
   }, [project, turn])
-  const results = paths.compare(project, { ids: runs.join(',') })
+  const results = paths.compare(project, { ids: [...beside, ...runs].join(',') })
   const isDone = statuses?.every(({ code }) => code === 'complete') ?? false
   useEffect(() => {
     if (isAwaited && isDone && !isStopping) navigate(results, { replaces: true })
   }, [isDone])
+  const labelOf = (index: number) => (beside.length > 0 ? 'Rescored' : `Settings ${'ABCDEFGHIJ'[index]}`)
   const isRunning = statuses?.some(({ code }) => code === 'running') ?? false
   const stop = async () => {
     setStopping(true)
@@ -67,13 +70,13 @@ export function RunProgress({ project, runs, isAwaited }: Props) {
             {statuses.map((status, index) => (
               <li key={runs[index]}>
                 <span role="status">
-                  Settings {'ABCDEFGHIJ'[index]}: {statusText(status)}
+                  {labelOf(index)}: {statusText(status)}
                 </span>
                 {status.code === 'running' && (
                   <progress
                     max={status.total_rows}
                     value={status.completed_rows}
-                    aria-label={`Settings ${'ABCDEFGHIJ'[index]}`}
+                    aria-label={labelOf(index)}
                   />
                 )}
               </li>
@@ -90,7 +93,7 @@ export function RunProgress({ project, runs, isAwaited }: Props) {
               All runs
             </a>
             <a class="button main-button" href={results}>
-              {runs.length > 1 ? 'Compare' : 'Results'}
+              {beside.length + runs.length > 1 ? 'Compare' : 'Results'}
             </a>
           </div>
         </>

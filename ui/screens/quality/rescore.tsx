@@ -1,0 +1,66 @@
+import { useState } from 'preact/hooks'
+import { FormFooter } from '../../parts/form-footer.tsx'
+import { Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
+import { navigate } from '../../router.ts'
+import { paths } from '../../routes.ts'
+import { useLoading } from '../../server/loading.ts'
+import { isForbidden } from '../../server/request.ts'
+import { isServed, readScorers } from '../../server/scorers.ts'
+import { rescoreRun } from '../../server/served-runs.ts'
+import { ScorerChoice } from './scorer-choice.tsx'
+
+interface Props {
+  project: string
+  /** The run whose answers are scored again. */
+  source: string
+  onStarted(): void
+}
+
+/** Other judges and checks for the answers of a run. */
+export function Rescore({ project, source, onStarted }: Props) {
+  const { value, error, reload } = useLoading((signal) => readScorers(project, signal), [project])
+  const [chosen, setChosen] = useState<readonly string[]>([])
+  const [failure, setFailure] = useState<Error>()
+  const [isWorking, setWorking] = useState(false)
+  const isReady = chosen.length > 0 && !isWorking
+  const results = paths.compare(project, { ids: source })
+  const start = async () => {
+    setWorking(true)
+    setFailure(undefined)
+    try {
+      const run = await rescoreRun(project, source, chosen)
+      onStarted()
+      navigate(paths.newRun(project, { runs: run, with: source }), { replaces: true })
+    } catch (thrown) {
+      setFailure(thrown as Error)
+      setWorking(false)
+    }
+  }
+  if (isForbidden(error)) return <FailedScreen name="Rescore" error={error} />
+  return (
+    <main class="screen sheet quality">
+      <header class="sheet-head">
+        <h1>Rescore</h1>
+      </header>
+      {error && <Failed error={error} retry={reload} />}
+      {!error && value === undefined && <Skeleton rows={4} />}
+      {value !== undefined && (
+        <form
+          class="form quality-form"
+          onSubmit={(event) => {
+            event.preventDefault()
+            if (isReady) void start()
+          }}
+        >
+          <p class="muted">
+            A new run with the answers of this one and the scores chosen here. The model is not asked again.
+          </p>
+          <ScorerChoice {...{ project, chosen }} scorers={value.filter(isServed)} onChange={setChosen} />
+          <FormFooter {...{ failure }} onClose={() => navigate(results)} canSubmit={isReady}>
+            Rescore
+          </FormFooter>
+        </form>
+      )}
+    </main>
+  )
+}
