@@ -1,29 +1,21 @@
+import { storageIn } from './browser-storage.ts'
+
 /** Number of the current entry in the history; later entries have higher numbers. */
 const entry = (): number => (history.state as { entry?: number } | null)?.entry ?? 0
 
 const storageName = 'heddle.entries'
+const storage = storageIn(() => sessionStorage)
 
 /** What screens have stored for each entry, for a user who comes back to it. */
-const kept = new Map<number, unknown>(storedPositions())
+const kept = new Map<number, unknown>(
+  JSON.parse(storage?.getItem(storageName) ?? '[]') as [number, unknown][],
+)
 
 /** Positions of lists outlast a reload and a visit elsewhere; answers of the playground are too large. */
 addEventListener('pagehide', () => {
   const positions = [...kept].filter(([, state]) => typeof (state as { top?: unknown }).top === 'number')
-  storage()?.setItem(storageName, JSON.stringify(positions))
+  storage?.setItem(storageName, JSON.stringify(positions))
 })
-
-function storedPositions(): [number, unknown][] {
-  return JSON.parse(storage()?.getItem(storageName) ?? '[]') as [number, unknown][]
-}
-
-/** Undefined where the browser keeps nothing, as in a frame without an origin. */
-function storage(): Storage | undefined {
-  try {
-    return sessionStorage
-  } catch {
-    return undefined
-  }
-}
 
 export function enter(href: string, replaces: boolean): void {
   if (replaces) {

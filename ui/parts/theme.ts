@@ -1,4 +1,5 @@
 import { effect, signal } from '@preact/signals'
+import { storageIn } from '../browser-storage.ts'
 
 export const themes = ['system', 'light', 'dark'] as const
 type Theme = (typeof themes)[number]
@@ -6,22 +7,14 @@ type Theme = (typeof themes)[number]
 export const themeIcons = { system: 'screen', light: 'sun', dark: 'moon' } as const
 
 const name = 'heddle.theme'
-const kept = storage()?.getItem(name)
-
-/** Some browsers have no storage for local files. */
-function storage(): Storage | undefined {
-  try {
-    return localStorage
-  } catch {
-    return undefined
-  }
-}
+const storage = storageIn(() => localStorage)
+const kept = storage?.getItem(name)
 
 export const theme = signal<Theme>(themes.find((one) => one === kept) ?? 'system')
 
 effect(() => {
   const chosen = theme.value
-  storage()?.setItem(name, chosen)
+  storage?.setItem(name, chosen)
   if (chosen === 'system') delete document.documentElement.dataset.theme
   else document.documentElement.dataset.theme = chosen
 })

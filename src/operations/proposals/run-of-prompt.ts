@@ -12,6 +12,7 @@ import { Value } from '../objects/values.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 import { StartBody } from '../served-runs/contract.ts'
+import { splitIn } from '../served-runs/rows.ts'
 import { checkStart } from '../served-runs/start.ts'
 import { proposalsOf } from './contract.ts'
 
@@ -60,7 +61,7 @@ export async function runOfPrompt(
     StartBody.safeParse({
       ...{ name: evaluation.member('name')?.string, dataset: evaluation.member('dataset')?.string },
       repeats: Number(evaluation.member('trials')?.text ?? '1'),
-      split: JSON.parse(evaluation.member('eval_attributes')?.member('split')?.text ?? 'null') as unknown,
+      split: splitIn(evaluation),
       scorers: JSON.parse(bindings.text) as unknown,
       prompt: plan?.member('prompt')?.string,
       settings: versions.map((version) => ({

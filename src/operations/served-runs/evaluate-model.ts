@@ -10,7 +10,9 @@ import { liveObject } from '../objects/read.ts'
 import { Value } from '../objects/values.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
+import { storeOrder } from '../tables/store.ts'
 import { type EvaluateModelBody, StartBody } from './contract.ts'
+import { splitIn } from './rows.ts'
 import { begin, checkStart } from './start.ts'
 
 /** Begins a run of an evaluation with a model that is one of this server's, with its settings. */
@@ -28,6 +30,7 @@ export async function evaluateModel(
   const body = StartBody.safeParse({
     name: evaluation.name.slice(0, 64),
     dataset: evaluation.val.member('dataset')?.string,
+    split: splitIn(evaluation.val),
     prompt: settings?.member('prompt')?.string,
     settings: [{ name: model.name.slice(0, 64), ...settingsIn(settings) }],
     scorers: scorersIn(evaluation.val),
@@ -46,6 +49,7 @@ export async function evaluateModel(
     checkStart(services, scope, body.data, signal),
   )
   const [{ system }] = body.data.settings as [StartBody['settings'][number]]
+  if (dataset.order) await storeOrder(db, project, dataset.table, dataset.order)
   const plan = { prompt: body.data.prompt ?? null, system: system ?? null, request: requests[0] as string }
   const of = { evaluation: evaluation.ref, model: model.ref }
   const { call, run } = await begin(services, scope, {

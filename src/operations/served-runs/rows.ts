@@ -1,6 +1,7 @@
 import { createYieldToLoop } from '../../../packages/waiting/index.ts'
 import { shortened } from '../../domain/described.ts'
 import { digestOfTable } from '../../domain/digests.ts'
+import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { objectRef, parseRef } from '../../domain/refs.ts'
 import type { Database } from '../../storage/database.ts'
 import { readTable, streamRows } from '../../storage/objects/tables.ts'
@@ -21,6 +22,15 @@ export interface RunRows {
   /** Of a split: its rows are stored already, and their order once a run begins. */
   order?: RowOrder
 }
+
+/** The attributes of an evaluation of a split. */
+export const attributesOf = (split: Split) => new JsonText(writeJson({ heddle: { split } }))
+
+/** What `attributesOf` wrote, for an evaluation that is carried out again; unchecked. */
+export const splitIn = (evaluation: Value): unknown =>
+  JSON.parse(
+    evaluation.member('eval_attributes')?.member('heddle')?.member('split')?.text ?? 'null',
+  ) as unknown
 
 /** The rows of a dataset, or those of a split. */
 export async function rowsOf(

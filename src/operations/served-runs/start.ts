@@ -18,7 +18,7 @@ import { storeOrder } from '../tables/store.ts'
 import { maxTrials, type StartBody } from './contract.ts'
 import { pinnedRequest, promptedRequest } from './named-prompt.ts'
 import { type CallsPlan, checkOwnFields, type Plan, type RescoringPlan } from './plan.ts'
-import { rowsOf } from './rows.ts'
+import { attributesOf, rowsOf } from './rows.ts'
 
 /** Code that the server has itself. */
 const noCode = ''
@@ -42,7 +42,7 @@ export async function startRuns(
       scorers: scorers.map(({ ref }) => ref),
       trials: body.repeats ?? 1,
       // Runs of a split are compared with runs of the same split only.
-      ...(body.split && { eval_attributes: new JsonText(writeJson({ split: body.split })) }),
+      ...(body.split && { eval_attributes: attributesOf(body.split) }),
     },
     signal,
   )
