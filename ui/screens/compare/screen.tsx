@@ -9,6 +9,7 @@ import { paths } from '../../routes.ts'
 import { type EvaluationSummary, readSummary } from '../../server/evaluations.ts'
 import { useLoading } from '../../server/loading.ts'
 import { isForbidden, isTransient } from '../../server/request.ts'
+import { may } from '../../server/rights.ts'
 import { readDirections } from '../../server/scorers.ts'
 import { directionOf } from '../../value/direction.ts'
 import { refName } from '../../value/ref.ts'
@@ -17,6 +18,7 @@ import { countText } from '../../value/units.ts'
 import { Cards } from './cards.tsx'
 import { FilterLine } from './filter-line.tsx'
 import { filterText, type Term } from './filter-text.ts'
+import { NewPairs } from './new-pairs.tsx'
 import { useRowNavigation } from './row-navigation.ts'
 import { RowView } from './row-view.tsx'
 import { createRows, pageSize } from './rows.ts'
@@ -128,6 +130,7 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
             )
           }
         />
+        {side !== undefined && may('write', project) && <NewPairs {...{ compared, side, letters }} />}
         <ExportButton
           what="comparison"
           load={async () =>
