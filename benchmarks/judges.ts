@@ -26,7 +26,7 @@ const rounds = Number(options.rounds)
 const calls = Number(options.calls)
 const length = Number(options.length)
 
-const names = ['correct', 'helpful', 'polite', 'short']
+const names = ['correct', 'helpful', 'polite']
 const textOf = (name: string) => `Is the answer ${name}?`
 const prompt = 'Question: {inputs.question}\nAnswer: {output}'
 
@@ -47,9 +47,10 @@ const judges: Record<string, object> = {
   'JSON, 1 boolean': writing(1, false),
   'JSON, reason and 1 boolean': writing(1, true),
   '1 question': deciding(1),
-  'JSON, 4 booleans': writing(4, false),
-  'JSON, reason and 4 booleans': writing(4, true),
-  '4 questions': deciding(4),
+  'JSON, 3 booleans': writing(3, false),
+  'JSON, reason and 3 booleans': writing(3, true),
+  '3 questions': deciding(3),
+  '3 questions, then a reason': { ...deciding(3), reason: true },
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'heddle-benchmark-'))
@@ -144,7 +145,7 @@ try {
 }
 const medianOf = (name: string) => spreadOf((rates.get(name) ?? []).map(({ perSecond }) => perSecond)).median
 const rows = [...rates.keys()].map((name) => {
-  const decided = medianOf(name.includes('4') ? '4 questions' : '1 question')
+  const decided = medianOf(name.includes('3') ? '3 questions' : '1 question')
   const [{ written } = { written: 0 }] = rates.get(name) ?? []
   return [name, written.toFixed(1), medianOf(name).toFixed(1), (decided / medianOf(name)).toFixed(1)]
 })

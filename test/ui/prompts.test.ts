@@ -316,6 +316,47 @@ test('each version shows what it served and its runs, a share and a shadow with 
   assert.deepEqual(problems, [])
 })
 
+test('the answers of a label and of its shadow are put into a queue as pairs', { skip }, async (t) => {
+  const [, second] = await twoVersions('shadowed')
+  const scorer = await monitorsOf(served()).scorer('brief', { check: { kind: 'length', max: 20 } })
+  const url = '/objs/shadowed/aliases/production/shadow'
+  const shadow = { version: 'v1', share: 1, scorer }
+  const set = await served().send('PUT', url, { project_id: project, shadow })
+  assert.equal(set.status, 200, set.text)
+  const [own, other] = [randomUUID(), randomUUID()]
+  const link = (label: string) => ({
+    heddle: {
+      shadow: {
+        ...{ label, prompt: { id: 'shadowed', version: second } },
+        call: `weave:///${project}/call/${own}`,
+      },
+    },
+  })
+  const shadowCall = { op_name: 'heddle.shadow' }
+  await writeCalls(served(), [
+    completeOf({ id: own }),
+    completeOf({ id: other, ...shadowCall, attributes: link('production') }),
+    completeOf({ ...shadowCall, attributes: link('staging') }),
+  ])
+  const { page, problems } = await open(t, `${prompts}/shadowed?v=v0`)
+  assert.equal(await page.getByRole('button', { name: 'Review as pairs' }).count(), 0)
+  await page.route(/production\/shadow/, async (route) => {
+    const answer = await route.fetch()
+    await route.fulfill({ response: answer, json: { ...((await answer.json()) as object), pairs: 1 } })
+  })
+  await page.reload()
+  await page.getByRole('button', { name: /^Review as pairs/ }).click()
+  const dialog = page.getByRole('dialog', { name: 'Add this pair to a queue' })
+  await dialog.getByLabel('Queue name').fill('shadows')
+  await dialog.getByRole('option', { name: 'Create “shadows”' }).click()
+  await dialog.getByText('1 added.').waitFor()
+  const listed = await served().post('/annotation_queues/query', { project_id: project, name: 'shadows' })
+  const { id } = JSON.parse(listed.text.split('\n')[0] ?? '')
+  const { json } = await served().post(`/annotation_queues/${id}/items/query`, { project_id: project })
+  assert.deepEqual([json.items[0].call_id, json.items[0].other_call_id], [own, other])
+  assert.deepEqual(problems, [])
+})
+
 test('each version shows what was said about the calls that it answered', { skip }, async (t) => {
   const [first, second] = await twoVersions('judged')
   const calls = [first, second, second].map((version) => ({ id: randomUUID(), version }))

@@ -116,6 +116,31 @@ test('a run of two settings with a judge is started in the page, goes on without
   await again.page.getByText('Settings A: done').waitFor()
   await again.page.getByRole('link', { name: 'Compare' }).click()
   await again.page.locator('option[value="scores.judged.passed"]').first().waitFor({ state: 'attached' })
+  await again.page.getByRole('button', { name: 'Review as pairs' }).click()
+  const dialog = again.page.getByRole('dialog', { name: 'Add 6 pairs to a queue' })
+  await dialog.getByLabel('Queue name').fill('which is better')
+  await dialog.getByRole('option', { name: 'Create “which is better”' }).click()
+  await dialog.getByText('6 added.').waitFor()
+  await dialog.getByRole('link', { name: 'Open which is better' }).click()
+  await again.page.waitForURL(/\/queues\//)
+  const queue = /queues\/([^/?]+)/.exec(again.page.url())?.[1]
+  const { items } = (await served().post(`/annotation_queues/${queue}/items/query`, { project_id: project }))
+    .json
+  const trials = { evaluation_call_ids: ids, include_predict_and_score_children: true }
+  const { rows } = (await served().post(`/v2/${project}/eval_results/query`, trials)).json
+  type Row = { evaluations: { evaluation_call_id: string; trials: { predict_call_id: string }[] }[] }
+  const answersOf = ({ evaluations }: Row) =>
+    ids.map(
+      (id) =>
+        evaluations.find(({ evaluation_call_id }) => evaluation_call_id === id)?.trials[0]?.predict_call_id,
+    )
+  const pairsOf = (pairs: unknown[][]) => pairs.map((pair) => pair.join(' ')).sort()
+  assert.deepEqual(
+    pairsOf(
+      items.map((item: { call_id: string; other_call_id: string }) => [item.call_id, item.other_call_id]),
+    ),
+    pairsOf(rows.map(answersOf)),
+  )
   await again.page.goto(`${served().address}${ui}/evals`)
   await again.page.getByRole('link', { name: 'capitals run: B' }).waitFor()
   assert.deepEqual([...problems, ...again.problems], [])

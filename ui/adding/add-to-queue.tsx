@@ -3,20 +3,28 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Skeleton } from '../parts/states.tsx'
 import { paths } from '../routes.ts'
 import { useLoading } from '../server/loading.ts'
-import { type Added, addToQueue, makeQueue, mostQueues, type Queue, readQueues } from '../server/queues.ts'
+import {
+  type Added,
+  addToQueue,
+  type CallPair,
+  makeQueue,
+  mostQueues,
+  type Queue,
+  readQueues,
+} from '../server/queues.ts'
 import { countText } from '../value/units.ts'
 import { AddedDialog } from './done-adding.tsx'
 
 interface Props {
   project: string
-  /** Ids of the calls. */
-  calls: readonly string[]
+  /** Ids of the calls, or pairs of them. */
+  calls: readonly (string | CallPair)[]
   /** What the user adds; of a conversation the queue gets its last turn. */
-  noun?: 'call' | 'conversation'
+  noun?: 'call' | 'conversation' | 'pair'
   onClose(): void
 }
 
-/** Adds calls to an existing or a new queue and shows the result. */
+/** Adds calls or pairs to an existing or a new queue and shows the result. */
 export function AddToQueue({ project, calls, noun = 'call', onClose }: Props) {
   const [text, setText] = useState('')
   const name = text.trim()

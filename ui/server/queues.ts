@@ -77,16 +77,25 @@ export interface Added {
   unknown: number
 }
 
-/** Calls that one request may name. */
-const callsAtOnce = 1_000
+/** Two calls whose answers are compared. */
+export type CallPair = readonly [first: string, other: string]
 
-/** Safe to repeat: a call that is already in the queue stays where it is. */
-export async function addToQueue(project: string, queue: string, calls: readonly string[]): Promise<Added> {
+/** Calls or pairs that one request may name. */
+export const callsAtOnce = 1_000
+
+/** Safe to repeat: what is already in the queue stays where it is. */
+export async function addToQueue(
+  project: string,
+  queue: string,
+  calls: readonly (string | CallPair)[],
+): Promise<Added> {
   const sum: Added = { added: 0, before: 0, unknown: 0 }
   for (let from = 0; from < calls.length; from += callsAtOnce) {
+    const some = calls.slice(from, from + callsAtOnce)
     const body = {
       project_id: project,
-      call_ids: calls.slice(from, from + callsAtOnce),
+      call_ids: some.filter((call) => typeof call === 'string'),
+      pairs: some.filter((call) => typeof call !== 'string').map((call_ids) => ({ call_ids })),
       display_fields: [],
     }
     const part = await requestJson<{ added_count: number; duplicates: number; unknown: number }>(

@@ -52,6 +52,11 @@ function shapesOf<Json extends z.ZodType>(json: Json) {
     }),
     orders: orders(),
     min_label_mass: minLabelMass(),
+    reason: z.boolean().nullish().meta({
+      description:
+        'With `questions`: the model also writes why, once it has decided. The score has it as `reason`, and nothing else of the score changes.',
+      default: false,
+    }),
     temperature: z.number().min(0).max(2).nullish().meta({ default: 0 }),
     seed: z.int().min(0).nullish().meta({ default: 0 }),
     max_tokens: z.int().min(1).max(32_768).nullish().meta({ default: 512 }),

@@ -8,8 +8,10 @@ import { diagnosisOf } from '../decisions/shares.ts'
 import type { GenerationContext } from '../generation/generation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import type { CallValues } from './call-values.ts'
+import type { JudgeQuestion } from './contract.ts'
 import type { Decisions, JudgeAnswer } from './judge.ts'
-import { type DecidingJudge, decidedValue, questionsPath } from './judge-questions.ts'
+import { type DecidingJudge, decidedValue, questionsPath, reasonName } from './judge-questions.ts'
+import { reasonOf } from './judge-reason.ts'
 
 /** A digest of the prompt while its fields are open, and of where they lead. */
 export const templateOf = ({ prompt }: DecidingJudge, { fields }: CallValues): string =>
@@ -31,15 +33,12 @@ export async function decideAsJudge(
     { role: 'user', content: prompt },
   ]
   const body = { input: messages, questions }
-  const asked = {
-    instructions,
-    input: prompt,
-    questions: questionsOf(questions, questionsPath).questions,
-    body,
-  }
+  const read = questionsOf(questions, questionsPath).questions
+  const asked = { instructions, input: prompt, questions: read, body }
   const decided = await decide(services, { model, orders }, asked, asking)
-  const score: [string, object][] = []
+  const score: [string, unknown][] = []
   const decisions: [string, Decisions['questions'][string]][] = []
+  const answers: { text: string; answer: string | undefined }[] = []
   for (const [index, question] of judge.questions.entries()) {
     const answer = decided.answers[index] as DecisionAnswer
     const digest = decided.digests[index] as string
@@ -48,17 +47,31 @@ export async function decideAsJudge(
     const calibration = calibrations.get(index)
     const shares =
       calibration && probabilities && applied(calibration, { digest, prompt: template }, probabilities)
-    score.push([question.name, decidedValue(question, probabilities, calibration && (shares ?? null))])
+    const value = decidedValue(question, probabilities, calibration && (shares ?? null))
+    score.push([question.name, value])
     const { argmax_is_label: _, ...diagnosis } = diagnosisOf(answer)
     decisions.push([question.name, { digest, ...diagnosis }])
+    answers.push({ text: read[index]?.text ?? '', answer: spoken(question, value) })
   }
   const { prompt: tokens } = decided.tokens
+  let usage = { prompt_tokens: tokens, completion_tokens: 0, total_tokens: tokens }
+  if (judge.reason) {
+    const { reason, usage: written } = await reasonOf(services, judge, { prompt, decided: answers }, asking)
+    score.push([reasonName, reason])
+    usage = sumOf(usage, written)
+  }
   return {
     model: decided.model,
     text: writeJson(Object.fromEntries(score)),
     fault: undefined,
-    usage: { prompt_tokens: tokens, completion_tokens: 0, total_tokens: tokens },
-    inputs: () => writeJson({ model: decided.model, ...body, orders: orders ?? 1 }),
+    usage,
+    inputs: () =>
+      writeJson({
+        model: decided.model,
+        ...body,
+        orders: orders ?? 1,
+        ...(judge.reason && { reason: true }),
+      }),
     decisions: {
       model: decided.model,
       prompt: template,
@@ -66,3 +79,18 @@ export async function decideAsJudge(
     },
   }
 }
+
+/** The value as a model would write it. */
+function spoken({ type }: JudgeQuestion, { value, level }: Record<string, unknown>): string | undefined {
+  if (value === null) return undefined
+  if (type === 'predicate') return value ? 'yes' : 'no'
+  return String(level ?? value)
+}
+
+type Usage = JudgeAnswer['usage']
+
+const sumOf = (first: Usage, other: Usage): Usage => ({
+  prompt_tokens: first.prompt_tokens + other.prompt_tokens,
+  completion_tokens: first.completion_tokens + other.completion_tokens,
+  total_tokens: first.total_tokens + other.total_tokens,
+})

@@ -10,23 +10,28 @@ export const asksQuestions = (judge: Judge): judge is DecidingJudge => judge.que
 
 export const questionsPath = 'judge.questions'
 
+/** The member of the score that has the reason, as in the score of a judge that writes all of it. */
+export const reasonName = 'reason'
+
 /** Refuses a judge that both writes and decides, and questions that nobody could answer. */
 export function checkJudgeQuestions(judge: GivenJudge): void {
-  const { schema, questions } = judge
+  const { schema, questions, reason } = judge
   if ((schema == null) === (questions == null)) {
     const problem = schema == null ? 'nothing' : 'a value together with judge.schema'
     throw wrong(questionsPath, problem, 'this or judge.schema')
   }
   const unused =
     questions == null
-      ? (['orders', 'min_label_mass'] as const)
-      : (['temperature', 'seed', 'max_tokens'] as const)
+      ? (['orders', 'min_label_mass', 'reason'] as const)
+      : reason
+        ? []
+        : (['temperature', 'seed', 'max_tokens'] as const)
   for (const name of unused) {
     if (judge[name] == null) continue
     const accepted =
       questions == null
         ? `nothing without ${questionsPath}`
-        : `nothing with ${questionsPath}: nothing is written`
+        : `nothing with ${questionsPath}: nothing is written without judge.reason`
     throw wrong(`judge.${name}`, String(judge[name]), accepted)
   }
   if (questions == null) return
@@ -36,6 +41,8 @@ export function checkJudgeQuestions(judge: GivenJudge): void {
     if (names.has(name))
       throw wrong(`${questionsPath}.${index}.name`, JSON.stringify(name), 'different names')
     names.add(name)
+    if (reason && name === reasonName)
+      throw wrong(`${questionsPath}.${index}.name`, JSON.stringify(name), 'another name with judge.reason')
     if (threshold != null && type !== 'predicate') {
       throw wrong(`${questionsPath}.${index}.threshold`, `given for a ${type}`, 'nothing')
     }
@@ -50,7 +57,7 @@ export function decidedValue(
   { type, choices, levels, threshold }: JudgeQuestion,
   of: readonly number[] | undefined,
   shares: readonly number[] | null | undefined,
-): object {
+): Record<string, unknown> {
   const beside = (option: number) => shares !== undefined && { calibrated: shares?.[option] ?? null }
   if (of === undefined) return { value: null, probability: null, ...beside(0) }
   const decisive = shares ?? of

@@ -84,26 +84,20 @@ const cutOff = 'the answer was cut off at judge.max_tokens, before it fit the sc
 const names: FieldNames = { prompt: 'judge.prompt', maxTokens: 'judge.max_tokens' }
 const noLogprobs = { add: () => undefined }
 
-/** Asks the model. Refused like any request for an answer. */
-export async function askJudge(
+type Message = { role: 'system' | 'user' | 'assistant'; content: string }
+
+/** Asks the model to write. Refused like any request for an answer. */
+export async function writeAsJudge(
   services: GenerationParts,
   judge: Judge,
-  prompt: string,
+  { messages, ...answering }: { messages: Message[] } & Pick<AnswerRequest, 'constraint'>,
   asking: GenerationContext,
-): Promise<JudgeAnswer> {
+) {
   const { temperature, seed, max_tokens } = optionsOf(judge)
+  const conversation = { messages, addGenerationPrompt: true, continueFinal: false }
   const request: AnswerRequest = {
-    inputs: [
-      {
-        conversation: {
-          messages: messagesOf(judge, prompt),
-          addGenerationPrompt: true,
-          continueFinal: false,
-        },
-        addSpecial: false,
-      },
-    ],
-    constraint: answerConstraint(judge.schema),
+    ...answering,
+    inputs: [{ conversation, addSpecial: false }],
     turn: {},
     tenant: asking.caller.name,
     choices: 1,
@@ -128,11 +122,21 @@ export async function askJudge(
   const { choices, usage } = fold.end()
   const [choice] = choices
   const { model } = generation.head
+  return { model, text: choice?.content ?? '', isWhole: choice?.reason === 'stop', usage }
+}
+
+/** Asks for an answer that fits the schema. */
+export async function askJudge(
+  services: GenerationParts,
+  judge: Judge,
+  prompt: string,
+  asking: GenerationContext,
+): Promise<JudgeAnswer> {
+  const asked = { messages: messagesOf(judge, prompt), constraint: answerConstraint(judge.schema) }
+  const { isWhole, ...answer } = await writeAsJudge(services, judge, asked, asking)
   return {
-    model,
-    text: choice?.content ?? '',
-    fault: choice?.reason === 'stop' ? undefined : cutOff,
-    usage,
-    inputs: (scorer) => inputsOf(judge, model, prompt, scorer),
+    ...answer,
+    fault: isWhole ? undefined : cutOff,
+    inputs: (scorer) => inputsOf(judge, answer.model, prompt, scorer),
   }
 }

@@ -104,7 +104,7 @@ async function remove(
   const isOwn = of === null ? rawSql('1 = 1') : sql`user_id = ${of}`
   const gone = await tx.all<QueuedFeedback>(
     sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id} AND ${isOwn}
-        RETURNING project_id, feedback_type, call_id, queue_id`,
+        RETURNING project_id, feedback_type, call_id, queue_id, payload`,
   )
   reportFeedback(tx, projectId, gone)
   return gone

@@ -125,6 +125,7 @@ export interface QueuedFeedback {
   feedback_type: string
   call_id: string | null
   queue_id: string | null
+  payload: string
 }
 
 const isQueuedAnswer = ({ feedback_type, call_id, queue_id }: QueuedFeedback): boolean =>
@@ -136,23 +137,39 @@ const isQueuedAnswer = ({ feedback_type, call_id, queue_id }: QueuedFeedback): b
 export const queuesOfAnswers = (records: readonly QueuedFeedback[]): Set<string> =>
   new Set(records.filter(isQueuedAnswer).map(({ project_id, queue_id }) => `${project_id} ${queue_id}`))
 
-/** Called after answers were written or removed: those of finished items are compared again. */
+/** What the feedback answers: a call, or the pair that a preference names. */
+function itemOfAnswer({ feedback_type, call_id, payload }: QueuedFeedback): ItemCalls {
+  const { other = null } =
+    feedback_type === preferenceType ? (JSON.parse(payload) as Partial<Preference>) : {}
+  return { call_id: call_id as string, other_call_id: typeof other === 'string' ? other : null }
+}
+
+/**
+ * Called after answers were written or removed: those of the item, if it is finished, are compared again. Other pairs of
+ * the same call are left alone.
+ */
 export async function settleChangedAnswers(
   tx: Transaction,
   records: readonly QueuedFeedback[],
 ): Promise<void> {
   const changed = new Map(
-    records
-      .filter(isQueuedAnswer)
-      .map((record) => [`${record.project_id} ${record.queue_id} ${record.call_id}`, record]),
+    records.filter(isQueuedAnswer).map((record) => {
+      const { project_id, queue_id } = record
+      const calls = itemOfAnswer(record)
+      const key = [project_id, queue_id, calls.call_id, calls.other_call_id ?? ''].join(' ')
+      return [key, { project_id, queue_id: queue_id as string, ...calls }] as const
+    }),
   )
-  for (const [, { project_id, queue_id, call_id }] of [...changed].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const key = { project_id, queue_id: queue_id as string }
+  for (const [, { project_id, queue_id, call_id, other_call_id }] of [...changed].sort(([a], [b]) =>
+    a < b ? -1 : 1,
+  )) {
+    const key = { project_id, queue_id }
     await tx.lock(queueLock(key))
-    // Of a call itself, and of each pair whose first call it is.
+    const isAsked =
+      other_call_id === null ? sql`other_call_id IS NULL` : sql`other_call_id = ${other_call_id}`
     const items = await tx.all<ItemOfCall>(
       sql`SELECT id, call_id, other_call_id FROM annotation_queue_items WHERE project_id = ${project_id}
-          AND queue_id = ${queue_id} AND call_id = ${call_id} AND finished_by > 1`,
+          AND queue_id = ${queue_id} AND call_id = ${call_id} AND ${isAsked} AND finished_by > 1`,
     )
     for (const item of items) await settleAnswers(tx, key, item)
   }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Generation } from '../../../packages/engine/index.ts'
 import { openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { root } from '../../support/evaluation-runs.ts'
 import { monitorsOf, scoreSchema } from '../../support/monitors.ts'
-import { scriptedBackend } from '../../support/scripted-backend.ts'
+import { promptTokensOf, scriptedBackend, scriptOf } from '../../support/scripted-backend.ts'
 import { until } from '../../support/wait.ts'
 import { deciding } from '../decisions/deciding.ts'
 
@@ -192,6 +193,40 @@ test('a question below the floor has no value, and a threshold decides which val
   near(strict.rude.probability, 0.75)
 })
 
+test('the reason is written after the decision, from the same beginning, and changes nothing of it', async (t) => {
+  const decided = deciding(() => ({ ...shares, Y: 0.6, N: 0.2 }))
+  const written: Generation[] = []
+  const model = scriptedBackend((request, signal) => {
+    if (request.ending.maxTokens === 1) return decided(request, signal)
+    written.push(request)
+    return scriptOf(' It ', 'insults. ')(request, signal)
+  })
+  const opened = await openApp(t, { sweep: true, backend: model })
+  const { scorer, monitor, calls, scores, judgeCalls } = monitorsOf(opened)
+  const plain = await scorer('plain', { judge })
+  const reasoned = await scorer('reasoned', { judge: { ...judge, reason: true, max_tokens: 80 } })
+  await monitor([plain, reasoned])
+  const [call = ''] = await calls({ output: 'Get lost.' })
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is compared, never trusted
+  const found: any = await scores(call, 2)
+  assert.deepEqual(found.reasoned, { ...found.plain, reason: 'It insults.' })
+  const [asked] = written
+  assert.deepEqual([written.length, asked?.ending.maxTokens, asked?.lane], [1, 80, 'background'])
+  const prompt = String.fromCodePoint(...promptTokensOf(asked ?? assert.fail()))
+  const first = String.fromCodePoint(...promptTokensOf(model.asked[0] ?? assert.fail()))
+  const beginning = first.slice(0, first.indexOf('Is it rude?'))
+  assert.ok(beginning.endsWith('Get lost.\n---\n') && prompt.startsWith(beginning), prompt)
+  assert.match(prompt, /yes\ntrue\ngood/)
+
+  const own = Object.fromEntries((await judgeCalls()).map((one) => [one.display_name, one]))
+  const of = (name: string) => own[name].attributes.heddle.decisions
+  assert.deepEqual(of('reasoned'), of('plain'))
+  assert.equal(own.reasoned.inputs.reason, true)
+  const usage = (name: string) => own[name].summary.usage.scripted
+  assert.deepEqual([usage('plain').completion_tokens, usage('reasoned').completion_tokens], [0, 13])
+  assert.equal(usage('reasoned').prompt_tokens, usage('plain').prompt_tokens + prompt.length)
+})
+
 test('questions that cannot be asked are refused by the name of their field', async (t) => {
   const { post } = await openApp(t, { backend: backend() })
   const cases: [object, RegExp][] = [
@@ -199,6 +234,12 @@ test('questions that cannot be asked are refused by the name of their field', as
     [{ schema: scoreSchema }, /^judge.questions: a value together with judge.schema/],
     [{ temperature: 1 }, /^judge.temperature: 1; accepted: nothing with judge.questions/],
     [{ max_tokens: 9 }, /^judge.max_tokens: 9/],
+    [{ reason: false, seed: 9 }, /^judge.seed: 9; accepted: nothing .* without judge.reason/],
+    [{ questions: undefined, schema: scoreSchema, reason: true }, /^judge.reason: true; accepted: nothing/],
+    [
+      { reason: true, questions: [{ ...rude, name: 'reason' }] },
+      /^judge.questions.0.name: "reason"; accepted: another name/,
+    ],
     [{ questions: undefined, schema: scoreSchema, orders: 2 }, /^judge.orders: 2; accepted: nothing without/],
     [{ questions: [rude, rude] }, /^judge.questions.1.name: "rude"; accepted: different names/],
     [{ questions: [{ ...good, threshold: 0.5 }] }, /^judge.questions.0.threshold: given for a score/],

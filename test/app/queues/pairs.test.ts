@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { sqliteDialect } from '../../../src/storage/engines/sqlite/dialect.ts'
+import { settleChangedAnswers } from '../../../src/storage/queues/answers.ts'
+import type { Sql } from '../../../src/storage/sql/sql.ts'
+import type { Transaction } from '../../../src/storage/transaction.ts'
 import { whole } from '../../support/answers.ts'
 import { keys } from '../../support/app.ts'
 import { allDrivers } from '../../support/drivers.ts'
@@ -313,3 +317,24 @@ for (const driver of allDrivers()) {
     })
   })
 }
+
+test('a changed preference is compared within its own pair, not with those of other pairs of the same call', async () => {
+  const others = ['second', 'third', 'fourth']
+  const settled: unknown[] = []
+  const all = async ({ text, values }: Sql) =>
+    others
+      .filter((other) => !text.includes('other_call_id = ?') || values.includes(other))
+      .filter(() => text.includes('FROM annotation_queue_items'))
+      .map((other) => ({ id: `item of ${other}`, call_id: 'first', other_call_id: other }))
+  const tx = {
+    dialect: sqliteDialect,
+    all,
+    get: async () => ({ reviewers: '[]', adjudicators: '[]', tolerance: '{}' }),
+    lock: async () => {},
+    run: async ({ values }: Sql) => settled.push(values.at(-1)),
+  } as unknown as Transaction
+  const answered = { project_id: 'acme/qa', call_id: 'first', queue_id: 'queue' }
+  const payload = JSON.stringify({ preferred: 'first', other: 'third' })
+  await settleChangedAnswers(tx, [{ ...answered, feedback_type: 'heddle.preference', payload }])
+  assert.deepEqual(settled, ['item of third'])
+})

@@ -18,6 +18,7 @@ import { countText } from '../../value/units.ts'
 import { Cards } from './cards.tsx'
 import { FilterLine } from './filter-line.tsx'
 import { filterText, type Term } from './filter-text.ts'
+import { NewPairs } from './new-pairs.tsx'
 import { useRowNavigation } from './row-navigation.ts'
 import { RowView } from './row-view.tsx'
 import { createRows, pageSize } from './rows.ts'
@@ -134,6 +135,7 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
             Rescore
           </a>
         )}
+        {side !== undefined && may('write', project) && <NewPairs {...{ compared, side, letters }} />}
         <ExportButton
           what="comparison"
           load={async () =>

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { ReviewPairs } from '../../adding/review-pairs.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useLoading } from '../../server/loading.ts'
@@ -6,6 +7,7 @@ import type { ObjectVersion } from '../../server/objects.ts'
 import { conditionText } from './gate.ts'
 import { MoveDialog, type MovedLabel } from './move.tsx'
 import { type Label, labelsOf, moveLabel, type PromptRun, readLabel } from './reading.ts'
+import { readShadowPairs } from './shadow-pairs.ts'
 
 /** A request that names no label gets this one. */
 const usualLabel = 'production'
@@ -23,6 +25,7 @@ interface Props {
 /** Which version each label names, what has to hold before it moves, and what runs beside it. */
 export function Labels({ project, prompt, versions, shown, runs = [], mayChange, onMoved }: Props) {
   const [moved, setMoved] = useState<MovedLabel>()
+  const [paired, setPaired] = useState<Label>()
   const names = [...new Set([usualLabel, ...versions.flatMap(labelsOf)])]
   const labels = useLoading(
     (signal) => Promise.all(names.map((name) => readLabel(project, prompt, name, signal))),
@@ -73,6 +76,8 @@ export function Labels({ project, prompt, versions, shown, runs = [], mayChange,
           const last = former.at(-1)
           const back = share ? 'ends the share' : last && `names ${versionName(last)} again`
           return [
+            mayChange &&
+              label.shadow.pairs > 0 && { name: 'Review as pairs', of, run: () => setPaired(label) },
             mayChange && { name: 'Promote', of, run: () => setMoved(label) },
             mayChange &&
               back !== undefined && {
@@ -86,6 +91,14 @@ export function Labels({ project, prompt, versions, shown, runs = [], mayChange,
         }}
         empty="No labels"
       />
+      {paired && (
+        <ReviewPairs
+          project={project}
+          read={(signal) => readShadowPairs(project, prompt, { ...paired, ...paired.shadow }, signal)}
+          empty="The calls of the shadow were deleted or have expired."
+          onClose={() => setPaired(undefined)}
+        />
+      )}
       {moved && (
         <MoveDialog
           {...{ project, prompt, versions, runs, shown }}
