@@ -1,6 +1,5 @@
-import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core'
 import type { ComponentChildren, RefObject } from 'preact'
-import { useLayoutEffect, useReducer, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import { rem } from './rem.ts'
 
 interface Props {
@@ -18,28 +17,36 @@ interface Props {
   row(index: number, top: number): ComponentChildren
 }
 
-/** Only visible rows are in the document. */
+/** Rows above and below the visible ones that are drawn, so that a short scroll shows no gap. */
+const overscan = 12
+
+/** Only visible rows are in the document. All have the same height. */
 export function VirtualList({ scroller, count, height: rems, onRange, active, scrollRequest, row }: Props) {
   const height = rems * rem.value
-  const [, redraw] = useReducer((turn: number, _: undefined) => turn + 1, 0)
-  const [virtual] = useState(
-    () =>
-      new Virtualizer<HTMLElement, HTMLElement>(
-        optionsOf({ scroller, count, height }, () => redraw(undefined)),
-      ),
-  )
-  virtual.setOptions(optionsOf({ scroller, count, height }, () => redraw(undefined)))
-  useLayoutEffect(() => virtual._didMount(), [virtual])
-  useLayoutEffect(() => virtual._willUpdate())
-  useLayoutEffect(() => virtual.measure(), [virtual, height])
-  const items = virtual.getVirtualItems()
-  const first = items[0]?.index ?? 0
-  const last = items.at(-1)?.index ?? -1
-  // Called also for another list, though the same positions are visible.
-  useLayoutEffect(() => onRange?.(first, last), [first, last, onRange])
+  const [seen, setSeen] = useState({ first: 0, end: 0 })
   useLayoutEffect(() => {
-    if (active === undefined || active < 0 || isSeen(scroller.current, active * height, height)) return
-    virtual.scrollToIndex(active, { align: 'auto' })
+    const element = scroller.current
+    if (element === null) return
+    const look = () => {
+      const { scrollTop, clientHeight } = element
+      const first = Math.floor(scrollTop / height) - overscan
+      const end = Math.ceil((scrollTop + clientHeight) / height) + overscan
+      setSeen((before) => (before.first === first && before.end === end ? before : { first, end }))
+    }
+    look()
+    const resizes = new ResizeObserver(look)
+    resizes.observe(element)
+    element.addEventListener('scroll', look, { passive: true })
+    return () => {
+      resizes.disconnect()
+      element.removeEventListener('scroll', look)
+    }
+  }, [scroller, height])
+  const [first, end] = [Math.max(0, Math.min(seen.first, count - 1)), Math.min(count, seen.end)]
+  // Called also for another list, though the same positions are visible.
+  useLayoutEffect(() => onRange?.(first, end - 1), [first, end, onRange])
+  useLayoutEffect(() => {
+    if (active !== undefined && active >= 0) show(scroller.current, active * height, height)
   }, [active, scrollRequest])
   return (
     // The height of all rows depends on how many there are.
@@ -48,30 +55,16 @@ export function VirtualList({ scroller, count, height: rems, onRange, active, sc
       role="presentation"
       ref={(element) => element?.style.setProperty('--rows', String(count))}
     >
-      {items.map(({ index, start }) => row(index, start))}
+      {Array.from({ length: Math.max(0, end - first) }, (_, at) => row(first + at, (first + at) * height))}
     </div>
   )
 }
 
-/** Reads the element, whose scroll position is current; `Virtualizer` learns of it with the next frame. */
-function isSeen(scroller: HTMLElement | null, top: number, height: number): boolean {
-  if (scroller === null) return false
+/** Scrolls no farther than the row needs. */
+function show(scroller: HTMLElement | null, top: number, height: number): void {
+  if (scroller === null) return
   const { scrollTop, clientHeight } = scroller
-  return top >= scrollTop && top + height <= scrollTop + clientHeight
-}
-
-function optionsOf(
-  { scroller, count, height }: Pick<Props, 'scroller' | 'count' | 'height'>,
-  onChange: () => void,
-) {
-  return {
-    count,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => height,
-    overscan: 12,
-    observeElementRect,
-    observeElementOffset,
-    scrollToFn: elementScroll,
-    onChange,
-  }
+  const bottom = top + height - clientHeight
+  if (top < scrollTop) scroller.scrollTo({ top })
+  else if (bottom > scrollTop) scroller.scrollTo({ top: bottom })
 }
