@@ -49,12 +49,14 @@ function speakerOf(role: string): ChatMessage['role'] {
 /** One text where there is nothing but text. */
 function contentOf(blocks: readonly Block[]): ChatMessage['content'] {
   if (blocks.length === 0) return null
-  if (blocks.every(({ kind }) => kind !== 'image' && kind !== 'file')) return textOf(blocks)
+  if (!blocks.some(({ kind }) => kind === 'image' || kind === 'stored' || kind === 'file'))
+    return textOf(blocks)
   return blocks.map((block) => wirePart(block as Content))
 }
 
 function wirePart(block: Content): object {
   if (block.kind === 'image') return { type: 'image_url', image_url: { url: block.source } }
+  if (block.kind === 'stored') return { type: 'image_url', image_url: { url: JSON.parse(block.json) } }
   if (block.kind === 'file' && block.source?.startsWith('data:'))
     return { type: 'file', file: { filename: block.name, file_data: block.source } }
   return { type: 'text', text: textOf([block]) }

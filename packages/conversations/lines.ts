@@ -69,6 +69,7 @@ function blockLine(block: Block): string {
     case 'file':
       return `[file ${block.name}]`
     case 'image':
+    case 'stored':
       return '[picture]'
     case 'data':
       return valueLine(block.json)
@@ -120,6 +121,8 @@ function textOfBlock(block: Block): string {
       return `[result] ${block.content.map(textOfBlock).join('\n\n')}`
     case 'image':
       return `[picture] ${block.source}`
+    case 'stored':
+      return `[picture] ${block.file}`
     case 'file':
       return `[file] ${block.name}`
     case 'data':

@@ -1,4 +1,4 @@
-import { isObject, type Json, type Members, memberOf, membersIn, textIn, textOf } from './json.ts'
+import { isObject, type Json, jsonAt, type Members, memberOf, membersIn, textIn, textOf } from './json.ts'
 import type { Block } from './message.ts'
 
 const mediaTypes =
@@ -22,6 +22,8 @@ const holders = [
   'audio_url',
   'video_url',
 ]
+/** What Weave writes in the place of data that it keeps as a file. */
+const contentObject = '{"_type":"CustomWeaveType"'
 const addresses = ['url', 'uri', 'fileUri', 'file_uri', 'image_url', 'image', 'audio', 'file_data']
 const maxWrapped = 4
 
@@ -29,6 +31,9 @@ const maxWrapped = 4
 export function mediaBlock(json: Json): Block | undefined {
   const found = new Map<string, string>()
   collect(membersIn(json), found, 0)
+  const stored = found.get('stored') ?? ''
+  const file = textIn(jsonAt(stored, 'files', 'content'))
+  if (file !== undefined) return { kind: 'stored', file, json: stored }
   const mime = found.get('mime')
   const source = found.get('address') ?? dataOf(found.get('data'), mime)
   const isImage =
@@ -58,6 +63,10 @@ function collect(members: Members, found: Map<string, string>, depth: number): v
     if (text === undefined) continue
     note(/^(data:|[a-z][a-z0-9+.-]*:\/\/)/i.test(text) ? 'address' : 'data', text)
   }
+  for (const name of ['url', 'image_url', 'data']) {
+    const json = members.get(name)
+    if (json?.startsWith(contentObject)) note('stored', json)
+  }
   const data =
     textOf(members, 'data') ?? (type === 'blob' || type === 'binary' ? textOf(members, 'content') : undefined)
   if (data !== undefined) note(data.startsWith('data:') ? 'address' : 'data', data)
@@ -75,6 +84,10 @@ const starts: readonly [start: string, mime: string][] = [
   ['R0lGOD', 'image/gif'],
   ['UklGR', 'image/webp'],
 ]
+
+export function pictureUrl(base64: string): string | undefined {
+  return dataOf(base64, undefined)
+}
 
 function dataOf(data: string | undefined, mime: string | undefined): string | undefined {
   if (data === undefined) return undefined

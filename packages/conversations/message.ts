@@ -20,6 +20,8 @@ export type Block =
   | ToolResult
   /** An address, or the data itself as `data:…`. */
   | { kind: 'image'; source: string }
+  /** A picture that is a file of the project. `json` is what stands for it. */
+  | { kind: 'stored'; file: string; json: Json }
   | { kind: 'file'; name: string; source?: string }
   | { kind: 'document'; text: string; id?: string; score?: string }
   /** A value that has no form of its own, such as the result of a tool. */

@@ -1,4 +1,4 @@
-import { createHash, type Hash, hash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import { canonicalJson } from '../../packages/json/index.ts'
 import { createYieldToLoop, type YieldToLoop } from '../../packages/waiting/index.ts'
 
@@ -14,12 +14,11 @@ export function digestOf(content: string | Uint8Array): string {
 /** The same for content that arrives in pieces. */
 export function openDigest(): { add(piece: Uint8Array): void; end(): string } {
   const hash = createHash('sha256')
-  return { add: (piece) => hash.update(piece), end: () => ended(hash) }
+  return { add: (piece) => hash.update(piece), end: () => digestOfHash(hash.digest()) }
 }
 
-function ended(hash: Hash): string {
-  return letters(hash.digest('base64url'))
-}
+/** The digest of content with this SHA-256. */
+export const digestOfHash = (hash: Buffer): string => letters(hash.toString('base64url'))
 
 function letters(base64url: string): string {
   return base64url.replaceAll('-', 'X').replaceAll('_', 'Y')

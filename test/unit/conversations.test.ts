@@ -27,6 +27,7 @@ const blockLines: { [Kind in Block['kind']]: (block: Extract<Block, { kind: Kind
     `call ${id === undefined ? '' : `${id} `}${name}(${input})${result ? ` → ${result.content.map(lineOf).join(' ')}` : ''}`,
   result: ({ id, content }) => `result ${id} ${content.map(lineOf).join(' ')}`,
   image: ({ source }) => `picture ${source}`,
+  stored: ({ file }) => `picture ${file}`,
   file: ({ name }) => `file ${name}`,
   document: ({ id, score, text }) => `document ${id} ${score} ${text}`,
   data: ({ json }) => json,

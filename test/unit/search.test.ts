@@ -44,6 +44,7 @@ test('images, log-probabilities and embeddings are not searched, and long texts 
   const given = {
     logprobs,
     b64_json: 'hidden',
+    weave_type: { type: 'hidden' },
     url: `data:${'A'.repeat(600)}`,
     said: 'shown',
     embedding: ['hidden'],

@@ -6,6 +6,9 @@ import {
   paired,
   type ToolResult,
 } from '../../packages/conversations/index.ts'
+import { route } from '../router.ts'
+import { useLoading } from '../server/loading.ts'
+import { addressOfPicture } from '../server/pictures.ts'
 import { IncrementalList } from './incremental-list.tsx'
 import { jsonNode } from './json-index.ts'
 import { JsonTree } from './json-tree.tsx'
@@ -110,9 +113,11 @@ function ShownBlock({ block }: { block: Block }) {
           <Result result={block} />
         </div>
       )
+    case 'stored':
+      return <StoredPicture file={block.file} />
     case 'image':
       return block.source.startsWith('data:image/') && !block.source.startsWith('data:image/svg') ? (
-        <img class="picture" src={block.source} alt="sent with the message" />
+        <Picture source={block.source} />
       ) : (
         <Linked source={block.source} text={`picture: ${block.source.slice(0, 200)}`} />
       )
@@ -150,6 +155,16 @@ function Result({ result: { id, isError, content } }: { result: ToolResult }) {
       ))}
     </>
   )
+}
+
+const Picture = ({ source }: { source: string | undefined }) => (
+  <img class="picture" src={source} alt="sent with the message" />
+)
+
+/** A file of the project that the page shows. */
+function StoredPicture({ file }: { file: string }) {
+  const { project = '' } = route.value as { project?: string }
+  return <Picture source={useLoading((signal) => addressOfPicture(project, file, signal), [file]).value} />
 }
 
 /** A picture of another server is not loaded: that server would learn who reads the record. */

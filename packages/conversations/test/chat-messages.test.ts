@@ -53,6 +53,7 @@ test('pictures and files are parts; errors, thoughts and further choices are lef
   const written = chatMessagesOf([
     { role: 'user', blocks: [text('Look.'), image, { kind: 'file', name: 'a.pdf', source: data }] },
     { role: 'user', blocks: [{ kind: 'file', name: 'b.pdf' }] },
+    { role: 'user', blocks: [{ kind: 'stored', file: 'a', json: '{"files":{"content":"a"}}' }] },
     { role: 'error', blocks: [text('broke')] },
     { role: 'assistant', blocks: [{ kind: 'thought', text: 'Hm.' }] },
     { role: 'assistant', choice: 1, blocks: [text('One.')] },
@@ -69,6 +70,7 @@ test('pictures and files are parts; errors, thoughts and further choices are lef
       ],
     },
     { role: 'user', content: [{ type: 'text', text: '[file] b.pdf' }] },
+    { role: 'user', content: [{ type: 'image_url', image_url: { url: { files: { content: 'a' } } } }] },
     { role: 'assistant', content: 'One.' },
     { role: 'assistant', content: '{"a":1.50}' },
   ])

@@ -18,6 +18,12 @@ const asked = (value: unknown) => lines(inputMessages(json(value)))
 const answered = (value: unknown) => lines(outputMessages(json(value)))
 
 const user = (content: unknown) => ({ role: 'user', content })
+/** As this server and Weave's record a picture. */
+const storedPicture = (content: string) => ({
+  _type: 'CustomWeaveType',
+  weave_type: { type: 'weave.type_wrappers.Content.content.Content' },
+  files: { content, 'metadata.json': 'm' },
+})
 const chunk = (delta: object, index = 0, more: object = {}) => ({ choices: [{ index, delta, ...more }] })
 const call = (name: string | undefined, args: string, id?: string) => ({
   tool_calls: [{ index: 0, ...(id && { id }), function: { ...(name && { name }), arguments: args } }],
@@ -80,6 +86,19 @@ for (const [name, value, expected] of [
       messages: [user([{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA' } }])],
     },
     ['user: [picture] data:image/png;base64,AA'],
+  ],
+  [
+    'pictures that are files, of Chat, Messages and Responses',
+    {
+      messages: [
+        user([{ type: 'image_url', image_url: { url: storedPicture('a') } }]),
+        user([
+          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: storedPicture('b') } },
+        ]),
+        user([{ type: 'input_image', image_url: storedPicture('c') }]),
+      ],
+    },
+    ['user: [picture] a', 'user: [picture] b', 'user: [picture] c'],
   ],
   [
     'a picture of Gemini',

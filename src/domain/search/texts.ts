@@ -4,8 +4,15 @@ import { stringEnd } from '../../../packages/json/index.ts'
 export const maxDocumentLength = 128 << 10
 export const maxTextsLength = 32 << 10
 
-/** Members that contain tokens or bytes, not text. */
-const withoutTexts = new Set(['logprobs', 'prompt_logprobs', 'embedding', 'b64_json', 'encrypted_content'])
+/** Members that contain tokens, bytes or names of types, not text. */
+const withoutTexts = new Set([
+  'logprobs',
+  'prompt_logprobs',
+  'embedding',
+  'b64_json',
+  'encrypted_content',
+  'weave_type',
+])
 
 /** A string with this many characters and no space is a picture, a key or an address. */
 const maxWithoutSpace = 512

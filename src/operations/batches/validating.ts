@@ -4,7 +4,7 @@ import type { Batch, HeldBatch } from '../../storage/batches/batches.ts'
 import type { BatchLine } from '../../storage/batches/lines.ts'
 import type { WireFile } from '../../storage/batches/wire-files.ts'
 import type { Database } from '../../storage/database.ts'
-import { piecesOf } from '../files/content.ts'
+import { piecesOf } from '../../storage/objects/files.ts'
 import { createLineCheck, type InputError, linesOf } from './input.ts'
 
 /** Lines of the input that are written at once. */

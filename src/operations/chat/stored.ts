@@ -14,6 +14,7 @@ import {
   streamStoredCompletions,
 } from '../../storage/answers/stored-completions.ts'
 import { type Database, databaseOf } from '../../storage/database.ts'
+import { withPictures } from '../../storage/pictures/restore.ts'
 import { maxEntries } from '../../threads/cache-bounds.ts'
 import { wrong } from '../generation/checks.ts'
 import { checkMetadata } from '../generation/metadata.ts'
@@ -33,6 +34,9 @@ interface Asked {
 
 /** A client that pages through a list and deletes what it shows can continue after a deleted completion. */
 const maxDeleted = 10_000
+
+/** More than a request can have. Pictures beyond it, of calls that were changed, stay the names of their files. */
+const maxPageCharacters = 128 * 1024 * 1024
 
 /** The chat completions of the record, as OpenAI shows stored completions. */
 export function storedCompletions({ db, recorder }: StoredParts) {
@@ -88,7 +92,15 @@ export function storedCompletions({ db, recorder }: StoredParts) {
       const { record, project, callId } = await find(asked, id)
       const inputs = await inputsOfCompletion(record, project, callId, now())
       if (inputs === undefined) throw refuse('completion_not_found', { id })
-      return messagesOf(id, inputs, query)
+      const page = messagesOf(id, inputs, query)
+      let room = maxPageCharacters
+      const data: JsonText[] = []
+      for (const { text: named } of page.data) {
+        const text = (await withPictures(record, project, named, room)) ?? named
+        room -= text.length
+        data.push(new JsonText(text))
+      }
+      return { ...page, data }
     },
     async update(asked: Asked, id: string, { metadata }: UpdateBody) {
       checkMetadata(metadata)

@@ -13,10 +13,10 @@ import {
   versionPages,
 } from '../../storage/exporting/pages.ts'
 import type { Feedback } from '../../storage/feedback/feedback.ts'
+import { piecesOf } from '../../storage/objects/files.ts'
 import { readLabels } from '../../storage/objects/object-labels.ts'
 import { version } from '../../version.ts'
 import { callRecord } from '../calls/record.ts'
-import { piecesOf } from '../files/content.ts'
 import { objectRecord } from '../objects/read.ts'
 import { type ExportKind, exportKinds, exportVersion } from './contract.ts'
 

@@ -1,8 +1,7 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
-import { storageFailure } from '../../storage/failures.ts'
-import { pieceBytes, readFileEntry, readPiece, sizeOfFiles } from '../../storage/objects/files.ts'
+import { piecesOf, readFileEntry, sizeOfFiles } from '../../storage/objects/files.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { ContentBody, StatsBody } from './contract.ts'
 
@@ -23,23 +22,6 @@ export async function readFile(
     throw refuse('file_not_found', { digest: JSON.stringify(digest), project: JSON.stringify(project_id) })
   }
   return { size: file.size, pieces: piecesOf(db, project_id, file.upload_id, file.size) }
-}
-
-/** Uses short reads, so that a slow client blocks nothing in the record. A file never changes. */
-export async function* piecesOf(
-  db: Reader,
-  projectId: string,
-  uploadId: string,
-  size: number,
-): AsyncGenerator<Uint8Array> {
-  for (let position = 0; position * pieceBytes < size; position++) {
-    const bytes = await readPiece(db, projectId, uploadId, position)
-    if (bytes === undefined) {
-      const lack = new Error(`a file of ${size} bytes has no piece ${position}`)
-      throw storageFailure('storage_corrupt', lack)
-    }
-    yield bytes
-  }
 }
 
 export async function sumOfFiles(

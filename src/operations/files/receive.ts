@@ -4,7 +4,7 @@ import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { FormPart } from '../../http/forms.ts'
 import type { Database } from '../../storage/database.ts'
 import { pieceBytes } from '../../storage/objects/files.ts'
-import { openUpload, type Upload } from './upload.ts'
+import { openUpload, type Upload } from '../../storage/objects/upload.ts'
 
 /**
  * Stores the file of a form. The project decides whether the file is read at all; a small file may precede it and waits

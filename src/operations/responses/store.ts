@@ -7,13 +7,14 @@ import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'
 import { projectOfResponse, readResponse, streamConversation } from '../../storage/answers/responses.ts'
 import { readWaiting, type WaitingResponse } from '../../storage/answers/waiting-responses.ts'
 import { type Database, databaseOf } from '../../storage/database.ts'
+import { withPictures } from '../../storage/pictures/restore.ts'
 import { additionOf, type ContinuedConversation } from '../conversations/additions.ts'
 import { wrong } from '../generation/checks.ts'
 import type { Sealing } from '../sealing.ts'
 import type { Item } from './items.ts'
 import { maxItems } from './items-contract.ts'
 import type { OutputItem } from './output.ts'
-import { inputOf, outputOf, type Unseal } from './stored-items.ts'
+import { inputOf, outputOf, type Unseal, type WithPictures } from './stored-items.ts'
 
 /** The stored answers of one user in the projects that the user has access to. To all others they do not exist. */
 export interface ResponseStore {
@@ -87,6 +88,11 @@ export function responsesOf(caller: Caller, { db, responseDays, sealing }: Store
 
   const unseal: Unseal = async (sealed) => (await sealing.open(user)).unseal(sealed)
 
+  const sources = (maxLength: number) => ({
+    unseal,
+    withPictures: ((project, json) => withPictures(own, project, json, maxLength)) satisfies WithPictures,
+  })
+
   async function has(id: string): Promise<boolean> {
     const project = await projectOfResponse(own, keyOf(id))
     return project !== undefined && isOpen(project)
@@ -113,8 +119,8 @@ export function responsesOf(caller: Caller, { db, responseDays, sealing }: Store
         output: output.items,
         cuts: JSON.parse(row.cuts) as number[],
         async input() {
-          const input = await inputOf(row, unseal)
-          if (input === undefined) throw refuse('response_not_found', { id })
+          const input = await inputOf(row, sources(maxReadCharacters))
+          if (input === undefined || input === 'too long') throw refuse('response_not_found', { id })
           return input.items
         },
       }
@@ -123,6 +129,8 @@ export function responsesOf(caller: Caller, { db, responseDays, sealing }: Store
     async conversation(id, signal) {
       const field = 'previous_response_id'
       const missing = (name: string) => refuse('previous_response_not_found', { id: name, field })
+      const length = `a conversation of more than ${maxCharacters} characters`
+      const tooLong = wrong(field, length, 'a shorter one')
       const turns: Item[][] = []
       const expiring: string[] = []
       const yieldToLoop = createYieldToLoop(signal)
@@ -140,16 +148,15 @@ export function responsesOf(caller: Caller, { db, responseDays, sealing }: Store
             'a shorter conversation',
           )
         }
-        const input = await inputOf(exchange, unseal, yieldToLoop)
+        const input = await inputOf(exchange, sources(maxCharacters - characters), yieldToLoop)
+        if (input === 'too long') throw tooLong
         const output = await outputOf(exchange, yieldToLoop)
         if (input === undefined || output === undefined) throw missing(exchange.id)
         const turn = [...input.items, ...output.items]
         items += turn.length
         characters += input.characters + output.characters
         if (items > maxItems) throw wrong(field, `a conversation of more than ${maxItems} items`, 'fewer')
-        if (characters > maxCharacters) {
-          throw wrong(field, `a conversation of more than ${maxCharacters} characters`, 'a shorter one')
-        }
+        if (characters > maxCharacters) throw tooLong
         turns.push(turn)
         if (exchange.expires) expiring.push(exchange.id)
         next = exchange.previous_id

@@ -15,6 +15,9 @@ import type { OutputItem } from './output.ts'
 
 export type Unseal = Sources['unseal']
 
+/** A text with the pictures of the project; undefined where it is too long. */
+export type WithPictures = (project: string, json: string) => Promise<string | undefined>
+
 /** The items read, and the number of characters parsed. */
 interface Read<Items> {
   items: Items
@@ -22,13 +25,16 @@ interface Read<Items> {
 }
 
 export async function inputOf(
-  { id, project_id, asked, referred }: ResponseContent,
-  unseal: Unseal,
+  { id, project_id, asked, ...content }: ResponseContent,
+  { unseal, withPictures }: { unseal: Unseal; withPictures: WithPictures },
   yieldToLoop?: YieldToLoop,
-): Promise<Read<Item[]> | undefined> {
+): Promise<Read<Item[]> | 'too long' | undefined> {
+  const whole = async (json: string) => (project_id === null ? json : withPictures(project_id, json))
+  const referred = await whole(content.referred)
+  const text = await whole(memberOf(asked, 'input') ?? 'null')
+  if (referred === undefined || text === undefined) return 'too long'
   const items = JSON.parse(referred) as Record<number, Item> | Item[]
   if (project_id === null) return { items: items as Item[], characters: referred.length }
-  const text = memberOf(asked, 'input')
   const input = parsed(text)
   const sources: Sources = {
     response: id,
@@ -37,7 +43,7 @@ export async function inputOf(
     // What was accepted once is read.
     checkPicture: (url) => url,
   }
-  const characters = (text?.length ?? 0) + referred.length
+  const characters = text.length + referred.length
   try {
     if (typeof input === 'string') return { items: await itemsOf(input, sources), characters }
     const read: InputItem[] = []

@@ -9,8 +9,8 @@ import {
   type WireFile,
 } from '../../storage/batches/wire-files.ts'
 import type { Database } from '../../storage/database.ts'
+import { openUpload } from '../../storage/objects/upload.ts'
 import type { Reader } from '../../storage/transaction.ts'
-import { openUpload } from '../files/upload.ts'
 import type { FilesQuery } from './contract.ts'
 
 const microseconds = 1_000_000

@@ -1,3 +1,4 @@
+import { storageFailure } from '../failures.ts'
 import { sql } from '../sql/sql.ts'
 import { type Command, type LongReader, onlyRow, type Reader, type Transaction } from '../transaction.ts'
 
@@ -26,6 +27,23 @@ export async function readPiece(
         WHERE project_id = ${project} AND upload_id = ${uploadId} AND position = ${position}`,
   )
   return row?.bytes
+}
+
+/** Uses short reads, so that a slow client blocks nothing in the record. A file never changes. */
+export async function* piecesOf(
+  db: Reader,
+  projectId: string,
+  uploadId: string,
+  size: number,
+): AsyncGenerator<Uint8Array> {
+  for (let position = 0; position * pieceBytes < size; position++) {
+    const bytes = await readPiece(db, projectId, uploadId, position)
+    if (bytes === undefined) {
+      const lack = new Error(`a file of ${size} bytes has no piece ${position}`)
+      throw storageFailure('storage_corrupt', lack)
+    }
+    yield bytes
+  }
 }
 
 /** The bytes of all files of a project. */

@@ -5,7 +5,8 @@ import type { SharedText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { maxEntries } from '../../threads/cache-bounds.ts'
 import type { Commands } from '../commands.ts'
-import type { Database } from '../database.ts'
+import { type Database, databaseOf } from '../database.ts'
+import { keepPictures, pictureHolders } from '../pictures/keep.ts'
 import { readProjectSettings } from '../projects/projects.ts'
 import type { RedactionCount } from './counts.ts'
 import { type Entry, entriesOf } from './entries.ts'
@@ -23,8 +24,9 @@ interface Target extends TextToRedact {
 }
 
 /**
- * The same record, in which private texts are replaced before they are written. All writes of all ways in come through
- * here, before a byte of them is on the disk. A project that sets no redaction takes a look-up for each record.
+ * The same record, in which private texts are replaced before they are written, and pictures of requests become files.
+ * All writes of all ways in come through here, before a byte of them is on the disk. A project that sets no redaction
+ * takes a look-up for each record.
  */
 export function redactingRecord(db: Database): Database {
   const redacting = createRedacting()
@@ -97,6 +99,9 @@ export function redactingRecord(db: Database): Database {
       if (isClosing) throw refuse('stopping')
       const entries = (entriesOf[name] as ((written: typeof input) => Entry[]) | undefined)?.(input)
       const counted = entries === undefined ? [] : await accepted(redact(entries, tenant ?? ''))
+      // After it, so that no picture is a file that the project would not keep.
+      const holders = pictureHolders(name, input as Parameters<Commands[Name]>[1])
+      if (holders.length > 0) await accepted(keepPictures(databaseOf(tenant ?? '', db), holders))
       const answer = await db.write(name, input, tenant)
       if (name === 'changeProjectSettings') {
         known.delete((input as Parameters<Commands['changeProjectSettings']>[1]).project_id)

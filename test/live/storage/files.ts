@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { openUpload } from '../../../src/operations/files/upload.ts'
+import { openUpload } from '../../../src/storage/objects/upload.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { pieceBytes, readFileEntry, readPiece, sizeOfFiles } from '../../../src/storage/objects/files.ts'
 import { rawSql, sql } from '../../../src/storage/sql/sql.ts'

@@ -1,7 +1,8 @@
 import { computed, effect, type Signal, signal } from '@preact/signals'
 import { search, setSearch } from '../../router.ts'
 import { readCall } from '../../server/calls.ts'
-import { nodeAt } from '../../value/json-index.ts'
+import { withPictures } from '../../server/pictures.ts'
+import { jsonNode, nodeAt, sourceOf } from '../../value/json-index.ts'
 import { type Choice, forkAt, type Token } from './answer.ts'
 import { type Draft, type DraftWriter, draftWriter, readDraft } from './draft.ts'
 import { takeHandover } from './handover.ts'
@@ -71,7 +72,9 @@ export function createPlay(project: () => string): Play {
 
   async function read(call: string): Promise<void> {
     try {
-      const given = requestIn(nodeAt(await readCall(project(), call, closing.signal), 'inputs'))
+      const inputs = nodeAt(await readCall(project(), call, closing.signal), 'inputs')
+      const json = await withPictures(project(), inputs ? sourceOf(inputs) : 'null', closing.signal)
+      const given = requestIn(jsonNode(json))
       if (given === undefined)
         throw new Error(`The call ${call} is not a chat, so there is nothing to ask again.`)
       take(given)

@@ -2,8 +2,8 @@ import { openDigest } from '../../domain/digests.ts'
 import { newId } from '../../domain/ids.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
-import type { Database } from '../../storage/database.ts'
-import { type PieceBytes, pieceBytes, readFileEntry } from '../../storage/objects/files.ts'
+import type { Database } from '../database.ts'
+import { type PieceBytes, pieceBytes, readFileEntry } from './files.ts'
 
 /** A file that is being written into the record. */
 export interface Upload {

@@ -1,0 +1,69 @@
+/**
+ * What stands in a call for a picture that is kept as a file: the object that Weave's clients read as `Content`. Its
+ * second file says what the picture was written as.
+ */
+const beginning =
+  '{"_type":"CustomWeaveType","weave_type":{"type":"weave.type_wrappers.Content.content.Content"},"files":'
+
+/** A string has its quotes escaped, so this is found in no text. */
+const contentObject = new RegExp(
+  String.raw`${beginning.replace(/[{.]/g, String.raw`\$&`)}\{"content":"(\w{43})","metadata\.json":"(\w{43})"\}\}`,
+  'g',
+)
+
+export const writeContentObject = (content: string, metadata: string): string =>
+  `${beginning}${JSON.stringify({ content, 'metadata.json': metadata })}}`
+
+export interface ContentFiles {
+  object: string
+  at: number
+  content: string
+  metadata: string
+}
+
+export function contentObjectsIn(json: string): ContentFiles[] {
+  if (!json.includes(beginning)) return []
+  return [...json.matchAll(contentObject)].map(({ 0: object, 1: content = '', 2: metadata = '', index }) => ({
+    ...{ object, at: index, content, metadata },
+  }))
+}
+
+interface PictureKind {
+  type: string
+  /** Whether it was a data URL, or base64 alone. */
+  isUrl: boolean
+}
+
+/** The same for the same picture, so that this file is stored once, too. */
+export function metadataOf(
+  { type, isUrl }: PictureKind,
+  { sha256, size }: { sha256: Buffer; size: number },
+): Buffer {
+  const digest = sha256.toString('hex')
+  const extension = `.${type.replace('image/', '').replace('jpeg', 'jpg')}`
+  return Buffer.from(
+    JSON.stringify({
+      size,
+      mimetype: type,
+      digest,
+      filename: `image-${digest.slice(0, 10)}${extension}`,
+      content_type: isUrl ? 'data_url:base64' : 'base64',
+      input_type: 'str',
+      encoding: 'base64',
+      metadata: null,
+      extension,
+    }),
+  )
+}
+
+/** What was written before the base64. Undefined if the file is no such metadata. */
+export function headIn(metadata: Buffer): string | undefined {
+  try {
+    const { mimetype, content_type } = JSON.parse(metadata.toString()) as Record<string, unknown>
+    if (content_type === 'base64') return ''
+    const isUrl = content_type === 'data_url:base64' && typeof mimetype === 'string'
+    return isUrl && /^[\w.+-]+\/[\w.+-]+$/.test(mimetype) ? `data:${mimetype};base64,` : undefined
+  } catch {
+    return undefined
+  }
+}

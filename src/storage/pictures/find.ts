@@ -1,0 +1,100 @@
+import type { YieldToLoop } from '../../../packages/waiting/index.ts'
+
+/** A picture in base64 in a JSON text, by offsets into its bytes. */
+export interface FoundPicture {
+  /** Of its string, with the quotes. */
+  from: number
+  to: number
+  /** Of the base64 within. */
+  dataFrom: number
+  /** As the request has it, or that of the first bytes. */
+  type: string
+  isUrl: boolean
+}
+
+/** Characters of base64; what is shorter stays in the call. */
+export const minPictureCharacters = 1_024
+
+/** Of one text; any others stay in the call. */
+export const maxPicturesOfText = 256
+
+/** Bytes that are searched in one step. */
+const windowBytes = 64 * 1024
+/** Longer than what comes before the base64. */
+const headBytes = 256
+
+/** PHP escapes each slash. */
+const beginning =
+  /"(?:data:(image\\?\/[\w.+-]{1,64});base64,|(?=(iVBORw0KGgo)|(\\?\/9j\\?\/)|(R0lGOD)|(UklGR)))/g
+const bareTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
+
+/** Where requests have pictures: in a member of this name, or in a list. */
+const holder = /(?:"(?:url|image_url|data)":|[[,])$/
+const holderBytes = 12
+
+const quote = 0x22
+const behindValue = new Set([...',]}'].map((character) => character.charCodeAt(0)))
+
+/** The text is JSON without spaces. Texts of messages are no pictures, whatever they contain. */
+export async function picturesIn(json: Buffer, yieldToLoop: YieldToLoop): Promise<FoundPicture[]> {
+  const found: FoundPicture[] = []
+  for (let at = 0; at < json.length && found.length < maxPicturesOfText; ) {
+    const end = at + windowBytes
+    const characters = json.toString('latin1', at, Math.min(json.length, end + headBytes))
+    let next = end
+    beginning.lastIndex = 0
+    for (let match = beginning.exec(characters); match !== null; match = beginning.exec(characters)) {
+      const from = at + match.index
+      if (from >= end || found.length === maxPicturesOfText) break
+      const picture = pictureAt(json, from, match)
+      if (picture === undefined) continue
+      found.push(picture)
+      next = Math.max(end, picture.to)
+      beginning.lastIndex = picture.to - at
+      if (picture.to >= end) break
+    }
+    at = next
+    const pause = yieldToLoop()
+    if (pause) await pause
+  }
+  return found
+}
+
+function pictureAt(json: Buffer, from: number, match: RegExpExecArray): FoundPicture | undefined {
+  const [head, urlType, ...bare] = match
+  const dataFrom = from + head.length
+  const close = json.indexOf(quote, dataFrom)
+  if (close - dataFrom <= minPictureCharacters || !behindValue.has(json[close + 1] ?? 0)) return undefined
+  if (!holder.test(json.toString('latin1', Math.max(0, from - holderBytes), from))) return undefined
+  const type = urlType ?? bareTypes[bare.findIndex((start) => start !== undefined)] ?? ''
+  return { from, to: close + 1, dataFrom, type: type.replace('\\', ''), isUrl: urlType !== undefined }
+}
+
+/** Makes pieces of bytes that are a little smaller than those of a file. */
+const charactersAtOnce = 340 * 1024
+
+/**
+ * The bytes of a picture, in pieces. Ends with undefined if its base64 is not what these bytes would be written as:
+ * it could not be given back.
+ */
+export function* bytesOfPicture(
+  json: Buffer,
+  { dataFrom, to }: FoundPicture,
+): Generator<Buffer | undefined, void> {
+  let rest = ''
+  for (let at = dataFrom; at < to - 1; at += charactersAtOnce) {
+    const end = Math.min(to - 1, at + charactersAtOnce)
+    const isLast = end === to - 1
+    const raw = rest + json.toString('latin1', at, end)
+    // Unescaped when the slash has arrived.
+    const isSplit = raw.endsWith('\\') && !isLast
+    const characters = (isSplit ? raw.slice(0, -1) : raw).replaceAll('\\/', '/')
+    const length = isLast ? characters.length : characters.length - (characters.length % 4)
+    rest = characters.slice(length) + (isSplit ? '\\' : '')
+    const base64 = characters.slice(0, length)
+    const bytes = Buffer.from(base64, 'base64')
+    const isWhole = isLast || bytes.length === (length / 4) * 3
+    if (!isWhole || bytes.toString('base64') !== base64) return yield undefined
+    yield bytes
+  }
+}

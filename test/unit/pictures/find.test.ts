@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createYieldToLoop } from '../../../packages/waiting/index.ts'
+import { bytesOfPicture, maxPicturesOfText, picturesIn } from '../../../src/storage/pictures/find.ts'
+import { gifOf, jpegOf, pngOf, webpOf } from '../../support/pictures.ts'
+
+const find = async (value: unknown) => {
+  const json = Buffer.from(typeof value === 'string' ? value : JSON.stringify(value))
+  return { json, found: await picturesIn(json, createYieldToLoop()) }
+}
+
+/** Undefined if it could not be given back. */
+function bytesIn(json: Buffer, picture: Parameters<typeof bytesOfPicture>[1]): Buffer | undefined {
+  const bytes = [...bytesOfPicture(json, picture)]
+  return bytes.includes(undefined) ? undefined : Buffer.concat(bytes as Buffer[])
+}
+
+const long = (start: Buffer, length = 1_200) => Buffer.concat([start, Buffer.alloc(length, 0xfb)])
+
+test('a picture is found wherever it begins, also where a search ends', async () => {
+  const png = long(pngOf(4, 3))
+  for (let at = 65_200; at < 65_560; at++) {
+    const { json, found } = await find({
+      a: 'x'.repeat(at),
+      url: `data:image/png;base64,${png.toString('base64')}`,
+    })
+    assert.equal(found.length, 1, `${at}`)
+    const [picture] = found as [(typeof found)[0]]
+    assert.deepEqual(bytesIn(json, picture), png)
+    assert.equal(json.toString('latin1', picture.from, picture.from + 6), '"data:')
+  }
+})
+
+test('base64 alone is a picture by its first bytes, in members and lists', async () => {
+  const all = [pngOf(1, 1), jpegOf(1, 1), gifOf(1, 1), webpOf(1, 1)].map((start) => long(start))
+  const images = all.map((bytes) => bytes.toString('base64'))
+  for (const value of [{ images }, images.map((data) => ({ data })), { é: '🐈', images }]) {
+    const { json, found } = await find(value)
+    assert.deepEqual(
+      found.map(({ type, isUrl }) => [type, isUrl]),
+      ['png', 'jpeg', 'gif', 'webp'].map((type) => [`image/${type}`, false]),
+    )
+    assert.deepEqual(
+      found.map((picture) => bytesIn(json, picture)),
+      all,
+    )
+  }
+})
+
+test('escaped slashes are read wherever a piece ends', async () => {
+  // The base64 of these bytes is nothing but slashes.
+  for (let length = 261_100; length < 261_140; length++) {
+    const bytes = long(Buffer.concat([pngOf(4, 3), Buffer.alloc(length, 0xff)]), 3)
+    const url = `data:image/png;base64,${bytes.toString('base64')}`
+    const { json, found } = await find(JSON.stringify({ url }).replaceAll('/', '\\/'))
+    assert.equal(found[0]?.type, 'image/png')
+    assert.ok(bytesIn(json, found[0])?.equals(bytes), `${length}`)
+  }
+})
+
+test('what is no picture, or would not come back the same, is left', async () => {
+  const data = long(pngOf(4, 3)).toString('base64')
+  const url = `data:image/png;base64,${data}`
+  for (const value of [
+    { text: url },
+    { content: url },
+    { data: `eyJ${data}` },
+    { [url]: 1 },
+    { url: 'data:image/png;base64,iVBORw0KGgo=' },
+    { url: `data:image/png;name=a;base64,${data}` },
+    { url: `data:text/plain;base64,${data}` },
+    JSON.stringify({ arguments: JSON.stringify({ url }) }),
+    `{"url":"${url}`,
+  ])
+    assert.deepEqual((await find(value)).found, [], JSON.stringify(value).slice(0, 60))
+  for (const changed of [
+    data.replace('+', '-'),
+    `${data.slice(0, 800)}=${data.slice(800)}`,
+    `${data}\\u002f`,
+  ]) {
+    const { json, found } = await find(`{"url":"data:image/png;base64,${changed}"}`)
+    assert.equal(found.length, 1)
+    assert.equal(bytesIn(json, found[0] as (typeof found)[0]), undefined)
+  }
+})
+
+test('a request has a bounded number of them', async () => {
+  const data = long(pngOf(4, 3)).toString('base64')
+  const { found } = await find({ images: Array.from({ length: 300 }, () => data) })
+  assert.equal(found.length, maxPicturesOfText)
+})
