@@ -12,7 +12,7 @@ import { RowOrder } from '../tables/row-order.ts'
 import type { Split } from './contract.ts'
 
 /** The rows of a run, which are those of one table whatever is written later. */
-export interface RunRows {
+interface RunRows {
   /** A reference to the version of the dataset. */
   ref: string
   /** The digest of the table. */
