@@ -271,6 +271,7 @@ test('at 360 px the lists of Quality show every column of a row', { skip }, asyn
     ['monitors', 'a watch', ['Judges', 'Judged', 'Waiting']],
     ['judges', 'short', ['Kind', 'Monitors', 'Created']],
     ['datasets', 'capitals', ['Version', 'Created', 'Run']],
+    ['evals', 'old: A', ['State', 'Trials', 'Cost', 'Started']],
   ] as const) {
     await page.goto(`${served().address}${ui}/${path}`)
     const cells = page.getByRole('row', { name: row }).first()

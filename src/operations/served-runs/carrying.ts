@@ -49,10 +49,11 @@ export function startServedRuns(services: OperationParts, failed: (error: unknow
     failedMs,
     failed,
     async run(signal) {
-      // Another process may have a model.
-      if (services.models.all.length === 0) return idleMs
       const time = now()
-      const taken = await db.write('takeServedRun', { holder, now: time, until: time + leaseMs * 1000 })
+      // Another process may have a model.
+      const hasModels = services.models.all.length > 0
+      const until = time + leaseMs * 1000
+      const taken = await db.write('takeServedRun', { holder, now: time, until, hasModels })
       if (taken === undefined) return idleMs
       const key = { project_id: taken.project_id, run_id: taken.run_id, holder }
       const pause = await holding(key, () => turn(taken, signal))

@@ -1,14 +1,15 @@
 import { shortened } from '../../domain/described.ts'
 import { objectRef, parseRef } from '../../domain/refs.ts'
 import type { MonitorScorer } from '../../storage/monitors/monitors.ts'
-import type { Reader } from '../../storage/transaction.ts'
 import { wrong } from '../generation/checks.ts'
 import { readScorer } from '../monitors/bound-scorers.ts'
+import type { OperationParts } from '../parts.ts'
+import type { Scope } from '../scope.ts'
 
-/** Scorers in the versions of now. Refuses those that do not exist or that this server cannot run. */
+/** Scorers in the versions of now. Refuses those that do not exist or that this server cannot run now. */
 export async function namedScorers(
-  db: Reader,
-  project: string,
+  { db, models }: OperationParts,
+  { project, caller }: Scope,
   refs: readonly string[],
   field: string,
 ): Promise<MonitorScorer[]> {
@@ -19,6 +20,8 @@ export async function namedScorers(
       const accepted = 'a scorer with another name: names must be unique'
       throw wrong(`${field}.${index}`, JSON.stringify(shortened(text, 200)), accepted)
     }
+    // A judge whose model nobody serves would wait without end.
+    if ('judge' in scorer) models.find(scorer.judge.model, caller)
     const { scheme } = parseRef(text) ?? { scheme: 'weave' }
     const ref = objectRef(scheme, project, 'object', name, digest)
     found.push({ name, ref, kind: 'judge' in scorer ? 'judge' : 'check', fields: {} })

@@ -35,7 +35,7 @@ export async function rescoreRun(
   }
   const accepted = 'a run that has ended and has trials'
   if (root.ended_at === null) throw wrong(field, `${JSON.stringify(source)}, which is running`, accepted)
-  const scorers = await namedScorers(db, project, scorer_refs, 'scorer_refs')
+  const scorers = await namedScorers(services, scope, scorer_refs, 'scorer_refs')
   await derivePending(db, project, time, signal)
   const { begun: trials } = await countTrials(db, project, source, time, signal)
   if (trials === 0) throw wrong(field, `${JSON.stringify(source)}, which has no trials`, accepted)

@@ -24,12 +24,13 @@ import { waitingRun } from './start.ts'
 
 /** Has every scorer score every call, in the background. */
 export async function scoreCalls(
-  { db }: OperationParts,
+  services: OperationParts,
   scope: Scope,
   { call_ids, scorer_refs }: ScoreCallsBody,
 ) {
+  const { db } = services
   const { project } = scope
-  const scorers = await namedScorers(db, project, scorer_refs, 'scorer_refs')
+  const scorers = await namedScorers(services, scope, scorer_refs, 'scorer_refs')
   const calls = [...new Set(call_ids)]
   const found = await liveCallIds(db, project, calls, now())
   const missing = call_ids.findIndex((id) => !found.has(id))

@@ -4,7 +4,7 @@ import { upsertCalls } from '../calls/writes.ts'
 import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { Command, Reader } from '../transaction.ts'
+import type { Command, Reader, Transaction } from '../transaction.ts'
 
 const kinds = {
   project_id: 'text',
@@ -68,16 +68,28 @@ interface Turn {
   holder: string
   now: number
   until: number
+  /** Whether the process can ask models; otherwise it takes only what no model is needed for. */
+  hasModels?: boolean
+}
+
+/** A plan without a table to ask about, whose scorers are all checks. In texts of users quotes are escaped. */
+const needsNoModel = ({ dialect }: Transaction): Sql => {
+  const has = (text: string) => sql`${dialect.position(rawSql('plan'), rawSql(`'${text}'`))} > 0`
+  return sql`NOT (${has('"table":"')} OR ${has('"kind":"judge"')})`
 }
 
 /**
  * Of the user who waits longest, the run that waits longest and that no other process works on; this process then
  * holds it.
  */
-export const takeServedRun: Command<Turn, ServedRun | undefined> = async (tx, { holder, now, until }) => {
+export const takeServedRun: Command<Turn, ServedRun | undefined> = async (
+  tx,
+  { holder, now, until, hasModels = true },
+) => {
   await tx.lock(lockOfAll)
+  const among = hasModels ? rawSql('') : sql` AND ${needsNoModel(tx)}`
   const run = await tx.get<ServedRun>(
-    sql`SELECT ${allColumns} FROM served_runs WHERE held_until <= ${now} ORDER BY
+    sql`SELECT ${allColumns} FROM served_runs WHERE held_until <= ${now}${among} ORDER BY
       (SELECT max(turn_at) FROM served_runs AS own WHERE own.runs_as = served_runs.runs_as), turn_at, run_id LIMIT 1`,
   )
   if (run === undefined) return undefined

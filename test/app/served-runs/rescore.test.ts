@@ -336,3 +336,30 @@ test('a judge whose answer was written is not asked again when its score was not
   assert.equal(backend.asked.length, 1)
   assert.equal((await judgeCalls()).length, 1)
 })
+
+test('a server without a model runs checks, and refuses judges', async (t) => {
+  const opened = await openApp(t, { sweep: true })
+  const { scorer, calls, scores } = monitorsOf(opened)
+  const good = await scorer('good', { judge: { prompt: '{output}', schema: scoreSchema } })
+  const short = await scorer('short', { check: { kind: 'length', max: 3 } })
+  const [call = ''] = await calls({ output: 'yes' })
+  const body = { project_id: project, call_ids: [call] }
+  const refused = await opened.post('/calls/score', { ...body, scorer_refs: [good] })
+  assert.deepEqual([refused.status, refused.json.code], [503, 'model_not_ready'])
+  // What only a process with a model can do is left to it.
+  const judged = JSON.stringify({ calls: [call], scorers: [{ name: 'good', ref: good, kind: 'judge' }] })
+  const waiting = {
+    ...{ project_id: project, run_id: 'judged', runs_as: 'alice', plan: judged, trials: 1, position: 0 },
+    ...{ stopped: 0, held_by: null, held_until: 0, turn_at: 0 },
+  }
+  await opened.database.write('addServedRuns', { calls: [], runs: [waiting] })
+  assert.equal((await opened.post('/calls/score', { ...body, scorer_refs: [short] })).status, 200)
+  assert.deepEqual(await scores(call, 1), { short: { passed: true, length: 3 } })
+  const left = await opened.database.all<{ position: number }>(
+    sql`SELECT position FROM served_runs WHERE run_id = ${'judged'}`,
+  )
+  assert.deepEqual(
+    left.map(({ position }) => position),
+    [0],
+  )
+})

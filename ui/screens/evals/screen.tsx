@@ -102,7 +102,7 @@ export function EvalsScreen({ project }: { project: string }) {
           ref={scroller}
           onScroll={() => keepPlace()}
         >
-          <table class="dense">
+          <table class="dense list-table">
             <thead>
               <tr>
                 <th scope="col">
@@ -223,7 +223,7 @@ function RunLine(props: LineProps) {
           {model}
         </span>
       </td>
-      <td title={row.error ?? undefined}>
+      <td data-label="State" title={row.error ?? undefined}>
         {row.status === 'running' ? (
           <a href={state}>
             <Status status={row.status} />
@@ -236,7 +236,7 @@ function RunLine(props: LineProps) {
         const own = stats.get(field)
         const mean = own && shownMean(own)
         return (
-          <td key={field} class="number">
+          <td key={field} class="number" data-label={scoreName(field)}>
             {mean ? (
               <>
                 {meanText(mean)}
@@ -256,23 +256,27 @@ function RunLine(props: LineProps) {
           </td>
         )
       })}
-      <td class="number">
+      <td data-label="Trials" class="number">
         {countText(row.trial_count)}
         {row.trial_count !== row.row_count && <span class="muted"> of {countText(row.row_count)} rows</span>}
       </td>
-      <td class="number">
+      <td data-label="Failed" class="number">
         {row.failed_trial_count > 0 ? (
           <span class="problem">{countText(row.failed_trial_count)}</span>
         ) : (
           <span class="muted">0</span>
         )}
       </td>
-      <td class="number">
+      <td data-label="Latency" class="number">
         {row.mean_latency_seconds === null ? '–' : durationText(row.mean_latency_seconds * 1000)}
       </td>
-      <td class="number">{row.total_tokens === null ? '–' : countText(row.total_tokens)}</td>
-      <td class="number">{cost === undefined ? '–' : costText(cost)}</td>
-      <td class="number muted">
+      <td data-label="Tokens" class="number">
+        {row.total_tokens === null ? '–' : countText(row.total_tokens)}
+      </td>
+      <td data-label="Cost" class="number">
+        {cost === undefined ? '–' : costText(cost)}
+      </td>
+      <td data-label="Started" class="number muted">
         <Time at={row.started_at} />
       </td>
     </tr>
