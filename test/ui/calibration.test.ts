@@ -6,7 +6,7 @@ import { numberText } from '../../ui/value/scores.ts'
 import { deciding } from '../app/decisions/deciding.ts'
 import { createAnnotators, type Person } from '../support/annotators.ts'
 import { keys } from '../support/app.ts'
-import { noBrowser, openBrowser, openPage } from '../support/browser.ts'
+import { noBrowser, openBrowser, openPage, type Page } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
 import { createSpec } from '../support/feedback.ts'
 import { monitorsOf } from '../support/monitors.ts'
@@ -219,5 +219,33 @@ async function assertShown(
   await dialog.getByRole('button', { name: 'Done' }).click()
   await page.getByRole('button', { name: 'Calibrate' }).click()
   await page.getByText(/^Stored: weave:\/\/\/acme\/qa\/object\/manners\.rude:/).waitFor()
+  await assertJudgeMade(page, served)
   assert.deepEqual(problems, [])
+}
+
+/** A judge of typed questions is written in the page, a line for each question. */
+async function assertJudgeMade(page: Page, served: PageApp): Promise<void> {
+  await page.goto(`${served.address}/ui/${project}/judges/new`)
+  await page.getByLabel('Kind').selectOption('questions')
+  await page.getByLabel('Name', { exact: true }).fill('handmade')
+  await page.getByLabel('What the questions are about').fill('{output}')
+  const lines = [
+    'rude: Is it rude?',
+    'topic: Which topic? | law | other',
+    'good: How good? < bad < fair < good',
+  ]
+  await page.getByLabel(/^Questions, a line each/).fill(lines.join('\n'))
+  await page.getByLabel(/^Calls to try it on/).fill('op:answer')
+  await page.getByLabel(/^Calls to try it on/).press('Tab')
+  await page.getByRole('button', { name: 'Try on 3 calls' }).click()
+  const said = page.getByRole('list', { name: 'What it says' })
+  await said.getByText('"topic":{"value":"other"').first().waitFor()
+  await assertAccessible(page)
+  await page.getByLabel('It also writes why').check()
+  await page.getByRole('button', { name: 'Save judge' }).click()
+  await page.getByRole('link', { name: 'Calibration of handmade' }).waitFor()
+  const [made] = (
+    await served.post('/objs/query', { project_id: project, filter: { object_ids: ['handmade'] } })
+  ).json.objs
+  assert.deepEqual([made.val.judge.questions, made.val.judge.reason], [questions, true])
 }
