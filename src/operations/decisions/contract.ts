@@ -202,7 +202,10 @@ export const SystemOneBody = z.object({
   instructions: z.string().max(longest).nullish().meta({ description: 'Instructions of the system.' }),
   chat_template_kwargs: z
     .strictObject({
-      enable_thinking: z.literal(false, { error: 'expected false: thoughts are closed' }).nullish(),
+      enable_thinking: z
+        .literal(false, { error: 'expected false: thoughts are closed' })
+        .nullish()
+        .meta({ default: false }),
     })
     .nullish()
     .meta({ description: 'As vLLM documents it; what it may say holds anyway.' }),
