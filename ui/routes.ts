@@ -22,6 +22,7 @@ export type Route =
   | { screen: 'newRun'; project: string }
   | { screen: 'judges'; project: string }
   | { screen: 'judge'; project: string }
+  | { screen: 'calibration'; project: string; judge: string }
   | { screen: 'monitors'; project: string }
   | { screen: 'monitor'; project: string; monitor: string }
   | { screen: 'datasets'; project: string }
@@ -68,6 +69,10 @@ const table: [pattern: string, place: (names: Names) => Route][] = [
   ['/ui/:entity/:name/evals/new', (names) => ({ screen: 'newRun', project: projectIn(names) })],
   ['/ui/:entity/:name/judges', (names) => ({ screen: 'judges', project: projectIn(names) })],
   ['/ui/:entity/:name/judges/new', (names) => ({ screen: 'judge', project: projectIn(names) })],
+  [
+    '/ui/:entity/:name/calibrations/:judge',
+    (names) => ({ screen: 'calibration', project: projectIn(names), judge: names.judge ?? '' }),
+  ],
   ['/ui/:entity/:name/monitors', (names) => ({ screen: 'monitors', project: projectIn(names) })],
   [
     '/ui/:entity/:name/monitors/:monitor',
@@ -183,6 +188,7 @@ export const paths = {
   judges: (project: string) => `${projectPath(project)}/judges`,
   newJudge: (project: string, search: Record<string, string> = {}) =>
     `${projectPath(project)}/judges/new${searchText(search)}`,
+  calibration: (project: string, judge: string) => `${projectPath(project)}/calibrations/${segment(judge)}`,
   monitors: (project: string, search: Record<string, string> = {}) =>
     `${projectPath(project)}/monitors${searchText(search)}`,
   monitor: (project: string, monitor: string) => `${projectPath(project)}/monitors/${segment(monitor)}`,

@@ -20,7 +20,17 @@ export const sections: readonly Section[] = [
   {
     name: 'Quality',
     path: (project) => paths.evals(project),
-    screens: ['evals', 'compare', 'newRun', 'judges', 'judge', 'monitors', 'monitor', 'datasets'],
+    screens: [
+      'evals',
+      'compare',
+      'newRun',
+      'judges',
+      'judge',
+      'calibration',
+      'monitors',
+      'monitor',
+      'datasets',
+    ],
   },
   { name: 'Queues', path: (project) => paths.queues(project), screens: ['queues', 'queue', 'review'] },
   { name: 'Prompts', path: (project) => paths.prompts(project), screens: ['prompts'] },

@@ -236,6 +236,7 @@ function Screen({ here }: { here: Route }) {
     case 'judges':
     case 'judge':
     case 'monitors':
+    case 'calibration':
     case 'monitor':
     case 'datasets':
       return <QualityScreen key={JSON.stringify(here)} here={here} />

@@ -4,13 +4,19 @@ import type { Direction } from '../value/direction.ts'
 import { objectRefOf } from '../value/ref.ts'
 import { request, requestJson } from './request.ts'
 
+interface StoredJudge {
+  prompt: string
+  model?: string | null
+  questions?: { name: string }[] | null
+}
+
 /** The newest version of a scorer. */
 export interface Scorer {
   name: string
   ref: string
   description: string
   /** What it asks a model; undefined for others. */
-  judge: { prompt: string; model?: string | null } | undefined
+  judge: StoredJudge | undefined
   /** Which check it is; undefined for others. */
   check: string | undefined
   /** Which values are better; undefined where it does not say. */
@@ -29,7 +35,7 @@ interface StoredVersion {
   svc_user_id?: string | null
   val: {
     description?: unknown
-    judge?: { prompt: string; model?: string | null } | null
+    judge?: StoredJudge | null
     check?: { kind: string } | null
     direction?: Direction
   }

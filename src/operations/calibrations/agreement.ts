@@ -8,6 +8,7 @@ import {
   type Pair,
   votesOf,
 } from '../../domain/statistics/agreement.ts'
+import { calibrated } from '../../domain/statistics/calibration.ts'
 import { correctedShare, labelsToPromise, thresholdOf } from '../../domain/statistics/flagged.ts'
 import { resampled, shareOf } from '../../domain/statistics/intervals.ts'
 import { claimOf } from '../../domain/statistics/reliability.ts'
@@ -18,6 +19,7 @@ import type { Scope } from '../scope.ts'
 import type { AgreementBody } from './contract.ts'
 import { type Evidence, evidenceOf, type LabelledCall } from './evidence.ts'
 import { evidenceFields } from './report.ts'
+import { applied, readCalibration } from './stored.ts'
 
 const maxCallIds = 100
 /** With fewer labels chance is not told from agreement. */
@@ -33,7 +35,7 @@ export async function agreementOf(
   body: AgreementBody,
   signal: AbortSignal,
 ) {
-  const evidence = await evidenceOf(db, project, body, signal)
+  const { evidence, calibration } = await calibratedEvidence(db, project, body, signal)
   const { question, categories, labelled, open } = evidence
   const isPredicate = question.type === 'predicate'
   for (const name of ['threshold', 'precision'] as const) {
@@ -53,7 +55,7 @@ export async function agreementOf(
   const notes: string[] = []
   return {
     ...evidenceFields(evidence),
-    ...{ categories, threshold },
+    ...{ categories, threshold, calibration },
     confusion: cellsOf(calls, categories),
     agreement: shareOf(calls.filter(({ human, judge }) => human === judge).length, calls.length),
     ...(await chanceCorrected(calls, evidence, notes, pause)),
@@ -68,6 +70,27 @@ export async function agreementOf(
     suggested: body.precision == null ? null : suggestedFor(body.precision, evidence, notes),
     notes,
   }
+}
+
+/** With the probabilities by which the judge decides. */
+async function calibratedEvidence(
+  db: Database,
+  project: string,
+  body: AgreementBody,
+  signal: AbortSignal,
+): Promise<{ evidence: Evidence; calibration: string | null }> {
+  const evidence = await evidenceOf(db, project, body, signal)
+  const { question, digest, prompt } = evidence
+  const named = body.calibration ?? question.calibration
+  if (named == null) return { evidence, calibration: null }
+  const map = await readCalibration(db, project, named, 'calibration')
+  if (applied(map, { digest, prompt }, []) === null) return { evidence, calibration: null }
+  const calibratedCall = <Call extends { probabilities: readonly number[] }>(call: Call): Call => ({
+    ...call,
+    probabilities: calibrated(map, call.probabilities),
+  })
+  const labelled = evidence.labelled.map(calibratedCall)
+  return { evidence: { ...evidence, labelled, open: evidence.open.map(calibratedCall) }, calibration: named }
 }
 
 function cellsOf(calls: readonly JudgedCall[], categories: Evidence['categories']) {

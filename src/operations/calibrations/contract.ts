@@ -35,6 +35,10 @@ export type FitBody = z.output<typeof FitBody>
 
 export const AgreementBody = z.object({
   ...asked,
+  calibration: plainText(1_024).min(1).nullish().meta({
+    description:
+      'A reference to a calibration by which the judge decides. Default: that of the question, if it has one.',
+  }),
   threshold: z.number().min(0).max(1).nullish().meta({
     description: 'From which probability a predicate says yes. Default: that of the question, else 0.5.',
   }),
@@ -125,6 +129,10 @@ export const Agreement = answer('How well the judge and people agree.', {
   ...evidence,
   categories: z.array(z.union([z.string(), z.boolean()])),
   threshold: z.number().nullable(),
+  calibration: z.string().nullable().meta({
+    description:
+      'By which the judge decides here: probabilities and thresholds are calibrated ones. Null if none was named, or if it was fitted for another question.',
+  }),
   confusion: z.array(
     z.object({
       human: z.union([z.string(), z.boolean()]),

@@ -27,7 +27,7 @@ interface Asked {
 }
 
 /** Reads the calibration that a reference leads to, in its project. */
-async function readCalibration(
+export async function readCalibration(
   db: Reader,
   project: string,
   text: string,

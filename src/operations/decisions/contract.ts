@@ -200,6 +200,15 @@ export const SystemOneBody = z.object({
       'By id: `{"type": "noul" | "choice" | "score", "instructions": …, "criteria": …}`. Answers keep the order.',
   }),
   instructions: z.string().max(longest).nullish().meta({ description: 'Instructions of the system.' }),
+  chat_template_kwargs: z
+    .strictObject({
+      enable_thinking: z
+        .literal(false, { error: 'expected false: thoughts are closed' })
+        .nullish()
+        .meta({ default: false }),
+    })
+    .nullish()
+    .meta({ description: 'As vLLM documents it; what it may say holds anyway.' }),
   ...sharedFields,
   files: refused('this model reads no files'),
   images: refused('this model reads no images'),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { localModels } from '../../../src/inference/local-model.ts'
-import { openApp } from '../../support/app.ts'
+import { keys, openApp } from '../../support/app.ts'
 import { scriptedBackend } from '../../support/scripted-backend.ts'
 import { until } from '../../support/wait.ts'
 import { deciding } from './deciding.ts'
@@ -222,6 +222,32 @@ test('400 questions, 255 choices and 10,000 characters of a label are answered',
     0,
   )
   near(sum, 1)
+})
+
+test('while 400 questions of one caller wait, those of another are answered', async (t) => {
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const script = deciding(() => weights)
+  const slow = scriptedBackend(async function* (request, signal) {
+    if (request.tenant === 'alice') await released
+    yield* script(request, signal)
+  })
+  const app = await openApp(t, { backend: slow })
+  const questions = Array.from({ length: 400 }, () => rude)
+  const many = app.post(url, { ...body, questions })
+  await until('the first question is asked', () => slow.running > 0)
+  const { status, json } = await app.post(url, { ...body, questions: [rude] }, keys.bob)
+  assert.deepEqual([status, json.answers?.length], [200, 1])
+  release()
+  assert.equal((await many).json.answers.length, 400)
+})
+
+test('two questions of the same name and wording are two answers', async () => {
+  const { status, json } = await post(url, { ...body, questions: [rude, rude] })
+  assert.equal(status, 200)
+  assert.deepEqual(json.answers[0], json.answers[1])
 })
 
 test('a caller that leaves ends the rest of its questions', async (t) => {

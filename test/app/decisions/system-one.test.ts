@@ -96,3 +96,12 @@ test('an empty state is refused, and a choice of one label is sure', async () =>
   const { json } = await post(url, asked('{"a":{"type":"choice","criteria":{"x":null}}}'))
   assert.deepEqual([json.answers.a.confidence, json.answers.a.probabilities], [1, { x: 1 }])
 })
+
+test('the switch of thoughts that vLLM documents is accepted where it says what holds anyway', async () => {
+  const asking = (thinks: boolean) =>
+    post(url, asked(ordered, `,"chat_template_kwargs":{"enable_thinking":${thinks}}`))
+  const { status, headers } = await asking(false)
+  assert.deepEqual([status, headers['x-heddle-ignored-fields']], [200, undefined])
+  const refused = await asking(true)
+  assert.deepEqual([refused.status, refused.json.error.param], [400, 'chat_template_kwargs.enable_thinking'])
+})

@@ -12,11 +12,14 @@ import { answers, bodyOf, isComplete, newDraft, type ScorerDraft } from './score
 
 const kinds: Record<ScorerDraft['kind'], string> = {
   judge: 'A judge: a model is asked',
+  questions: 'A judge of typed questions: a model answers with probabilities',
   contains: 'A check: the answer contains a text',
   regex: 'A check: the answer matches a pattern',
   latency: 'A check: the call is fast enough',
 }
 const wantedLabels = {
+  questions:
+    'Questions, a line each: “rude: Is it rude?”, “topic: Which? | law | other”, “good: How good? < bad < good”',
   contains: 'One of these texts, a line each',
   regex: 'Pattern, a regular expression of JavaScript',
   latency: 'At most this many milliseconds',
@@ -55,6 +58,7 @@ export function JudgeScreen({ project }: { project: string }) {
     }
     setWorking(false)
   }
+  const isJudge = draft.kind === 'judge' || draft.kind === 'questions'
   const isReady = isComplete(draft) && !isWorking
   const back = search.value.get('for') === 'run' ? paths.newRun(project) : paths.judges(project)
   return (
@@ -68,8 +72,8 @@ export function JudgeScreen({ project }: { project: string }) {
           event.preventDefault()
           if (!isReady || name.trim() === '') return
           void attempt(async () => {
-            // A check passes or fails.
-            const direction = draft.kind === 'judge' ? draft.direction : 'higher'
+            // A check passes or fails; of several questions none is better as a whole.
+            const direction = draft.kind === 'judge' ? draft.direction : isJudge ? 'none' : 'higher'
             await makeScorer(project, name.trim(), { ...bodyOf(draft), direction })
             navigate(back)
           })
@@ -95,9 +99,11 @@ export function JudgeScreen({ project }: { project: string }) {
             </option>
           ))}
         </select>
-        {draft.kind === 'judge' ? (
+        {isJudge && (
           <>
-            <label for="judge-prompt">Question to the model</label>
+            <label for="judge-prompt">
+              {draft.kind === 'judge' ? 'Question to the model' : 'What the questions are about'}
+            </label>
             <textarea
               id="judge-prompt"
               ref={prompt}
@@ -105,6 +111,11 @@ export function JudgeScreen({ project }: { project: string }) {
               value={draft.prompt}
               onInput={({ currentTarget }) => change({ prompt: currentTarget.value })}
             />
+            <ModelChoice id="judge-model" value={draft.model} onChange={(model) => change({ model })} />
+          </>
+        )}
+        {draft.kind === 'judge' ? (
+          <>
             <label for="judge-answer">It answers with a reason and</label>
             <select
               id="judge-answer"
@@ -131,7 +142,6 @@ export function JudgeScreen({ project }: { project: string }) {
                 </option>
               ))}
             </select>
-            <ModelChoice id="judge-model" value={draft.model} onChange={(model) => change({ model })} />
           </>
         ) : (
           <>
@@ -142,7 +152,17 @@ export function JudgeScreen({ project }: { project: string }) {
               value={draft.wanted}
               onInput={({ currentTarget }) => change({ wanted: currentTarget.value })}
             />
-            {draft.kind !== 'latency' && (
+            {draft.kind === 'questions' && (
+              <label>
+                <input
+                  type="checkbox"
+                  checked={draft.isReasoned}
+                  onChange={({ currentTarget }) => change({ isReasoned: currentTarget.checked })}
+                />{' '}
+                It also writes why, once it has decided
+              </label>
+            )}
+            {draft.kind !== 'latency' && draft.kind !== 'questions' && (
               <>
                 <label for="judge-field">Field of the call</label>
                 <input
@@ -169,7 +189,7 @@ export function JudgeScreen({ project }: { project: string }) {
           <p class="muted">No call has this. In runs, inputs also have the columns of the row.</p>
         )}
         {draft.kind !== 'latency' && fields.length > 0 && (
-          <details open={draft.kind === 'judge'}>
+          <details open={isJudge}>
             <summary>Fields of the newest of them</summary>
             <ul class="quality-fields">
               {fields.map((field) => (
@@ -177,7 +197,7 @@ export function JudgeScreen({ project }: { project: string }) {
                   <button
                     type="button"
                     class="chip"
-                    onClick={() => (draft.kind === 'judge' ? insert(field) : change({ field: field.path }))}
+                    onClick={() => (isJudge ? insert(field) : change({ field: field.path }))}
                   >
                     {field.path}
                   </button>

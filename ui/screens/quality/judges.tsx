@@ -41,6 +41,12 @@ export function JudgesScreen({ project }: { project: string }) {
           Kind: ({ judge, check }) => (judge ? 'judge' : (check?.replaceAll('_', ' ') ?? 'code elsewhere')),
           Asks: ({ judge, description }) => <span class="quality-text">{judge?.prompt ?? description}</span>,
           Monitors: ({ monitors }) => monitors,
+          Calibration: ({ name, judge }) =>
+            judge?.questions && (
+              <a href={paths.calibration(project, name)} aria-label={`Calibration of ${name}`}>
+                {judge.questions.length} questions
+              </a>
+            ),
           Created: ({ at }) => <Time at={at} />,
           Actions: (scorer) =>
             isServed(scorer) &&

@@ -3,13 +3,15 @@ import type { Direction } from '../../value/direction.ts'
 
 /** What a user enters for a judge or a check. */
 export interface ScorerDraft {
-  kind: 'judge' | 'contains' | 'regex' | 'latency'
+  kind: 'judge' | 'questions' | 'contains' | 'regex' | 'latency'
   prompt: string
   system: string
   answer: keyof typeof answers
   direction: Direction
   model: string
-  /** Texts, a line each; a pattern; or milliseconds. */
+  /** Of typed questions: the model also writes why. */
+  isReasoned: boolean
+  /** Questions or texts, a line each; a pattern; or milliseconds. */
   wanted: string
   /** The field that a check looks at. */
   field: string
@@ -43,12 +45,13 @@ export const newDraft: ScorerDraft = {
   answer: 'passed',
   direction: 'higher',
   model: '',
+  isReasoned: false,
   wanted: '',
   field: 'output.choices.0.message.content',
 }
 
 export function bodyOf(draft: ScorerDraft): ScorerBody {
-  const { kind, prompt, system, answer, model, wanted, field } = draft
+  const { kind, prompt, system, answer, model, isReasoned, wanted, field } = draft
   switch (kind) {
     case 'judge':
       return {
@@ -56,6 +59,14 @@ export function bodyOf(draft: ScorerDraft): ScorerBody {
           prompt,
           schema: answers[answer].schema,
           ...(system.trim() !== '' && { system }),
+          ...(model !== '' && { model }),
+        },
+      }
+    case 'questions':
+      return {
+        judge: {
+          ...{ prompt, questions: questionsIn(wanted) },
+          ...(isReasoned && { reason: true }),
           ...(model !== '' && { model }),
         },
       }
@@ -68,6 +79,21 @@ export function bodyOf(draft: ScorerDraft): ScorerBody {
     case 'latency':
       return { check: { kind, max_ms: Number(wanted) } }
   }
+}
+
+/** A line each: `rude: Is it rude?`, `topic: Which topic? | law | other`, `good: How good? < bad < fair < good`. */
+export function questionsIn(text: string): object[] {
+  return text.split('\n').flatMap((line) => {
+    if (line.trim() === '') return []
+    const [, name = '', rest = line] = /^\s*(\w+)\s*:(.*)$/.exec(line) ?? []
+    const type = rest.includes('|') ? 'choice' : rest.includes('<') ? 'score' : 'predicate'
+    const [instructions, ...options] = rest.split(/[|<]/).map((piece) => piece.trim())
+    return {
+      ...{ type, name, instructions },
+      ...(type === 'choice' && { choices: options.map((value) => ({ value })) }),
+      ...(type === 'score' && { levels: options.map((label) => ({ label })) }),
+    }
+  })
 }
 
 export const isComplete = ({ kind, prompt, wanted }: ScorerDraft): boolean =>

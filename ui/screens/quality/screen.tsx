@@ -1,4 +1,5 @@
 import type { Route } from '../../routes.ts'
+import { CalibrationScreen } from './calibration.tsx'
 import { DatasetsScreen } from './datasets.tsx'
 import { JudgeScreen } from './judge.tsx'
 import { JudgesScreen } from './judges.tsx'
@@ -8,7 +9,7 @@ import { NewRunScreen } from './new-run.tsx'
 
 type QualityRoute = Extract<
   Route,
-  { screen: 'newRun' | 'judges' | 'judge' | 'monitors' | 'monitor' | 'datasets' }
+  { screen: 'newRun' | 'judges' | 'judge' | 'calibration' | 'monitors' | 'monitor' | 'datasets' }
 >
 
 /** The screens of Quality but for runs. Who opens one soon opens another, so they are one file. */
@@ -21,6 +22,8 @@ export function QualityScreen({ here }: { here: QualityRoute }) {
       return <JudgesScreen project={project} />
     case 'judge':
       return <JudgeScreen project={project} />
+    case 'calibration':
+      return <CalibrationScreen project={project} judge={here.judge} />
     case 'monitors':
       return <MonitorsScreen project={project} />
     case 'monitor':

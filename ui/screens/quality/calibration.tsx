@@ -1,0 +1,194 @@
+import { useState } from 'preact/hooks'
+import { AddToQueue } from '../../adding/add-to-queue.tsx'
+import { PlainTable } from '../../parts/plain-table.tsx'
+import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
+import { search, setSearch } from '../../router.ts'
+import { paths } from '../../routes.ts'
+import {
+  type Agreement,
+  type Calibrated,
+  type Estimate,
+  fitCalibration,
+  type Report,
+  readReport,
+} from '../../server/calibrations.ts'
+import { useLoading } from '../../server/loading.ts'
+import { readSpecs } from '../../server/objects.ts'
+import { isForbidden } from '../../server/request.ts'
+import { may } from '../../server/rights.ts'
+import { readScorers } from '../../server/scorers.ts'
+import { numberText } from '../../value/scores.ts'
+import { countText } from '../../value/units.ts'
+
+const readChoices = async (project: string, judge: string, signal: AbortSignal) => {
+  const [scorers, specs] = await Promise.all([readScorers(project, signal), readSpecs(project, signal)])
+  const questions = scorers.find(({ name }) => name === judge)?.judge?.questions ?? []
+  return { questions: questions.map(({ name }) => name), specs: specs.map(({ id }) => id) }
+}
+
+/** How far the questions of a judge can be believed, by what people said about the same calls. */
+export function CalibrationScreen({ project, judge }: { project: string; judge: string }) {
+  const { value, error, reload } = useLoading(
+    (signal) => readChoices(project, judge, signal),
+    [project, judge],
+  )
+  if (isForbidden(error)) return <FailedScreen name="Calibration" error={error} />
+  const asked = search.value
+  const { questions = [], specs = [] } = value ?? {}
+  const chosen = { question: questions, labels: specs }
+  const [question, annotation] = Object.entries(chosen).map(([name, all]) => asked.get(name) ?? all[0])
+  return (
+    <main class="screen sheet quality">
+      <header class="sheet-head monitor-head">
+        <h1>Calibration of {judge}</h1>
+        <div class="head-tools">
+          {Object.entries(chosen).map(([name, all]) => (
+            <select
+              key={name}
+              aria-label={name === 'labels' ? 'Labels' : 'Question'}
+              value={name === 'labels' ? annotation : question}
+              onChange={({ currentTarget }) => setSearch({ [name]: currentTarget.value })}
+            >
+              {all.map((one) => (
+                <option key={one}>{one}</option>
+              ))}
+            </select>
+          ))}
+        </div>
+      </header>
+      {error && <Failed error={error} retry={reload} />}
+      {!error && !value && <Skeleton rows={6} />}
+      {value &&
+        (question && annotation ? (
+          <Reliability
+            key={`${question} ${annotation}`}
+            {...{ project, question, annotation }}
+            scorer={judge}
+          />
+        ) : (
+          <Empty title={question ? 'No labels yet' : 'This judge has no questions'}>
+            <p>Labels are what people answer in a queue with questions of its own.</p>
+          </Empty>
+        ))}
+    </main>
+  )
+}
+
+function Reliability(asked: Calibrated) {
+  const { project } = asked
+  const { value, error, reload } = useLoading((signal) => readReport(asked, signal), [])
+  const [isQueueing, setQueueing] = useState(false)
+  const [said, setSaid] = useState<string>()
+  if (error) return <Failed {...{ error }} retry={reload} />
+  if (value === undefined) return <Skeleton rows={6} />
+  const [report, agreement] = value
+  const { labels, decisions, labels_to_halve, before, after, why, review } = report
+  const fit = () =>
+    fitCalibration(asked).then(
+      (ref) => setSaid(ref ? `Stored: ${ref}. Name it as calibration of the question.` : (why ?? '')),
+      ({ message }: Error) => setSaid(message),
+    )
+  return (
+    <>
+      <p>
+        {countText(labels)} of {countText(decisions)} decisions have a label
+        {labels > 0 && `; ${countText(labels_to_halve)} more would halve the intervals`}.{' '}
+        {why ? `No calibration: ${why}.` : 'A calibration helps.'}
+      </p>
+      {may('write', project) && (
+        <p class="head-tools">
+          <button type="button" disabled={why !== null} onClick={() => void fit()}>
+            Calibrate
+          </button>
+          {review.length > 0 && (
+            <button type="button" onClick={() => setQueueing(true)}>
+              Review the {review.length} that teach most
+            </button>
+          )}
+        </p>
+      )}
+      {said && <p role="status">{said}</p>}
+      {isQueueing && <AddToQueue {...{ project }} calls={review} onClose={() => setQueueing(false)} />}
+      {before && (
+        <>
+          <PlainTable label="Error" columns={['Error', 'As it is', 'Calibrated']}>
+            {Object.entries({ log_loss: 'Log loss', brier: 'Brier', ece: 'ECE', excess: 'Too sure by' }).map(
+              ([name, text]) => (
+                <tr key={name}>
+                  <td>{text}</td>
+                  {[before, after].map((quality, index) => (
+                    <td key={index}>{estimateText(quality?.[name as 'ece'])}</td>
+                  ))}
+                </tr>
+              ),
+            )}
+          </PlainTable>
+          <Diagram bins={before.bins} />
+        </>
+      )}
+      <Confusion {...{ project, agreement }} />
+    </>
+  )
+}
+
+const estimateText = (estimate: Estimate | undefined): string =>
+  estimate
+    ? `${numberText(estimate.value)} (${numberText(estimate.low)} to ${numberText(estimate.high)})`
+    : '–'
+
+/** How often it was right against its probability: on the line, both are the same. */
+function Diagram({ bins }: { bins: NonNullable<Report['before']>['bins'] }) {
+  return (
+    <figure class="reliability">
+      <svg viewBox="-2 -2 104 104" role="img" aria-label="How often it was right, by its probability">
+        <path d="M0 100L100 0" />
+        {bins.map(({ count, probability, share, low, high }) => (
+          <g key={probability}>
+            <title>{`${numberText(probability)}: right ${numberText(share)} of ${count}`}</title>
+            <path d={`M${probability * 100} ${100 - low * 100}V${100 - high * 100}`} />
+            <circle cx={probability * 100} cy={100 - share * 100} r={2} />
+          </g>
+        ))}
+      </svg>
+    </figure>
+  )
+}
+
+/** What the judge and people said, with the calls of each cell. */
+function Confusion({ project, agreement }: { project: string; agreement: Agreement }) {
+  const { confusion, kappa, ac1, true_positive_rate, true_negative_rate, humans, prevalence, notes } =
+    agreement
+  const rates = {
+    κ: kappa,
+    AC1: ac1,
+    'yes found': true_positive_rate,
+    'no found': true_negative_rate,
+    'κ among people': humans?.kappa,
+    'true share of yes': prevalence?.corrected,
+  }
+  const shown = Object.entries(rates).flatMap(([name, rate]) => (rate ? `${name} ${estimateText(rate)}` : []))
+  return (
+    <>
+      <p>{shown.join('; ')}</p>
+      {notes.length > 0 && <p class="muted">{notes.join('; ')}</p>}
+      <PlainTable label="Agreement" columns={['People say', 'The judge says', 'Calls']}>
+        {confusion.map(({ human, judge, count, call_ids }) => (
+          <tr key={`${human} ${judge}`}>
+            <td>{String(human)}</td>
+            <td>{String(judge)}</td>
+            <td>
+              <details>
+                <summary>{countText(count)}</summary>
+                {call_ids.map((id) => (
+                  <a key={id} href={paths.call(project, id)}>
+                    {id.slice(-6)}{' '}
+                  </a>
+                ))}
+              </details>
+            </td>
+          </tr>
+        ))}
+      </PlainTable>
+    </>
+  )
+}
