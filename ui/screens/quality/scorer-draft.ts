@@ -82,7 +82,7 @@ export function bodyOf(draft: ScorerDraft): ScorerBody {
 }
 
 /** A line each: `rude: Is it rude?`, `topic: Which topic? | law | other`, `good: How good? < bad < fair < good`. */
-export function questionsIn(text: string): object[] {
+function questionsIn(text: string): object[] {
   return text.split('\n').flatMap((line) => {
     if (line.trim() === '') return []
     const [, name = '', rest = line] = /^\s*(\w+)\s*:(.*)$/.exec(line) ?? []
