@@ -64,7 +64,7 @@ for (const [url, sampleOf] of Object.entries(sampleBodies)) {
           error: { type: 'request_too_large', message: reason, details: { error_code: code } },
           request_id: json.request_id,
         }
-      : url.startsWith('/v1/') || /\/(rerank|score|v2\/embed|infill)$/.test(url)
+      : url.startsWith('/v1/') || /(\/rerank|^\/score|\/v2\/embed|\/infill)$/.test(url)
         ? { error: { message: reason, type: 'invalid_request_error', param: null, code } }
         : url.startsWith('/api/')
           ? { error: reason, code }

@@ -17,7 +17,7 @@ const needsType = (url: string) =>
   url.endsWith('/rerank') ||
   url === '/v2/embed' ||
   url === '/infill' ||
-  url.endsWith('/score') ||
+  /^(?:\/v1)?\/score$/.test(url) ||
   /\/v1\/(?:traces|logs)$/.test(url)
 
 const ask = async (url: string, headers: Record<string, string>) => {

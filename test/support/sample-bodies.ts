@@ -385,6 +385,7 @@ const decisions = () => ({
 const systemOne = () => ({
   ...decided(),
   ...{ state: { text: 'Hi' }, instructions: 'Be strict.', files: null, images: null },
+  chat_template_kwargs: { enable_thinking: false },
   questions: { kind: { type: 'noul' }, topic: { type: 'choice', criteria: { '10': null, '2': 'two' } } },
 })
 
@@ -533,7 +534,9 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   // Before what they are about is deleted.
   '/v2/:entity/:project/calibrations': () => ({ ...calibrated, name: 'x', dry_run: true }),
   '/v2/:entity/:project/calibrations/report': () => calibrated,
-  '/v2/:entity/:project/calibrations/agreement': () => ({ ...calibrated, threshold: 0.5, precision: 0.9 }),
+  '/v2/:entity/:project/calibrations/agreement': () => ({
+    ...{ ...calibrated, calibration: null, threshold: 0.5, precision: 0.9 },
+  }),
   '/call/start': (project) => ({ start: start(project) }),
   '/call/end': (project) => ({ end: end(project) }),
   '/call/upsert_batch': (project) => ({

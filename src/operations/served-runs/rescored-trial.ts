@@ -13,7 +13,7 @@ import type { Attempt } from './attempt.ts'
 import type { RescoringPlan } from './plan.ts'
 import { scoreTrial } from './trial-scores.ts'
 
-export type SourceTrial = Awaited<ReturnType<typeof trialsAfter>>[number]
+type SourceTrial = Awaited<ReturnType<typeof trialsAfter>>[number]
 
 /** A trial with the answer of another one, scored anew. Each step has an id of its own, so that it happens once. */
 export async function rescoreTrial(
