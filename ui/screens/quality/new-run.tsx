@@ -19,7 +19,7 @@ import { estimateTokens, sampledRows } from './run-estimate.ts'
 import { RunProgress } from './run-progress.tsx'
 import { RunSettingsForm } from './run-settings.tsx'
 import { ScorerChoice } from './scorer-choice.tsx'
-import { SplitChoice } from './split-choice.tsx'
+import { allRows, SplitChoice } from './split-choice.tsx'
 
 /** A new run as a form; once started, its progress. The runs are in the address, so the tab may be closed meanwhile. */
 export function NewRunScreen({ project }: { project: string }) {
@@ -50,8 +50,6 @@ async function readKnown(project: string, signal: AbortSignal): Promise<Known> {
     models: engine.models.flatMap(({ names, tasks }) => (tasks.includes('answers') ? names : [])),
   }
 }
-
-const allRows = { column: '', value: '' }
 
 /** How many rows a dataset has, and its first ones. */
 async function readSize(project: string, dataset: string, signal: AbortSignal) {

@@ -1,6 +1,7 @@
 import { objectRefOf } from '../../value/ref.ts'
 import { readDraft } from '../play/draft.ts'
 import { type Settings, settingsIn, settingsText } from '../play/settings.ts'
+import type { Split } from './split-choice.tsx'
 
 /** What answers in a run. */
 export interface RunSettings {
@@ -15,12 +16,6 @@ export function settingsOfPlayground(): RunSettings[] {
   const draft = readDraft()
   const a = { name: 'A', system: '', fields: settingsIn(draft?.a) }
   return draft?.isCompared ? [a, { name: 'B', system: '', fields: settingsIn(draft.b) }] : [a]
-}
-
-/** Which rows are asked: those with a text in a column. Without a column, all. */
-export interface Split {
-  column: string
-  value: string
 }
 
 interface RunGiven {

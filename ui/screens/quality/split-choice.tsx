@@ -1,5 +1,12 @@
 import { type JsonNode, membersOf, nodeAt, stringOf } from '../../value/json-index.ts'
-import type { Split } from './run-draft.ts'
+
+/** Which rows are asked: those with a text in a column. Without a column, all. */
+export interface Split {
+  column: string
+  value: string
+}
+
+export const allRows: Split = { column: '', value: '' }
 
 interface Props {
   /** The first rows. */
