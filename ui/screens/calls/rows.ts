@@ -9,6 +9,8 @@ export const pageSize = 100
 
 /** Shortest pause between reads of what has changed; reading takes at most a fifth of the time. */
 const restMs = 500
+/** The same while the server is away. */
+const awayMs = 2_000
 
 /** Beyond this many changed calls their ids are not kept, and everything shown is read again. */
 const mostPending = 1_000
@@ -20,6 +22,11 @@ interface News {
 }
 
 const noNews = (): News => ({ ids: new Set(), isUnknown: false })
+
+const bothNews = (first: News, second: News): News => ({
+  ids: new Set([...first.ids, ...second.ids]),
+  isUnknown: first.isUnknown || second.isUnknown,
+})
 
 /**
  * The calls of one view as of the time when it was read; pages are read when they are scrolled to. Calls that are shown
@@ -151,14 +158,18 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
     while (!closed.aborted && !isPaused.value && (news.isUnknown || news.ids.size > 0)) {
       const since = performance.now()
       const taken = news
+      let rest = restMs
       news = noNews()
       try {
         await (isAtRest() ? bringIn(taken) : keepInPlace(taken))
       } catch (given) {
-        // The event stream shows when an unreachable server is back.
-        if (!(given instanceof UnreachableError) && !closed.aborted) error.value = given as Error
+        // The event stream does not tell of them again. It shows that the server is away.
+        if (given instanceof UnreachableError) {
+          news = bothNews(taken, news)
+          rest = awayMs
+        } else if (!closed.aborted) error.value = given as Error
       }
-      await new Promise((resolve) => setTimeout(resolve, Math.max(restMs, 4 * (performance.now() - since))))
+      await new Promise((resolve) => setTimeout(resolve, Math.max(rest, 4 * (performance.now() - since))))
     }
     isDigesting = false
   }
