@@ -1,6 +1,6 @@
 import { base } from '../base.ts'
 import { saveAs } from '../parts/save-as.ts'
-import { capturePictures } from '../server/pictures.ts'
+import { capturePictures, tooLarge } from '../server/pictures.ts'
 import { captureAnswers } from '../server/request.ts'
 import { currentUser } from '../server/session.ts'
 import type { Contents } from './contents.ts'
@@ -32,9 +32,9 @@ export async function exportScreen(exported: Exported, signal: AbortSignal): Pro
   signal.addEventListener('abort', () => own.abort(signal.reason), { once: true })
   captureAnswers(own.signal, answers)
   const { holds, rows } = await collect(answers, own.signal)
-  await capturePictures(project, answers, signal)
+  await capturePictures(project, answers, mostCharacters, signal)
   const length = [...answers.values()].reduce((all, text) => all + text.length, 0)
-  if (length > mostCharacters) throw new Error('This is too large for one file.')
+  if (length > mostCharacters) throw tooLarge()
   const contents: Contents = {
     title,
     project,

@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import {
   type Block,
   type Conversation,
@@ -164,7 +164,9 @@ const Picture = ({ source }: { source: string | undefined }) => (
 /** A file of the project that the page shows. */
 function StoredPicture({ file }: { file: string }) {
   const { project = '' } = route.value as { project?: string }
-  return <Picture source={useLoading((signal) => addressOfPicture(project, file, signal), [file]).value} />
+  const { value, error } = useLoading((signal) => addressOfPicture(project, file, signal), [project, file])
+  useEffect(() => () => value?.startsWith('blob:') && URL.revokeObjectURL(value), [value])
+  return error ? <span class="dead-link">picture: {error.message}</span> : <Picture source={value} />
 }
 
 /** A picture of another server is not loaded: that server would learn who reads the record. */

@@ -1,4 +1,5 @@
 import { createYieldToLoop, type YieldToLoop } from '../../../packages/waiting/index.ts'
+import { Refusal } from '../../domain/refusals.ts'
 import {
   ac1OfVotes,
   cohenKappa,
@@ -35,7 +36,7 @@ export async function agreementOf(
   body: AgreementBody,
   signal: AbortSignal,
 ) {
-  const { evidence, calibration } = await calibratedEvidence(db, project, body, signal)
+  const { evidence, calibration, note } = await calibratedEvidence(db, project, body, signal)
   const { question, categories, labelled, open } = evidence
   const isPredicate = question.type === 'predicate'
   for (const name of ['threshold', 'precision'] as const) {
@@ -52,7 +53,7 @@ export async function agreementOf(
     }),
   )
   const pause = createYieldToLoop(signal)
-  const notes: string[] = []
+  const notes = note === undefined ? [] : [note]
   return {
     ...evidenceFields(evidence),
     ...{ categories, threshold, calibration },
@@ -78,12 +79,17 @@ async function calibratedEvidence(
   project: string,
   body: AgreementBody,
   signal: AbortSignal,
-): Promise<{ evidence: Evidence; calibration: string | null }> {
+): Promise<{ evidence: Evidence; calibration: string | null; note?: string }> {
   const evidence = await evidenceOf(db, project, body, signal)
   const { question, digest, prompt } = evidence
   const named = body.calibration ?? question.calibration
   if (named == null) return { evidence, calibration: null }
-  const map = await readCalibration(db, project, named, 'calibration')
+  const map = await readCalibration(db, project, named, 'calibration').catch((error: unknown) => {
+    if (body.calibration != null || !(error instanceof Refusal) || error.status >= 500) throw error
+    return undefined
+  })
+  if (map === undefined)
+    return { evidence, calibration: null, note: 'the calibration of the question is gone' }
   if (applied(map, { digest, prompt }, []) === null) return { evidence, calibration: null }
   const calibratedCall = <Call extends { probabilities: readonly number[] }>(call: Call): Call => ({
     ...call,

@@ -160,7 +160,7 @@ export const routeTable = {
     {"method":"POST","url":"/v2/:entity/:project/evaluation_runs/:evaluation_run_id/stop","config":{"right":"infer"},"schema":{},"checks":["params"]},
     {"method":"POST","url":"/evaluations/rescore","config":{"right":"infer","contract":"operations/served-runs/contract#RescoreBody"},"schema":{},"checks":["body"]},
     {"method":"POST","url":"/evaluations/evaluate_model","config":{"right":"infer","contract":"operations/served-runs/contract#EvaluateModelBody"},"schema":{},"checks":["body"]},
-    {"method":"POST","url":"/calls/score","config":{"right":"infer","contract":"operations/served-runs/contract#ScoreCallsBody"},"schema":{},"checks":["body"]},
+    {"method":"POST","url":"/calls/score","config":{"right":"write","contract":"operations/served-runs/contract#ScoreCallsBody"},"schema":{},"checks":["body"]},
   ],
   scorer: [
     {"method":"POST","url":"/v2/:entity/:project/scorers/try","config":{"spendsTokens":true,"right":"infer","contract":"operations/scorers/try-contract#TryBody"},"schema":{},"checks":["params","body"]},

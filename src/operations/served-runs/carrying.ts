@@ -88,7 +88,7 @@ export function startServedRuns(services: OperationParts, failed: (error: unknow
           return
         }
         const index = position + at
-        const retry = (error: Refusal) => retryLater(error, `${run_id} ${index}`)
+        const retry = (error: Refusal) => retryLater(error, `${run_id} ${index}`, steps[at]?.maxWaits)
         try {
           await unlessGone(async () => steps[at]?.carryOut({ services: own, scope, run, signal, retry }))
           open.delete(at)
@@ -127,11 +127,14 @@ export function startServedRuns(services: OperationParts, failed: (error: unknow
     await db.write('dropServedRun', { project_id, run_id })
   }
 
-  function retryLater(error: Refusal, key: string): void {
+  function retryLater(error: Refusal, key: string, maxWaits = Number.POSITIVE_INFINITY): void {
     const wait = waitMs[error.code]
-    if (wait !== undefined) throw new LaterError(wait)
-    if (error.status < 500) return
     const count = failures.get(key) ?? 0
+    if (wait !== undefined && count < maxWaits) {
+      if (maxWaits !== Number.POSITIVE_INFINITY) failures.set(key, count + 1)
+      throw new LaterError(wait)
+    }
+    if (error.status < 500) return
     const pause = retryMs[count]
     if (pause === undefined) return
     failures.set(key, count + 1)

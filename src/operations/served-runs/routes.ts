@@ -94,7 +94,7 @@ export const servedRunRoutes = family(
     rule: (services, request) => evaluateModel(services, scopeIn(request), request.body, services.signal),
   }),
   operation('POST', '/calls/score', {
-    right: 'infer',
+    right: 'write',
     summary: 'Have scorers score calls in the background, as feedback on them',
     tags: ['scorers'],
     body: ScoreCallsBody,

@@ -16,7 +16,7 @@ import { payloadGiven } from '../feedback/payload-size.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 import { callValues } from '../scorers/call-values.ts'
-import type { Attempt } from './attempt.ts'
+import { type Attempt, refusable } from './attempt.ts'
 import type { ScoreCallsBody } from './contract.ts'
 import { judgeCallId, judgementOf } from './judgement.ts'
 import { namedScorers } from './named-scorers.ts'
@@ -70,6 +70,9 @@ export async function scoreCall(attempt: Attempt, callId: string, scorer: Monito
     payload: payloadGiven(new JsonText(writeJson(payload))),
     ...(scorer.kind === 'judge' && { call_ref: callRef(refScheme, project, judgeCallId(id)) }),
   }
-  const record = await feedbackOf(createCheck(db, schemas, caller.name), caller, fields, atRoot)
-  await db.write('addFeedback', [{ record: withTexts<Feedback>(record), field: 'id' }])
+  // A score that feedback cannot hold does not keep the calls behind it waiting.
+  await refusable(attempt, async () => {
+    const record = await feedbackOf(createCheck(db, schemas, caller.name), caller, fields, atRoot)
+    await db.write('addFeedback', [{ record: withTexts<Feedback>(record), field: 'id' }])
+  })
 }

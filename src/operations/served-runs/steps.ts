@@ -13,7 +13,12 @@ interface Step {
   carryOut(attempt: Attempt): Promise<void>
   /** What is left of the run after it, where its position does not say so. */
   plan?: string
+  /** How often it waits for what is missing, where nobody could stop the run. */
+  maxWaits?: number
 }
+
+/** About ten minutes for a model. */
+const maxWaits = 40
 
 /** The next steps of a run; none if what they are made of is gone. */
 export async function nextSteps(
@@ -26,6 +31,7 @@ export async function nextSteps(
   const { project_id: project, position } = run
   if ('calls' in plan) {
     return plan.calls.slice(position, position + limit).map((call) => ({
+      maxWaits,
       async carryOut(attempt) {
         for (const scorer of plan.scorers) await scoreCall(attempt, call, scorer)
       },

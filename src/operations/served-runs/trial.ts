@@ -3,13 +3,18 @@ import { idOf } from '../../domain/ids.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { monotonicNow, now } from '../../domain/time.ts'
 import { readCall } from '../../storage/calls/calls.ts'
+import { withPictures } from '../../storage/pictures/restore.ts'
 import { backgroundAsking } from '../background-caller.ts'
 import type { ChatAnswered } from '../chat-asking.ts'
 import { createPrediction, finishPrediction } from '../evaluation-runs/predictions.ts'
+import { wrong } from '../generation/checks.ts'
 import { type Attempt, refusable } from './attempt.ts'
 import { promptedRequest } from './named-prompt.ts'
 import type { Plan } from './plan.ts'
 import { scoreTrial } from './trial-scores.ts'
+
+/** As of a request over HTTP. */
+const maxRequestLength = 4 * 1024 * 1024
 
 interface Trial extends Attempt {
   plan: Plan
@@ -71,8 +76,14 @@ async function predict(trial: Trial, id: string): Promise<void> {
 }
 
 async function ask({ services, scope, signal }: Trial, request: Map<string, string>): Promise<ChatAnswered> {
-  const asking = await backgroundAsking(services.db, scope.caller.name, scope.project, signal)
-  return services.chats.ask(services, objectText(request), asking)
+  const { db } = services
+  const asking = await backgroundAsking(db, scope.caller.name, scope.project, signal)
+  // Rows that were made of calls name the files of their pictures.
+  const text = await withPictures(db, scope.project, objectText(request), maxRequestLength)
+  if (text === undefined) {
+    throw wrong('messages', 'pictures that are too large together', `at most ${maxRequestLength} characters`)
+  }
+  return services.chats.ask(services, text, asking)
 }
 
 /** As calls have it. */

@@ -23,9 +23,9 @@ const windowBytes = 64 * 1024
 /** Longer than what comes before the base64. */
 const headBytes = 256
 
-/** PHP escapes each slash. */
+/** PHP escapes each slash. WebP is told from other files of RIFF, such as sounds. */
 const beginning =
-  /"(?:data:(image\\?\/[\w.+-]{1,64});base64,|(?=(iVBORw0KGgo)|(\\?\/9j\\?\/)|(R0lGOD)|(UklGR)))/g
+  /"(?:data:(image\\?\/[\w.+-]{1,64});base64,|(?=(iVBORw0KGgo)|(\\?\/9j\\?\/)|(R0lGOD)|(UklGR(?:\\?[\w+/]){6}XRUJQ)))/g
 const bareTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 
 /** Where requests have pictures: in a member of this name, or in a list. */

@@ -113,7 +113,7 @@ export function redactingRecord(db: Database): Database {
     async close() {
       isClosing = true
       // What was accepted before is written.
-      await Promise.allSettled(replacing)
+      while (replacing.size > 0) await Promise.allSettled(replacing)
       await Promise.all([db.close(), redacting.close()])
     },
   }

@@ -17,10 +17,10 @@ import { until } from '../../support/wait.ts'
 
 const project_id = 'acme/default'
 
-async function open(t: TestContext, database?: Database) {
+async function open(t: TestContext, database?: Database, parts: { sweep?: boolean } = {}) {
   const upstream = await startFakeUpstream(t, streamWords('A', ' cat'), { models: [{ id: 'far' }] })
   const models = await modelsOfUpstream([upstream.url])
-  return { upstream, ...(await openApp(t, { models, ...(database && { database }) })) }
+  return { upstream, ...(await openApp(t, { models, ...parts, ...(database && { database }) })) }
 }
 
 /** A picture of this length that no other test has. */
@@ -244,4 +244,22 @@ test('P12: answers wait while the picture that they share cannot be written, and
   const pieces = await record.get<{ bytes: number }>(sql`SELECT sum(length(bytes)) AS bytes FROM file_pieces`)
   const { json } = await app.post('/files/query_stats', { project_id })
   assert.equal(Number(pieces?.bytes), json.total_size_bytes)
+})
+
+test('a run over rows that were made of recorded calls sends the pictures themselves', async (t) => {
+  const app = await open(t, undefined, { sweep: true })
+  const messages = said(newPicture(3_000).url)
+  const inputs = await inputsOf(app, await app.post(chatUrl, asking({ messages })))
+  const root = `/v2/${project_id}`
+  const rows = [{ messages: inputs.messages }]
+  assert.equal((await app.post(`${root}/datasets`, { name: 'seen', rows })).status, 200)
+  const { json } = await app.post(`${root}/evaluation_runs/serve`, {
+    ...{ name: 'again', dataset: `weave:///${project_id}/object/seen:latest` },
+    settings: [{ name: 'a', request: { model: 'far' } }],
+  })
+  const [run] = json.evaluation_run_ids
+  await until('the run has ended', async () => {
+    return (await app.get(`${root}/evaluation_runs/${run}`)).json.status !== 'running'
+  })
+  assert.deepEqual(app.upstream.asked.at(-1)?.body.messages, messages)
 })

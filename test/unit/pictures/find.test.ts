@@ -47,6 +47,12 @@ test('base64 alone is a picture by its first bytes, in members and lists', async
   }
 })
 
+test('a sound is no picture, though it begins as WebP does', async () => {
+  const wave = Buffer.concat([Buffer.from('RIFF'), Buffer.alloc(4), Buffer.from('WAVE'), Buffer.alloc(1_200)])
+  const { found } = await find({ input_audio: { data: wave.toString('base64'), format: 'wav' } })
+  assert.deepEqual(found, [])
+})
+
 test('escaped slashes are read wherever a piece ends', async () => {
   // The base64 of these bytes is nothing but slashes.
   for (let length = 261_100; length < 261_140; length++) {
