@@ -1,3 +1,9 @@
+import { createHash } from 'node:crypto'
+
+/** How Weave names a file: by its bytes. */
+export const digestOf = (bytes: Buffer): string =>
+  createHash('sha256').update(bytes).digest('base64url').replaceAll('-', 'X').replaceAll('_', 'Y')
+
 /** A PNG with this size in its header, and so many bytes in place of its pixels, which nobody here unpacks. */
 export function pngOf(width: number, height: number, bytes = 12): Buffer {
   const header = Buffer.alloc(13)

@@ -10,7 +10,7 @@ import { type Answer, keys, openApp, type TestApp } from '../../support/app.ts'
 import { openAppRecord } from '../../support/app-record.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
 import { modelsOfUpstream, startFakeUpstream, streamWords } from '../../support/fake-upstream.ts'
-import { pngOf } from '../../support/pictures.ts'
+import { digestOf, pngOf } from '../../support/pictures.ts'
 import { until } from '../../support/wait.ts'
 
 // A picture is a file of the project, and the call names it as Weave's own server does.
@@ -39,9 +39,6 @@ const said = (url: string) => [
     ],
   },
 ]
-
-const digestOf = (bytes: Buffer) =>
-  createHash('sha256').update(bytes).digest('base64url').replaceAll('-', 'X').replaceAll('_', 'Y')
 
 async function inputsOf({ post }: Pick<TestApp, 'post'>, { status, text, headers }: Answer) {
   assert.equal(status, 200, text)
