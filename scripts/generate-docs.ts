@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { modelsFileSchema } from '../src/inference/many/models-file.ts'
 import { chatParametersPage } from './chat-parameters.ts'
+import { clientsPage } from './clients/table.ts'
 import { composeFile } from './compose-settings.ts'
 import { messagesPage } from './messages-page.ts'
 import { configurationPage, errorsPage } from './pages.ts'
@@ -32,6 +33,7 @@ const pages = {
   'docker/compose.scale.yaml': composeFile('compose.scale.yaml'),
   'docker/compose.yaml': composeFile('compose.yaml'),
   'docs/chat-parameters.md': chatParametersPage(),
+  'docs/clients.md': clientsPage(),
   'docs/configuration.md': configurationPage(),
   'docs/errors.md': errorsPage(),
   'docs/messages.md': messagesPage(),

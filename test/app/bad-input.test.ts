@@ -115,6 +115,7 @@ const takesAnyObject = new Set([
   ],
   ...['chat_template_kwargs', 'mm_processor_kwargs', 'engine_xargs', 'vllm_xargs', 'stream_options'],
   ...['prompt_cache_options', 'ec_transfer_params', 'media_io_kwargs', 'image', 'access_programs'],
+  ...['background_options'],
   ...['diagnostics', 'billing_policy', 'fallbacks', 'fallback_credit_token'],
   ...['format', 'options', 'repetition_detection', 'cache_control', 'context_management', 'output_config'],
 ])

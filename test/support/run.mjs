@@ -1,6 +1,7 @@
-// Runs rings of tests: `node test/support/run.mjs [--long] [ring …]`, all without a name. A process for each file spends
-// most of its time on loading the app. So the files of the rings that start nothing outside of their process share
-// one, some at a time, and each of the others has its own. The tests of a file run in its order in either case.
+// Runs rings of tests: `node test/support/run.mjs [--long] [--record] [ring …]`, all without a name. `--record clients`
+// notes what ran, for the table of docs/clients.md. A process for each file spends most of its time on loading the app. So
+// the files of the rings that start nothing outside of their process share one, some at a time, and each of the others has
+// its own. The tests of a file run in its order in either case.
 
 import { spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -15,7 +16,7 @@ const ownProcess = '// In a process of its own: '
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { long: { type: 'boolean' } },
+  options: { long: { type: 'boolean' }, record: { type: 'boolean' } },
 })
 const tree = fileURLToPath(new URL('../..', import.meta.url))
 const options = [
@@ -28,6 +29,8 @@ const options = [
   '--test-reporter=./test/support/file-times.mjs',
   '--test-reporter-destination=stdout',
 ]
+if (values.record)
+  options.push('--test-reporter=./scripts/clients/record-runs.mjs', '--test-reporter-destination=stderr')
 const entries = join(tree, 'node_modules/.cache/tests', String(process.pid))
 const rings = positionals.length > 0 ? positionals : [...sharing, 'attack', 'clients', 'live', 'ui']
 

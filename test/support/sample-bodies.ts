@@ -423,7 +423,7 @@ const response = () => {
     prompt: null,
     max_tool_calls: 5,
     thinking_token_budget: null,
-    ...{ context_management: null, image: null, access_programs: null },
+    ...{ context_management: null, image: null, access_programs: null, background_options: null },
   }
 }
 

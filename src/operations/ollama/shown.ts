@@ -106,7 +106,7 @@ export async function showModel(
   }
 }
 
-/** A model that is served need not be pulled, and no other can be. */
+/** Programs pull before they ask. What they then rely on, that the name can be asked, holds for a served model. */
 export function pullModel(models: Models, { model, name }: PullBody, caller: Caller): { status: 'success' } {
   try {
     findModel(models, model || name, caller, 'any')

@@ -181,6 +181,7 @@ export const ResponsesBody = z.object({
     'The answer is made while nobody waits for it. Needs an answer that is stored.',
     { initial: false },
   ),
+  background_options: unused(jsonObject(), 'The answer is made as soon as there is room, within any window.'),
   prompt: promptField,
   moderation,
   max_tool_calls: unused(integer(1), 'Limits tools that run on the server; there are none.'),

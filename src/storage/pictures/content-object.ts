@@ -1,3 +1,5 @@
+import { type LineBreaks, lineBreaksOf } from './line-breaks.ts'
+
 /**
  * What stands in a call for a picture that is kept as a file: the object that Weave's clients read as `Content`. Its
  * second file says what the picture was written as.
@@ -32,11 +34,12 @@ interface PictureKind {
   type: string
   /** Whether it was a data URL, or base64 alone. */
   isUrl: boolean
+  breaks: LineBreaks | undefined
 }
 
 /** The same for the same picture, so that this file is stored once, too. */
 export function metadataOf(
-  { type, isUrl }: PictureKind,
+  { type, isUrl, breaks }: PictureKind,
   { sha256, size }: { sha256: Buffer; size: number },
 ): Buffer {
   const digest = sha256.toString('hex')
@@ -50,19 +53,25 @@ export function metadataOf(
       content_type: isUrl ? 'data_url:base64' : 'base64',
       input_type: 'str',
       encoding: 'base64',
-      metadata: null,
+      metadata: breaks === undefined ? null : { line_breaks: breaks },
       extension,
     }),
   )
 }
 
-/** What was written before the base64. Undefined if the file is no such metadata. */
-export function headIn(metadata: Buffer): string | undefined {
+/** How the base64 was written. Undefined if the file is no such metadata. */
+export function writingIn(metadata: Buffer): { head: string; breaks: LineBreaks | undefined } | undefined {
   try {
-    const { mimetype, content_type } = JSON.parse(metadata.toString()) as Record<string, unknown>
-    if (content_type === 'base64') return ''
+    const {
+      mimetype,
+      content_type,
+      metadata: own,
+    } = JSON.parse(metadata.toString()) as Record<string, unknown>
+    const breaks = lineBreaksOf((own as { line_breaks?: unknown } | null | undefined)?.line_breaks)
+    if (content_type === 'base64') return { head: '', breaks }
     const isUrl = content_type === 'data_url:base64' && typeof mimetype === 'string'
-    return isUrl && /^[\w.+-]+\/[\w.+-]+$/.test(mimetype) ? `data:${mimetype};base64,` : undefined
+    const isType = isUrl && /^[\w.+-]+\/[\w.+-]+$/.test(mimetype)
+    return isType ? { head: `data:${mimetype};base64,`, breaks } : undefined
   } catch {
     return undefined
   }

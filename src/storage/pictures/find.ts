@@ -1,4 +1,5 @@
 import type { YieldToLoop } from '../../../packages/waiting/index.ts'
+import { type LineBreaks, lineBreaksIn, withoutLineBreaks } from './line-breaks.ts'
 
 /** A picture in base64 in a JSON text, by offsets into its bytes. */
 export interface FoundPicture {
@@ -7,6 +8,8 @@ export interface FoundPicture {
   to: number
   /** Of the base64 within. */
   dataFrom: number
+  dataTo: number
+  breaks: LineBreaks | undefined
   /** As the request has it, or that of the first bytes. */
   type: string
   isUrl: boolean
@@ -67,7 +70,10 @@ function pictureAt(json: Buffer, from: number, match: RegExpExecArray): FoundPic
   if (close - dataFrom <= minPictureCharacters || !behindValue.has(json[close + 1] ?? 0)) return undefined
   if (!holder.test(json.toString('latin1', Math.max(0, from - holderBytes), from))) return undefined
   const type = urlType ?? bareTypes[bare.findIndex((start) => start !== undefined)] ?? ''
-  return { from, to: close + 1, dataFrom, type: type.replace('\\', ''), isUrl: urlType !== undefined }
+  return {
+    ...{ from, to: close + 1, dataFrom, ...lineBreaksIn(json, dataFrom, close) },
+    ...{ type: type.replace('\\', ''), isUrl: urlType !== undefined },
+  }
 }
 
 /** Makes pieces of bytes that are a little smaller than those of a file. */
@@ -77,24 +83,42 @@ const charactersAtOnce = 340 * 1024
  * The bytes of a picture, in pieces. Ends with undefined if its base64 is not what these bytes would be written as:
  * it could not be given back.
  */
-export function* bytesOfPicture(
-  json: Buffer,
-  { dataFrom, to }: FoundPicture,
-): Generator<Buffer | undefined, void> {
+export function* bytesOfPicture(json: Buffer, picture: FoundPicture): Generator<Buffer | undefined, void> {
   let rest = ''
-  for (let at = dataFrom; at < to - 1; at += charactersAtOnce) {
-    const end = Math.min(to - 1, at + charactersAtOnce)
-    const isLast = end === to - 1
-    const raw = rest + json.toString('latin1', at, end)
-    // Unescaped when the slash has arrived.
-    const isSplit = raw.endsWith('\\') && !isLast
-    const characters = (isSplit ? raw.slice(0, -1) : raw).replaceAll('\\/', '/')
-    const length = isLast ? characters.length : characters.length - (characters.length % 4)
-    rest = characters.slice(length) + (isSplit ? '\\' : '')
-    const base64 = characters.slice(0, length)
+  for (const { characters, isLast } of piecesOf(json, picture)) {
+    if (characters === undefined) return yield undefined
+    const all = rest + characters
+    const length = isLast ? all.length : all.length - (all.length % 4)
+    rest = all.slice(length)
+    const base64 = all.slice(0, length)
     const bytes = Buffer.from(base64, 'base64')
     const isWhole = isLast || bytes.length === (length / 4) * 3
     if (!isWhole || bytes.toString('base64') !== base64) return yield undefined
     yield bytes
   }
+}
+
+interface Piece {
+  /** Undefined if the lines are not all like the first. */
+  characters: string | undefined
+  isLast: boolean
+}
+
+function* piecesOf(json: Buffer, { dataFrom, dataTo, breaks }: FoundPicture): Generator<Piece, void> {
+  let rest = ''
+  for (let at = dataFrom; at < dataTo; at += charactersAtOnce) {
+    const end = Math.min(dataTo, at + charactersAtOnce)
+    const isLast = end === dataTo
+    const raw = rest + json.toString('latin1', at, end)
+    // Read when the rest of the escape, or of the line, has arrived.
+    const length = isLast ? raw.length : wholeLength(raw, breaks)
+    rest = raw.slice(length)
+    const lines = raw.slice(0, length).replaceAll('\\/', '/')
+    yield { characters: breaks?.length ? withoutLineBreaks(lines, breaks, isLast) : lines, isLast }
+  }
+}
+
+function wholeLength(raw: string, breaks: LineBreaks | undefined): number {
+  if (breaks?.length) return raw.lastIndexOf(breaks.written) + breaks.written.length
+  return raw.endsWith('\\') ? raw.length - 1 : raw.length
 }

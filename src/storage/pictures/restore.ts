@@ -1,6 +1,7 @@
 import { piecesOf, readFileEntry } from '../objects/files.ts'
 import type { Reader } from '../transaction.ts'
-import { type ContentFiles, contentObjectsIn, headIn } from './content-object.ts'
+import { type ContentFiles, contentObjectsIn, writingIn } from './content-object.ts'
+import { lineWriter } from './line-breaks.ts'
 
 const maxMetadataBytes = 4_096
 
@@ -42,16 +43,17 @@ async function pictureOf(
   if (described === undefined || file === undefined || described.size > maxMetadataBytes) return object
   const segments: Uint8Array[] = []
   for await (const bytes of piecesOf(db, project, described.upload_id, described.size)) segments.push(bytes)
-  const head = headIn(Buffer.concat(segments))
-  if (head === undefined) return object
+  const writing = writingIn(Buffer.concat(segments))
+  if (writing === undefined) return object
   if ((file.size / 3) * 4 > room) return undefined
-  let text = `"${head}`
+  const written = lineWriter(writing.breaks)
+  let text = `"${writing.head}`
   let rest: Uint8Array = Buffer.alloc(0)
   for await (const piece of piecesOf(db, project, file.upload_id, file.size)) {
     const bytes = Buffer.concat([rest, piece])
     const whole = bytes.length - (bytes.length % 3)
-    text += bytes.toString('base64', 0, whole)
+    text += written(bytes.toString('base64', 0, whole), false)
     rest = bytes.subarray(whole)
   }
-  return `${text}${Buffer.from(rest).toString('base64')}"`
+  return `${text}${written(Buffer.from(rest).toString('base64'), true)}"`
 }

@@ -61,7 +61,6 @@ test('a model with thoughts says so, and whether it thinks unless told otherwise
 
 test('models are changed by the operator only; one that is served need not be pulled', async () => {
   assert.equal((await post('/api/pull', { model: 'scripted' })).text, '{"status":"success"}\n')
-  assert.deepEqual((await post('/api/pull', { name: 'scripted', stream: false })).json, { status: 'success' })
   for (const [method, url] of [
     ['POST', '/api/pull'],
     ['POST', '/api/create'],
@@ -73,6 +72,17 @@ test('models are changed by the operator only; one that is served need not be pu
     const { status, json } = await send(method, url, { model: 'other' })
     assert.deepEqual([status, json.code], [403, 'models_chosen'], url)
     assert.match(json.error, /HEDDLE_MODEL/)
+  }
+})
+
+test('programs pull before they ask: it succeeds for each name that a request may have', async () => {
+  for (const model of ['scripted', 'scripted:latest', 'alias/of-it']) {
+    for (const body of [{ model }, { name: model }]) {
+      const { json } = await post('/api/pull', { ...body, stream: false })
+      assert.deepEqual(json, { status: 'success' }, model)
+    }
+    const messages = [{ role: 'user', content: 'Hi' }]
+    assert.equal((await post('/api/chat', { model, messages, stream: false })).status, 200, model)
   }
 })
 

@@ -157,6 +157,20 @@ test('P12: slashes may be escaped, as PHP does it', async (t) => {
   assert.equal(inputs.messages[0].content[1].image_url.url.files.content, digestOf(png))
 })
 
+test('P12: base64 in lines is a file, passed on without breaks, and shown again as it was sent', async (t) => {
+  const app = await open(t)
+  const { png, data } = newPicture(600_000)
+  const lines = `${data.match(/.{1,76}/g)?.join('\n')}\n`
+  const messages = said(`data:image/png;base64,${lines}`)
+  const answer = await app.post(chatUrl, asking({ messages, store: true }))
+  const inputs = await inputsOf(app, answer)
+  assert.equal(inputs.messages[0].content[1].image_url.url.files?.content, digestOf(png))
+  const [passed] = app.upstream.asked.at(-1)?.body.messages ?? []
+  assert.equal(passed.content[1].image_url.url, `data:image/png;base64,${data}`)
+  const stored = await app.get(`/v1/chat/completions/${answer.json.id}/messages`)
+  assert.deepEqual(stored.json.data[0].content_parts, messages[0]?.content)
+})
+
 test('P12: stored completions and continued responses have the picture again', async (t) => {
   const app = await open(t)
   const { url } = newPicture(700_001)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createYieldToLoop } from '../../../packages/waiting/index.ts'
 import { bytesOfPicture, maxPicturesOfText, picturesIn } from '../../../src/storage/pictures/find.ts'
+import { lineBreaksOf, lineWriter } from '../../../src/storage/pictures/line-breaks.ts'
 import { gifOf, jpegOf, pngOf, webpOf } from '../../support/pictures.ts'
 
 const find = async (value: unknown) => {
@@ -61,6 +62,54 @@ test('escaped slashes are read wherever a piece ends', async () => {
     const { json, found } = await find(JSON.stringify({ url }).replaceAll('/', '\\/'))
     assert.equal(found[0]?.type, 'image/png')
     assert.ok(bytesIn(json, found[0])?.equals(bytes), `${length}`)
+  }
+})
+
+test('base64 in lines is read, and written in the same lines', async () => {
+  for (const [width, lineBreak, end] of [
+    ...[[76, '\n', '\n'] as const, [76, '\r\n', ''] as const, [64, '\n', ''] as const],
+    ...[[76, '\r\n', '\r\n'] as const, [0, '', '\n'] as const, [0, '', '\r\n'] as const],
+  ]) {
+    for (const length of [1_200, 1_254, 261_111, 600_000]) {
+      const png = long(Buffer.concat([pngOf(4, 3), Buffer.alloc(30, 0xff)]), length)
+      const lines = width === 0 ? [png.toString('base64')] : png.toString('base64').match(/.{1,76}/g)
+      const plain = width === 64 ? png.toString('base64').match(/.{1,64}/g) : lines
+      const data = (plain ?? []).join(lineBreak) + end
+      for (const json of [
+        JSON.stringify({ data }),
+        JSON.stringify({ url: `data:image/png;base64,${data}` }).replaceAll('/', '\\/'),
+      ]) {
+        const { json: bytes, found } = await find(json)
+        const [picture] = found as [(typeof found)[0]]
+        assert.ok(bytesIn(bytes, picture)?.equals(png), `${width} ${JSON.stringify(lineBreak)} ${length}`)
+        assert.equal(picture.to, bytes.length - 1)
+        const write = lineWriter(lineBreaksOf(JSON.parse(JSON.stringify(picture.breaks))))
+        const [start, rest] = [png.toString('base64', 0, 999), png.toString('base64', 999)]
+        assert.equal(JSON.parse(`"${write(start, false)}${write(rest, true)}"`), data)
+      }
+    }
+  }
+})
+
+test('base64 in other lines is left', async () => {
+  const base64 = long(pngOf(4, 3), 300_000).toString('base64')
+  const lines = base64.match(/.{1,76}/g) ?? []
+  for (const data of [
+    `${base64.slice(0, 76)}\n${base64.slice(76)}`,
+    `${lines.slice(0, 9).join('\n')}\n${base64.slice(9 * 76)}`,
+    `${lines.join('\n')}\n\n`,
+    lines.join('\n\n'),
+    `${lines.slice(0, 9).join('\n')}\r\n${lines.slice(9).join('\n')}`,
+    ` ${lines.join('\n')}`,
+    base64.match(/.{1,12}/g)?.join('\n'),
+    base64.match(/.{1,2000}/g)?.join('\n'),
+  ]) {
+    const { json, found } = await find({ url: `data:image/png;base64,${data}` })
+    const [picture] = found as [(typeof found)[0]]
+    assert.equal(bytesIn(json, picture), undefined, JSON.stringify(data?.slice(0, 100)))
+  }
+  for (const value of [null, 'x', { length: 0.1, written: '\\n' }, { length: 76, written: 'long' }]) {
+    assert.equal(lineBreaksOf(value), undefined)
   }
 })
 
