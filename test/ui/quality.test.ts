@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { refuse } from '../../src/domain/refusals.ts'
 import { noBrowser } from '../support/browser.ts'
 import { completeOf, project } from '../support/calls.ts'
+import { evaluationRunsOf } from '../support/evaluation-runs.ts'
 import { monitorsOf } from '../support/monitors.ts'
 import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
 import { simulatedBackend } from '../support/simulated-backend.ts'
@@ -44,7 +46,7 @@ test('Quality: the four lists lead to each other, and old addresses go on workin
   await page.getByText('No monitors yet').waitFor()
   await lists.getByRole('link', { name: 'Datasets' }).click()
   await page.getByRole('link', { name: 'New run on capitals' }).click()
-  await page.getByText('6 rows × 1 settings × 1 = 6 answers').waitFor()
+  await page.getByText('6 rows × 1 setting × 1 = 6 answers').waitFor()
   await page.goto(`${served().address}${ui}/evals`)
   await page.getByRole('heading', { name: 'Runs' }).waitFor({ state: 'attached' })
   assert.deepEqual(problems, [])
@@ -210,9 +212,52 @@ test('a run is stopped from the page with what exists', { skip }, async (t) => {
   await page.getByRole('button', { name: 'Start run' }).click()
   await page.getByText(/^Settings A: [1-9]/).waitFor()
   await page.getByRole('button', { name: 'Stop' }).click()
-  await page.getByText('Settings A: done').waitFor()
+  await page.getByText('Settings A: stopped').waitFor()
+  const [run = ''] = new URL(page.url()).searchParams.getAll('runs')
   await page.getByRole('link', { name: 'All runs' }).click()
   await page.getByRole('link', { name: 'long one: A' }).waitFor()
+  // A reload finds it stopped, and has it go on.
+  await page.goto(`${served().address}${ui}/evals/new?runs=${run}`)
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await page.getByText(/^Settings A: [1-9].* of 6,000 answers/).waitFor()
+  // What still runs cannot be scored again.
+  await page.goto(`${served().address}${ui}/evals/compare?ids=${run}`)
+  await page.getByRole('link', { name: 'Still running' }).click()
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await page.getByText('Settings A: stopped').waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('rows at which the model failed are asked again from the page', { skip }, async (t) => {
+  const { generate } = backend
+  t.after(() => {
+    backend.generate = generate
+  })
+  backend.generate = async () => {
+    throw refuse('invalid_value', { field: 'x', received: 'y', accepted: 'z' })
+  }
+  const { json } = await served().post(`/v2/${project}/evaluation_runs/serve`, {
+    ...{ name: 'bad', dataset: `weave:///${project}/object/capitals:latest`, prompt: '{question}' },
+    settings: [{ name: 'A' }],
+  })
+  const { page, problems } = await open(t, `${ui}/evals/new?runs=${json.evaluation_run_ids[0]}`)
+  await page.getByText('The model failed at 6 rows.').waitFor()
+  backend.generate = generate
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await page.getByRole('button', { name: 'Resume' }).waitFor({ state: 'detached' })
+  await page.getByText('Settings A: done').waitFor()
+  assert.equal(await page.getByText('The model failed at').count(), 0)
+  assert.deepEqual(problems, [])
+})
+
+test('the progress of a run of another program names its model, and offers nothing that only the server can do', {
+  skip,
+}, async (t) => {
+  const run = await evaluationRunsOf(served()).run()
+  const { page, problems } = await open(t, `${ui}/evals/new?runs=${run}`)
+  await page.getByText(/^small\b.*: 0 of/).waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Stop' }).count(), 0)
+  assert.equal(await page.getByText('continues without this tab').count(), 0)
   assert.deepEqual(problems, [])
 })
 
