@@ -118,6 +118,23 @@ test('a run of two settings with a judge is started in the page, goes on without
   await again.page.getByText('Settings A: done').waitFor()
   await again.page.getByRole('link', { name: 'Compare' }).click()
   await again.page.locator('option[value="scores.judged.passed"]').first().waitFor({ state: 'attached' })
+  // A million rows of which none has two answers are not all read.
+  let pages = 0
+  await again.page.route('**/eval_results/query', async (route) => {
+    const { include_raw_data_rows, limit, offset } = route.request().postDataJSON()
+    if (include_raw_data_rows !== true || limit !== 200) return route.continue()
+    pages++
+    const rows = Array.from({ length: limit }, (_, n) => ({
+      ...{ row_digest: `row ${offset + n}`, raw_data_row: {}, evaluations: [] },
+    }))
+    await route.fulfill({ json: { rows, total_rows: 1_000_000, warnings: [] } })
+  })
+  await again.page.getByRole('button', { name: 'Review as pairs' }).click()
+  const none = again.page.getByRole('dialog', { name: 'Review as pairs' })
+  await none.getByText('No row has an answer of both runs. Of the first 10,000 of 1,000,000 rows.').waitFor()
+  assert.equal(pages, 50)
+  await again.page.keyboard.press('Escape')
+  await again.page.unroute('**/eval_results/query')
   await again.page.getByRole('button', { name: 'Review as pairs' }).click()
   const dialog = again.page.getByRole('dialog', { name: 'Add 6 pairs to a queue' })
   await dialog.getByLabel('Queue name').fill('which is better')
