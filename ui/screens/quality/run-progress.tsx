@@ -61,9 +61,6 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
   useEffect(() => {
     if (isAwaited && isDone && work !== 'stop') navigate(results, { replaces: true })
   }, [isDone])
-  useEffect(() => {
-    if (isDone) setWork(undefined)
-  }, [isDone])
   const labelOf = (index: number) => {
     const known = facts?.get(runs[index] ?? '')
     if (beside.length > 0) return 'Rescored'
@@ -71,17 +68,24 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
   }
   const mayAct = may('infer', project)
   const served = runs.filter((run) => facts?.get(run)?.isServed)
-  const unfinished = served.filter((run) => facts?.get(run)?.isStopped || facts?.get(run)?.failed)
+  const going = served.filter((run) => statuses?.[runs.indexOf(run)]?.code === 'running')
+  const unfinished = served.filter(
+    (run) => !going.includes(run) && (facts?.get(run)?.isStopped || facts?.get(run)?.failed),
+  )
+  useEffect(() => {
+    if (going.length === 0) setWork(undefined)
+  }, [going.length])
   const failed = unfinished.reduce((sum, run) => sum + (facts?.get(run)?.failed ?? 0), 0)
   const act = async (kind: 'stop' | 'resume') => {
     setWork(kind)
     setError(undefined)
     try {
       const send = kind === 'stop' ? stopRun : resumeRun
-      await Promise.all((kind === 'stop' ? served : unfinished).map((run) => send(project, run)))
+      await Promise.all((kind === 'stop' ? going : unfinished).map((run) => send(project, run)))
       if (kind === 'resume') {
         setStatuses(undefined)
         setTurn(turn + 1)
+        setWork(undefined)
       }
     } catch (thrown) {
       setError(thrown as Error)
@@ -103,7 +107,7 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
                 <span role="status">
                   {labelOf(index)}: {statusText(status, facts?.get(runs[index] ?? '')?.isStopped)}
                 </span>
-                {status.code === 'running' && (
+                {status.code === 'running' && status.total_rows > 0 && (
                   <progress
                     max={status.total_rows}
                     value={status.completed_rows}
@@ -114,18 +118,14 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
             ))}
           </ul>
           <div class="dialog-buttons">
-            {isRunning && served.length > 0 && (
-              <span class="muted">The server continues without this tab.</span>
-            )}
-            {mayAct && isRunning && served.length > 0 && (
+            {going.length > 0 && <span class="muted">The server continues without this tab.</span>}
+            {mayAct && going.length > 0 && (
               <button type="button" disabled={work !== undefined} onClick={() => void act('stop')}>
                 {work === 'stop' ? 'Stopping…' : 'Stop'}
               </button>
             )}
-            {!isRunning && unfinished.length > 0 && failed > 0 && (
-              <span class="muted">The model failed at {countOf(failed, 'row')}.</span>
-            )}
-            {mayAct && !isRunning && unfinished.length > 0 && (
+            {failed > 0 && <span class="muted">The model failed at {countOf(failed, 'row')}.</span>}
+            {mayAct && unfinished.length > 0 && (
               <button type="button" disabled={work !== undefined} onClick={() => void act('resume')}>
                 {work === 'resume' ? 'Resuming…' : 'Resume'}
               </button>
@@ -156,7 +156,10 @@ async function readFacts(project: string, runs: readonly string[], signal: Abort
 function statusText(status: RunStatus, isStopped = false): string {
   switch (status.code) {
     case 'running':
-      return `${countText(status.completed_rows)} of ${countText(status.total_rows)} answers`
+      // A program need not say how many there will be.
+      return status.total_rows === 0
+        ? 'no answers yet'
+        : `${countText(status.completed_rows)} of ${countOf(status.total_rows, 'answer')}`
     case 'complete':
       return isStopped ? 'stopped' : 'done'
     case 'failed':
