@@ -321,7 +321,7 @@ test('at 360 px a long name of a dataset widens neither a form nor a dialog', { 
   const { page, problems } = await open(t, '/ui/acme/wide/evals/new', narrow)
   const excess = (selector: string) =>
     page.locator(selector).evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)
-  await page.getByText('1 rows').waitFor()
+  await page.getByText('1 row ×').waitFor()
   assert.equal(await excess('main'), 0)
   await page.goto(`${served().address}/ui/acme/wide/call/${idOf('chat', 9)}`)
   await page.getByRole('button', { name: 'To dataset' }).click()
