@@ -434,6 +434,11 @@ export const refusals = {
     message: '{field}: the evaluation run {run} has already ended, {how}.',
     help: 'Finishing it again with the same summary changes nothing and is accepted.',
   },
+  evaluation_run_not_resumable: {
+    status: 409,
+    message: '{field}: the evaluation run {run} cannot be resumed: {why}.',
+    help: 'A run that the server carried out goes on if it was stopped, or if rows of it failed (docs/evaluation-runs.md).',
+  },
   schema_unsupported: {
     status: 400,
     message: '{field}: the keyword {keyword} at {path} cannot be enforced: {why}.',

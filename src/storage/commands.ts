@@ -62,6 +62,7 @@ import {
   addServedRuns,
   dropServedRun,
   holdServedRun,
+  resumeServedRun,
   stopServedRun,
   takeServedRun,
 } from './evaluations/served-runs.ts'
@@ -183,6 +184,7 @@ export const commands = {
   addServedRuns,
   takeServedRun,
   holdServedRun,
+  resumeServedRun,
   stopServedRun,
   dropServedRun,
   addMonitor,

@@ -150,6 +150,7 @@ for (const [path, statuses] of Object.entries({
   '/v2/{entity}/{project}/calibrations/agreement': [...withBody, 404, 504],
   '/v2/{entity}/{project}/evaluation_runs/serve': [...withBody, 404, 409, 504],
   '/v2/{entity}/{project}/evaluation_runs/{evaluation_run_id}/stop': [...withBody, 404],
+  '/v2/{entity}/{project}/evaluation_runs/{evaluation_run_id}/resume': [...withBody, 404, 409, 504],
   '/v2/{entity}/{project}/evaluation_runs/{evaluation_run_id}/finish': [...withBody, 404, 409, 504],
   '/v2/{entity}/{project}/predictions': [...withBody, 404, 409],
   '/v2/{entity}/{project}/predictions/{prediction_id}': [200, ...always, 403, 404, 422],

@@ -3,6 +3,8 @@ import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { sumAll } from '../../src/operations/calls/sums.ts'
 import type { CallEnd, CallStart } from '../../src/storage/calls/parts.ts'
+import { hoursWithEvaluations } from '../../src/storage/evaluations/begun.ts'
+import { sql } from '../../src/storage/sql/sql.ts'
 import { type Answer, keys, openApp, type TestApp } from '../support/app.ts'
 import { newProject, secondMicros, startedAt, startPart, wholePart } from '../support/call-parts.ts'
 import { allDrivers } from '../support/drivers.ts'
@@ -297,6 +299,13 @@ for (const driver of allDrivers()) {
         root('gone', { started_at: startedAt + day, expire_at: startedAt + 2 * day }, {}),
         root('other', { started_at: startedAt + day, op_name: 'Evaluation.evaluate_all' }, {}),
         startPart(newProject(), 'foreign', { op_name: 'Evaluation.evaluate' }),
+        // A call within the run, in the same hour.
+        wholePart(project, 'summary', {
+          ...{ trace_id: 'broken', parent_id: 'broken', op_name: 'Evaluation.summarize' },
+          started_at: startedAt + 2 * day,
+        }),
+        // Shadows count as evaluations, and may be many.
+        wholePart(project, 'shadow', { op_name: 'heddle.shadow', started_at: startedAt + 6 * day }),
       ])
       const ids = ['bare', 'halted', 'broken', 'begun', e1]
       const body = { project_id: project }
@@ -322,6 +331,16 @@ for (const driver of allDrivers()) {
           [5, 'begun', e1],
         )
       }
+      const time = startedAt + 9 * day
+      const hours = await hoursWithEvaluations(app.database, project, time, new AbortController().signal)
+      assert.ok(hours !== undefined)
+      const read = await app.database.all<{ at: number }>(sql`SELECT at FROM ${hours} ORDER BY at`)
+      const hour = 3_600 * secondMicros
+      const began = [-10, day, 2 * day, 3 * day, 4 * day].map((after) => startedAt + after)
+      assert.deepEqual(
+        read.map(({ at }) => Number(at)),
+        began.map((at) => at - (at % hour)),
+      )
     })
 
     test('invalid requests are refused by the name of the field', async (t) => {

@@ -217,7 +217,14 @@ async function assertShown(
   await dialog.getByRole('option', { name: 'Create “teaching”' }).click()
   await dialog.getByText('10 added.').waitFor()
   await dialog.getByRole('button', { name: 'Done' }).click()
+  const fitting = Promise.withResolvers<void>()
+  await page.route('**/calibrations', async (route) => {
+    await fitting.promise
+    await route.continue()
+  })
   await page.getByRole('button', { name: 'Calibrate' }).click()
+  assert.ok(await page.getByRole('button', { name: 'Calibrating…' }).isDisabled())
+  fitting.resolve()
   await page.getByText(/^Stored: weave:\/\/\/acme\/qa\/object\/manners\.rude:/).waitFor()
   await assertJudgeMade(page, served)
   assert.deepEqual(problems, [])

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { refuse } from '../../src/domain/refusals.ts'
 import { noBrowser } from '../support/browser.ts'
 import { completeOf, project } from '../support/calls.ts'
+import { evaluationRunsOf } from '../support/evaluation-runs.ts'
 import { monitorsOf } from '../support/monitors.ts'
 import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
 import { simulatedBackend } from '../support/simulated-backend.ts'
@@ -44,7 +46,7 @@ test('Quality: the four lists lead to each other, and old addresses go on workin
   await page.getByText('No monitors yet').waitFor()
   await lists.getByRole('link', { name: 'Datasets' }).click()
   await page.getByRole('link', { name: 'New run on capitals' }).click()
-  await page.getByText('6 rows × 1 settings × 1 = 6 answers').waitFor()
+  await page.getByText('6 rows × 1 setting × 1 = 6 answers').waitFor()
   await page.goto(`${served().address}${ui}/evals`)
   await page.getByRole('heading', { name: 'Runs' }).waitFor({ state: 'attached' })
   assert.deepEqual(problems, [])
@@ -116,6 +118,23 @@ test('a run of two settings with a judge is started in the page, goes on without
   await again.page.getByText('Settings A: done').waitFor()
   await again.page.getByRole('link', { name: 'Compare' }).click()
   await again.page.locator('option[value="scores.judged.passed"]').first().waitFor({ state: 'attached' })
+  // A million rows of which none has two answers are not all read.
+  let pages = 0
+  await again.page.route('**/eval_results/query', async (route) => {
+    const { include_raw_data_rows, limit, offset } = route.request().postDataJSON()
+    if (include_raw_data_rows !== true || limit !== 200) return route.continue()
+    pages++
+    const rows = Array.from({ length: limit }, (_, n) => ({
+      ...{ row_digest: `row ${offset + n}`, raw_data_row: {}, evaluations: [] },
+    }))
+    await route.fulfill({ json: { rows, total_rows: 1_000_000, warnings: [] } })
+  })
+  await again.page.getByRole('button', { name: 'Review as pairs' }).click()
+  const none = again.page.getByRole('dialog', { name: 'Review as pairs' })
+  await none.getByText('No row has an answer of both runs. Of the first 10,000 of 1,000,000 rows.').waitFor()
+  assert.equal(pages, 50)
+  await again.page.keyboard.press('Escape')
+  await again.page.unroute('**/eval_results/query')
   await again.page.getByRole('button', { name: 'Review as pairs' }).click()
   const dialog = again.page.getByRole('dialog', { name: 'Add 6 pairs to a queue' })
   await dialog.getByLabel('Queue name').fill('which is better')
@@ -210,9 +229,56 @@ test('a run is stopped from the page with what exists', { skip }, async (t) => {
   await page.getByRole('button', { name: 'Start run' }).click()
   await page.getByText(/^Settings A: [1-9]/).waitFor()
   await page.getByRole('button', { name: 'Stop' }).click()
-  await page.getByText('Settings A: done').waitFor()
+  await page.getByText('Settings A: stopped').waitFor()
+  const [run = ''] = new URL(page.url()).searchParams.getAll('runs')
   await page.getByRole('link', { name: 'All runs' }).click()
   await page.getByRole('link', { name: 'long one: A' }).waitFor()
+  // A reload finds it stopped, and has it go on.
+  await page.goto(`${served().address}${ui}/evals/new?runs=${run}`)
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await page.getByText(/^Settings A: [1-9].* of 6,000 answers/).waitFor()
+  // What still runs cannot be scored again.
+  await page.goto(`${served().address}${ui}/evals/compare?ids=${run}`)
+  await page.getByRole('link', { name: 'Still running' }).click()
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await page.getByText('Settings A: stopped').waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('rows at which the model failed are asked again from the page', { skip }, async (t) => {
+  const { generate } = backend
+  t.after(() => {
+    backend.generate = generate
+  })
+  backend.generate = async () => {
+    throw refuse('invalid_value', { field: 'x', received: 'y', accepted: 'z' })
+  }
+  const { json } = await served().post(`/v2/${project}/evaluation_runs/serve`, {
+    ...{ name: 'bad', dataset: `weave:///${project}/object/capitals:latest`, prompt: '{question}' },
+    settings: [{ name: 'A' }],
+  })
+  // Beside a run of another program, which goes on whatever the server does.
+  const runs = [json.evaluation_run_ids[0], await evaluationRunsOf(served()).run()]
+  const { page, problems } = await open(t, `${ui}/evals/new?runs=${runs.join()}`)
+  await page.getByText('The model failed at 6 rows.').waitFor()
+  await assertAccessible(page)
+  backend.generate = generate
+  assert.equal(await page.getByRole('button', { name: 'Stop' }).count(), 0)
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await page.getByRole('button', { name: /^Resum/ }).waitFor({ state: 'detached' })
+  await page.getByText('Settings A: done').waitFor()
+  await page.getByText('The model failed at').waitFor({ state: 'detached' })
+  assert.deepEqual(problems, [])
+})
+
+test('the progress of a run of another program names its model, and offers nothing that only the server can do', {
+  skip,
+}, async (t) => {
+  const run = await evaluationRunsOf(served()).run()
+  const { page, problems } = await open(t, `${ui}/evals/new?runs=${run}`)
+  await page.getByText('small:v0: no answers yet').waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Stop' }).count(), 0)
+  assert.equal(await page.getByText('continues without this tab').count(), 0)
   assert.deepEqual(problems, [])
 })
 
@@ -255,7 +321,7 @@ test('at 360 px a long name of a dataset widens neither a form nor a dialog', { 
   const { page, problems } = await open(t, '/ui/acme/wide/evals/new', narrow)
   const excess = (selector: string) =>
     page.locator(selector).evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)
-  await page.getByText('1 rows').waitFor()
+  await page.getByText('1 row ×').waitFor()
   assert.equal(await excess('main'), 0)
   await page.goto(`${served().address}/ui/acme/wide/call/${idOf('chat', 9)}`)
   await page.getByRole('button', { name: 'To dataset' }).click()

@@ -170,7 +170,7 @@ test('5. an evaluation of a dataset with two settings and a judge: 6 clicks', { 
   await user.click(projectLink(page))
   await user.click(sectionLink(page, 'Quality'))
   await user.click(page.getByRole('link', { name: 'New run' }))
-  await page.getByText('3 rows × 1 settings × 1 = 3 answers').waitFor()
+  await page.getByText('3 rows × 1 setting × 1 = 3 answers').waitFor()
   assert.equal(await page.getByLabel('Dataset', { exact: true }).inputValue(), 'capitals')
   await user.click(page.getByRole('button', { name: 'Compare with other settings' }))
   await user.type('Be brief.')

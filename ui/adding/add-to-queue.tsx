@@ -21,11 +21,13 @@ interface Props {
   calls: readonly (string | CallPair)[]
   /** What the user adds; of a conversation the queue gets its last turn. */
   noun?: 'call' | 'conversation' | 'pair'
+  /** What they were chosen from, if that is only a part. */
+  of?: string | undefined
   onClose(): void
 }
 
 /** Adds calls or pairs to an existing or a new queue and shows the result. */
-export function AddToQueue({ project, calls, noun = 'call', onClose }: Props) {
+export function AddToQueue({ project, calls, noun = 'call', of, onClose }: Props) {
   const [text, setText] = useState('')
   const name = text.trim()
   const { queues, isSought, error } = useQueuesOf(project, name)
@@ -73,6 +75,7 @@ export function AddToQueue({ project, calls, noun = 'call', onClose }: Props) {
   return (
     <Dialog label={title} onClose={onClose}>
       <div class="add-to">
+        {of && <p class="muted">{of}</p>}
         <input
           role="combobox"
           autofocus

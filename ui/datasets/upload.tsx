@@ -4,7 +4,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { FormFooter } from '../parts/form-footer.tsx'
 import { paths } from '../routes.ts'
 import { makeDataset } from '../server/datasets.ts'
-import { countText } from '../value/units.ts'
+import { countOf, countText } from '../value/units.ts'
 import {
   type ColumnType,
   decoded,
@@ -53,7 +53,7 @@ export function UploadDataset({ project, onClose }: { project: string; onClose()
   }
   if (made !== undefined) {
     const to = { name: made.id, href: paths.object(project, made.id) }
-    return <AddedDialog label={title} text={`${countText(made.count)} rows.`} {...{ to, onClose }} />
+    return <AddedDialog label={title} text={`${countOf(made.count, 'row')}.`} {...{ to, onClose }} />
   }
   const columns = file?.kind === 'table' ? file.columns : []
   const names = columns.filter(({ isTaken }) => isTaken).map(({ name: column }) => column.trim())

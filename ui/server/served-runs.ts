@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 import type { StatusAnswer } from '../../src/operations/evaluation-runs/contract.ts'
 import type { Rescoring, Started } from '../../src/operations/served-runs/contract.ts'
-import { objectRefOf } from '../value/ref.ts'
-import { requestJson } from './request.ts'
+import { objectRefOf, refName } from '../value/ref.ts'
+import { requestJson, requestLines } from './request.ts'
 
 export type RunStatus = z.output<typeof StatusAnswer>['status']
 
@@ -26,6 +26,55 @@ export const rescoreRun = async (
 
 export const stopRun = (project: string, run: string): Promise<unknown> =>
   requestJson(`${pathOf(project)}/${encodeURIComponent(run)}/stop`, { body: {} })
+
+/** Has a stopped run go on; rows at which the model failed are asked again. */
+export const resumeRun = (project: string, run: string): Promise<unknown> =>
+  requestJson(`${pathOf(project)}/${encodeURIComponent(run)}/resume`, { body: {} })
+
+/** What a run is, besides how far it is. */
+export interface RunFacts {
+  /** The server carries it out, and no program of a user. */
+  isServed: boolean
+  isStopped: boolean
+  /** Of the model that answers. */
+  model: string
+}
+
+interface RootCall {
+  id: string
+  attributes?: { heddle?: { served_run?: object } }
+  summary?: { stopped?: boolean }
+  inputs?: { model?: unknown }
+}
+
+/** By the id of the run. */
+export async function readRunFacts(
+  project: string,
+  runs: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, RunFacts>> {
+  const body = {
+    ...{ project_id: project, filter: { call_ids: runs } },
+    columns: ['id', 'attributes', 'summary', 'inputs'],
+  }
+  const found = new Map<string, RunFacts>()
+  for await (const line of requestLines('/calls/stream_query', { body, signal })) {
+    const { id, attributes, summary, inputs } = JSON.parse(line) as RootCall
+    const isServed = attributes?.heddle?.served_run !== undefined
+    const model = typeof inputs?.model === 'string' ? refName(inputs.model) : ''
+    found.set(id, { isServed, isStopped: summary?.stopped === true, model })
+  }
+  return found
+}
+
+/** How many rows of a run have no answer, because the model failed. */
+export async function countFailures(project: string, run: string, signal: AbortSignal): Promise<number> {
+  const isPrediction = [{ $getField: 'attributes.weave.prediction' }, { $literal: 'true' }]
+  const hasNoError = { $eq: [{ $getField: 'exception' }, { $literal: null }] }
+  const $expr = { $and: [{ $eq: isPrediction }, { $not: [hasNoError] }] }
+  const body = { project_id: project, filter: { trace_ids: [run] }, query: { $expr } }
+  return (await requestJson<{ count: number }>('/calls/query_stats', { body, signal })).count
+}
 
 export const readRunStatus = async (project: string, run: string, signal: AbortSignal): Promise<RunStatus> =>
   (

@@ -13,6 +13,10 @@ const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 
 export const countText = (count: number): string => whole.format(count)
 
+/** `1 row`, `2 rows`. */
+export const countOf = (count: number, noun: string): string =>
+  `${countText(count)} ${noun}${count === 1 ? '' : 's'}`
+
 /** What went in and what came out. */
 export const tokensText = ({ input, output }: { input: number; output: number }): string =>
   `${countText(input)} → ${countText(output)}`

@@ -158,6 +158,7 @@ export const routeTable = {
   servedRun: [
     {"method":"POST","url":"/v2/:entity/:project/evaluation_runs/serve","config":{"right":"infer","contract":"operations/served-runs/contract#StartBody"},"schema":{},"checks":["params","body"]},
     {"method":"POST","url":"/v2/:entity/:project/evaluation_runs/:evaluation_run_id/stop","config":{"right":"infer"},"schema":{},"checks":["params"]},
+    {"method":"POST","url":"/v2/:entity/:project/evaluation_runs/:evaluation_run_id/resume","config":{"right":"infer"},"schema":{},"checks":["params"]},
     {"method":"POST","url":"/evaluations/rescore","config":{"right":"infer","contract":"operations/served-runs/contract#RescoreBody"},"schema":{},"checks":["body"]},
     {"method":"POST","url":"/evaluations/evaluate_model","config":{"right":"infer","contract":"operations/served-runs/contract#EvaluateModelBody"},"schema":{},"checks":["body"]},
     {"method":"POST","url":"/calls/score","config":{"right":"write","contract":"operations/served-runs/contract#ScoreCallsBody"},"schema":{},"checks":["body"]},

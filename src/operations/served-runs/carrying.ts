@@ -56,7 +56,7 @@ export function startServedRuns(services: OperationParts, failed: (error: unknow
       const taken = await db.write('takeServedRun', { holder, now: time, until, hasModels })
       if (taken === undefined) return idleMs
       const key = { project_id: taken.project_id, run_id: taken.run_id, holder }
-      const pause = await holding(key, () => turn(taken, signal))
+      const pause = await holding(key, () => turn({ ...taken, held_by: holder }, signal))
       if (pause !== undefined) await db.write('holdServedRun', { ...key, ...pause })
       return 0
     },
@@ -107,7 +107,11 @@ export function startServedRuns(services: OperationParts, failed: (error: unknow
   }
 
   /** A run that was deleted meanwhile has nothing to finish. */
-  async function finish({ project_id, run_id, runs_as }: ServedRun, isStopped: boolean, signal: AbortSignal) {
+  async function finish(
+    { project_id, run_id, runs_as, held_by }: ServedRun,
+    isStopped: boolean,
+    signal: AbortSignal,
+  ) {
     const scope = {
       caller: { name: runs_as, role: 'member' as const, entities: new Set<string>() },
       project: project_id,
@@ -124,7 +128,7 @@ export function startServedRuns(services: OperationParts, failed: (error: unknow
     } catch (error) {
       if (!isGone(error, runGone)) throw error
     }
-    await db.write('dropServedRun', { project_id, run_id })
+    await db.write('dropServedRun', { project_id, run_id, holder: held_by })
   }
 
   function retryLater(error: Refusal, key: string, maxWaits = Number.POSITIVE_INFINITY): void {

@@ -60,6 +60,8 @@ export const Started = answer('The runs, one for each of `settings`.', {
 
 export const Stopped = answer('No further trial begins.', { success: z.literal(true) })
 
+export const Resumed = answer('The run goes on, or was running.', { success: z.literal(true) })
+
 const ref = plainText(2048).min(1)
 const scorerRefs = z.array(ref).min(1).max(maxScorers).meta({
   description: 'References to scorers with a judge or a check, in this project, in their versions of now.',

@@ -12,6 +12,7 @@ import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 import { storeOrder } from '../tables/store.ts'
 import { type EvaluateModelBody, StartBody } from './contract.ts'
+import type { Plan } from './plan.ts'
 import { splitIn } from './rows.ts'
 import { begin, checkStart } from './start.ts'
 
@@ -19,8 +20,23 @@ import { begin, checkStart } from './start.ts'
 export async function evaluateModel(
   services: OperationParts,
   scope: Scope,
-  { evaluation_ref, model_ref }: EvaluateModelBody,
+  body: EvaluateModelBody,
   signal: AbortSignal,
+) {
+  const { db } = services
+  const planned = await planOf(services, scope, body, signal)
+  const { call, run } = await begin(services, scope, planned)
+  await db.write('addServedRuns', { calls: [call], runs: [run] })
+  return { call_id: run.run_id }
+}
+
+/** What a run of the evaluation with the model does. Scorers are those of the evaluation, unless others are named. */
+export async function planOf(
+  services: OperationParts,
+  scope: Scope,
+  { evaluation_ref, model_ref }: Pick<EvaluateModelBody, 'evaluation_ref' | 'model_ref'>,
+  signal: AbortSignal,
+  scorers?: unknown,
 ) {
   const { db } = services
   const { project } = scope
@@ -33,7 +49,7 @@ export async function evaluateModel(
     split: splitIn(evaluation.val),
     prompt: settings?.member('prompt')?.string,
     settings: [{ name: model.name.slice(0, 64), ...settingsIn(settings) }],
-    scorers: scorersIn(evaluation.val),
+    scorers: scorers ?? scorersIn(evaluation.val),
     repeats: Number(evaluation.val.member('trials')?.text ?? '1'),
   })
   if (settings?.member('request') === undefined) {
@@ -45,19 +61,15 @@ export async function evaluateModel(
     const why = `${issue?.path.join('.')}: ${issue?.message}`
     throw isOfModel ? wrong('model_ref', why, accepted) : wrong('evaluation_ref', why, acceptedEvaluation)
   }
-  const { dataset, trials, scorers, requests } = await named(() =>
-    checkStart(services, scope, body.data, signal),
-  )
+  const checked = await named(() => checkStart(services, scope, body.data, signal))
+  const { dataset, trials, requests } = checked
   const [{ system }] = body.data.settings as [StartBody['settings'][number]]
   if (dataset.order) await storeOrder(db, project, dataset.table, dataset.order)
-  const plan = { prompt: body.data.prompt ?? null, system: system ?? null, request: requests[0] as string }
+  const asked = { prompt: body.data.prompt ?? null, system: system ?? null, request: requests[0] as string }
   const of = { evaluation: evaluation.ref, model: model.ref }
-  const { call, run } = await begin(services, scope, {
-    ...{ ...of, name: `${evaluation.name}: ${model.name}`, trials },
-    plan: { ...plan, ...of, scorers, table: dataset.table, rows: dataset.rows },
-  })
-  await db.write('addServedRuns', { calls: [call], runs: [run] })
-  return { call_id: run.run_id }
+  const rows = { table: dataset.table, rows: dataset.rows }
+  const plan: Plan = { ...asked, ...of, ...rows, scorers: checked.scorers }
+  return { ...of, name: `${evaluation.name}: ${model.name}`, trials, plan }
 }
 
 const accepted =

@@ -20,6 +20,8 @@ export interface Plan {
   /** Fields of a chat completion, as JSON. */
   request: string
   scorers: MonitorScorer[]
+  /** How often its failed rows are asked again by now. */
+  retries?: number
 }
 
 /** The trials of another run are scored by other scorers. The model is not asked again. */

@@ -9,6 +9,7 @@ import {
   ProjectPath,
   RescoreBody,
   Rescoring,
+  Resumed,
   RunPath,
   ScoreCallsBody,
   Scoring,
@@ -18,6 +19,7 @@ import {
 } from './contract.ts'
 import { evaluateModel } from './evaluate-model.ts'
 import { rescoreRun } from './rescore.ts'
+import { resumeRun } from './resume.ts'
 import { scoreCalls } from './scored-call.ts'
 import { startRuns } from './start.ts'
 
@@ -63,6 +65,21 @@ export const servedRunRoutes = family(
       await db.write('stopServedRun', { project_id: project, run_id })
       return { success: true as const }
     },
+  }),
+  operation('POST', `${runs}/:evaluation_run_id/resume`, {
+    right: 'infer',
+    summary: 'Have a stopped evaluation run go on, or ask the failed rows of a finished one again',
+    tags,
+    params: RunPath,
+    answer: Resumed,
+    refusals: [
+      'evaluation_run_not_found',
+      'evaluation_run_not_resumable',
+      'too_many_served_runs',
+      'query_too_slow',
+    ],
+    rule: (services, { caller, params }) =>
+      resumeRun(services, scopeOf(caller, params), params.evaluation_run_id, services.signal),
   }),
   operation('POST', '/evaluations/rescore', {
     right: 'infer',

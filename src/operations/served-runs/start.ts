@@ -138,7 +138,11 @@ export async function checkStart(
 }
 
 /** In the versions of now: all trials of a run are scored by the same ones. */
-async function pinnedScorers({ db }: OperationParts, project: string, body: StartBody) {
+export async function pinnedScorers(
+  { db }: Pick<OperationParts, 'db'>,
+  project: string,
+  body: Pick<StartBody, 'scorers'>,
+) {
   const pinned: MonitorScorer[] = []
   for (const scorer of await bindScorers(db, project, body.scorers ?? [])) {
     const { name, digest } = await readScorer(db, project, scorer.ref, 'scorers')

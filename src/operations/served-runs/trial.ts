@@ -30,8 +30,9 @@ interface Trial extends Attempt {
 export async function carryOut(trial: Trial): Promise<void> {
   const { services, scope, run, plan, index } = trial
   const { db } = services
-  const id = idOf(`${run.run_id} ${index}`)
-  let call = await readCall(db, scope.project, id, false, now())
+  const [id = '', ...earlier] = predictionIds(run.run_id, index, plan.retries)
+  const standing = await standingAnswer(trial, earlier)
+  let call = standing ?? (await readCall(db, scope.project, id, false, now()))
   if (call === undefined) {
     await predict(trial, id)
     call = await readCall(db, scope.project, id, false, now())
@@ -41,7 +42,25 @@ export async function carryOut(trial: Trial): Promise<void> {
   if (call.exception === null) {
     for (const scorer of plan.scorers) await scoreTrial(trial, { call, scored: call, row: trial.row }, scorer)
   }
-  await finishPrediction(services, scope, id)
+  await finishPrediction(services, scope, call.id)
+}
+
+/** Of one row, the last attempt first: the id of what was deleted is not used again. */
+const predictionIds = (run: string, index: number, retries = 0): string[] =>
+  Array.from({ length: retries + 1 }, (_, at) => {
+    const attempt = retries - at
+    return idOf(attempt === 0 ? `${run} ${index}` : `${run} ${index} ${attempt}`)
+  })
+
+/** The answer of an earlier attempt. Those that failed are deleted before the row is asked again. */
+async function standingAnswer({ services: { db }, scope: { project } }: Trial, ids: readonly string[]) {
+  for (const id of ids) {
+    const call = await readCall(db, project, id, false, now())
+    if (call === undefined) continue
+    if (call.exception === null) return call
+    await db.write('deletePredictions', { project_id: project, ids: [id], now: now() })
+  }
+  return undefined
 }
 
 /** The answer of the model as a call; one that fails for good has an exception instead. */

@@ -17,6 +17,7 @@ import { applyRules, deleteRuleScores, findUnendedCalls } from '../queues/ended-
 import { markForSearch } from '../search/marks.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
+import { factColumns, sentColumns } from './columns.ts'
 import { derivation, nextDerivation, withoutPayload } from './facts.ts'
 import { type CallPart, mergeIntoCalls } from './parts.ts'
 
@@ -42,6 +43,34 @@ export const upsertCalls: Command<readonly CallPart[], void> = async (tx, callPa
     await fireForCalls(tx, project, own, time)
     tx.changed({ project, kind: 'call', ids })
   }
+}
+
+interface ReopenedCall {
+  project_id: string
+  id: string
+  attributes: string
+}
+
+const nothingOfEnd = [...sentColumns('end'), ...factColumns('end')].map((column) =>
+  column === 'end_bytes' ? 'end_bytes = 0' : `${column} = NULL`,
+)
+
+/** Removes the end of a call, so that it runs again. */
+export async function reopenCall(
+  tx: Transaction,
+  { project_id, id, attributes }: ReopenedCall,
+): Promise<void> {
+  const found = await tx.get<{ attributes: string }>(
+    sql`SELECT coalesce(${tx.dialect.stored(rawSql('attributes'))}, '{}') AS attributes FROM calls
+      WHERE project_id = ${project_id} AND id = ${id}`,
+  )
+  const added = Buffer.byteLength(attributes) - Buffer.byteLength(found?.attributes ?? '{}')
+  await tx.run(
+    sql`UPDATE calls SET ${rawSql(nothingOfEnd.join(', '))}, attributes = ${attributes}, start_bytes = start_bytes + ${added},
+      ${rawSql(nextDerivation('calls'))} WHERE project_id = ${project_id} AND id = ${id}`,
+  )
+  await markForSearch(tx, project_id, [id])
+  tx.changed({ project: project_id, kind: 'call', ids: [id] })
 }
 
 export interface CallName {

@@ -2,7 +2,7 @@ import type { Page } from '../../domain/view.ts'
 import { isLive } from '../calls/calls.ts'
 import { shownName } from '../calls/columns.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
-import { listOf, rawSql, sql } from '../sql/sql.ts'
+import { emptySql, listOf, rawSql, sql, wantedIds } from '../sql/sql.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
 import { evaluationsWithoutTrials } from './begun.ts'
 import { readSets } from './columns/reading.ts'
@@ -29,11 +29,18 @@ export interface TrialSums {
   tokens: number | null
 }
 
+/** More values do not fit into a statement. */
+const maxNamed = 10_000
+
 /** The evaluations of a project as they are at a moment. */
 export async function openEvaluations(db: LongReader, project: string, time: number, signal: AbortSignal) {
   const withoutTrials = await evaluationsWithoutTrials(db, project, time, signal)
+  // Within the list, PostgreSQL would take them for a third of all calls, and read these one by one.
+  const others = await allRows<{ id: string }>(db, sql`${withoutTrials} LIMIT ${maxNamed + 1}`, signal)
+  const isNamed = others.length <= maxNamed
+  const wanted = isNamed ? wantedIds(others.map(({ id }) => id)) : emptySql
   const all = sql`FROM (SELECT evaluation_id AS id, row_count FROM eval_row_sets WHERE project_id = ${project}
-      UNION ALL SELECT id, 0 FROM (${withoutTrials}) AS others) AS listed
+      UNION ALL SELECT id, 0 FROM ${isNamed ? rawSql('wanted') : sql`(${withoutTrials}) AS others`}) AS listed
     JOIN calls ON calls.project_id = ${project} AND calls.id = listed.id
     WHERE ${isLive(time)} AND ${db.dialect.cancellable}`
   return {
@@ -41,14 +48,14 @@ export async function openEvaluations(db: LongReader, project: string, time: num
     page: (page: Page): Promise<EvaluationRoot[]> =>
       allRows(
         db,
-        sql`SELECT calls.id, trace_id, ${rawSql(shownName)} AS display_name, started_at, ended_at, exception,
+        sql`${wanted} SELECT calls.id, trace_id, ${rawSql(shownName)} AS display_name, started_at, ended_at, exception,
             ${db.dialect.stored(rawSql('inputs'))} AS inputs,
             ${db.dialect.json(rawSql('calls.summary'), ['stopped']).text} AS stopped, row_count
           ${all} ORDER BY started_at DESC, calls.id DESC${pageOf(db.dialect, page)}`,
         signal,
       ),
     count: async (): Promise<number> =>
-      (await onlyRow<{ count: number }>(db, sql`SELECT count(*) AS count ${all}`, signal)).count,
+      (await onlyRow<{ count: number }>(db, sql`${wanted} SELECT count(*) AS count ${all}`, signal)).count,
   }
 }
 

@@ -24,6 +24,8 @@ import { trialOf, trialOutput, writeTrialOutput } from './trial-outputs.ts'
  */
 const lockOf = (kind: Kind, projectId: string, id: string) => `${kind} ${projectId} ${id}`
 
+export const lockOfRun = (projectId: string, id: string): string => lockOf('run', projectId, id)
+
 interface NewCall {
   call: CallPart & { start: CallStart }
   /** How a refusal names the id; null if the server made the id, so that no other call can have it. */

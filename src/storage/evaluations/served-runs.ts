@@ -1,10 +1,13 @@
 import { refuse } from '../../domain/refusals.ts'
+import { isLive } from '../calls/calls.ts'
 import type { CallPart, CallStart } from '../calls/parts.ts'
-import { upsertCalls } from '../calls/writes.ts'
+import { deleteCalls, reopenCall, upsertCalls } from '../calls/writes.ts'
 import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
+import { requireMarked } from './marked-calls.ts'
+import { lockOfRun } from './runs.ts'
 
 const kinds = {
   project_id: 'text',
@@ -51,16 +54,19 @@ interface NewServedRuns {
 /** The runs begin together with what is left to do for them. */
 export const addServedRuns: Command<NewServedRuns, void> = async (tx, { calls, runs }) => {
   await tx.lock(lockOfAll)
-  const project = runs[0]?.project_id ?? ''
-  const counted = await tx.get<{ count: number }>(
-    sql`SELECT count(*) AS count FROM served_runs WHERE project_id = ${project}`,
-  )
-  if ((counted?.count ?? 0) + runs.length > maxServedRuns) {
-    throw refuse('too_many_served_runs', { limit: maxServedRuns, project: JSON.stringify(project) })
-  }
+  await requireRoom(tx, runs[0]?.project_id ?? '', runs.length)
   await upsertCalls(tx, [...calls])
   for (const run of runs) {
     for (const statement of insertRun([columns.map((column) => run[column])])) await tx.run(statement)
+  }
+}
+
+async function requireRoom(tx: Transaction, project: string, added: number): Promise<void> {
+  const counted = await tx.get<{ count: number }>(
+    sql`SELECT count(*) AS count FROM served_runs WHERE project_id = ${project}`,
+  )
+  if ((counted?.count ?? 0) + added > maxServedRuns) {
+    throw refuse('too_many_served_runs', { limit: maxServedRuns, project: JSON.stringify(project) })
   }
 }
 
@@ -122,7 +128,41 @@ export const stopServedRun: Command<ServedRunKey, void> = async (tx, key) => {
   await tx.run(sql`UPDATE served_runs SET stopped = 1 WHERE ${oneOf(key)}`)
 }
 
-export const dropServedRun: Command<ServedRunKey, void> = async (tx, key) => {
+/** What ended it has to hold it: a run that was resumed meanwhile goes on. */
+export const dropServedRun: Command<ServedRunKey & { holder: string | null }, void> = async (
+  tx,
+  { holder, ...key },
+) => {
   await tx.lock(lockOfAll)
-  await tx.run(sql`DELETE FROM served_runs WHERE ${oneOf(key)}`)
+  await tx.run(sql`DELETE FROM served_runs WHERE ${oneOf(key)} AND held_by = ${holder}`)
+}
+
+interface Resumption {
+  run: ServedRun
+  /** The attributes of the root from now on. */
+  attributes: string
+  /** When the run that is resumed had ended. */
+  ended_at: number
+  now: number
+}
+
+/**
+ * The run goes on as if it had not ended: its root is open, and its summary is gone. Happens once: whoever asks at the
+ * same time finds it running.
+ */
+export const resumeServedRun: Command<Resumption, void> = async (tx, { run, attributes, ended_at, now }) => {
+  const { project_id, run_id } = run
+  await tx.lock(lockOfAll)
+  await tx.lock(lockOfRun(project_id, run_id))
+  const root = await requireMarked(tx, 'run', project_id, run_id, 'evaluation_run_id', now)
+  if (root.ended_at !== ended_at) return
+  await requireRoom(tx, project_id, 1)
+  const summaries = await tx.all<{ id: string }>(
+    sql`SELECT id FROM calls WHERE project_id = ${project_id} AND parent_id = ${run_id}
+      AND op_name = 'Evaluation.summarize' AND ${isLive(now)}`,
+  )
+  await deleteCalls(tx, { project_id, ids: summaries.map(({ id }) => id), now })
+  await reopenCall(tx, { project_id, id: run_id, attributes })
+  await tx.run(sql`DELETE FROM served_runs WHERE ${oneOf(run)}`)
+  for (const statement of insertRun([columns.map((column) => run[column])])) await tx.run(statement)
 }

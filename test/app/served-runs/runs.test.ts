@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { refuse } from '../../../src/domain/refusals.ts'
 import { openRecord } from '../../../src/storage/open.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { whole } from '../../support/answers.ts'
-import { openApp, type TestApp } from '../../support/app.ts'
+import { keys, openApp, type TestApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { evaluationRunsOf, root } from '../../support/evaluation-runs.ts'
 import { monitorsOf, scoreSchema } from '../../support/monitors.ts'
-import { simulatedBackend } from '../../support/simulated-backend.ts'
+import { type SimulatedBackend, simulatedBackend } from '../../support/simulated-backend.ts'
 import { until } from '../../support/wait.ts'
 
 const url = `${root}/evaluation_runs/serve`
@@ -233,6 +235,39 @@ test('a server that starts again continues a run: every trial once, none lost', 
   assert.equal(new Set(asked).size, 40)
 })
 
+test('resume: a run that was stopped, resumed and cut off by a crash has every row once', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-served-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const open = () => openRecord({ databaseUrl: '', folder, queryTimeoutMs: 60_000 })
+  const backend = simulatedBackend(t, 'city')
+  const held = heldAfter(backend, 10)
+  const first = await openApp(t, { sweep: true, database: await open(), backend })
+  await makeDataset(first, 40)
+  const right = await monitorsOf(first).scorer('right', { check: { kind: 'contains', any_of: ['city'] } })
+  const [run = ''] = await start(first, { prompt: '{question}', scorers: [{ scorer: right }] })
+  await until('answers are in flight', () => held.asked() === 14)
+  await first.post(`${root}/evaluation_runs/${run}/stop`, {})
+  await first.app.close()
+  // The answers in flight are lost with the process.
+  await first.database.close()
+  const cut = simulatedBackend(t, 'city')
+  const heldAgain = heldAfter(cut, 10)
+  const second = await openApp(t, { sweep: true, database: await open(), backend: cut })
+  await ended(second, run)
+  assert.equal(cut.asked.length, 0)
+  assert.equal((await resume(second, run)).status, 200)
+  await until('answers are in flight', () => heldAgain.asked() === 14)
+  await second.app.close()
+  await second.database.close()
+  const third = await openApp(t, {
+    sweep: true,
+    database: await open(),
+    backend: simulatedBackend(t, 'city'),
+  })
+  await ended(third, run)
+  assert.deepEqual(countsIn(await callsIn(third, run)), allOnce)
+})
+
 test('stop: no further trial begins, and the run ends with those that exist', async (t) => {
   const opened = await openApp(t, { sweep: true, backend: simulatedBackend(t, 'city') })
   await makeDataset(opened, 2)
@@ -249,6 +284,151 @@ test('stop: no further trial begins, and the run ends with those that exist', as
   assert.ok(trials.length > 0 && trials.length < 2000)
   // Stopping what is over changes nothing.
   assert.equal((await opened.post(`${root}/evaluation_runs/${run}/stop`, {})).status, 200)
+})
+
+const resume = ({ post }: TestApp, run: string, key?: string) =>
+  post(`${root}/evaluation_runs/${run}/resume`, {}, key)
+
+/** The model answers this many times at once, and then waits until it may go on. */
+function heldAfter(backend: SimulatedBackend, count: number) {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const { generate } = backend
+  let asked = 0
+  backend.generate = async (request, signal) => {
+    if (++asked > count) await Promise.race([promise, once(signal, 'abort')])
+    return generate(request, signal)
+  }
+  return { asked: () => asked, goOn: () => resolve() }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: an answer is compared, never trusted
+const countsIn = (calls: readonly any[]) =>
+  Object.fromEntries([...Map.groupBy(calls, ({ op_name }) => op_name)].map(([op, all]) => [op, all.length]))
+
+const allOnce = {
+  'Evaluation.evaluate': 1,
+  'Evaluation.predict_and_score': 40,
+  'cities_plain.predict': 40,
+  'right.score': 40,
+  'Evaluation.summarize': 1,
+}
+
+test('resume: a stopped run goes on, every row is asked and scored once, and it ends with the means of all', async (t) => {
+  const backend = simulatedBackend(t, 'city')
+  const held = heldAfter(backend, 10)
+  const opened = await openApp(t, { sweep: true, backend })
+  await makeDataset(opened, 20)
+  const right = await monitorsOf(opened).scorer('right', { check: { kind: 'contains', any_of: ['city'] } })
+  const [run = ''] = await start(opened, { prompt: '{question}', scorers: [{ scorer: right }], repeats: 2 })
+  await until('answers are in flight', () => held.asked() === 14)
+  assert.equal((await resume(opened, run)).status, 200)
+  assert.equal((await opened.post(`${root}/evaluation_runs/${run}/stop`, {})).status, 200)
+  const early = await resume(opened, run)
+  assert.deepEqual([early.status, early.json.code], [409, 'evaluation_run_not_resumable'])
+  assert.match(early.json.reason, /still being stopped/)
+  held.goOn()
+  await ended(opened, run)
+  // What was in flight is finished.
+  assert.equal(countsIn(await callsIn(opened, run))['cities_plain.predict'], 14)
+  const both = await Promise.all([resume(opened, run), resume(opened, run)])
+  assert.deepEqual(both.map(whole), Array(2).fill({ status: 200, body: { success: true } }))
+  await ended(opened, run)
+  const { json } = await opened.get(`${root}/evaluation_runs/${run}`)
+  assert.deepEqual(
+    [json.status, json.summary, json.output],
+    ['completed', {}, { right: { passed: { mean: 1 } } }],
+  )
+  assert.deepEqual(countsIn(await callsIn(opened, run)), allOnce)
+  assert.equal(backend.asked.length, 40)
+  const list = (await opened.post('/views/evaluations', { project_id: project })).json.evaluations
+  assert.deepEqual([list[0].trial_count, list[0].row_count, list[0].status], [40, 20, 'success'])
+  const over = await resume(opened, run)
+  assert.deepEqual([over.status, over.json.code], [409, 'evaluation_run_not_resumable'])
+})
+
+test('resume: the failed rows of a finished run are asked again, and the later answer counts', async (t) => {
+  const backend = simulatedBackend(t, 'city')
+  const { generate } = backend
+  let refused = 0
+  backend.generate = async (...request) => {
+    if (refused++ % 3 === 0) throw refuse('invalid_value', { field: 'x', received: 'y', accepted: 'z' })
+    return generate(...request)
+  }
+  const opened = await openApp(t, { sweep: true, backend })
+  await makeDataset(opened, 40)
+  const right = await monitorsOf(opened).scorer('right', { check: { kind: 'contains', any_of: ['city'] } })
+  const [run = ''] = await start(opened, { prompt: '{question}', scorers: [{ scorer: right }] })
+  const countFailed = async () => {
+    await ended(opened, run)
+    const [listed] = (await opened.post('/views/evaluations', { project_id: project })).json.evaluations
+    assert.deepEqual([listed.trial_count, listed.row_count], [40, 40])
+    return listed.failed_trial_count
+  }
+  for (const failed of [14, 5, 2, 1]) {
+    assert.equal(await countFailed(), failed)
+    refused = 0
+    assert.equal((await resume(opened, run)).status, 200)
+  }
+  // The last row that failed is the first that is asked again.
+  assert.equal(await countFailed(), 1)
+  backend.generate = generate
+  assert.equal((await resume(opened, run)).status, 200)
+  assert.equal(await countFailed(), 0)
+  const calls = await callsIn(opened, run)
+  assert.deepEqual(countsIn(calls), allOnce)
+  const predictions = calls.filter(({ op_name }) => op_name === 'cities_plain.predict')
+  assert.equal(new Set(predictions.map(({ inputs }) => inputs.inputs.question)).size, 40)
+  assert.ok(predictions.every(({ output, exception }) => output === 'city' && !exception))
+})
+
+test('resume: only for those who may ask models there, and only for runs of the server', async (t) => {
+  const opened = await openApp(t, { sweep: true, backend: simulatedBackend(t, 'city') })
+  await makeDataset(opened, 1)
+  const [run = ''] = await start(opened, { prompt: '{question}' })
+  await ended(opened, run)
+  assert.equal((await resume(opened, run, keys.bob)).status, 403)
+  assert.equal((await resume(opened, 'x')).json.code, 'evaluation_run_not_found')
+  const own = evaluationRunsOf(opened)
+  const recorded = await own.run()
+  assert.match((await resume(opened, recorded)).json.reason, /does not carry it out/)
+  await own.finishRun(recorded)
+  assert.match((await resume(opened, recorded)).json.reason, /did not carry it out/)
+})
+
+test('resume: a rescoring that was stopped goes on; a run whose rows were deleted does not', async (t) => {
+  const backend = simulatedBackend(t, ({ constraint }) => (constraint ? '{"score": 0.5}' : 'city'))
+  const opened = await openApp(t, { sweep: true, backend })
+  await makeDataset(opened, 20)
+  const judge = await monitorsOf(opened).scorer('good', {
+    judge: { prompt: 'Is {output} right?', schema: scoreSchema },
+  })
+  const [source = ''] = await start(opened, { prompt: '{question}' })
+  await ended(opened, source)
+  const held = heldAfter(backend, 3)
+  const body = { project_id: project, source_evaluation_run_id: source, scorer_refs: [judge] }
+  const run = (await opened.post('/evaluations/rescore', body)).json.call_id
+  await until('judgements are in flight', () => held.asked() > 3)
+  await opened.post(`${root}/evaluation_runs/${run}/stop`, {})
+  held.goOn()
+  await ended(opened, run)
+  assert.equal((await resume(opened, run)).status, 200)
+  await ended(opened, run)
+  const counts = countsIn(await callsIn(opened, run))
+  assert.deepEqual(
+    [counts['Evaluation.predict_and_score'], counts['good.score'], counts['heddle.judge']],
+    [20, 20, 20],
+  )
+
+  const again = heldAfter(backend, 3)
+  const [lost = ''] = await start(opened, { prompt: '{question}' })
+  await until('answers are in flight', () => again.asked() > 3)
+  await opened.post(`${root}/evaluation_runs/${lost}/stop`, {})
+  again.goOn()
+  await ended(opened, lost)
+  assert.equal((await opened.send('DELETE', `${root}/datasets/capitals`)).status, 200)
+  const { status, json } = await resume(opened, lost)
+  assert.deepEqual([status, json.code], [409, 'evaluation_run_not_resumable'])
+  assert.equal((await opened.get(`${root}/evaluation_runs/${lost}`)).json.summary.stopped, true)
 })
 
 /** Rows that no process holds, as the command stores them. */

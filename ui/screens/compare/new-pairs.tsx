@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks'
-import { ReviewPairs } from '../../adding/review-pairs.tsx'
+import { type FoundPairs, ReviewPairs } from '../../adding/review-pairs.tsx'
 import { type Compared, readRows } from '../../server/evaluations.ts'
 import { type CallPair, callsAtOnce } from '../../server/queues.ts'
+import { countText } from '../../value/units.ts'
 
 interface Props {
   /** The baseline is the first of its runs. */
@@ -36,17 +37,24 @@ export function NewPairs({ compared, side, letters }: Props) {
 }
 
 const rowsAtOnce = 200
+/** Where hardly any row has two answers, more would take minutes. */
+const maxRows = 10_000
 
-/** Of each row the first trial of both runs. */
-async function readPairs(compared: Compared, signal: AbortSignal): Promise<CallPair[]> {
+/** Of each row the first trial of both runs, from the first rows of them. */
+async function readPairs(compared: Compared, signal: AbortSignal): Promise<FoundPairs> {
   const pairs: CallPair[] = []
-  for (let offset = 0; pairs.length < callsAtOnce; offset += rowsAtOnce) {
-    const { rows } = await readRows(compared, undefined, { offset, limit: rowsAtOnce }, signal)
+  for (let offset = 0; ; offset += rowsAtOnce) {
+    const { rows, total } = await readRows(compared, undefined, { offset, limit: rowsAtOnce }, signal)
     for (const { trials } of rows) {
       const [first, other] = compared.ids.map((id) => trials.get(id)?.[0]?.predictCall)
       if (first !== undefined && other !== undefined) pairs.push([first, other])
     }
-    if (rows.length < rowsAtOnce) break
+    const read = offset + rows.length
+    const isOver = rows.length < rowsAtOnce || read >= total
+    if (isOver || read >= maxRows || pairs.length >= callsAtOnce) {
+      const isPart = !isOver || pairs.length > callsAtOnce
+      const of = `Of the first ${countText(read)} of ${countText(total)} rows.`
+      return { pairs: pairs.slice(0, callsAtOnce), ...(isPart && { of }) }
+    }
   }
-  return pairs.slice(0, callsAtOnce)
 }

@@ -11,6 +11,7 @@ import { useLoading } from '../../server/loading.ts'
 import { isForbidden, isTransient } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
 import { readDirections } from '../../server/scorers.ts'
+import { readRunStatus } from '../../server/served-runs.ts'
 import { directionOf } from '../../value/direction.ts'
 import { refName } from '../../value/ref.ts'
 import { fieldOf } from '../../value/scores.ts'
@@ -130,11 +131,7 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
             )
           }
         />
-        {ids.length === 1 && may('infer', project) && (
-          <a class="button" href={paths.newRun(project, { rescore: ids[0] as string })}>
-            Rescore
-          </a>
-        )}
+        {ids.length === 1 && may('infer', project) && <RescoreLink {...{ project }} run={ids[0] as string} />}
         {side !== undefined && may('write', project) && <NewPairs {...{ compared, side, letters }} />}
         <ExportButton
           what="comparison"
@@ -228,6 +225,23 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
 }
 
 /** Every score that has numbers in some run, in the order of the scorers. */
+/** Only the answers of a run that has ended can be scored again. */
+function RescoreLink({ project, run }: { project: string; run: string }) {
+  const { value } = useLoading((signal) => readRunStatus(project, run, signal), [project, run])
+  if (value?.code === 'running') {
+    return (
+      <a class="button" href={paths.newRun(project, { runs: run })}>
+        Still running
+      </a>
+    )
+  }
+  return (
+    <a class="button" href={paths.newRun(project, { rescore: run })}>
+      Rescore
+    </a>
+  )
+}
+
 function fieldsOf(runs: readonly EvaluationSummary[]): string[] {
   const stats = runs.flatMap(({ scorer_stats }) => scorer_stats)
   return [...new Set(stats.filter(({ value_type }) => value_type !== 'text').map(fieldOf))]

@@ -94,7 +94,9 @@ export function Labels({ project, prompt, versions, shown, runs = [], mayChange,
       {paired && (
         <ReviewPairs
           project={project}
-          read={(signal) => readShadowPairs(project, prompt, { ...paired, ...paired.shadow }, signal)}
+          read={async (signal) => ({
+            pairs: await readShadowPairs(project, prompt, { ...paired, ...paired.shadow }, signal),
+          })}
           empty="The calls of the shadow were deleted or have expired."
           onClose={() => setPaired(undefined)}
         />

@@ -18,7 +18,7 @@ import { isForbidden } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
 import { readScorers } from '../../server/scorers.ts'
 import { numberText } from '../../value/scores.ts'
-import { countText } from '../../value/units.ts'
+import { countOf, countText } from '../../value/units.ts'
 
 const readChoices = async (project: string, judge: string, signal: AbortSignal) => {
   const [scorers, specs] = await Promise.all([readScorers(project, signal), readSpecs(project, signal)])
@@ -79,26 +79,34 @@ function Reliability(asked: Calibrated) {
   const { value, error, reload } = useLoading((signal) => readReport(asked, signal), [])
   const [isQueueing, setQueueing] = useState(false)
   const [said, setSaid] = useState<string>()
+  const [isFitting, setFitting] = useState(false)
   if (error) return <Failed {...{ error }} retry={reload} />
   if (value === undefined) return <Skeleton rows={6} />
   const [report, agreement] = value
   const { labels, decisions, labels_to_halve, before, after, why, review } = report
-  const fit = () =>
-    fitCalibration(asked).then(
-      (ref) => setSaid(ref ? `Stored: ${ref}. Name it as calibration of the question.` : (why ?? '')),
-      ({ message }: Error) => setSaid(message),
-    )
+  const fit = async () => {
+    setFitting(true)
+    setSaid(undefined)
+    try {
+      const ref = await fitCalibration(asked)
+      setSaid(ref ? `Stored: ${ref}. Name it as calibration of the question.` : (why ?? ''))
+    } catch (thrown) {
+      setSaid((thrown as Error).message)
+    } finally {
+      setFitting(false)
+    }
+  }
   return (
     <>
       <p>
-        {countText(labels)} of {countText(decisions)} decisions have a label
+        {countText(labels)} of {countOf(decisions, 'decision')} {decisions === 1 ? 'has' : 'have'} a label
         {labels > 0 && `; ${countText(labels_to_halve)} more would halve the intervals`}.{' '}
         {why ? `No calibration: ${why}.` : 'A calibration helps.'}
       </p>
       {may('write', project) && (
         <p class="head-tools">
-          <button type="button" disabled={why !== null} onClick={() => void fit()}>
-            Calibrate
+          <button type="button" disabled={why !== null || isFitting} onClick={() => void fit()}>
+            {isFitting ? 'Calibrating…' : 'Calibrate'}
           </button>
           {review.length > 0 && (
             <button type="button" onClick={() => setQueueing(true)}>

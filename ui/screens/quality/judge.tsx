@@ -7,6 +7,7 @@ import { readEngine } from '../../server/engine.ts'
 import { useLoading } from '../../server/loading.ts'
 import { makeScorer, type TryResult, tryScorer } from '../../server/scorers.ts'
 import { type Direction, directionText } from '../../value/direction.ts'
+import { countOf } from '../../value/units.ts'
 import { type CallField, fieldsOf, readSamples } from './sample-calls.ts'
 import { answers, bodyOf, isComplete, newDraft, type ScorerDraft } from './scorer-draft.ts'
 
@@ -218,7 +219,7 @@ export function JudgeScreen({ project }: { project: string }) {
               })
             }
           >
-            {isWorking ? 'Trying…' : `Try on ${samples.value?.length ?? 0} calls`}
+            {isWorking ? 'Trying…' : `Try on ${countOf(samples.value?.length ?? 0, 'call')}`}
           </button>
         </div>
         {tried && <Tried {...{ project, tried }} />}

@@ -10,6 +10,7 @@ import { isForbidden } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
 import { isServed, readScorers } from '../../server/scorers.ts'
 import { parseRef } from '../../value/ref.ts'
+import { countOf } from '../../value/units.ts'
 import { QualityHead } from './head.tsx'
 
 /** Judges, checks, and scorers that run elsewhere. */
@@ -44,7 +45,7 @@ export function JudgesScreen({ project }: { project: string }) {
           Calibration: ({ name, judge }) =>
             judge?.questions && (
               <a href={paths.calibration(project, name)} aria-label={`Calibration of ${name}`}>
-                {judge.questions.length} questions
+                {countOf(judge.questions.length, 'question')}
               </a>
             ),
           Created: ({ at }) => <Time at={at} />,

@@ -21,7 +21,7 @@ import { jsonNode } from '../../value/json-index.ts'
 import { parseRef } from '../../value/ref.ts'
 import { ScoreValue } from '../../value/score-value.tsx'
 import { numberText, shareText } from '../../value/scores.ts'
-import { countText } from '../../value/units.ts'
+import { countOf, countText } from '../../value/units.ts'
 
 const days = 14
 const dayMs = 86_400_000
@@ -110,7 +110,7 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
             {monitor.active ? '' : `Paused. ${monitor.stopped ?? ''} `}
             {countText(stats.judged)} judged, {countText(stats.skipped)} skipped, {countText(stats.failed)}{' '}
             failed, {countText(stats.pending)} waiting
-            {stats.waits !== null && `: ${stats.waits}`}. Today {countText(stats.tokens_today)} tokens
+            {stats.waits !== null && `: ${stats.waits}`}. Today {countOf(stats.tokens_today, 'token')}
             {stats.token_budget !== null && ` of ${countText(stats.token_budget)}`}.
           </p>
           {value.lowest.map(({ score, rows }) => (

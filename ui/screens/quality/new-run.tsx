@@ -12,7 +12,7 @@ import { isServed, readScorers, type Scorer } from '../../server/scorers.ts'
 import { startRuns } from '../../server/served-runs.ts'
 import { countRows, readRows } from '../../server/tables.ts'
 import { type JsonNode, membersOf, nodeAt } from '../../value/json-index.ts'
-import { countText } from '../../value/units.ts'
+import { countOf, countText } from '../../value/units.ts'
 import { Rescore } from './rescore.tsx'
 import { type RunSettings, runBody, settingsOfPlayground } from './run-draft.ts'
 import { estimateTokens, sampledRows } from './run-estimate.ts'
@@ -230,11 +230,12 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
       />
       <p class="muted" role="status">
         {split.column !== '' && 'At most '}
-        {countText(size.value?.rows ?? 0)} rows × {settings.length} settings × {isCount ? count : '?'} ={' '}
-        {countText(answers)} answers
-        {chosen.length > 0 && `, ${countText(answers * chosen.length)} scores`}, about {countText(asked)}{' '}
-        tokens of questions{maxAnswered !== undefined && ` and at most ${countText(maxAnswered)} of answers`}.
-        The server continues without this tab.
+        {countOf(size.value?.rows ?? 0, 'row')} × {countOf(settings.length, 'setting')} ×{' '}
+        {isCount ? count : '?'} = {countOf(answers, 'answer')}
+        {chosen.length > 0 && `, ${countOf(answers * chosen.length, 'score')}`}, about{' '}
+        {countOf(asked, 'token')} of questions
+        {maxAnswered !== undefined && ` and at most ${countText(maxAnswered)} of answers`}. The server
+        continues without this tab.
       </p>
       <FormFooter {...{ failure }} onClose={() => navigate(paths.evals(project))} canSubmit={isReady}>
         Start run

@@ -2,8 +2,17 @@ import { useEffect, useState } from 'preact/hooks'
 import { Failed, Skeleton } from '../../parts/states.tsx'
 import { navigate } from '../../router.ts'
 import { paths } from '../../routes.ts'
-import { type RunStatus, readRunStatus, stopRun } from '../../server/served-runs.ts'
-import { countText } from '../../value/units.ts'
+import { useLoading } from '../../server/loading.ts'
+import { may } from '../../server/rights.ts'
+import {
+  countFailures,
+  type RunStatus,
+  readRunFacts,
+  readRunStatus,
+  resumeRun,
+  stopRun,
+} from '../../server/served-runs.ts'
+import { countOf, countText } from '../../value/units.ts'
 
 const pauseMs = 1_000
 
@@ -21,7 +30,7 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
   const [statuses, setStatuses] = useState<readonly RunStatus[]>()
   const [error, setError] = useState<Error>()
   const [turn, setTurn] = useState(0)
-  const [isStopping, setStopping] = useState(false)
+  const [work, setWork] = useState<'stop' | 'resume'>()
   useEffect(() => {
     const closing = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -43,18 +52,44 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
   }, [project, turn])
   const results = paths.compare(project, { ids: [...beside, ...runs].join(',') })
   const isDone = statuses?.every(({ code }) => code === 'complete') ?? false
-  useEffect(() => {
-    if (isAwaited && isDone && !isStopping) navigate(results, { replaces: true })
-  }, [isDone])
-  const labelOf = (index: number) => (beside.length > 0 ? 'Rescored' : `Settings ${'ABCDEFGHIJ'[index]}`)
   const isRunning = statuses?.some(({ code }) => code === 'running') ?? false
-  const stop = async () => {
-    setStopping(true)
+  // What stopped or failed is known once a run has ended.
+  const { value: facts } = useLoading(
+    (signal) => readFacts(project, runs, signal),
+    [project, statuses?.map(({ code }) => code).join()],
+  )
+  useEffect(() => {
+    if (isAwaited && isDone && work !== 'stop') navigate(results, { replaces: true })
+  }, [isDone])
+  const labelOf = (index: number) => {
+    const known = facts?.get(runs[index] ?? '')
+    if (beside.length > 0) return 'Rescored'
+    return known === undefined || known.isServed ? `Settings ${'ABCDEFGHIJ'[index]}` : known.model || 'Run'
+  }
+  const mayAct = may('infer', project)
+  const served = runs.filter((run) => facts?.get(run)?.isServed)
+  const going = served.filter((run) => statuses?.[runs.indexOf(run)]?.code === 'running')
+  const unfinished = served.filter(
+    (run) => !going.includes(run) && (facts?.get(run)?.isStopped || facts?.get(run)?.failed),
+  )
+  useEffect(() => {
+    if (going.length === 0) setWork(undefined)
+  }, [going.length])
+  const failed = unfinished.reduce((sum, run) => sum + (facts?.get(run)?.failed ?? 0), 0)
+  const act = async (kind: 'stop' | 'resume') => {
+    setWork(kind)
+    setError(undefined)
     try {
-      await Promise.all(runs.map((run) => stopRun(project, run)))
+      const send = kind === 'stop' ? stopRun : resumeRun
+      await Promise.all((kind === 'stop' ? going : unfinished).map((run) => send(project, run)))
+      if (kind === 'resume') {
+        setStatuses(undefined)
+        setTurn(turn + 1)
+        setWork(undefined)
+      }
     } catch (thrown) {
       setError(thrown as Error)
-      setStopping(false)
+      setWork(undefined)
     }
   }
   return (
@@ -70,9 +105,9 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
             {statuses.map((status, index) => (
               <li key={runs[index]}>
                 <span role="status">
-                  {labelOf(index)}: {statusText(status)}
+                  {labelOf(index)}: {statusText(status, facts?.get(runs[index] ?? '')?.isStopped)}
                 </span>
-                {status.code === 'running' && (
+                {status.code === 'running' && status.total_rows > 0 && (
                   <progress
                     max={status.total_rows}
                     value={status.completed_rows}
@@ -83,10 +118,16 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
             ))}
           </ul>
           <div class="dialog-buttons">
-            {isRunning && <span class="muted">The server continues without this tab.</span>}
-            {isRunning && (
-              <button type="button" disabled={isStopping} onClick={() => void stop()}>
-                {isStopping ? 'Stopping…' : 'Stop'}
+            {going.length > 0 && <span class="muted">The server continues without this tab.</span>}
+            {mayAct && going.length > 0 && (
+              <button type="button" disabled={work !== undefined} onClick={() => void act('stop')}>
+                {work === 'stop' ? 'Stopping…' : 'Stop'}
+              </button>
+            )}
+            {failed > 0 && <span class="muted">The model failed at {countOf(failed, 'row')}.</span>}
+            {mayAct && unfinished.length > 0 && (
+              <button type="button" disabled={work !== undefined} onClick={() => void act('resume')}>
+                {work === 'resume' ? 'Resuming…' : 'Resume'}
               </button>
             )}
             <a class="button" href={paths.evals(project)}>
@@ -102,12 +143,25 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
   )
 }
 
-function statusText(status: RunStatus): string {
+/** Of each run, and of those of the server how many rows failed. */
+async function readFacts(project: string, runs: readonly string[], signal: AbortSignal) {
+  const facts = await readRunFacts(project, runs, signal)
+  const whole = [...facts].map(async ([run, known]) => {
+    const failed = known.isServed ? await countFailures(project, run, signal) : 0
+    return [run, { ...known, failed }] as const
+  })
+  return new Map(await Promise.all(whole))
+}
+
+function statusText(status: RunStatus, isStopped = false): string {
   switch (status.code) {
     case 'running':
-      return `${countText(status.completed_rows)} of ${countText(status.total_rows)} answers`
+      // A program need not say how many there will be.
+      return status.total_rows === 0
+        ? 'no answers yet'
+        : `${countText(status.completed_rows)} of ${countOf(status.total_rows, 'answer')}`
     case 'complete':
-      return 'done'
+      return isStopped ? 'stopped' : 'done'
     case 'failed':
       return `failed: ${status.error}`
     case 'not_found':
