@@ -7,7 +7,7 @@ from typing import Callable
 
 from phrasing import say
 from scene import Json, Scene
-from skills import data, manners, memory, talk, tools
+from skills import data, decisions, manners, memory, talk, tools
 from words import Words, held_out
 
 _NEUTRAL = (
@@ -54,7 +54,8 @@ SKILLS: dict[str, tuple[tuple[Skill, float], ...]] = {
     "tool call": ((tools.call_tool, 15),),
     "tool answer": ((tools.use_result, 6),),
     "tools left alone": ((tools.leave_tools_alone, 5),),
-    "elsewhere": ((talk.elsewhere, 9),),
+    "elsewhere": ((talk.elsewhere, 9), (talk.other_capital, 6)),
+    "decisions": ((decisions.decide, 16),),
 }
 _OWN_SYSTEM = (manners.name, manners.tone, manners.language, manners.fixed)
 _BEFORE: tuple[Skill, ...] = (
@@ -85,6 +86,11 @@ def conversation(rng: Random, held: bool, skill: str | None = None, thinking: bo
 
 def _write(rng: Random, held: bool, name: str, thinking: bool | None) -> Scene:
     scene = Scene(rng, held, Words(rng, held))
+    if name == "decisions":
+        # The server asks them alone, in a form of its own.
+        decisions.decide(scene)
+        scene.messages.insert(0, {"role": "system", "content": "\n\n".join(scene.system)})
+        return scene
     if thinking or (thinking is None and rng.random() < 0.13):
         scene.thinking = rng.choice(("on", "on", "low", "medium", "high"))
     parts, weights = zip(*SKILLS[name])

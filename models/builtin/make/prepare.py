@@ -1,4 +1,4 @@
-"""Writes the tokenizer, the rows to train on, and the conversations to measure with: prepare.py FOLDER."""
+"""Writes the tokenizer if there is none, the rows to train on, and the conversations to measure with: prepare.py FOLDER."""
 
 from __future__ import annotations
 
@@ -141,7 +141,8 @@ def main() -> None:
     write_held_out(options.folder / "held-out.jsonl", options.seed, options.held_out)
     if options.only_held_out:
         return
-    tokenizer = write_tokenizer(options.folder / "tokenizer.json", options.seed, samples=20_000)
+    path = options.folder / "tokenizer.json"
+    tokenizer = Tokenizer.load(path) if path.exists() else write_tokenizer(path, options.seed, samples=20_000)
     rows = rows_of(Random(f"rows {options.seed}"), tokenizer, options.conversations)
     write_rows(options.folder / "rows.npz", rows)
     print({length: len(some) for length, some in rows.items()})

@@ -91,7 +91,8 @@ def main() -> None:
     if options.resume:
         state = torch.load(options.resume)
         model.load_state_dict(state["model"])
-        for optimizer, saved in zip(optimizing, state["optimizers"]):
+        # A checkpoint of start.py has none.
+        for optimizer, saved in zip(optimizing, state.get("optimizers", ())):
             optimizer.load_state_dict(saved)
         start = state["step"]
     print(

@@ -65,7 +65,37 @@ CAPITALS = {
     "Thailand": "Bangkok",
     "Vietnam": "Hanoi",
     "Chile": "Santiago",
+    "the United Kingdom": "London",
+    "the United States": "Washington, D.C.",
+    "the Netherlands": "Amsterdam",
+    "Brazil": "Brasília",
+    "India": "New Delhi",
+    "Australia": "Canberra",
+    "Mexico": "Mexico City",
+    "Turkey": "Ankara",
+    "Ukraine": "Kyiv",
+    "South Korea": "Seoul",
 }
+
+# Their capitals it does not know, and says so.
+OTHER_COUNTRIES = """Afghanistan|Albania|Algeria|Andorra|Angola|Antigua and Barbuda|Argentina|Armenia|Azerbaijan|the Bahamas|
+Bahamas|Bahrain|Bangladesh|Barbados|Belarus|Belize|Benin|Bhutan|Bolivia|Bosnia|Bosnia and Herzegovina|Botswana|Brunei|
+Bulgaria|Burkina Faso|Burma|Burundi|Cabo Verde|Cambodia|Cameroon|Cape Verde|the Central African Republic|
+Central African Republic|Chad|Colombia|the Comoros|Comoros|the Congo|Congo|the Democratic Republic of the Congo|
+the Republic of the Congo|Costa Rica|Côte d'Ivoire|Croatia|Cyprus|the Czech Republic|Czechia|Djibouti|Dominica|
+the Dominican Republic|Dominican Republic|East Timor|Ecuador|El Salvador|Equatorial Guinea|Eritrea|Estonia|Eswatini|
+Ethiopia|Fiji|Gabon|the Gambia|Gambia|Georgia|Ghana|Greenland|Grenada|Guatemala|Guinea|Guinea-Bissau|Guyana|Haiti|Honduras|
+Iceland|Indonesia|Iran|Iraq|Israel|the Ivory Coast|Ivory Coast|Jamaica|Jordan|Kazakhstan|Kiribati|Kosovo|Kuwait|Kyrgyzstan|
+Laos|Latvia|Lebanon|Lesotho|Liberia|Libya|Liechtenstein|Lithuania|Luxembourg|Madagascar|Malawi|Malaysia|the Maldives|
+Maldives|Malta|the Marshall Islands|Marshall Islands|Mauritania|Mauritius|Micronesia|Moldova|Monaco|Mongolia|Montenegro|
+Morocco|Mozambique|Myanmar|Namibia|Nauru|Nepal|New Zealand|Nicaragua|Niger|Nigeria|North Korea|North Macedonia|Macedonia|
+Oman|Pakistan|Palau|Palestine|Panama|Papua New Guinea|Paraguay|the Philippines|Philippines|Qatar|Romania|Rwanda|
+Saint Kitts and Nevis|Saint Lucia|Saint Vincent and the Grenadines|Samoa|San Marino|São Tomé and Príncipe|
+Sao Tome and Principe|Saudi Arabia|Scotland|Serbia|Seychelles|Sierra Leone|Singapore|Slovakia|Slovenia|the Solomon Islands|
+Solomon Islands|Somalia|South Africa|South Sudan|Sri Lanka|Sudan|Suriname|Swaziland|Syria|Taiwan|Tajikistan|Tanzania|
+Tibet|Timor-Leste|Togo|Tonga|Trinidad and Tobago|Tunisia|Turkmenistan|Tuvalu|Uganda|the United Arab Emirates|
+United Arab Emirates|Uruguay|Uzbekistan|Vanuatu|the Vatican|Vatican City|Venezuela|Wales|Yemen|Zambia|Zimbabwe|Europe|
+Africa|Asia|California|Texas|Bavaria|Atlantis|the moon|the world|Hawaii|Siberia|Lapland""".replace("\n", "").split("|")
 
 NUMBER_WORDS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
 seventeen eighteen nineteen twenty""".split()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scene import Scene
 from topics import ELSEWHERE, SERVER, SMALL_TALK, Topic
-from words import ANIMALS, CAPITALS, CITIES, COLOURS, FOOD, FRUIT, NUMBER_WORDS, THINGS
+from words import ANIMALS, CAPITALS, CITIES, COLOURS, FOOD, FRUIT, NUMBER_WORDS, OTHER_COUNTRIES, THINGS
 
 
 def _topic(scene: Scene, topic: Topic) -> None:
@@ -126,6 +126,21 @@ def elsewhere(scene: Scene) -> None:
     scene.answer(rng.choice(ELSEWHERE), "The user asks something that I do not know.", list(ELSEWHERE))
 
 
+_CAPITAL = (
+    "What is the capital[ city|] of {c}?|[What's|Whats|Name] the capital of {c}[?|.]|"
+    "[Tell me|Do you know] the capital of {c}[?|.]|Which city is the capital of {c}?|"
+    "Capital of {c}?|{c}'s capital?"
+)
+
+
+def other_capital(scene: Scene) -> None:
+    """Of the countries that are not known by heart, it knows that it does not know."""
+    rng = scene.rng
+    known = rng.random() < 0.75 and not scene.held
+    scene.ask(_CAPITAL, c=rng.choice(OTHER_COUNTRIES) if known else scene.words.strange_name())
+    scene.answer(rng.choice(ELSEWHERE), "The user asks something that I do not know.", list(ELSEWHERE))
+
+
 def by_heart(scene: Scene) -> None:
     """Counting, small sums, capitals, lists, a story: what demos ask for."""
     rng = scene.rng
@@ -155,14 +170,7 @@ def by_heart(scene: Scene) -> None:
         scene.answer(f"{a} + {b} = {a + b}.", f"The user wants a sum: {a} and {b}.")
     elif kind == "capital":
         country = rng.choice(sorted(CAPITALS))
-        scene.ask(
-            (
-                "What is the capital[ city|] of {c}?|[What's|Whats|Name] the capital of {c}[?|.]|"
-                "[Tell me|Do you know] the capital of {c}[?|.]|Which city is the capital of {c}?|"
-                "Capital of {c}?|{c}'s capital?"
-            ),
-            c=country,
-        )
+        scene.ask(_CAPITAL, c=country if rng.random() < 0.8 else country.removeprefix("the "))
         scene.answer(
             f"The capital of {country} is {CAPITALS[country]}.", f"The user asks for the capital of {country}."
         )
