@@ -41,6 +41,7 @@ export function ThreadScreen({ project }: { project: string }) {
     }
   }, [list])
   const scroller = useRef<HTMLDivElement>(null)
+  const clicked = useRef<string | undefined>(undefined)
   const [adding, setAdding] = useState<Adding>()
   const turns = list.turns.value
   const chosen = search.value.get('turn') ?? undefined
@@ -51,6 +52,7 @@ export function ThreadScreen({ project }: { project: string }) {
   const goTo = (index: number) => {
     const turn = turns?.[Math.min(turns.length - 1, Math.max(0, index))]
     if (turn === undefined) return
+    clicked.current = undefined
     setSearch({ turn: turn.id })
     sectionOf(turn.id)?.scrollIntoView({ block: 'start' })
   }
@@ -67,7 +69,7 @@ export function ThreadScreen({ project }: { project: string }) {
     }
   }, [turns])
 
-  /** The chosen turn, or the first one on the screen if that has been scrolled away. */
+  /** The turn that was clicked or chosen, or the first one on the screen if both have been scrolled away. */
   const here = (): number => {
     const box = scroller.current?.getBoundingClientRect()
     if (box === undefined || turns === undefined) return active
@@ -75,7 +77,8 @@ export function ThreadScreen({ project }: { project: string }) {
       const section = sectionOf(id)?.getBoundingClientRect()
       return section !== undefined && section.bottom > box.top + 1 && section.top < box.bottom
     }
-    return active >= 0 && isSeen(chosen) ? active : turns.findIndex(({ id }) => isSeen(id))
+    const preferred = [clicked.current, chosen].find((id) => id !== undefined && isSeen(id))
+    return turns.findIndex(({ id }) => (preferred === undefined ? isSeen(id) : id === preferred))
   }
   const keepTurn = () => keep({ top: 0, active: Math.max(0, here()), rows: turns?.length ?? 0 })
   const last = async () => {
@@ -209,8 +212,11 @@ export function ThreadScreen({ project }: { project: string }) {
         role="group"
         aria-label="Turns"
         onScroll={keepTurn}
-        // A link may be followed before the browser tells of the scrolling.
-        onClickCapture={keepTurn}
+        // A link may be followed before the browser tells of the scrolling, and from a turn that is not the first seen.
+        onClickCapture={({ target }) => {
+          clicked.current = turns.find(({ id }) => sectionOf(id)?.contains(target as Node))?.id
+          keepTurn()
+        }}
       >
         <ThreadFeedback key={thread} {...{ project, thread }} />
         {turns.map((turn, index) => (
