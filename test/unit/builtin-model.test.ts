@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Template } from '@huggingface/jinja'
 import fc from 'fast-check'
 import { getLlama, type Llama, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp'
+import { decisionSystem } from '../../src/inference/decisions/wording.ts'
 
 const path = fileURLToPath(new URL('../../models/builtin/heddle-tiny.gguf', import.meta.url))
 
@@ -27,6 +28,11 @@ describe('the built-in model', () => {
     assert.equal(model.fileInfo.metadata.general.name, 'Heddle Tiny')
     assert.equal(model.fileInfo.metadata.general.license, 'apache-2.0')
     assert.equal(model.trainContextSize, 2048)
+  })
+
+  test('was trained on typed decisions in the words of the server', async () => {
+    const skill = fileURLToPath(new URL('../../models/builtin/make/skills/decisions.py', import.meta.url))
+    assert.ok((await readFile(skill, 'utf8')).includes(`SYSTEM = "${decisionSystem}"`))
   })
 
   test('reproduces any text from its tokens', () => {

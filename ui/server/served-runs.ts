@@ -32,7 +32,7 @@ export const resumeRun = (project: string, run: string): Promise<unknown> =>
   requestJson(`${pathOf(project)}/${encodeURIComponent(run)}/resume`, { body: {} })
 
 /** What a run is, besides how far it is. */
-export interface RunFacts {
+interface RunFacts {
   /** The server carries it out, and no program of a user. */
   isServed: boolean
   isStopped: boolean
