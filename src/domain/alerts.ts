@@ -43,11 +43,15 @@ export interface BudgetBounds {
   share: number
 }
 
-/** Fires in the write with which so many items of a queue wait; null means any queue of the project. */
+/** Fires in the write with which so many items of a queue wait, or with 0 none any more; null means any queue of the project. */
 export interface QueueBounds {
   queue_id: string | null
   waiting: number
 }
+
+/** Whether a change in the number of waiting items is what a rule on a queue tells of. */
+export const isReached = (bound: number, { before, after }: { before: number; after: number }): boolean =>
+  bound === 0 ? before > 0 && after === 0 : before < bound && after >= bound
 
 export type ScoreBounds = Omit<ScorePick, 'kind'>
 

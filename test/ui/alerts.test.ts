@@ -102,6 +102,12 @@ test('rules over a queue and over decisions are made by the form', { skip }, asy
   await page.getByText('0 matches, 0 messages').waitFor()
   await page.getByRole('button', { name: 'Create rule' }).click()
   await page.getByRole('cell', { name: 'from 20 waiting items of a queue on' }).waitFor()
+  await page.getByRole('button', { name: 'New rule' }).click()
+  await page.getByLabel('Name', { exact: true }).fill('Done')
+  await page.getByLabel('Looks at').selectOption('queue')
+  await page.getByLabel('From this many waiting items on').fill('0')
+  await page.getByRole('button', { name: 'Create rule' }).click()
+  await page.getByRole('cell', { name: 'when no item of a queue waits any more' }).waitFor()
   for (const [name, answer, bound] of [
     ['Rude', '', '0.9'],
     ['Billing', 'billing', ''],
@@ -114,10 +120,10 @@ test('rules over a queue and over decisions are made by the form', { skip }, asy
     await page.getByLabel('This number').fill(bound)
     await page.getByRole('button', { name: 'Create rule' }).click()
     const text = bound === '' ? 'decision topic: billing' : 'decision topic: probability above 0.9'
-    await page.getByRole('cell', { name: text }).waitFor()
+    await page.getByRole('cell', { name: text, exact: true }).waitFor()
   }
   const { rules } = (await served().get(`/alert_rules?project_id=${project}`)).json
-  const made = ['Many', 'Rude', 'Billing'].map((name) =>
+  const made = ['Many', 'Done', 'Rude', 'Billing'].map((name) =>
     rules.find((rule: { name: string }) => rule.name === name),
   )
   const none = { question: 'topic', answer: null, below: null, above: null }
@@ -125,6 +131,7 @@ test('rules over a queue and over decisions are made by the form', { skip }, asy
     made.map(({ queue, decision }) => queue ?? decision),
     [
       { queue_id: queue, waiting: 20 },
+      { queue_id: null, waiting: 0 },
       { ...none, above: 0.9 },
       { ...none, answer: 'billing' },
     ],

@@ -67,8 +67,8 @@ const Decision = z
 
 const Queue = z.strictObject({
   queue_id: id.nullish().meta({ description: 'Default: any queue of the project.' }),
-  waiting: z.int().min(1).max(10_000).meta({
-    description: 'So many items, or more, that nobody has completed or skipped.',
+  waiting: z.int().min(0).max(10_000).meta({
+    description: 'So many items, or more, that nobody has completed or skipped. With 0, none any more.',
   }),
 })
 
@@ -87,7 +87,7 @@ const settings = {
   score: Score.nullish().meta({ description: 'Of score: fires for a score below or above a number.' }),
   decision: Decision.nullish().meta({ description: 'Of decision: which answer, or its probability.' }),
   queue: Queue.nullish().meta({
-    description: 'Of queue: fires whenever so many items wait and fewer did before.',
+    description: 'Of queue: fires whenever so many items wait and fewer did before, or none any more.',
   }),
   budget: Budget.nullish().meta({
     description: 'Of budget: fires once in each window of each budget of the project.',

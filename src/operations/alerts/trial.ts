@@ -1,4 +1,4 @@
-import { isBeyond } from '../../domain/alerts.ts'
+import { isBeyond, isReached } from '../../domain/alerts.ts'
 import { windowAt } from '../../domain/budgets.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { decidedIn, decisionOp } from '../../domain/decided.ts'
@@ -145,7 +145,7 @@ const matchesBy: Record<TryRuleBody['on'], Matching> = {
       signal,
     )
     const matches = changes
-      .filter(({ before, after }) => before < bound && after >= bound)
+      .filter((change) => isReached(bound, change))
       .map(({ queue_id, at, after }) => ({ subject: `queue ${queue_id}`, at, value: after }))
     return { matches, isComplete }
   },

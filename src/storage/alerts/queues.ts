@@ -1,3 +1,4 @@
+import { isReached } from '../../domain/alerts.ts'
 import { newId } from '../../domain/ids.ts'
 import { countWaiting } from '../queues/waiting.ts'
 import { sql } from '../sql/sql.ts'
@@ -6,15 +7,15 @@ import { fire } from './firing.ts'
 import type { Happened } from './outbox.ts'
 import { watchedIn } from './watched.ts'
 
-/** How many more items of a queue wait than before a write: no annotator has completed or skipped them. */
+/** How many more items of a queue wait than before a write, or fewer: no annotator has completed or skipped them. */
 export interface QueueStep {
   queue_id: string
   waiting: number
 }
 
 /**
- * Called after items were added or opened again: fires the rules whose number is reached by it. When fewer wait, a rule
- * may fire anew.
+ * Called after items were added, opened again or finished: fires the rules whose number is reached by it. When fewer wait,
+ * a rule may fire anew.
  *
  * Called when all queues of the write are locked, so that no write has the lock of a rule and waits for a queue.
  */
@@ -26,21 +27,20 @@ export async function fireForQueues(
 ): Promise<void> {
   const added = new Map<string, number>()
   for (const { queue_id, waiting } of steps) added.set(queue_id, waiting + (added.get(queue_id) ?? 0))
-  const { queues: rules } = await watchedIn(tx, project_id)
-  const uses = rules.length === 0 ? [] : await usesOf(tx, project_id, added, maxBound(rules))
+  const { queues } = await watchedIn(tx, project_id)
+  // Only a rule that waits for the end looks at what is finished, so that no other makes this count.
+  const rules = queues.filter(({ condition }) =>
+    steps.some(({ waiting }) => waiting < 0 === (condition.queue?.waiting === 0)),
+  )
+  const largest = Math.max(...rules.map(({ condition }) => condition.queue?.waiting ?? 0))
+  const uses = rules.length === 0 ? [] : await usesOf(tx, project_id, added, largest)
   for (const rule of uses.length > 0 ? rules : []) {
     const bounds = rule.condition.queue
     if (bounds === undefined) continue
     const { queue_id, waiting: bound } = bounds
-    const passing = uses.filter(
-      ({ id, before, after }) => (queue_id === null || queue_id === id) && before < bound && after >= bound,
-    )
-    await fire(
-      tx,
-      rule,
-      passing.map((use) => aboutQueue(use, bound)),
-      now,
-    )
+    const passing = uses.filter((use) => (queue_id ?? use.id) === use.id && isReached(bound, use))
+    const happened = passing.map((use) => aboutQueue(use, bound))
+    await fire(tx, rule, happened, now)
   }
 }
 
@@ -50,9 +50,6 @@ interface Use {
   before: number
   after: number
 }
-
-const maxBound = (rules: Awaited<ReturnType<typeof watchedIn>>['queues']) =>
-  Math.max(...rules.map(({ condition }) => condition.queue?.waiting ?? 0))
 
 /** Counts no further than it takes to see which numbers up to the largest were reached. */
 async function usesOf(
@@ -67,7 +64,7 @@ async function usesOf(
     const queue = await tx.get<{ name: string }>(
       sql`SELECT name FROM annotation_queues WHERE project_id = ${project_id} AND id = ${queue_id}`,
     )
-    const after = await countWaiting(tx, { project_id, queue_id }, largest + more)
+    const after = await countWaiting(tx, { project_id, queue_id }, Math.max(largest + more, 1))
     uses.push({ id: queue_id, name: queue?.name ?? '', before: after - more, after })
   }
   return uses

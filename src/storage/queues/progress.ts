@@ -100,6 +100,9 @@ async function changeState(
         VALUES (${project_id}, ${queue_id}, ${annotator}, 1)
         ON CONFLICT (project_id, queue_id, annotator) DO UPDATE SET items = annotation_finished.items + ${finished}`,
   )
+  const others = Number(item.finished_by) - (finished === 1 ? 0 : 1)
+  if (!adjudicates && others === 0)
+    await fireForQueues(tx, project_id, [{ queue_id, waiting: -finished }], now)
 }
 
 /**
@@ -111,10 +114,6 @@ export const reopenItem: Command<Omit<Progress, 'state'>, SeenItem> = async (tx,
   const role = roleIn(settings, item, progress.annotator)
   const begun = { ...progress, state: 'in_progress' as const }
   await changeState(tx, begun, item, { role, lease: leaseAfter(item, begun), finished: -1 })
-  if (role === 'reviewer' && Number(item.finished_by) === 1) {
-    const { project_id, queue_id, now } = progress
-    await fireForQueues(tx, project_id, [{ queue_id, waiting: 1 }], now)
-  }
   return (await findItem(tx, progress, progress.item_id, progress.annotator)) as SeenItem
 }
 

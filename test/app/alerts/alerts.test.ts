@@ -78,7 +78,7 @@ test('alert rules: what does not belong together is refused, and the field is na
     [{ on: 'decision', decision: { above: 1.1 } }, /decision.above/],
     [{ on: 'decision', decision: { above: 0.5 }, query: failed }, /^query: .*accepted: decision/],
     [{ on: 'queue' }, /^queue: nothing/],
-    [{ on: 'queue', queue: { waiting: 0 } }, /queue.waiting/],
+    [{ on: 'queue', queue: { waiting: -1 } }, /queue.waiting/],
     [{ on: 'queue', queue: { waiting: 10_001 } }, /queue.waiting/],
     [{ queue: { waiting: 1 } }, /^queue: .*rule on call.*accepted: filter, query/],
     [{ budget: { share: 0.8 } }, /^budget: .*rule on call.*accepted: filter, query/],
@@ -214,6 +214,8 @@ test('alerts: a rule fires in the write that makes it true, once for each thing'
   assert.equal((await events(failures)).length, 2)
 
   const low = await rule({ on: 'score', score: { scorer: 'judge', path: 'score', below: 0.5 } })
+  // As a judge with typed questions says it.
+  const rude = await rule({ on: 'score', score: { path: 'rude.probability', above: 0.9 } })
   const notes = await rule({
     on: 'score',
     query: { $expr: { $eq: [field('feedback_type'), { $literal: 'wandb.note.1' }] } },
@@ -234,12 +236,18 @@ test('alerts: a rule fires in the write that makes it true, once for each thing'
   }
   await feedback('wandb.runnable.judge', { output: { score: 0.9 } })
   const scored = await feedback('wandb.runnable.judge', { output: { score: 0.25 } })
+  await feedback('wandb.runnable.judge', { output: { rude: { value: true, probability: 0.85 } } })
+  await feedback('wandb.runnable.judge', { output: { rude: { value: true, probability: 0.93 } } })
   const noted = await feedback('wandb.note.1', { note: 'hm' })
   const [score, ...more] = await events(low)
   assert.equal(more.length, 0)
   assert.equal(score.data.feedback_id, scored)
   assert.equal(score.data.call_id, id)
   assert.equal(score.data.value, '0.25')
+  assert.deepEqual(
+    (await events(rude)).map(({ data }: { data: { value: string } }) => data.value),
+    ['0.93'],
+  )
   assert.deepEqual(
     (await events(notes)).map(({ data }: { data: { feedback_id: string } }) => data.feedback_id),
     [noted],

@@ -62,8 +62,30 @@ test('a trial walks back through what was added and finished', async () => {
     ...{ project_id: own, on: 'queue', queue: { waiting: 1 }, cooldown_seconds: 60 },
   })
   assert.deepEqual([json.matches, json.messages, json.examples[0].value], [1, 1, 2])
+  const emptied = { project_id: own, on: 'queue', queue: { waiting: 0 } }
+  const tried = await post('/alert_rules/try', emptied)
+  assert.deepEqual([tried.json.matches, tried.json.examples[0].value], [1, 0])
   const theirs = { project_id: 'globex/qa', on: 'queue', queue: { waiting: 1 } }
   assert.equal((await post('/alert_rules/try', theirs, keys.bob)).json.matches, 0)
+})
+
+test('a rule on a queue tells that nothing waits any more', async () => {
+  const own = 'acme/emptied'
+  const { queueId, itemIds } = await fillQueue(post, 2, { project_id: own })
+  const { json } = await post('/alert_rules', {
+    ...{ project_id: own, name: 'Done', on: 'queue', queue: { waiting: 0 } },
+  })
+  assert.deepEqual(json.rule.queue, { queue_id: null, waiting: 0 })
+  const fired = async () =>
+    (await post('/alert_events/query', { project_id: own, rule_id: json.rule.id })).json.events.map(
+      ({ data }: Fired) => data.queue,
+    )
+  for (const item of itemIds) {
+    assert.deepEqual(await fired(), [])
+    const progress = { project_id: own, annotation_state: 'completed' }
+    await post(`/annotation_queues/${queueId}/items/${item}/progress`, progress)
+  }
+  assert.deepEqual(await fired(), [{ id: queueId, name: 'Hard questions', waiting: 0, bound: 0 }])
 })
 
 test('a queue of another project, or none, is refused', async () => {

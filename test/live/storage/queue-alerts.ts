@@ -61,6 +61,35 @@ export function queueAlerts({ shared, open }: Driver): void {
       assert.deepEqual(await queuesIn(db, queue.project), [['queue', 2]])
     })
 
+    test('a rule with 0 fires with the last item that is finished, and anew when more came', async () => {
+      const db = await shared()
+      const queue = await openQueue(db, 20)
+      const { project } = queue
+      await addRule(db, project, { queue: { queue_id: null, waiting: 0 } })
+      await addRule(db, project, { queue: { queue_id: null, waiting: 1 } }, { id: 'more' })
+      const finish = (item: { id: string }, annotator: string) =>
+        queue.say(item.id, annotator, annotator === 'bob' ? 'skipped' : 'completed')
+      const [last, ...items] = await queue.items()
+      assert(last)
+      await Promise.all(items.flatMap((item) => ['alice', 'bob'].map((name) => finish(item, name))))
+      assert.deepEqual(await firedIn(db, project), [])
+      await Promise.all(['alice', 'bob', 'carol'].map((name) => finish(last, name)))
+      const fired = { id: 'queue', name: 'Hard questions', waiting: 0, bound: 0 }
+      assert.deepEqual(
+        (await firedIn(db, project)).map((data) => data.queue),
+        [fired],
+      )
+      const key = { project_id: project, queue_id: 'queue', item_id: last.id, now: noon, lease: minute }
+      for (const annotator of ['alice', 'bob', 'carol']) await db.write('reopenItem', { ...key, annotator })
+      assert.equal((await firedIn(db, project)).length, 1)
+      await finish(last, 'alice')
+      assert.deepEqual(await queuesIn(db, project), [
+        ['queue', 0],
+        ['queue', 0],
+      ])
+      assert.deepEqual(await queuesIn(db, project, 'more'), [['queue', 1]])
+    })
+
     test('what comes at the same moment to several queues fires each rule once', async (t) => {
       const db = await open(t)
       const queue = await openQueue(db, 0)

@@ -101,14 +101,14 @@ const columns = {
 
 function conditionText({ on, score, decision, queue, budget, window, query, filter }: AlertRule): string {
   const of = window ?? score ?? decision
-  const bound = of == null ? '' : of.below == null ? ` above ${of.above}` : ` below ${of.below}`
+  // A decision may have none.
+  const bound = of?.below != null ? ` below ${of.below}` : of?.above != null ? ` above ${of.above}` : ''
   const scored = [(window ?? score)?.scorer, (window ?? score)?.path].filter((name) => name != null).join(' ')
   if (window != null)
     return `${measureTexts[window.measure]}${scored && ` of ${scored}`}${bound} in ${window.seconds / 60} min`
-  if (decision != null) {
-    const answer = decision.answer ?? (bound === '' ? '' : 'probability')
-    return `decision ${decision.question ?? 'on any question'}: ${answer}${bound}`
-  }
+  if (decision != null)
+    return `decision ${decision.question ?? 'on any question'}: ${decision.answer ?? 'probability'}${bound}`
+  if (queue?.waiting === 0) return 'when no item of a queue waits any more'
   if (queue != null) return `from ${countText(queue.waiting)} waiting items of a queue on`
   if (budget != null) return `from ${Math.round(budget.share * 1_000) / 10} % of a budget of the project on`
   if (score != null) return `score ${scored || 'of any scorer'}${bound}`

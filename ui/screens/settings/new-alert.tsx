@@ -139,7 +139,7 @@ const decisionIn = ({ question, answer, side, bound }: Values) => ({
 })
 
 const boundLabels: Partial<Record<string, string>> = {
-  queue: 'From this many waiting items on',
+  queue: 'From this many waiting items on, or 0: when none waits any more',
   budget: 'From this per cent of the amount on',
 }
 const boundLabel = (on: string) => boundLabels[on] ?? 'This number'
