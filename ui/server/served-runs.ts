@@ -36,13 +36,15 @@ interface RunFacts {
   /** The server carries it out, and no program of a user. */
   isServed: boolean
   isStopped: boolean
+  /** It scores the answers of another run, and asks no model. */
+  isRescored: boolean
   /** Of the model that answers. */
   model: string
 }
 
 interface RootCall {
   id: string
-  attributes?: { heddle?: { served_run?: object } }
+  attributes?: { heddle?: { served_run?: object; rescored?: object } }
   summary?: { stopped?: boolean }
   inputs?: { model?: unknown }
 }
@@ -61,8 +63,9 @@ export async function readRunFacts(
   for await (const line of requestLines('/calls/stream_query', { body, signal })) {
     const { id, attributes, summary, inputs } = JSON.parse(line) as RootCall
     const isServed = attributes?.heddle?.served_run !== undefined
+    const isRescored = attributes?.heddle?.rescored !== undefined
     const model = typeof inputs?.model === 'string' ? refName(inputs.model) : ''
-    found.set(id, { isServed, isStopped: summary?.stopped === true, model })
+    found.set(id, { isServed, isStopped: summary?.stopped === true, isRescored, model })
   }
   return found
 }

@@ -12,9 +12,10 @@ import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 import { planOf } from './evaluate-model.ts'
 import type { Plan, RescoringPlan } from './plan.ts'
-import { pinnedScorers, waitingRun } from './start.ts'
+import { pinnedScorers, pinOf, waitingRun } from './start.ts'
 
 const field = 'evaluation_run_id'
+const maxRetries = 100
 
 const notResumable = (run: string, why: string): Refusal =>
   refuse('evaluation_run_not_resumable', { field, run: JSON.stringify(run), why })
@@ -40,6 +41,10 @@ export async function resumeRun(services: OperationParts, scope: Scope, id: stri
     throw notResumable(id, 'it has ended, and the model failed at no row of it')
   }
   const retries = Number(served.member('retries')?.text ?? 0) + Number(failed > 0)
+  // A client may write attributes, and each attempt has an id of its own.
+  if (!Number.isInteger(retries) || retries < 0 || retries > maxRetries) {
+    throw notResumable(id, `its failed rows are asked again at most ${maxRetries} times`)
+  }
   const { plan, trials } = await storedPlan(services, scope, { root, source, served }, signal)
   const own = source === undefined ? { ...plan, retries } : plan
   await db.write('resumeServedRun', {
@@ -79,14 +84,22 @@ async function storedPlan(
   try {
     if (source === undefined) {
       const of = { evaluation_ref: inputs.member('self')?.string ?? '', model_ref: model }
-      return await planOf(services, scope, of, signal, bindings)
+      const planned = await planOf(services, scope, of, signal, bindings)
+      const pinned = served.member('pinned')?.string
+      if (pinned !== undefined && pinned !== pinOf(planned.plan)) {
+        throw notResumable(root.id, 'its rows or its prompt are others than when it began')
+      }
+      return planned
     }
     const { begun } = await countTrials(services.db, scope.project, source, now(), signal)
-    const scorers = await pinnedScorers(services, scope.project, { scorers: scorerBindings.parse(bindings) })
+    if (begun === 0) throw notResumable(root.id, 'the run that it scores again is gone')
+    const known = scorerBindings.safeParse(bindings)
+    if (!known.success) throw notResumable(root.id, 'its scorers are not known')
+    const scorers = await pinnedScorers(services, scope.project, { scorers: known.data })
     return { plan: { source, after: null, model, scorers }, trials: begun }
   } catch (error) {
     if (!(error instanceof Refusal) || error.status >= 500) throw error
-    throw notResumable(root.id, error.message)
+    throw error.code === 'evaluation_run_not_resumable' ? error : notResumable(root.id, error.message)
   }
 }
 

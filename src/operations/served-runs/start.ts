@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { objectText } from '../../../packages/json/index.ts'
 import { shortened } from '../../domain/described.ts'
 import { newId } from '../../domain/ids.ts'
@@ -94,7 +95,13 @@ export async function begin(
     display_name: name,
     weave: { evaluation_run: 'true', evaluation, model },
     // The evaluation names its scorers only: with their fields, the run can be made again.
-    heddle: { served_run: { scorers: plan.scorers.map(bindingOf) }, ...heddle },
+    heddle: {
+      served_run: {
+        scorers: plan.scorers.map(bindingOf),
+        ...('request' in plan && { pinned: pinOf(plan) }),
+      },
+      ...heddle,
+    },
     inputs: { self: evaluation, model },
   })
   return {
@@ -102,6 +109,12 @@ export async function begin(
     run: waitingRun(scope, call.id, plan, trials),
   }
 }
+
+/** Of what all trials of a run have in common: with labels and datasets that move, it may not be made again. */
+export const pinOf = ({ request, table, rows }: Plan): string =>
+  createHash('sha256')
+    .update(JSON.stringify([request, table, rows]))
+    .digest('base64url')
 
 /** What no process works on yet. */
 export const waitingRun = (

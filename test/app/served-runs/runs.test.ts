@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { newId } from '../../../src/domain/ids.ts'
 import { refuse } from '../../../src/domain/refusals.ts'
 import { openRecord } from '../../../src/storage/open.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
@@ -393,6 +394,33 @@ test('resume: only for those who may ask models there, and only for runs of the 
   assert.match((await resume(opened, recorded)).json.reason, /does not carry it out/)
   await own.finishRun(recorded)
   assert.match((await resume(opened, recorded)).json.reason, /did not carry it out/)
+})
+
+test('resume: attributes that a client wrote are checked', async (t) => {
+  const opened = await openApp(t, { sweep: true, backend: simulatedBackend(t, 'city') })
+  await makeDataset(opened, 3)
+  const [run = ''] = await start(opened, { prompt: '{question}' })
+  await ended(opened, run)
+  const [root] = (await callsIn(opened, run)).filter(({ id }) => id === run)
+  const written = async (heddle: object) => {
+    const id = newId()
+    const { op_name, started_at, ended_at, inputs, attributes } = root as Record<string, unknown>
+    const call = { project_id: project, id, trace_id: id, op_name, started_at, inputs }
+    const own = { ...(attributes as object), heddle }
+    assert.equal((await opened.post('/call/start', { start: { ...call, attributes: own } })).status, 200)
+    const end = { project_id: project, id, ended_at, summary: { stopped: true } }
+    assert.equal((await opened.post('/call/end', { end })).status, 200)
+    const { status, json } = await resume(opened, id)
+    assert.equal(status, 409, JSON.stringify(json))
+    return json.reason
+  }
+  for (const retries of [1e9, -1, 'x']) {
+    assert.match(await written({ served_run: { scorers: [], retries } }), /at most 100 times/)
+  }
+  assert.match(await written({ served_run: { scorers: [], pinned: 'x' } }), /rows or its prompt are others/)
+  const rescored = { run: newId() }
+  assert.match(await written({ rescored, served_run: { scorers: [] } }), /scores again is gone/)
+  assert.match(await written({ rescored: { run }, served_run: { scorers: 'x' } }), /scorers are not known/)
 })
 
 test('resume: a rescoring that was stopped goes on; a run whose rows were deleted does not', async (t) => {

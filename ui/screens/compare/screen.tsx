@@ -224,7 +224,6 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
   )
 }
 
-/** Every score that has numbers in some run, in the order of the scorers. */
 /** Only the answers of a run that has ended can be scored again. */
 function RescoreLink({ project, run }: { project: string; run: string }) {
   const { value } = useLoading((signal) => readRunStatus(project, run, signal), [project, run])
@@ -242,6 +241,7 @@ function RescoreLink({ project, run }: { project: string; run: string }) {
   )
 }
 
+/** Every score that has numbers in some run, in the order of the scorers. */
 function fieldsOf(runs: readonly EvaluationSummary[]): string[] {
   const stats = runs.flatMap(({ scorer_stats }) => scorer_stats)
   return [...new Set(stats.filter(({ value_type }) => value_type !== 'text').map(fieldOf))]

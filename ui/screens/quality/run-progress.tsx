@@ -147,7 +147,7 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
 async function readFacts(project: string, runs: readonly string[], signal: AbortSignal) {
   const facts = await readRunFacts(project, runs, signal)
   const whole = [...facts].map(async ([run, known]) => {
-    const failed = known.isServed ? await countFailures(project, run, signal) : 0
+    const failed = known.isServed && !known.isRescored ? await countFailures(project, run, signal) : 0
     return [run, { ...known, failed }] as const
   })
   return new Map(await Promise.all(whole))

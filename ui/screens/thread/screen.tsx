@@ -41,7 +41,6 @@ export function ThreadScreen({ project }: { project: string }) {
     }
   }, [list])
   const scroller = useRef<HTMLDivElement>(null)
-  const clicked = useRef<string | undefined>(undefined)
   const [adding, setAdding] = useState<Adding>()
   const turns = list.turns.value
   const chosen = search.value.get('turn') ?? undefined
@@ -52,7 +51,6 @@ export function ThreadScreen({ project }: { project: string }) {
   const goTo = (index: number) => {
     const turn = turns?.[Math.min(turns.length - 1, Math.max(0, index))]
     if (turn === undefined) return
-    clicked.current = undefined
     setSearch({ turn: turn.id })
     sectionOf(turn.id)?.scrollIntoView({ block: 'start' })
   }
@@ -69,18 +67,21 @@ export function ThreadScreen({ project }: { project: string }) {
     }
   }, [turns])
 
-  /** The turn that was clicked or chosen, or the first one on the screen if both have been scrolled away. */
-  const here = (): number => {
+  /** The chosen turn, or the first one on the screen if that has been scrolled away. */
+  const here = (preferred = [chosen]): number => {
     const box = scroller.current?.getBoundingClientRect()
     if (box === undefined || turns === undefined) return active
     const isSeen = (id: string | undefined) => {
       const section = sectionOf(id)?.getBoundingClientRect()
       return section !== undefined && section.bottom > box.top + 1 && section.top < box.bottom
     }
-    const preferred = [clicked.current, chosen].find((id) => id !== undefined && isSeen(id))
-    return turns.findIndex(({ id }) => (preferred === undefined ? isSeen(id) : id === preferred))
+    const seen = preferred.find((id) => id !== undefined && isSeen(id))
+    return turns.findIndex(({ id }) => (seen === undefined ? isSeen(id) : id === seen))
   }
-  const keepTurn = () => keep({ top: 0, active: Math.max(0, here()), rows: turns?.length ?? 0 })
+  /** The turn whose link was followed, which need not be the chosen one. */
+  const clicked = useRef<string | undefined>(undefined)
+  const keepTurn = () =>
+    keep({ top: 0, active: Math.max(0, here([clicked.current, chosen])), rows: turns?.length ?? 0 })
   const last = async () => {
     const all = await list.all()
     const id = all.at(-1)?.id
