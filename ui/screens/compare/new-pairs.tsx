@@ -52,9 +52,11 @@ async function readPairs(compared: Compared, signal: AbortSignal): Promise<Found
     const read = offset + rows.length
     const isOver = rows.length < rowsAtOnce || read >= total
     if (isOver || read >= maxRows || pairs.length >= callsAtOnce) {
-      const isPart = !isOver || pairs.length > callsAtOnce
-      const of = `Of the first ${countText(read)} of ${countText(total)} rows.`
-      return { pairs: pairs.slice(0, callsAtOnce), ...(isPart && { of }) }
+      const isCut = pairs.length > callsAtOnce
+      const of = isCut
+        ? `The first ${countText(callsAtOnce)} pairs, of more.`
+        : `Of the first ${countText(read)} of ${countText(total)} rows.`
+      return { pairs: pairs.slice(0, callsAtOnce), ...((isCut || !isOver) && { of }) }
     }
   }
 }

@@ -54,7 +54,11 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
   const isDone = statuses?.every(({ code }) => code === 'complete') ?? false
   const isRunning = statuses?.some(({ code }) => code === 'running') ?? false
   // What stopped or failed is known once a run has ended.
-  const { value: facts } = useLoading(
+  const {
+    value: facts,
+    error: factsError,
+    reload,
+  } = useLoading(
     (signal) => readFacts(project, runs, signal),
     [project, statuses?.map(({ code }) => code).join()],
   )
@@ -117,6 +121,7 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
               </li>
             ))}
           </ul>
+          {factsError && <Failed error={factsError} retry={reload} />}
           <div class="dialog-buttons">
             {going.length > 0 && <span class="muted">The server continues without this tab.</span>}
             {mayAct && going.length > 0 && (
