@@ -52,21 +52,21 @@ export const serveCommand: Command = {
         by: operator('start'),
       })
       .catch((err: unknown) => logger.error({ err }, 'the start could not be written to the audit log'))
-    const server = await startServer(config, database, logger).catch((error: unknown) => {
+    const starting = startServer(config, database, logger).catch((error: unknown) => {
       throw listenFailure(error, config)
     })
     const stopping = new AbortController()
-    // Rejected when the server stops before it was ready.
-    welcome(server, config, firstKey, stderr, stopping.signal).catch(() => undefined)
     await new Promise<void>((resolve, reject) => {
       const grace = { delay: config.grace + closingMs, skip: [...crashes, 'SIGUSR2' as const] }
-      closeWithGrace(grace, async ({ err, signal }) => {
+      // Before the port opens: whoever reads the log may stop the server as soon as it says that it listens.
+      const signals = closeWithGrace(grace, async ({ err, signal }) => {
         if (err) process.stderr.write(`${err.stack ?? err.message}\n`)
         // The signal may have ended the shell of npm as well, and that must not count as a second one.
         unwatchNpm()
         stopping.abort()
         logger.info({ signal }, 'stopping')
         try {
+          const server = await starting
           await server.stop()
           logger.info('stopped')
           resolve()
@@ -75,6 +75,16 @@ export const serveCommand: Command = {
           throw error
         }
       })
+      starting
+        .then(
+          (server) => welcome(server, config, firstKey, stderr, stopping.signal),
+          (error: unknown) => {
+            signals.uninstall()
+            reject(error as Error)
+          },
+        )
+        // Rejected when the server stops before it was ready.
+        .catch(() => undefined)
     })
   },
 }

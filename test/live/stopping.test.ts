@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
+import { createInterface } from 'node:readline'
 import { describe, test } from 'node:test'
 import { sqliteFile } from '../../src/storage/open.ts'
-import { keys } from '../support/app.ts'
+import { keys, users } from '../support/app.ts'
 import { project, startOf } from '../support/calls.ts'
 import { rawPost, takesConnections } from '../support/raw-client.ts'
-import { newFolder, type RunningServer, startServer } from '../support/server.ts'
+import { heddle, newFolder, type RunningServer, startServer } from '../support/server.ts'
 import { until, withTimeout } from '../support/wait.ts'
 import { writeLargeRecord } from './large-record.ts'
 
@@ -103,6 +105,16 @@ describe('a server that is told to stop', () => {
       answer.length < 60_000_000 && !answer.endsWith('0\r\n\r\n'),
       'the answer shows that it is incomplete',
     )
+  })
+
+  test('as soon as its log says that it listens, exits with 0', async (t) => {
+    const child = heddle(['serve'], { HEDDLE_DATA: await newFolder(t), HEDDLE_USERS: users })
+    t.after(() => child.kill('SIGKILL'))
+    const log = createInterface({ input: child.stdout as NodeJS.ReadableStream })
+    log.on('line', (line) => {
+      if (JSON.parse(line).msg === 'listening') child.kill('SIGTERM')
+    })
+    assert.deepEqual(await withTimeout('the server ends', once(child, 'close')), [0, null])
   })
 
   test('without clients exits with 0', async (t) => {
