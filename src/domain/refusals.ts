@@ -275,6 +275,12 @@ export const refusals = {
     message: '{field}: {received} was expected, but the digest is {digest}. Nothing was stored.',
     help: 'Client and server computed different digests: the value was changed on the way.',
   },
+  object_changed: {
+    status: 409,
+    message:
+      '{field}: {received} was expected to be the latest version, which is {latest}. Nothing was stored.',
+    help: 'Others have written the object meanwhile. Read its latest version and change that one.',
+  },
   class_conflict: {
     status: 400,
     message:

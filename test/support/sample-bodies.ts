@@ -960,7 +960,14 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   }),
   '/monitors/:monitor_id/runs/:run_id/cancel': (project_id) => ({ project_id }),
   '/obj/create': (project_id) => ({
-    obj: { project_id, object_id: 'name', val: { a: 1 }, builtin_object_class: null, expected_digest: null },
+    obj: {
+      project_id,
+      object_id: 'name',
+      val: { a: 1 },
+      builtin_object_class: null,
+      expected_digest: null,
+      expected_latest: null,
+    },
   }),
   '/obj/read': (project_id) => ({
     project_id,

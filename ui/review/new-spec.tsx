@@ -51,7 +51,12 @@ export function NewSpec({ project, onMade, onClose }: Props) {
     setWorking(true)
     try {
       const val = `{"name":${JSON.stringify(title.trim())},"field_schema":${schemaText}}`
-      onMade(refOfCreated(project, await createObject(project, id, val, 'AnnotationSpec')))
+      onMade(
+        refOfCreated(
+          project,
+          await createObject(project, id, val, { builtin_object_class: 'AnnotationSpec' }),
+        ),
+      )
     } catch (given) {
       setFailure(given as Error)
       setWorking(false)

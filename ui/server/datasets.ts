@@ -3,7 +3,7 @@ import { type JsonNode, membersOf, nodeAt, sourceOf, stringOf } from '../value/j
 import { conversationIn } from '../value/messages.ts'
 import { parseRef } from '../value/ref.ts'
 import { type Created, createObject, type ObjectVersion, readObject, readVersions } from './objects.ts'
-import { requestJson } from './request.ts'
+import { RefusedError, requestJson } from './request.ts'
 
 /** The digest and the project of the table that holds the rows of an object. */
 export function tableOf(val: JsonNode): { project: string; table: string } | undefined {
@@ -63,11 +63,15 @@ async function changeTable(
     const base = JSON.stringify({ project_id: project, base_digest: table.table })
     const json = `${base.slice(0, -1)},"updates":[${updates.join(',')}]}`
     const { digest } = await requestJson<{ digest: string }>('/table/update', { json })
-    // If there is a newer version by now, its rows would be lost.
-    const newest = await readVersions({ project, objects: [dataset], latestOnly: true }, signal)
-    if (newest[0]?.digest !== latest.digest) continue
     const changed = JSON.stringify(ref.replace(table.table, digest))
-    return createObject(project, dataset, withMember(latest.val, 'rows', changed))
+    try {
+      return await createObject(project, dataset, withMember(latest.val, 'rows', changed), {
+        expected_latest: latest.digest,
+      })
+    } catch (error) {
+      // There is a newer version, whose rows would be lost.
+      if (!(error instanceof RefusedError) || error.code !== 'object_changed') throw error
+    }
   }
   throw new Error(`Others are writing ${dataset}. Try again.`)
 }
@@ -80,7 +84,9 @@ export async function describeDataset(
 ): Promise<Created> {
   const latest = await readObject(project, object_id, 'latest', new AbortController().signal)
   refuseNewer(latest, digest)
-  return createObject(project, object_id, withMember(latest.val, 'description', JSON.stringify(text)))
+  return createObject(project, object_id, withMember(latest.val, 'description', JSON.stringify(text)), {
+    expected_latest: digest,
+  })
 }
 
 function refuseNewer({ object_id, digest, version_index }: ObjectVersion, shown = digest): void {

@@ -77,9 +77,9 @@ export function createObject(
   project: string,
   object: string,
   val: string,
-  builtin?: 'AnnotationSpec',
+  more: { builtin_object_class?: 'AnnotationSpec'; expected_latest?: string } = {},
 ): Promise<Created> {
-  const rest = { project_id: project, object_id: object, ...(builtin && { builtin_object_class: builtin }) }
+  const rest = { project_id: project, object_id: object, ...more }
   const json = `{"obj":${JSON.stringify(rest).slice(0, -1)},"val":${val}}}`
   return requestJson<Created>('/obj/create', { json })
 }

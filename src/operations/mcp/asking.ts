@@ -7,6 +7,12 @@ type Inside = Parameters<typeof askInside>[1]
 /** What a tool may not do, in words from which an agent can tell what to change. */
 export class ToolError extends Error {
   override readonly name = 'ToolError'
+  /** Of the refusal behind it. */
+  readonly code: string | undefined
+  constructor(message: string, code?: string) {
+    super(message)
+    this.code = code
+  }
 }
 
 /** The record as the caller of a tool sees it: every answer is that of a route. */
@@ -34,7 +40,7 @@ export function createAsking(app: Parameters<typeof askInside>[0], inside: Insid
   ): Promise<string> {
     const json = typeof body === 'object' ? JSON.stringify(body) : body
     const { status, text } = await askInside(app, inside, { method, url, body: json, headers })
-    if (status >= 400) throw new ToolError(reasonOf(text, status))
+    if (status >= 400) throw refusedError(text, status)
     return text
   }
   return {
@@ -56,15 +62,19 @@ export function createAsking(app: Parameters<typeof askInside>[0], inside: Insid
 }
 
 /** In the form of the record, or in that of OpenAI under /v1. */
-function reasonOf(text: string, status: number): string {
+function refusedError(text: string, status: number): ToolError {
   let refusal: { reason?: string; code?: string; error?: { message?: string; code?: string } } = {}
   try {
     refusal = JSON.parse(text)
   } catch {
     // An answer that was cut off.
   }
-  const { reason, code, error } = refusal
-  return `${reason ?? error?.message ?? 'The server could not answer.'} (${status} ${code ?? error?.code ?? ''})`
+  const { reason, error } = refusal
+  const code = refusal.code ?? error?.code
+  return new ToolError(
+    `${reason ?? error?.message ?? 'The server could not answer.'} (${status} ${code ?? ''})`,
+    code,
+  )
 }
 
 /** The message of what a caller can change; undefined for faults of the server. */

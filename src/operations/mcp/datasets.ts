@@ -32,14 +32,18 @@ export const addDatasetRow = tool({
         base_digest: table.digest,
         updates: [{ append: { row } }],
       })
-      // The rows of a version that was written meanwhile would be lost.
-      if ((await latestOf(asking, project, dataset)).digest !== before) continue
       members.set('rows', JSON.stringify(JSON.parse(rows).replace(table.digest, digest)))
-      const created = await asking.text(
-        '/obj/create',
-        `{"obj":{"project_id":${JSON.stringify(project)},"object_id":${JSON.stringify(dataset)},"val":${objectText(members)}}}`,
-      )
-      return { dataset, digest: JSON.parse(created).digest }
+      const name = JSON.stringify({ project_id: project, object_id: dataset, expected_latest: before })
+      try {
+        const created = await asking.text(
+          '/obj/create',
+          `{"obj":${name.slice(0, -1)},"val":${objectText(members)}}}`,
+        )
+        return { dataset, digest: JSON.parse(created).digest }
+      } catch (error) {
+        // The rows of a version that was written meanwhile would be lost.
+        if (!(error instanceof ToolError) || error.code !== 'object_changed') throw error
+      }
     }
     throw new ToolError(`dataset: others are writing ${JSON.stringify(dataset)}; try again`)
   },

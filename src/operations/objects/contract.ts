@@ -38,6 +38,10 @@ const ObjectToCreate = z.object({
   expected_digest: digest.meta({
     description: 'If the server computes another digest, the request fails with a 409.',
   }),
+  expected_latest: digest.meta({
+    description:
+      'The digest that must be the latest version until then, or "" if the name must be new. If another is the latest by now, the request fails with a 409.',
+  }),
 })
 
 export const CreateBody = z.object({ obj: ObjectToCreate })

@@ -15,6 +15,7 @@ interface ObjectGiven {
   /** A JavaScript null stands for the JSON value null. */
   val: GivenValue | null
   expected_digest?: string | null | undefined
+  expected_latest?: string | null | undefined
 }
 
 export interface CreatedObject {
@@ -34,7 +35,7 @@ export async function createObject(
   object: ObjectGiven,
   path: readonly string[] = ['obj'],
 ): Promise<CreatedObject> {
-  const { project_id, object_id, expected_digest } = object
+  const { project_id, object_id, expected_digest, expected_latest } = object
   const at = (field: string) => [...path, field].join('.')
   requireAccess(caller, project_id, at('project_id'))
   const value = object.val ?? nullValue
@@ -57,7 +58,15 @@ export async function createObject(
     ...columnsOf(value),
     user_id: caller.name,
     now: now(),
+    expected_latest: expected_latest ?? null,
   })
+  if ('latest' in stored) {
+    throw refuse('object_changed', {
+      field: at('expected_latest'),
+      received: JSON.stringify(expected_latest),
+      latest: stored.latest ?? 'none',
+    })
+  }
   if ('conflict' in stored) throw classConflict(at('object_id'), object_id, stored.conflict, base ?? '')
   return { digest, object_id, version_index: stored.version_index, kind }
 }

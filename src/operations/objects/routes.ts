@@ -35,7 +35,7 @@ export const objectRoutes = family(
     tags,
     body: CreateBody,
     answer: CreateAnswer,
-    refusals: ['invalid_value', 'class_conflict', 'digest_differs'],
+    refusals: ['invalid_value', 'class_conflict', 'digest_differs', 'object_changed'],
     largeBodies: true,
     rule: async ({ db, schemas }, { caller, body }) => {
       const { digest, object_id } = await createGivenObject(db, schemas, caller, body.obj)

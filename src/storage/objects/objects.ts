@@ -121,10 +121,12 @@ export interface NewObject
   extends Omit<ObjectVersion, 'version_index' | 'is_latest' | 'created_at' | 'deleted_at'> {
   val: string
   now: number
+  /** The digest that must be the latest until then; empty if there must be none. */
+  expected_latest?: string | null
 }
 
-/** A name has one class for good; `conflict` is the class that it has. */
-type StoredObject = { version_index: number } | { conflict: string }
+/** A name has one class for good; `conflict` is the class that it has. `latest` is not the expected version. */
+type StoredObject = { version_index: number } | { conflict: string } | { latest: string | undefined }
 
 /** The class of the values under a name, if there are any. */
 export async function classOfName(
@@ -152,6 +154,10 @@ export const keepObject: Command<NewObject, StoredObject> = async (tx, object) =
   if (base_object_class !== null) {
     const held = await classOfName(tx, project_id, object_id)
     if (held !== undefined && held !== base_object_class) return { conflict: held }
+  }
+  if (object.expected_latest != null) {
+    const latest = await readVersion(tx, project_id, { name: object_id, digest: 'latest' })
+    if ((latest?.digest ?? '') !== object.expected_latest) return { latest: latest?.digest }
   }
   const recent = await tx.get<{ recency: number | null }>(
     sql`SELECT max(recency) AS recency FROM objects WHERE ${of} AND deleted_at IS NULL`,

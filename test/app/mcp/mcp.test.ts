@@ -110,6 +110,20 @@ test('an annotator and a key for reviews get the item with its questions, and wh
   }
 })
 
+test('rows that are added at the same time are all in the dataset', async () => {
+  await post(`${root}/datasets`, { name: 'shared', rows: [{ n: 0 }] })
+  const added = [1, 2, 3, 4]
+  const answers = await Promise.all(
+    added.map((n) => post('/mcp', callOf('add_dataset_row', { project, dataset: 'shared', row: { n } }))),
+  )
+  for (const answer of answers) assert.equal(resultOf(answer).isError, undefined, answer.text)
+  const { obj } = (await post('/obj/read', { project_id: project, object_id: 'shared', digest: 'latest' }))
+    .json
+  const digest = obj.val.rows.split('/').at(-1)
+  const { rows } = (await post('/table/query', { project_id: project, digest })).json
+  assert.deepEqual(rows.map(({ val }: { val: { n: number } }) => val.n).sort(), [0, ...added])
+})
+
 test('one tool is one request of the limits of its caller', async (t) => {
   const { post: send, database } = await openApp(t)
   const change = { requests_per_minute: 3, requests_at_once: 1 }

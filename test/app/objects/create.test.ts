@@ -174,6 +174,32 @@ test('obj/create: derives kind and class from the markers in the value', async (
   }
 })
 
+test('obj/create: expected_latest refuses a version that would hide what others wrote', async (t) => {
+  const opened = await openApp(t)
+  const { post } = opened
+  const after = (val: unknown, expected_latest: string) =>
+    post('/obj/create', objectOf('o', val, { expected_latest }))
+  const [first, second] = await Promise.all([after({ a: 1 }, ''), after({ a: 2 }, '')])
+  assert.deepEqual([first.status, second.status].sort(), [200, 409])
+  const { digest } = (first.status === 200 ? first : second).json
+  assert.deepEqual(whole(first.status === 409 ? first : second), {
+    status: 409,
+    body: {
+      reason: `obj.expected_latest: "" was expected to be the latest version, which is ${digest}. Nothing was stored.`,
+      code: 'object_changed',
+    },
+  })
+  const changes = await Promise.all(Array.from({ length: 8 }, (_, index) => after({ change: index }, digest)))
+  assert.deepEqual(changes.map(({ status }) => status).sort(), [200, ...Array(7).fill(409)])
+  const { obj } = (await readObject(opened, 'o', 'latest')).json
+  assert.equal(obj.version_index, 1)
+  // Sent again after its answer was lost.
+  assert.equal((await after(obj.val, digest)).status, 200)
+  await post('/obj/delete', { project_id: project, object_id: 'o' })
+  assert.equal((await after({ a: 3 }, obj.digest)).status, 409)
+  assert.equal((await after({ a: 3 }, '')).status, 200)
+})
+
 test('obj/create: a name keeps its class until its versions are deleted', async (t) => {
   const opened = await openApp(t)
   const { post } = opened

@@ -4,6 +4,7 @@ import { guardLeaving } from '../../router.ts'
 import { readEngine } from '../../server/engine.ts'
 import { useLoading } from '../../server/loading.ts'
 import { createObject, type ObjectRead, type ObjectVersion, readVersions } from '../../server/objects.ts'
+import { RefusedError } from '../../server/request.ts'
 import { FieldRow } from '../play/field-row.tsx'
 import { requestFields } from '../play/request-fields.ts'
 import { withSetting } from '../play/settings.ts'
@@ -48,23 +49,26 @@ export function PromptEditor({ project, shown, newest, onSaved, onClose }: Props
     setWorking(true)
     setFailure(undefined)
     try {
-      const json = promptJson(draft)
-      const view = { project, objects: [name], latestOnly: true, limit: 1 }
-      const [present] = await readVersions(view, AbortSignal.timeout(60_000))
-      if (present && present.digest !== known) {
-        if (!shown) throw new Error(`Name: "${name}" is the name of an object; accepted: a new name.`)
-        setKnown(present.digest)
-        throw new Error(
-          `${present.svc_user_id} saved v${present.version_index} meanwhile. To make yours the newest all the same, save again.`,
-        )
-      }
-      const { digest } = await createObject(project, name, json)
+      const { digest } = await createObject(project, name, promptJson(draft), {
+        expected_latest: known ?? '',
+      })
       isUnsaved.current = false
       onSaved(name, digest)
     } catch (error) {
-      setFailure(error as Error)
+      const isChanged = error instanceof RefusedError && error.code === 'object_changed'
+      setFailure(isChanged ? await meanwhile() : (error as Error))
       setWorking(false)
     }
+  }
+  const meanwhile = async () => {
+    if (!shown) return new Error(`Name: "${name}" is the name of an object; accepted: a new name.`)
+    const view = { project, objects: [name], latestOnly: true, limit: 1 }
+    const [present] = await readVersions(view, AbortSignal.timeout(60_000)).catch(() => [])
+    setKnown(present?.digest)
+    const what = present
+      ? `${present.svc_user_id} saved v${present.version_index}`
+      : 'This prompt was changed'
+    return new Error(`${what} meanwhile. To make yours the newest all the same, save again.`)
   }
   return (
     <form
