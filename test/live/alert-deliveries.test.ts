@@ -183,7 +183,7 @@ test('messages of a rule arrive in their order, and keep those of another rule n
     await other
     response.end()
   })
-  const { ok, post, endpoint, deliveries, fail } = await openAlerts(t, { webhooks: { haste: 100 } })
+  const { ok, post, endpoint, deliveries, fail } = await openAlerts(t, { webhooks: { haste: 10 } })
   const { id } = await endpoint({ url: receiver.url })
   const names = ['a1', 'a2', 'a3', 'a4']
   for (const [name, op_names] of [

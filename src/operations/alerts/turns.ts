@@ -16,13 +16,10 @@ const turnMs = 5_000
 const freshMs = 5_000
 /** A delivery whose process has ended is taken by another after this: longer than until a try of it has ended. */
 const leaseMs = 25_000
-/** A message that fails holds back the next ones of its rule until it is so old. */
-const holdingMicroseconds = 3_600 * 1_000_000
-/** What is due is looked for again then, if all of it had to wait. */
-const againMs = 250
-const maxAgainMs = 2_000
-/** A look reads all that waits: of the time, it takes at most one part of so many. */
-const lookShare = 50
+/** A message that fails holds back the next ones of its rule until it is so old: it was tried three times then. */
+const holdingMicroseconds = 600 * 1_000_000
+/** While all that is due has to wait, it is looked for so often: a look reads all that waits. */
+const lookMs = 1_000
 
 /** Messages of one rule, in the order in which they go; none is begun later than `until`. */
 interface Chain {
@@ -78,17 +75,15 @@ async function runTurn(
   const errors: unknown[] = []
 
   async function take(): Promise<void> {
-    const started = performance.now()
     const time = now()
-    const limit = Math.max(left, atOnce)
+    lookAt = performance.now() + lookMs
+    const until = performance.now() + freshMs
     const taken = await db.write('takeDeliveries', {
-      ...{ ...key, holder, limit, holding_after: holdingAfter() },
+      ...{ ...key, holder, limit: Math.max(left, atOnce), holding_after: holdingAfter() },
       ...{ now: time, until: time + leaseMs * 1_000 },
     })
     const byRule = Map.groupBy(taken, ({ rule_id, event_id }) => rule_id || event_id)
-    for (const deliveries of byRule.values()) chains.push({ deliveries, until: started + freshMs })
-    const pause = Math.max(againMs, (performance.now() - started) * lookShare)
-    lookAt = performance.now() + Math.min(pause, maxAgainMs)
+    for (const deliveries of byRule.values()) chains.push({ deliveries, until })
   }
 
   const giveBack = async (deliveries: readonly TakenDelivery[]) => {
@@ -128,7 +123,7 @@ async function runTurn(
       const chain = isFree ? chains.shift() : undefined
       if (chain !== undefined) start(chain)
       else if (running.size === 0) break
-      else await Promise.race([...running, sleep(againMs)])
+      else await Promise.race([...running, sleep(lookMs, undefined, { ref: false })])
     }
   } finally {
     // A turn ends with the last message, so that whoever waits for the turn waits for all.

@@ -153,14 +153,15 @@ export const settleDelivery: Command<Settling, boolean> = async (tx, settling) =
   const tried = sql`tries = tries + 1, status = ${outcome.status}`
   if (outcome.kind === 'sent') {
     await change(sql`${tried}, state = 'sent', error = NULL`)
-    const isActive = endpoint?.active === 1
-    if (endpoint === undefined || endpoint.failures === 0) return isActive
-    await changeEndpoint(rawSql('failures = 0, failing_since = NULL, rests_until = 0'))
-    // What waited because of the endpoint goes now that it answers.
+    if (endpoint === undefined) return false
+    const { active, failures, rests_until } = endpoint
+    if (failures > 0) await changeEndpoint(rawSql('failures = 0, failing_since = NULL, rests_until = 0'))
+    if (rests_until === 0) return active === 1
+    // What waited because of the endpoint goes now that it answers, the oldest first.
     await tx.run(
       sql`UPDATE alert_deliveries AS deliveries SET next_at = ${now} WHERE ${ofEndpoint(settling)} AND state = 'pending' AND next_at > ${now}`,
     )
-    return isActive
+    return false
   }
   const { error } = outcome
   const next_at = outcome.kind === 'failed' ? outcome.next_at : null

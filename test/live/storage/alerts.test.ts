@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { newId } from '../../../src/domain/ids.ts'
 import { now } from '../../../src/domain/time.ts'
 import { startWindows } from '../../../src/operations/alerts/windows.ts'
-import { endpointsAtWork } from '../../../src/storage/alerts/deliveries.ts'
+import { endpointsAtWork, type Outcome } from '../../../src/storage/alerts/deliveries.ts'
 import type { Endpoint } from '../../../src/storage/alerts/endpoints.ts'
 import type { AlertRule } from '../../../src/storage/alerts/rules.ts'
 import type { Database } from '../../../src/storage/database.ts'
@@ -103,7 +103,7 @@ for (const driver of drivers) {
     assert.deepEqual(await waiting(100, 1), ['acme/b 1'])
   })
 
-  test(`${driver.name}: messages of a rule are taken in their order, and one that fails holds them for an hour`, async (t) => {
+  test(`${driver.name}: messages of a rule are taken in their order, and one that fails holds them for a while`, async (t) => {
     const db = await driver.open(t)
     const key = { project_id: 'acme/a', endpoint_id: 'e' }
     await db.write('addEndpoint', alertEndpoint(key.project_id, 'e'))
@@ -171,6 +171,34 @@ for (const driver of drivers) {
     await giveBack('one', 'a3', 'a4')
     await settle('one', 'a2', 120)
     assert.deepEqual(await take('one', 60), ['a3', 'a4'])
+  })
+
+  test(`${driver.name}: what waited for an endpoint goes when it answers again, what was refused keeps its pause`, async (t) => {
+    const db = await driver.open(t)
+    const key = { project_id: 'acme/a', endpoint_id: 'e' }
+    await db.write('addEndpoint', alertEndpoint(key.project_id, 'e'))
+    const send = () => db.write('testEndpoint', { ...key, id: newId(), now: 1 })
+    const take = async () => {
+      const times = { now: 10, until: 1_000, holding_after: 0 }
+      return (await db.write('takeDeliveries', { ...key, holder: 'me', limit: 9, ...times })).map(
+        ({ event_id }) => event_id,
+      )
+    }
+    const settle = (event_id: string, outcome: Outcome) =>
+      db.write('settleDelivery', { ...key, event_id, holder: 'me', outcome, failing_before: 0, now: 10 })
+    const fail = (id: string, status: number, rests_until: number | null) =>
+      settle(id, { kind: 'failed', status, error: 'no', next_at: 100, rests_until })
+    const sent: Outcome = { kind: 'sent', status: 200 }
+    const [first, second, third] = [await send(), await send(), await send()]
+    assert.deepEqual(await take(), [first, second, third])
+    assert.equal(await fail(first, 400, null), true)
+    assert.equal(await settle(second, sent), true)
+    assert.deepEqual(await take(), [])
+    const fourth = await send()
+    assert.deepEqual(await take(), [fourth])
+    assert.equal(await fail(third, 500, 100), false)
+    assert.equal(await settle(fourth, sent), false)
+    assert.deepEqual(await take(), [first, third])
   })
 
   test(`${driver.name}: windows that cannot be decided delay those of their own entity`, async (t) => {
