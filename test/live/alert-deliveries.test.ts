@@ -152,7 +152,7 @@ test('a slow endpoint keeps no other waiting, and a recovered one gets what wait
     if (path === '/down') response.writeHead(isUp ? 200 : 503).end()
   })
   const { endpoint, deliveries, failing, fail, stateOf } = await openAlerts(t, {
-    webhooks: { timeoutMs: 600_000, haste: 10 },
+    webhooks: { timeoutMs: 600_000, haste: 100 },
   })
   const slow = await endpoint({ url: `${receiver.url}/hang` })
   const down = await endpoint({ url: `${receiver.url}/down` })

@@ -28,9 +28,10 @@ interface Chain {
 }
 
 interface Sender {
+  key: EndpointKey
+  holder: string
   endpoint: Endpoint
   secrets: Secrets
-  holder: string
 }
 
 /** Sends what waits for an endpoint, for a while. Returns until when it is left alone, because all that is due has to wait. */
@@ -50,17 +51,12 @@ export async function takeTurn(
   }
   const { unsealed } = await import('./endpoints.ts')
   const secrets = await unsealed(sealing, endpoint)
-  return runTurn(services, key, { endpoint, secrets, holder }, signal)
+  return runTurn(services, { key, holder, endpoint, secrets }, signal)
 }
 
-async function runTurn(
-  services: OperationParts,
-  key: EndpointKey,
-  sender: Sender,
-  signal: AbortSignal,
-): Promise<number> {
+async function runTurn(services: OperationParts, sender: Sender, signal: AbortSignal): Promise<number> {
   const { db, webhooks } = services
-  const { holder } = sender
+  const { key, holder } = sender
   const end = performance.now() + turnMs
   let left = turnMessages
   const isOver = () => left <= 0 || performance.now() >= end
@@ -75,12 +71,14 @@ async function runTurn(
   const errors: unknown[] = []
 
   async function take(): Promise<void> {
-    const time = now()
     lookAt = performance.now() + lookMs
     const until = performance.now() + freshMs
+    const times = { now: now(), until: now() + leaseMs * 1_000, holding_after: holdingAfter() }
     const taken = await db.write('takeDeliveries', {
-      ...{ ...key, holder, limit: Math.max(left, atOnce), holding_after: holdingAfter() },
-      ...{ now: time, until: time + leaseMs * 1_000 },
+      ...key,
+      holder,
+      limit: Math.max(left, atOnce),
+      ...times,
     })
     const byRule = Map.groupBy(taken, ({ rule_id, event_id }) => rule_id || event_id)
     for (const deliveries of byRule.values()) chains.push({ deliveries, until })
@@ -136,7 +134,7 @@ async function runTurn(
 
 async function deliver(
   services: OperationParts,
-  { endpoint, secrets, holder }: Sender,
+  { key, holder, endpoint, secrets }: Sender,
   taken: TakenDelivery,
   signal: AbortSignal,
 ): Promise<{ outcome: Outcome; isOpen: boolean }> {
@@ -144,15 +142,9 @@ async function deliver(
   const { failingMicroseconds } = await import('./outcomes.ts')
   const outcome = await tried(webhooks, endpoint, secrets, taken, signal)
   const time = now()
-  const isOpen = await db.write('settleDelivery', {
-    project_id: endpoint.project_id,
-    endpoint_id: endpoint.id,
-    event_id: taken.event_id,
-    holder,
-    outcome,
-    failing_before: time - failingMicroseconds,
-    now: time,
-  })
+  const times = { failing_before: time - failingMicroseconds, now: time }
+  const settling = { ...key, event_id: taken.event_id, holder, outcome, ...times }
+  const isOpen = await db.write('settleDelivery', settling)
   webhooks.metrics.tried(outcome)
   return { outcome, isOpen }
 }
