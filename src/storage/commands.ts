@@ -1,5 +1,6 @@
 import {
   replayDeliveries,
+  returnDeliveries,
   settleDelivery,
   stopAlertEndpoint,
   takeDeliveries,
@@ -209,6 +210,7 @@ export const commands = {
   stopAlertEndpoint,
   testEndpoint,
   takeDeliveries,
+  returnDeliveries,
   settleDelivery,
   replayDeliveries,
   trimAlerts,
@@ -284,6 +286,7 @@ export const unflushedCommands: ReadonlySet<string> = new Set<keyof typeof comma
   'reserveSpend',
   'renewHolds',
   'takeDeliveries',
+  'returnDeliveries',
   'settleDelivery',
   'takeWindowRule',
   'addRedactionCounts',

@@ -152,7 +152,7 @@ test('a slow endpoint keeps no other waiting, and a recovered one gets what wait
     if (path === '/down') response.writeHead(isUp ? 200 : 503).end()
   })
   const { endpoint, deliveries, failing, fail, stateOf } = await openAlerts(t, {
-    webhooks: { timeoutMs: 600_000, haste: 10 },
+    webhooks: { timeoutMs: 600_000, haste: 100 },
   })
   const slow = await endpoint({ url: `${receiver.url}/hang` })
   const down = await endpoint({ url: `${receiver.url}/down` })
@@ -167,6 +167,38 @@ test('a slow endpoint keeps no other waiting, and a recovered one gets what wait
   isUp = true
   await until('what waited is sent', async () => (await sentTo(down.id)) === 30)
   assert.equal((await stateOf(down.id)).failures, 0)
+})
+
+test('messages of a rule arrive in their order, and keep those of another rule no longer than those', async (t) => {
+  const { promise: other, resolve: otherArrives } = Promise.withResolvers<void>()
+  const seen: string[] = []
+  const receiver = await startReceiver(t, async ({ body }, response) => {
+    const { op_name } = JSON.parse(body).data
+    seen.push(op_name)
+    if (op_name === 'other') otherArrives()
+    if (op_name !== 'a1') return response.end()
+    // The first is refused, then slow until the other rule's message has arrived.
+    const tries = seen.filter((name) => name === 'a1').length
+    if (tries === 1) return response.writeHead(400).end()
+    await other
+    response.end()
+  })
+  const { ok, post, endpoint, deliveries, fail } = await openAlerts(t, { webhooks: { haste: 10 } })
+  const { id } = await endpoint({ url: receiver.url })
+  const names = ['a1', 'a2', 'a3', 'a4']
+  for (const [name, op_names] of [
+    ['own', names],
+    ['other', ['other']],
+  ] as const)
+    await ok('/alert_rules', { name, on: 'call', filter: { op_names } })
+  const batch = names.map((op_name) => failedCall({ op_name }))
+  assert.equal((await post('/v2/acme/qa/calls/complete', { batch })).status, 200)
+  await until('the first is tried again', () => seen.length === 2)
+  await fail({ op_name: 'other' })
+  await until('all are sent', async () =>
+    (await deliveries(id)).every(({ state }: { state: string }) => state === 'sent'),
+  )
+  assert.deepEqual(seen, ['a1', 'a1', 'other', 'a2', 'a3', 'a4'])
 })
 
 test('a project with more slow endpoints than slots leaves the other projects their turn', async (t) => {
@@ -423,8 +455,8 @@ test('metrics count what became of messages, and what waits', async (t) => {
 })
 
 test('metrics know how many messages wait', async (t) => {
-  const held: ServerResponse[] = []
-  const receiver = await startReceiver(t, (_, response) => void held.push(response))
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+  const receiver = await startReceiver(t, (_, response) => void answered.then(() => response.end()))
   const { get, endpoint, fail, failing } = await openAlerts(t)
   await failing()
   await endpoint({ url: receiver.url, types: ['alert.fired'] })
@@ -434,7 +466,7 @@ test('metrics know how many messages wait', async (t) => {
       (await get('/metrics', keys.root)).text.includes(`heddle_alert_deliveries_waiting ${count}\n`),
     )
   await waiting(3)
-  await until('all are on their way', () => held.length === 3)
-  for (const response of held) response.end()
+  await until('the first is on its way', () => receiver.received.length === 1)
+  answer()
   await waiting(0)
 })

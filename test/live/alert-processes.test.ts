@@ -15,8 +15,18 @@ before(async () => {
 })
 after(() => postgres.stop())
 
-test('two servers on one PostgreSQL fire once for each call and once for a window', async (t) => {
-  const receiver = await startReceiver(t, (_, response) => void setTimeout(() => response.end(), 5))
+test('two servers on one PostgreSQL fire once for each call and once for a window, each message after the one before', async (t) => {
+  const onTheirWay = new Set<string>()
+  let haveOvertaken = false
+  const receiver = await startReceiver(t, ({ body }, response) => {
+    const rule = JSON.parse(body).data.rule.id
+    if (onTheirWay.has(rule)) haveOvertaken = true
+    onTheirWay.add(rule)
+    setTimeout(() => {
+      onTheirWay.delete(rule)
+      response.end()
+    }, 5)
+  })
   const databaseUrl = await postgres.createDatabase()
   const open = async () =>
     openApp(t, {
@@ -70,6 +80,11 @@ test('two servers on one PostgreSQL fire once for each call and once for a windo
   })
   assert.equal(replayed, 1)
   await until('it arrives again', () => receiver.received.length === all + 1)
+  for (let turn = 0; turn < 10; turn++) for (const server of servers) await write(server, failedCall())
+  await until('the next arrive', () => receiver.received.length === all + 21)
+  const arrived = receiver.received.slice(all + 1).map(({ headers }) => headers['webhook-id'] as string)
+  assert.deepEqual(arrived, arrived.toSorted())
+  assert.equal(haveOvertaken, false)
   for (const { database } of servers) {
     const excess = await findExcess(database, Date.now() * 1_000, AbortSignal.timeout(60_000))
     assert.deepEqual([excess.endpoints, excess.events], [[], []])

@@ -1,5 +1,5 @@
 import type { EventType } from '../../domain/alerts.ts'
-import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
 import { type EndpointKey, endpointLock, findEndpoint, oneEndpoint, stopEndpoint } from './endpoints.ts'
 import { addEvents } from './outbox.ts'
@@ -8,8 +8,11 @@ import { turnOfEntity } from './turns.ts'
 /** An event on its way to an endpoint. */
 export interface TakenDelivery {
   event_id: string
+  /** Empty if no rule made it. */
+  rule_id: string
   type: EventType
   body: string
+  created_at: number
   tries: number
 }
 
@@ -53,28 +56,58 @@ interface Taking extends EndpointKey {
   now: number
   /** Until then no other process takes them. */
   until: number
+  /** What was fired after this, and is to be tried again later, holds back what its rule fired after it. */
+  holding_after: number
 }
 
-/** What no process is sending, or whose process has ended; oldest first. */
+/**
+ * What no process is sending, or whose process has ended; of each rule in the order in which it was fired, so that a
+ * process can send the first while it holds the next. First the oldest of each rule: a rule with many leaves the others
+ * their turn.
+ */
 export const takeDeliveries: Command<Taking, TakenDelivery[]> = async (tx, taking) => {
-  const { holder, limit, now, until } = taking
+  const { project_id, holder, limit, now, until } = taking
   await tx.lock(endpointLock(taking))
   const endpoint = await findEndpoint(tx, taking)
   if (endpoint === undefined || endpoint.active === 0 || endpoint.rests_until > now) return []
   const taken = await tx.all<TakenDelivery>(
-    sql`SELECT event_id, type, body, tries FROM alert_deliveries AS deliveries JOIN alert_events ON alert_events.project_id = deliveries.project_id
-          AND alert_events.id = deliveries.event_id
-        WHERE ${ofEndpoint(taking)} AND ${isDue(now)} ORDER BY next_at, event_id LIMIT ${limit}`,
+    sql`SELECT event_id, chosen.rule_id, type, body, created_at, tries FROM (${sendable(taking)} LIMIT ${limit}) AS chosen
+          JOIN alert_events ON alert_events.project_id = ${project_id} AND alert_events.id = event_id
+        ORDER BY place, event_id`,
   )
-  if (taken.length > 0)
-    await tx.run(sql`UPDATE alert_endpoints SET taken_at = ${now} WHERE ${oneEndpoint(taking)}`)
-  for (const { event_id } of taken) {
+  // Also if all that is due waits for its turn: the other endpoints of the entity come first then.
+  await tx.run(sql`UPDATE alert_endpoints SET taken_at = ${now} WHERE ${oneEndpoint(taking)}`)
+  if (taken.length > 0) {
     await tx.run(
       sql`UPDATE alert_deliveries AS deliveries SET taken_by = ${holder}, taken_until = ${until}
-          WHERE ${ofEndpoint(taking)} AND event_id = ${event_id}`,
+          WHERE ${ofEndpoint(taking)} AND event_id IN (${listOf(taken.map(({ event_id }) => event_id))})`,
     )
   }
   return taken
+}
+
+/** Reads all that waits once, and of its events only whose they are. */
+const sendable = ({ now, holding_after, ...key }: Taking): Sql =>
+  sql`SELECT event_id, rule_id, tries, place FROM (
+        SELECT event_id, rule_id, tries, CASE WHEN ${isDue(now)} THEN 1 ELSE 0 END AS is_due,
+          row_number() OVER in_order AS place, max(CASE WHEN taken_until > ${now}
+            OR (next_at > ${now} AND created_at > ${holding_after}) THEN 1 ELSE 0 END) OVER in_order AS is_held
+        FROM alert_deliveries AS deliveries JOIN alert_events
+          ON alert_events.project_id = deliveries.project_id AND alert_events.id = deliveries.event_id
+        WHERE ${ofEndpoint(key)} AND deliveries.state = 'pending'
+        WINDOW in_order AS (PARTITION BY rule_id ORDER BY event_id ROWS UNBOUNDED PRECEDING)) AS waiting
+      WHERE is_due = 1 AND (is_held = 0 OR rule_id = '') ORDER BY place, event_id`
+
+/** What was taken and not tried. */
+export const returnDeliveries: Command<
+  EndpointKey & { holder: string; event_ids: readonly string[] },
+  void
+> = async (tx, { holder, event_ids, ...key }) => {
+  await tx.lock(endpointLock(key))
+  await tx.run(
+    sql`UPDATE alert_deliveries AS deliveries SET taken_by = NULL, taken_until = 0
+        WHERE ${ofEndpoint(key)} AND event_id IN (${listOf(event_ids)}) AND taken_by = ${holder}`,
+  )
 }
 
 /** What became of a try. */
@@ -101,8 +134,8 @@ interface Settling extends EndpointKey {
   now: number
 }
 
-/** Written only by the process that holds the delivery. */
-export const settleDelivery: Command<Settling, void> = async (tx, settling) => {
+/** Written only by the process that holds the delivery. Returns whether more may be sent to the endpoint now. */
+export const settleDelivery: Command<Settling, boolean> = async (tx, settling) => {
   const { event_id, holder, outcome, failing_before, now } = settling
   await tx.lock(endpointLock(settling))
   const own = sql`${ofEndpoint(settling)} AND event_id = ${event_id} AND taken_by = ${holder}`
@@ -115,18 +148,20 @@ export const settleDelivery: Command<Settling, void> = async (tx, settling) => {
     tx.run(sql`UPDATE alert_endpoints SET ${set} WHERE ${oneEndpoint(settling)}`)
   if (outcome.kind === 'returned') {
     await change(sql`next_at = ${now}`)
-    return
+    return false
   }
   const tried = sql`tries = tries + 1, status = ${outcome.status}`
   if (outcome.kind === 'sent') {
     await change(sql`${tried}, state = 'sent', error = NULL`)
-    if (endpoint === undefined || endpoint.failures === 0) return
-    await changeEndpoint(rawSql('failures = 0, failing_since = NULL, rests_until = 0'))
-    // What waited because of the endpoint goes now that it answers.
+    if (endpoint === undefined) return false
+    const { active, failures, rests_until } = endpoint
+    if (failures > 0) await changeEndpoint(rawSql('failures = 0, failing_since = NULL, rests_until = 0'))
+    if (rests_until === 0) return active === 1
+    // What waited because of the endpoint goes now that it answers, the oldest first.
     await tx.run(
       sql`UPDATE alert_deliveries AS deliveries SET next_at = ${now} WHERE ${ofEndpoint(settling)} AND state = 'pending' AND next_at > ${now}`,
     )
-    return
+    return false
   }
   const { error } = outcome
   const next_at = outcome.kind === 'failed' ? outcome.next_at : null
@@ -134,13 +169,12 @@ export const settleDelivery: Command<Settling, void> = async (tx, settling) => {
   const ended = await change(
     sql`${tried}, state = ${isDead ? 'dead' : 'pending'}, error = ${error}, next_at = ${next_at ?? now}`,
   )
-  if (endpoint === undefined || endpoint.active === 0 || ended === 0) return
+  if (endpoint === undefined || endpoint.active === 0 || ended === 0) return false
   const since = endpoint.failing_since ?? now
-  const rests = outcome.kind === 'failed' ? (outcome.rests_until ?? endpoint.rests_until) : 0
-  await changeEndpoint(
-    sql`failures = failures + 1, failing_since = ${since}, rests_until = ${Math.max(rests, endpoint.rests_until)}`,
-  )
-  if (outcome.kind === 'failed' && since >= failing_before) return
+  const rests = outcome.kind === 'failed' ? (outcome.rests_until ?? 0) : 0
+  const rests_until = Math.max(rests, endpoint.rests_until)
+  await changeEndpoint(sql`failures = failures + 1, failing_since = ${since}, rests_until = ${rests_until}`)
+  if (outcome.kind === 'failed' && since >= failing_before) return rests_until <= now
   const why =
     outcome.kind === 'refused'
       ? error
@@ -149,6 +183,7 @@ export const settleDelivery: Command<Settling, void> = async (tx, settling) => {
   const { id, name } = endpoint
   const happened = { subject: `disabled ${id} ${now}`, data: { endpoint: { id, name }, reason: why } }
   await addEvents(tx, { project: settling.project_id, type: 'endpoint.disabled' }, [happened], now)
+  return false
 }
 
 /** Called when the user with whose access messages are sent has lost it. */
