@@ -45,7 +45,9 @@ for (const width of [360, 736, 768, 960, 1024, 1280, 1440]) {
       const box = await boxOf(link)
       assert.ok(isInSight(box), JSON.stringify(box))
     }
-    const tops = await places.getByRole('link').evaluateAll((all) => all.map((one) => one.offsetTop))
+    const tops = await places
+      .getByRole('link')
+      .evaluateAll((all) => all.map((link) => link.getBoundingClientRect().top))
     assert.equal(new Set(tops).size, 1)
     assert.deepEqual(problems, [])
   })

@@ -94,7 +94,7 @@ test('settings are kept in the URL with every digit, and the draft survives a re
   await page.waitForSelector('.play')
   assert.equal(await page.getByLabel('Message 1', { exact: true }).inputValue(), 'Is it?')
   await page.keyboard.press('Control+Enter')
-  await page.getByText(/^done/).waitFor()
+  await page.getByText(/^success/).waitFor()
   assert.equal(last().sampling.seed, 9007199254740993n)
   assert.equal(last().sampling.temperature, 0.5)
   assert.deepEqual(last().ending.stop, ['one', 'two'])
@@ -290,7 +290,7 @@ test('a recorded answer continues from another token', { skip }, async (t) => {
   await page.getByRole('tab', { name: 'Surprise' }).click()
   await page.getByRole('option', { name: ', thanks' }).click()
   await page.getByRole('button', { name: /maybe/ }).click()
-  await page.getByText(/^done/).waitFor()
+  await page.getByText(/^success/).waitFor()
   const [asked] = await callsAsked()
   assert.deepEqual(asked.inputs.messages, [
     { role: 'user', content: 'Tea?' },
