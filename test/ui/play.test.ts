@@ -413,6 +413,6 @@ test('settings are explained in words for people, not in those of a schema', { s
   await said('model').getByText('Which model answers.', { exact: true }).waitFor()
   await said('temperature').getByText('Number from 0, default 1.').waitFor()
   const texts = (await page.locator('.field-says').allTextContents()).join('\n')
-  assert.doesNotMatch(texts, /\b(strings?|integers?) (of|from|or)\b|^boolean/m)
+  assert.doesNotMatch(texts, /^(string|integer|boolean|list of (string|integer)s)/im)
   assert.deepEqual(problems, [])
 })
