@@ -83,7 +83,7 @@ export function Shell() {
   // On a narrow screen they do not all fit.
   useLayoutEffect(() => {
     const current = places.current?.querySelector('[aria-current]')
-    current?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+    current?.scrollIntoView({ block: 'nearest', inline: 'center' })
   }, [here.screen])
   useEffect(followHeading, [])
   return (

@@ -68,7 +68,7 @@ test('answers in six tabs leave a connection for a seventh, and waiting question
   await fourth.getByLabel('Answer').getByRole('button', { name: 'Stop' }).click()
   await fourth.getByText(/^stopped/).waitFor()
   await endOne()
-  await page.getByText(/^done/).waitFor()
+  await page.getByText(/^success/).waitFor()
   await fifth.waitForSelector('.answer >> text=Well,')
   assert.equal(await sixth.getByText(held).count(), 1)
   assert.equal(backend.asked.length, maxAnswers + 1)
@@ -77,7 +77,7 @@ test('answers in six tabs leave a connection for a seventh, and waiting question
   await sixth.waitForSelector('.answer >> text=Well,')
   for (const tab of tabs.slice(1, maxAnswers)) {
     await endOne()
-    await tab.getByText(/^done/).waitFor()
+    await tab.getByText(/^success/).waitFor()
   }
   await sixth.getByLabel('Answer').getByRole('button', { name: 'Stop' }).click()
   await backend.idle()
@@ -98,6 +98,6 @@ test('comparisons of two settings in two tabs wait for each other without a dead
   await ask(other, 'Second?')
   await other.getByText(held).waitFor()
   for (let ended = 0; ended < 4; ended++) await endOne()
-  for (const tab of [page, other]) await tab.getByText(/^done/).nth(1).waitFor()
+  for (const tab of [page, other]) await tab.getByText(/^success/).nth(1).waitFor()
   assert.equal(backend.asked.length, before + 4)
 })

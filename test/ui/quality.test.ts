@@ -115,7 +115,7 @@ test('a run of two settings with a judge is started in the page, goes on without
     return (await Promise.all(states)).every(({ json }) => json.status === 'completed')
   })
   const again = await open(t, `${ui}/evals/new?runs=${ids.join()}`)
-  await again.page.getByText('Settings A: done').waitFor()
+  await again.page.getByText('Settings A: success').waitFor()
   await again.page.getByRole('link', { name: 'Compare' }).click()
   await again.page.locator('option[value="scores.judged.passed"]').first().waitFor({ state: 'attached' })
   // A million rows of which none has two answers are not all read.
@@ -266,7 +266,7 @@ test('rows at which the model failed are asked again from the page', { skip }, a
   assert.equal(await page.getByRole('button', { name: 'Stop' }).count(), 0)
   await page.getByRole('button', { name: 'Resume' }).click()
   await page.getByRole('button', { name: /^Resum/ }).waitFor({ state: 'detached' })
-  await page.getByText('Settings A: done').waitFor()
+  await page.getByText('Settings A: success').waitFor()
   await page.getByText('The model failed at').waitFor({ state: 'detached' })
   assert.deepEqual(problems, [])
 })

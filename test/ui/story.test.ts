@@ -23,7 +23,7 @@ test('the whole page in one story, from a question to the comparison of its answ
   await page.getByLabel('Message 1', { exact: true }).fill('What is the capital of Mali?')
   await page.keyboard.press('Control+Enter')
   await page.waitForSelector('.answer >> text=It is Lagos.')
-  await page.getByText(/^done, /).waitFor()
+  await page.getByText(/^success, /).waitFor()
 
   await page.getByRole('button', { name: 'To dataset' }).click()
   await page.getByLabel('Dataset name').fill('capitals')

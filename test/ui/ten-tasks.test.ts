@@ -72,7 +72,7 @@ async function ask({ page, user }: AtProjects, question: string): Promise<void> 
   )
   await user.type(question)
   await user.press('Control+Enter')
-  await page.getByText(/^done, /).waitFor()
+  await page.getByText(/^success, /).waitFor()
 }
 
 interface RecordedAnswer {

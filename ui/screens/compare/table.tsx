@@ -112,7 +112,7 @@ function Line(props: LineProps) {
       ref={place}
       onClick={onOpen}
     >
-      <div role="gridcell" class="cell-input">
+      <div role="gridcell" class="cell-input" title={lineOfValue(row.inputs)}>
         {lineOfValue(row.inputs) || <span class="muted">no input</span>}
       </div>
       {ids.map((id, at) => (
@@ -162,7 +162,9 @@ function RunCell({ row, id, field, direction, base, isSide }: CellProps) {
             )}
             {step !== undefined && <Difference {...{ step, direction }} />}
           </span>
-          <span class="cell-said muted">{lineOfValue(trials[0]?.output)}</span>
+          <span class="cell-said muted" title={lineOfValue(trials[0]?.output)}>
+            {lineOfValue(trials[0]?.output)}
+          </span>
         </>
       )}
     </div>

@@ -4,6 +4,7 @@ import { AddToQueue } from '../../adding/add-to-queue.tsx'
 import { Thumbs } from '../../call/thumbs.tsx'
 import { AddButtons } from '../../parts/add-buttons.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
+import { statusWords } from '../../parts/status.tsx'
 import { paths } from '../../routes.ts'
 import { jsonNode } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
@@ -90,8 +91,8 @@ const states: Record<Run['state'], string> = {
   held: 'queued',
   waiting: 'waiting',
   writing: 'writing',
-  done: 'done',
-  stopped: 'stopped',
+  done: statusWords.success,
+  stopped: statusWords.stopped,
   failed: 'failed',
 }
 

@@ -18,7 +18,7 @@ interface Props {
 
 /** One field: its name, its type and range, its effect. */
 export function FieldRow({ field, side, value, wrong, models, onChange }: Props) {
-  const { name, range, says, initial, effect } = field
+  const { name, says, effect } = field
   const id = `field-${side}-${name}`
   return (
     <div
@@ -50,14 +50,18 @@ export function FieldRow({ field, side, value, wrong, models, onChange }: Props)
         </p>
       )}
       <p class="field-says" id={`${id}-says`}>
-        <span>
-          {range}
-          {initial !== undefined && `, default ${initial}`}.
-        </span>{' '}
-        <WithCode text={says} />
+        <span>{rangeText(field)}</span>
+        <WithCode text={name === 'model' ? 'Which model answers.' : says} />
       </p>
     </div>
   )
+}
+
+/** What may be entered, in words for people; where it is chosen from a list, the list says it. */
+function rangeText({ name, kind, range, initial }: RequestField): string {
+  if (name === 'model' || kind === 'boolean' || kind === 'choice') return ''
+  const words = range.replaceAll('integer', 'whole number').replaceAll('string', 'text')
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}${initial === undefined ? '' : `, default ${initial}`}. `
 }
 
 /** Its name and its value fit next to each other. */

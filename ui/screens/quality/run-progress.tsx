@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Failed, Skeleton } from '../../parts/states.tsx'
+import { statusWords } from '../../parts/status.tsx'
 import { navigate } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
@@ -166,7 +167,7 @@ function statusText(status: RunStatus, isStopped = false): string {
         ? 'no answers yet'
         : `${countText(status.completed_rows)} of ${countOf(status.total_rows, 'answer')}`
     case 'complete':
-      return isStopped ? 'stopped' : 'done'
+      return isStopped ? statusWords.stopped : statusWords.success
     case 'failed':
       return `failed: ${status.error}`
     case 'not_found':

@@ -32,7 +32,7 @@ export function QueueLine({ index, top, project, queue, stats, isActive, onChoos
       ref={place}
       onClick={onChoose}
     >
-      <div role="gridcell" class="queue-title" title={queue.description}>
+      <div role="gridcell" class="queue-title" title={`${queue.name}\n${queue.description}`}>
         <a class="strong" href={paths.queue(project, queue.id)}>
           {queue.name}
         </a>

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { keys } from '../support/app.ts'
+import { noBrowser } from '../support/browser.ts'
+import { pageTests } from '../support/page-app.ts'
+import { scriptedBackend } from '../support/scripted-backend.ts'
+import { narrow } from './accessible.ts'
+import { fillEveryScreen } from './every-screen.ts'
+
+const { served, open } = await pageTests(
+  { after },
+  { backend: scriptedBackend(), fill: async (page) => ({ screens: await fillEveryScreen(page) }) },
+)
+
+/** Runs in the page: what is cut off, squeezed or covered on the screen, one line for each. */
+function findLayoutFaults(): string[] {
+  const found: string[] = []
+  const about = (element: Element) =>
+    `${element.tagName} .${element.className} ${element.textContent?.slice(0, 40)}`
+  const isShown = (element: Element) => element.checkVisibility() && element.getBoundingClientRect().width > 1
+
+  if (document.documentElement.scrollWidth > innerWidth) found.push('the page scrolls horizontally')
+  const lines = [...document.querySelectorAll('.top-places a')]
+    .filter(isShown)
+    .map((link) => Math.round(link.getBoundingClientRect().top))
+  if (new Set(lines).size > 1) found.push('the navigation has several lines')
+  if (document.querySelectorAll('h1').length !== 1) found.push('there is not one h1')
+  const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id)
+  const repeated = ids.filter((id, at) => ids.indexOf(id) < at)
+  if (repeated.length > 0) found.push(`ids are not unique: ${repeated}`)
+
+  /** The right edge of what is seen of it; none where a text ends in an ellipsis. */
+  const edgeOf = (element: Element): number => {
+    let edge = innerWidth
+    for (let box = element.parentElement; box; box = box.parentElement) {
+      const { overflowX, textOverflow, display, clipPath } = getComputedStyle(box)
+      if (overflowX === 'visible' || display === 'contents') continue
+      if (textOverflow === 'ellipsis' || clipPath !== 'none') return Number.POSITIVE_INFINITY
+      edge = Math.min(edge, box.getBoundingClientRect().right)
+    }
+    return edge
+  }
+  // The columns of a dataset and, on a narrow screen, those of a comparison are as many as the user has.
+  const ofUser = innerWidth < 1024 ? '.rows-grid, .compare-grid' : '.rows-grid'
+  for (const element of document.querySelectorAll(
+    ':is(main, dialog) :is(h1, h2, th, td, [role=gridcell], [role=columnheader], button, a, label, select)',
+  )) {
+    if (!isShown(element) || element.closest(`${ofUser}, .top-places, aside`)) continue
+    const excess = Math.round(element.getBoundingClientRect().right - edgeOf(element))
+    if (excess > 1) found.push(`cut off by ${excess} px: ${about(element)}`)
+  }
+  for (const element of document.querySelectorAll('main *')) {
+    const { clientHeight, scrollHeight } = element
+    const isScrolled = ['auto', 'scroll'].includes(getComputedStyle(element).overflowY)
+    if (isScrolled && isShown(element) && clientHeight < 40 && scrollHeight > clientHeight + 4)
+      found.push(`squeezed to ${clientHeight} of ${scrollHeight} px: ${about(element)}`)
+  }
+  // Where a row is a card, the name of a column stands before its value.
+  for (const cell of document.querySelectorAll('td[data-label]')) {
+    const { display, paddingLeft } = getComputedStyle(cell)
+    if (display === 'table-cell' || !isShown(cell)) continue
+    const label = getComputedStyle(cell, '::before')
+    const px = Number.parseFloat
+    if (px(label.width) > px(paddingLeft) || px(label.height) > cell.clientHeight)
+      found.push(`the label covers something: ${cell.getAttribute('data-label')}: ${about(cell)}`)
+  }
+  for (const cell of document.querySelectorAll('main td')) {
+    const { left } = cell.getBoundingClientRect()
+    if (isShown(cell) && left + Number.parseFloat(getComputedStyle(cell).paddingLeft) < 8)
+      found.push(`text at the edge of the screen: ${about(cell)}`)
+  }
+  return found
+}
+
+test('on no screen is anything cut off, squeezed or covered, from 360 to 1440 px', {
+  skip: noBrowser,
+}, async (t) => {
+  const { page, problems } = await open(t, '/ui/', { key: keys.root, ...narrow })
+  const found: string[] = []
+  for (const path of served().screens) {
+    await page.setViewportSize(narrow.viewport)
+    await page.goto(`${served().address}${path}`)
+    await page.locator('main h1').waitFor({ state: 'attached' })
+    await page.waitForFunction(() => !document.querySelector('main :is(.skeleton, [aria-busy=true])'))
+    for (const width of [360, 768, 1024, 1440]) {
+      await page.setViewportSize({ width, height: 800 })
+      await page.evaluate(
+        () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
+      )
+      for (const fault of (await page.evaluate(findLayoutFaults)).slice(0, 3))
+        found.push(`${path}, ${width} px: ${fault}`)
+    }
+  }
+  assert.deepEqual(found, [])
+  assert.deepEqual(problems, [])
+})
