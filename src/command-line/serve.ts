@@ -1,5 +1,7 @@
 import closeWithGrace from 'close-with-grace'
 import { changedSettings, serviceLinks } from '../config.ts'
+import { Refusal } from '../domain/refusals.ts'
+import { logRefusal } from '../http/request-log.ts'
 import { startServer } from '../server.ts'
 import { openRecord } from '../storage/open.ts'
 import { version } from '../version.ts'
@@ -51,7 +53,11 @@ export const serveCommand: Command = {
         details: { version, settings: changedSettings(config) },
         by: operator('start'),
       })
-      .catch((err: unknown) => logger.error({ err }, 'the start could not be written to the audit log'))
+      .catch((error: unknown) => {
+        const work = 'the start could not be written to the audit log'
+        if (error instanceof Refusal) logRefusal(logger.child({ work }), error)
+        else logger.error({ err: error }, work)
+      })
     const starting = startServer(config, database, logger).catch((error: unknown) => {
       throw listenFailure(error, config)
     })
