@@ -47,7 +47,7 @@ export const serveCommand: Command = {
     const database = await openRecord({ ...recordOptions(config), report, onLost })
     const firstKey = await makeFirstUser(config, database)
     // A full disk must not keep a server from starting that can still be read.
-    await database
+    const noted = database
       .write('noteDeed', {
         action: 'server.start',
         details: { version, settings: changedSettings(config) },
@@ -58,7 +58,7 @@ export const serveCommand: Command = {
         if (error instanceof Refusal) logRefusal(logger.child({ work }), error)
         else logger.error({ err: error }, work)
       })
-    const starting = startServer(config, database, logger).catch((error: unknown) => {
+    const starting = startServer(config, database, logger, noted).catch((error: unknown) => {
       throw listenFailure(error, config)
     })
     const stopping = new AbortController()
