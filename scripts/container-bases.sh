@@ -21,7 +21,8 @@ exists "debian-$suite" || {
 exists $node || {
   mkdir "$work/node"
   cp node_modules/node/bin/node "$work/node/node"
-  cp -rL "$(npm root -g)/npm" "$work/node/npm"
+  # Where the command is: the global folder of npm is that of the Node which runs it, and this project's has no npm.
+  cp -rL "$(dirname "$(readlink -f "$(command -v npm)")")/.." "$work/node/npm"
   # A machine behind a proxy that reads along trusts more than Debian does.
   cp /etc/ssl/certs/ca-certificates.crt "$work/node/"
   cat >"$work/node/Dockerfile" <<FILE

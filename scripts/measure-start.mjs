@@ -88,11 +88,21 @@ async function start({ command: [command, ...args], cwd }, model, began = perfor
   return measured
 }
 
+/** Asks a question and reads its call back. */
 async function ask(address) {
+  const answer = await post(`${address}/v1/chat/completions`, {
+    messages: [{ role: 'user', content: 'Hello' }],
+  })
+  const id = answer.headers.get('x-heddle-call-id')
+  const read = await post(`${address}/call/read`, { project_id: 'main/default', id })
+  if ((await read.json()).call?.id !== id) throw new Error(`The call ${id} was not recorded`)
+}
+
+async function post(url, body) {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  const body = JSON.stringify({ messages: [{ role: 'user', content: 'Hello' }] })
-  const answer = await fetch(`${address}/v1/chat/completions`, { method: 'POST', headers, body })
-  if (!answer.ok) throw new Error(`It does not answer: ${answer.status} ${await answer.text()}`)
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+  if (!answer.ok) throw new Error(`${url} answers ${answer.status}: ${await answer.text()}`)
+  return answer
 }
 
 try {

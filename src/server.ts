@@ -21,11 +21,15 @@ export interface Server {
   stop(): Promise<void>
 }
 
-/** Opens the port. From now on the server owns the record. The model loads in the background. */
+/**
+ * Opens the port. From now on the server owns the record. The model loads in the background, and so does the thread of
+ * the first write, which the port waits for.
+ */
 export async function startServer(
   config: Config,
   database: Database,
   logger: FastifyBaseLogger,
+  firstWrite?: Promise<unknown>,
 ): Promise<Server> {
   const models = await modelsOf(config, logger)
   const close = async () => {
@@ -40,6 +44,7 @@ export async function startServer(
     await releaseStartupMemory()
     if (models.all.length > 0) compileSooner()
     returnIdleMemory(app.server, (error) => app.log.warn({ err: error }, 'memory is not given back'))
+    await firstWrite
     const address = await app.listen({
       host: config.host,
       port: config.port,

@@ -1,5 +1,7 @@
 import closeWithGrace from 'close-with-grace'
 import { changedSettings, serviceLinks } from '../config.ts'
+import { Refusal } from '../domain/refusals.ts'
+import { logRefusal } from '../http/request-log.ts'
 import { startServer } from '../server.ts'
 import { openRecord } from '../storage/open.ts'
 import { version } from '../version.ts'
@@ -45,14 +47,18 @@ export const serveCommand: Command = {
     const database = await openRecord({ ...recordOptions(config), report, onLost })
     const firstKey = await makeFirstUser(config, database)
     // A full disk must not keep a server from starting that can still be read.
-    await database
+    const noted = database
       .write('noteDeed', {
         action: 'server.start',
         details: { version, settings: changedSettings(config) },
         by: operator('start'),
       })
-      .catch((err: unknown) => logger.error({ err }, 'the start could not be written to the audit log'))
-    const starting = startServer(config, database, logger).catch((error: unknown) => {
+      .catch((error: unknown) => {
+        const work = 'the start could not be written to the audit log'
+        if (error instanceof Refusal) logRefusal(logger.child({ work }), error)
+        else logger.error({ err: error }, work)
+      })
+    const starting = startServer(config, database, logger, noted).catch((error: unknown) => {
       throw listenFailure(error, config)
     })
     const stopping = new AbortController()

@@ -17,9 +17,33 @@ export async function makeFirstUser(config: Config, database: Database): Promise
   const key = newKey()
   const user = { name: 'admin', role: 'admin' as const, entities: ['*'], created_at: now() }
   const hashed = { id: newId(), hash: hashKey(key) }
-  if (!(await database.write('addFirstUser', { user, key: hashed, by: operator('start') }))) return undefined
-  process.stderr.write(`\nMade the first user, "admin". Its key, shown this once:\n\n  ${key}\n\n`)
-  return key
+  return deferSignal(async () => {
+    if (!(await database.write('addFirstUser', { user, key: hashed, by: operator('start') })))
+      return undefined
+    process.stderr.write(`\nMade the first user, "admin". Its key, shown this once:\n\n  ${key}\n\n`)
+    return key
+  })
+}
+
+const endings = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
+
+/** A signal takes effect after the work, which would leave a key that nobody has seen. A second one does at once. */
+async function deferSignal<T>(work: () => Promise<T>): Promise<T> {
+  let received: NodeJS.Signals | undefined
+  const release = () => {
+    for (const signal of endings) process.off(signal, defer)
+  }
+  const defer = (signal: NodeJS.Signals) => {
+    received = signal
+    release()
+  }
+  for (const signal of endings) process.on(signal, defer)
+  try {
+    return await work()
+  } finally {
+    release()
+    if (received !== undefined) process.kill(process.pid, received)
+  }
 }
 
 const checkMs = 100

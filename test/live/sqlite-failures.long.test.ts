@@ -102,6 +102,15 @@ describe('a disk', () => {
     if (limit === undefined) return t.skip('the size of files cannot be limited here')
     await failsInOneLine(folder, /cannot be opened or written|disk is full/, limit.before)
   })
+
+  test('that has become full without a byte left: one line says so', async (t) => {
+    const { file } = await newRecord(t)
+    const folder = await newFolder(t)
+    const disk = limitDiskSize(folder, 8 << 20)
+    if (disk === undefined) return t.skip('no small disk can be mounted here')
+    const script = `cp "$0" "$1" && { head -c 8M /dev/zero >"$1/more" 2>/dev/null; shift; exec "$@"; }`
+    await failsInOneLine(folder, /the disk is full/, [...disk.before, 'sh', '-c', script, file, folder])
+  })
 })
 
 /** Checks that the command exits with 3 and one line that names the file or folder. */
@@ -255,6 +264,22 @@ describe('a file that is not ours to open', () => {
       for (const path of [folder, empty]) chmodSync(path, 0o755)
     }
   })
+})
+
+test('a file that can only be read is served, and one line without a stack says so', async (t) => {
+  const someone = unprivilegedPrefix()
+  if (someone === undefined) return t.skip('permissions do not bind this user')
+  const { folder, file } = await newRecord(t)
+  for (const path of [file, folder]) if (someone.length > 0) chownSync(path, 65534, 65534)
+  chmodSync(file, 0o444)
+  const server = await startServer(t, { HEDDLE_DATA: folder }, someone)
+  const entries = server.log.map((line) => JSON.parse(line))
+  const lines = entries.filter(({ work, msg }) => /audit log/.test(`${work} ${msg}`))
+  assert.deepEqual(
+    lines.map(({ code, err }) => [code, err]),
+    [['storage_read_only', undefined]],
+  )
+  assert.equal(await server.end('SIGTERM'), 0)
 })
 
 describe('a damaged page', () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
@@ -106,4 +107,26 @@ test('a model that takes long or cannot be served does not keep the link back', 
     'Heddle is up: http://127.0.0.1:8080/ui/ (its model cannot be served; the log says why)\n',
   )
   await ended
+})
+
+test('a signal while the first user is made takes effect once its key is shown', () => {
+  const script = `
+    import { setImmediate } from 'node:timers/promises'
+    import { makeFirstUser } from ${JSON.stringify(new URL('../../src/command-line/welcome.ts', import.meta.url))}
+    const database = {
+      all: async () => [],
+      async write() {
+        process.kill(process.pid, 'SIGTERM')
+        for (let turn = 0; turn < 10; turn++) await setImmediate()
+        return true
+      },
+    }
+    await makeFirstUser({ users: [] }, database)
+    process.stdin.resume()`
+  const { signal, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+    encoding: 'utf8',
+    stdio: ['pipe', 'ignore', 'pipe'],
+  })
+  assert.equal(signal, 'SIGTERM')
+  assert.match(stderr, /^\nMade the first user, "admin"\. Its key, shown this once:\n\n {2}hdl_\S+\n\n$/)
 })

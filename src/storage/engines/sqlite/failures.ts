@@ -11,6 +11,8 @@ import { StorageRefusal, storageFailure } from '../../failures.ts'
 /** SQLite's primary result codes that a request can cause, https://www.sqlite.org/rescode.html */
 const codes: [prefix: string, code: PlainRefusalCode][] = [
   ['SQLITE_FULL', 'storage_full'],
+  // The index of the log did not fit, which is how a record is opened on a disk without any room.
+  ['SQLITE_IOERR_SHMSIZE', 'storage_full'],
   ['SQLITE_BUSY', 'storage_busy'],
   ['SQLITE_LOCKED', 'storage_busy'],
   ['SQLITE_READONLY', 'storage_read_only'],
