@@ -98,6 +98,10 @@ test('comparisons of two settings in two tabs wait for each other without a dead
   await ask(other, 'Second?')
   await other.getByText(held).waitFor()
   for (let ended = 0; ended < 4; ended++) await endOne()
-  for (const tab of [page, other]) await tab.getByText(/^success/).nth(1).waitFor()
+  for (const tab of [page, other])
+    await tab
+      .getByText(/^success/)
+      .nth(1)
+      .waitFor()
   assert.equal(backend.asked.length, before + 4)
 })
