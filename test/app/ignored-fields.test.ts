@@ -41,7 +41,7 @@ for (const [what, url, body, named] of [
   ],
   ['a large body that is refused', chatUrl, { mesages: [long] }, 'mesages'],
   ['a message of Anthropic', '/v1/messages', { messages: [], max_token: 1 }, 'max_token'],
-  ['a query', `/call/start?project=x`, { start: { ...start, inputs: { any: 1 } } }, undefined],
+  ['a query', `/call/start?project=x`, { start: { ...start, inputs: { any: 1 } } }, 'project'],
   ['a call', '/call/start', { start: { ...start, inputs: { any: 1 }, ended: 1 } }, 'start.ended'],
 ] as const) {
   test(`${what}: fields that the operation does not have are named in a header`, async () => {
@@ -53,6 +53,23 @@ for (const [what, url, body, named] of [
 test('a parameter of a query that the operation does not have is named', async () => {
   const { headers } = await get('/v1/responses/resp_x?starting_after=1&straem=true')
   assert.equal(headers[header], 'straem')
+})
+
+test('so is one of an operation without any, but not what the clients of Anthropic add to each', async () => {
+  for (const url of ['/api/tags', '/version', '/me']) {
+    assert.equal((await get(`${url}?zip=1`)).headers[header], 'zip', url)
+    const refused = await strict.get(`${url}?zip=1`)
+    assert.deepEqual(
+      [refused.status, /query\.zip: unknown field/.test(refused.text)],
+      [url === '/api/tags' ? 400 : 422, true],
+    )
+  }
+  const body = { model: 'scripted', max_tokens: 1, messages: [{ role: 'user', content: 'Hi' }] }
+  for (const { post: ask } of [{ post }, strict]) {
+    const { status, headers } = await ask('/v1/messages?beta=true', body)
+    assert.deepEqual([status, headers[header]], [200, undefined])
+  }
+  assert.equal((await post('/v1/messages?beta=true&zap=1', body)).headers[header], 'zap')
 })
 
 test('the header is bounded, however many fields there are and however long their names', async () => {
