@@ -13,9 +13,9 @@ import { headerOf } from './header-list.ts'
 export type UnknownField = readonly (string | number)[]
 
 /** Names in the header and in a refusal are cut off here. */
-const maxName = 64
+export const maxName = 64
 
-const ignoredHeader = 'x-heddle-ignored-fields'
+export const ignoredHeader = 'x-heddle-ignored-fields'
 
 /** Of the query of an operation that has none. */
 const noParameters = z.object({})
