@@ -82,6 +82,26 @@ test('the header is bounded, however many fields there are and however long thei
   assert.ok((answer.headers[header] as string).length <= 2_048)
 })
 
+test('an answer that is sent back as it came has no unknown fields', async () => {
+  const user = { role: 'user', content: 'Hi' }
+  for (const { post: ask } of [{ post }, strict]) {
+    const included = { include: ['message.output_text.logprobs'], top_logprobs: 1 }
+    const { json } = await ask('/v1/responses', { input: [user], ...included })
+    const [{ content }] = json.output
+    assert.deepEqual(Object.keys(content[0]), ['type', 'text', 'annotations', 'logprobs'])
+    const again = await ask('/v1/responses', { input: [user, ...json.output, user] })
+    assert.deepEqual([again.status, again.headers[header]], [200, undefined])
+    const call = { type: 'tool_use', id: 'a', name: 'find', input: {}, caller: { type: 'direct' } }
+    const messages = [
+      user,
+      { role: 'assistant', content: [call] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'x' }] },
+    ]
+    const message = await ask('/v1/messages', { max_tokens: 9, messages })
+    assert.deepEqual([message.status, message.headers[header]], [200, undefined])
+  }
+})
+
 test('with HEDDLE_UNKNOWN_FIELDS=refuse they are refused by name, with the name that was probably meant', async () => {
   const error = async (url: string, body: unknown) => (await strict.post(url, body)).json.error
   assert.partialDeepStrictEqual(await error(chatUrl, asking({ temprature: 1 })), {

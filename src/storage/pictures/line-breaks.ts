@@ -12,8 +12,8 @@ export interface LineBreaks {
 /** What encoders write is between these: 60, 64 or 76. */
 const [minLine, maxLine] = [16, 1_024]
 
-const longestEscape = '\\u000a'.length
-const longestBreak = 2 * longestEscape
+const maxEscape = '\\u000a'.length
+const maxBreak = 2 * maxEscape
 const firstLine = /^([\w+/\\]*?)((?:\\r|\\u000d)?(?:\\n|\\u000a))/i
 const lastBreak = /(?:\\r|\\u000d)?(?:\\n|\\u000a)$/i
 
@@ -33,10 +33,10 @@ export function lineBreaksIn(
   from: number,
   close: number,
 ): { dataTo: number; breaks: LineBreaks | undefined } {
-  const tail = json.toString('latin1', Math.max(from, close - longestBreak), close)
+  const tail = json.toString('latin1', Math.max(from, close - maxBreak), close)
   // Each character may be escaped.
   const [, line = '', first] =
-    firstLine.exec(json.toString('latin1', from, Math.min(close, from + longestEscape * maxLine))) ?? []
+    firstLine.exec(json.toString('latin1', from, Math.min(close, from + maxEscape * maxLine))) ?? []
   const last = lastBreak.exec(tail)?.[0]
   const written = unescaped(first ?? last ?? '') as LineBreaks['written'] | ''
   if (written === '') return { dataTo: close, breaks: undefined }
