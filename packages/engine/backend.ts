@@ -113,6 +113,9 @@ export interface ServedModel {
   adapters?: readonly string[]
   /** For an adapter: the name of the model that it changes. */
   parent?: string
+  /** Of the weights, and of those of each adapter; absent for a model elsewhere. */
+  digest?: string
+  adapterDigests?: readonly string[]
   /** Seconds since the epoch when it was loaded. */
   created: number
   /** Where it came from, as given in the setting: `builtin`, a path, `hf:…`. */

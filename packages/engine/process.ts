@@ -42,7 +42,7 @@ async function openEngine(model: NativeModel, options: EngineOptions): Promise<E
     sequences: options.parallel,
     keeps: options.promptCache > 0 || options.promptDisk !== undefined,
   })
-  const disk = diskOf(options, model, context)
+  const disk = await diskOf(options, model, context)
   const loop = createLoop(
     model,
     context,
@@ -61,15 +61,15 @@ async function openEngine(model: NativeModel, options: EngineOptions): Promise<E
 }
 
 /** Where prompts are kept on disk, if the states of this model can be. */
-function diskOf(
+async function diskOf(
   options: EngineOptions,
   { engine }: NativeModel,
   context: NativeContext,
-): DiskCacheOptions | undefined {
+): Promise<DiskCacheOptions | undefined> {
   const { promptDisk } = options
   if (promptDisk === undefined || context.bytesOfToken === undefined) return undefined
   const { folder, bound } = promptDisk
-  const fingerprint = fingerprintOf(options, { engine, hasPlainAttention: context.hasPlainAttention })
+  const fingerprint = await fingerprintOf(options, { engine, hasPlainAttention: context.hasPlainAttention })
   const files = createStateFiles({ context, folder, fingerprint, say: (line) => console.error(line) })
   return { files, bound, longest: options.context, keyOf: (key = '') => hashOf(fingerprint + key) }
 }

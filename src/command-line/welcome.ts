@@ -74,13 +74,15 @@ export async function welcome(
     users.length > 0
       ? 'Sign in with a key of HEDDLE_USERS.'
       : 'Sign in with your key. `npx heddle key add admin` prints another; #key=… behind the link signs in, too.'
-  const model = models.all[0]
-  const isStarting = () => model?.status().state === 'starting'
+  // A server elsewhere is one model until it has listed its own.
+  const stateOf = () => models.all[0]?.status().state
+  const isStarting = () => stateOf() === 'starting'
   for (let waited = 0; isStarting(); waited += checkMs) {
     if (waited === patienceMs) say(' (its model is not ready yet)')
     await delay(checkMs, undefined, { signal: stopping, ref: false })
   }
-  if (model?.status().state === 'failed') say(' (its model cannot be served; the log says why)')
+  const model = models.all[0]
+  if (stateOf() === 'failed') say(' (its model cannot be served; the log says why)')
   else {
     const isDemo = source === 'builtin' && file === ''
     say('', model === undefined ? '' : question(address, model, firstKey) + (isDemo ? realModel : ''))

@@ -35,8 +35,10 @@ const withoutVersion =
   /^\/(?:(?:chat\/)?completions|embeddings|decisions|systemone|messages(?:\/count_tokens)?|(?:models|responses)(?:\/[^/?]+)?)\/?(?:[?]|$)/
 
 export function apiOf(url: string): Api {
-  if (/^\/(?:(?:v2\/)?rerank|v2\/embed|infill|score|classify)(?:[?]|$)/.test(url)) return 'openai'
+  if (/^\/(?:(?:v2\/)?rerank|v2\/embed|infill|completion|score|classify)(?:[?]|$)/.test(url)) return 'openai'
   if (url.startsWith('/api/')) return 'ollama'
+  // Addresses of Azure that are no route's.
+  if (url.startsWith('/openai/')) return 'openai'
   if (withoutVersion.test(url)) return apiOf(`/v1${url}`)
   if (url.startsWith('/v1/v1/')) return apiOf(url.slice('/v1'.length))
   const [, below] = /^\/v1(?:\/([^/?]*)|[?]|$)/.exec(url) ?? ['', null]

@@ -7,6 +7,14 @@ import { pathOf, routeNotFound, wireOf } from './errors.ts'
 /** Anthropic's clients ask for things of their own under the same names. */
 const ofOpenAi = /^\/v1\/(?:files|batches)(?:\/|$)/
 
+/** What there is in place of routes of others. */
+const insteadOf: readonly [path: RegExp, hint: string][] = [
+  [/^\/v1\/messages\/batches(?:\/|$)/, 'The files and batches here are those of OpenAI: POST /v1/batches'],
+  [/^\/v1\/complete$/, 'There is POST /v1/messages'],
+  [/^\/v1\/fim\/completions$/, 'POST /v1/completions fills the gap between a prompt and a suffix'],
+  [/^\/completions?$/, 'There is POST /v1/completions'],
+]
+
 /**
  * Refuses requests without a route, after the check of credentials and before any of the body is read: 405 if the path
  * has other methods (RFC 9110, section 15.5.6), else 404. Declaring a route for each missing method would take 3 MB.
@@ -50,7 +58,7 @@ export function refuseUnknownRoutes(app: App): void {
       throw routeNotFound(request, `This client adds /v1 itself: its base URL is ${server}`)
     if (paths.find('GET', `/v1${path}`))
       throw routeNotFound(request, `There is /v1${path}: the base URL of this client is ${server}/v1`)
-    throw routeNotFound(request)
+    throw routeNotFound(request, insteadOf.find(([instead]) => instead.test(path))?.[1])
   })
 }
 

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Model } from './model.ts'
 
 /**
@@ -22,8 +23,10 @@ function adapterModel(base: Model, name: string): Model {
   function served() {
     const of = base.served()
     if (of === undefined) return undefined
-    const { adapters: _, ...model } = of
-    return { ...model, names: [name], ...(model.names[0] !== undefined && { parent: model.names[0] }) }
+    const { adapters = [], adapterDigests, ...model } = of
+    const digest = hash('sha256', JSON.stringify([of.digest, adapterDigests?.[adapters.indexOf(name)]]))
+    const parent = model.names[0]
+    return { ...model, names: [name], digest, ...(parent !== undefined && { parent }) }
   }
 
   return {

@@ -189,6 +189,22 @@ test('unknown paths are a 404, and unsupported methods a 405 with the accepted o
   }
 })
 
+test('a route of others that is missing here names what there is, in the form of its clients', async () => {
+  for (const [url, instead] of [
+    ['/v1/messages/batches', 'POST /v1/batches'],
+    ['/v1/messages/batches/msgbatch_1/results', 'POST /v1/batches'],
+    ['/v1/complete', 'POST /v1/messages'],
+    ['/v1/fim/completions', 'POST /v1/completions'],
+    ['/completion', 'POST /v1/completions'],
+    ['/openai/deployments', 'GET /openapi.json'],
+  ] as const) {
+    const answer = await app.inject({ method: 'POST', url, payload: {}, headers: { authorization } })
+    const { error } = answer.json()
+    assert.deepEqual([answer.statusCode, error.type], [404, 'not_found_error'], url)
+    assert.ok(error.message.includes(instead), error.message)
+  }
+})
+
 test('a path that cannot be decoded is an unknown route', async () => {
   for (const url of ['/%zz', '/v2/%ff/x/calls/complete', `/v2/${'x'.repeat(600)}/x/calls/complete`]) {
     const answer = await app.inject({ method: 'POST', url, headers: { authorization } })

@@ -41,7 +41,7 @@ for (const [what, url, body, named] of [
   ],
   ['a large body that is refused', chatUrl, { mesages: [long] }, 'mesages'],
   ['a message of Anthropic', '/v1/messages', { messages: [], max_token: 1 }, 'max_token'],
-  ['a query', `/call/start?project=x`, { start: { ...start, inputs: { any: 1 } } }, undefined],
+  ['a query', `/call/start?project=x`, { start: { ...start, inputs: { any: 1 } } }, 'project'],
   ['a call', '/call/start', { start: { ...start, inputs: { any: 1 }, ended: 1 } }, 'start.ended'],
 ] as const) {
   test(`${what}: fields that the operation does not have are named in a header`, async () => {
@@ -55,6 +55,23 @@ test('a parameter of a query that the operation does not have is named', async (
   assert.equal(headers[header], 'straem')
 })
 
+test('so is one of an operation without any, but not what the clients of Anthropic add to each', async () => {
+  for (const url of ['/api/tags', '/version', '/me']) {
+    assert.equal((await get(`${url}?zip=1`)).headers[header], 'zip', url)
+    const refused = await strict.get(`${url}?zip=1`)
+    assert.deepEqual(
+      [refused.status, /query\.zip: unknown field/.test(refused.text)],
+      [url === '/api/tags' ? 400 : 422, true],
+    )
+  }
+  const body = { model: 'scripted', max_tokens: 1, messages: [{ role: 'user', content: 'Hi' }] }
+  for (const { post: ask } of [{ post }, strict]) {
+    const { status, headers } = await ask('/v1/messages?beta=true', body)
+    assert.deepEqual([status, headers[header]], [200, undefined])
+  }
+  assert.equal((await post('/v1/messages?beta=true&zap=1', body)).headers[header], 'zap')
+})
+
 test('the header is bounded, however many fields there are and however long their names', async () => {
   const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`field${index}`, 1]))
   const { headers } = await post(chatUrl, asking(many))
@@ -63,6 +80,26 @@ test('the header is bounded, however many fields there are and however long thei
   const answer = await post(chatUrl, asking({ [`${long}`]: 1, ['é'.repeat(5_000)]: 1 }))
   assert.equal(answer.status, 200)
   assert.ok((answer.headers[header] as string).length <= 2_048)
+})
+
+test('an answer that is sent back as it came has no unknown fields', async () => {
+  const user = { role: 'user', content: 'Hi' }
+  for (const { post: ask } of [{ post }, strict]) {
+    const included = { include: ['message.output_text.logprobs'], top_logprobs: 1 }
+    const { json } = await ask('/v1/responses', { input: [user], ...included })
+    const [{ content }] = json.output
+    assert.deepEqual(Object.keys(content[0]), ['type', 'text', 'annotations', 'logprobs'])
+    const again = await ask('/v1/responses', { input: [user, ...json.output, user] })
+    assert.deepEqual([again.status, again.headers[header]], [200, undefined])
+    const call = { type: 'tool_use', id: 'a', name: 'find', input: {}, caller: { type: 'direct' } }
+    const messages = [
+      user,
+      { role: 'assistant', content: [call] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'x' }] },
+    ]
+    const message = await ask('/v1/messages', { max_tokens: 9, messages })
+    assert.deepEqual([message.status, message.headers[header]], [200, undefined])
+  }
 })
 
 test('with HEDDLE_UNKNOWN_FIELDS=refuse they are refused by name, with the name that was probably meant', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readdirSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -200,6 +201,57 @@ test('P8: an idle server without a model uses less than 150 MB', async (t) => {
   const now = () => memoryOf(server.process.pid as number).now
   await until('an idle server holds less than 150 MB', () => now() < 150)
   t.diagnostic(`${now().toFixed(0)} MB`)
+  assert.equal(await server.end('SIGTERM'), 0)
+})
+
+/** The APIs for models besides chat completions. */
+const wires =
+  /^operations\/(?:batches|completions|conversations|decisions|embeddings|infill|messages|ollama|rerank|responses|tokens|wire-files)\//
+
+test('P8: the code of an API is loaded with the first request for it, and costs the others nothing', async (t) => {
+  const list = join(await newFolder(t), 'modules')
+  const server = await startServer(t, {
+    HEDDLE_DATA: await newFolder(t),
+    LOADED_MODULES: list,
+    NODE_OPTIONS: `--import ${new URL('../support/loaded-modules.mjs', import.meta.url)}`,
+  })
+  const loaded = async () => [...new Set((await readFile(list, 'utf8')).split('\n'))].filter(isOfWire)
+  const isOfWire = (file: string) => wires.test(file)
+  const ask = async (path: string) => {
+    const answer = await server.post(path, {
+      model: 'any',
+      messages: [{ role: 'user', content: 'Hi' }],
+      max_tokens: 1,
+    })
+    await answer.text()
+  }
+  await ask('/v1/chat/completions')
+  assert.deepEqual((await loaded()).toSorted(), [
+    // What a server that stopped had not finished goes on.
+    'operations/batches/carrying.ts',
+    'operations/responses/background/carrying.ts',
+    // Forms have a parser of their own.
+    'operations/wire-files/contract.ts',
+    'operations/wire-files/files.ts',
+    'operations/wire-files/routes.ts',
+  ])
+  const before = canMeasureMemory ? memoryOf(server.process.pid as number).now : Number.NaN
+  for (const path of [
+    '/api/chat',
+    '/v1/messages',
+    '/v1/completions',
+    '/v1/rerank',
+    '/infill',
+    '/v1/responses',
+  ])
+    await ask(path)
+  const files = await loaded()
+  for (const name of ['ollama', 'messages', 'completions', 'rerank', 'infill', 'responses'])
+    assert.ok(files.includes(`operations/${name}/routes.ts`), name)
+  if (canMeasureMemory) {
+    const after = memoryOf(server.process.pid as number).now
+    t.diagnostic(`${before.toFixed(0)} MB with one API in use, ${after.toFixed(0)} MB with seven`)
+  }
   assert.equal(await server.end('SIGTERM'), 0)
 })
 

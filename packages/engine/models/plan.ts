@@ -3,6 +3,7 @@ import { basename, join, resolve } from 'node:path'
 import type { ModelTask, ServedModel } from '../backend.ts'
 import { type Device, findDevice, installedBuilds } from '../native/device.ts'
 import type { Adapter, EngineOptions } from '../protocol.ts'
+import { digestOfFile } from './file-digest.ts'
 import { type GgufHeader, readGgufHeader } from './gguf-header.ts'
 import { inspectMachine } from './machine.ts'
 import { layersOf } from './memory.ts'
@@ -44,7 +45,7 @@ export interface ModelPlan
   extends EngineOptions,
     Pick<ServedModel, 'names' | 'source' | 'device' | 'shorter'> {
   /** What the file says of the model. */
-  facts?: Pick<ServedModel, 'architecture' | 'quantization'>
+  facts?: Pick<ServedModel, 'architecture' | 'quantization' | 'digest' | 'adapterDigests'>
   /** Whether requests may set their priority. */
   priority: boolean
   adapterBytes: number
@@ -99,7 +100,10 @@ export async function prepareModel(
   const promptDisk = task === 'answers' ? promptDiskOf(file, settings) : undefined
   const { architecture, fileType } = header
   const quantization = quantizationOf(fileType)
-  const facts = { architecture, ...(quantization && { quantization }) }
+  const digest = await digestOfFile(file)
+  const adapterDigests = await Promise.all(adapters.map((adapter) => digestOfFile(adapter.file)))
+  const kind = { architecture, ...(quantization && { quantization }) }
+  const facts = { ...kind, digest, ...(adapterDigests.length > 0 && { adapterDigests }) }
   const plan = { file, source, names, task, facts, ...how, device: where, queue, priority }
   return {
     header,

@@ -1,23 +1,20 @@
-import { createHash, type Hash } from 'node:crypto'
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { stat } from 'node:fs/promises'
 import { cpus } from 'node:os'
+import { digestOfFile } from '../models/file-digest.ts'
 import type { EngineOptions } from '../protocol.ts'
 
-/** How many pieces of a file are hashed, and their length: enough to notice different weights. */
-const pieces = 64
-const lengthOfPiece = 64 * 1024
-
 /** Increased when the format of the files changes, or how states are computed. */
-const form = 3
+const form = 4
 
 /**
  * Identifies the model, engine and settings by which a state was computed: with any others the same tokens have a
- * different state. Files can have gigabytes, so only their length, their time and pieces from all over them are hashed.
+ * different state.
  */
-export function fingerprintOf(
+export async function fingerprintOf(
   { file, adapters, context, kv, gpu, gpuLayers }: EngineOptions,
   { engine, hasPlainAttention }: { engine: string; hasPlainAttention: boolean },
-): string {
+): Promise<string> {
   const hash = createHash('sha256')
   const settings = {
     context,
@@ -29,21 +26,8 @@ export function fingerprintOf(
   }
   const machine = [process.arch, cpus()[0]?.model]
   hash.update(JSON.stringify([form, engine, machine, settings]))
-  for (const path of [file, ...adapters.map((adapter) => adapter.file)]) addFile(hash, path)
-  return hash.digest('hex').slice(0, 32)
-}
-
-function addFile(hash: Hash, path: string): void {
-  const file = openSync(path, 'r')
-  try {
-    const { size, mtimeMs } = fstatSync(file)
-    hash.update(JSON.stringify([size, mtimeMs]))
-    const piece = Buffer.alloc(Math.min(size, lengthOfPiece))
-    for (let index = 0; index < pieces; index++) {
-      const at = Math.floor(((size - piece.length) * index) / (pieces - 1))
-      hash.update(piece.subarray(0, readSync(file, piece, 0, piece.length, at)))
-    }
-  } finally {
-    closeSync(file)
+  for (const path of [file, ...adapters.map((adapter) => adapter.file)]) {
+    hash.update(JSON.stringify([(await stat(path)).mtimeMs, await digestOfFile(path)]))
   }
+  return hash.digest('hex').slice(0, 32)
 }

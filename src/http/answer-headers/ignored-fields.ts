@@ -1,10 +1,11 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { z } from 'zod'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import { maxUnknown, type Shape } from '../../domain/json/read.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { nearestName } from '../../domain/nearest.ts'
 import type { Refusal } from '../../domain/refusals.ts'
 import { shapeOf } from '../body-shapes.ts'
+import { wireOf } from '../errors.ts'
 import { CheckedBody, refusalOf } from '../validation.ts'
 import { headerOf } from './header-list.ts'
 
@@ -12,9 +13,16 @@ import { headerOf } from './header-list.ts'
 export type UnknownField = readonly (string | number)[]
 
 /** Names in the header and in a refusal are cut off here. */
-const maxName = 64
+export const maxName = 64
 
-const ignoredHeader = 'x-heddle-ignored-fields'
+export const ignoredHeader = 'x-heddle-ignored-fields'
+
+/** Of the query of an operation that has none. */
+const noParameters = z.object({})
+
+/** Anthropic's SDK adds `?beta=true` to whatever it calls beta, which changes nothing here. */
+const isMark = ([name]: UnknownField, request: FastifyRequest) =>
+  name === 'beta' && wireOf(request) === 'anthropic'
 
 /**
  * Fields that the contract of a route does not have, in its body or its query, are named in a header of the answer, or
@@ -22,10 +30,12 @@ const ignoredHeader = 'x-heddle-ignored-fields'
  */
 export function nameUnknownFields(app: FastifyInstance, isRefused: boolean): void {
   app.addHook('preValidation', (request, reply, done) => {
-    const { body, querystring, consumes } = request.routeOptions.schema ?? {}
+    const { schema } = request.routeOptions
+    const { body, consumes } = schema ?? {}
+    const querystring = schema?.querystring ?? (schema && !schema.hide ? noParameters : undefined)
     const ofBody =
       request.body instanceof CheckedBody ? request.body.unknown : unknownFields(body, request.body)
-    const ofQuery = unknownFields(querystring, request.query)
+    const ofQuery = unknownFields(querystring, request.query).filter((path) => !isMark(path, request))
     if (ofBody.length + ofQuery.length === 0) return done()
     if (isRefused && consumes === undefined) {
       return done(

@@ -1,7 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { compactJson, membersOf } from '../../../packages/json/index.ts'
 import { idOf } from '../../domain/ids.ts'
+import { maxUnknown } from '../../domain/json/read.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { ignoredHeader, maxName } from '../../http/answer-headers/ignored-fields.ts'
 import { openAiError } from '../../http/errors.ts'
 import type { Batch } from '../../storage/batches/batches.ts'
 import type { BatchLine } from '../../storage/batches/lines.ts'
@@ -45,10 +47,22 @@ export async function askLine(asking: Asking): Promise<LineAnswer | { waitMs: nu
   const { status, text: answered, header } = answer
   const request = header('x-request-id') ?? null
   const isJson = header('content-type')?.startsWith('application/json')
+  const ignored = ignoredIn(text, header(ignoredHeader))
   return isJson
-    ? lineAnswer(asking, status, answered, request)
+    ? lineAnswer(asking, status, answered, request, ignored)
     : lineAnswer(asking, 500, notJson(request), request)
 }
+
+/** Nobody sees the header of an answer in a file. Names are of the line, and bounded as they are in the header. */
+function ignoredIn(text: string, ofBody = ''): string[] {
+  const ofLine = [...membersOf(text).keys()].filter((name) => !membersOfLine.has(name))
+  const names = ofLine.slice(0, maxUnknown).map((name) => name.slice(0, maxName))
+  // Names in the header have no spaces; its end may say how many more there are.
+  const inBody = (name: string) => (name.includes(' ') ? name : `body.${name}`)
+  return [...names, ...(ofBody === '' ? [] : ofBody.split(', ').map(inBody))]
+}
+
+const membersOfLine = new Set(['custom_id', 'method', 'url', 'body'])
 
 /** A line whose answer cannot be a line of the output has to end, too. */
 const notJson = (request: string | null) =>
@@ -62,12 +76,14 @@ function lineAnswer(
   status: number,
   body: string,
   request: string | null,
+  ignored: readonly string[] = [],
 ): LineAnswer {
   const [id, custom, asked] = [requestIdOf(batch, line.line), line.custom_id, request].map((value) =>
     JSON.stringify(value),
   )
   const inOneLine = body.includes('\n') ? compactJson(body) : body
-  const response = `{"status_code":${status},"request_id":${asked},"body":${inOneLine}}`
+  const named = ignored.length === 0 ? '' : `,"ignored_fields":${JSON.stringify(ignored)}`
+  const response = `{"status_code":${status},"request_id":${asked},"body":${inOneLine}${named}}`
   const members = status < 400 ? membersOf(body) : new Map<string, string>()
   return {
     status,

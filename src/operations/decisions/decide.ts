@@ -85,14 +85,13 @@ export async function decide(
 
 /**
  * A digest of each question with its model, template and settings. Probabilities under different digests cannot be
- * compared, and no calibration of one is used for another. The model is known by its name, file and size: its weights
- * are not read again.
+ * compared, and no calibration of one is used for another.
  */
 function decisionDigests(
-  { names, parent, source, architecture, quantization, parameters, bytes, template }: ServedModel,
+  { names, parent, source, architecture, quantization, parameters, bytes, template, digest }: ServedModel,
   { instructions, questions, orders }: Pick<DecisionAsked, 'instructions' | 'questions' | 'orders'>,
 ): string[] {
-  const model = [names[0], parent, source, architecture, quantization, parameters, bytes, template]
+  const model = [names[0], parent, source, architecture, quantization, parameters, bytes, template, digest]
   const around = [decisionSystem, divider, instructions]
   return questions.map((question) => {
     const texts = ordersOf(question, orders).map((order) => questionText(question, order))

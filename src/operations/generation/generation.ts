@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import type { ServedModel } from '../../../packages/engine/index.ts'
 import type { Caller } from '../../domain/callers.ts'
 import { clockNow } from '../../domain/clock.ts'
@@ -6,6 +5,7 @@ import { passOnRefusal, Refusal, refuse } from '../../domain/refusals.ts'
 import type { AnsweredLater } from '../../http/inside.ts'
 import { type AnswerOfModel, answerWithFallbacks } from '../../inference/fallbacks.ts'
 import type { Answering, AnswerRequest } from '../../inference/model.ts'
+import { digestOfModel } from '../../inference/model-digest.ts'
 import type { FoundModel } from '../../inference/registry.ts'
 import { version } from '../../version.ts'
 import { answerWithin } from '../budgets/holding.ts'
@@ -144,9 +144,7 @@ const fingerprints = new WeakMap<ServedModel, string>()
 function fingerprintOf(served: ServedModel): string {
   let fingerprint = fingerprints.get(served)
   if (fingerprint === undefined) {
-    const { source, bytes, parameters, vocabulary } = served
-    const digest = hash('sha256', JSON.stringify([source, bytes, parameters, vocabulary]))
-    fingerprint = `heddle-${version}-${digest.slice(0, 8)}`
+    fingerprint = `heddle-${version}-${digestOfModel(served).slice(0, 8)}`
     fingerprints.set(served, fingerprint)
   }
   return fingerprint

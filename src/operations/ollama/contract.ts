@@ -209,8 +209,11 @@ export const PromptEmbedBody = z.object({
 })
 export type PromptEmbedBody = z.output<typeof PromptEmbedBody>
 
+const shownModel = () =>
+  documented(z.string().max(256).nullish(), 'A served name, with or without `:latest`. Required.')
+
 export const ShowBody = z.object({
-  model: model(),
+  model: shownModel(),
   name: documented(z.string().max(256).nullish(), 'The older name of `model`.'),
   verbose: unused(flag(), 'Lists of the vocabulary are never returned.', false),
   system: unused(z.string(), 'The model is shown as it is.'),
@@ -220,7 +223,7 @@ export const ShowBody = z.object({
 export type ShowBody = z.output<typeof ShowBody>
 
 export const PullBody = z.object({
-  model: model(),
+  model: shownModel(),
   name: documented(z.string().max(256).nullish(), 'The older name of `model`.'),
   stream: documented(flag().nullish(), 'One JSON object per line, or one in all.', { initial: true }),
   insecure: unused(flag(), 'Nothing is downloaded.', false),

@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto'
 import type { ServedModel } from '../../../packages/engine/index.ts'
 import type { Caller } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Model } from '../../inference/model.ts'
+import { digestOfModel } from '../../inference/model-digest.ts'
 import type { Models } from '../../inference/registry.ts'
 import type { GenerationSettings } from '../generation/parts.ts'
 import type { Details, ProcessesAnswer, ShowAnswer, TagsAnswer } from './answer-contract.ts'
@@ -29,9 +29,7 @@ function detailsOf({ architecture = '', parent = '', parameters, quantization = 
 }
 
 function cardOf(served: ServedModel, name: string) {
-  const { source, bytes: size, parameters, vocabulary } = served
-  const digest = hash('sha256', JSON.stringify([source, size, parameters, vocabulary]))
-  return { name, model: name, size, digest, details: detailsOf(served) }
+  return { name, model: name, size: served.bytes, digest: digestOfModel(served), details: detailsOf(served) }
 }
 
 /** Each model under each of its names. */
@@ -68,7 +66,8 @@ export async function showModel(
   { model: asked, name }: ShowBody,
   caller: Caller,
 ): Promise<ShowAnswer> {
-  const { model, served } = findModel(models, asked || name, caller, 'any')
+  const basename = named(asked || name)
+  const { model, served } = findModel(models, basename, caller, 'any')
   const format = await model.format()
   const { architecture = 'unknown', tasks = ['answers'], context, parameters, dimensions } = served
   const isWriter = tasks.includes('answers')
@@ -82,7 +81,6 @@ export async function showModel(
     thinking: format?.reasoning !== undefined,
     embedding: tasks.includes('embeddings'),
   }
-  const basename = asked || name || (served.names[0] as string)
   // Continue recognizes a model that fills gaps by this word.
   const template = `${served.template ?? ''}${capabilities.insert ? '{# .Suffix #}' : ''}`
   return {
@@ -106,14 +104,19 @@ export async function showModel(
   }
 }
 
+/** What is about one model has to say which; only what is answered may come from any. */
+function named(name: string | null | undefined): string {
+  if (name) return name
+  throw refuse('invalid_value', { field: 'model', received: 'nothing', accepted: 'the name of a model' })
+}
+
 /** Programs pull before they ask. What they then rely on, that the name can be asked, holds for a served model. */
 export function pullModel(models: Models, { model, name }: PullBody, caller: Caller): { status: 'success' } {
+  const asked = named(model || name)
   try {
-    findModel(models, model || name, caller, 'any')
+    findModel(models, asked, caller, 'any')
   } catch {
-    throw refuse('models_chosen', {
-      what: `the model ${JSON.stringify(model || name || null)} cannot be pulled`,
-    })
+    throw refuse('models_chosen', { what: `the model ${JSON.stringify(asked)} cannot be pulled` })
   }
   return { status: 'success' }
 }

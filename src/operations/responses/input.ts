@@ -112,7 +112,8 @@ type Part = Exclude<InputItem['content'], string | null | undefined>[number]
 function inputPart(piece: Part, path: string, checkPicture: PictureCheck | undefined): InputPart {
   if (piece.type !== 'input_image' || !checkPicture)
     return { type: 'input_text', text: partText(piece, path) }
-  const { image_url: image, detail } = piece
+  const { image_url: image, file_id: file, detail } = piece
+  if (file != null) throw wrong(`${path}.file_id`, JSON.stringify(file), 'null, and the picture in image_url')
   const url = required(typeof image === 'object' ? image?.url : image, `${path}.image_url`)
   return { type: 'input_image', image_url: checkPicture(url, `${path}.image_url`), detail: detail ?? 'auto' }
 }

@@ -14,7 +14,11 @@ const Part = z.object({
   image_url: z.union([z.string(), z.looseObject({ url: z.string() })]).nullish(),
   detail: z.string().max(64).nullish(),
   file_data: media(),
+  file_id: z.string().nullish(),
   input_audio: media(),
+  /** Parts of answers have these, and are sent back with them. */
+  annotations: media(),
+  logprobs: media(),
 })
 
 const contents = () =>

@@ -1,4 +1,5 @@
 import type { YieldToLoop } from '../../../packages/waiting/index.ts'
+import { unescaped, wholeEscapes } from './escapes.ts'
 import { type LineBreaks, lineBreaksIn, withoutLineBreaks } from './line-breaks.ts'
 
 /** A picture in base64 in a JSON text, by offsets into its bytes. */
@@ -26,9 +27,9 @@ const windowBytes = 64 * 1024
 /** Longer than what comes before the base64. */
 const headBytes = 256
 
-/** PHP escapes each slash. WebP is told from other files of RIFF, such as sounds. */
+/** WebP is told from other files of RIFF, such as sounds. */
 const beginning =
-  /"(?:data:(image\\?\/[\w.+-]{1,64});base64,|(?=(iVBORw0KGgo)|(\\?\/9j\\?\/)|(R0lGOD)|(UklGR(?:\\?[\w+/]){6}XRUJQ)))/g
+  /"(?:data:(image\\?\/[\w.+-]{1,64});base64,|(?=(iVBORw0KGgo)|(\\?\/9j\\?\/)|(R0lGOD)|(UklGR(?:\\u00..|\\?[\w+/]){6}XRUJQ)))/g
 const bareTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 
 /** Where requests have pictures: in a member of this name, or in a list. */
@@ -105,20 +106,20 @@ interface Piece {
 }
 
 function* piecesOf(json: Buffer, { dataFrom, dataTo, breaks }: FoundPicture): Generator<Piece, void> {
-  let rest = ''
+  let restOfEscape = ''
+  let restOfLine = ''
   for (let at = dataFrom; at < dataTo; at += charactersAtOnce) {
     const end = Math.min(dataTo, at + charactersAtOnce)
     const isLast = end === dataTo
-    const raw = rest + json.toString('latin1', at, end)
+    const raw = restOfEscape + json.toString('latin1', at, end)
     // Read when the rest of the escape, or of the line, has arrived.
-    const length = isLast ? raw.length : wholeLength(raw, breaks)
-    rest = raw.slice(length)
-    const lines = raw.slice(0, length).replaceAll('\\/', '/')
+    const whole = isLast ? raw.length : wholeEscapes(raw)
+    restOfEscape = raw.slice(whole)
+    const read = restOfLine + unescaped(raw.slice(0, whole))
+    const ofLines = breaks?.length && !isLast
+    const length = ofLines ? read.lastIndexOf(breaks.written) + breaks.written.length : read.length
+    restOfLine = read.slice(length)
+    const lines = read.slice(0, length)
     yield { characters: breaks?.length ? withoutLineBreaks(lines, breaks, isLast) : lines, isLast }
   }
-}
-
-function wholeLength(raw: string, breaks: LineBreaks | undefined): number {
-  if (breaks?.length) return raw.lastIndexOf(breaks.written) + breaks.written.length
-  return raw.endsWith('\\') ? raw.length - 1 : raw.length
 }

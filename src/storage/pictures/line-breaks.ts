@@ -1,3 +1,5 @@
+import { unescaped } from './escapes.ts'
+
 /** How base64 was written in lines, as encoders of mail and some commands do. */
 export interface LineBreaks {
   /** Characters of each line but the last, which may be shorter. 0 for a single line that ends with a break. */
@@ -9,6 +11,11 @@ export interface LineBreaks {
 
 /** What encoders write is between these: 60, 64 or 76. */
 const [minLine, maxLine] = [16, 1_024]
+
+const maxEscape = '\\u000a'.length
+const maxBreak = 2 * maxEscape
+const firstLine = /^([\w+/\\]*?)((?:\\r|\\u000d)?(?:\\n|\\u000a))/i
+const lastBreak = /(?:\\r|\\u000d)?(?:\\n|\\u000a)$/i
 
 const isKnownLength = (length: number) => length === 0 || (length >= minLine && length <= maxLine)
 
@@ -26,17 +33,18 @@ export function lineBreaksIn(
   from: number,
   close: number,
 ): { dataTo: number; breaks: LineBreaks | undefined } {
-  const tail = json.toString('latin1', Math.max(from, close - 4), close)
-  // Each slash may have a backslash in front.
+  const tail = json.toString('latin1', Math.max(from, close - maxBreak), close)
+  // Each character may be escaped.
   const [, line = '', first] =
-    /^([\w+/\\]*?)(\\r\\n|\\n)/.exec(json.toString('latin1', from, Math.min(close, from + 2 * maxLine))) ?? []
-  const written = (first ?? /(?:\\r)?\\n$/.exec(tail)?.[0]) as LineBreaks['written'] | undefined
-  if (written === undefined) return { dataTo: close, breaks: undefined }
-  const isEnded = tail.endsWith(written)
-  const isSingle = from + line.length + written.length === close
-  const length = isSingle ? 0 : line.replaceAll('\\/', '/').length
+    firstLine.exec(json.toString('latin1', from, Math.min(close, from + maxEscape * maxLine))) ?? []
+  const last = lastBreak.exec(tail)?.[0]
+  const written = unescaped(first ?? last ?? '') as LineBreaks['written'] | ''
+  if (written === '') return { dataTo: close, breaks: undefined }
+  const isEnded = last !== undefined && unescaped(last) === written
+  const isSingle = first !== undefined && from + line.length + first.length === close
+  const length = isSingle ? 0 : unescaped(line).length
   if (!isKnownLength(length)) return { dataTo: close, breaks: undefined }
-  return { dataTo: isEnded ? close - written.length : close, breaks: { length, written, isEnded } }
+  return { dataTo: isEnded ? close - last.length : close, breaks: { length, written, isEnded } }
 }
 
 /** Undefined if a line is not as long as the first. */

@@ -58,7 +58,12 @@ interface Answered {
 interface OutputLine {
   id: string
   custom_id: string
-  response: { status_code: number; request_id: string | null; body: Partial<Answered> } | null
+  response: {
+    status_code: number
+    request_id: string | null
+    body: Partial<Answered>
+    ignored_fields?: string[]
+  } | null
   error: { code: string } | null
 }
 
@@ -125,6 +130,31 @@ test('every request of a batch is answered once, and what is wrong with one is i
     const [left] = await opened.database.all<{ n: number }>(sql`SELECT count(*) AS n FROM batch_lines`)
     return left?.n === 0
   })
+})
+
+test('fields of a line that have no effect are named in its answer, in either file', async (t) => {
+  const opened = await open(t)
+  const batch = await endOf(
+    opened,
+    await begin(opened, [
+      line('known'),
+      line('mistyped', {
+        ...question('x'),
+        temprature: 1,
+        messages: [{ role: 'user', content: 'x', nmae: 1 }],
+      }),
+      JSON.stringify({ ...JSON.parse(line('beside')), priority: 1 }),
+      line('wrong', { mesages: [] }),
+    ]),
+  )
+  const named = async (file: string | null) =>
+    (await linesIn(opened, file)).map(({ custom_id, response }) => [custom_id, response?.ignored_fields])
+  assert.deepEqual(await named(batch.output_file_id), [
+    ['known', undefined],
+    ['mistyped', ['body.messages.0.nmae', 'body.temprature']],
+    ['beside', ['priority']],
+  ])
+  assert.deepEqual(await named(batch.error_file_id), [['wrong', ['body.mesages']]])
 })
 
 test('a batch asks other endpoints, too', async (t) => {

@@ -199,8 +199,26 @@ test('the fingerprint is that of the model', async (t) => {
   const fingerprint = async () => (await post(chatUrl, asking())).json.system_fingerprint
   const first = await fingerprint()
   assert.equal(await fingerprint(), first)
-  backend.served = backend.served && { ...backend.served, source: 'hf:other/model' }
+  const { served } = backend
+  assert.ok(served)
+  backend.served = { ...served, source: 'hf:other/model' }
   assert.notEqual(await fingerprint(), first)
+  backend.served = { ...served, digest: 'a' }
+  const ofWeights = await fingerprint()
+  backend.served = { ...served, digest: 'a', source: '/elsewhere/model.gguf' }
+  assert.equal(await fingerprint(), ofWeights)
+  backend.served = { ...served, digest: 'b' }
+  assert.notEqual(await fingerprint(), ofWeights)
+  backend.served = { ...served, digest: 'a', template: 'another' }
+  assert.notEqual(await fingerprint(), ofWeights)
+  const adapted = { ...served, digest: 'a', adapters: ['poet', 'clerk'], adapterDigests: ['c', 'd'] }
+  backend.served = adapted
+  const of = async (model: string) => (await post(chatUrl, asking({ model }))).json.system_fingerprint
+  const [poet, clerk] = [await of('poet'), await of('clerk')]
+  assert.equal(new Set([poet, clerk, ofWeights]).size, 3)
+  backend.served = { ...adapted, adapterDigests: ['e', 'd'] }
+  assert.notEqual(await of('poet'), poet)
+  assert.equal(await of('clerk'), clerk)
 })
 
 test('an engine that fails in the middle is a 503', async (t) => {

@@ -90,3 +90,17 @@ for (const [name, wire] of Object.entries(wires)) {
     })
   })
 }
+
+test('responses: a picture in a file of OpenAI is refused by that field', async (t) => {
+  const upstream = await startFakeUpstream(t, streamWords('A'), {
+    models: [{ id: 'far', owned_by: 'vllm' }],
+  })
+  const { post } = await openApp(t, { models: await modelsOfUpstream([upstream.url]) })
+  const ask = (piece: object) => post('/v1/responses', { input: [{ role: 'user', content: [piece] }] })
+  const { status, json, headers } = await ask({ type: 'input_image', file_id: 'file-1' })
+  assert.deepEqual([status, json.error.param], [400, 'input.0.content.0.file_id'])
+  assert.equal(headers['x-heddle-ignored-fields'], undefined)
+  const image_url = dataUrl('image/png', png)
+  const sent = await ask({ type: 'input_image', image_url, file_id: null })
+  assert.deepEqual([sent.status, sent.headers['x-heddle-ignored-fields']], [200, undefined])
+})

@@ -54,7 +54,7 @@ test('a model is shown with what clients look for', async () => {
 
 test('a model with thoughts says so, and whether it thinks unless told otherwise', async (t) => {
   const { post: ask } = await openApp(t, { backend: simulatedBackend(t, '') })
-  const { json } = await ask('/api/show', {})
+  const { json } = await ask('/api/show', { model: 'played' })
   assert.deepEqual(json.capabilities, ['completion', 'tools', 'thinking'])
   assert.deepEqual(json.thinking, { values: [false, true], default: true })
 })
@@ -72,6 +72,16 @@ test('models are changed by the operator only; one that is served need not be pu
     const { status, json } = await send(method, url, { model: 'other' })
     assert.deepEqual([status, json.code], [403, 'models_chosen'], url)
     assert.match(json.error, /HEDDLE_MODEL/)
+  }
+})
+
+test('whoever shows or pulls a model names it', async () => {
+  for (const url of ['/api/show', '/api/pull']) {
+    for (const body of [{}, { model: '' }, { model: null, name: '' }]) {
+      const { status, json } = await post(url, body)
+      assert.deepEqual([status, json.code], [400, 'invalid_value'], url)
+      assert.equal(json.error, 'model: nothing; accepted: the name of a model.')
+    }
   }
 })
 

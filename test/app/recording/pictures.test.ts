@@ -157,6 +157,29 @@ test('P12: slashes may be escaped, as PHP does it', async (t) => {
   assert.equal(inputs.messages[0].content[1].image_url.url.files.content, digestOf(png))
 })
 
+test('P12: other characters may be escaped, as .NET and Gson do it, and line breaks', async (t) => {
+  const app = await open(t)
+  const { png, data } = newPicture(600_000)
+  const lines = `${data.match(/.{1,76}/g)?.join('\n')}\n`
+  for (const [text, escaped] of [
+    [data, /[+=](?=[^"]*"\}\})/g],
+    [lines, /\\n/g],
+  ] as const) {
+    const messages = said(`data:image/png;base64,${text}`)
+    const codes = { '+': '\\u002B', '=': '\\u003d', '\\n': '\\u000A' }
+    const body = JSON.stringify(asking({ messages, store: true })).replace(
+      escaped,
+      (found) => codes[found as keyof typeof codes],
+    )
+    assert.ok(body.includes('\\u00'))
+    const answer = await app.post(chatUrl, body)
+    const inputs = await inputsOf(app, answer)
+    assert.equal(inputs.messages[0].content[1].image_url.url.files?.content, digestOf(png))
+    const stored = await app.get(`/v1/chat/completions/${answer.json.id}/messages`)
+    assert.deepEqual(stored.json.data[0].content_parts, messages[0]?.content)
+  }
+})
+
 test('P12: base64 in lines is a file, passed on without breaks, and shown again as it was sent', async (t) => {
   const app = await open(t)
   const { png, data } = newPicture(600_000)

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
+import { copyFile, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Backend, type ModelPlan, sourceOf, usualKvTypes } from '../../../packages/engine/index.ts'
 import { readConfig } from '../../../src/config.ts'
 import { createServedModel } from '../../../src/inference/served-model.ts'
 import { writeGguf } from '../../support/gguf.ts'
+import { writeRandomAdapter } from '../../support/random-adapter.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 import { newFolder } from '../../support/server.ts'
 import { until, withTimeout } from '../../support/wait.ts'
@@ -70,6 +71,8 @@ test('a model given by its path is checked and passed to the engine with its pla
     message: /^The model is not ready: (looking for|checking) the model\.$/,
   })
   await until('it is ready', () => state() === 'ready')
+  const digest = plans[0]?.facts?.digest
+  assert.match(digest ?? '', /^[\da-f]{64}$/)
   assert.deepEqual(plans, [
     {
       file,
@@ -85,7 +88,7 @@ test('a model given by its path is checked and passed to the engine with its pla
       queue: 7,
       priority: false,
       drafts: true,
-      facts: { architecture: 'llama' },
+      facts: { architecture: 'llama', digest },
       adapters: [],
       adapterBytes: 0,
       promptCache: 1024 ** 2,
@@ -97,6 +100,28 @@ test('a model given by its path is checked and passed to the engine with its pla
   assert.deepEqual(await served.tokenize('x', { special: true, add: true }, never), [1, 2])
   await served.close()
   assert.equal(closed(), 1)
+})
+
+test('other weights in a file of the same size have another digest, a copy of the file the same', async (t) => {
+  const folder = await newFolder(t)
+  const at = (name: string) => join(folder, `${name}.gguf`)
+  const digestOf = async (name: string, lora = '') => {
+    const { state, plans } = await openServed(t, { HEDDLE_MODEL: at(name), HEDDLE_LORA: lora })
+    await until('it is ready', () => state() === 'ready')
+    return plans[0]?.facts
+  }
+  await writeRandomModel(at('first'), { seed: 1 })
+  await writeRandomModel(at('other'), { seed: 2 })
+  await copyFile(at('first'), at('copy'))
+  assert.equal((await stat(at('other'))).size, (await stat(at('first'))).size)
+  const first = await digestOf('first')
+  assert.notEqual(first?.digest, undefined)
+  assert.equal((await digestOf('copy'))?.digest, first?.digest)
+  assert.notEqual((await digestOf('other'))?.digest, first?.digest)
+  await writeRandomAdapter(at('poet'))
+  const adapted = await digestOf('first', `poet=${at('poet')}`)
+  assert.equal(adapted?.digest, first?.digest)
+  assert.equal(adapted?.adapterDigests?.length, 1)
 })
 
 test('settings take precedence over what the model and the machine suggest', async (t) => {

@@ -91,6 +91,37 @@ test('base64 in lines is read, and written in the same lines', async () => {
   }
 })
 
+test('the escapes of other encoders are read wherever a piece ends', async () => {
+  const escapes = { '+': '\\u002B', '/': '\\u002f', '=': '\\u003d', '\\n': '\\u000a', '\\r': '\\u000D' }
+  const escaped = (json: string) =>
+    json.replace(/(data:image.png;base64,|"data":")(.*)"/, (_, head: string, data: string) => {
+      const written = data.replace(/[+/=]|\\[nr]/g, (text) => escapes[text as keyof typeof escapes])
+      return `${head}${written}"`
+    })
+  for (const lineBreak of ['', '\n', '\r\n']) {
+    for (const before of [0, 3, 6, 9, 12, 15]) {
+      // Then nothing but plus signs, then nothing but slashes.
+      const plus = Buffer.alloc(60_000, Buffer.from('++++', 'base64'))
+      const png = Buffer.concat([pngOf(4, 3, 2 + before), plus, Buffer.alloc(9_999, 0xff)])
+      const data =
+        png
+          .toString('base64')
+          .match(/.{1,76}/g)
+          ?.join(lineBreak) + lineBreak
+      for (const sent of [{ data }, { url: `data:image/png;base64,${data}` }]) {
+        const { json, found } = await find(escaped(JSON.stringify(sent)))
+        const [picture] = found as [(typeof found)[0]]
+        assert.ok(bytesIn(json, picture)?.equals(png), `${JSON.stringify(lineBreak)} ${before}`)
+        const write = lineWriter(lineBreaksOf(JSON.parse(JSON.stringify(picture.breaks ?? null))))
+        assert.equal(JSON.parse(`"${write(png.toString('base64'), true)}"`), data)
+      }
+    }
+  }
+  const webp = long(webpOf(4, 3))
+  const { json, found } = await find(escaped(JSON.stringify({ data: webp.toString('base64') })))
+  assert.ok(bytesIn(json, found[0] as (typeof found)[0])?.equals(webp))
+})
+
 test('base64 in other lines is left', async () => {
   const base64 = long(pngOf(4, 3), 300_000).toString('base64')
   const lines = base64.match(/.{1,76}/g) ?? []
