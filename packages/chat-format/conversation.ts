@@ -24,6 +24,7 @@ export interface GivenMessage {
   tool_call_id?: string | null | undefined
   reasoning?: string | null | undefined
   reasoning_content?: string | null | undefined
+  refusal?: string | null | undefined
 }
 
 export interface GivenPart {
@@ -62,7 +63,7 @@ function messageOf(message: GivenMessage, path: string): Message {
   const reasoning = message.reasoning ?? message.reasoning_content
   return {
     role,
-    content: contentOf(message.content, `${path}.content`),
+    content: contentOf(message, `${path}.content`),
     ...(name != null && { name }),
     ...(tool_call_id != null && { tool_call_id }),
     ...(tool_calls?.length && {
@@ -79,10 +80,12 @@ function thoughtOf(reasoning: string, { content, tool_calls }: GivenMessage) {
   return content?.length && tool_calls?.length ? thought : { ...thought, thinking: reasoning }
 }
 
-function contentOf(content: GivenMessage['content'], path: string): Message['content'] {
-  if (content == null) return ''
-  if (typeof content === 'string') return content
-  return content.map((entry, index) => textOf(entry, `${path}.${index}`))
+/** A refusal was said in place of an answer, so the model sees it as text. */
+function contentOf({ content, refusal }: GivenMessage, path: string): Message['content'] {
+  const isList = Array.isArray(content)
+  const texts = isList ? content.map((entry, index) => textOf(entry, `${path}.${index}`)) : (content ?? '')
+  if (!refusal) return texts
+  return texts.length === 0 ? refusal : [texts, refusal].flat()
 }
 
 /** The member with the text of a part, by the part's type. */
@@ -139,8 +142,8 @@ function argumentsOf(text: string | null | undefined, path: string): object {
 }
 
 /** The content of a message as one text. `index` is its position in the conversation. */
-export function wholeText({ content }: GivenMessage, index: number): string {
-  const text = contentOf(content, `messages.${index}.content`)
+export function wholeText(message: GivenMessage, index: number): string {
+  const text = contentOf(message, `messages.${index}.content`)
   return typeof text === 'string' ? text : text.join('\n')
 }
 

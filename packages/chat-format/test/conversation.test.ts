@@ -36,6 +36,26 @@ test('content is a text or a list of texts', () => {
   }
 })
 
+test('a refusal is what the assistant said', () => {
+  const refused = (content: GivenMessage['content']) => ({ role: 'assistant', content, refusal: 'No.' })
+  for (const [content, shown] of [
+    [null, 'No.'],
+    ['', 'No.'],
+    [[], 'No.'],
+    ['Well.', ['Well.', 'No.']],
+    [
+      ['a', { type: 'text', text: 'b' }],
+      ['a', 'b', 'No.'],
+    ],
+  ] as [GivenMessage['content'], string | string[]][]) {
+    assert.deepEqual(conversationOf([refused(content)]), [{ role: 'assistant', content: shown }])
+  }
+  assert.deepEqual(conversationOf([{ ...refused('Yes.'), refusal: null }]), [
+    { role: 'assistant', content: 'Yes.' },
+  ])
+  assert.equal(wholeText(refused('Well.'), 0), 'Well.\nNo.')
+})
+
 test('parts that the model cannot read are refused with their type and path', () => {
   for (const [part, message] of [
     [
