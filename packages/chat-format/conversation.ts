@@ -116,6 +116,24 @@ function typeByMember(entry: GivenPart): string {
   return Object.keys(entry).find((name) => name !== 'type' && entry[name] != null) ?? 'none'
 }
 
+/** The paths of members of parts, such as `cache_control`, that no template is shown: as many as are worth naming. */
+export function unreadMembers(messages: readonly GivenMessage[], max: number): string[] {
+  const paths: string[] = []
+  for (const [index, { content }] of messages.entries()) {
+    if (!Array.isArray(content)) continue
+    for (const [at, entry] of content.entries()) {
+      if (typeof entry === 'string') continue
+      const read = textMembers[entry.type ?? typeByMember(entry)]
+      for (const [name, value] of Object.entries(entry)) {
+        if (value == null || name === 'type' || name === read) continue
+        paths.push(`messages.${index}.content.${at}.${name.slice(0, 64)}`)
+        if (paths.length === max) return paths
+      }
+    }
+  }
+  return paths
+}
+
 function toolCallOf({ id, type, function: { name, arguments: text } }: GivenToolCall, path: string) {
   if (type != null && type !== 'function') {
     throw new MessageError(`${path}.type`, JSON.stringify(type), '"function"')

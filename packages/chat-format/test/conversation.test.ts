@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { conversationOf, type GivenMessage, MessageError, wholeText } from '../conversation.ts'
+import { conversationOf, type GivenMessage, MessageError, unreadMembers, wholeText } from '../conversation.ts'
 
 const user = (content: GivenMessage['content']) => ({ role: 'user', content })
 
@@ -125,4 +125,15 @@ test('parts are joined to one text with a line each', () => {
   const texts = [user('a'), user(['a', { type: 'text', text: 'b' }])].map(wholeText)
   assert.deepEqual(texts, ['a', 'a\nb'])
   assert.throws(() => wholeText(user([{ type: 'image_url' }]), 3), /messages\.3\.content\.0\.type/)
+})
+
+test('members of parts that no template is shown are listed by their path', () => {
+  const cached = { type: 'text', text: 'a', cache_control: { type: 'ephemeral' }, citations: null }
+  const messages = [
+    user('x'),
+    user(['y', cached, { type: 'refusal', refusal: 'no', text: 'b' }, { text: 'c' }]),
+  ]
+  const paths = ['messages.1.content.1.cache_control', 'messages.1.content.2.text']
+  assert.deepEqual(unreadMembers(messages, 9), paths)
+  assert.deepEqual(unreadMembers(messages, 1), paths.slice(0, 1))
 })
