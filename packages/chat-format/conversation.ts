@@ -24,6 +24,7 @@ export interface GivenMessage {
   tool_call_id?: string | null | undefined
   reasoning?: string | null | undefined
   reasoning_content?: string | null | undefined
+  refusal?: string | null | undefined
 }
 
 export interface GivenPart {
@@ -62,7 +63,7 @@ function messageOf(message: GivenMessage, path: string): Message {
   const reasoning = message.reasoning ?? message.reasoning_content
   return {
     role,
-    content: contentOf(message.content, `${path}.content`),
+    content: contentOf(message, `${path}.content`),
     ...(name != null && { name }),
     ...(tool_call_id != null && { tool_call_id }),
     ...(tool_calls?.length && {
@@ -79,10 +80,12 @@ function thoughtOf(reasoning: string, { content, tool_calls }: GivenMessage) {
   return content?.length && tool_calls?.length ? thought : { ...thought, thinking: reasoning }
 }
 
-function contentOf(content: GivenMessage['content'], path: string): Message['content'] {
-  if (content == null) return ''
-  if (typeof content === 'string') return content
-  return content.map((entry, index) => textOf(entry, `${path}.${index}`))
+/** A refusal was said in place of an answer, so the model sees it as text. */
+function contentOf({ content, refusal }: GivenMessage, path: string): Message['content'] {
+  const isList = Array.isArray(content)
+  const texts = isList ? content.map((entry, index) => textOf(entry, `${path}.${index}`)) : (content ?? '')
+  if (!refusal) return texts
+  return texts.length === 0 ? refusal : [texts, refusal].flat()
 }
 
 /** The member with the text of a part, by the part's type. */
@@ -113,6 +116,24 @@ function typeByMember(entry: GivenPart): string {
   return Object.keys(entry).find((name) => name !== 'type' && entry[name] != null) ?? 'none'
 }
 
+/** The paths of members of parts, such as `cache_control`, that no template is shown: as many as are worth naming. */
+export function unreadMembers(messages: readonly GivenMessage[], max: number): string[] {
+  const paths: string[] = []
+  for (const [index, { content }] of messages.entries()) {
+    if (!Array.isArray(content)) continue
+    for (const [at, entry] of content.entries()) {
+      if (typeof entry === 'string') continue
+      const read = textMembers[entry.type ?? typeByMember(entry)]
+      for (const [name, value] of Object.entries(entry)) {
+        if (value == null || name === 'type' || name === read) continue
+        paths.push(`messages.${index}.content.${at}.${name.slice(0, 64)}`)
+        if (paths.length === max) return paths
+      }
+    }
+  }
+  return paths
+}
+
 function toolCallOf({ id, type, function: { name, arguments: text } }: GivenToolCall, path: string) {
   if (type != null && type !== 'function') {
     throw new MessageError(`${path}.type`, JSON.stringify(type), '"function"')
@@ -139,8 +160,8 @@ function argumentsOf(text: string | null | undefined, path: string): object {
 }
 
 /** The content of a message as one text. `index` is its position in the conversation. */
-export function wholeText({ content }: GivenMessage, index: number): string {
-  const text = contentOf(content, `messages.${index}.content`)
+export function wholeText(message: GivenMessage, index: number): string {
+  const text = contentOf(message, `messages.${index}.content`)
   return typeof text === 'string' ? text : text.join('\n')
 }
 

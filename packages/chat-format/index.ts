@@ -17,6 +17,7 @@ export {
   type GivenToolCall,
   type Message,
   MessageError,
+  unreadMembers,
   wholeText,
 } from './conversation.ts'
 export { resolved } from './markers.ts'

@@ -1,4 +1,6 @@
+import { unreadMembers } from '../../packages/chat-format/index.ts'
 import type { Backend, Generation, GenerationEvent, Run, ServedModel } from '../../packages/engine/index.ts'
+import { maxUnknown } from '../domain/json/read.ts'
 import { refuse } from '../domain/refusals.ts'
 import { withAdapters } from './adapter-models.ts'
 import { type Compiling, type CompilingOptions, createCompiling } from './constraints/compiling.ts'
@@ -187,6 +189,9 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
             : mergeIterables(sources, () => cancelling.abort(new Error('the answer is over'))),
         ...(createParser && { createParser }),
         widened: compiled?.widened ?? [],
+        ignored: inputs.flatMap((input) =>
+          'conversation' in input ? unreadMembers(input.conversation.messages, maxUnknown + 1) : [],
+        ),
         notes: compiled?.notes ?? [],
       }
     },

@@ -30,6 +30,14 @@ for (const [what, url, body, named] of [
     }),
     'messages.0.nmae, stream_options.usage',
   ],
+  [
+    'members of a part',
+    chatUrl,
+    asking({
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi', cache: { a: 1 } }], nmae: 'x' }],
+    }),
+    'messages.0.nmae, messages.0.content.0.cache',
+  ],
   ['odd characters', chatUrl, asking({ 'a b,\r\n\0é\ud800': 1 }), 'a%20b%2C%0D%0A%00%C3%A9%EF%BF%BD'],
   ['a special name', chatUrl, asking(JSON.parse('{"__proto__": 1}')), '__proto__'],
   ['a refused request', chatUrl, { mesages: [] }, 'mesages'],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { conversationOf, type GivenMessage, MessageError, wholeText } from '../conversation.ts'
+import { conversationOf, type GivenMessage, MessageError, unreadMembers, wholeText } from '../conversation.ts'
 
 const user = (content: GivenMessage['content']) => ({ role: 'user', content })
 
@@ -34,6 +34,26 @@ test('content is a text or a list of texts', () => {
   for (const [given, shown] of contents) {
     assert.deepEqual(conversationOf([user(given)]), [{ role: 'user', content: shown }])
   }
+})
+
+test('a refusal is what the assistant said', () => {
+  const refused = (content: GivenMessage['content']) => ({ role: 'assistant', content, refusal: 'No.' })
+  for (const [content, shown] of [
+    [null, 'No.'],
+    ['', 'No.'],
+    [[], 'No.'],
+    ['Well.', ['Well.', 'No.']],
+    [
+      ['a', { type: 'text', text: 'b' }],
+      ['a', 'b', 'No.'],
+    ],
+  ] as [GivenMessage['content'], string | string[]][]) {
+    assert.deepEqual(conversationOf([refused(content)]), [{ role: 'assistant', content: shown }])
+  }
+  assert.deepEqual(conversationOf([{ ...refused('Yes.'), refusal: null }]), [
+    { role: 'assistant', content: 'Yes.' },
+  ])
+  assert.equal(wholeText(refused('Well.'), 0), 'Well.\nNo.')
 })
 
 test('parts that the model cannot read are refused with their type and path', () => {
@@ -105,4 +125,15 @@ test('parts are joined to one text with a line each', () => {
   const texts = [user('a'), user(['a', { type: 'text', text: 'b' }])].map(wholeText)
   assert.deepEqual(texts, ['a', 'a\nb'])
   assert.throws(() => wholeText(user([{ type: 'image_url' }]), 3), /messages\.3\.content\.0\.type/)
+})
+
+test('members of parts that no template is shown are listed by their path', () => {
+  const cached = { type: 'text', text: 'a', cache_control: { type: 'ephemeral' }, citations: null }
+  const messages = [
+    user('x'),
+    user(['y', cached, { type: 'refusal', refusal: 'no', text: 'b' }, { text: 'c' }]),
+  ]
+  const paths = ['messages.1.content.1.cache_control', 'messages.1.content.2.text']
+  assert.deepEqual(unreadMembers(messages, 9), paths)
+  assert.deepEqual(unreadMembers(messages, 1), paths.slice(0, 1))
 })

@@ -84,7 +84,7 @@ function isBetter(price: Price, best: Price, startedAt: number): boolean {
 }
 
 function costOf(used: Usage, price: Price) {
-  const count = (name: string) => (typeof used[name] === 'number' ? used[name] : 0)
+  const count = (name: string) => (Number.isFinite(used[name]) ? (used[name] as number) : 0)
   const prompt = count('prompt_tokens') + count('input_tokens')
   const completion = count('completion_tokens') + count('output_tokens')
   const cacheRead = count('cache_read_input_tokens')

@@ -161,6 +161,19 @@ test('call/read: usage that is not a number counts as zero', async (t) => {
   assert.equal(m?.prompt_tokens_total_cost, 0)
 })
 
+test('call/read: usage beyond the range of a number counts as zero', async (t) => {
+  const { post } = await openApp(t)
+  await price(post, 'm')
+  const call = completeOf({ summary: { usage: { m: { prompt_tokens: 3, completion_tokens: 0 } } } })
+  const sent = JSON.stringify({ batch: [call] }).replace('"completion_tokens":0', '"completion_tokens":1e400')
+  assert.equal((await post('/v2/acme/qa/calls/complete', sent)).status, 200)
+  const read = await post('/call/read', { project_id: project, id: call.id, include_costs: true })
+  assert.match(read.text, /"usage":\{"m":\{"prompt_tokens":3,"completion_tokens":1e400\}\}/)
+  const { m } = read.json.call.summary.weave.costs
+  assert.deepEqual([m.completion_tokens, m.completion_tokens_total_cost], [0, 0])
+  assert.deepEqual([m.prompt_tokens, m.prompt_tokens_total_cost], [3, 1.5])
+})
+
 test('a call with thousands of models is priced while other requests are served', async (t) => {
   const { post, get } = await openApp(t)
   const models = Array.from({ length: 3000 }, (_, n) => `m${n}`)
