@@ -109,7 +109,6 @@ test('a model that takes long or cannot be served does not keep the link back', 
   await ended
 })
 
-<<<<<<< HEAD
 test('a signal while the first user is made takes effect once its key is shown', () => {
   const script = `
     import { setImmediate } from 'node:timers/promises'
@@ -130,7 +129,8 @@ test('a signal while the first user is made takes effect once its key is shown',
   })
   assert.equal(signal, 'SIGTERM')
   assert.match(stderr, /^\nMade the first user, "admin"\. Its key, shown this once:\n\n {2}hdl_\S+\n\n$/)
-=======
+})
+
 test('a server elsewhere is ready with the models that it lists, whatever stood for them before', async (t) => {
   const open = setInterval(() => {}, 1_000)
   t.after(() => clearInterval(open))
@@ -145,5 +145,4 @@ test('a server elsewhere is ready with the models that it lists, whatever stood 
   before.state = { state: 'failed', reason: 'it lists no models' }
   await ended
   assert.equal(stderr.read(), 'Heddle is ready: http://127.0.0.1:8080/ui/\n')
->>>>>>> w-h40
 })
