@@ -269,6 +269,7 @@ function openOperations(
       requestTemplates: config.request_templates,
       toolChoice: config.tool_choice,
       promptSharing: config.prompt_sharing,
+      requestMetrics: config.request_metrics,
     },
     recorder,
     budgets,

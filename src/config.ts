@@ -493,6 +493,11 @@ export const settings = {
     'off',
     'Lets requests set their `priority`; off refuses any value but 0: on or off.',
   ),
+  request_metrics: setting(
+    onOff,
+    'off',
+    'Adds `metrics` to chat completions and completions: how long the answer waited and took, as vLLM has it: on or off.',
+  ),
   request_templates: setting(onOff, 'on', 'Lets requests send their own `chat_template`: on or off.'),
   tool_choice: setting(
     z.enum(['auto', 'none'], 'expected auto or none'),

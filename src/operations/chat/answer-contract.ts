@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { answer, explained, explainedObject } from '../../domain/fields.ts'
 import { answerHead, ended, PromptLogprobs, Usage } from '../generation/answer-contract.ts'
+import { RequestMetrics } from '../generation/request-metrics.ts'
 
 const Candidate = explainedObject({
   token: [z.string(), 'Its text; empty if it is only a part of a character.'],
@@ -110,6 +111,7 @@ export const ChatAnswer = answer('The next message of the conversation.', {
     object: [z.literal('chat.completion'), 'What this is.'],
     choices: [z.array(Choice), '`n` answers.'],
     usage: [Usage, 'Counts of tokens.'],
+    metrics: [RequestMetrics.optional(), 'How long it took, with `HEDDLE_REQUEST_METRICS=on`.'],
     prompt_token_ids: [
       z.array(z.int()).optional(),
       'The tokens of the prompt, if `return_token_ids` asks for them.',
@@ -139,6 +141,7 @@ export const ChatChunk = z.object({
     object: [z.literal('chat.completion.chunk'), 'What this is.'],
     choices: [z.array(ChunkChoice), 'One choice; none in the last chunk with `include_usage`.'],
     usage: [Usage.optional(), 'As `stream_options` ask for it.'],
+    metrics: [RequestMetrics.optional(), 'In the last chunk, with `HEDDLE_REQUEST_METRICS=on`.'],
     prompt_token_ids: [
       z.array(z.int()).optional(),
       'In the first chunk, if `return_token_ids` asks for them.',

@@ -1,6 +1,7 @@
 import type { Part } from '../../../packages/chat-format/index.ts'
 import { type CallForm, type ChatCompletion, finishOf } from '../generation/chat-answer.ts'
 import { logprobShown } from '../generation/logprobs.ts'
+import { metricsMember } from '../generation/request-metrics.ts'
 import { createTally } from '../generation/usage.ts'
 import type { ChatChunk } from './answer-contract.ts'
 
@@ -16,6 +17,8 @@ export async function* chunksOf(completion: ChatCompletion): AsyncGenerator<Chat
   const { head, role, echo, logprobs: withLogprobs, shown } = completion
   const about = { id: completion.id, object: 'chat.completion.chunk' as const, ...head }
   const tally = createTally(completion)
+  /** Choices that have not ended. */
+  let open = completion.choices
   const counts = Array.from({ length: completion.choices }, () => ({ begun: 0, ended: 0 }))
 
   const chunk = (index: number, delta: ChunkDelta, rest: Partial<ChunkChoice> = {}): ChatChunk => ({
@@ -64,7 +67,8 @@ export async function* chunksOf(completion: ChatCompletion): AsyncGenerator<Chat
         last = {}
       }
       for (const chunkDelta of chunkDeltas) yield chunk(choice, chunkDelta)
-      yield chunk(choice, last, {
+      if (finished) open--
+      const next = chunk(choice, last, {
         ...(withLogprobs && {
           logprobs: { content: logprobs.map((logprob) => logprobShown(logprob, shown.tokensAsIds)) },
         }),
@@ -74,9 +78,10 @@ export async function* chunksOf(completion: ChatCompletion): AsyncGenerator<Chat
         }),
         ...(shown.tokenIds && { token_ids: tokens }),
       })
+      yield { ...next, ...(open === 0 && !shown.usage && metricsMember(completion)) }
     }
   }
-  if (shown.usage) yield { ...about, choices: [], usage: tally.total() }
+  if (shown.usage) yield { ...about, choices: [], usage: tally.total(), ...metricsMember(completion) }
 }
 
 /**

@@ -5,6 +5,7 @@ import { JsonText } from '../../domain/json/text.ts'
 import { createFold, type FoldedChoice } from '../generation/fold.ts'
 import { limitCandidates, promptLogprobsWritten } from '../generation/logprobs.ts'
 import type { PartialAnswer } from '../generation/recorded.ts'
+import { metricsMember } from '../generation/request-metrics.ts'
 import type { Completion } from './completion.ts'
 import {
   candidatesOfAnswer,
@@ -104,6 +105,7 @@ export function createAnswer(completion: Completion, isStream: boolean): Partial
           }
         }),
         usage,
+        ...metricsMember(completion),
       }
     },
     leftOut: () => (candidateLimit.isPassed ? ['logprobs'] : []),

@@ -1,4 +1,5 @@
 import { contentOf, type PromptDelta } from '../generation/deltas.ts'
+import { metricsMember } from '../generation/request-metrics.ts'
 import { createTally } from '../generation/usage.ts'
 import type { Completion } from './completion.ts'
 import type { CompletionChunk } from './contract.ts'
@@ -11,6 +12,8 @@ export async function* chunksOf(completion: Completion): AsyncGenerator<Completi
   const { head, prompts, choices, openings, shown } = completion
   const tally = createTally(completion)
   const lengths = Array.from({ length: prompts.length * choices }, (): TextLength => ({ characters: 0 }))
+  /** Choices that have not ended. */
+  let open = lengths.length
   const form = { asIds: shown.tokensAsIds }
 
   const chunk = (choice: Omit<ChunkChoice, 'logprobs'> & Partial<ChunkChoice>): CompletionChunk => ({
@@ -50,7 +53,8 @@ export async function* chunksOf(completion: Completion): AsyncGenerator<Completi
       const carries = (completion.logprobs !== undefined || shown.tokenIds) && tokens.length > 0
       // Text that is held back comes with a later chunk.
       if (text === '' && !carries && !finished) continue
-      yield chunk({
+      if (finished) open--
+      const next = chunk({
         index,
         text,
         ...(completion.logprobs !== undefined && {
@@ -60,7 +64,8 @@ export async function* chunksOf(completion: Completion): AsyncGenerator<Completi
         ...(finished && { stop_reason: finished.stop }),
         ...(shown.tokenIds && { token_ids: tokens }),
       })
+      yield { ...next, ...(open === 0 && !shown.usage && metricsMember(completion)) }
     }
   }
-  if (shown.usage) yield { ...head, choices: [], usage: tally.total() }
+  if (shown.usage) yield { ...head, choices: [], usage: tally.total(), ...metricsMember(completion) }
 }

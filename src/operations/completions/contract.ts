@@ -4,6 +4,7 @@ import { answerHead, ended, PromptLogprobs, Usage } from '../generation/answer-c
 import { answerFields } from '../generation/answer-fields.ts'
 import { constraintFields } from '../generation/constraint-fields.ts'
 import { formerConstraintFields } from '../generation/refused-fields.ts'
+import { RequestMetrics } from '../generation/request-metrics.ts'
 import { maxChoices, maxLogprobs, samplingFields } from '../generation/sampling-fields.ts'
 import { flag, integer, optIn } from '../generation/scalars.ts'
 import { unusedOpenAiFields, unusedVllmFields } from '../generation/unused-fields.ts'
@@ -71,6 +72,7 @@ export const CompletionAnswer = answer('Continuations of the text.', {
     }),
   ),
   usage: Usage,
+  metrics: RequestMetrics.optional(),
 })
 export type CompletionAnswer = z.output<typeof CompletionAnswer>
 
@@ -84,5 +86,6 @@ export const CompletionChunk = z.object({
     }),
   ),
   usage: Usage.optional(),
+  metrics: RequestMetrics.optional(),
 })
 export type CompletionChunk = z.output<typeof CompletionChunk>

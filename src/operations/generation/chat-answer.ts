@@ -5,6 +5,7 @@ import { createFold, type FoldedCall, type FoldedTurn } from './fold.ts'
 import type { Generation } from './generation.ts'
 import { limitCandidates, logprobShown, promptLogprobsWritten } from './logprobs.ts'
 import type { PartialAnswer } from './recorded.ts'
+import { metricsMember } from './request-metrics.ts'
 
 /** How calls are shown: as `tool_calls`, or as the one `function_call` of OpenAI's first form. */
 export type CallForm = 'tools' | 'functions'
@@ -89,6 +90,7 @@ export function createChatAnswer(completion: ChatCompletion, isStream: boolean):
           ...(shown.tokenIds && { token_ids: new JsonText(JSON.stringify(tokens)) }),
         })),
         usage,
+        ...metricsMember(completion),
         ...(shown.tokenIds && { prompt_token_ids: new JsonText(JSON.stringify(completion.prompts[0])) }),
         ...(shown.promptText && { prompt_text: completion.promptTexts?.[0] }),
         ...(promptLogprobs && { prompt_logprobs: promptLogprobs }),

@@ -14,6 +14,7 @@ import { createDeltas, type Delta, type DeltaOptions } from './deltas.ts'
 import { type GenerationRecord, observed } from './observed.ts'
 import type { GenerationParts } from './parts.ts'
 import { promptGroupOf } from './prompt-group.ts'
+import { type AnswerTimes, metricsOf } from './request-metrics.ts'
 
 /** The caller, and what else is known of the request besides its body. */
 export interface GenerationContext {
@@ -57,6 +58,8 @@ export interface Generation {
   notes: readonly string[]
   /** The counts of a remote server, which replace those counted here. */
   told?: Answering['usage']
+  /** How long it took so far, if answers say so. */
+  requestMetrics?: () => ReturnType<typeof metricsOf>
   /** Awaited before the head of the response is sent: a failure until then is a refusal. */
   underWay: Answering['underWay']
 }
@@ -89,6 +92,7 @@ export async function generate(
     (within) => naming(answerWithFallbacks(found, request, within), names),
   )
   const name = served.names[0] as string
+  const times: AnswerTimes = { tokens: 0 }
   return {
     head: {
       created: Math.floor(clockNow() / 1000),
@@ -106,6 +110,7 @@ export async function generate(
       isBackground: request.lane === 'background',
       running,
       metrics: metrics[request.lane ?? 'callers'],
+      times,
       signal,
       note(record) {
         note(record)
@@ -118,6 +123,9 @@ export async function generate(
     ignored: answering.ignored ?? [],
     notes: answering.notes ?? [],
     ...(answering.usage && { told: answering.usage }),
+    ...(settings.requestMetrics && {
+      requestMetrics: () => metricsOf(times, answering.prompts.length * request.choices),
+    }),
     underWay: answering.underWay,
   }
 }

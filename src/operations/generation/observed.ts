@@ -4,6 +4,7 @@ import { Refusal } from '../../domain/refusals.ts'
 import { hasLeft } from '../../http/disconnect.ts'
 import type { AnswerEvent, Answering, ReportedUsage } from '../../inference/model.ts'
 import type { LaneMetrics, Outcome, PromptCount } from './metrics.ts'
+import type { AnswerTimes } from './request-metrics.ts'
 import type { RunningAnswers } from './running.ts'
 
 /** What the log keeps of a generation: none of its text. */
@@ -32,6 +33,8 @@ interface Observation {
   isBackground: boolean
   running: RunningAnswers
   metrics: LaneMetrics
+  /** Filled in as the events pass. */
+  times: AnswerTimes
   signal: AbortSignal
   note(record: GenerationRecord): void
   charge(tokens: TokenCount): void
@@ -41,7 +44,19 @@ interface Observation {
 export async function* observed<Made>(
   { events, prompts, usage }: Answering,
   made: (group: AnswerEvent[]) => Made,
-  { arrived, model, insteadOf, user, isBackground, running, metrics, signal, note, charge }: Observation,
+  {
+    arrived,
+    model,
+    insteadOf,
+    user,
+    isBackground,
+    running,
+    metrics,
+    times,
+    signal,
+    note,
+    charge,
+  }: Observation,
 ): AsyncGenerator<Made> {
   const since = () => performance.now() - arrived
   const record: GenerationRecord = {
@@ -71,6 +86,7 @@ export async function* observed<Made>(
       running.read(answer, { prompt: read, cached: event.cachedTokens })
       const queued = event.queuedMs === undefined ? undefined : event.queuedMs / 1000
       metrics.prefilled(now / 1000, queued)
+      if (event.queuedMs !== undefined) times.queued ??= event.queuedMs
       if (usage !== undefined && read === 0) uncounted++
       else metrics.prompt({ prompt: read, cached: event.cachedTokens })
     } else if (event.kind === 'tokens' || event.kind === 'said') {
@@ -78,6 +94,8 @@ export async function* observed<Made>(
         record.first_token_ms = now
         metrics.firstToken(now / 1000)
       }
+      times.first ??= now
+      times.last = now
       const before = last.get(event.choice)
       const count = event.kind === 'said' ? event.count : event.tokens.length
       if (before !== undefined && count > 0) {
@@ -86,6 +104,7 @@ export async function* observed<Made>(
       }
       last.set(event.choice, now)
       record.completion_tokens += count
+      times.tokens += count
     } else record.finish_reasons.push(event.reason)
   }
 
@@ -97,6 +116,7 @@ export async function* observed<Made>(
     else if (missed.cached > 0) metrics.cached(missed.cached)
     running.read(answer, missed)
     running.wrote(answer, completion - record.completion_tokens)
+    times.tokens = completion
     Object.assign(record, { prompt_tokens: prompt, cached_tokens: cached, completion_tokens: completion })
   }
 

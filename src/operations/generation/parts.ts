@@ -33,4 +33,6 @@ export interface GenerationSettings {
   /** The default of `tool_choice` for requests with tools; with `none`, no request may have tools called. */
   toolChoice: 'auto' | 'none'
   promptSharing: PromptSharing
+  /** Whether answers say how long they took. */
+  requestMetrics: boolean
 }
