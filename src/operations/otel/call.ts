@@ -43,7 +43,7 @@ export function callOfSpan(span: Span, resource: Resource, scope: Scope, project
   const ended = timeOf('endTimeUnixNano', span.endTimeUnixNano)
   const input = inputOf(span)
   const output = outputOf(span)
-  const usage = usageOf(span)
+  const usage = usageOf(span, scope)
   const displayName = textOf(attributes, 'wandb.display_name')
   const thread = labelOf(attributes, ...threadNames)
   const isRoot = isNone(span.parentSpanId)

@@ -1,7 +1,7 @@
 import { membersOf } from '../../../packages/json/index.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { firstOf, opened, textOf } from './attribute-values.ts'
-import type { Attributes, Span, Value } from './span.ts'
+import type { Attributes, Scope, Span, Value } from './span.ts'
 
 const modelNames = [
   'gen_ai.response.model',
@@ -100,17 +100,32 @@ const usageNames: readonly [name: string, attributes: readonly string[]][] = [
 ]
 
 /** `summary.usage`, if the span counts tokens. */
-export function usageOf({ attributes: own }: Span): { [model: string]: Value } | undefined {
+export function usageOf({ attributes: own }: Span, scope: Scope): { [model: string]: Value } | undefined {
   const attributes = withUsageInTexts(own)
-  const usage: { [name: string]: Value } = {}
+  const usage: { [name: string]: JsonText } = {}
   for (const [name, candidates] of usageNames) {
     const tokens = firstOf(candidates, (candidate) => tokensOf(attributes.get(candidate)))
     if (tokens) usage[name] = tokens
   }
   if (Object.keys(usage).length === 0) return undefined
+  countCached(usage, scope.name === '@traceloop/instrumentation-anthropic')
   const byModel: { [model: string]: Value } = Object.create(null)
   byModel[modelOf(attributes)] = usage
   return byModel
+}
+
+/**
+ * Some hand on Anthropic's counts, whose `input_tokens` leaves out what a cache had or got; prices need all of them. More
+ * cached tokens than tokens show it, whoever sends them.
+ */
+function countCached(usage: { [name: string]: JsonText }, isDisjoint: boolean): void {
+  const count = (name: string) => Number(usage[name]?.text ?? 0)
+  const cached = count('cache_read_input_tokens') + count('cache_creation_input_tokens')
+  const input = count('input_tokens')
+  if (!usage.input_tokens || !(isDisjoint || cached > input)) return
+  usage.input_tokens = new JsonText(String(input + cached))
+  const total = input + count('output_tokens')
+  if (count('total_tokens') === total) usage.total_tokens = new JsonText(String(total + cached))
 }
 
 /** MLflow quotes the name, as it quotes all its texts. */
