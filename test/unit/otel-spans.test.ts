@@ -250,6 +250,21 @@ for (const [name, attributes, expected] of [
   ],
   ['only an empty text of the Vercel AI SDK', { 'ai.response.text': '' }, { output: '""' }],
   [
+    'cached tokens of LangSmith',
+    {
+      'gen_ai.request.model': 'small',
+      'gen_ai.usage.input_tokens': 17,
+      'gen_ai.usage.output_tokens': 13,
+      'gen_ai.usage.input_token_details': '{"cache_read":9,"cache_creation":1}',
+      'langsmith.usage_metadata':
+        '{"input_tokens":17,"output_tokens":13,"total_tokens":30,"input_token_details":{"cache_read":9}}',
+    },
+    {
+      summary:
+        '{"usage":{"small":{"input_tokens":17,"output_tokens":13,"total_tokens":30,"cache_read_input_tokens":9,"cache_creation_input_tokens":1}}}',
+    },
+  ],
+  [
     'cached tokens of Pydantic AI',
     {
       'gen_ai.request.model': 'small',
@@ -418,6 +433,17 @@ for (const [encoding, read] of Object.entries(encodings)) {
     assert.equal(call.inputs.text, `{"prompt":${user}}`)
     assert.equal(call.output?.text, '"yes"')
     assert.equal(call.attributes.text, '{"gen_ai":{"system":"x"}}')
+  })
+
+  test(`an exception of LangSmith is an error although the status is OK, in ${encoding}`, () => {
+    const events = [{ name: 'exception', attributes: attributesOf({ 'exception.message': 'no model' }) }]
+    const fields = { events, status: { code: 1 } }
+    assert.equal(callOf(spanOf({ 'langsmith.span.kind': 'llm' }, fields), read).exception, 'no model')
+    assert.equal(
+      callOf(spanOf({ 'langsmith.span.kind': 'llm' }, { status: { code: 1 } }), read).exception,
+      null,
+    )
+    assert.equal(callOf(spanOf({}, fields), read).exception, null)
   })
 
   for (const [name, fields, exception] of [

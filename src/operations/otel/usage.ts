@@ -76,6 +76,7 @@ const usageNames: readonly [name: string, attributes: readonly string[]][] = [
       'langfuse.usage.cache_read_input_tokens',
       'langfuse.usage.input_cached_tokens',
       'langfuse.usage.input_cache_read',
+      'langsmith.details.cache_read',
       'llm.token_count.prompt_details.cache_read',
       'ai.usage.cachedInputTokens',
       'ai.usage.inputTokenDetails.cacheReadTokens',
@@ -94,6 +95,7 @@ const usageNames: readonly [name: string, attributes: readonly string[]][] = [
       'llm.token_count.prompt_details.cache_write',
       'ai.usage.inputTokenDetails.cacheWriteTokens',
       'langfuse.usage.input_cache_creation',
+      'langsmith.details.cache_creation',
       'mlflow.usage.cache_creation_input_tokens',
     ],
   ],
@@ -138,6 +140,7 @@ const usageTexts = [
   ['langfuse.observation.usage_details', 'langfuse.usage'],
   ['mlflow.chat.tokenUsage', 'mlflow.usage'],
   ['langsmith.usage_metadata', 'langsmith.usage'],
+  ['gen_ai.usage.input_token_details', 'langsmith.details'],
 ] as const
 
 /** Some put their counts into the JSON of one attribute. */
