@@ -38,6 +38,8 @@ export function blockOf(json: Json, depth = 0): Block {
   if (plain !== undefined) return textBlock(plain)
   const members = membersIn(json)
   const wrapped = members.get('message_content')
+  // OpenInference has a call of Anthropic beside its empty part.
+  if (isObject(wrapped) && isObject(members.get('tool_call'))) return toolCall(json)
   if (isObject(wrapped) && depth < maxDepth) return blockOf(wrapped, depth + 1)
   if (!isObject(json) || depth >= maxDepth) return { kind: 'other', json }
   const type = textOf(members, 'type') ?? ''

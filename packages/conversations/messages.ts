@@ -11,7 +11,7 @@ import {
   textIn,
   textOf,
 } from './json.ts'
-import { type Block, type Message, roleOf } from './message.ts'
+import { type Block, type Message, roleOf, type ToolCall } from './message.ts'
 import { flatCall, isCallType, isResultType, resultContent, toolCall } from './tools.ts'
 
 /** The message in each item of a list. */
@@ -64,10 +64,14 @@ export function messageOf(json: Json): Message {
   }
   const name = textOf(outer, 'name')
   const isNamed = name !== undefined && name !== '' && role !== 'tool'
+  const content = contentOf(outer, role)
+  const shown = new Set(content.map((block) => (block.kind === 'call' ? block.id : undefined)))
+  // Some have a call in the content and again in a list of calls.
+  const calls = callsOf(outer).filter(({ id }) => id === undefined || !shown.has(id))
   return {
     role: role ?? 'unknown',
     ...(isNamed && { name }),
-    blocks: [...thoughtsOf(outer), ...contentOf(outer, role), ...callsOf(outer)],
+    blocks: [...thoughtsOf(outer), ...content, ...calls],
     ...ending,
   }
 }
@@ -124,7 +128,7 @@ function contentOf(members: Members, role: string | undefined): Block[] {
   ]
 }
 
-function callsOf(members: Members): Block[] {
+function callsOf(members: Members): ToolCall[] {
   const calls =
     memberOf(members, 'tool_calls', 'toolCalls') ?? jsonAt(members.get('additional_kwargs'), 'tool_calls')
   const older = members.get('function_call')

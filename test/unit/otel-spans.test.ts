@@ -250,6 +250,21 @@ for (const [name, attributes, expected] of [
   ],
   ['only an empty text of the Vercel AI SDK', { 'ai.response.text': '' }, { output: '""' }],
   [
+    'cached tokens of LangSmith',
+    {
+      'gen_ai.request.model': 'small',
+      'gen_ai.usage.input_tokens': 17,
+      'gen_ai.usage.output_tokens': 13,
+      'gen_ai.usage.input_token_details': '{"cache_read":9,"cache_creation":1}',
+      'langsmith.usage_metadata':
+        '{"input_tokens":17,"output_tokens":13,"total_tokens":30,"input_token_details":{"cache_read":9}}',
+    },
+    {
+      summary:
+        '{"usage":{"small":{"input_tokens":17,"output_tokens":13,"total_tokens":30,"cache_read_input_tokens":9,"cache_creation_input_tokens":1}}}',
+    },
+  ],
+  [
     'cached tokens of Pydantic AI',
     {
       'gen_ai.request.model': 'small',
@@ -288,6 +303,43 @@ for (const [name, attributes, expected] of [
       }
     })
   }
+}
+
+for (const [counts, scope, expected] of [
+  [{ input: 2, output: 20, total: 22, cache_read: 24, cache_creation: 1 }, 'any', [27, 20, 47, 24, 1]],
+  [{ input: 26, output: 20, cache_read: 24, cache_creation: 0 }, 'any', [26, 20, undefined, 24, 0]],
+  [
+    { input: 30, output: 5, total: 35, cache_read: 24 },
+    '@traceloop/instrumentation-anthropic',
+    [54, 5, 59, 24, undefined],
+  ],
+  [{ input: 2, output: 20, total: 46, cache_read: 24 }, 'any', [26, 20, 46, 24, undefined]],
+  [{ output: 20, cache_read: 24 }, 'any', [undefined, 20, undefined, 24, undefined]],
+] as [Record<string, number>, string, (number | undefined)[]][]) {
+  test(`the input of ${scope} with ${JSON.stringify(counts)} includes what a cache had or got`, () => {
+    const own = Object.entries(counts).map(([name, tokens]) => {
+      const ending = name.startsWith('cache_') ? '.input_tokens' : '_tokens'
+      return [`gen_ai.usage.${name}${ending}`, tokens]
+    })
+    const body = exportOf([spanOf({ 'gen_ai.request.model': 'm', ...Object.fromEntries(own) })])
+    for (const group of body.resourceSpans[0]?.scopeSpans ?? [])
+      Object.assign(group, { scope: { name: scope } })
+    const [piece] = encodings.protobuf(body) as [ResourcePiece]
+    const [opened] = piece.items
+    assert.ok(opened)
+    const { summary } = callOfSpan(opened.item(), piece.resource(), opened.scope(), 'acme/qa')
+    const usage = JSON.parse(summary.text).usage.m
+    assert.deepEqual(
+      [
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.total_tokens,
+        usage.cache_read_input_tokens,
+        usage.cache_creation_input_tokens,
+      ],
+      expected,
+    )
+  })
 }
 
 for (const [encoding, read] of Object.entries(encodings)) {
@@ -381,6 +433,17 @@ for (const [encoding, read] of Object.entries(encodings)) {
     assert.equal(call.inputs.text, `{"prompt":${user}}`)
     assert.equal(call.output?.text, '"yes"')
     assert.equal(call.attributes.text, '{"gen_ai":{"system":"x"}}')
+  })
+
+  test(`an exception of LangSmith is an error although the status is OK, in ${encoding}`, () => {
+    const events = [{ name: 'exception', attributes: attributesOf({ 'exception.message': 'no model' }) }]
+    const fields = { events, status: { code: 1 } }
+    assert.equal(callOf(spanOf({ 'langsmith.span.kind': 'llm' }, fields), read).exception, 'no model')
+    assert.equal(
+      callOf(spanOf({ 'langsmith.span.kind': 'llm' }, { status: { code: 1 } }), read).exception,
+      null,
+    )
+    assert.equal(callOf(spanOf({}, fields), read).exception, null)
   })
 
   for (const [name, fields, exception] of [

@@ -17,6 +17,10 @@ const refusedEmbeddingFields = {
     .literal('float32', { error: 'is not supported here; numbers are float32' })
     .nullish()
     .meta({ description: 'Only `float32`.' }),
+  output_dtype: z
+    .literal('float', { error: 'is not supported here; numbers are float' })
+    .nullish()
+    .meta({ description: 'Only `float`.' }),
   endianness: z
     .enum(['native', 'little'], { error: 'is not supported here; numbers are little-endian' })
     .nullish()
@@ -39,6 +43,9 @@ export const EmbeddingBody = z.object({
       description:
         'Length of the vectors. Shorter than those of the model only if they may be truncated (HEDDLE_DIMENSIONS).',
     }),
+  output_dimension: integer(1, 2 ** 31 - 1)
+    .nullish()
+    .meta({ description: 'The name of Mistral and Voyage for `dimensions`.' }),
   add_special_tokens: flag()
     .nullish()
     .meta({ description: 'Adds the tokens that the model expects around a text.', default: true }),

@@ -28,7 +28,10 @@ export async function embed(
   const truncate = truncationOf(body.truncate_prompt_tokens, body.truncation_side)
   const found = services.models.find(body.model, asking.caller, 'embeddings')
   checkPriority({ priority: body.priority ?? 0 }, services.settings)
-  const { dimensions, user } = body
+  const { output_dimension, user } = body
+  const dimensions = body.dimensions ?? output_dimension
+  if (output_dimension != null && output_dimension !== dimensions)
+    throw wrong('output_dimension', String(output_dimension), 'the value of dimensions, or only one of them')
   const values = inputs.length * (dimensions ?? found.served.dimensions ?? 0)
   if (values > maxValues) {
     throw wrong(

@@ -43,7 +43,7 @@ export function callOfSpan(span: Span, resource: Resource, scope: Scope, project
   const ended = timeOf('endTimeUnixNano', span.endTimeUnixNano)
   const input = inputOf(span)
   const output = outputOf(span)
-  const usage = usageOf(span)
+  const usage = usageOf(span, scope)
   const displayName = textOf(attributes, 'wandb.display_name')
   const thread = labelOf(attributes, ...threadNames)
   const isRoot = isNone(span.parentSpanId)
@@ -126,10 +126,13 @@ function stepOf(attributes: Attributes, name: string): number | null {
 }
 
 function exceptionOf({ status, events, attributes }: Span): string | null {
-  // Langfuse reports errors in an attribute, and may leave the status of the span unset.
-  const isError = status.code === errorStatus || attributes.get('langfuse.observation.level') === 'ERROR'
-  if (!isError) return null
   const thrown = events.findLast(({ name }) => name === 'exception')?.attributes
+  // Langfuse reports errors in an attribute, and may leave the status unset; LangSmith sets OK, and only then the exception.
+  const isError =
+    status.code === errorStatus ||
+    attributes.get('langfuse.observation.level') === 'ERROR' ||
+    (thrown !== undefined && attributes.has('langsmith.span.kind'))
+  if (!isError) return null
   const fromEvent = thrown && (textOf(thrown, 'exception.message') ?? textOf(thrown, 'exception.type'))
   return shortened(
     plain(

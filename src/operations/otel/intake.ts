@@ -63,9 +63,9 @@ export async function takeLogs(
     if ('why' in item) return report.reject(item.why)
     if (item.unknown !== undefined) report.count('kept as a call of its own', item.unknown)
     if (item.leftOut !== undefined) report.count('left out', item.leftOut)
-    for (const { call, digest, record, time, findsTurn } of item.calls) {
+    for (const { call, record, ...log } of item.calls) {
       const whole = await wholePart(intake, caller, project, call)
-      joined.push({ ...whole, log: { digest, record: record.text, time, findsTurn } })
+      joined.push({ ...whole, log: { ...log, record: record.text } })
     }
     for (const evaluation of item.evaluations) evaluations.push({ item: evaluation, project })
   })

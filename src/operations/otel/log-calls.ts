@@ -14,6 +14,8 @@ export interface LogPart {
   time: string
   /** It belongs to the turn of its conversation that began last before it. */
   findsTurn: boolean
+  /** It has messages of its batch; other batches have those before and after them. */
+  addsMessages: boolean
 }
 
 /** The call that an event is about, in the words of a span. */
@@ -45,6 +47,7 @@ export function partOf(logged: Logged, described: Described): LogPart {
     record,
     time: String(timeOf(logged.record)),
     findsTurn,
+    addsMessages: fields?.events !== undefined,
   }
 }
 

@@ -1,7 +1,7 @@
 import { membersOf } from '../../../packages/json/index.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { firstOf, opened, textOf } from './attribute-values.ts'
-import type { Attributes, Span, Value } from './span.ts'
+import type { Attributes, Scope, Span, Value } from './span.ts'
 
 const modelNames = [
   'gen_ai.response.model',
@@ -76,6 +76,7 @@ const usageNames: readonly [name: string, attributes: readonly string[]][] = [
       'langfuse.usage.cache_read_input_tokens',
       'langfuse.usage.input_cached_tokens',
       'langfuse.usage.input_cache_read',
+      'langsmith.details.cache_read',
       'llm.token_count.prompt_details.cache_read',
       'ai.usage.cachedInputTokens',
       'ai.usage.inputTokenDetails.cacheReadTokens',
@@ -94,23 +95,39 @@ const usageNames: readonly [name: string, attributes: readonly string[]][] = [
       'llm.token_count.prompt_details.cache_write',
       'ai.usage.inputTokenDetails.cacheWriteTokens',
       'langfuse.usage.input_cache_creation',
+      'langsmith.details.cache_creation',
       'mlflow.usage.cache_creation_input_tokens',
     ],
   ],
 ]
 
 /** `summary.usage`, if the span counts tokens. */
-export function usageOf({ attributes: own }: Span): { [model: string]: Value } | undefined {
+export function usageOf({ attributes: own }: Span, scope: Scope): { [model: string]: Value } | undefined {
   const attributes = withUsageInTexts(own)
-  const usage: { [name: string]: Value } = {}
+  const usage: { [name: string]: JsonText } = {}
   for (const [name, candidates] of usageNames) {
     const tokens = firstOf(candidates, (candidate) => tokensOf(attributes.get(candidate)))
     if (tokens) usage[name] = tokens
   }
   if (Object.keys(usage).length === 0) return undefined
+  countCached(usage, scope.name === '@traceloop/instrumentation-anthropic')
   const byModel: { [model: string]: Value } = Object.create(null)
   byModel[modelOf(attributes)] = usage
   return byModel
+}
+
+/**
+ * Some hand on Anthropic's counts, whose `input_tokens` leaves out what a cache had or got; prices need all of them. More
+ * cached tokens than tokens show it, whoever sends them.
+ */
+function countCached(usage: { [name: string]: JsonText }, isDisjoint: boolean): void {
+  const count = (name: string) => Number(usage[name]?.text ?? 0)
+  const cached = count('cache_read_input_tokens') + count('cache_creation_input_tokens')
+  const input = count('input_tokens')
+  if (!usage.input_tokens || !(isDisjoint || cached > input)) return
+  usage.input_tokens = new JsonText(String(input + cached))
+  const total = input + count('output_tokens')
+  if (count('total_tokens') === total) usage.total_tokens = new JsonText(String(total + cached))
 }
 
 /** MLflow quotes the name, as it quotes all its texts. */
@@ -123,6 +140,7 @@ const usageTexts = [
   ['langfuse.observation.usage_details', 'langfuse.usage'],
   ['mlflow.chat.tokenUsage', 'mlflow.usage'],
   ['langsmith.usage_metadata', 'langsmith.usage'],
+  ['gen_ai.usage.input_token_details', 'langsmith.details'],
 ] as const
 
 /** Some put their counts into the JSON of one attribute. */

@@ -14,6 +14,7 @@ export const refusedRerankFields = {
     .meta({ description: 'Only `right`: the end of each document is cut off.', default: 'right' }),
   max_tokens_per_doc: refused('use truncate_prompt_tokens, which includes the query'),
   max_chunks_per_doc: refused('split the document into several'),
+  top_k: refused('use top_n'),
   rank_fields: refused('send each document as one text'),
 }
 
@@ -43,7 +44,7 @@ export const RerankAnswer = answer('The documents, best match first.', {
       document: z.object({ text: z.string() }).optional(),
     }),
   ),
-  usage: PoolingUsage,
+  usage: PoolingUsage.extend({ completion_tokens: z.literal(0) }),
   meta: z
     .object({
       api_version: z.object({ version: z.literal('2') }),

@@ -2,12 +2,12 @@ import { checkPriority, wrong } from '../generation/checks.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { truncationOf } from '../pooling/fields.ts'
 import { type PoolingContext, poolWith } from '../pooling/pooling.ts'
-import { maxDocuments, type RerankAnswer, type RerankBody } from './contract.ts'
+import { maxDocuments, type RerankAnswer, type RerankBody, type ScoreAnswer } from './contract.ts'
 
 /** Characters of all pairs together. */
 const maxCharacters = 4 * 1024 * 1024
 
-export type Ranked = Omit<RerankAnswer, 'id' | 'meta'>
+export type Ranked = Omit<RerankAnswer, 'id' | 'meta' | 'usage'> & Pick<ScoreAnswer, 'usage'>
 
 /** The documents by how well they fit; equal ones in the order in which they were sent. */
 export async function rerank(

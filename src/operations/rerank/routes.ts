@@ -22,6 +22,7 @@ const ranking: PoolingQuestion<RerankBody, Ranked> = {
   send: (_, made, id) => ({
     id,
     ...made,
+    usage: { ...made.usage, completion_tokens: 0 },
     meta: {
       api_version: { version: '2' },
       billed_units: { search_units: 1 },

@@ -1,4 +1,4 @@
-import { membersOf, objectText } from '../../../packages/json/index.ts'
+import { itemsOf, membersOf, objectText } from '../../../packages/json/index.ts'
 import { batchesOf } from '../../domain/batches.ts'
 import { asText } from '../../domain/json/text.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
@@ -17,6 +17,8 @@ export interface JoinedPart extends CallPart {
     time: string
     /** It belongs to the turn of its conversation that began last before it. */
     findsTurn: boolean
+    /** It has messages of its batch; other batches have those before and after them. */
+    addsMessages: boolean
   }
 }
 
@@ -191,7 +193,10 @@ function replaceSpan(call: Joined, span: CallPart): void {
   }
 }
 
-function addRecord(call: Joined, told: JoinedPart, { digest, record, time }: NonNullable<JoinedPart['log']>) {
+type Log = NonNullable<JoinedPart['log']>
+
+function addRecord(call: Joined, told: JoinedPart, log: Log) {
+  const { digest, record, time } = log
   const [start, end] = [startOf(told), endOf(told)]
   if (call.isDeleted || call.records.has(digest) || start === undefined || end === undefined) return
   call.isChanged = true
@@ -213,18 +218,43 @@ function addRecord(call: Joined, told: JoinedPart, { digest, record, time }: Non
     call.start.turn_id ??= start.turn_id ?? null
   }
   call.start.thread_id ??= start.thread_id ?? null
-  if (start.inputs !== '{}' && fills(call, 'inputs', call.start.inputs === '{}', at))
-    call.start.inputs = start.inputs
+  if (start.inputs !== '{}') call.start.inputs = filled(call, 'inputs', call.start.inputs, start.inputs, log)
   if (isRunning) return
   call.end ??= { ...end, exception: null, output: null, summary: '{}' }
   if (!isSpan) call.end.ended_at = Math.max(call.end.ended_at, end.ended_at)
   call.end.exception ??= end.exception ?? null
-  if (end.output !== null && fills(call, 'output', call.end.output === null, at)) call.end.output = end.output
+  if (end.output !== null)
+    call.end.output = filled(call, 'output', call.end.output ?? null, end.output as string, log)
   const usage = membersIn(end.summary).get('usage')
   const summary = membersIn(call.end.summary)
   if (usage !== undefined && fills(call, 'usage', !summary.has('usage'), at)) {
     call.end.summary = objectText(summary.set('usage', usage))
   }
+}
+
+function filled<Known extends string | null>(
+  call: Joined,
+  name: 'inputs' | 'output',
+  known: Known,
+  told: string,
+  { digest, time, addsMessages }: Log,
+): Known | string {
+  const since = call.filled.get(name)
+  const at = BigInt(time)
+  if (!addsMessages || since === undefined || known === null || known === '{}')
+    return fills(call, name, known === null || known === '{}', at) ? told : known
+  const isEarlier = at < since
+  if (!isEarlier) call.filled.set(name, at)
+  const [before, own] = [messagesIn(known), messagesIn(told)]
+  // Whether a record that was not stored is sent again can only be seen from its messages.
+  if (!call.records.has(digest) && own.every((message) => before.includes(message))) return known
+  const all = `[${(isEarlier ? [...own, ...before] : [...before, ...own]).join(',')}]`
+  return name === 'output' ? all : objectText(membersIn(known).set('messages', all))
+}
+
+function messagesIn(text: string): string[] {
+  const list = text.startsWith('{') ? membersOf(text).get('messages') : text
+  return list?.startsWith('[') ? itemsOf(list) : []
 }
 
 /** The last record wins over those before it, and none over the span itself. */

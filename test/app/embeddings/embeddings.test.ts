@@ -62,6 +62,20 @@ test('vectors can be cut to the dimensions that the model supports, and have len
   }
 })
 
+test('the names that the clients of Mistral and Voyage send have an effect, or are refused', async () => {
+  const named = { input: ['abcc'], output_dimension: 2, output_dtype: 'float' }
+  assert.equal((await vectors(named))[0]?.length, 2)
+  assert.equal((await vectors({ ...named, dimensions: null }))[0]?.length, 2)
+  for (const [fields, param] of [
+    [{ output_dimension: 3 }, 'dimensions'],
+    [{ output_dimension: 4, dimensions: 2 }, 'output_dimension'],
+    [{ output_dtype: 'int8' }, 'output_dtype'],
+  ] as const) {
+    const { status, json } = await post(url, { ...named, ...fields })
+    assert.deepEqual([status, json.error.param], [400, param])
+  }
+})
+
 test('an invalid input is refused, and its path is named', async () => {
   const many = Array.from({ length: 2_049 }, () => 'a')
   for (const [input, param] of [

@@ -20,8 +20,8 @@ for (const url of ['/v1/rerank', '/v2/rerank', '/rerank']) {
     ])
     assert.equal(json.model, 'scripted')
     assert.match(json.id, /^rerank-/)
-    assert.deepEqual(json.usage, { prompt_tokens: 8, total_tokens: 8 })
-    // The AI SDK's provider for Cohere throws without it.
+    // The AI SDK's providers for Together and for Cohere throw without these.
+    assert.deepEqual(json.usage, { prompt_tokens: 8, completion_tokens: 0, total_tokens: 8 })
     assert.deepEqual(json.meta, {
       api_version: { version: '2' },
       billed_units: { search_units: 1 },
@@ -38,6 +38,7 @@ for (const url of ['/v1/rerank', '/v2/rerank', '/rerank']) {
         'documents',
       ],
       [{ rank_fields: ['title'] }, 'rank_fields'],
+      [{ top_k: 1 }, 'top_k'],
       [{ max_tokens_per_doc: 100 }, 'max_tokens_per_doc'],
       [{ truncation_side: 'left' }, 'truncation_side'],
       [{ truncate_prompt_tokens: 0 }, 'truncate_prompt_tokens'],

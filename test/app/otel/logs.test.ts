@@ -342,6 +342,50 @@ test('logs: one record for each message, as of 2024', async () => {
   assert.deepEqual(call?.output, [{ 'event.name': 'gen_ai.choice', message: { content: 'Twelve.' } }])
 })
 
+test('logs: messages of a span that come in several requests are one conversation, also if they are sent again', async () => {
+  const text = (value: string) => ({ stringValue: value })
+  const members = (values: Record<string, object>) => ({
+    kvlistValue: { values: Object.entries(values).map(([key, value]) => ({ key, value })) },
+  })
+  const events: [string, object][] = [
+    ['gen_ai.system.message', { content: text('Be short.') }],
+    ['gen_ai.user.message', { content: text('Warp count?') }],
+    ['gen_ai.assistant.message', { content: text('Which loom?') }],
+    ['gen_ai.user.message', { content: text('Warp count?') }],
+    ['gen_ai.choice', { index: { intValue: 0 }, message: members({ content: text('Twelve.') }) }],
+    ['gen_ai.choice', { index: { intValue: 1 }, message: members({ content: text('A dozen.') }) }],
+  ]
+  const records = events.map(([name, body], n) =>
+    recordOf(
+      { 'event.name': name, 'gen_ai.system': 'openai' },
+      {
+        ...inSpan,
+        timeUnixNano: String(recordTime + BigInt(n)),
+        body: members(body as Record<string, object>),
+      },
+    ),
+  )
+  const span = { body: exportOf([spanOf({})], resourceOf('by-message')), to: '/v1/traces' }
+  const alone = records.map((record) => ({ body: logsOf([record], resourceOf('by-message')) }))
+  const [system, ...others] = alone
+  for (const request of [...others.slice(0, 3), span, system, ...others.slice(3), span, ...alone])
+    assert.deepEqual(await send(request as Sent), [200, {}])
+  const [call] = await callsOf('by-message')
+  const named = (n: number, message: object) => ({ 'event.name': events[n]?.[0], ...message })
+  assert.deepEqual(call?.inputs, {
+    messages: [
+      named(0, { content: 'Be short.' }),
+      named(1, { content: 'Warp count?' }),
+      named(2, { content: 'Which loom?' }),
+      named(3, { content: 'Warp count?' }),
+    ],
+  })
+  assert.deepEqual(call?.output, [
+    named(4, { index: 0, message: { content: 'Twelve.' } }),
+    named(5, { index: 1, message: { content: 'A dozen.' } }),
+  ])
+})
+
 test('logs: the records of a call are bounded, and a deleted call stays deleted', async () => {
   const records = Array.from({ length: 250 }, (_, n) => recordOf({ 'event.name': 'shop.step', n }, inSpan))
   assert.deepEqual(await send({ body: logsOf(records, resourceOf('bounded')) }), [200, {}])
