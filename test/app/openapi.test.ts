@@ -439,7 +439,7 @@ test('a chat answer may have every field of the specification', () => {
       answer,
       [
         ...['choices', 'model', 'usage', 'created', 'id', 'kv_transfer_params', 'object', 'prompt_logprobs'],
-        ...['prompt_token_ids', 'prompt_text', 'service_tier', 'system_fingerprint'],
+        ...['prompt_token_ids', 'prompt_text', 'metrics', 'service_tier', 'system_fingerprint'],
       ],
     ],
     [choice, ['index', 'message', 'finish_reason', 'logprobs', 'stop_reason', 'token_ids']],

@@ -14,7 +14,7 @@ test('the tokens that a file names stand around the texts of a gap, whatever the
   await until('the model is ready', async () => (await server.get('/ready')).status === 200)
   const body = { prompt: 'a<|im_end|>', suffix: 'b', max_tokens: 3, ignore_eos: true, return_token_ids: true }
   const answer = await server.post('/v1/completions', body)
-  const { choices, usage }: Answer['json'] = await answer.json()
+  const { model, choices, usage }: Answer['json'] = await answer.json()
   const tokens: number[] = choices[0].prompt_token_ids
   const [bos, , ...texts] = tokens
   const before = texts.slice(0, texts.indexOf((bos as number) + 1))
@@ -28,6 +28,6 @@ test('the tokens that a file names stand around the texts of a gap, whatever the
   const filled: Answer['json'] = await (await server.post('/infill', editor)).json()
   assert.deepEqual([filled.tokens_evaluated, filled.tokens_predicted], [tokens.length, 3])
   assert.equal(filled.stop_type, 'limit')
-  const shown: Answer['json'] = await (await server.post('/api/show', {})).json()
+  const shown: Answer['json'] = await (await server.post('/api/show', { model })).json()
   assert.ok(shown.capabilities.includes('insert'))
 })

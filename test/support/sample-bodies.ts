@@ -233,6 +233,7 @@ const counted = () => ({
           id: 'call',
           name: 'look_up',
           input: { a: 1 },
+          caller: { type: 'direct' },
           tool_use_id: 'call',
           content: [{ type: 'text', text: 'found', source: source(), cache_control: cacheControl }],
           source: source(),
@@ -329,7 +330,7 @@ const embeddings = () => ({
   ...pooling(),
   ...{ input: ['a cab', 'bad'], encoding_format: 'float', dimensions: 2, add_special_tokens: true },
   ...{ truncation_side: 'left', messages: null, normalize: true },
-  ...{ embed_dtype: 'float32', endianness: 'little' },
+  ...{ embed_dtype: 'float32', endianness: 'little', output_dimension: 2, output_dtype: 'float' },
 })
 
 const infilling = () => ({
@@ -445,6 +446,8 @@ export const instead: Record<string, Record<string, object>> = {
   '/alert_endpoints': { format: { routing_key: null }, routing_key: { format: 'standard' } },
   '/tokenize': { messages: { prompt: 'Hello' } },
   '/v1/responses/input_tokens': {},
+  '/api/show': {},
+  '/api/pull': {},
   '/annotation_queues': { adjudication: { adjudicators: null }, adjudicators: { adjudication: null } },
   '/annotation_queues/:queue_id/rules': { 'pick.below': { pick: { kind: 'scores', above: 0.5 } } },
   '/v2/:entity/:project/scorers': { op_source_code: { check: { kind: 'latency', max_ms: 5 } } },
@@ -1169,8 +1172,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/api/generate': () => ({ ...ofOllama(ollama.GenerateBody), prompt: 'Hello' }),
   '/api/embed': () => ({ ...ofOllama(ollama.EmbedBody), input: 'Hello' }),
   '/api/embeddings': () => ({ ...ofOllama(ollama.PromptEmbedBody), prompt: 'Hello' }),
-  '/api/show': () => nothing(ollama.ShowBody.shape),
-  '/api/pull': () => ({ ...nothing(ollama.PullBody.shape), name: 'scripted' }),
+  '/api/show': () => ({ ...nothing(ollama.ShowBody.shape), model: 'scripted', name: 'scripted' }),
+  '/api/pull': () => ({ ...nothing(ollama.PullBody.shape), model: 'scripted', name: 'scripted' }),
   '/v1/score': scored,
   '/score': scored,
   '/v1/responses': response,

@@ -54,13 +54,13 @@ test('Ollama’s suffix is the same, and both texts are cut to what fits', async
   await ask(long, long, 1_000_000)
   const [before = '', behind = ''] = sides(asked())
   assert.equal(length(before) + length(behind), 37)
-  assert.deepEqual((await post('/api/show', {})).json.capabilities, [
+  assert.deepEqual((await post('/api/show', { model: 'scripted' })).json.capabilities, [
     'completion',
     'tools',
     'insert',
     'embedding',
   ])
-  assert.match((await post('/api/show', {})).json.template, /\.Suffix/)
+  assert.match((await post('/api/show', { model: 'scripted' })).json.template, /\.Suffix/)
 })
 
 const gap = { input_prefix: 'a', input_suffix: 'b' }

@@ -141,7 +141,7 @@ test('an image without its content, or of a kind that no upstream is sent, is re
   }
   const byFile = { type: 'input_image', file_id: 'x' }
   const { status, json } = await post('/v1/responses', { input: [{ role: 'user', content: [byFile] }] })
-  assert.deepEqual([status, json.error.param], [400, 'input.0.content.0.image_url'])
+  assert.deepEqual([status, json.error.param], [400, 'input.0.content.0.file_id'])
   const file = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data } }
   const refused = await post('/v1/messages', { max_tokens: 5, messages: [{ role: 'user', content: [file] }] })
   assert.match(refused.json.error.message, /document.*accepted: text, image, tool_result/)
