@@ -2,12 +2,18 @@ import { wholeText } from '../../../packages/chat-format/index.ts'
 import type { JsonText } from '../../domain/json/text.ts'
 import { answerOptions } from '../generation/answer-options.ts'
 import type { ChatCompletion } from '../generation/chat-answer.ts'
-import { checkNamedTokens, checkPriority, checkSampling, checkStream, wrong } from '../generation/checks.ts'
+import {
+  checkMetadata,
+  checkNamedTokens,
+  checkPriority,
+  checkSampling,
+  checkStream,
+  wrong,
+} from '../generation/checks.ts'
 import { constraintOf } from '../generation/constraint.ts'
 import { checkConversation, checkPictures, conversationFrom } from '../generation/conversation.ts'
 import { type GenerationContext, generate } from '../generation/generation.ts'
 import { candidatesAsked, checkCandidates } from '../generation/logprobs.ts'
-import { checkMetadata } from '../generation/metadata.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { requestOf, turnOf } from '../generation/request.ts'
 import type { ChatBody } from './contract.ts'

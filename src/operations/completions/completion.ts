@@ -2,12 +2,18 @@ import { described } from '../../domain/described.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Input, Model } from '../../inference/model.ts'
 import { type AnswerOptions, answerOptions } from '../generation/answer-options.ts'
-import { checkNamedTokens, checkPriority, checkSampling, checkStream, wrong } from '../generation/checks.ts'
+import {
+  checkMetadata,
+  checkNamedTokens,
+  checkPriority,
+  checkSampling,
+  checkStream,
+  wrong,
+} from '../generation/checks.ts'
 import { constraintOf } from '../generation/constraint.ts'
 import type { Delta } from '../generation/deltas.ts'
 import { type Generation, type GenerationContext, generate } from '../generation/generation.ts'
 import { candidatesAsked, candidatesOfToken, checkCandidates } from '../generation/logprobs.ts'
-import { checkMetadata } from '../generation/metadata.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { requestOf } from '../generation/request.ts'
 import { acceptedPrompts, type CompletionBody, defaultMaxTokens } from './contract.ts'
