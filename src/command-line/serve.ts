@@ -83,7 +83,8 @@ export const serveCommand: Command = {
       })
       starting
         .then(
-          (server) => welcome(server, config, firstKey, stderr, stopping.signal),
+          (server) =>
+            stopping.signal.aborted ? undefined : welcome(server, config, firstKey, stderr, stopping.signal),
           (error: unknown) => {
             signals.uninstall()
             reject(error as Error)

@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import { newId } from '../domain/ids.ts'
@@ -43,6 +44,8 @@ async function deferSignal<T>(work: () => Promise<T>): Promise<T> {
   } finally {
     release()
     if (received !== undefined) process.kill(process.pid, received)
+    // The first process of a container cannot end itself by a signal.
+    if (received !== undefined && process.pid === 1) process.exit(128 + constants.signals[received])
   }
 }
 

@@ -72,7 +72,7 @@ async function runTurn(services: OperationParts, sender: Sender, signal: AbortSi
 
   async function take(): Promise<void> {
     lookAt = performance.now() + lookMs
-    const until = performance.now() + freshMs
+    const fresh = performance.now() + freshMs
     const times = { now: now(), until: now() + leaseMs * 1_000, holding_after: holdingAfter() }
     const taken = await db.write('takeDeliveries', {
       ...key,
@@ -80,6 +80,8 @@ async function runTurn(services: OperationParts, sender: Sender, signal: AbortSi
       limit: Math.max(left, atOnce),
       ...times,
     })
+    // Even if the write waited for long: an alert is not given back for ever because the server is busy.
+    const until = Math.max(fresh, performance.now() + lookMs)
     const byRule = Map.groupBy(taken, ({ rule_id, event_id }) => rule_id || event_id)
     for (const deliveries of byRule.values()) chains.push({ deliveries, until })
   }

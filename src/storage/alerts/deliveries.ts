@@ -90,7 +90,7 @@ export const takeDeliveries: Command<Taking, TakenDelivery[]> = async (tx, takin
 const sendable = ({ now, holding_after, ...key }: Taking): Sql =>
   sql`SELECT event_id, rule_id, tries, place FROM (
         SELECT event_id, rule_id, tries, CASE WHEN ${isDue(now)} THEN 1 ELSE 0 END AS is_due,
-          row_number() OVER in_order AS place, max(CASE WHEN taken_until > ${now}
+          sum(CASE WHEN ${isDue(now)} THEN 1 ELSE 0 END) OVER in_order AS place, max(CASE WHEN taken_until > ${now}
             OR (next_at > ${now} AND created_at > ${holding_after}) THEN 1 ELSE 0 END) OVER in_order AS is_held
         FROM alert_deliveries AS deliveries JOIN alert_events
           ON alert_events.project_id = deliveries.project_id AND alert_events.id = deliveries.event_id
@@ -157,9 +157,10 @@ export const settleDelivery: Command<Settling, boolean> = async (tx, settling) =
     const { active, failures, rests_until } = endpoint
     if (failures > 0) await changeEndpoint(rawSql('failures = 0, failing_since = NULL, rests_until = 0'))
     if (rests_until === 0) return active === 1
-    // What waited because of the endpoint goes now that it answers, the oldest first.
+    // What waited because of the endpoint goes now that it answers, the oldest first; what it refused keeps its pause.
     await tx.run(
-      sql`UPDATE alert_deliveries AS deliveries SET next_at = ${now} WHERE ${ofEndpoint(settling)} AND state = 'pending' AND next_at > ${now}`,
+      sql`UPDATE alert_deliveries AS deliveries SET next_at = ${now} WHERE ${ofEndpoint(settling)} AND state = 'pending' AND next_at > ${now}
+          AND (status IS NULL OR status IN (408, 429) OR status >= 500)`,
     )
     return false
   }
