@@ -14,6 +14,8 @@ const turnMessages = 40
 const turnMs = 5_000
 /** What is taken is sent within this time, or returned: its rule may have been slow. */
 const freshMs = 5_000
+/** But never within less, however long the taking took. */
+const minSendingMs = 1_000
 /** A delivery whose process has ended is taken by another after this: longer than until a try of it has ended. */
 const leaseMs = 25_000
 /** A message that fails holds back the next ones of its rule until it is so old: it was tried three times then. */
@@ -54,62 +56,43 @@ export async function takeTurn(
   return runTurn(services, { key, holder, endpoint, secrets }, signal)
 }
 
-async function runTurn(services: OperationParts, sender: Sender, signal: AbortSignal): Promise<number> {
-  const { db, webhooks } = services
-  const { key, holder } = sender
+/** How much of a turn is left. */
+function openTurn(signal: AbortSignal) {
   const end = performance.now() + turnMs
-  let left = turnMessages
-  const isOver = () => left <= 0 || performance.now() >= end
+  let messages = turnMessages
   /** Messages on their way that were begun before the turn was over: other rules need not wait for the slow one. */
   let early = 0
-  let goesOn = true
-  const maySend = () => goesOn && !signal.aborted && (early > 0 || !isOver())
-  const holdingAfter = () => now() - holdingMicroseconds / (webhooks.options.haste ?? 1)
-  let lookAt = 0
+  let isClosed = false
+  const isOver = () => messages <= 0 || performance.now() >= end
+  return {
+    maySend: () => !isClosed && !signal.aborted && (early > 0 || !isOver()),
+    /** Call what it returns when the message has been tried. */
+    begin(): () => void {
+      const isEarly = !isOver()
+      messages--
+      if (isEarly) early++
+      return () => {
+        if (isEarly) early--
+      }
+    },
+    close() {
+      isClosed = true
+    },
+    messages: () => messages,
+  }
+}
+
+async function runTurn(services: OperationParts, sender: Sender, signal: AbortSignal): Promise<number> {
+  const turn = openTurn(signal)
   const chains: Chain[] = []
   const running = new Set<Promise<void>>()
   const errors: unknown[] = []
-
-  async function take(): Promise<void> {
-    lookAt = performance.now() + lookMs
-    const fresh = performance.now() + freshMs
-    const times = { now: now(), until: now() + leaseMs * 1_000, holding_after: holdingAfter() }
-    const taken = await db.write('takeDeliveries', {
-      ...key,
-      holder,
-      limit: Math.max(left, atOnce),
-      ...times,
-    })
-    // Even if the write waited for long: an alert is not given back for ever because the server is busy.
-    const until = Math.max(fresh, performance.now() + lookMs)
-    const byRule = Map.groupBy(taken, ({ rule_id, event_id }) => rule_id || event_id)
-    for (const deliveries of byRule.values()) chains.push({ deliveries, until })
-  }
-
-  const giveBack = async (deliveries: readonly TakenDelivery[]) => {
-    const event_ids = deliveries.map(({ event_id }) => event_id)
-    if (event_ids.length > 0) await db.write('returnDeliveries', { ...key, holder, event_ids })
-  }
-
-  async function sendChain({ deliveries, until }: Chain): Promise<void> {
-    for (const [index, delivery] of deliveries.entries()) {
-      if (!maySend() || performance.now() >= until) return giveBack(deliveries.slice(index))
-      const isEarly = !isOver()
-      left--
-      if (isEarly) early++
-      const { outcome, isOpen } = await deliver(services, sender, delivery, signal)
-      if (isEarly) early--
-      if (!isOpen) goesOn = false
-      if (outcome.kind !== 'sent' && delivery.created_at > holdingAfter()) {
-        return giveBack(deliveries.slice(index + 1))
-      }
-    }
-  }
+  let lookAt = 0
 
   function start(chain: Chain): void {
-    const done = sendChain(chain)
+    const done = sendChain(services, sender, chain, turn, signal)
       .catch((error: unknown) => {
-        goesOn = false
+        turn.close()
         errors.push(error)
       })
       .finally(() => running.delete(done))
@@ -118,8 +101,11 @@ async function runTurn(services: OperationParts, sender: Sender, signal: AbortSi
 
   try {
     for (;;) {
-      const isFree = running.size < atOnce && maySend()
-      if (isFree && chains.length === 0 && performance.now() >= lookAt) await take()
+      const isFree = running.size < atOnce && turn.maySend()
+      if (isFree && chains.length === 0 && performance.now() >= lookAt) {
+        lookAt = performance.now() + lookMs
+        chains.push(...(await takeChains(services, sender, Math.max(turn.messages(), atOnce))))
+      }
       const chain = isFree ? chains.shift() : undefined
       if (chain !== undefined) start(chain)
       else if (running.size === 0) break
@@ -128,10 +114,61 @@ async function runTurn(services: OperationParts, sender: Sender, signal: AbortSi
   } finally {
     // A turn ends with the last message, so that whoever waits for the turn waits for all.
     await Promise.all(running)
-    await giveBack(chains.flatMap(({ deliveries }) => deliveries))
+    await giveBack(
+      services,
+      sender,
+      chains.flatMap(({ deliveries }) => deliveries),
+    )
   }
   if (errors.length > 0) throw errors[0]
-  return left === turnMessages ? lookAt : 0
+  return turn.messages() === turnMessages ? lookAt : 0
+}
+
+const holdingAfter = ({ webhooks }: OperationParts) =>
+  now() - holdingMicroseconds / (webhooks.options.haste ?? 1)
+
+async function takeChains(
+  services: OperationParts,
+  { key, holder }: Sender,
+  limit: number,
+): Promise<Chain[]> {
+  const fresh = performance.now() + freshMs
+  const times = { now: now(), until: now() + leaseMs * 1_000, holding_after: holdingAfter(services) }
+  const taken = await services.db.write('takeDeliveries', { ...key, holder, limit, ...times })
+  // Even if the write waited for long: an alert is not given back for ever because the server is busy.
+  const until = Math.max(fresh, performance.now() + minSendingMs)
+  const byRule = Map.groupBy(taken, ({ rule_id, event_id }) => rule_id || event_id)
+  return [...byRule.values()].map((deliveries) => ({ deliveries, until }))
+}
+
+async function sendChain(
+  services: OperationParts,
+  sender: Sender,
+  { deliveries, until }: Chain,
+  turn: ReturnType<typeof openTurn>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const [index, delivery] of deliveries.entries()) {
+    if (!turn.maySend() || performance.now() >= until) {
+      return giveBack(services, sender, deliveries.slice(index))
+    }
+    const tried = turn.begin()
+    const { outcome, isOpen } = await deliver(services, sender, delivery, signal)
+    tried()
+    if (!isOpen) turn.close()
+    if (outcome.kind !== 'sent' && delivery.created_at > holdingAfter(services)) {
+      return giveBack(services, sender, deliveries.slice(index + 1))
+    }
+  }
+}
+
+async function giveBack(
+  { db }: OperationParts,
+  { key, holder }: Sender,
+  deliveries: readonly TakenDelivery[],
+): Promise<void> {
+  const event_ids = deliveries.map(({ event_id }) => event_id)
+  if (event_ids.length > 0) await db.write('returnDeliveries', { ...key, holder, event_ids })
 }
 
 async function deliver(

@@ -73,7 +73,7 @@ export const takeDeliveries: Command<Taking, TakenDelivery[]> = async (tx, takin
   const taken = await tx.all<TakenDelivery>(
     sql`SELECT event_id, chosen.rule_id, type, body, created_at, tries FROM (${sendable(taking)} LIMIT ${limit}) AS chosen
           JOIN alert_events ON alert_events.project_id = ${project_id} AND alert_events.id = event_id
-        ORDER BY place, event_id`,
+        ORDER BY turn, event_id`,
   )
   // Also if all that is due waits for its turn: the other endpoints of the entity come first then.
   await tx.run(sql`UPDATE alert_endpoints SET taken_at = ${now} WHERE ${oneEndpoint(taking)}`)
@@ -88,15 +88,15 @@ export const takeDeliveries: Command<Taking, TakenDelivery[]> = async (tx, takin
 
 /** Reads all that waits once, and of its events only whose they are. */
 const sendable = ({ now, holding_after, ...key }: Taking): Sql =>
-  sql`SELECT event_id, rule_id, tries, place FROM (
+  sql`SELECT event_id, rule_id, tries, turn FROM (
         SELECT event_id, rule_id, tries, CASE WHEN ${isDue(now)} THEN 1 ELSE 0 END AS is_due,
-          sum(CASE WHEN ${isDue(now)} THEN 1 ELSE 0 END) OVER in_order AS place, max(CASE WHEN taken_until > ${now}
+          sum(CASE WHEN ${isDue(now)} THEN 1 ELSE 0 END) OVER in_order AS turn, max(CASE WHEN taken_until > ${now}
             OR (next_at > ${now} AND created_at > ${holding_after}) THEN 1 ELSE 0 END) OVER in_order AS is_held
         FROM alert_deliveries AS deliveries JOIN alert_events
           ON alert_events.project_id = deliveries.project_id AND alert_events.id = deliveries.event_id
         WHERE ${ofEndpoint(key)} AND deliveries.state = 'pending'
         WINDOW in_order AS (PARTITION BY rule_id ORDER BY event_id ROWS UNBOUNDED PRECEDING)) AS waiting
-      WHERE is_due = 1 AND (is_held = 0 OR rule_id = '') ORDER BY place, event_id`
+      WHERE is_due = 1 AND (is_held = 0 OR rule_id = '') ORDER BY turn, event_id`
 
 /** What was taken and not tried. */
 export const returnDeliveries: Command<
