@@ -130,20 +130,27 @@ async function ofPostgres({ databaseUrl }: Target) {
 }
 
 /** Bytes of the record on the disk. */
-export async function bytesOf({ databaseUrl, folder }: Target): Promise<number> {
+export async function bytesOf(target: Target): Promise<number> {
+  const sqlite =
+    'SELECT page_count * page_size AS number FROM pragma_page_count() CROSS JOIN pragma_page_size()'
+  return numberIn(target, sqlite, 'SELECT pg_database_size(current_database()) AS number')
+}
+
+/** Whether hours are left whose sums are not added up. */
+export async function hasUnsummedHours(target: Target): Promise<boolean> {
+  return (await numberIn(target, 'SELECT count(*) AS number FROM call_sum_marks')) > 0
+}
+
+async function numberIn({ databaseUrl, folder }: Target, sqlite: string, postgres = sqlite): Promise<number> {
   if (databaseUrl === '') {
     const db = new Sqlite(sqliteFile(folder), { readonly: true })
-    const [pages, size] = ['page_count', 'page_size'].map(
-      (name) => db.pragma(name, { simple: true }) as number,
-    )
+    const number = db.prepare<[], number>(sqlite).pluck().get()
     db.close()
-    return (pages as number) * (size as number)
+    return number ?? 0
   }
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
-  const { rows } = await client.query<{ bytes: string }>(
-    'SELECT pg_database_size(current_database()) AS bytes',
-  )
+  const { rows } = await client.query<{ number: string }>(postgres)
   await client.end()
-  return Number(rows[0]?.bytes)
+  return Number(rows[0]?.number)
 }

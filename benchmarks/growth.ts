@@ -3,7 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../test/support/postgres.ts'
-import { begun, bytesOf, end, fill, idOf, project_id, type Target } from './growth-record.ts'
+import {
+  begun,
+  bytesOf,
+  end,
+  fill,
+  hasUnsummedHours,
+  idOf,
+  project_id,
+  type Target,
+} from './growth-record.ts'
 import { machineFacts } from './machine.ts'
 import { post, type Running, serve } from './serving.ts'
 
@@ -23,6 +32,7 @@ const { values: options } = parseArgs({
     settle: { type: 'string', default: '600' },
   },
 })
+mkdirSync(options.folder ?? tmpdir(), { recursive: true })
 const sizes = options.calls.split(',').map(Number)
 const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'heddle-growth-'))
 const iso = (micros: number) => new Date(micros / 1000).toISOString()
@@ -79,19 +89,19 @@ async function medianOf(work: () => Promise<unknown>, times: number): Promise<nu
   return took.sort((a, b) => a - b)[Math.floor(took.length / 2)] as number
 }
 
-/** Waits until nothing is derived behind the writes any more, or for as long as was asked for. */
-async function settled({ address }: Running): Promise<void> {
+/** Waits until nothing is derived or added up behind the writes any more, or for as long as was asked for. */
+async function settled({ address }: Running, target: Target): Promise<void> {
   const until = performance.now() + Number(options.settle) * 1000
   const isDeriving = async () =>
     (await post(address, '/views/facets', { project_id })).includes('"is_deriving":true')
-  while (performance.now() < until && (await isDeriving()))
+  while (performance.now() < until && ((await hasUnsummedHours(target)) || (await isDeriving())))
     await new Promise((resolve) => setTimeout(resolve, 500))
 }
 
 async function measure(target: Target, size: number): Promise<Map<string, number>> {
   const server = await serve({ HEDDLE_DATA: target.folder, HEDDLE_DATABASE_URL: target.databaseUrl })
   try {
-    await settled(server)
+    await settled(server, target)
     const took = new Map<string, number>()
     for (const [name, url, body] of questions) {
       if (!name.includes(options.only)) continue
