@@ -49,6 +49,8 @@ import {
 } from './conversations/conversations.ts'
 import { sweepConversations } from './conversations/freeing.ts'
 import { beginCopy, clearRows, copyRows, endCopy } from './copying/row-writes.ts'
+import { eraseCalls, eraseFeedback } from './erasures/calls.ts'
+import { eraseOwnRows } from './erasures/own-rows.ts'
 import { rebuildEvaluation } from './evaluations/check.ts'
 import { finishColumns, keepColumn } from './evaluations/columns/stored-columns.ts'
 import { deriveNext, derivePending } from './evaluations/pending.ts'
@@ -89,6 +91,7 @@ import { addQueue, changeQueue } from './queues/queues.ts'
 import { addQueueRule, pauseQueueRule } from './queues/rules.ts'
 import { addRedactionCounts } from './redaction/counts.ts'
 import { dropSearch, indexCalls, switchSearch } from './search/indexing.ts'
+import { mergeSearch } from './search/merging.ts'
 import { secretOf } from './secrets.ts'
 import { sql } from './sql/sql.ts'
 import { markWrongSums } from './sums/check.ts'
@@ -131,6 +134,7 @@ export const commands = {
   switchSearch,
   indexCalls,
   dropSearch,
+  mergeSearch,
   recordAnswers,
   derivePending,
   deriveNext,
@@ -246,6 +250,9 @@ export const commands = {
   exchangeTicket,
   extendPageSession,
   closePageSession,
+  eraseCalls,
+  eraseFeedback,
+  eraseOwnRows,
   deleteSomeOfProject,
   continueProjectDeletion,
   ...auditedCommands,

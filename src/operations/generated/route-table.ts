@@ -312,6 +312,9 @@ export const routeTable = {
     {"method":"DELETE","url":"/projects/:entity/:project/redaction","config":{"right":"administer"},"schema":{},"checks":["params"]},
     {"method":"POST","url":"/projects/:entity/:project/redaction/try","config":{"right":"administer","contract":"operations/projects/contract#TryRedactionBody"},"schema":{},"checks":["params","body"]},
   ],
+  erasure: [
+    {"method":"POST","url":"/v2/:entity/:project/erasures","config":{"right":"administer","contract":"operations/erasures/contract#ErasureBody"},"schema":{},"checks":["params","body"]},
+  ],
   people: [
     {"method":"GET","url":"/users","config":{"right":"operate"},"schema":{},"checks":[]},
     {"method":"POST","url":"/users","config":{"right":"operate","contract":"operations/people/contract#UserBody"},"schema":{},"checks":["body"]},
