@@ -42,7 +42,6 @@ export const laterFamilies = {
   budget: async () => (await import('./operations/budgets/routes.ts')).budgetRoutes,
   me: async () => (await import('./operations/me/routes.ts')).meRoutes,
   project: async () => (await import('./operations/projects/routes.ts')).projectRoutes,
-  erasure: async () => (await import('./operations/erasures/routes.ts')).erasureRoutes,
   people: async () => (await import('./operations/people/routes.ts')).peopleRoutes,
   view: async () => (await import('./operations/views/routes.ts')).viewRoutes,
   savedView: async () => (await import('./operations/saved-views/routes.ts')).savedViewRoutes,

@@ -18,6 +18,8 @@ const count = z.int().min(0)
 /** What an erasure leaves, and who has to see to it. */
 export const notCovered = {
   backups: 'Backups and copies of the record that were made before. Delete or erase them where they are.',
+  storage:
+    'SQLite: fragments in unused parts of pages of the database file; a copy by `heddle db backup` has none. PostgreSQL: dead rows until VACUUM, its write-ahead log and replicas.',
   exports: 'Files that were exported, and what alerts sent, before. They are with whoever got them.',
   log: 'Lines of the log, and of proxies in front. They end with their rotation.',
   upstream: 'Servers elsewhere that answered: ask who runs them.',
