@@ -2,6 +2,7 @@ import * as endpoints from './alerts/endpoints.ts'
 import * as rules from './alerts/rules.ts'
 import * as responses from './answers/responses.ts'
 import * as callWrites from './calls/writes.ts'
+import * as erasures from './erasures/progress.ts'
 import * as runs from './evaluations/runs.ts'
 import * as feedback from './feedback/writes.ts'
 import * as budgets from './limits/budgets.ts'
@@ -146,6 +147,17 @@ export const auditedCommands = {
   beginProjectDeletion: audited(deletion.beginProjectDeletion, ({ project_id }, begun) =>
     begun ? { action: 'project.delete', project_id } : undefined,
   ),
+  beginErasure: audited(erasures.beginErasure, ({ project_id, kind, hash }, { id, isContinued }) => ({
+    action: isContinued ? 'erasure.continue' : 'erasure.begin',
+    project_id,
+    details: { erasure: id, subject: { kind, hash } },
+  })),
+  endErasure: audited(erasures.endErasure, ({ project_id, id, kind, hash, receipt }, ended) => ({
+    action: 'erasure.end',
+    project_id,
+    count: ended.erased.calls,
+    details: { erasure: id, subject: { kind, hash }, ...ended, ...receipt },
+  })),
   addUser: audited(users.addUser, ({ user, key }, added) =>
     added ? ofUser('user.add', user.name, { ...accessOf(user), key: key.id }) : undefined,
   ),

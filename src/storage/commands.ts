@@ -49,6 +49,8 @@ import {
 } from './conversations/conversations.ts'
 import { sweepConversations } from './conversations/freeing.ts'
 import { beginCopy, clearRows, copyRows, endCopy } from './copying/row-writes.ts'
+import { eraseCalls, eraseFeedback } from './erasures/calls.ts'
+import { eraseOwnRows } from './erasures/own-rows.ts'
 import { rebuildEvaluation } from './evaluations/check.ts'
 import { finishColumns, keepColumn } from './evaluations/columns/stored-columns.ts'
 import { deriveNext, derivePending } from './evaluations/pending.ts'
@@ -88,7 +90,7 @@ import { releaseItem, reopenItem, setProgress, takeNextItem } from './queues/pro
 import { addQueue, changeQueue } from './queues/queues.ts'
 import { addQueueRule, pauseQueueRule } from './queues/rules.ts'
 import { addRedactionCounts } from './redaction/counts.ts'
-import { dropSearch, indexCalls, switchSearch } from './search/indexing.ts'
+import { dropSearch, indexCalls, mergeSearch, switchSearch } from './search/indexing.ts'
 import { secretOf } from './secrets.ts'
 import { sql } from './sql/sql.ts'
 import { markWrongSums } from './sums/check.ts'
@@ -131,6 +133,7 @@ export const commands = {
   switchSearch,
   indexCalls,
   dropSearch,
+  mergeSearch,
   recordAnswers,
   derivePending,
   deriveNext,
@@ -246,6 +249,9 @@ export const commands = {
   exchangeTicket,
   extendPageSession,
   closePageSession,
+  eraseCalls,
+  eraseFeedback,
+  eraseOwnRows,
   deleteSomeOfProject,
   continueProjectDeletion,
   ...auditedCommands,

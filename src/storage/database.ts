@@ -35,6 +35,11 @@ export interface Database extends LongReader {
   watch(watcher: Watcher): () => void
   /** Returns some freed space to the disk. Resolves to whether there is more. */
   reclaim(): Promise<boolean>
+  /**
+   * Takes a step to leave nothing of what was deleted in the files of the record, as far as this server decides that.
+   * Resolves to whether there is more to do.
+   */
+  scrub(): Promise<boolean>
   /** Fails with a refusal if the store cannot be read or written. */
   probe(): Promise<void>
   /** Waits for running writes, flushes, and closes. */

@@ -83,6 +83,7 @@ export function openMemoryRecord(): Database {
     },
     watch: watchers.watch,
     reclaim: async () => false,
+    scrub: async () => false,
     close() {
       closing ??= writer.idle().then(() => connection.close())
       return closing

@@ -535,6 +535,7 @@ const small = 'weave:///acme/qa/object/small:v0'
 /** For each route with a body, a body that it accepts, with every field of its contract. */
 export const sampleBodies: Record<string, (project: string) => Record<string, unknown>> = {
   // Before what they are about is deleted.
+  '/v2/:entity/:project/erasures': () => ({ subject: { kind: 'end_user', value: 'nobody' }, dry_run: true }),
   '/v2/:entity/:project/calibrations': () => ({ ...calibrated, name: 'x', dry_run: true }),
   '/v2/:entity/:project/calibrations/report': () => calibrated,
   '/v2/:entity/:project/calibrations/agreement': () => ({

@@ -307,6 +307,7 @@ export const routeTable = {
   project: [
     {"method":"GET","url":"/projects","config":{"right":"own"},"schema":{},"checks":["querystring"]},
     {"method":"DELETE","url":"/projects/:entity/:project","config":{"right":"administer"},"schema":{},"checks":["params"]},
+    {"method":"POST","url":"/v2/:entity/:project/erasures","config":{"right":"administer","contract":"operations/erasures/contract#ErasureBody"},"schema":{},"checks":["params","body"]},
     {"method":"GET","url":"/projects/:entity/:project/redaction","config":{"right":"read"},"schema":{},"checks":["params"]},
     {"method":"PUT","url":"/projects/:entity/:project/redaction","config":{"right":"administer","contract":"operations/projects/contract#RedactionBody"},"schema":{},"checks":["params","body"]},
     {"method":"DELETE","url":"/projects/:entity/:project/redaction","config":{"right":"administer"},"schema":{},"checks":["params"]},

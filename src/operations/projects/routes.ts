@@ -3,6 +3,8 @@ import { projectPath } from '../../domain/fields.ts'
 import { grantsOf } from '../../domain/roles.ts'
 import type { Database } from '../../storage/database.ts'
 import { listProjects } from '../../storage/projects/list.ts'
+import { Erasure, ErasureBody } from '../erasures/contract.ts'
+import { erase } from '../erasures/erase.ts'
 import { family, operation } from '../parts.ts'
 import { scopeOf } from '../scope.ts'
 import {
@@ -53,6 +55,16 @@ export const projectRoutes = family(
       const { project } = scopeOf(caller, params)
       return { deleted: await deleteProject(db, project, byCaller(caller), signal) }
     },
+  }),
+  operation('POST', '/v2/:entity/:project/erasures', {
+    right: 'administer',
+    summary: 'Erase what a project holds of a person or a conversation, with a receipt',
+    tags,
+    params: projectPath,
+    body: ErasureBody,
+    answer: Erasure,
+    refusals: ['role_forbidden', 'query_too_slow'],
+    rule: ({ db, signal }, { caller, params, body }) => erase(db, scopeOf(caller, params), body, signal),
   }),
   operation('GET', ofRedaction, {
     right: 'read',

@@ -101,7 +101,7 @@ export const dropWireFile: Command<WireFileName, void> = async (tx, { user, id, 
         WHERE project_id = ${file.project_id} AND id = ${id}`,
   )
   if (reader?.batch != null) throw refuse('wire_file_in_use', { field: 'file_id', batch: reader.batch })
-  await drop(tx, file)
+  await dropFile(tx, file)
 }
 
 const filesAtOnce = 50
@@ -112,12 +112,15 @@ export const sweepWireFiles: Command<{ now: number }, boolean> = async (tx, { no
     sql`SELECT ${allColumns} FROM wire_files WHERE expires_at <= ${now} AND NOT EXISTS (SELECT 1 ${readers})
         LIMIT ${filesAtOnce}`,
   )
-  for (const file of expired) await drop(tx, file)
+  for (const file of expired) await dropFile(tx, file)
   return expired.length === filesAtOnce
 }
 
 /** The bytes become those of an abandoned upload, which the sweep removes a few at a time. */
-async function drop(tx: Transaction, { project_id, id, upload_id }: WireFile): Promise<void> {
+export async function dropFile(
+  tx: Transaction,
+  { project_id, id, upload_id }: Pick<WireFile, 'project_id' | 'id' | 'upload_id'>,
+): Promise<void> {
   await tx.run(
     sql`INSERT INTO file_uploads (project_id, upload_id, touched_at) VALUES (${project_id}, ${upload_id}, 0)
         ON CONFLICT (project_id, upload_id) DO NOTHING`,

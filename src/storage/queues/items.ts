@@ -170,7 +170,7 @@ const isAbout = (key: QueueKey, call: string): Sql =>
   sql`item.id IN (SELECT item.id FROM annotation_queue_items AS item WHERE ${ofQueue(key)} AND item.call_id = ${call}
     UNION ALL SELECT item.id FROM annotation_queue_items AS item WHERE ${ofQueue(key)} AND item.other_call_id = ${call})`
 
-/** The number of items, because positions have no gaps. */
+/** The number of items, unless an erasure has left gaps: then it is larger. */
 export async function lastPosition(tx: Transaction, key: QueueKey): Promise<number> {
   const row = await tx.get<{ last: number | null }>(
     sql`SELECT max(item.position) AS last FROM annotation_queue_items AS item WHERE ${ofQueue(key)}`,

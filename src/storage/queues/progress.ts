@@ -126,7 +126,10 @@ export const releaseItem: Command<ItemOf, SeenItem> = async (tx, key) => {
   return { ...item, ...none }
 }
 
-/** Items are never removed, and an annotator's finished items are counted, so comparing the two numbers is enough. */
+/**
+ * An annotator's finished items are counted, so comparing the two numbers is enough. Where an erasure has left a gap in the
+ * positions, they differ, and the items themselves are looked at.
+ */
 async function hasFinishedAll(tx: Transaction, request: NextItem): Promise<boolean> {
   const { project_id, queue_id, annotator } = request
   const finished = await tx.get<{ items: number }>(

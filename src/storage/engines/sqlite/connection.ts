@@ -1,4 +1,4 @@
-import Sqlite from 'better-sqlite3'
+import Sqlite, { SqliteError } from 'better-sqlite3'
 import { LRUCache } from 'lru-cache'
 import { isPresent, textOfJson, valueAt } from '../../../domain/expressions/json-value.ts'
 import { decimalText, type Exact, parseNumber } from '../../../domain/expressions/numbers.ts'
@@ -43,6 +43,8 @@ export function connect(
       if (handle.pragma('page_count', { simple: true }) === 0) handle.pragma('auto_vacuum = INCREMENTAL')
       handle.pragma('journal_mode = WAL')
       handle.pragma('foreign_keys = ON')
+      // What is deleted is overwritten in the pages that are written anyway. Whole pages that become free are not: see scrub.
+      handle.pragma('secure_delete = FAST')
       // Without FULL a power cut loses the last commits of a WAL, https://www.sqlite.org/pragma.html#pragma_synchronous
       handle.pragma('synchronous = FULL')
       handle.pragma('journal_size_limit = 67108864')
@@ -113,6 +115,26 @@ export function reclaimPages({ handle }: Connection, pages: number): boolean {
   } catch {
     // Locked or full: nothing depends on this, and the next sweep tries again.
     return false
+  }
+}
+
+/**
+ * Leaves no free page in the file, and no page in its log, a step at a time. Returns whether there is more to do; that
+ * is also so while a reader still uses the log, for which it does not wait.
+ */
+export function scrub(connection: Connection, pages: number): boolean {
+  const { handle } = connection
+  if (reclaimPages(connection, pages)) return true
+  const hasFreePages = (handle.pragma('freelist_count', { simple: true }) as number) > 0
+  handle.pragma('busy_timeout = 0')
+  try {
+    const [{ busy }] = handle.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }]
+    return busy > 0 || hasFreePages
+  } catch (error) {
+    if (error instanceof SqliteError) return true
+    throw error
+  } finally {
+    handle.pragma(`busy_timeout = ${busyTimeoutMs}`)
   }
 }
 

@@ -144,6 +144,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     },
     watch: watchers.watch,
     reclaim: () => writer.reclaim(),
+    scrub: () => told(writer.scrub()),
     close() {
       closing ??= (async () => {
         others.look(false)
@@ -309,6 +310,7 @@ function startWriter(data: WriterThreadData, changed: Watcher, emptyLog: () => v
     },
     version: () => answered<number>((id) => post({ id, ask: 'version' })),
     reclaim: () => answered<boolean>((id) => post({ id, reclaim: freedPagesAtOnce })),
+    scrub: () => answered<boolean>((id) => post({ id, scrub: freedPagesAtOnce })),
     /** Accepts no more jobs, and resolves when all earlier ones are answered. */
     async finish(): Promise<void> {
       finishing = true

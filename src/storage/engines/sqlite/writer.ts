@@ -5,7 +5,7 @@ import { releaseStartupMemory } from '../../../threads/startup-memory.ts'
 import { portToParent } from '../../../threads/thread.ts'
 import type { Change } from '../../changes.ts'
 import { divisibleCommands, unflushedCommands } from '../../commands.ts'
-import { type Connection, connect, reclaimPages } from './connection.ts'
+import { type Connection, connect, reclaimPages, scrub } from './connection.ts'
 import { describeFailure, type JobFailure, partlyStored } from './failures.ts'
 import { commitGroup, type Job, type JobResult } from './group.ts'
 import { createLogCheck } from './log.ts'
@@ -310,6 +310,7 @@ export type WriterMessage =
   | { jobs: Job[] }
   | { id: number; items: readonly unknown[] }
   | { id: number; reclaim: number }
+  | { id: number; scrub: number }
   | { watched: boolean }
   /**
    * Requests a number that changes whenever another connection writes
@@ -358,7 +359,9 @@ export function serve(): void {
       port.postMessage([
         { id: message.id, value: connection.handle.pragma('data_version', { simple: true }) },
       ])
-    } else port.postMessage([{ id: message.id, value: reclaimPages(connection, message.reclaim) }])
+    } else if ('scrub' in message)
+      port.postMessage([{ id: message.id, value: scrub(connection, message.scrub) }])
+    else port.postMessage([{ id: message.id, value: reclaimPages(connection, message.reclaim) }])
     return []
   }
 

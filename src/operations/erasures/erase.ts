@@ -1,0 +1,129 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import { batchesOf } from '../../domain/batches.ts'
+import { byCaller } from '../../domain/callers.ts'
+import { newId } from '../../domain/ids.ts'
+import { formatTime, now } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+import { countOwn, countWithCalls, feedbackOfSubject } from '../../storage/erasures/found.ts'
+import { type ErasedCounts, nothingErased, sumOf } from '../../storage/erasures/progress.ts'
+import { callsOfSubject, familyOf, madeOf, type Subject } from '../../storage/erasures/subjects.ts'
+import type { Scope } from '../scope.ts'
+import { type ErasureBody, notCovered } from './contract.ts'
+
+/** Calls that are erased in one transaction: it takes a few milliseconds. */
+const callsAtOnce = 20
+
+/** Counts what an erasure would erase, or erases it and returns the receipt. */
+export async function erase(
+  db: Database,
+  { caller, project }: Scope,
+  { subject, dry_run }: ErasureBody,
+  signal: AbortSignal,
+) {
+  const { kind } = subject
+  if (dry_run) {
+    const erased = await countFound(db, project, subject, signal)
+    return { subject: { kind, hash: null }, erased, receipt: null, not_covered: notCovered }
+  }
+  const hash = await hashOf(db, project, subject)
+  const key = { project_id: project, hash }
+  const named = { ...key, kind, by: byCaller(caller) }
+  const { id } = await db.write('beginErasure', { ...named, id: newId(), now: now() })
+  await eraseAll(db, key, subject, signal)
+  const ended_at = now()
+  const storage = { engine: db.dialect.engine, overwritten: await overwrite(db, signal) }
+  const receipt = { ended_at: formatTime(ended_at), storage }
+  const { begun_at, erased } = await db.write('endErasure', { ...named, id, now: ended_at, receipt })
+  return {
+    subject: { kind, hash },
+    erased,
+    receipt: { erasure: id, by: caller.name, begun_at: formatTime(begun_at), ...receipt },
+    not_covered: notCovered,
+  }
+}
+
+/** The receipt and the audit log name the subject by it, so that they do not hold what was to be erased. */
+async function hashOf(db: Database, project: string, { kind, value }: Subject): Promise<string> {
+  const secret = await db.write('secretOf', { name: 'erasure', value: randomBytes(32).toString('base64') })
+  return createHmac('sha256', secret)
+    .update(JSON.stringify([project, kind, value]))
+    .digest('hex')
+}
+
+/** Calls in the order in which they are erased: what was made of them, then they, the deepest first. */
+async function* callsInOrder(
+  db: Database,
+  project: string,
+  subject: Subject,
+  signal: AbortSignal,
+): AsyncGenerator<readonly string[]> {
+  for await (const roots of callsOfSubject(db, project, subject, signal)) {
+    const family = await familyOf(db, project, subject, roots, signal)
+    for (const some of batchesOf(family, callsAtOnce)) {
+      const made = await madeOf(db, project, subject, some, signal)
+      yield* batchesOf(
+        made.filter((id) => !family.includes(id)),
+        callsAtOnce,
+      )
+      yield some
+    }
+  }
+}
+
+async function countFound(
+  db: Database,
+  project: string,
+  subject: Subject,
+  signal: AbortSignal,
+): Promise<ErasedCounts> {
+  const pairs = new Set<string>()
+  let found = sumOf(nothingErased, await countOwn(db, project, subject, signal))
+  for await (const ids of callsInOrder(db, project, subject, signal)) {
+    found = sumOf(found, await countWithCalls(db, project, subject, { ids, pairs }, signal))
+  }
+  return found
+}
+
+/** Whatever of it was erased before is not found again: if this is cut short, the next request continues it. */
+async function eraseAll(
+  db: Database,
+  key: { project_id: string; hash: string },
+  subject: Subject,
+  signal: AbortSignal,
+): Promise<void> {
+  const { project_id } = key
+  for await (const ids of callsInOrder(db, project_id, subject, signal)) {
+    for (let hasMore = true; hasMore; ) {
+      hasMore = await db.write('eraseCalls', { ...key, ids, now: now() })
+      signal.throwIfAborted()
+    }
+  }
+  for await (const ids of feedbackOfSubject(db, project_id, subject, signal)) {
+    await db.write('eraseFeedback', { ...key, ids })
+  }
+  if (subject.kind !== 'user') return
+  const own = { ...key, user: subject.value }
+  while (await db.write('eraseOwnRows', own)) signal.throwIfAborted()
+  // The bytes of files are those of abandoned uploads from here on.
+  while (await db.write('sweepUploads', { before: 1 })) signal.throwIfAborted()
+}
+
+const derivedAtOnce = 50
+/** A reader that began before may use the log for as long as its query takes. */
+const patienceMs = 10_000
+const pauseMs = 20
+
+/** Leaves nothing of it in what was derived and in the files. Returns whether it did. */
+async function overwrite(db: Database, signal: AbortSignal): Promise<boolean> {
+  while (await db.write('deriveNext', { limit: derivedAtOnce, now: now() })) signal.throwIfAborted()
+  for (let isFirst = true; await db.write('mergeSearch', { isFirst }); isFirst = false)
+    signal.throwIfAborted()
+  if (db.dialect.engine !== 'sqlite') return false
+  const until = performance.now() + patienceMs
+  while (await db.scrub()) {
+    if (performance.now() > until) return false
+    await setTimeout(pauseMs, undefined, { signal })
+  }
+  return true
+}

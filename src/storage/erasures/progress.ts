@@ -1,0 +1,155 @@
+import { lockTrialsForDeletion } from '../evaluations/pending.ts'
+import { projectLock } from '../projects/projects.ts'
+import { changed } from '../settings.ts'
+import { sql } from '../sql/sql.ts'
+import type { Command, Transaction } from '../transaction.ts'
+import type { SubjectKind } from './subjects.ts'
+
+/** How many of each kind were erased. */
+export type ErasedCounts = Record<ErasedKind, number>
+export type ErasedKind =
+  | 'calls'
+  | 'feedback'
+  | 'queue_items'
+  | 'reviews'
+  | 'judgements'
+  | 'shadow_pairs'
+  | 'search_entries'
+  | 'completions'
+  | 'responses'
+  | 'waiting_responses'
+  | 'conversations'
+  | 'batches'
+  | 'files'
+
+export const nothingErased: ErasedCounts = {
+  calls: 0,
+  feedback: 0,
+  queue_items: 0,
+  reviews: 0,
+  judgements: 0,
+  shadow_pairs: 0,
+  search_entries: 0,
+  completions: 0,
+  responses: 0,
+  waiting_responses: 0,
+  conversations: 0,
+  batches: 0,
+  files: 0,
+}
+
+/** An erasure that has begun. Another one of the same subject continues it. */
+interface Begun {
+  id: string
+  begun_at: number
+  erased: ErasedCounts
+}
+
+/** The subject of an erasure, as it may be written down. */
+export interface ErasureKey {
+  project_id: string
+  /** Keyed, so that it cannot be guessed back. */
+  hash: string
+}
+
+/**
+ * What has begun stands beside the settings of its project, by the hash of the subject: what is counted is in the same
+ * transaction as what is erased, and a server that is killed loses none of it.
+ */
+async function readBegun(
+  tx: Transaction,
+  project: string,
+): Promise<{ all: Record<string, Begun>; text?: string }> {
+  const row = await tx.get<{ settings: string }>(
+    sql`SELECT settings FROM projects WHERE project_id = ${project}`,
+  )
+  if (row === undefined) return { all: {} }
+  const { erasures = {} } = JSON.parse(row.settings) as { erasures?: Record<string, Begun> }
+  return { all: erasures, text: row.settings }
+}
+
+async function keepBegun(
+  tx: Transaction,
+  { project_id, hash }: ErasureKey,
+  begun: Begun | null,
+): Promise<void> {
+  const { all, text } = await readBegun(tx, project_id)
+  const { [hash]: _, ...others } = all
+  const next = begun === null ? others : { ...others, [hash]: begun }
+  const settings = changed<{ erasures: typeof next }>(text, {
+    erasures: Object.keys(next).length === 0 ? null : next,
+  })
+  await tx.run(
+    sql`INSERT INTO projects (project_id, settings) VALUES (${project_id}, ${settings})
+        ON CONFLICT (project_id) DO UPDATE SET settings = excluded.settings`,
+  )
+  if (begun === null) {
+    await tx.run(
+      sql`DELETE FROM projects WHERE project_id = ${project_id} AND settings = '{}' AND deletion IS NULL`,
+    )
+  }
+}
+
+interface Beginning extends ErasureKey {
+  kind: SubjectKind
+  id: string
+  now: number
+}
+
+/** The id of the one that is begun or continued. */
+export const beginErasure: Command<Beginning, { id: string; isContinued: boolean }> = async (
+  tx,
+  beginning,
+) => {
+  const { project_id, hash, id, now } = beginning
+  await tx.lock(projectLock(project_id))
+  const found = (await readBegun(tx, project_id)).all[hash]
+  if (found !== undefined) return { id: found.id, isContinued: true }
+  await keepBegun(tx, { project_id, hash }, { id, begun_at: now, erased: nothingErased })
+  return { id, isContinued: false }
+}
+
+/** Called first by every step: the order of the locks is that of the deletion of a project. */
+export async function lockErasure(tx: Transaction, { project_id }: ErasureKey): Promise<void> {
+  await tx.lock(projectLock(project_id))
+  await lockTrialsForDeletion(tx, project_id)
+}
+
+/** Called by every step, in its transaction. */
+export async function countErased(
+  tx: Transaction,
+  key: ErasureKey,
+  counts: Partial<ErasedCounts>,
+): Promise<void> {
+  const begun = (await readBegun(tx, key.project_id)).all[key.hash]
+  // Another request for the same subject has ended it.
+  if (begun === undefined) return
+  await keepBegun(tx, key, { ...begun, erased: sumOf(begun.erased, counts) })
+}
+
+export function sumOf(erased: ErasedCounts, counts: Partial<ErasedCounts>): ErasedCounts {
+  const all = { ...nothingErased, ...erased }
+  for (const [kind, count] of Object.entries(counts)) all[kind as ErasedKind] += count
+  return all
+}
+
+interface Ending extends ErasureKey {
+  kind: SubjectKind
+  id: string
+  now: number
+  /** What the receipt says besides. */
+  receipt: Record<string, unknown>
+}
+
+export interface Ended {
+  begun_at: number
+  erased: ErasedCounts
+}
+
+/** What was erased since it began, however often it was cut short. */
+export const endErasure: Command<Ending, Ended> = async (tx, { project_id, hash, now }) => {
+  await tx.lock(projectLock(project_id))
+  const begun = (await readBegun(tx, project_id)).all[hash]
+  await keepBegun(tx, { project_id, hash }, null)
+  return { begun_at: begun?.begun_at ?? now, erased: begun?.erased ?? nothingErased }
+}
