@@ -507,7 +507,7 @@ export const settings = {
   unknown_fields: setting(
     z.enum(['name', 'refuse'], 'expected name or refuse'),
     'name',
-    'Fields that an operation does not have: `name` names them in `x-heddle-ignored-fields`, `refuse` refuses them, except in OpenTelemetry.',
+    'Fields that an operation does not have, at any depth, or that have no effect on an answer: `name` names them in `x-heddle-ignored-fields`, `refuse` refuses them, except in OpenTelemetry.',
   ),
   unknown_keywords: setting(
     z.enum(['annotate', 'refuse'], 'expected annotate or refuse'),

@@ -6,6 +6,9 @@ const mediaTypes =
 
 export const isMediaType = (type: string): boolean => mediaTypes.test(type)
 
+/** Of what is no picture, although it is kept as a file, too. */
+const otherTypes = /audio|video|document|file/i
+
 /** Members that hold what the block refers to; it may be wrapped twice (OpenInference's `image.image.url`). */
 const holders = [
   'image_url',
@@ -33,16 +36,18 @@ export function mediaBlock(json: Json): Block | undefined {
   collect(membersIn(json), found, 0)
   const stored = found.get('stored') ?? ''
   const file = textIn(jsonAt(stored, 'files', 'content'))
-  if (file !== undefined) return { kind: 'stored', file, json: stored }
+  const type = found.get('type') ?? ''
+  if (file !== undefined && !otherTypes.test(type)) return { kind: 'stored', file, json: stored }
   const mime = found.get('mime')
   const source = found.get('address') ?? dataOf(found.get('data'), mime)
   const isImage =
     found.get('modality') === 'image' ||
     mime?.startsWith('image/') ||
-    (mime === undefined && found.get('modality') === undefined && /image/.test(found.get('type') ?? '')) ||
+    (mime === undefined && found.get('modality') === undefined && /image/.test(type)) ||
     source?.startsWith('data:image/')
   if (isImage && source !== undefined) return { kind: 'image', source }
-  const name = found.get('name') ?? (source === undefined ? undefined : nameIn(source)) ?? mime
+  const name =
+    found.get('name') ?? (source === undefined ? undefined : nameIn(source)) ?? mime ?? (file && type)
   if (name === undefined) return undefined
   return { kind: 'file', name, ...(source !== undefined && { source }) }
 }

@@ -16,8 +16,8 @@ export const traits = z.registry<{
   verbatim?: true
   /** A list that may be the bulk of a body. */
   isLong?: true
-  /** An object whose members are counted before they are read. */
-  isShort?: true
+  /** Its leading transform looks at no other members than its contract has. */
+  isTransparent?: true
   /** It accepts the raw bytes of a body, which are not JSON. */
   isBytes?: true
   /** Other names of its fields. */
@@ -117,7 +117,7 @@ export function shortRecord<Key extends z.ZodString, Value extends z.ZodType>(
     },
     z.record(key, value),
   )
-  traits.add(schema, { isShort: true })
+  traits.add(schema, { isTransparent: true })
   return schema
 }
 

@@ -34,7 +34,7 @@ function foundShape(schema: z.core.$ZodType): Shape {
     const most = maxItems(schema)
     return { items: shapeOf(schema.element), ...(most !== undefined && { most }) }
   }
-  if (schema instanceof z.ZodRecord) return { others: anyShape, most: maxOthers }
+  if (schema instanceof z.ZodRecord) return { others: shapeOf(schema.valueType), most: maxOthers }
   if (schema instanceof z.ZodUnion) return schema.options.map(shapeOf).reduce(either, scalar)
   if (schema instanceof z.ZodPipe) return pipedShape(schema)
   if (schema instanceof z.ZodLazy) return shapeOf(schema.unwrap())
@@ -47,7 +47,7 @@ function foundShape(schema: z.core.$ZodType): Shape {
 function pipedShape(schema: z.ZodPipe): Shape {
   if (!(schema.in instanceof z.ZodTransform)) return shapeOf(schema.in)
   const inner = shapeOf(schema.out)
-  const { aliases, isShort } = traits.get(schema) ?? {}
+  const { aliases, isTransparent } = traits.get(schema) ?? {}
   if (aliases !== undefined) {
     // Values under both names are compared, so all of them are read.
     const compared = Object.entries(aliases).flat()
@@ -57,12 +57,18 @@ function pipedShape(schema: z.ZodPipe): Shape {
     }
   }
   // Nothing is known about what a leading transform reads.
-  return isShort ? inner : { ...inner, others: anyShape, most: maxOthers }
+  return isTransparent ? inner : { ...inner, others: anyShape, most: maxOthers }
 }
 
 function maxItems(schema: z.ZodArray): number | undefined {
   const check = schema.def.checks?.find((candidate) => candidate instanceof z.core.$ZodCheckMaxLength)
   return check?._zod.def.maximum
+}
+
+function eitherOf(a: Shape | undefined, b: Shape | undefined): Shape | undefined {
+  // The shape of everything contains itself.
+  if (a === b) return a
+  return a && b ? either(a, b) : (a ?? b)
 }
 
 /** What at least one of two alternatives accepts. */
@@ -72,8 +78,8 @@ function either(a: Shape, b: Shape): Shape {
     const other = fields.get(name)
     fields.set(name, other ? either(other, shape) : shape)
   }
-  const others = a.others ?? b.others
-  const items = a.items && b.items ? either(a.items, b.items) : (a.items ?? b.items)
+  const others = eitherOf(a.others, b.others)
+  const items = eitherOf(a.items, b.items)
   const most = Math.max(a.most ?? 0, b.most ?? 0)
   const isKept = a.verbatim || b.verbatim
   const isRead = [a, b].some((shape) => !shape.verbatim && (shape.fields || shape.others || shape.items))

@@ -17,5 +17,7 @@ export interface ChatAnswered {
 export interface ChatAsking {
   /** The model that it names. Refuses what the contract refuses. */
   modelOf(request: string): Promise<string | null | undefined>
+  /** Refuses fields that no chat completion has: nobody reads the headers of its answers. */
+  checkFields(request: string): Promise<void>
   ask(services: GenerationParts, request: string, asking: GenerationContext): Promise<ChatAnswered>
 }

@@ -10,8 +10,8 @@ import { methodOf } from '../support/sample-bodies.ts'
 
 /** Paths of a contract without a bound on the number of values, each of which would be named when it is wrong. */
 function* unboundedIn(schema: z.ZodType, path = 'body'): Generator<string> {
-  const { verbatim: kept, isShort, isLong } = traits.get(schema) ?? {}
-  if (kept || isShort) return
+  const { verbatim: kept, isTransparent, isLong } = traits.get(schema) ?? {}
+  if (kept || (isTransparent && schema instanceof z.ZodPipe && schema.out instanceof z.ZodRecord)) return
   if (schema instanceof z.ZodArray) {
     const isBounded = isLong || schema.def.checks?.some((check) => 'maximum' in check._zod.def)
     if (!isBounded) yield path

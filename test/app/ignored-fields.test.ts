@@ -80,6 +80,20 @@ test('so is one of an operation without any, but not what the clients of Anthrop
   assert.equal((await post('/v1/messages?beta=true&zap=1', body)).headers[header], 'zap')
 })
 
+test('the version that clients of Azure add to each query is accepted where models are asked', async () => {
+  for (const [url, body] of [
+    [chatUrl, asking()],
+    ['/v1/messages', { max_tokens: 1, messages: [{ role: 'user', content: 'Hi' }] }],
+    ['/v1/responses', { input: 'Hi' }],
+    ['/openai/deployments/scripted/chat/completions', asking()],
+  ] as const) {
+    const { status, headers } = await strict.post(`${url}?api-version=2026-01-01`, body)
+    assert.deepEqual([status, headers[header]], [200, undefined], url)
+  }
+  assert.equal((await strict.get('/v1/models?api-version=2026-01-01')).status, 200)
+  assert.equal((await strict.get('/me?api-version=2026-01-01')).status, 422)
+})
+
 test('the header is bounded, however many fields there are and however long their names', async () => {
   const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`field${index}`, 1]))
   const { headers } = await post(chatUrl, asking(many))

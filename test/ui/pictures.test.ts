@@ -40,10 +40,15 @@ function pngWithPixels(): Buffer {
   return Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), ...data])
 }
 
+const base64After = (start: string) =>
+  Buffer.concat([Buffer.from(start), randomBytes(1_200)]).toString('base64')
+
 const url = `data:image/png;base64,${pngWithPixels().toString('base64')}`
 const content = [
   { type: 'text', text: 'What is this?' },
   { type: 'image_url', image_url: { url } },
+  { type: 'input_audio', input_audio: { data: base64After('RIFFsizeWAVE'), format: 'wav' } },
+  { type: 'file', file: { file_data: `data:application/pdf;base64,${base64After('%PDF-1.7')}` } },
 ]
 const messages = [{ role: 'user', content }]
 
@@ -96,7 +101,7 @@ test('a picture that is a file is shown, also in an exported file', { skip }, as
   assert.deepEqual([...problems, ...file.problems], [])
 })
 
-test('a call with a picture is asked again with the picture', { skip }, async (t) => {
+test('a call with a picture, a sound and a document is asked again with them', { skip }, async (t) => {
   const { page, problems } = await open(t, `/ui/play?p=${encodeURIComponent(project)}&from=${served().call}`)
   await page.waitForSelector('.play')
   const message = page.getByLabel('Message 1', { exact: true })

@@ -37,6 +37,11 @@ for (const [name, schema, expected] of [
   ],
   ['items of a list', z.object({ a: z.array(jsonValue()).max(3) }), fields({ a: { items: kept, most: 3 } })],
   [
+    'members that the client names',
+    z.record(z.string(), z.object({ a: z.string() })),
+    { others: fields({ a: {} }), most: 10_000 },
+  ],
+  [
     'in the alternatives of a union',
     z.discriminatedUnion('mode', [
       z.object({ mode: z.literal('a'), req: z.object({ x: jsonObject() }) }),

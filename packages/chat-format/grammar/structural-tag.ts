@@ -33,6 +33,8 @@ export type CompileSchema = (schema: unknown, into: Grammar, prefix: string, pat
 export function structuralTagGrammar(tag: unknown, compileSchema: CompileSchema, budget: Budget): Grammar {
   const value = typeof tag === 'string' ? parsed(tag) : tag
   const whole = objectAt(value, '')
+  const form = whole.structures === undefined ? ['format'] : ['structures', 'triggers']
+  checkMembers(whole, ['type', ...form], '')
   const grammar: Grammar = { rules: new Map() }
   const tags = createTags(grammar, compileSchema, budget)
   const expr =
@@ -42,7 +44,9 @@ export function structuralTagGrammar(tag: unknown, compileSchema: CompileSchema,
           {
             triggers: whole.triggers,
             tags: listAt(whole.structures, '/structures').map((structure, at) => {
-              const { begin, schema, end } = objectAt(structure, `/structures/${at}`)
+              const fields = objectAt(structure, `/structures/${at}`)
+              const { begin, schema, end } = fields
+              checkMembers(fields, ['begin', 'schema', 'end'], `/structures/${at}`)
               return { begin, end, content: { type: 'json_schema', json_schema: schema } }
             }),
           },
@@ -76,6 +80,8 @@ function createTags(grammar: Grammar, compileSchema: CompileSchema, budget: Budg
 
   const kindOf = (fields: Fields, path: string, ends: readonly string[]): Expr => {
     const closed = (expr: Expr) => (ends.length === 0 ? expr : sequence(expr, trieOf(ends)))
+    const members = membersOfKinds[String(fields.type)]
+    if (members) checkMembers(fields, ['type', ...members], path)
     switch (fields.type) {
       case 'const_string':
         return closed(literal(textAt(fields.value, `${path}/value`)))
@@ -102,7 +108,7 @@ function createTags(grammar: Grammar, compileSchema: CompileSchema, budget: Budg
       default:
         throw new ConstraintError(
           'unsupported',
-          `the type ${JSON.stringify(fields.type)} is not supported; accepted: ${kinds.join(', ')}`,
+          `the type ${JSON.stringify(fields.type)} is not supported; accepted: ${Object.keys(membersOfKinds).join(', ')}`,
           `${path}/type`,
         )
     }
@@ -221,18 +227,34 @@ function createTags(grammar: Grammar, compileSchema: CompileSchema, budget: Budg
   return { format, triggered }
 }
 
-const kinds = [
-  'const_string',
-  'json_schema',
-  'regex',
-  'grammar',
-  'any_text',
-  'sequence',
-  'or',
-  'tag',
-  'triggered_tags',
-  'tags_with_separator',
-]
+const membersOfTag = ['begin', 'content', 'end']
+const bounds = ['at_least_one', 'stop_after_first']
+
+const membersOfKinds: Readonly<Record<string, readonly string[]>> = {
+  const_string: ['value'],
+  json_schema: ['json_schema'],
+  regex: ['pattern'],
+  grammar: ['grammar'],
+  any_text: [],
+  sequence: ['elements'],
+  or: ['elements'],
+  tag: membersOfTag,
+  triggered_tags: ['triggers', 'tags', ...bounds],
+  tags_with_separator: ['tags', 'separator', ...bounds],
+}
+
+/** A member that is dropped would leave an answer free that it should bind. Defaults of XGrammar's own forms bind nothing. */
+function checkMembers(fields: Fields, known: readonly string[], path: string): void {
+  for (const [name, value] of Object.entries(fields)) {
+    const isEmpty = value == null || value === false || (Array.isArray(value) && value.length === 0)
+    if (known.includes(name) || isEmpty || (name === 'style' && value === 'json')) continue
+    throw new ConstraintError(
+      'unsupported',
+      `a member that is not supported; accepted: ${known.join(', ')}`,
+      `${path}/${name.slice(0, 64)}`,
+    )
+  }
+}
 
 function parsed(text: string): unknown {
   try {
@@ -245,6 +267,7 @@ function parsed(text: string): unknown {
 function tagsAt(value: unknown, path: string): { begin: string; fields: Fields; path: string }[] {
   const tags = listAt(value, path).map((tag, at) => {
     const fields = objectAt(tag, `${path}/${at}`)
+    checkMembers(fields, ['type', ...membersOfTag], `${path}/${at}`)
     return { begin: textAt(fields.begin, `${path}/${at}/begin`), fields, path: `${path}/${at}` }
   })
   if (tags.length > maxTags)

@@ -64,6 +64,20 @@ describe('a structural tag as a grammar', () => {
   })
 
   const tag = { begin: '<a>', content: { type: 'any_text' }, end: '</a>' }
+  it('accepts what XGrammar writes for members that bind nothing', () => {
+    const written = {
+      type: 'triggered_tags',
+      triggers: ['<a>'],
+      tags: [tag],
+      excludes: [],
+      at_least_one: null,
+    }
+    const plain = { type: 'triggered_tags', triggers: ['<a>'], tags: [tag] }
+    assert.equal(gbnfOf({ format: written }), gbnfOf({ format: plain }))
+    const schema = { type: 'json_schema', json_schema: { type: 'integer' } }
+    assert.equal(gbnfOf({ format: { ...schema, style: 'json' } }), gbnfOf({ format: schema }))
+  })
+
   const refused: [tag: unknown, kind: ConstraintError['fault'], place: string, why: RegExp][] = [
     ['{', 'invalid', '', /^it is not JSON/],
     [[], 'invalid', '', /^an object is expected$/],
@@ -123,6 +137,18 @@ describe('a structural tag as a grammar', () => {
       'unsupported',
       '/format/end',
       /1001 characters/,
+    ],
+    [
+      { format: { type: 'sequence', elements: [{ type: 'any_text', excludes: ['<'] }] } },
+      'unsupported',
+      '/format/elements/0/excludes',
+      /^a member that is not supported; accepted: type$/,
+    ],
+    [
+      { structures: [{ begin: '<', schema: {}, end: '>', at_most: 1 }], triggers: ['<'] },
+      'unsupported',
+      '/structures/0/at_most',
+      /accepted: begin, schema, end$/,
     ],
     [nested(40), 'unsupported', `/format${'/elements/0'.repeat(32)}`, /more than 32 deep/],
   ]

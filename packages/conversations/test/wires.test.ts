@@ -36,6 +36,11 @@ for (const [name, value, expected] of [
     { model: 'm', config: { system_instruction: 'Be brief.' }, contents: 'Why?' },
     ['system: Be brief.', 'user: Why?'],
   ],
+  [
+    'a sound that is kept as a file',
+    { messages: [user([{ type: 'input_audio', input_audio: { data: storedPicture('c'), format: 'wav' } }])] },
+    ['user: [file] audio/wav'],
+  ],
   ['contents of Gemini', { contents: [{ role: 'user', parts: [{ text: 'Why?' }] }] }, ['user: Why?']],
   ['a new message of ADK', { new_message: { role: 'user', parts: [{ text: 'Why?' }] } }, ['user: Why?']],
   ['arguments by name', { args: [], kwargs: { messages: [user('Why?')] } }, ['user: Why?']],

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { maxUnknown, type Shape } from '../../domain/json/read.ts'
+import { anyShape, maxUnknown, type Shape } from '../../domain/json/read.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { nearestName } from '../../domain/nearest.ts'
 import type { Refusal } from '../../domain/refusals.ts'
@@ -20,15 +20,27 @@ export const ignoredHeader = 'x-heddle-ignored-fields'
 /** Of the query of an operation that has none. */
 const noParameters = z.object({})
 
-/** Anthropic's SDK adds `?beta=true` to whatever it calls beta, which changes nothing here. */
+/**
+ * What clients add to each query, and what changes nothing here: SDKs of Anthropic `beta=true`, those of Azure a version
+ * of the API.
+ */
 const isMark = ([name]: UnknownField, request: FastifyRequest) =>
-  name === 'beta' && wireOf(request) === 'anthropic'
+  (name === 'beta' && wireOf(request) === 'anthropic') ||
+  (name === 'api-version' && wireOf(request) !== 'record')
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** What would be named as ignored is refused. */
+    refusesIgnored: boolean
+  }
+}
 
 /**
  * Fields that the contract of a route does not have, in its body or its query, are named in a header of the answer, or
  * refused. OpenTelemetry demands that they are ignored, so its routes, which also take protobuf, never refuse them.
  */
 export function nameUnknownFields(app: FastifyInstance, isRefused: boolean): void {
+  app.decorate('refusesIgnored', isRefused)
   app.addHook('preValidation', (request, reply, done) => {
     const { schema } = request.routeOptions
     const { body, consumes } = schema ?? {}
@@ -42,7 +54,7 @@ export function nameUnknownFields(app: FastifyInstance, isRefused: boolean): voi
         ofBody.length > 0 ? refusalFor('body', ofBody, body) : refusalFor('query', ofQuery, querystring),
       )
     }
-    addIgnored(
+    nameInHeader(
       reply,
       [...ofBody, ...ofQuery].map((path) => cutShort(path).join('.')),
     )
@@ -50,8 +62,23 @@ export function nameUnknownFields(app: FastifyInstance, isRefused: boolean): voi
   })
 }
 
-/** Names fields in the header of the answer beside those that are named there already. */
+/** Names fields of the body that are known and have no effect on this answer, or refuses them. */
 export function addIgnored(reply: FastifyReply, names: readonly string[]): void {
+  if (names.length === 0) return
+  if (!reply.server.refusesIgnored) {
+    nameInHeader(reply, names)
+    return
+  }
+  const msg = 'has no effect here, expected nothing'
+  throw refusalOf(
+    names
+      .slice(0, maxUnknown)
+      .map((name) => ({ loc: ['body', ...name.split('.')], msg, type: 'unrecognized_keys' })),
+  )
+}
+
+/** Beside the names that it has already. */
+function nameInHeader(reply: FastifyReply, names: readonly string[]): void {
   const rest = names.length > maxUnknown ? 'and more' : undefined
   const named = [reply.getHeader(ignoredHeader), headerOf(names.slice(0, maxUnknown)), rest]
   reply.header(ignoredHeader, named.filter((text) => text !== undefined).join(', '))
@@ -65,11 +92,12 @@ export function unknownFields(contract: unknown, data: unknown): UnknownField[] 
 }
 
 function search(data: unknown, shape: Shape, path: (string | number)[], found: UnknownField[]): void {
-  if (typeof data !== 'object' || data === null || data instanceof JsonText || shape.others) return
+  if (typeof data !== 'object' || data === null || data instanceof JsonText) return
+  if (shape === anyShape || shape.others === anyShape) return
   const isList = Array.isArray(data)
   for (const [step, value] of isList ? data.entries() : Object.entries(data)) {
     if (found.length > maxUnknown) return
-    const member = isList ? shape.items : shape.fields?.get(step as string)
+    const member = isList ? shape.items : (shape.fields?.get(step as string) ?? shape.others)
     path.push(step)
     if (member !== undefined) search(value, member, path, found)
     else if (!isList && shape.fields) found.push([...path])
@@ -80,7 +108,7 @@ function search(data: unknown, shape: Shape, path: (string | number)[], found: U
 const cutShort = (path: UnknownField) =>
   path.map((step) => (typeof step === 'string' ? step.slice(0, maxName) : step))
 
-function refusalFor(origin: string, unknown: readonly UnknownField[], contract: unknown): Refusal {
+export function refusalFor(origin: string, unknown: readonly UnknownField[], contract: unknown): Refusal {
   const shape = shapeOf(contract as z.ZodType)
   return refusalOf(
     unknown.slice(0, maxUnknown).map((path) => {
@@ -94,6 +122,6 @@ function refusalFor(origin: string, unknown: readonly UnknownField[], contract: 
 
 function namesBeside(path: UnknownField, shape: Shape): string[] {
   const inner = (outer: Shape | undefined, step: string | number) =>
-    typeof step === 'number' ? outer?.items : outer?.fields?.get(step)
+    typeof step === 'number' ? outer?.items : (outer?.fields?.get(step) ?? outer?.others)
   return [...(path.slice(0, -1).reduce<Shape | undefined>(inner, shape)?.fields?.keys() ?? [])]
 }

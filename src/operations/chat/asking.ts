@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
+import { refusalFor, unknownFields } from '../../http/answer-headers/ignored-fields.ts'
 import { readText } from '../../http/read-body.ts'
 import { parseOrRefuse } from '../../http/validation.ts'
 import type { ChatAsking } from '../chat-asking.ts'
@@ -13,6 +14,11 @@ async function bodyOf(request: string) {
 /** Chat completions that the server asks for itself. What answers them is loaded with the first. */
 export const chatAsking: ChatAsking = {
   modelOf: async (request) => (await bodyOf(request)).model,
+  async checkFields(request) {
+    const { ChatBody } = await import('./contract.ts')
+    const unknown = unknownFields(ChatBody, readText(request, ChatBody))
+    if (unknown.length > 0) throw refusalFor('body', unknown, ChatBody)
+  },
   async ask(services, request, asking) {
     const [{ createChatAnswer }, { beginChat }] = await Promise.all([
       import('../generation/chat-answer.ts'),

@@ -126,7 +126,8 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   // The model computes the prompt while the record is asked whether it accepts writes.
   const proof = recording?.proof
   const refused = new AbortController()
-  const signal = proof === undefined ? disconnect : AbortSignal.any([disconnect, refused.signal])
+  const mayBeRefused = proof !== undefined || reply.server.refusesIgnored
+  const signal = mayBeRefused ? AbortSignal.any([disconnect, refused.signal]) : disconnect
   let measured: GenerationRecord | undefined
   const asking: GenerationContext = {
     caller,
@@ -148,7 +149,11 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
     recording?.end()
     throw error
   }
-  const [begun] = await Promise.all([begin(services, body, asking), proof]).catch(refusedBy)
+  const beginning = begin(services, body, asking).then((begun) => {
+    addIgnored(reply, begun.ignored)
+    return begun
+  })
+  const [begun] = await Promise.all([beginning, proof]).catch(refusedBy)
   const inChunks = (deltas: Begun['deltas']) => grouped(deltas, body.stream_interval ?? 1)
   // What the answer is written with is created while the answer is awaited.
   const answer = createAnswer(begun, isStream)
@@ -161,7 +166,6 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
       'names in schemas that are not keywords',
     )
   }
-  if (begun.ignored.length > 0) addIgnored(reply, begun.ignored)
   if (begun.skipped?.length) reply.header('x-heddle-skipped-tools', headerOf(begun.skipped))
   if (recording === undefined) {
     if (!isStream) return wholeOf?.(begun) ?? folded(begun, answer)

@@ -137,11 +137,10 @@ async function fill(
   const ignored = [...found.prompt.settings.keys()].filter(
     (name) => fields?.has(name) === false && !own.has(name) && members.delete(name),
   )
-  if (ignored.length > 0)
-    addIgnored(
-      reply,
-      ignored.map((name) => `prompt.settings.${name}`),
-    )
+  addIgnored(
+    reply,
+    ignored.map((name) => `prompt.settings.${name}`),
+  )
   const text = objectText(members)
   const { without = [] } = request.routeOptions.config.keepsBody ?? {}
   request.keptBody = { bytes: text.length, json: () => new JsonText(keptJson(text, without)) }

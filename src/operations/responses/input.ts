@@ -114,8 +114,9 @@ function inputPart(piece: Part, path: string, checkPicture: PictureCheck | undef
     return { type: 'input_text', text: partText(piece, path) }
   const { image_url: image, file_id: file, detail } = piece
   if (file != null) throw wrong(`${path}.file_id`, JSON.stringify(file), 'null, and the picture in image_url')
-  const url = required(typeof image === 'object' ? image?.url : image, `${path}.image_url`)
-  return { type: 'input_image', image_url: checkPicture(url, `${path}.image_url`), detail: detail ?? 'auto' }
+  const { url, detail: inner } = typeof image === 'object' ? (image ?? {}) : { url: image }
+  const image_url = checkPicture(required(url, `${path}.image_url`), `${path}.image_url`)
+  return { type: 'input_image', image_url, detail: detail ?? inner ?? 'auto' }
 }
 
 function contentOf(

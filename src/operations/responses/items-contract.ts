@@ -7,12 +7,15 @@ export const maxItems = 10_000
 /** Sounds and files are recognised so that a refusal can name them; their content is never read. */
 const media = () => jsonValue().nullish()
 
+const detail = () => z.string().max(64).nullish()
+
 const Part = z.object({
   type: z.string().max(64).nullish(),
   text: z.string().nullish(),
   refusal: z.string().nullish(),
-  image_url: z.union([z.string(), z.looseObject({ url: z.string() })]).nullish(),
-  detail: z.string().max(64).nullish(),
+  /** As in chat completions, where it has its own `detail`. */
+  image_url: z.union([z.string(), z.object({ url: z.string(), detail: detail() })]).nullish(),
+  detail: detail(),
   file_data: media(),
   file_id: z.string().nullish(),
   input_audio: media(),

@@ -189,6 +189,7 @@ async function checkSettings(
       throw wrong(prompt == null ? 'dataset' : 'prompt', asked.why, 'columns of the dataset in braces')
     }
     try {
+      await chats.checkFields(own)
       served.find(await chats.modelOf(objectText(asked)), caller)
     } catch (error) {
       if (!(error instanceof Refusal) || error.status >= 500) throw error

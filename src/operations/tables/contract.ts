@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { answer, digestedObject, flag, longList, plainText, projectId } from '../../domain/fields.ts'
+import { answer, digestedObject, flag, longList, plainText, projectId, traits } from '../../domain/fields.ts'
 import { limit, offset, sortBy } from '../paging.ts'
 
 const digestGiven = plainText(256).min(1)
@@ -43,6 +43,7 @@ export const TableUpdate = z.preprocess(
     { error: 'expected an object with append, pop or insert' },
   ),
 )
+traits.add(TableUpdate, { isTransparent: true })
 export type TableUpdate = z.output<typeof TableUpdate>
 
 export const UpdateBody = z.object({

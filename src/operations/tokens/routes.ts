@@ -1,3 +1,4 @@
+import { addIgnored } from '../../http/answer-headers/ignored-fields.ts'
 import { type Routes, refusalContracts } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import type { GenerationParts } from '../generation/parts.ts'
@@ -36,7 +37,9 @@ const toTokens: RoutePlugin = async (app, services) => {
     response: { 200: TokenizeAnswer, ...refused },
   }
   app.post('/tokenize', { config: { right: 'infer' }, schema }, (request, reply) =>
-    tokenize(services, request.caller, request.body, disconnectSignal(reply)),
+    tokenize(services, request.caller, request.body, disconnectSignal(reply), (names) =>
+      addIgnored(reply, names),
+    ),
   )
 }
 

@@ -1,4 +1,6 @@
+import { unreadMembers } from '../../../packages/chat-format/index.ts'
 import type { Caller } from '../../domain/callers.ts'
+import { maxUnknown } from '../../domain/json/read.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Input } from '../../inference/model.ts'
 import { wrong } from '../generation/checks.ts'
@@ -19,6 +21,7 @@ export async function tokenize(
   caller: Caller,
   body: TokenizeBody,
   signal: AbortSignal,
+  ignore: (names: readonly string[]) => void,
 ): Promise<TokenizeAnswer> {
   if (body.return_token_strs) {
     throw refuse('not_available', { field: 'return_token_strs', received: 'true', accepted: 'false' })
@@ -34,6 +37,8 @@ export async function tokenize(
     messages == null
       ? { text: prompt ?? '', addSpecial: addSpecial ?? true }
       : { conversation: conversationFrom({ ...body, messages }, settings), addSpecial: addSpecial ?? false }
+  const isHere = ((await model.load?.(caller.name, signal)) ?? served).vocabulary > 0
+  if (isHere && 'conversation' in input) ignore(unreadMembers(input.conversation.messages, maxUnknown + 1))
   const tokens = await model.tokenize(input, caller.name, signal)
   return { count: tokens.length, max_model_len: served.context, tokens, token_strs: null }
 }

@@ -1,7 +1,7 @@
 import { type LineBreaks, lineBreaksOf } from './line-breaks.ts'
 
 /**
- * What stands in a call for a picture that is kept as a file: the object that Weave's clients read as `Content`. Its
+ * What stands in a call for a picture or a sound that is kept as a file: the object that Weave's clients read as `Content`. Its
  * second file says what the picture was written as.
  */
 const beginning =
@@ -37,19 +37,26 @@ interface PictureKind {
   breaks: LineBreaks | undefined
 }
 
+const extensions: Readonly<Record<string, string>> = {
+  'image/jpeg': 'jpg',
+  'audio/mpeg': 'mp3',
+  'audio/x-wav': 'wav',
+}
+
 /** The same for the same picture, so that this file is stored once, too. */
 export function metadataOf(
   { type, isUrl, breaks }: PictureKind,
   { sha256, size }: { sha256: Buffer; size: number },
 ): Buffer {
   const digest = sha256.toString('hex')
-  const extension = `.${type.replace('image/', '').replace('jpeg', 'jpg')}`
+  const [sort = '', subtype = ''] = type.split('/')
+  const extension = `.${extensions[type] ?? subtype}`
   return Buffer.from(
     JSON.stringify({
       size,
       mimetype: type,
       digest,
-      filename: `image-${digest.slice(0, 10)}${extension}`,
+      filename: `${sort}-${digest.slice(0, 10)}${extension}`,
       content_type: isUrl ? 'data_url:base64' : 'base64',
       input_type: 'str',
       encoding: 'base64',

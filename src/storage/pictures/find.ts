@@ -2,7 +2,7 @@ import type { YieldToLoop } from '../../../packages/waiting/index.ts'
 import { unescaped, wholeEscapes } from './escapes.ts'
 import { type LineBreaks, lineBreaksIn, withoutLineBreaks } from './line-breaks.ts'
 
-/** A picture in base64 in a JSON text, by offsets into its bytes. */
+/** A picture, a sound or another file in base64 in a JSON text, by offsets into its bytes. */
 export interface FoundPicture {
   /** Of its string, with the quotes. */
   from: number
@@ -27,13 +27,13 @@ const windowBytes = 64 * 1024
 /** Longer than what comes before the base64. */
 const headBytes = 256
 
-/** WebP is told from other files of RIFF, such as sounds. */
+/** What a data URL says, or first bytes: WebP and WAVE are both RIFF, and MP3 begins with a tag or with a frame. */
 const beginning =
-  /"(?:data:(image\\?\/[\w.+-]{1,64});base64,|(?=(iVBORw0KGgo)|(\\?\/9j\\?\/)|(R0lGOD)|(UklGR(?:\\u00..|\\?[\w+/]){6}XRUJQ)))/g
-const bareTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
+  /"(?:data:((?:image|audio|video)\\?\/[\w.+-]{1,64}|application\\?\/pdf);base64,|(?=(iVBORw0KGgo)|(\\?\/9j\\?\/)|(R0lGOD)|(UklGR(?:\\u00..|\\?[\w+/]){6}XRUJQ)|(UklGR(?:\\u00..|\\?[\w+/]){6}XQVZF)|(SUQz|\\?\/\\?\/[I-Po-v])))/g
+const bareTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'audio/wav', 'audio/mpeg']
 
-/** Where requests have pictures: in a member of this name, or in a list. */
-const holder = /(?:"(?:url|image_url|data)":|[[,])$/
+/** Where requests have them: in a member of this name, or in a list. */
+const holder = /(?:"(?:url|image_url|data|file_data)":|[[,])$/
 const holderBytes = 12
 
 const quote = 0x22

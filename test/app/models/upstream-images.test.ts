@@ -104,6 +104,11 @@ for (const owner of ['heddle', 'vllm', 'llamacpp', 'somebody']) {
     assert.deepEqual(json.data[0].content, [text, { ...image, detail: 'auto' }])
 
     const call = { type: 'function_call', name: 'view_image', arguments: '{}' }
+    const spelled = { ...image, image_url: { url, detail: 'low' } }
+    await post('/v1/responses', { input: [{ role: 'user', content: [spelled] }] })
+    assert.deepEqual(upstream.asked.at(-1)?.body.messages[0].content, [
+      { type: 'image_url', image_url: { url, detail: 'low' } },
+    ])
     const output = { type: 'function_call_output', output: [{ ...image, detail: 'high' }] }
     await post('/v1/responses', {
       input: [

@@ -108,6 +108,37 @@ test('P12: the base64 of Messages and Ollama becomes a file, too', async (t) => 
   )
 })
 
+test('P12: sounds and documents become files, and are put back when the answer is continued', async (t) => {
+  const app = await open(t)
+  const wave = Buffer.concat([Buffer.from('RIFFsizeWAVE'), randomBytes(3_000)])
+  const pdf = Buffer.concat([Buffer.from('%PDF-1.7'), randomBytes(3_000)])
+  const content = [
+    { type: 'text', text: 'What is said?' },
+    { type: 'input_audio', input_audio: { data: wave.toString('base64'), format: 'wav' } },
+    {
+      type: 'file',
+      file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${pdf.toString('base64')}` },
+    },
+  ]
+  const messages = [{ role: 'user', content }]
+  const answer = await app.post(chatUrl, asking({ messages, store: true }))
+  assert.deepEqual(app.upstream.asked.at(-1)?.body.messages, messages)
+  const [, sound, document] = (await inputsOf(app, answer)).messages[0].content
+  const object = sound.input_audio.data
+  assert.deepEqual([object.files.content, sound.input_audio.format], [digestOf(wave), 'wav'])
+  const { mimetype, filename, content_type, extension } = (await metadataIn(app, object)).metadata
+  const sha256 = createHash('sha256').update(wave).digest('hex')
+  assert.deepEqual(
+    [mimetype, filename, content_type, extension],
+    ['audio/wav', `audio-${sha256.slice(0, 10)}.wav`, 'base64', '.wav'],
+  )
+  assert.equal(document.file.file_data.files.content, digestOf(pdf))
+  const { metadata } = await metadataIn(app, document.file.file_data)
+  assert.deepEqual([metadata.mimetype, metadata.extension], ['application/pdf', '.pdf'])
+  const stored = await app.get(`/v1/chat/completions/${answer.json.id}/messages`)
+  assert.deepEqual(stored.json.data[0].content_parts, content)
+})
+
 test('P12: a large picture of a stream is one file, in the project of its call', async (t) => {
   const app = await open(t)
   const { png, url } = newPicture(1_500_000)

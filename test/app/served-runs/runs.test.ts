@@ -66,6 +66,7 @@ test('serve: invalid requests are refused before anything is written', async (t)
     ],
     [{ prompt: '{question}', settings: [{ name: 'a', request: { temperature: -1 } }] }, 'settings.0.request'],
     [{ prompt: '{question}', settings: [{ name: 'a', request: { model: 'none' } }] }, 'settings.0.request'],
+    [{ prompt: '{question}', settings: [{ name: 'a', request: { temprature: 0 } }] }, 'settings.0.request'],
     [{ prompt: '{question}', split: { column: 'split', value: 'test' } }, 'split.value'],
     [{ prompt: '{question}', repeats: 1000, settings: Array(10).fill({ name: 'a' }) }, 'settings.1.name'],
   ] as const) {

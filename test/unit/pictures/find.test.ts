@@ -48,10 +48,31 @@ test('base64 alone is a picture by its first bytes, in members and lists', async
   }
 })
 
-test('a sound is no picture, though it begins as WebP does', async () => {
-  const wave = Buffer.concat([Buffer.from('RIFF'), Buffer.alloc(4), Buffer.from('WAVE'), Buffer.alloc(1_200)])
-  const { found } = await find({ input_audio: { data: wave.toString('base64'), format: 'wav' } })
-  assert.deepEqual(found, [])
+test('a sound is told from a picture, though WAVE begins as WebP does', async () => {
+  const wave = Buffer.concat([Buffer.from('RIFF'), Buffer.alloc(4), Buffer.from('WAVE')])
+  for (const [start, type] of [
+    [wave, 'audio/wav'],
+    [Buffer.from('ID3\x04'), 'audio/mpeg'],
+    [Buffer.from([0xff, 0xfb, 0x90, 0x64]), 'audio/mpeg'],
+    [Buffer.from([0xff, 0xf3, 0x40, 0xc4]), 'audio/mpeg'],
+  ] as const) {
+    const bytes = long(start)
+    const { json, found } = await find({ input_audio: { data: bytes.toString('base64'), format: 'wav' } })
+    assert.deepEqual(
+      found.map((sound) => [sound.type, bytesIn(json, sound)]),
+      [[type, bytes]],
+    )
+  }
+})
+
+test('sounds, films and documents in data URLs are found, and other types are not', async () => {
+  const data = long(Buffer.from('x')).toString('base64')
+  const types = ['audio/ogg', 'video/mp4', 'application/pdf', 'text/plain', 'application/json']
+  const { found } = await find(types.map((type) => ({ file_data: `data:${type};base64,${data}` })))
+  assert.deepEqual(
+    found.map(({ type }) => type),
+    types.slice(0, 3),
+  )
 })
 
 test('escaped slashes are read wherever a piece ends', async () => {
