@@ -249,6 +249,14 @@ export const routeTable = {
     {"method":"GET","url":"/v1/batches/:batch_id","config":{"right":"infer"},"schema":{},"checks":["params"]},
     {"method":"POST","url":"/v1/batches/:batch_id/cancel","config":{"right":"infer"},"schema":{},"checks":["params"]},
   ],
+  messageBatch: [
+    {"method":"POST","url":"/v1/messages/batches","config":{"right":"infer","largeBodies":true,"contract":"operations/message-batches/contract#CreateMessageBatchBody"},"schema":{},"checks":["body"]},
+    {"method":"GET","url":"/v1/messages/batches","config":{"right":"infer"},"schema":{},"checks":["querystring"]},
+    {"method":"GET","url":"/v1/messages/batches/:message_batch_id","config":{"right":"infer"},"schema":{},"checks":["params"]},
+    {"method":"GET","url":"/v1/messages/batches/:message_batch_id/results","config":{"right":"infer"},"schema":{},"checks":["params"]},
+    {"method":"POST","url":"/v1/messages/batches/:message_batch_id/cancel","config":{"right":"infer"},"schema":{},"checks":["params"]},
+    {"method":"DELETE","url":"/v1/messages/batches/:message_batch_id","config":{"right":"infer"},"schema":{},"checks":["params"]},
+  ],
   embedding: [
     {"method":"POST","url":"/v1/embeddings","config":{"right":"infer","spendsTokens":true,"keepsBody":{"without":["cache_salt"]},"contract":"operations/embeddings/contract#EmbeddingBody"},"schema":{},"checks":["body"]},
     {"method":"POST","url":"/v1/embeddings/","config":{"right":"infer","spendsTokens":true,"keepsBody":{"without":["cache_salt"]},"contract":"operations/embeddings/contract#EmbeddingBody"},"schema":{"hide":true},"checks":["body"]},

@@ -32,6 +32,10 @@ const columns = namesOf(kinds)
 const allColumns = rawSql(columns.join(', '))
 const insertFile = insertInto('wire_files', columns)
 
+/** Of files of Anthropic's batches, which has no operations for them. */
+export const messageBatchPurpose = 'message_batch'
+const isShown = sql`purpose <> ${messageBatchPurpose}`
+
 const isLive = (now: number): Sql => sql`(expires_at IS NULL OR expires_at > ${now})`
 
 export const readWireFile = (
@@ -41,7 +45,8 @@ export const readWireFile = (
   now: number,
 ): Promise<WireFile | undefined> =>
   db.get<WireFile>(
-    sql`SELECT ${allColumns} FROM wire_files WHERE user_name = ${user} AND id = ${id} AND ${isLive(now)}`,
+    sql`SELECT ${allColumns} FROM wire_files
+        WHERE user_name = ${user} AND id = ${id} AND ${isShown} AND ${isLive(now)}`,
   )
 
 /** Whether or not it has expired: the input of a batch stays until its batch is over. */
@@ -54,7 +59,7 @@ export const listWireFiles = (
   purpose: string | undefined,
   now: number,
 ): Promise<WireFile[]> => {
-  const ofPurpose = purpose === undefined ? sql`1 = 1` : sql`purpose = ${purpose}`
+  const ofPurpose = purpose === undefined ? isShown : sql`${isShown} AND purpose = ${purpose}`
   return db.all<WireFile>(
     sql`SELECT ${allColumns} FROM wire_files
         WHERE user_name = ${user} AND ${ofPurpose} AND ${isLive(now)} AND ${pageOf(page)}`,
@@ -101,7 +106,7 @@ export const dropWireFile: Command<WireFileName, void> = async (tx, { user, id, 
         WHERE project_id = ${file.project_id} AND id = ${id}`,
   )
   if (reader?.batch != null) throw refuse('wire_file_in_use', { field: 'file_id', batch: reader.batch })
-  await drop(tx, file)
+  await dropFile(tx, file)
 }
 
 const filesAtOnce = 50
@@ -112,12 +117,12 @@ export const sweepWireFiles: Command<{ now: number }, boolean> = async (tx, { no
     sql`SELECT ${allColumns} FROM wire_files WHERE expires_at <= ${now} AND NOT EXISTS (SELECT 1 ${readers})
         LIMIT ${filesAtOnce}`,
   )
-  for (const file of expired) await drop(tx, file)
+  for (const file of expired) await dropFile(tx, file)
   return expired.length === filesAtOnce
 }
 
 /** The bytes become those of an abandoned upload, which the sweep removes a few at a time. */
-async function drop(tx: Transaction, { project_id, id, upload_id }: WireFile): Promise<void> {
+export async function dropFile(tx: Transaction, { project_id, id, upload_id }: WireFile): Promise<void> {
   await tx.run(
     sql`INSERT INTO file_uploads (project_id, upload_id, touched_at) VALUES (${project_id}, ${upload_id}, 0)
         ON CONFLICT (project_id, upload_id) DO NOTHING`,
