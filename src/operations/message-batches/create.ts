@@ -14,6 +14,9 @@ import { idWith, openWireFile } from '../wire-files/files.ts'
 import { messageBatchAnswer } from './batches.ts'
 import type { CreateMessageBatchBody } from './contract.ts'
 
+/** The line of a request has its other members, too. */
+const maxParamsBytes = maxLineBytes - 1024
+
 type Asking = Pick<FastifyRequest, 'caller' | 'keyHash' | 'headers' | 'protocol' | 'host'>
 
 /** Its requests become the input of a batch. They are asked with the key of the request. */
@@ -57,10 +60,14 @@ export async function createMessageBatch(
   }
 }
 
-/** The lines of an input. There may be many, so others run between them. */
+/** Requests are written together: a step for each of many thousands would take longer than its work. */
+const chunkLength = 64 * 1024
+
+/** The lines of an input. Others run between its chunks. */
 async function* linesOf(requests: CreateMessageBatchBody['requests']): AsyncGenerator<Buffer> {
   const yieldToLoop = createYieldToLoop()
   const known = new Map<string, number>()
+  let chunk = ''
   for (const [index, { custom_id, params }] of requests.entries()) {
     const earlier = known.get(custom_id)
     if (earlier !== undefined)
@@ -70,12 +77,15 @@ async function* linesOf(requests: CreateMessageBatchBody['requests']): AsyncGene
         'one that is unique in the batch',
       )
     known.set(custom_id, index)
+    if (params.bytes > maxParamsBytes)
+      throw wrong(`requests.${index}.params`, `${params.bytes} bytes`, `at most ${maxParamsBytes}`)
     const head = `{"custom_id":"${custom_id}","method":"POST","url":"${messagesEndpoint}","body":`
-    const line = Buffer.from(`${head}${params.text}}\n`)
-    if (line.length > maxLineBytes)
-      throw wrong(`requests.${index}.params`, `${params.bytes} bytes`, `at most ${maxLineBytes - 1024}`)
-    yield line
+    chunk += `${head}${params.text}}\n`
+    if (chunk.length < chunkLength) continue
+    yield Buffer.from(chunk)
+    chunk = ''
     const pause = yieldToLoop()
     if (pause) await pause
   }
+  if (chunk !== '') yield Buffer.from(chunk)
 }
