@@ -152,7 +152,7 @@ test('what no request may have is refused at once, by name', async (t) => {
   await begin(opened, whole)
   const { headers } = await opened.post(url, { requests: [{ ...request('a'), method: 'POST' }], name: 'n' })
   assert.equal(headers['x-heddle-ignored-fields'], 'requests.0.method, name')
-  const left = await opened.database.get(sql`SELECT count(*) AS n FROM wire_files`)
+  const left = await opened.database.get<object>(sql`SELECT count(*) AS n FROM wire_files`)
   assert.deepEqual({ ...left }, { n: 2 })
 })
 
@@ -280,7 +280,7 @@ test('a deleted batch leaves nothing behind', async (t) => {
   assert.equal((await opened.get(`${url}/${began.id}/results`)).status, 404)
   const left = sql`SELECT (SELECT count(*) FROM batches) AS batches, (SELECT count(*) FROM batch_lines) AS lines,
     (SELECT count(*) FROM wire_files) AS files`
-  assert.deepEqual({ ...(await opened.database.get(left)) }, { batches: 0, lines: 0, files: 0 })
+  assert.deepEqual({ ...(await opened.database.get<object>(left)) }, { batches: 0, lines: 0, files: 0 })
 })
 
 test('results are archived after 30 days', async (t) => {
