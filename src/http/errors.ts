@@ -32,7 +32,7 @@ type Api = 'openai' | 'anthropic' | 'ollama' | 'record'
 
 /** Where clients of models ask whose base URL lacks `/v1`; they read only errors of their own form. */
 const withoutVersion =
-  /^\/(?:(?:chat\/)?completions|embeddings|decisions|systemone|messages(?:\/count_tokens|\/batches(?:\/[^?]*)?)?|(?:models|responses)(?:\/[^/?]+)?)\/?(?:[?]|$)/
+  /^\/(?:(?:(?:chat|fim)\/)?completions|embeddings|decisions|systemone|messages(?:\/count_tokens|\/batches(?:\/[^?]*)?)?|(?:models|responses)(?:\/[^/?]+)?)\/?(?:[?]|$)/
 
 export function apiOf(url: string): Api {
   if (/^\/(?:(?:v2\/)?rerank|v2\/embed|infill|completion|score|classify)(?:[?]|$)/.test(url)) return 'openai'

@@ -10,7 +10,6 @@ const ofOpenAi = /^\/v1\/(?:files|batches)(?:\/|$)/
 /** What there is in place of routes of others. */
 const insteadOf: readonly [path: RegExp, hint: string][] = [
   [/^\/v1\/complete$/, 'There is POST /v1/messages'],
-  [/^\/v1\/fim\/completions$/, 'POST /v1/completions fills the gap between a prompt and a suffix'],
   [/^\/completions?$/, 'There is POST /v1/completions'],
 ]
 

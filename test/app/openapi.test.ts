@@ -197,6 +197,7 @@ for (const [path, statuses] of Object.entries({
   '/v1/embeddings': [...ofModels, 403],
   '/v2/embed': [...ofModels, 403],
   '/infill': [...ofModels, 403],
+  '/v1/fim/completions': [...ofModels, 403],
   '/v1/rerank': [...ofModels, 403],
   '/v1/decisions': [...ofModels, 403],
   '/v1/systemone': [...ofModels, 403],

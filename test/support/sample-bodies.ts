@@ -1160,6 +1160,11 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v1/systemone': systemOne,
   '/v2/embed': cohereEmbed,
   '/infill': infilling,
+  '/v1/fim/completions': () => ({
+    ...{ model: 'scripted', prompt: 'a', suffix: 'b', max_tokens: 3, min_tokens: 1, temperature: 0 },
+    ...{ top_p: 0.9, random_seed: 7, stop: ['x'], stream: false, store: false, metadata: { run: '7' } },
+    prompt_cache_key: 'a',
+  }),
   '/v2/rerank': ranking,
   '/rerank': ranking,
   '/api/chat': () => ({

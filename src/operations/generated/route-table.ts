@@ -220,6 +220,7 @@ export const routeTable = {
   ],
   infill: [
     {"method":"POST","url":"/infill","config":{"right":"infer","spendsTokens":true,"keepsBody":{"without":["cache_salt"]},"contract":"operations/infill/contract#InfillBody"},"schema":{},"checks":["body"]},
+    {"method":"POST","url":"/v1/fim/completions","config":{"right":"infer","spendsTokens":true,"keepsBody":{"without":["cache_salt"]},"contract":"operations/infill/fim-contract#FimBody"},"schema":{},"checks":["body"]},
   ],
   response: [
     {"method":"POST","url":"/v1/responses","config":{"right":"infer","spendsTokens":true,"keepsBody":{"without":["cache_salt"]},"namesPrompt":true,"contract":"operations/responses/contract#ResponsesBody"},"schema":{},"checks":["body"],"prepares":true},
