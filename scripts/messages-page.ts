@@ -16,7 +16,8 @@ curl -s localhost:8080/v1/messages -H "x-api-key: $KEY" -H 'content-type: applic
 \`\`\`
 
 The base URL of the SDKs is the address of the server without \`/v1\`. \`anthropic-version\` and \`anthropic-beta\` have no effect. Every answer is a
-[call](recording.md), \`heddle.messages\`, that the header \`x-heddle-call-id\` names.
+[call](recording.md), \`heddle.messages\`, that the header \`x-heddle-call-id\` names. Many messages are answered in the background by
+[batches](batches.md#messages).
 
 ## Claude Code
 

@@ -260,6 +260,7 @@ function openOperations(
     projects,
     responseDays: config.response_days,
     fileLimit: config.file_limit,
+    batchLines: config.batch_lines,
     refScheme: config.ref_scheme,
     sealing: createSealing(database),
     webhooks: createWebhooks(config.webhook_allow, registry, services.webhooks),
@@ -347,7 +348,7 @@ function startAsking(app: App, config: Config, operations: OperationParts, findC
     startBatches(
       app,
       operations,
-      { maxLines: config.batch_lines, parallel, findCaller },
+      { parallel, findCaller },
       logging(app, 'a batch could not continue; the next attempt does'),
     ),
     ...startWaitingResponses(

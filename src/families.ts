@@ -32,6 +32,7 @@ export const laterFamilies = {
   conversation: async () => (await import('./operations/conversations/routes.ts')).conversationRoutes,
   message: async () => (await import('./operations/messages/routes.ts')).messageRoutes,
   batch: async () => (await import('./operations/batches/routes.ts')).batchRoutes,
+  messageBatch: async () => (await import('./operations/message-batches/routes.ts')).messageBatchRoutes,
   embedding: async () => (await import('./operations/embeddings/routes.ts')).embeddingRoutes,
   rerank: async () => (await import('./operations/rerank/routes.ts')).rerankRoutes,
   decision: async () => (await import('./operations/decisions/routes.ts')).decisionRoutes,

@@ -76,8 +76,11 @@ export const clients: readonly Client[] = [
   },
   {
     name: '[@anthropic-ai/sdk](#anthropic)',
-    seen: { packages: ['@anthropic-ai/sdk', 'anthropic-0'], files: ['messages/anthropic', 'loop/loop'] },
-    works: 'messages, streams, tools, token counts, models',
+    seen: {
+      packages: ['@anthropic-ai/sdk', 'anthropic-0'],
+      files: ['messages/anthropic', 'messages/batches', 'loop/loop'],
+    },
+    works: 'messages, streams, tools, token counts, models, batches',
     needs: 'the address without `/v1`',
   },
   {

@@ -246,13 +246,18 @@ export const refusals = {
   },
   batch_not_found: {
     status: 404,
-    message: 'batch_id: you have no batch {id}.',
-    help: '`GET /v1/batches` lists yours.',
+    message: '{field}: you have no batch {id}.',
+    help: '`GET /v1/batches` and `GET /v1/messages/batches` list yours.',
   },
   batch_ended: {
     status: 409,
     message: 'batch_id: batch {id} is {status}.',
     help: 'A batch that is over cannot be cancelled.',
+  },
+  message_batch_status: {
+    status: 400,
+    message: 'message_batch_id: batch {id} is {status}; accepted: {accepted}.',
+    help: 'A batch is cancelled before it has ended; it has results, and can be deleted, after that.',
   },
   batch_needs_key: {
     status: 403,

@@ -32,7 +32,7 @@ type Api = 'openai' | 'anthropic' | 'ollama' | 'record'
 
 /** Where clients of models ask whose base URL lacks `/v1`; they read only errors of their own form. */
 const withoutVersion =
-  /^\/(?:(?:chat\/)?completions|embeddings|decisions|systemone|messages(?:\/count_tokens)?|(?:models|responses)(?:\/[^/?]+)?)\/?(?:[?]|$)/
+  /^\/(?:(?:(?:chat|fim)\/)?completions|embeddings|decisions|systemone|messages(?:\/count_tokens|\/batches(?:\/[^?]*)?)?|(?:models|responses)(?:\/[^/?]+)?)\/?(?:[?]|$)/
 
 export function apiOf(url: string): Api {
   if (/^\/(?:(?:v2\/)?rerank|v2\/embed|infill|completion|score|classify)(?:[?]|$)/.test(url)) return 'openai'
@@ -63,7 +63,10 @@ export function openAiError({ code, message, field, detail, status: httpStatus }
 }
 
 /** In the form that Anthropic's SDKs expect; `errorCode` of their errors is our code. */
-export function anthropicError({ code, message, status: httpStatus }: Refusal, request: FastifyRequest) {
+export function anthropicError(
+  { code, message, status: httpStatus }: Refusal,
+  request: Pick<FastifyRequest, 'id'>,
+) {
   const type = typeOf(modelStatus(code, httpStatus), anthropicTypes)
   const error = { type, message, details: { error_code: code } }
   return { type: 'error' as const, error, request_id: request.id }

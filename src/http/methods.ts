@@ -9,9 +9,7 @@ const ofOpenAi = /^\/v1\/(?:files|batches)(?:\/|$)/
 
 /** What there is in place of routes of others. */
 const insteadOf: readonly [path: RegExp, hint: string][] = [
-  [/^\/v1\/messages\/batches(?:\/|$)/, 'The files and batches here are those of OpenAI: POST /v1/batches'],
   [/^\/v1\/complete$/, 'There is POST /v1/messages'],
-  [/^\/v1\/fim\/completions$/, 'POST /v1/completions fills the gap between a prompt and a suffix'],
   [/^\/completions?$/, 'There is POST /v1/completions'],
 ]
 
@@ -42,7 +40,7 @@ export function refuseUnknownRoutes(app: App): void {
 
   app.addHook('onRequest', (request, _reply, done) => {
     if (wireOf(request) === 'anthropic' && ofOpenAi.test(pathOf(request))) {
-      throw routeNotFound(request, 'The files and batches here are those of OpenAI')
+      throw routeNotFound(request, 'The files here are those of OpenAI; batches are at /v1/messages/batches')
     }
     const isNameless = lacksName(request.params)
     const found = request.is404 || isNameless ? paths.find('GET', request.url) : null

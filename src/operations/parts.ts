@@ -33,6 +33,8 @@ export interface OperationParts extends GenerationParts {
   responseDays: number
   /** Most bytes of one file. */
   fileLimit: number
+  /** Most requests of one batch. */
+  batchLines: number
   /** The scheme of the references made here. */
   refScheme: string
   /** Seals what clients store for the server. */

@@ -35,6 +35,7 @@ import {
   takeBatch,
 } from './batches/batches.ts'
 import { addBatchLines, dropBatchLines, settleLine } from './batches/lines.ts'
+import { addMessageBatch, dropMessageBatch } from './batches/message-batches.ts'
 import { dropWireFile, keepWireFile, sweepWireFiles } from './batches/wire-files.ts'
 import { backfillFacts } from './calls/backfill.ts'
 import { joinCalls } from './calls/joined.ts'
@@ -160,6 +161,8 @@ export const commands = {
   dropWireFile,
   sweepWireFiles,
   addBatch,
+  addMessageBatch,
+  dropMessageBatch,
   takeBatch,
   holdBatch,
   releaseBatch,

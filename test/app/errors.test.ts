@@ -191,10 +191,7 @@ test('unknown paths are a 404, and unsupported methods a 405 with the accepted o
 
 test('a route of others that is missing here names what there is, in the form of its clients', async () => {
   for (const [url, instead] of [
-    ['/v1/messages/batches', 'POST /v1/batches'],
-    ['/v1/messages/batches/msgbatch_1/results', 'POST /v1/batches'],
     ['/v1/complete', 'POST /v1/messages'],
-    ['/v1/fim/completions', 'POST /v1/completions'],
     ['/completion', 'POST /v1/completions'],
     ['/openai/deployments', 'GET /openapi.json'],
   ] as const) {

@@ -1161,6 +1161,11 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v1/systemone': systemOne,
   '/v2/embed': cohereEmbed,
   '/infill': infilling,
+  '/v1/fim/completions': () => ({
+    ...{ model: 'scripted', prompt: 'a', suffix: 'b', max_tokens: 3, min_tokens: 1, temperature: 0 },
+    ...{ top_p: 0.9, random_seed: 7, stop: ['x'], stream: false, store: false, metadata: { run: '7' } },
+    prompt_cache_key: 'a',
+  }),
   '/v2/rerank': ranking,
   '/rerank': ranking,
   '/api/chat': () => ({
@@ -1188,6 +1193,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v1/responses/input_tokens': () => ({ ...inputTokens(), personality: 'friendly' }),
   '/v1/messages': message,
   '/v1/messages/count_tokens': counted,
+  '/v1/messages/batches': () => ({ requests: [{ custom_id: 'a', params: message() }] }),
   '/tokenize': tokenize,
   '/mcp': () => ({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }),
   '/projects/:entity/:project/redaction': () => redaction,

@@ -1,14 +1,13 @@
 import type { FastifyInstance } from 'fastify'
-import { compactJson, membersOf } from '../../../packages/json/index.ts'
-import { idOf } from '../../domain/ids.ts'
+import { membersOf } from '../../../packages/json/index.ts'
 import { maxUnknown } from '../../domain/json/read.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { type Refusal, refuse } from '../../domain/refusals.ts'
 import { ignoredHeader, maxName } from '../../http/answer-headers/ignored-fields.ts'
-import { openAiError } from '../../http/errors.ts'
 import type { Batch } from '../../storage/batches/batches.ts'
 import type { BatchLine } from '../../storage/batches/lines.ts'
 import { askInBackground, type FindCaller, headerText } from '../background-asking.ts'
 import { projectHeader } from '../recording/target-headers.ts'
+import { formOf, requestIdOf } from './result-lines.ts'
 
 interface LineAnswer {
   status: number
@@ -41,16 +40,18 @@ export async function askLine(asking: Asking): Promise<LineAnswer | { waitMs: nu
       headers: { [projectHeader]: headerText(batch.project_id) },
     },
   )
-  if (answer === undefined)
-    return lineAnswer(asking, 401, JSON.stringify(openAiError(refuse('wrong_credentials'))), null)
+  const refused = (refusal: Refusal, request = requestIdOf(batch, line.line)) =>
+    JSON.stringify(formOf(batch).refused(refusal, request))
+  if (answer === undefined) return lineAnswer(asking, 401, refused(refuse('wrong_credentials')), null)
   if ('waitMs' in answer) return answer
   const { status, text: answered, header } = answer
   const request = header('x-request-id') ?? null
   const isJson = header('content-type')?.startsWith('application/json')
   const ignored = ignoredIn(text, header(ignoredHeader))
-  return isJson
-    ? lineAnswer(asking, status, answered, request, ignored)
-    : lineAnswer(asking, 500, notJson(request), request)
+  if (isJson) return lineAnswer(asking, status, answered, request, ignored)
+  // A line whose answer cannot be a line of the output has to end, too.
+  const notJson = refuse('internal_error', { request: request ?? 'of the line' })
+  return lineAnswer(asking, 500, refused(notJson, request ?? undefined), request)
 }
 
 /** Nobody sees the header of an answer in a file. Names are of the line, and bounded as they are in the header. */
@@ -64,13 +65,6 @@ function ignoredIn(text: string, ofBody = ''): string[] {
 
 const membersOfLine = new Set(['custom_id', 'method', 'url', 'body'])
 
-/** A line whose answer cannot be a line of the output has to end, too. */
-const notJson = (request: string | null) =>
-  JSON.stringify(openAiError(refuse('internal_error', { request: request ?? 'of the line' })))
-
-export const requestIdOf = (batch: Pick<Batch, 'id'>, line: number): string =>
-  `batch_req_${idOf(`${batch.id} ${line}`).replaceAll('-', '')}`
-
 function lineAnswer(
   { batch, line }: Asking,
   status: number,
@@ -78,16 +72,10 @@ function lineAnswer(
   request: string | null,
   ignored: readonly string[] = [],
 ): LineAnswer {
-  const [id, custom, asked] = [requestIdOf(batch, line.line), line.custom_id, request].map((value) =>
-    JSON.stringify(value),
-  )
-  const inOneLine = body.includes('\n') ? compactJson(body) : body
-  const named = ignored.length === 0 ? '' : `,"ignored_fields":${JSON.stringify(ignored)}`
-  const response = `{"status_code":${status},"request_id":${asked},"body":${inOneLine}${named}}`
   const members = status < 400 ? membersOf(body) : new Map<string, string>()
   return {
     status,
-    answer: `{"id":${id},"custom_id":${custom},"response":${response},"error":null}`,
+    answer: formOf(batch).answered(batch, line, { status, body, request, ignored }),
     model: JSON.parse(members.get('model') ?? 'null'),
     tokens: tokensIn(JSON.parse(members.get('usage') ?? '{}') ?? {}),
   }
@@ -98,20 +86,23 @@ interface Usage {
   input_tokens?: number
   completion_tokens?: number
   output_tokens?: number
+  /** Of messages, whose tokens of the input are those that were not. */
+  cache_read_input_tokens?: number
   prompt_tokens_details?: { cached_tokens?: number } | null
   input_tokens_details?: { cached_tokens?: number } | null
   completion_tokens_details?: { reasoning_tokens?: number } | null
-  output_tokens_details?: { reasoning_tokens?: number } | null
+  output_tokens_details?: { reasoning_tokens?: number; thinking_tokens?: number } | null
 }
 
 /** Each endpoint has names of its own. */
 function tokensIn(usage: Usage) {
   const cached = usage.prompt_tokens_details ?? usage.input_tokens_details
-  const thought = usage.completion_tokens_details ?? usage.output_tokens_details
+  const { reasoning_tokens } = usage.completion_tokens_details ?? usage.output_tokens_details ?? {}
+  const besides = usage.cache_read_input_tokens ?? 0
   return {
-    input_tokens: usage.prompt_tokens ?? usage.input_tokens ?? 0,
-    cached_tokens: cached?.cached_tokens ?? 0,
+    input_tokens: usage.prompt_tokens ?? (usage.input_tokens ?? 0) + besides,
+    cached_tokens: cached?.cached_tokens ?? besides,
     output_tokens: usage.completion_tokens ?? usage.output_tokens ?? 0,
-    reasoning_tokens: thought?.reasoning_tokens ?? 0,
+    reasoning_tokens: reasoning_tokens ?? usage.output_tokens_details?.thinking_tokens ?? 0,
   }
 }

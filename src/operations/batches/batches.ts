@@ -3,7 +3,7 @@ import { type Caller, hasAccess } from '../../domain/callers.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
-import { type Batch, batchOfUser, listBatches } from '../../storage/batches/batches.ts'
+import { type Batch, batchOfUser, isOfMessages, listBatches } from '../../storage/batches/batches.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { checkMetadata, wrong } from '../generation/checks.ts'
@@ -13,7 +13,7 @@ import { idWith, pageOfList, wireFile } from '../wire-files/files.ts'
 import type { BatchesQuery, CreateBatchBody } from './contract.ts'
 
 const microseconds = 1_000_000
-const windowSeconds = 86_400
+export const windowSeconds = 86_400
 const secondsOf = (time: number | null) => (time === null ? null : Math.floor(time / microseconds))
 
 type Asking = Pick<FastifyRequest, 'caller' | 'keyHash' | 'headers'>
@@ -29,8 +29,7 @@ export async function createBatch(db: Database, { caller, keyHash, headers }: As
   const { project } = recordingTarget(caller, headers)
   if (headers[projectHeader] !== undefined && project !== file.project_id)
     throw wrong(projectHeader, JSON.stringify(project), `the project of the file, ${file.project_id}`)
-  const time = now()
-  const batch: Batch = {
+  const batch = newBatch({
     project_id: file.project_id,
     id: idWith('batch_'),
     user_name: caller.name,
@@ -39,8 +38,20 @@ export async function createBatch(db: Database, { caller, keyHash, headers }: As
     input_file_id,
     metadata: metadata?.text ?? null,
     output_seconds: output_expires_after?.seconds ?? usualSeconds,
+    total: 0,
+  })
+  await db.write('addBatch', batch)
+  return batchAnswer(batch)
+}
+
+type Begun = 'project_id' | 'id' | 'user_name' | 'key_hash' | 'endpoint' | 'input_file_id' | 'metadata'
+
+export function newBatch(begun: Pick<Batch, Begun | 'output_seconds' | 'total'>): Batch {
+  const time = now()
+  return {
+    ...begun,
     status: 'validating',
-    ...{ errors: null, model: null, total: 0, completed: 0, failed: 0 },
+    ...{ errors: null, model: null, completed: 0, failed: 0 },
     ...{ input_tokens: 0, cached_tokens: 0, output_tokens: 0, reasoning_tokens: 0 },
     ...{ output_file_id: null, error_file_id: null },
     created_at: time,
@@ -48,31 +59,30 @@ export async function createBatch(db: Database, { caller, keyHash, headers }: As
     ...{ in_progress_at: null, finalizing_at: null, cancelling_at: null, ended_at: null },
     ...{ is_open: 1, held_by: null, held_until: 0, turn_at: 0 },
   }
-  await db.write('addBatch', batch)
-  return batchAnswer(batch)
 }
 
-/** The batch of the caller; to everybody else it does not exist. */
-async function batchOf(db: Reader, caller: Caller, id: string): Promise<Batch> {
+/** The batch of the caller; to everybody else, and on the other wire, it does not exist. */
+export async function batchOf(db: Reader, caller: Caller, id: string, ofMessages: boolean): Promise<Batch> {
   const batch = await batchOfUser(db, caller.name, id)
-  if (batch === undefined || !hasAccess(caller, batch.project_id))
-    throw refuse('batch_not_found', { field: 'batch_id', id: JSON.stringify(id) })
-  return batch
+  if (batch !== undefined && hasAccess(caller, batch.project_id) && isOfMessages(batch) === ofMessages)
+    return batch
+  const field = ofMessages ? 'message_batch_id' : 'batch_id'
+  throw refuse('batch_not_found', { field, id: JSON.stringify(id) })
 }
 
 export const readOneBatch = async (db: Reader, caller: Caller, id: string) =>
-  batchAnswer(await batchOf(db, caller, id))
+  batchAnswer(await batchOf(db, caller, id, false))
 
 export async function listOwnBatches(db: Reader, caller: Caller, { after, limit }: BatchesQuery) {
   const asked = { user: caller.name, after, order: 'desc', limit: limit + 1 } as const
-  return pageOfList(caller, await listBatches(db, asked), limit, batchAnswer)
+  return pageOfList(caller, await listBatches(db, asked, false), limit, batchAnswer)
 }
 
 /** What is being asked is ended, and nothing more begins. */
 export async function cancelOneBatch(db: Database, caller: Caller, id: string) {
-  await batchOf(db, caller, id)
+  await batchOf(db, caller, id, false)
   await db.write('cancelBatch', { user: caller.name, id, now: now() })
-  const batch = await batchOf(db, caller, id)
+  const batch = await batchOf(db, caller, id, false)
   if (batch.cancelling_at === null) throw refuse('batch_ended', { id, status: batch.status })
   return batchAnswer(batch)
 }

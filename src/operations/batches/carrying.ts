@@ -2,7 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { newId } from '../../domain/ids.ts'
 import { now } from '../../domain/time.ts'
-import { type Batch, type HeldBatch, hasDueBatch, readBatch } from '../../storage/batches/batches.ts'
+import {
+  type Batch,
+  type HeldBatch,
+  hasDueBatch,
+  isOfMessages,
+  readBatch,
+} from '../../storage/batches/batches.ts'
 import { type BatchLine, waitingLines } from '../../storage/batches/lines.ts'
 import { fileOfProject, type WireFile } from '../../storage/batches/wire-files.ts'
 import { databaseOf } from '../../storage/database.ts'
@@ -26,7 +32,6 @@ const looksPerRenewal = 3
 const inMicroseconds = (ms: number) => ms * 1_000
 
 interface BatchSettings {
-  maxLines: number
   parallel: number
   findCaller: FindCaller
 }
@@ -53,11 +58,11 @@ export function startBatches(
 function startTurns(
   app: FastifyInstance,
   services: OperationParts,
-  { maxLines, parallel, findCaller }: BatchSettings,
+  { parallel, findCaller }: BatchSettings,
   mayAsk: boolean,
   failed: (error: unknown) => void,
 ): BackgroundWork {
-  const { db: ofServer } = services
+  const { db: ofServer, batchLines } = services
   const holder = newId()
   /** The line of a batch behind which its next turn begins, if those before it have to wait. */
   const waitingUpTo = new Map<string, number>()
@@ -95,7 +100,7 @@ function startTurns(
     const { status } = batch
     const { finishFiles } = await import('./finishing.ts')
     if (status === 'cancelling') await finishFiles(db, batch, held, 'cancelled', ended)
-    else if (status === 'finalizing' || batch.expires_at <= now()) {
+    else if (status === 'finalizing' || (batch.expires_at <= now() && !isFindingRequests(batch))) {
       await db.write('finalizeBatch', { ...held, now: now() })
       const isWhole = batch.total > 0 && (await waitingLines(db, held, 0, 1)).length === 0
       await finishFiles(db, batch, held, isWhole ? 'completed' : 'expired', ended)
@@ -105,6 +110,8 @@ function startTurns(
       if (input === undefined) return restMs
       if (status === 'validating') {
         const { validateInput } = await import('./validating.ts')
+        // Those of a batch of messages were counted when it was created.
+        const maxLines = Math.max(batchLines, batch.total)
         await validateInput({ db, batch, held, input, maxLines, signal: ended })
       } else return lines(batch, held, input, ended)
     }
@@ -174,14 +181,16 @@ function startTurns(
   /** Aborts the work when the server stops, when the batch is cancelled, has expired, or is held by another process. */
   async function holding(
     held: HeldBatch,
-    { status, expires_at, ended_at }: Batch,
+    batch: Batch,
     signal: AbortSignal,
     work: (ended: AbortSignal) => Promise<number>,
   ): Promise<number> {
     const over = new AbortController()
     const done = new AbortController()
     const ended = AbortSignal.any([signal, over.signal])
-    const isAsking = (status === 'validating' || status === 'in_progress') && ended_at === null
+    const { status, expires_at, ended_at } = batch
+    const isOpen = (status === 'validating' || status === 'in_progress') && ended_at === null
+    const isAsking = isOpen && !isFindingRequests(batch)
     const looking = (async () => {
       for (let looks = 1; ; looks++) {
         await sleep(lookMs, undefined, { signal: done.signal, ref: false })
@@ -206,6 +215,9 @@ function startTurns(
     }
   }
 }
+
+/** The results of a batch of messages name every request, also of one that is cancelled or expires at once. */
+const isFindingRequests = (batch: Batch) => batch.status === 'validating' && isOfMessages(batch)
 
 /** Leaves out the mark with which some programs begin a file. */
 const lineText = new TextDecoder()

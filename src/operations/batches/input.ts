@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { plainText } from '../../domain/fields.ts'
 
 /** The longest line of an input, in bytes. */
-const maxLineBytes = 1 << 20
+export const maxLineBytes = 1 << 20
 
 interface InputLine {
   /** From 1. */

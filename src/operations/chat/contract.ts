@@ -89,11 +89,11 @@ export const ChatBody = z.object({
 
   tool_choice: documented(
     z
-      .union([z.enum(['none', 'auto', 'required']), NamedTool, AllowedTools], {
-        error: 'expected "none", "auto", "required", a function by name, or allowed_tools',
+      .union([z.enum(['none', 'auto', 'required', 'any']), NamedTool, AllowedTools], {
+        error: 'expected "none", "auto", "required", "any", a function by name, or allowed_tools',
       })
       .nullish(),
-    'Whether the answer may call tools (`auto`, the default with tools), must (`required`, a function by name, or `allowed_tools`), or must not (`none`). HEDDLE_TOOL_CHOICE=none refuses all but `none`.',
+    'Whether the answer may call tools (`auto`, the default with tools), must (`required`, Mistral’s `any`, a function by name, or `allowed_tools`), or must not (`none`). HEDDLE_TOOL_CHOICE=none refuses all but `none`.',
     { initial: 'none' },
   ),
   parallel_tool_calls: documented(flag().nullish(), 'If false, the answer ends after its first call.', {

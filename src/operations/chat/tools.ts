@@ -58,6 +58,7 @@ export function callFormOf({ functions }: ChatBody): CallForm {
 
 function choiceOf(choice: ChatBody['tool_choice']): CallFields['choice'] {
   if (choice == null) return undefined
+  if (choice === 'any') return 'required'
   if (typeof choice === 'string') return choice
   if (choice.type === 'function') return { name: choice.function.name }
   const { mode, tools } = choice.allowed_tools

@@ -220,6 +220,7 @@ export const routeTable = {
   ],
   infill: [
     {"method":"POST","url":"/infill","config":{"right":"infer","spendsTokens":true,"keepsBody":{"without":["cache_salt"]},"contract":"operations/infill/contract#InfillBody"},"schema":{},"checks":["body"]},
+    {"method":"POST","url":"/v1/fim/completions","config":{"right":"infer","spendsTokens":true,"keepsBody":{"without":["cache_salt"]},"contract":"operations/infill/fim-contract#FimBody"},"schema":{},"checks":["body"]},
   ],
   response: [
     {"method":"POST","url":"/v1/responses","config":{"right":"infer","spendsTokens":true,"keepsBody":{"without":["cache_salt"]},"namesPrompt":true,"contract":"operations/responses/contract#ResponsesBody"},"schema":{},"checks":["body"],"prepares":true},
@@ -248,6 +249,14 @@ export const routeTable = {
     {"method":"GET","url":"/v1/batches","config":{"right":"infer"},"schema":{},"checks":["querystring"]},
     {"method":"GET","url":"/v1/batches/:batch_id","config":{"right":"infer"},"schema":{},"checks":["params"]},
     {"method":"POST","url":"/v1/batches/:batch_id/cancel","config":{"right":"infer"},"schema":{},"checks":["params"]},
+  ],
+  messageBatch: [
+    {"method":"POST","url":"/v1/messages/batches","config":{"right":"infer","largeBodies":true,"contract":"operations/message-batches/contract#CreateMessageBatchBody"},"schema":{},"checks":["body"]},
+    {"method":"GET","url":"/v1/messages/batches","config":{"right":"infer"},"schema":{},"checks":["querystring"]},
+    {"method":"GET","url":"/v1/messages/batches/:message_batch_id","config":{"right":"infer"},"schema":{},"checks":["params"]},
+    {"method":"GET","url":"/v1/messages/batches/:message_batch_id/results","config":{"right":"infer"},"schema":{},"checks":["params"]},
+    {"method":"POST","url":"/v1/messages/batches/:message_batch_id/cancel","config":{"right":"infer"},"schema":{},"checks":["params"]},
+    {"method":"DELETE","url":"/v1/messages/batches/:message_batch_id","config":{"right":"infer"},"schema":{},"checks":["params"]},
   ],
   embedding: [
     {"method":"POST","url":"/v1/embeddings","config":{"right":"infer","spendsTokens":true,"keepsBody":{"without":["cache_salt"]},"contract":"operations/embeddings/contract#EmbeddingBody"},"schema":{},"checks":["body"]},

@@ -1,10 +1,14 @@
+import { JsonText } from '../../domain/json/text.ts'
 import { type Routes, wholeOrEvents } from '../../http/contracts.ts'
 import { openAiEvents } from '../../http/streams/sse.ts'
 import { createAnswer } from '../completions/answer.ts'
+import { beginCompletion, type Completion } from '../completions/completion.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { generationRefusals, recordedBody, respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
 import { InfillAnswer, InfillBody } from './contract.ts'
+import { chatAnswerOf, chatChunksOf, completionBodyOf } from './fim.ts'
+import { FimAnswer, FimBody, FimChunk } from './fim-contract.ts'
 import { beginInfill, chunksOf, type Infilling, samplingOf, wholeOf } from './infill.ts'
 
 const infilling: Writers<InfillBody, Infilling> = {
@@ -54,4 +58,31 @@ const fill: Routes<GenerationParts> = async (app, services) => {
   )
 }
 
-export const infillRoutes = family(fill)
+const completing: Writers<FimBody, Completion> = {
+  kind: 'text',
+  wire: 'mistral',
+  begin: (services, body, asking) => beginCompletion(services, completionBodyOf(body), asking),
+  createAnswer,
+  chunksOf: chatChunksOf,
+  wholeOf: chatAnswerOf,
+  inputsOf: ({ random_seed, ...body }) => ({
+    ...body,
+    ...(random_seed != null && { seed: new JsonText(String(random_seed)) }),
+  }),
+}
+
+const complete: Routes<GenerationParts> = async (app, services) => {
+  const schema = {
+    summary: 'Fill a gap in a text, compatible with Mistral',
+    description: 'docs/completions.md describes it.',
+    tags: ['completions'],
+    body: FimBody,
+    response: { 200: wholeOrEvents(FimAnswer, FimChunk), ...generationRefusals },
+  }
+  const config = { right: 'infer', spendsTokens: true, keepsBody: recordedBody } as const
+  app.post('/v1/fim/completions', { config, schema }, (request, reply) =>
+    respond(services, request, reply, completing),
+  )
+}
+
+export const infillRoutes = family(fill, complete)

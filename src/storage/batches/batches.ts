@@ -57,6 +57,10 @@ export interface BatchKey {
   id: string
 }
 
+/** Where the lines of Anthropic's batches are asked, and those of no other batch. */
+export const messagesEndpoint = '/v1/messages'
+export const isOfMessages = ({ endpoint }: Pick<Batch, 'endpoint'>): boolean => endpoint === messagesEndpoint
+
 /** A batch that a process works on. What another process has taken over is left alone. */
 export interface HeldBatch extends BatchKey {
   holder: string
@@ -70,7 +74,7 @@ const lockOfAll = 'batches'
 /** Of a user, so that nobody fills the record with work. */
 const maxOpenBatches = 100
 
-const of = ({ project_id, id }: BatchKey): Sql => sql`project_id = ${project_id} AND id = ${id}`
+export const of = ({ project_id, id }: BatchKey): Sql => sql`project_id = ${project_id} AND id = ${id}`
 export const heldBy = (held: HeldBatch): Sql => sql`${of(held)} AND held_by = ${held.holder}`
 
 export const readBatch = (db: Reader, key: BatchKey): Promise<Batch | undefined> =>
@@ -79,8 +83,12 @@ export const readBatch = (db: Reader, key: BatchKey): Promise<Batch | undefined>
 export const batchOfUser = (db: Reader, user: string, id: string): Promise<Batch | undefined> =>
   db.get<Batch>(sql`SELECT ${allColumns} FROM batches WHERE user_name = ${user} AND id = ${id}`)
 
-export const listBatches = (db: Reader, { user, ...page }: WirePage): Promise<Batch[]> =>
-  db.all<Batch>(sql`SELECT ${allColumns} FROM batches WHERE user_name = ${user} AND ${pageOf(page)}`)
+/** Those of one wire: of Anthropic's or of OpenAI's. */
+export const listBatches = (db: Reader, { user, ...page }: WirePage, ofMessages: boolean): Promise<Batch[]> =>
+  db.all<Batch>(
+    sql`SELECT ${allColumns} FROM batches
+        WHERE user_name = ${user} AND endpoint ${rawSql(ofMessages ? '=' : '<>')} ${messagesEndpoint} AND ${pageOf(page)}`,
+  )
 
 export const addBatch: Command<Batch, void> = async (tx, batch) => {
   await tx.lock(lockOfAll)
@@ -136,13 +144,14 @@ export const releaseBatch: Command<HeldBatch & { until: number }, void> = async 
   await tx.run(sql`UPDATE batches SET held_until = ${until}, held_by = NULL WHERE ${heldBy(held)}`)
 }
 
-/** Its lines are valid. False if it was cancelled meanwhile. */
+/** Its lines are valid. False if it was cancelled meanwhile; a batch of messages is cancelled only now. */
 export const startBatch: Command<HeldBatch & { total: number; now: number }, boolean> = async (
   tx,
   { total, now, ...held },
 ) =>
   (await tx.run(
-    sql`UPDATE batches SET status = 'in_progress', total = ${total}, in_progress_at = ${now}
+    sql`UPDATE batches SET status = CASE WHEN cancelling_at IS NULL THEN 'in_progress' ELSE 'cancelling' END,
+          total = ${total}, in_progress_at = ${now}
         WHERE ${heldBy(held)} AND status = 'validating'`,
   )) > 0
 
@@ -186,13 +195,17 @@ export const finishBatch: Command<FinishedBatch, boolean> = async (
   return true
 }
 
-/** No further line begins. A batch that is over is left as it is. A batch that rests goes on at once, to its end. */
+/**
+ * No further line begins. A batch that is over is left as it is. A batch that rests goes on at once, to its end. The
+ * results of a batch of messages name every request, so its lines are found first.
+ */
 export const cancelBatch: Command<{ user: string; id: string; now: number }, void> = async (
   tx,
   { user, id, now },
 ) => {
   await tx.run(
-    sql`UPDATE batches SET status = 'cancelling', cancelling_at = ${now},
+    sql`UPDATE batches SET cancelling_at = coalesce(cancelling_at, ${now}),
+          status = CASE WHEN status = 'validating' AND endpoint = ${messagesEndpoint} THEN status ELSE 'cancelling' END,
           held_until = CASE WHEN held_by IS NULL THEN 0 ELSE held_until END
         WHERE user_name = ${user} AND id = ${id} AND status IN ('validating', 'in_progress')`,
   )

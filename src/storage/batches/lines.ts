@@ -100,11 +100,16 @@ const linesAtOnce = 200
 /** Removes some lines of a batch that is over, or whose input is read anew. Returns whether there may be more. */
 export const dropBatchLines: Command<HeldBatch, boolean> = async (tx, held) => {
   if (!(await isHeld(tx, held))) return false
-  const removed = await tx.run(
-    sql`DELETE FROM batch_lines WHERE ${of(held)} AND line IN
-          (SELECT line FROM batch_lines WHERE ${of(held)} ORDER BY line LIMIT ${linesAtOnce})`,
-  )
-  if (removed === linesAtOnce) return true
+  if (await removeLines(tx, held)) return true
   await tx.run(sql`UPDATE batches SET is_open = 0 WHERE ${heldBy(held)} AND ended_at IS NOT NULL`)
   return false
+}
+
+/** Some of them. Returns whether there may be more. */
+export async function removeLines(tx: Transaction, batch: BatchKey): Promise<boolean> {
+  const removed = await tx.run(
+    sql`DELETE FROM batch_lines WHERE ${of(batch)} AND line IN
+          (SELECT line FROM batch_lines WHERE ${of(batch)} ORDER BY line LIMIT ${linesAtOnce})`,
+  )
+  return removed === linesAtOnce
 }

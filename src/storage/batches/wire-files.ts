@@ -32,6 +32,10 @@ const columns = namesOf(kinds)
 const allColumns = rawSql(columns.join(', '))
 const insertFile = insertInto('wire_files', columns)
 
+/** Of files of Anthropic's batches, which has no operations for them. */
+export const messageBatchPurpose = 'message_batch'
+const isShown = sql`purpose <> ${messageBatchPurpose}`
+
 const isLive = (now: number): Sql => sql`(expires_at IS NULL OR expires_at > ${now})`
 
 export const readWireFile = (
@@ -41,7 +45,8 @@ export const readWireFile = (
   now: number,
 ): Promise<WireFile | undefined> =>
   db.get<WireFile>(
-    sql`SELECT ${allColumns} FROM wire_files WHERE user_name = ${user} AND id = ${id} AND ${isLive(now)}`,
+    sql`SELECT ${allColumns} FROM wire_files
+        WHERE user_name = ${user} AND id = ${id} AND ${isShown} AND ${isLive(now)}`,
   )
 
 /** Whether or not it has expired: the input of a batch stays until its batch is over. */
@@ -54,7 +59,7 @@ export const listWireFiles = (
   purpose: string | undefined,
   now: number,
 ): Promise<WireFile[]> => {
-  const ofPurpose = purpose === undefined ? sql`1 = 1` : sql`purpose = ${purpose}`
+  const ofPurpose = purpose === undefined ? isShown : sql`${isShown} AND purpose = ${purpose}`
   return db.all<WireFile>(
     sql`SELECT ${allColumns} FROM wire_files
         WHERE user_name = ${user} AND ${ofPurpose} AND ${isLive(now)} AND ${pageOf(page)}`,

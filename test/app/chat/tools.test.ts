@@ -145,6 +145,8 @@ test('tool_choice required: the answer must be a call', async () => {
   const { turns } = await said(severalCalls, { tool_choice: 'required' })
   assert.deepEqual([turns[0]?.calls.length, turns[0]?.finish], [3, 'tool_calls'])
   await cannotSay('It rains.', { tool_choice: 'required' }, /"I" after ""/)
+  // Mistral's word for it.
+  await cannotSay('It rains.', { tool_choice: 'any' }, /"I" after ""/)
 })
 
 test('a named tool: only that one can be called, and the answer ends with stop, as in OpenAI', async () => {

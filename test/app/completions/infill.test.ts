@@ -159,3 +159,59 @@ test('a model without tokens for it refuses it by name, on both doors', async (t
   assert.equal(other.status, 400)
   assert.match(other.json.error, /does not support insert, which `suffix` asks for/)
 })
+
+test('/v1/fim/completions fills a gap in the form of Mistral’s chat', async () => {
+  const body = { model: 'scripted', prompt: 'a', suffix: 'b', max_tokens: 5 }
+  const options = { min_tokens: 1, temperature: 0.5, top_p: 0.9, random_seed: 7, stop: ['###'] }
+  const { status, json, headers } = await post('/v1/fim/completions', {
+    ...body,
+    ...options,
+    ...{ prompt_cache_key: 'x', typo: 1 },
+  })
+  assert.equal(status, 200)
+  const [{ prompt, ending, sampling } = assert.fail()] = backend.asked.splice(0)
+  assert.deepEqual(prompt, { tokens: [1, 97, 2, 98, 3] })
+  assert.deepEqual(
+    [ending.maxTokens, ending.minTokens, ending.stop, sampling.temperature, sampling.topP, sampling.seed],
+    [5, 1, ['###'], 0.5, 0.9, 7n],
+  )
+  assert.deepEqual(
+    [json.object, json.choices],
+    [
+      'chat.completion',
+      [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+    ],
+  )
+  assert.deepEqual([json.usage.prompt_tokens, json.usage.completion_tokens], [5, 5])
+  assert.match(String(headers['x-heddle-ignored-fields']), /typo/)
+  const { text } = await post('/v1/fim/completions', { ...body, stream: true })
+  backend.asked.splice(0)
+  const events = text
+    .trim()
+    .split('\n\n')
+    .map((event) => event.replace(/^data: /, ''))
+  assert.equal(events.pop(), '[DONE]')
+  const chunks = events.map((event) => JSON.parse(event))
+  assert.equal(chunks.map(({ choices }) => choices[0].delta.content).join(''), 'Hello')
+  assert.equal(chunks[0].choices[0].delta.role, 'assistant')
+  for (const { object, usage } of chunks.slice(0, -1))
+    assert.deepEqual([object, usage], ['chat.completion.chunk', undefined])
+  assert.deepEqual(
+    [chunks.at(-1).choices[0].finish_reason, chunks.at(-1).usage.completion_tokens],
+    ['stop', 5],
+  )
+})
+
+test('/v1/fim/completions without a suffix goes on, and refuses by name', async () => {
+  await post('/v1/fim/completions', { prompt: 'a' })
+  assert.deepEqual(backend.asked.splice(0)[0]?.prompt, { text: 'a', special: true, add: true })
+  for (const [field, fields] of Object.entries({
+    prompt: { prompt: ['a'] },
+    max_tokens: { prompt: 'a', max_tokens: 0 },
+    min_tokens: { prompt: 'a', max_tokens: 2, min_tokens: 3 },
+    random_seed: { prompt: 'a', random_seed: 'x' },
+  })) {
+    const { status, json } = await post('/v1/fim/completions', fields)
+    assert.deepEqual([status, json.error.param], [400, field])
+  }
+})

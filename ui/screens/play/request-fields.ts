@@ -453,13 +453,14 @@ export const requestFields: readonly RequestField[] = [
  {
   "name": "tool_choice",
   "kind": "json",
-  "range": "\"none\", \"auto\", \"required\" or object",
-  "says": "Whether the answer may call tools (`auto`, the default with tools), must (`required`, a function by name, or `allowed_tools`), or must not (`none`). HEDDLE_TOOL_CHOICE=none refuses all but `none`.",
+  "range": "\"none\", \"auto\", \"required\", \"any\" or object",
+  "says": "Whether the answer may call tools (`auto`, the default with tools), must (`required`, Mistral’s `any`, a function by name, or `allowed_tools`), or must not (`none`). HEDDLE_TOOL_CHOICE=none refuses all but `none`.",
   "initial": "\"none\"",
   "choices": [
    "none",
    "auto",
-   "required"
+   "required",
+   "any"
   ],
   "effect": "honoured"
  },
