@@ -21,7 +21,8 @@ function sourceFiles() {
 function filesIn(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
+    // Before Node 20.12 it had another name.
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
     .sort()
 }
 

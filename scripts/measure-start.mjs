@@ -1,4 +1,4 @@
-// Installs Heddle as a user does, starts it twice and asks it, and prints what that took. Linux only.
+// Installs Heddle as a user does, starts it several times and asks it, and prints what that took. Linux only.
 //
 //   node scripts/measure-start.mjs clone|global|local [TARBALL of npm pack]
 //
@@ -109,7 +109,10 @@ try {
   const began = performance.now()
   const installed = install()
   const first = await start(installed, 'builtin', began)
-  const second = await start(installed, 'builtin')
+  // Of three, because others may use the machine.
+  const later = []
+  for (let i = 0; i < 3; i++) later.push(await start(installed, 'builtin'))
+  const second = later.reduce((best, one) => (one.seconds < best.seconds ? one : best))
   const alone = await start(installed, 'none')
   const manifests = run('find', [installed.cwd, '-path', '*/node_modules/*', '-name', 'package.json']).split(
     '\n',
@@ -123,7 +126,7 @@ try {
 | download, the tarball included | ${sizeOf(join(cache, '_cacache', 'content-v2')).toFixed(0)} MB |
 | disk, packages | ${sizeOf(installed.cwd).toFixed(0)} MB, ${packages} |
 | first start, with the installation | ${first.seconds.toFixed(1)} s |
-| second start | ${second.seconds.toFixed(1)} s |
+| later starts, the shortest of three | ${second.seconds.toFixed(1)} s |
 | memory, without a model | ${second.memory.toFixed(0)} MB, ${alone.memory.toFixed(0)} MB |`)
 } finally {
   rmSync(work, { recursive: true, force: true, maxRetries: 5 })
