@@ -527,7 +527,11 @@ const exportSample = (signal: string, items: string) => (project: string) => {
     [`resource${signal}`]: [{ resource, [`scope${signal}`]: scopes, schemaUrl: 'https://example.com' }],
   }
 }
-const labels = { annotation: 'right', path: 'value', positive: ['yes'] }
+const labels = {
+  ...{ annotation: 'right', path: 'value', positive: ['yes'] },
+  expected: { evaluation_run_ids: ['x'], column: 'expected', positive: ['yes'] },
+  feedback: { type: 'support.ticket', path: 'kind', positive: ['yes'] },
+}
 const calibrated = { scorer: 'exact', question: 'right', digest: null, labels }
 const exact = 'weave:///acme/qa/object/exact:v0'
 const small = 'weave:///acme/qa/object/small:v0'
