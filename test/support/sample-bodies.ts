@@ -470,7 +470,11 @@ const chatFields = {
 }
 
 /** Fields that others need: those must be removed with them. */
+const annotated = { 'labels.annotation': ['labels.path', 'labels.positive'] }
 export const needed: Record<string, Record<string, string[]>> = {
+  '/v2/:entity/:project/calibrations': annotated,
+  '/v2/:entity/:project/calibrations/report': annotated,
+  '/v2/:entity/:project/calibrations/agreement': annotated,
   '/v1/completions': {
     stream: ['stream_options'],
     logprobs: ['logprob_token_ids'],
@@ -527,7 +531,11 @@ const exportSample = (signal: string, items: string) => (project: string) => {
     [`resource${signal}`]: [{ resource, [`scope${signal}`]: scopes, schemaUrl: 'https://example.com' }],
   }
 }
-const labels = { annotation: 'right', path: 'value', positive: ['yes'] }
+const labels = {
+  ...{ annotation: 'right', path: 'value', positive: ['yes'] },
+  expected: { evaluation_run_ids: ['x'], column: 'expected', positive: ['yes'] },
+  feedback: { type: 'wandb.reaction.1', path: 'detoned', positive: ['yes'] },
+}
 const calibrated = { scorer: 'exact', question: 'right', digest: null, labels }
 const exact = 'weave:///acme/qa/object/exact:v0'
 const small = 'weave:///acme/qa/object/small:v0'

@@ -11,9 +11,12 @@ export interface Calibrated {
   project: string
   scorer: string
   question: string
-  /** The name of an annotation spec. */
+  /** The name of an annotation spec, or `thumbs`. */
   annotation: string
 }
+
+/** Not the name of any spec. */
+export const thumbs = '👍 👎'
 
 function ask<Answer>(
   { project, annotation, ...asked }: Calibrated,
@@ -21,7 +24,8 @@ function ask<Answer>(
   signal?: AbortSignal,
 ): Promise<Answer> {
   const url = `/v2/${project.split('/').map(encodeURIComponent).join('/')}/calibrations${path}`
-  return requestJson(url, { body: { ...asked, labels: { annotation } }, ...(signal && { signal }) })
+  const labels = annotation === thumbs ? { feedback: { type: 'wandb.reaction.1' } } : { annotation }
+  return requestJson(url, { body: { ...asked, labels }, ...(signal && { signal }) })
 }
 
 export const readReport = (asked: Calibrated, signal: AbortSignal) =>

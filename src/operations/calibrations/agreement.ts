@@ -30,13 +30,8 @@ const yes = 0
 type JudgedCall = LabelledCall & Pair
 
 /** How well a judge and people agree about one question. */
-export async function agreementOf(
-  db: Database,
-  { project }: Scope,
-  body: AgreementBody,
-  signal: AbortSignal,
-) {
-  const { evidence, calibration, note } = await calibratedEvidence(db, project, body, signal)
+export async function agreementOf(db: Database, scope: Scope, body: AgreementBody, signal: AbortSignal) {
+  const { evidence, calibration, note } = await calibratedEvidence(db, scope, body, signal)
   const { question, categories, labelled, open } = evidence
   const isPredicate = question.type === 'predicate'
   for (const name of ['threshold', 'precision'] as const) {
@@ -76,15 +71,15 @@ export async function agreementOf(
 /** With the probabilities by which the judge decides. */
 async function calibratedEvidence(
   db: Database,
-  project: string,
+  scope: Scope,
   body: AgreementBody,
   signal: AbortSignal,
 ): Promise<{ evidence: Evidence; calibration: string | null; note?: string }> {
-  const evidence = await evidenceOf(db, project, body, signal)
+  const evidence = await evidenceOf(db, scope, body, signal)
   const { question, digest, prompt } = evidence
   const named = body.calibration ?? question.calibration
   if (named == null) return { evidence, calibration: null }
-  const map = await readCalibration(db, project, named, 'calibration').catch((error: unknown) => {
+  const map = await readCalibration(db, scope.project, named, 'calibration').catch((error: unknown) => {
     if (body.calibration != null || !(error instanceof Refusal) || error.status >= 500) throw error
     return undefined
   })

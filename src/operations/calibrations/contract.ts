@@ -1,7 +1,13 @@
 import { z } from 'zod'
-import { answer, plainText } from '../../domain/fields.ts'
+import { answer, plainText, shortList } from '../../domain/fields.ts'
+import { maxEvaluations } from '../evaluations/results-contract.ts'
 
 const name = plainText(128).min(1)
+const path = plainText(1024).nullish()
+const positive = z.array(plainText(256)).min(1).max(50).nullish().meta({
+  description:
+    'For a predicate: the values that mean yes; all others mean no. Default: true and 1, false and 0.',
+})
 
 /** Which decisions, and what people said about the same calls. */
 const asked = {
@@ -12,19 +18,37 @@ const asked = {
       'Of the question with its model, template and settings. Default: that of the newest decision.',
   }),
   labels: z.strictObject({
-    annotation: name.meta({
+    annotation: name.nullish().meta({
       description: 'The name of an annotation spec: labels are what people gave for it.',
     }),
-    path: plainText(1024).nullish().meta({ description: 'Where the label is in the annotation.' }),
-    positive: z.array(plainText(256)).min(1).max(50).nullish().meta({
-      description:
-        'For a predicate: the values that mean yes; all others mean no. Default: true and 1, false and 0.',
-    }),
+    path: path.meta({ description: 'Where the label is in the annotation.' }),
+    positive,
+    expected: z
+      .strictObject({
+        evaluation_run_ids: shortList(plainText(128).min(1), maxEvaluations).min(1),
+        column: plainText(1024).min(1).meta({
+          description: 'Where the label of a prediction is in the row of the dataset.',
+        }),
+        positive,
+      })
+      .nullish()
+      .meta({ description: 'Labels of predictions are what the rows of evaluations expect.' }),
+    feedback: z
+      .strictObject({
+        type: plainText(128)
+          .min(1)
+          .meta({ description: '`wandb.reaction.1`, where 👍 means yes and 👎 no, or a type of your own.' }),
+        path: path.meta({ description: 'Where the label is in the payload; of a reaction `detoned`.' }),
+        positive,
+      })
+      .nullish()
+      .meta({ description: 'Labels are what people gave as feedback of this type.' }),
   }),
 }
 
 export const ReportBody = z.object(asked)
 export type ReportBody = z.output<typeof ReportBody>
+export type LabelsBody = ReportBody['labels']
 
 export const FitBody = z.object({
   ...asked,
@@ -61,12 +85,15 @@ const evidence = {
   model: z.string().nullable(),
   decisions: z.int().meta({ description: 'Calls that were decided under this digest, at most 20,000.' }),
   labels: z.int().meta({ description: 'Those of them with a label, at most 5,000.' }),
+  sources: z
+    .object({ annotation: z.int(), expected: z.int(), feedback: z.int() })
+    .meta({ description: 'The labels by what they are of: the first of these that tells of a call counts.' }),
   disputed: z
     .int()
     .meta({ description: 'Calls about which people differ without a majority; they do not count.' }),
   unusable: z
     .int()
-    .meta({ description: 'Annotations whose value is none of the options; they do not count.' }),
+    .meta({ description: 'Values that are missing or none of the options; they do not count.' }),
   other_digests: z
     .array(z.object({ digest: z.string(), decisions: z.int() }))
     .meta({ description: 'Decisions of another wording, model or setting; they do not count.' }),

@@ -1,7 +1,5 @@
 import { membersOf } from '../../../packages/json/index.ts'
 import { createYieldToLoop } from '../../../packages/waiting/index.ts'
-import { valueAt } from '../../domain/expressions/json-value.ts'
-import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import type { Labelled } from '../../domain/statistics/calibration.ts'
 import type { Database } from '../../storage/database.ts'
 import { streamFeedbackOfType } from '../../storage/feedback/queries.ts'
@@ -10,12 +8,13 @@ import { prefixes } from '../feedback/kinds.ts'
 import { wrong } from '../generation/checks.ts'
 import { readScorer } from '../monitors/bound-scorers.ts'
 import { liveObject } from '../objects/read.ts'
+import type { Scope } from '../scope.ts'
 import type { JudgeQuestion } from '../scorers/contract.ts'
 import type { ReportBody } from './contract.ts'
+import { checkLabels, type LabelSource, labelsOf } from './labels.ts'
 
 /** More are not read: newer ones tell as much. */
 const maxDecisions = 20_000
-const maxAnnotations = 20_000
 const maxLabels = 5_000
 const maxTextLength = 256
 
@@ -41,7 +40,13 @@ export interface Evidence {
   decided: number
   labelled: LabelledCall[]
   open: DecidedCall[]
-  counts: { disputed: number; unusable: number; other_digests: { digest: string; decisions: number }[] }
+  counts: {
+    /** The labelled calls, by what their label is of. */
+    sources: Record<LabelSource, number>
+    disputed: number
+    unusable: number
+    other_digests: { digest: string; decisions: number }[]
+  }
 }
 
 interface Decision {
@@ -61,12 +66,12 @@ interface JudgedValue {
 
 export async function evidenceOf(
   db: Database,
-  project: string,
+  scope: Scope,
   body: ReportBody,
   signal: AbortSignal,
 ): Promise<Evidence> {
-  const { path } = body.labels
-  if (path != null) checkPath(path, 'labels.path')
+  const { project } = scope
+  checkLabels(body.labels)
   const decisions = await decisionsOf(db, project, body, signal)
   const [newest] = decisions.values()
   const digest = body.digest ?? newest?.digest
@@ -77,14 +82,15 @@ export async function evidenceOf(
     throw wrong(field, JSON.stringify(body[field]), `a question that ${body.scorer} has decided about a call`)
   }
   const question = await questionOf(db, project, example, body)
-  if (body.labels.positive != null && question.type !== 'predicate') {
-    throw wrong('labels.positive', `given for a ${question.type}`, 'nothing')
-  }
   const categories = categoriesOf(question)
-  const { votes, rulings, unusable } = await votesOf(db, project, body, categories, signal)
+  const { truthOf, unusable } = await labelsOf(
+    { db, scope, type: question.type, categories, signal },
+    body.labels,
+  )
   const labelled: LabelledCall[] = []
   const open: DecidedCall[] = []
   const others = new Map<string, number>()
+  const sources = { annotation: 0, expected: 0, feedback: 0 }
   let [decided, disputed] = [0, 0]
   for (const [call_id, decision] of decisions) {
     if (decision.digest !== digest || decision.prompt !== example.prompt) {
@@ -94,20 +100,20 @@ export async function evidenceOf(
     const { probabilities } = decision
     if (probabilities?.length !== categories.length) continue
     decided++
-    const own = [...(votes.get(call_id)?.values() ?? [])]
-    const truth = rulings.get(call_id) ?? majorityOf(own)
-    if (truth !== undefined) {
-      if (labelled.length < maxLabels) labelled.push({ call_id, probabilities, truth, votes: own })
-    } else if (own.length > 0) disputed++
-    else open.push({ call_id, probabilities })
+    const label = truthOf(call_id)
+    if (label === undefined) open.push({ call_id, probabilities })
+    else if (label.truth === undefined) disputed++
+    else if (labelled.length < maxLabels) {
+      labelled.push({ call_id, probabilities, truth: label.truth, votes: label.votes })
+      sources[label.source]++
+    }
   }
   return {
     ...{ question, categories, digest, decided, labelled, open },
     prompt: example.prompt,
     model: example.model,
     counts: {
-      disputed,
-      unusable,
+      ...{ sources, disputed, unusable },
       other_digests: [...others].map(([digest, count]) => ({ digest, decisions: count })),
     },
   }
@@ -193,60 +199,4 @@ async function questionOf(
 function categoriesOf({ type, choices, levels }: JudgeQuestion): (string | boolean)[] {
   if (type === 'predicate') return [true, false]
   return choices?.map(({ value }) => value) ?? levels?.map(({ label }) => label) ?? []
-}
-
-/** The latest label of each person for each call, and the latest decision of an adjudicator, as indexes into the categories. */
-async function votesOf(
-  db: Database,
-  project: string,
-  { labels }: ReportBody,
-  categories: readonly (string | boolean)[],
-  signal: AbortSignal,
-): Promise<{ votes: Map<string, Map<string, number>>; rulings: Map<string, number>; unusable: number }> {
-  const pause = createYieldToLoop(signal)
-  const path = ['value', ...(labels.path == null ? [] : splitPath(labels.path))]
-  const votes = new Map<string, Map<string, number>>()
-  const rulings = new Map<string, number>()
-  const seen = new Set<string>()
-  let unusable = 0
-  const of = { project, type: `${prefixes.annotation}.${labels.annotation}`, limit: maxAnnotations }
-  for await (const rows of streamFeedbackOfType(db, of, signal)) {
-    for (const { call_id, user_id, payload, standing } of rows) {
-      const isRuling = standing === 'decision'
-      const key = JSON.stringify([call_id, isRuling ? null : user_id])
-      if (standing === 'none' || seen.has(key)) continue
-      seen.add(key)
-      const vote = voteIn(valueAt(payload, path), categories, labels.positive)
-      const own = votes.get(call_id) ?? new Map<string, number>()
-      if (vote === undefined) unusable++
-      else if (isRuling) rulings.set(call_id, vote)
-      else votes.set(call_id, own.set(user_id, vote))
-      const wait = pause()
-      if (wait) await wait
-    }
-  }
-  return { votes, rulings, unusable }
-}
-
-/** `json` is a scalar. A level may be given as its label or its number. */
-function voteIn(
-  json: string | undefined,
-  categories: readonly (string | boolean)[],
-  positive: readonly string[] | null | undefined,
-): number | undefined {
-  if (json === undefined || json === 'null' || /^[[{]/.test(json)) return undefined
-  const value = JSON.parse(json) as string | number | boolean
-  if (positive != null) return positive.includes(String(value)) ? 0 : 1
-  const index = categories.indexOf(value as string | boolean)
-  if (index >= 0) return index
-  const isPredicate = categories[0] === true && categories[1] === false
-  if (isPredicate) return value === 1 ? 0 : value === 0 ? 1 : undefined
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < categories.length
-    ? value
-    : undefined
-}
-
-/** What more than half of the people said. */
-export function majorityOf(votes: readonly number[]): number | undefined {
-  return votes.find((vote) => 2 * votes.filter((other) => other === vote).length > votes.length)
 }

@@ -78,13 +78,13 @@ export async function fitCalibration(
 ): Promise<Report & { calibration: string | null }> {
   const name = body.name ?? `${body.scorer}.${body.question}`
   objectIdOf(name)
-  const evidence = await evidenceOf(services.db, scope.project, body, signal)
+  const evidence = await evidenceOf(services.db, scope, body, signal)
   const report = await reportOn(evidence, signal)
   if (body.dry_run || !report.helps || report.map === null) return { ...report, calibration: null }
   const { before, after, gain, map, digest, model, labels } = report
   const stored = await createOfClass(services, scope, name, calibrationClass, {
     name,
-    ...{ scorer: body.scorer, question_name: body.question, annotation: body.labels.annotation },
+    ...{ scorer: body.scorer, question_name: body.question, labels_of: body.labels },
     ...{ question: digest, prompt: evidence.prompt, model, ...map, labels, gain },
     before: { log_loss: before?.log_loss, brier: before?.brier, ece: before?.ece },
     after: { log_loss: after?.log_loss, brier: after?.brier, ece: after?.ece },

@@ -10,6 +10,7 @@ const refusals = [
   'invalid_value',
   'object_not_found',
   'object_deleted',
+  'evaluation_run_not_found',
   'scorer_not_runnable',
   'query_too_slow',
 ] as const
@@ -35,12 +36,12 @@ export const calibrationRoutes = family(
     answer: Report,
     refusals,
     rule: async ({ db, signal }, { caller, params, body }) => {
-      const { project } = scopeOf(caller, params)
+      const scope = scopeOf(caller, params)
       const [{ evidenceOf }, { reportOn }] = await Promise.all([
         import('./evidence.ts'),
         import('./report.ts'),
       ])
-      return reportOn(await evidenceOf(db, project, body, signal), signal)
+      return reportOn(await evidenceOf(db, scope, body, signal), signal)
     },
   }),
   operation('POST', `${url}/agreement`, {

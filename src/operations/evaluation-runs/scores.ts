@@ -22,7 +22,7 @@ export async function createScore(
   options: OperationParts,
   scope: Scope,
   body: ScoreBody,
-  own?: { started_at: number; end: OwnEnd },
+  own?: { started_at: number; end: OwnEnd; decisions?: string | undefined },
 ) {
   const { db } = options
   const { project } = scope
@@ -55,7 +55,7 @@ export async function createScore(
     project_id: project,
     prediction_id,
     predictionField: 'prediction_id',
-    feedback: await feedbackOn(options, scope, id, name, body),
+    feedback: await feedbackOn(options, scope, { ...body, id, name, decisions: own?.decisions }),
     now: now(),
   })
   return { score_id: id }
@@ -89,16 +89,22 @@ const fieldsOfScore: Record<string, string> = { payload: 'value', 'payload.outpu
 function feedbackOn(
   { db, schemas, refScheme }: OperationParts,
   { caller, project }: Scope,
-  id: string,
-  name: string,
-  { prediction_id, scorer, value }: ScoreBody,
+  {
+    id,
+    name,
+    prediction_id,
+    scorer,
+    value: output,
+    decisions,
+  }: ScoreBody & { name: string; decisions?: string | undefined },
 ) {
+  const payload = { output, ...(decisions !== undefined && { decisions: new JsonText(decisions) }) }
   const feedback = {
     project_id: project,
     id,
     svc_ref: callRef(refScheme, project, prediction_id),
     feedback_type: `${prefixes.runnable}.${name}`,
-    payload: payloadGiven(new JsonText(writeJson({ output: value }))),
+    payload: payloadGiven(new JsonText(writeJson(payload))),
     runnable_ref: scorer,
   }
   return feedbackOf(

@@ -7,7 +7,7 @@ import type { Database } from '../../storage/database.ts'
 import { makersOf, type PairAnswer, streamPairAnswers } from '../../storage/queues/preferences.ts'
 import { requireQueue } from '../../storage/queues/queues.ts'
 import { amongPeople } from '../calibrations/agreement.ts'
-import { majorityOf } from '../calibrations/evidence.ts'
+import { majorityOf } from '../calibrations/labels.ts'
 import type { PreferencesBody } from './contract.ts'
 
 /** Those of later items are not read, and the answer says so. */

@@ -43,7 +43,10 @@ export async function scoreTrial(
     services,
     scope,
     { id, prediction_id: call.id, scorer: scorer.ref, value, evaluation_run_id: run.run_id },
-    { started_at, end: { ended_at, ...('exception' in judged && { exception: judged.exception }) } },
+    {
+      ...{ started_at, decisions: 'output' in judged ? judged.decisions : undefined },
+      end: { ended_at, ...('exception' in judged && { exception: judged.exception }) },
+    },
   )
 }
 

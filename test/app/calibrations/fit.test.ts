@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { calibrated } from '../../../src/domain/statistics/calibration.ts'
-import { basic, keys } from '../../support/app.ts'
+import { basic, keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
+import { createSpec } from '../../support/feedback.ts'
 import { monitorsOf } from '../../support/monitors.ts'
+import { scriptedBackend } from '../../support/scripted-backend.ts'
+import { until } from '../../support/wait.ts'
+import { deciding } from '../decisions/deciding.ts'
 import { judge, rude, topic, url, withDecidedCalls } from './decided-calls.ts'
 
 const asked = { scorer: 'manners', question: 'rude', labels: { annotation: 'verdict' } }
@@ -163,4 +167,117 @@ test('a fit that names what does not exist, or another class, is refused by its 
     assert.ok(status === 400 || status === 404, String(status))
     assert.match(json.reason, /^judge.questions.0.calibration: /)
   }
+})
+
+test('labels are what rows of an evaluation expect of its predictions, and reactions; the source counts', async (t) => {
+  const weights = { Y: 0.6, N: 0.2, A: 0.2, B: 0.5, C: 0.1 }
+  const opened = await openApp(t, { sweep: true, backend: scriptedBackend(deciding(() => weights)) })
+  const { post, get } = opened
+  const ref = await monitorsOf(opened).scorer('manners', { judge })
+  const row = (n: number) => ({ question: `${n}?`, rude: n < 4, mood: { said: n < 2 ? 'yes' : 'no' } })
+  const rows = Array.from({ length: 6 }, (_, n) => ({ ...row(n), ...(n < 5 && { topic: 'law' }) }))
+  const root = `/v2/${project}`
+  assert.equal((await post(`${root}/datasets`, { name: 'lines', rows })).status, 200)
+  const served = await post(`${root}/evaluation_runs/serve`, {
+    ...{ name: 'served', dataset: `weave:///${project}/object/lines:latest`, prompt: '{question}' },
+    ...{ settings: [{ name: 'plain' }], scorers: [{ scorer: ref }] },
+  })
+  assert.equal(served.status, 200, served.text)
+  const [run] = served.json.evaluation_run_ids
+  await until(
+    'the run has ended',
+    async () => (await get(`${root}/evaluation_runs/${run}`)).json.status !== 'running',
+  )
+  const report = async (labels: object, question = 'rude', path = '/report') => {
+    const { status, json, text } = await post(`${url}${path}`, { scorer: 'manners', question, labels })
+    assert.equal(status, 200, text)
+    const { decisions, sources, disputed, unusable } = json
+    return {
+      json,
+      counts: [decisions, sources.annotation, sources.expected, sources.feedback, disputed, unusable],
+    }
+  }
+  const expected = { evaluation_run_ids: [run], column: 'rude' }
+  const agreed = await report({ expected }, 'rude', '/agreement')
+  assert.deepEqual(agreed.counts, [6, 0, 6, 0, 0, 0])
+  assert.deepEqual([agreed.json.precision.count, agreed.json.precision.of, agreed.json.humans], [4, 6, null])
+  const moods = { expected: { ...expected, column: 'mood.said', positive: ['yes'] } }
+  assert.equal((await report(moods, 'rude', '/agreement')).json.precision.count, 2)
+  // The last row has no topic; of a column that no row has nothing is a label.
+  const topics = { expected: { ...expected, column: 'topic' } }
+  assert.deepEqual((await report(topics, 'topic')).counts, [6, 0, 5, 0, 0, 1])
+  assert.deepEqual((await report({ expected: { ...expected, column: 'no' } })).counts, [6, 0, 0, 0, 0, 6])
+
+  const calls: string[] = (await report({ expected: { ...expected, column: 'no' } })).json.review
+  const give = async (n: number, feedback: object, key?: string) => {
+    const about = { project_id: project, weave_ref: `weave:///${project}/call/${calls[n]}` }
+    const { status, text } = await post('/feedback/create', { ...about, ...feedback }, key)
+    assert.equal(status, 200, text)
+  }
+  const thumb = (emoji: string) => ({ feedback_type: 'wandb.reaction.1', payload: { emoji } })
+  await give(0, thumb('👍🏽'))
+  await give(1, thumb('👎'))
+  await give(2, thumb('🎉'))
+  await give(3, thumb('👍'))
+  await give(3, thumb('👎'), keys.root)
+  const feedback = { type: 'wandb.reaction.1' }
+  const thumbs = await report({ feedback }, 'rude', '/agreement')
+  assert.deepEqual(thumbs.counts, [6, 0, 0, 2, 1, 1])
+  assert.deepEqual([thumbs.json.precision.count, thumbs.json.precision.of], [1, 2])
+  assert.deepEqual((await report({ feedback: { ...feedback, positive: ['👎'] } })).counts, [6, 0, 0, 3, 1, 0])
+  await give(4, { feedback_type: 'support.ticket', payload: { about: { topic: 'other' } } })
+  const tickets = { feedback: { type: 'support.ticket', path: 'about.topic' } }
+  assert.deepEqual((await report(tickets, 'topic')).counts, [6, 0, 0, 1, 0, 0])
+  const annotation_ref = await createSpec(post, 'verdict', {})
+  await give(0, { feedback_type: 'wandb.annotation.verdict', annotation_ref, payload: { value: false } })
+  const all = { annotation: 'verdict', ...topics, feedback }
+  assert.deepEqual((await report({ ...all, expected })).counts, [6, 1, 5, 0, 0, 1])
+
+  for (const [labels, reason] of [
+    [{}, /^labels: no source of labels/],
+    [{ path: 'a', feedback }, /^labels.path: given without/],
+    [{ feedback: { type: 'support.ticket' } }, /^labels.feedback.path: nothing/],
+    [
+      { feedback: { type: 'wandb.runnable.manners', path: 'output' } },
+      /^labels.feedback.type: "wandb.runnable/,
+    ],
+    [{ expected: { ...expected, column: 'a.'.repeat(200) } }, /^labels.expected.column: /],
+    [
+      { expected: { ...expected, evaluation_run_ids: [run, 'no'] } },
+      /^labels.expected.evaluation_run_ids.1: /,
+    ],
+  ] as const) {
+    const { status, json } = await post(`${url}/report`, { scorer: 'manners', question: 'rude', labels })
+    assert.ok(status === 400 || status === 404, JSON.stringify(labels))
+    assert.match(json.reason, reason)
+  }
+  // A run of another tenant looks like one that is not there.
+  const foreign = await post(
+    `${url}/report`,
+    { scorer: 'manners', question: 'rude', labels: { expected } },
+    keys.bob,
+  )
+  assert.equal(foreign.status, 403)
+})
+
+test('a number is the level of that name before it is the index of one', async (t) => {
+  const levels = ['1', '2', '3', '4', '5'].map((label) => ({ label }))
+  const good = { type: 'score', name: 'good', instructions: 'How good?', levels }
+  const opened = await openApp(t, { sweep: true, backend: scriptedBackend(deciding(() => ({ A: 1 }))) })
+  const { post } = opened
+  const { scorer, monitor, calls, scores } = monitorsOf(opened)
+  await monitor([await scorer('grades', { judge: { prompt: '{output}', questions: [good] } })])
+  const [call = ''] = await calls({ op_name: 'answer', output: 'Fine.' })
+  await scores(call, 1)
+  const annotation_ref = await createSpec(post, 'grade', {})
+  await post('/feedback/create', {
+    ...{ project_id: project, weave_ref: `weave:///${project}/call/${call}`, annotation_ref },
+    ...{ feedback_type: 'wandb.annotation.grade', payload: { value: 3 } },
+  })
+  const labels = { annotation: 'grade' }
+  const { json } = await post(`${url}/agreement`, { scorer: 'grades', question: 'good', labels })
+  assert.deepEqual(
+    json.confusion.map(({ human }: { human: string }) => human),
+    ['3'],
+  )
 })

@@ -11,6 +11,7 @@ import {
   fitCalibration,
   type Report,
   readReport,
+  thumbs,
 } from '../../server/calibrations.ts'
 import { useLoading } from '../../server/loading.ts'
 import { readSpecs } from '../../server/objects.ts'
@@ -23,7 +24,7 @@ import { countOf, countText } from '../../value/units.ts'
 const readChoices = async (project: string, judge: string, signal: AbortSignal) => {
   const [scorers, specs] = await Promise.all([readScorers(project, signal), readSpecs(project, signal)])
   const questions = scorers.find(({ name }) => name === judge)?.judge?.questions ?? []
-  return { questions: questions.map(({ name }) => name), specs: specs.map(({ id }) => id) }
+  return { questions: questions.map(({ name }) => name), specs: [...specs.map(({ id }) => id), thumbs] }
 }
 
 /** How far the questions of a judge can be believed, by what people said about the same calls. */
@@ -66,7 +67,7 @@ export function CalibrationScreen({ project, judge }: { project: string; judge: 
             scorer={judge}
           />
         ) : (
-          <Empty title={question ? 'No labels yet' : 'This judge has no questions'}>
+          <Empty title="This judge has no questions">
             <p>Labels are what people answer in a queue with questions of its own.</p>
           </Empty>
         ))}
