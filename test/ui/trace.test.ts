@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { codexSteps, codexTurn } from '../fixtures/codex-turn.ts'
 import { noBrowser, type Page } from '../support/browser.ts'
 import { completeOf, project } from '../support/calls.ts'
+import { exportOf } from '../support/otlp.ts'
 import { pageTests, writeCalls } from '../support/page-app.ts'
 import { assertAccessible, narrow } from './accessible.ts'
 
@@ -155,6 +157,51 @@ test('the rows of a trace show kinds, tokens and cost, and a closed call those b
   await root.getByText('1,200 → 34').waitFor()
   await page.keyboard.press('l')
   await assertAccessible(page)
+  assert.deepEqual(problems, [])
+})
+
+test('inner steps are hidden until a click or a key shows them, and then for the session', {
+  skip,
+}, async (t) => {
+  const turn = 'f'.repeat(32)
+  const sent = await served().post('/otel/v1/traces', exportOf(codexTurn(turn, 40)))
+  assert.deepEqual([sent.status, sent.text], [200, '{}'])
+  const { page, problems } = await open(t, path(turn), narrow)
+  const rows = page.locator('[role=treeitem]')
+  const counts = async (calls: number) => {
+    await page.getByText(`${calls} calls`, { exact: true }).waitFor()
+    return rows.count()
+  }
+  await page.waitForSelector(chosen('turn/start'))
+  assert.equal(await counts(codexSteps.length), codexSteps.length)
+  assert.deepEqual(
+    await rows.locator('.tree-name').allTextContents(),
+    codexSteps.map(({ name }) => name),
+  )
+  await page.getByRole('button', { name: '1 failed' }).waitFor()
+  const show = page.getByRole('button', { name: 'Show 40 inner steps' })
+  const box = await show.boundingBox()
+  assert.ok(box && box.height >= 24 && box.width >= 24 && box.x + box.width <= 360, JSON.stringify(box))
+  await show.click()
+  const hide = page.getByRole('button', { name: 'Hide 40 inner steps' })
+  await hide.waitFor()
+  assert.ok((await counts(50)) > codexSteps.length)
+  assert.ok((await rows.filter({ hasText: 'get_model_info' }).count()) > 0)
+  await page.reload()
+  await hide.waitFor()
+  await page.keyboard.press('I')
+  assert.equal(await counts(codexSteps.length), codexSteps.length)
+  await assertAccessible(page)
+
+  // A call in the address is shown although it is one of them.
+  await page.goto(new URL(`${path(turn)}?call=ffffffff00000011`, page.url()).href)
+  await hide.waitFor()
+  await page.waitForSelector('[role=treeitem][aria-selected=true]')
+  await page.keyboard.press('I')
+  assert.equal(await counts(codexSteps.length), codexSteps.length)
+  await page.goto(new URL(path(trace), page.url()).href)
+  await page.getByText('5 calls', { exact: true }).waitFor()
+  assert.equal(await page.getByRole('button', { name: /inner steps?$/ }).count(), 0)
   assert.deepEqual(problems, [])
 })
 

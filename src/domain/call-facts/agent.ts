@@ -1,6 +1,6 @@
 import { membersOf } from '../../../packages/json/index.ts'
 import { briefly, isObject } from './brief.ts'
-import { kindAttributes, kindOfCall } from './kind.ts'
+import { kindAttributes, kindOfCall, kindWord, toolRunAttributes } from './kind.ts'
 
 /** What the attributes of a call say about agents. */
 export interface AgentFacts {
@@ -50,9 +50,10 @@ export function agentFacts(name: string, attributes: string): AgentFacts {
   }
   const firstOf = (paths: readonly Path[]) => paths.map(textAt).find((text) => text !== null) ?? null
   if (members.size === 0) return { ...nothing, agent: coding }
-  const stated = firstOf(kindAttributes)
+  const isToolRun = toolRunAttributes.every((path) => textAt(path) !== null)
+  const stated = firstOf(kindAttributes) ?? (isToolRun ? 'tool' : null)
   const kind = kindOfCall(stated, false)
-  const isAgent = /^(?:invoke_)?agent$/i.test(stated ?? '')
+  const isAgent = /^(?:invoke_)?agent$/.test(kindWord(stated ?? ''))
   const named = firstOf(namePaths) ?? (isAgent ? (textAt(entityName) ?? (name || null)) : null)
   return {
     agent: named ?? coding,

@@ -2,34 +2,55 @@
 export const callKinds = ['model', 'tool', 'agent', 'retrieval'] as const
 export type CallKind = (typeof callKinds)[number]
 
-/** Where clients say it: Weave, OpenTelemetry, OpenInference, OpenLLMetry and Langfuse. */
+/** Where clients say it: Weave, OpenTelemetry, OpenInference, OpenLLMetry, Langfuse, LangSmith, MLflow, Vercel AI SDK, Claude Code. */
 export const kindAttributes: readonly (readonly string[])[] = [
   ['weave', 'kind'],
   ['gen_ai', 'operation', 'name'],
   ['openinference', 'span', 'kind'],
   ['traceloop', 'span', 'kind'],
   ['langfuse', 'observation', 'type'],
+  ['langsmith', 'span', 'kind'],
+  ['mlflow', 'spanType'],
+  ['ai', 'operationId'],
+  ['span', 'type'],
 ]
 
-const words: Record<CallKind, readonly string[]> = {
-  model: [
-    'llm',
-    'chat',
-    'text_completion',
-    'generate_content',
-    'embeddings',
-    'embedding',
-    'generation',
-    'reranker',
-  ],
-  tool: ['tool', 'execute_tool'],
-  agent: ['agent', 'invoke_agent', 'create_agent', 'invoke_workflow'],
-  retrieval: ['search', 'retriever', 'retrieval'],
+/** Codex says of a span that it is the run of a tool only by having both. */
+export const toolRunAttributes: readonly (readonly string[])[] = [['tool_name'], ['call_id']]
+
+const words: Record<CallKind, RegExp> = {
+  model:
+    /^(?:llm|chat|text_completion|generate_content|embeddings?|generation|reranker|chat_model|llm_request|ai\.\w+\.do\w+)$/,
+  tool: /^(?:tool|execute_tool|ai\.toolcall)$/,
+  agent:
+    /^(?:agent|invoke_agent|create_agent|invoke_workflow|interaction|ai\.(?:generate|stream)(?:text|object))$/,
+  retrieval: /^(?:search|retriever|retrieval)$/,
 }
+
+/** What an attribute says, as a word: MLflow writes JSON. */
+export const kindWord = (stated: string) => stated.replaceAll('"', '').toLowerCase()
 
 /** `stated` is the value of such an attribute; a call with tokens of its own asked a model. */
 export function kindOfCall(stated: string | null, hasTokens: boolean): CallKind | null {
-  const word = stated?.toLowerCase()
-  const kind = callKinds.find((kind) => word !== undefined && words[kind].includes(word))
-  return kind ?? (hasTokens ? 'model' : null)
+  const word = kindWord(stated ?? '')
+  return callKinds.find((kind) => words[kind].test(word)) ?? (hasTokens ? 'model' : null)
 }
+
+interface Recorded {
+  /** As OpenTelemetry records it, and without inputs and output. */
+  isBareSpan: boolean
+  kind: CallKind | null
+  op_name: string
+}
+
+/** Of the hundreds of spans of a turn, those in which Codex says how far it is. */
+const codexSteps =
+  /^(?:turn\/start|codex\.turn_input|session_task\.turn|run_turn|codex\.sampling|model_client\.stream_responses_api|handle_responses)$/
+
+/**
+ * Whether a call is the inside of a framework, of an HTTP client or of a database: a span that says nothing but how long
+ * it took. Calls of Weave never are: each function was recorded on purpose. Whoever hides them knows what failed, what
+ * was said of them, and what runs below.
+ */
+export const isInnerStep = ({ isBareSpan, kind, op_name }: Recorded): boolean =>
+  isBareSpan && kind === null && !codexSteps.test(op_name)

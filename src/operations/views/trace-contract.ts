@@ -37,6 +37,9 @@ export const TraceCall = LightCall.pick({
   kind: z.enum(callKinds).nullable().meta({
     description: 'As the attributes of Weave or OpenTelemetry say; a call with tokens is of a model.',
   }),
+  is_inner_step: z.boolean().meta({
+    description: 'A span of OpenTelemetry without a kind, inputs and output: the inside of a framework.',
+  }),
   feedback: z.int().min(0).meta({ description: 'Number of feedback records about the call.' }),
 })
 export type TraceCall = z.output<typeof TraceCall>
@@ -48,7 +51,9 @@ const sparse = (value: z.ZodNumber, description: string) =>
 /** Many calls at once; values that most of them share are written once. Positions count from 0 over all lines. */
 export const TraceColumns = z.object({
   kinds: z
-    .array(TraceCall.pick({ op_name: true, display_name: true, status: true, kind: true }))
+    .array(
+      TraceCall.pick({ op_name: true, display_name: true, status: true, kind: true, is_inner_step: true }),
+    )
     .meta({ description: 'The kinds that no earlier line has.' }),
   id: z.array(z.string()),
   kind: z.array(index).meta({ description: 'Index into the `kinds` of all lines so far.' }),

@@ -1,4 +1,4 @@
-import { type CallKind, kindOfCall } from '../../domain/call-facts/kind.ts'
+import { type CallKind, isInnerStep, kindOfCall } from '../../domain/call-facts/kind.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
 import { streamTrace, type TraceCall as TraceRow } from '../../storage/views/trace-calls.ts'
@@ -7,7 +7,7 @@ import { type Asked, sumOfCosts } from './calls.ts'
 import { maxTraceCalls, type TraceBody, type TraceCall, type TraceColumns } from './trace-contract.ts'
 
 /** A row with its cost, if that is known. */
-type PricedRow = TraceRow & { cost: number | null; kind: CallKind | null }
+type PricedRow = TraceRow & { cost: number | null; kind: CallKind | null; is_inner_step: boolean }
 
 /**
  * Writes the calls of one trace as columns, one line for each batch of rows. It remembers what earlier lines contain.
@@ -50,15 +50,15 @@ function columnsOfTrace(): (rows: readonly PricedRow[]) => string {
 
 /** The position of a kind; a new one is added to the line. */
 function kindOf(
-  { status, op_name, display_name, kind }: PricedRow,
+  { status, op_name, display_name, kind, is_inner_step }: PricedRow,
   indexes: Map<string, number>,
   kinds: TraceColumns['kinds'],
 ): number {
   const name = display_name === null ? '' : `=${display_name}`
-  const key = `${status} ${kind} ${op_name.length} ${op_name}${name}`
+  const key = `${status} ${kind} ${is_inner_step} ${op_name.length} ${op_name}${name}`
   const known = indexes.get(key)
   if (known !== undefined) return known
-  kinds.push({ op_name, display_name, kind, status: status as TraceCall['status'] })
+  kinds.push({ op_name, display_name, kind, is_inner_step, status: status as TraceCall['status'] })
   indexes.set(key, indexes.size)
   return indexes.size - 1
 }
@@ -81,9 +81,11 @@ async function* linesOf({ db }: Parts, body: TraceBody, signal: AbortSignal): As
     for (const row of rows) {
       const costs =
         row.usage === null ? undefined : await costsOf({ ...row, summary: `{"usage":${row.usage}}` })
+      const kind = kindOfCall(row.stated_kind, hasTokens(row))
       priced.push(
         Object.assign(row, {
-          kind: kindOfCall(row.stated_kind, hasTokens(row)),
+          kind,
+          is_inner_step: isInnerStep({ isBareSpan: Number(row.bare_span) === 1, kind, op_name: row.op_name }),
           cost: costs === undefined ? null : sumOfCosts(costs),
         }),
       )
@@ -107,6 +109,7 @@ const writeRows = (rows: readonly PricedRow[]): string =>
         ended_at: formatTimeOrNull(row.ended_at),
         status: row.status as TraceCall['status'],
         kind: row.kind,
+        is_inner_step: row.is_inner_step,
         input_tokens: row.input_tokens,
         output_tokens: row.output_tokens,
         cost: row.cost,

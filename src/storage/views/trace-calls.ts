@@ -1,4 +1,4 @@
-import { kindAttributes } from '../../domain/call-facts/kind.ts'
+import { kindAttributes, toolRunAttributes } from '../../domain/call-facts/kind.ts'
 import { type CallRow, matchingCalls } from '../calls/calls.ts'
 import { shownName } from '../calls/columns.ts'
 import { statusOfCall } from '../calls/fields.ts'
@@ -17,6 +17,8 @@ export interface TraceCall
   status: string
   /** What an attribute says the call is, see domain/call-facts/kind.ts. */
   stated_kind: string | null
+  /** 1 for a span of OpenTelemetry without inputs and output. */
+  bare_span: number
   input_tokens: number | null
   output_tokens: number | null
   usage: string | null
@@ -32,11 +34,26 @@ const feedback = rawSql(
   '(SELECT count(*) FROM feedback WHERE feedback.project_id = calls.project_id AND feedback.call_id = calls.id)',
 )
 
+const attributes = rawSql('attributes')
+
 /** Large attributes are not opened. */
+const isOpened = (dialect: Dialect) =>
+  sql`${dialect.bytes(attributes)} BETWEEN 3 AND ${rawSql(String(maxAttributesBytes))}`
+
 function statedKind(dialect: Dialect): Sql {
-  const attributes = rawSql('attributes')
-  const texts = kindAttributes.map((path) => sql`nullif(${dialect.json(attributes, path).text}, '')`)
-  return sql`CASE WHEN ${dialect.bytes(attributes)} BETWEEN 3 AND ${rawSql(String(maxAttributesBytes))} THEN coalesce(${join(texts, ', ')}) END`
+  const textAt = (path: readonly string[]) => sql`nullif(${dialect.json(attributes, path).text}, '')`
+  const isToolRun = join(
+    toolRunAttributes.map((path) => sql`${textAt(path)} IS NOT NULL`),
+    ' AND ',
+  )
+  const texts = [...kindAttributes.map(textAt), sql`CASE WHEN ${isToolRun} THEN 'tool' END`]
+  return sql`CASE WHEN ${isOpened(dialect)} THEN coalesce(${join(texts, ', ')}) END`
+}
+
+function bareSpan(dialect: Dialect): Sql {
+  const isEmpty = sql`${dialect.bytes(rawSql('inputs'))} <= 2 AND coalesce(${dialect.bytes(rawSql('output'))}, 0) <= 4`
+  const isSpan = dialect.json(attributes, ['otel_span', 'name']).exists
+  return sql`CASE WHEN ${isEmpty} AND ${isOpened(dialect)} AND ${isSpan} THEN 1 ELSE 0 END`
 }
 
 const maxAttributesBytes = 64 * 1024
@@ -58,6 +75,7 @@ export function streamTrace(
     table: 'calls',
     // Most calls of a trace use no model, and their summaries are not opened.
     columns: sql`${shown}, ${statusOfCall(dialect)} AS status, ${feedback} AS feedback, ${statedKind(dialect)} AS stated_kind,
+      ${bareSpan(dialect)} AS bare_span,
       CASE WHEN status IS NULL OR input_tokens IS NOT NULL OR output_tokens IS NOT NULL THEN ${usageOfCall(dialect)} END AS usage`,
     matching: matchingCalls(db, { projectId: project, conditions, order: [], ...page }, now),
     order: [rawSql('started_at'), rawSql('calls.id')],

@@ -2,11 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { TraceColumns } from '../../../src/operations/views/trace-contract.ts'
 import { traceReader } from '../../../ui/server/trace-columns.ts'
+import { codexTurn } from '../../fixtures/codex-turn.ts'
+import { conventions } from '../../fixtures/conventions.ts'
 import { recordsOf } from '../../support/answers.ts'
 import { openApp } from '../../support/app.ts'
 import { completeOf, project, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { giveFeedback } from '../../support/feedback.ts'
+import { attributesOf, exportOf, otlpTraceId, spanOf } from '../../support/otlp.ts'
 import { pricesOf } from '../../support/prices.ts'
 
 const url = '/views/trace'
@@ -143,4 +146,38 @@ test('the columns of a trace equal its rows, over several lines and for calls in
     })),
   )
   assert.equal(shown.at(-1)?.start, Date.UTC(2026, 1, 2) + 0.001)
+})
+
+test('spans that say nothing are inner steps, of whatever convention; calls of Weave never are', async (t) => {
+  const { post } = await openApp(t)
+  const bare = spanOf({ 'http.request.method': 'GET' }, { name: 'GET /', spanId: id(99) })
+  const spoken = conventions.map(({ attributes, events = [] }, index) =>
+    spanOf(attributes, {
+      spanId: id(index + 1),
+      name: `span ${index}`,
+      events: events.map((event) => ({ name: event.name, attributes: attributesOf(event.attributes) })),
+    }),
+  )
+  for (const spans of [[bare, ...spoken], codexTurn(trace_id, 400)]) {
+    const sent = await post('/otel/v1/traces', exportOf(spans))
+    assert.deepEqual([sent.status, sent.text], [200, '{}'])
+  }
+  const call = completeOf({ id: id(98), trace_id: otlpTraceId, inputs: {}, output: null })
+  assert.equal((await post(`/v2/${project}/calls/complete`, { batch: [call] })).status, 200)
+
+  const innerOf = async (trace: string) =>
+    recordsOf(await post(url, { project_id: project, trace_id: trace })).filter((row) => row.is_inner_step)
+  const ofCodex = conventions.findIndex(({ of }) => of === 'Codex') + 1
+  assert.deepEqual((await innerOf(otlpTraceId)).map((row) => row.id).toSorted(), [id(ofCodex), id(99)])
+  const inner = await innerOf(trace_id)
+  // One of the steps only stays because it failed.
+  assert.equal(inner.length, 401)
+  const columns = await post(url, { project_id: project, trace_id, layout: 'columns' })
+  const { rows, read } = traceReader()
+  for (const line of recordsOf(columns)) read(TraceColumns.parse(line))
+  assert.equal(rows.filter(({ is_inner_step }) => is_inner_step).length, 401)
+  assert.deepEqual(
+    rows.flatMap(({ kind, op_name }) => (kind === null ? [] : [`${kind} ${op_name}`])),
+    ['model handle_responses', 'tool exec_command'],
+  )
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { criticalPath } from '../../../ui/screens/trace/critical-path.ts'
+import { withoutInnerSteps } from '../../../ui/screens/trace/inner-steps.ts'
 import { evenScale, gapsIn, shortenedScale } from '../../../ui/screens/trace/time-scale.ts'
 import { costOfTrace, linesOf, spanOf, treeOf } from '../../../ui/screens/trace/tree.ts'
 import type { TraceCall } from '../../../ui/server/calls.ts'
@@ -25,6 +26,7 @@ const rowOf = (
   output_tokens: null,
   cost,
   storage_size_bytes: 0,
+  is_inner_step: false,
   feedback: 0,
 })
 
@@ -147,6 +149,42 @@ test('waiting is found also where calls wrap the whole trace', () => {
     0,
   )
   assert.deepEqual(gapsIn(tree, { start: 0, end: 100 }), [{ start: 10, end: 90 }])
+})
+
+const inner = (id: string, parent: string | null, more: Partial<TraceCall> = {}): TraceCall => ({
+  ...rowOf(id, parent),
+  is_inner_step: true,
+  ...more,
+})
+
+test('inner steps are hidden, and what runs below them moves up', () => {
+  const brief = (rows: readonly TraceCall[]) => shown(withoutInnerSteps(rows))
+  const rows = [
+    inner('server', null),
+    inner('handler', 'server'),
+    inner('failed', 'handler', { status: 'error' }),
+    inner('judged', 'failed', { feedback: 1 }),
+    inner('client', 'handler'),
+    rowOf('model', 'client'),
+    inner('socket', 'model'),
+    inner('orphan', 'gone'),
+    inner('running', 'socket', { status: 'running' }),
+  ]
+  const left = ['0 server', '1 failed', '2 judged', '1 model', '2 running', '0 orphan']
+  assert.deepEqual(brief(rows), left)
+  assert.deepEqual(withoutInnerSteps(rows.toReversed()).length, left.length)
+  // Where there is nothing else, they are what the trace is about.
+  assert.equal(brief([inner('server', null), inner('handler', 'server')]).length, 2)
+})
+
+test('circles and 100,000 nested inner steps end', () => {
+  const circle = [rowOf('root', null), inner('a', 'b'), inner('b', 'a'), rowOf('below', 'b')]
+  assert.deepEqual(shown(withoutInnerSteps(circle)), ['0 root', '0 below'])
+  const nested = Array.from({ length: 100_000 }, (_, index) =>
+    inner(`${index}`, index ? `${index - 1}` : null),
+  )
+  const rows = [...nested, rowOf('model', '99999'), rowOf('other', '99999')]
+  assert.deepEqual(shown(withoutInnerSteps(rows)), ['0 0', '1 model', '1 other'])
 })
 
 const pathOf = (rows: TraceCall[]) =>

@@ -13,6 +13,7 @@ import { mostOfTrace, nameOf, readTrace, type TraceCall } from '../../server/cal
 import { useLoading } from '../../server/loading.ts'
 import { costText, countText, durationText, tokensText } from '../../value/units.ts'
 import { criticalPath } from './critical-path.ts'
+import { showsInnerSteps, turnInnerSteps, withoutInnerSteps } from './inner-steps.ts'
 import { lineHeight, TimeRuler, TraceLine } from './line.tsx'
 import { evenScale, gapsIn, shortenedScale } from './time-scale.ts'
 import { type Branch, costOfTrace, linesOf, type Span, spanOf, tokensOfTrace, treeOf } from './tree.ts'
@@ -30,7 +31,20 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
     reload,
   } = useLoading<TraceCall[]>((signal, show) => readTrace(project, trace, signal, show), [project, trace])
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set())
-  const tree = useMemo(() => treeOf(rows ?? [], Date.now()), [rows])
+  const asked = search.value.get('call') ?? undefined
+  const brief = useMemo(() => withoutInnerSteps(rows ?? []), [rows])
+  const inner = (rows?.length ?? 0) - brief.length
+  // A call in the address is shown, whatever it is.
+  const isAskedInner = useMemo(() => {
+    const isAsked = ({ id }: TraceCall) => id === asked
+    return inner > 0 && rows?.some(isAsked) && !brief.some(isAsked)
+  }, [brief, asked])
+  const isWhole = showsInnerSteps.value || isAskedInner
+  const turnInner = () => {
+    if (isAskedInner) setSearch({ call: undefined })
+    if (showsInnerSteps.value === isWhole) turnInnerSteps()
+  }
+  const tree = useMemo(() => treeOf((isWhole && rows) || brief, Date.now()), [brief, isWhole])
   const all = useMemo(() => linesOf(tree, new Set()), [tree])
   const lines = useMemo(() => (closed.size === 0 ? all : linesOf(tree, closed)), [tree, closed])
   const span = useMemo(() => spanOf(all), [all])
@@ -43,7 +57,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
     [tree, isPart],
   )
   const turnGaps = () => setSearch({ gaps: isEven ? undefined : 'all' })
-  const chosen = search.value.get('call') ?? lines[0]?.row.id
+  const chosen = asked ?? lines[0]?.row.id
   const at = lines.findIndex(({ row }) => row.id === chosen)
   const scroller = useRef<HTMLDivElement>(null)
   const [scrollRequest, setScrollRequest] = useState(0)
@@ -127,6 +141,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
     { keys: ['f'], does: 'Next failed call', run: () => failure(1) },
     { keys: ['F'], does: 'Previous failed call', run: () => failure(-1) },
     ...(gaps.length > 0 ? [{ keys: ['z'], does: 'Shorten gaps or show them in full', run: turnGaps }] : []),
+    ...(inner > 0 ? [{ keys: ['I'], does: 'Show inner steps or hide them', run: turnInner }] : []),
     { keys: ['g g', 'Home'], does: 'First call', run: () => choose(0) },
     { keys: ['G', 'End'], does: 'Last call', run: () => choose(lines.length - 1) },
   ]
@@ -158,7 +173,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
           <Icon name="back" />
         </a>
         <span>
-          {countText(rows.length)} {rows.length === 1 ? 'call' : 'calls'}
+          {countText(all.length)} {all.length === 1 ? 'call' : 'calls'}
           {isPart && ' so far'}
           {!isPart && rows.length === mostOfTrace && ', and more not shown'}
         </span>
@@ -178,6 +193,16 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
         <a data-file={null} href={asList(project, trace)}>
           View as list
         </a>
+        {inner > 0 && (
+          <button
+            type="button"
+            class="quiet"
+            title="Spans that say nothing but how long they took (I)"
+            onClick={turnInner}
+          >
+            {isWhole ? 'Hide' : 'Show'} {countText(inner)} inner {inner === 1 ? 'step' : 'steps'}
+          </button>
+        )}
         {gaps.length > 0 && (
           <button type="button" class="quiet" aria-pressed={!isEven} onClick={turnGaps}>
             {gapsText(gaps)}, {isEven ? 'in full' : 'shortened'}
