@@ -271,6 +271,37 @@ test('rows at which the model failed are asked again from the page', { skip }, a
   assert.deepEqual(problems, [])
 })
 
+test('judgements that failed are counted where the run has ended, and its judges are asked again', {
+  skip,
+}, async (t) => {
+  const { generate } = backend
+  t.after(() => {
+    backend.generate = generate
+  })
+  const schema = { type: 'object', properties: { passed: { type: 'boolean' } }, required: ['passed'] }
+  await monitorsOf(served()).scorer('shaky', { judge: { prompt: '{output}', schema } })
+  backend.say = ({ constraint }) => (constraint ? '{"passed": true}' : 'A city.')
+  backend.generate = async (...asked) => {
+    if (asked[0].constraint) throw refuse('invalid_value', { field: 'x', received: 'y', accepted: 'z' })
+    return generate(...asked)
+  }
+  const { page, problems } = await open(t, `${ui}/evals/new?dataset=capitals`)
+  await page.getByText('6 rows').waitFor()
+  await page.getByLabel('Name', { exact: true }).fill('unjudged')
+  await page.getByRole('checkbox', { name: 'shaky' }).check()
+  await page.getByRole('checkbox', { name: 'short' }).check()
+  await page.getByRole('button', { name: 'Start run' }).click()
+  await page.getByText('6 judgements failed.').waitFor()
+  await assertAccessible(page)
+  backend.generate = generate
+  await page.getByRole('button', { name: 'Rescore' }).click()
+  await page.getByRole('list', { name: 'Runs' }).getByText('unjudged: A, rescored').waitFor()
+  // Both scorers of the run scored its answers again.
+  for (const field of ['shaky.passed', 'short.passed'])
+    await page.locator(`option[value="scores.${field}"]`).first().waitFor({ state: 'attached' })
+  assert.deepEqual(problems, [])
+})
+
 test('the progress of a run of another program names its model, and offers nothing that only the server can do', {
   skip,
 }, async (t) => {
