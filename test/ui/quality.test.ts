@@ -64,7 +64,8 @@ test('a judge is written with a field of a real call, tried on three calls, and 
   assert.equal(prompt, 'Is this a city? {output.choices.0.message.content}')
   await page.getByRole('button', { name: 'Try on 3 calls' }).click()
   const said = page.getByRole('list', { name: 'What it says' })
-  await said.getByText('"passed":true').first().waitFor()
+  await said.getByRole('definition').getByText('true', { exact: true }).first().waitFor()
+  assert.ok(!(await said.textContent())?.includes('{'))
   assert.equal(await said.getByRole('listitem').count(), 3)
   await page.getByLabel('Question to the model').fill('no field')
   await page.getByRole('button', { name: 'Save judge' }).click()
@@ -76,6 +77,9 @@ test('a judge is written with a field of a real call, tried on three calls, and 
   const scorer = (await served().get(`/v2/${project}/scorers`)).text
   assert.match(scorer, /Is this a city\? \{output\.choices\.0\.message\.content\}/)
   assert.match(scorer, /"direction":"lower"/)
+  await page.getByRole('link', { name: 'New judge' }).click()
+  await page.getByLabel('Name', { exact: true }).fill('Correct')
+  await page.getByRole('status').getByText('correct exists: this becomes its newest version.').waitFor()
   assert.deepEqual(problems, [
     'Failed to load resource: the server responded with a status of 400 (Bad Request)',
   ])
@@ -346,7 +350,9 @@ test('a monitor is made in the page; its page shows the mean, the lowest first, 
 
 test('at 360 px a long name of a dataset widens neither a form nor a dialog', { skip }, async (t) => {
   const name = `capitals-${'of-every-country-'.repeat(6)}`
-  const { status, text } = await served().post('/v2/acme/wide/datasets', { name, rows: [{ question: '?' }] })
+  const { status, text } = await served().post('/v2/acme/wide/datasets', {
+    ...{ name, rows: [{ question: '?', [`column-${'y'.repeat(120)}`]: '' }] },
+  })
   assert.equal(status, 200, text)
   await writeCalls(served(), [{ ...chatCall(9, 'Q?', 'A.'), project_id: 'acme/wide' }], 'acme/wide')
   const { page, problems } = await open(t, '/ui/acme/wide/evals/new', narrow)
