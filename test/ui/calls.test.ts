@@ -43,6 +43,16 @@ test('a filter is typed with suggestions and kept in the URL', { skip }, async (
   assert.deepEqual([...problems, ...other.problems], [])
 })
 
+test('beside the facets the usual columns fit from 1024 px', { skip }, async (t) => {
+  const { page, problems } = await open(t, calls, { viewport: { width: 1024, height: 700 } })
+  await page.getByRole('button', { name: 'Facets' }).click()
+  await page.locator('.facets .facet').first().waitFor()
+  const last = await page.getByRole('columnheader').last().boundingBox()
+  assert.ok(last && last.x + last.width <= 1024, JSON.stringify(last))
+  assert.equal(await page.locator('.calls-grid').evaluate((grid) => grid.scrollWidth - grid.clientWidth), 0)
+  assert.deepEqual(problems, [])
+})
+
 test('a filter that the bar cannot express shows an error, and the list stays', { skip }, async (t) => {
   const { page, problems } = await open(t, calls)
   await page.waitForSelector(rowText('Question 299?'))

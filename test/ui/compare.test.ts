@@ -45,6 +45,8 @@ async function orderOf(sort: object[], ids: readonly number[]) {
   return json.rows.map(({ raw_data_row }: { raw_data_row: { row: number } }) => raw_data_row.row) as number[]
 }
 
+type Box = Record<'x' | 'width', number>
+
 const openRow = (row: number) => `.row-view .row-inputs li:has-text("row") >> text="${row}"`
 
 test('a comparison of three runs on a narrow screen has all of them', { skip }, async (t) => {
@@ -53,6 +55,16 @@ test('a comparison of three runs on a narrow screen has all of them', { skip }, 
     await page.locator('[role=row] .cell-run').first().waitFor()
     assert.equal(await page.locator('.compare-grid .grid-head > :visible').count(), 4)
     assert.equal(await page.locator('.compare-grid .grid-row').first().locator('> :visible').count(), 4)
+    // They scroll inside the table, whose inputs stay.
+    const grid = page.locator('.compare-grid')
+    const input = page.locator('.compare-grid .cell-input').first()
+    const { x: left } = (await input.boundingBox()) as { x: number }
+    await grid.evaluate((element) => element.scrollTo(element.scrollWidth, 0))
+    const last = (await page.locator('.grid-row .cell-run').nth(2).boundingBox()) as Box
+    const first = (await input.boundingBox()) as Box
+    assert.ok(last.x + last.width <= width + 1 && first.x >= 0 && first.x <= left)
+    assert.ok(first.x + first.width <= last.x + 1, 'the input leaves room for the last run')
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width)
   }
 })
 
@@ -148,6 +160,7 @@ test('a card shows the result of a score, its counts, and the interval of the di
   await card.getByText(`${pair.wins}`).first().waitFor()
   const text = ((await card.textContent()) ?? '').replace(/\s+/g, ' ')
   const missing = json.evaluations[1].missing_trial_count
+  assert.match(text, /\d trials?, /)
   assert.ok(missing > 0 && text.includes(`${missing} missing`), text)
   assert.ok(text.includes('2 failed'), text)
   assert.ok(text.includes(`▲ ${pair.wins} ▼ ${pair.losses} = ${pair.ties} of ${pair.row_count} rows`), text)

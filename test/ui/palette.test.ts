@@ -90,5 +90,13 @@ test('the screens of the project are opened by name', { skip }, async (t) => {
   await page.locator('[role=option][aria-selected=true]').filter({ hasText: 'Evaluation runs' }).waitFor()
   await page.keyboard.press('Enter')
   await page.getByText('No evaluations yet').waitFor()
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('new monitor')
+  await page.locator('[role=option][aria-selected=true]').filter({ hasText: 'New monitor' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog', { name: 'New monitor' }).waitFor()
+  // The first field has the focus, while the judges are on their way.
+  await page.keyboard.type('watched')
+  assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'watched')
   assert.deepEqual(problems, [])
 })

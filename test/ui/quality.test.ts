@@ -64,7 +64,8 @@ test('a judge is written with a field of a real call, tried on three calls, and 
   assert.equal(prompt, 'Is this a city? {output.choices.0.message.content}')
   await page.getByRole('button', { name: 'Try on 3 calls' }).click()
   const said = page.getByRole('list', { name: 'What it says' })
-  await said.getByText('"passed":true').first().waitFor()
+  await said.getByRole('definition').getByText('true', { exact: true }).first().waitFor()
+  assert.ok(!(await said.textContent())?.includes('{'))
   assert.equal(await said.getByRole('listitem').count(), 3)
   await page.getByLabel('Question to the model').fill('no field')
   await page.getByRole('button', { name: 'Save judge' }).click()
@@ -76,6 +77,9 @@ test('a judge is written with a field of a real call, tried on three calls, and 
   const scorer = (await served().get(`/v2/${project}/scorers`)).text
   assert.match(scorer, /Is this a city\? \{output\.choices\.0\.message\.content\}/)
   assert.match(scorer, /"direction":"lower"/)
+  await page.getByRole('link', { name: 'New judge' }).click()
+  await page.getByLabel('Name', { exact: true }).fill('Correct')
+  await page.getByRole('status').getByText('correct exists: this becomes its newest version.').waitFor()
   assert.deepEqual(problems, [
     'Failed to load resource: the server responded with a status of 400 (Bad Request)',
   ])
@@ -271,6 +275,37 @@ test('rows at which the model failed are asked again from the page', { skip }, a
   assert.deepEqual(problems, [])
 })
 
+test('judgements that failed are counted where the run has ended, and its judges are asked again', {
+  skip,
+}, async (t) => {
+  const { generate } = backend
+  t.after(() => {
+    backend.generate = generate
+  })
+  const schema = { type: 'object', properties: { passed: { type: 'boolean' } }, required: ['passed'] }
+  await monitorsOf(served()).scorer('shaky', { judge: { prompt: '{output}', schema } })
+  backend.say = ({ constraint }) => (constraint ? '{"passed": true}' : 'A city.')
+  backend.generate = async (...asked) => {
+    if (asked[0].constraint) throw refuse('invalid_value', { field: 'x', received: 'y', accepted: 'z' })
+    return generate(...asked)
+  }
+  const { page, problems } = await open(t, `${ui}/evals/new?dataset=capitals`)
+  await page.getByText('6 rows').waitFor()
+  await page.getByLabel('Name', { exact: true }).fill('unjudged')
+  await page.getByRole('checkbox', { name: 'shaky' }).check()
+  await page.getByRole('checkbox', { name: 'short' }).check()
+  await page.getByRole('button', { name: 'Start run' }).click()
+  await page.getByText('6 judgements failed.').waitFor()
+  await assertAccessible(page)
+  backend.generate = generate
+  await page.getByRole('button', { name: 'Rescore' }).click()
+  await page.getByRole('list', { name: 'Runs' }).getByText('unjudged: A, rescored').waitFor()
+  // Both scorers of the run scored its answers again.
+  for (const field of ['shaky.passed', 'short.passed'])
+    await page.locator(`option[value="scores.${field}"]`).first().waitFor({ state: 'attached' })
+  assert.deepEqual(problems, [])
+})
+
 test('the progress of a run of another program names its model, and offers nothing that only the server can do', {
   skip,
 }, async (t) => {
@@ -315,7 +350,9 @@ test('a monitor is made in the page; its page shows the mean, the lowest first, 
 
 test('at 360 px a long name of a dataset widens neither a form nor a dialog', { skip }, async (t) => {
   const name = `capitals-${'of-every-country-'.repeat(6)}`
-  const { status, text } = await served().post('/v2/acme/wide/datasets', { name, rows: [{ question: '?' }] })
+  const { status, text } = await served().post('/v2/acme/wide/datasets', {
+    ...{ name, rows: [{ question: '?', [`column-${'y'.repeat(120)}`]: '' }] },
+  })
   assert.equal(status, 200, text)
   await writeCalls(served(), [{ ...chatCall(9, 'Q?', 'A.'), project_id: 'acme/wide' }], 'acme/wide')
   const { page, problems } = await open(t, '/ui/acme/wide/evals/new', narrow)

@@ -6,6 +6,7 @@ import { Failed, Skeleton } from '../parts/states.tsx'
 import { paths } from '../routes.ts'
 import { addRows, makeDataset, readDatasets } from '../server/datasets.ts'
 import { useLoading } from '../server/loading.ts'
+import { objectIdOf } from '../value/ref.ts'
 import { countText } from '../value/units.ts'
 import { AddedDialog } from './done-adding.tsx'
 
@@ -39,7 +40,10 @@ export function DatasetDialog(props: Props) {
     // It does not exist yet when the dialog opens, and takes only the focus of the skeleton: a user may have gone on.
     if (document.activeElement === document.body) first.current?.focus()
   }, [isRead])
-  const canAdd = isRead && count > 0 && isReady && !isWorking && (dataset !== '' || name.trim() !== '')
+  const id = objectIdOf(name.trim())
+  const isTaken = dataset === '' && (known.value?.some((one) => one.object_id === id) ?? false)
+  const canAdd =
+    isRead && count > 0 && isReady && !isWorking && (dataset !== '' || (name.trim() !== '' && !isTaken))
   const add = async () => {
     if (!canAdd) return
     setWorking(true)
@@ -96,8 +100,14 @@ export function DatasetDialog(props: Props) {
                 ref={first}
                 maxLength={128}
                 value={name}
+                aria-invalid={isTaken}
                 onInput={({ currentTarget }) => setName(currentTarget.value)}
               />
+              {isTaken && (
+                <p class="problem" role="alert">
+                  {id} exists. Choose it above to add to it, or write another name.
+                </p>
+              )}
             </>
           )}
           {children}

@@ -4,7 +4,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { FormFooter } from '../parts/form-footer.tsx'
 import { paths } from '../routes.ts'
 import { makeDataset } from '../server/datasets.ts'
-import { countOf, countText } from '../value/units.ts'
+import { countOf } from '../value/units.ts'
 import {
   type ColumnType,
   decoded,
@@ -109,7 +109,7 @@ export function UploadDataset({ project, onClose }: { project: string; onClose()
           {...{ failure, onClose }}
           canSubmit={file !== undefined && hasColumns && name.trim() !== '' && !isWorking}
         >
-          {count === 1 ? 'Create with 1 row' : `Create with ${countText(count)} rows`}
+          {count === 0 ? 'Create' : `Create with ${countOf(count, 'row')}`}
         </FormFooter>
       </form>
     </Dialog>

@@ -48,6 +48,9 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
       hint: project as string,
       run: goTo(path),
     })),
+    ...(project !== undefined && may('write', project) ? formsOf(project) : []).map(
+      ({ text: name, path }) => ({ text: name, hint: project as string, run: goTo(path) }),
+    ),
     ...(projects ?? []).map(({ project: name }) => ({
       text: name,
       hint: 'project',
@@ -172,6 +175,13 @@ const screensOf = (project: string) => {
   const names = new Map(lists.map(({ name, fullName = name, path }) => [path(project), fullName]))
   return [...names].map(([path, text]) => ({ text, path }))
 }
+
+/** The forms of Quality, where they can be filled at once. */
+const formsOf = (project: string) => [
+  { text: 'New run', path: paths.newRun(project) },
+  { text: 'New judge', path: paths.newJudge(project) },
+  { text: 'New monitor', path: paths.monitors(project, { new: '-' }) },
+]
 
 /** First the project that the text names, then the open one, then the others. */
 function inOrder({ project: named }: Names, here: string | undefined, all: readonly ProjectRow[]): string[] {

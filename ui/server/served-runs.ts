@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { StatusAnswer } from '../../src/operations/evaluation-runs/contract.ts'
 import type { Rescoring, Started } from '../../src/operations/served-runs/contract.ts'
-import { objectRefOf, refName } from '../value/ref.ts'
+import { refName } from '../value/ref.ts'
 import { requestJson, requestLines } from './request.ts'
 
 export type RunStatus = z.output<typeof StatusAnswer>['status']
@@ -13,13 +13,12 @@ const pathOf = (project: string) =>
 export const startRuns = (project: string, json: string): Promise<z.output<typeof Started>> =>
   requestJson(`${pathOf(project)}/serve`, { json })
 
-/** Has the answers of a run scored by other scorers, named here; returns the new run. */
+/** Has the answers of a run scored by these scorers; returns the new run. */
 export const rescoreRun = async (
   project: string,
   source_evaluation_run_id: string,
-  scorers: readonly string[],
+  scorer_refs: readonly string[],
 ): Promise<string> => {
-  const scorer_refs = scorers.map((name) => objectRefOf(project, name, 'latest'))
   const body = { project_id: project, source_evaluation_run_id, scorer_refs }
   return (await requestJson<z.output<typeof Rescoring>>('/evaluations/rescore', { body })).evaluation_run_id
 }
@@ -40,11 +39,13 @@ interface RunFacts {
   isRescored: boolean
   /** Of the model that answers. */
   model: string
+  /** References to what scores the answers. */
+  scorers: readonly string[]
 }
 
 interface RootCall {
   id: string
-  attributes?: { heddle?: { served_run?: object; rescored?: object } }
+  attributes?: { heddle?: { served_run?: { scorers?: { scorer: string }[] }; rescored?: object } }
   summary?: { stopped?: boolean }
   inputs?: { model?: unknown }
 }
@@ -62,19 +63,26 @@ export async function readRunFacts(
   const found = new Map<string, RunFacts>()
   for await (const line of requestLines('/calls/stream_query', { body, signal })) {
     const { id, attributes, summary, inputs } = JSON.parse(line) as RootCall
-    const isServed = attributes?.heddle?.served_run !== undefined
+    const ofServer = attributes?.heddle?.served_run
+    const isServed = ofServer !== undefined
     const isRescored = attributes?.heddle?.rescored !== undefined
     const model = typeof inputs?.model === 'string' ? refName(inputs.model) : ''
-    found.set(id, { isServed, isStopped: summary?.stopped === true, isRescored, model })
+    const scorers = (ofServer?.scorers ?? []).map(({ scorer }) => scorer)
+    found.set(id, { isServed, isStopped: summary?.stopped === true, isRescored, model, scorers })
   }
   return found
 }
 
-/** How many rows of a run have no answer, because the model failed. */
-export async function countFailures(project: string, run: string, signal: AbortSignal): Promise<number> {
-  const isPrediction = [{ $getField: 'attributes.weave.prediction' }, { $literal: 'true' }]
+/** How many rows of a run have no answer because the model failed, or no score because a judge did. */
+export async function countFailures(
+  project: string,
+  run: string,
+  of: 'prediction' | 'score',
+  signal: AbortSignal,
+): Promise<number> {
+  const isOfKind = [{ $getField: `attributes.weave.${of}` }, { $literal: 'true' }]
   const hasNoError = { $eq: [{ $getField: 'exception' }, { $literal: null }] }
-  const $expr = { $and: [{ $eq: isPrediction }, { $not: [hasNoError] }] }
+  const $expr = { $and: [{ $eq: isOfKind }, { $not: [hasNoError] }] }
   const body = { project_id: project, filter: { trace_ids: [run] }, query: { $expr } }
   return (await requestJson<{ count: number }>('/calls/query_stats', { body, signal })).count
 }

@@ -39,6 +39,10 @@ export const refName = (ref: string | null): string => {
   return version === undefined || version === '' ? name : `${name}:${version.slice(0, 8)}`
 }
 
+/** The id that the server makes of the name of an object. */
+export const objectIdOf = (name: string): string =>
+  name.toLowerCase().replace(/[ /]/g, '_').replace(/[<>]/g, '')
+
 /** References contain entity and project unescaped, as clients and the server write them; names of objects are escaped. */
 export const callRefOf = (project: string, call: string): string => `weave:///${project}/call/${call}`
 

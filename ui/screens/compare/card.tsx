@@ -18,7 +18,7 @@ import {
   shownMean,
   stepText,
 } from '../../value/scores.ts'
-import { countText } from '../../value/units.ts'
+import { countOf, countText } from '../../value/units.ts'
 import type { Term } from './filter-text.ts'
 import { Plots } from './plots.tsx'
 
@@ -95,7 +95,7 @@ function RunFigures({ letter, stats, trials, pair, direction, isBase, isCounting
       <span class="letter">{letter}</span>
       <span class="mean">{mean ? meanText(mean) : <span class="muted">no value</span>}</span>
       <span class="muted of-count">
-        {mean && `n ${countText(mean.count)}`}
+        {mean && countOf(mean.count, 'trial')}
         {stats !== undefined && stats.missing_trial_count > 0 && (
           <span class="missing">, {countText(stats.missing_trial_count)} missing</span>
         )}

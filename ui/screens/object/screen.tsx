@@ -6,6 +6,7 @@ import { FailedScreen, LoadingScreen } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
+import { tableOf } from '../../server/datasets.ts'
 import { useLoading } from '../../server/loading.ts'
 import {
   deleteObject,
@@ -91,7 +92,8 @@ export function ObjectScreen({ project, object }: { project: string; object: str
         <span class="muted">{shown.leaf_object_class ?? (shown.kind === 'op' ? 'Op' : 'Object')}</span>
         <VersionMarks version={shown} />
         <span class="muted">
-          {sizeText(shown.size_bytes)} by {shown.svc_user_id} <Time at={shown.created_at} />
+          {tableOf(shown.val) === undefined && sizeText(shown.size_bytes)} by {shown.svc_user_id}{' '}
+          <Time at={shown.created_at} />
         </span>
         <CopyButton text={refOfCreated(project, shown)} label="Copy reference">
           Reference

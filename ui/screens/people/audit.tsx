@@ -79,19 +79,36 @@ const columns = {
   ),
   What: ({ action, count }: AuditEntry) => `${action}${count === null ? '' : `, ${countText(count)}`}`,
   Where: ({ project_id }: AuditEntry) => project_id,
-  Details: (entry: AuditEntry) => <code class="audit-details">{detailsText(entry)}</code>,
+  Details: (entry: AuditEntry) => (
+    <dl class="score-members audit-details">
+      {linesOf(entry.details).map(([name, value]) => (
+        <div key={name}>
+          <dt class="muted">{name}</dt>
+          <dd>{textOf(name, value, entry.action)}</dd>
+        </div>
+      ))}
+    </dl>
+  ),
 }
 
 /** Numbers beyond it are times, in microseconds. */
 const earliestTime = 1e15
 
-function detailsText({ action, details }: AuditEntry): string {
-  const texts = Object.entries(details).map(([name, value]) => {
-    if (/_at$|^until$/.test(name) && Number(value) > earliestTime)
-      return `${name}: ${new Date(Number(value) / 1_000).toISOString()}`
-    // Amounts of money are stored in billionths.
-    if (name === 'amount' && action.startsWith('budget.')) return `${name}: ${Number(value) / 1e9}`
-    return `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`
-  })
-  return texts.join(', ')
+/** Each value with its path, so that objects become lines of their own. */
+const linesOf = (value: object, path = ''): [string, unknown][] =>
+  Object.entries(value).flatMap(([name, member]): [string, unknown][] =>
+    isNested(member) ? linesOf(member, `${path}${name}.`) : [[path + name, member]],
+  )
+
+const isNested = (value: unknown): value is object =>
+  typeof value === 'object' &&
+  value !== null &&
+  (!Array.isArray(value) || value.some((entry) => typeof entry === 'object'))
+
+function textOf(name: string, value: unknown, action: string): string {
+  if (/(_at|^until)$/.test(name) && Number(value) > earliestTime)
+    return new Date(Number(value) / 1_000).toISOString()
+  // Amounts of money are stored in billionths.
+  if (name === 'amount' && action.startsWith('budget.')) return String(Number(value) / 1e9)
+  return Array.isArray(value) ? value.join(', ') : String(value ?? 'none')
 }

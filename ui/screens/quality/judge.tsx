@@ -5,8 +5,11 @@ import { navigate, search } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { readEngine } from '../../server/engine.ts'
 import { useLoading } from '../../server/loading.ts'
-import { makeScorer, type TryResult, tryScorer } from '../../server/scorers.ts'
+import { makeScorer, readScorers, type TryResult, tryScorer } from '../../server/scorers.ts'
 import { type Direction, directionText } from '../../value/direction.ts'
+import { jsonNode } from '../../value/json-index.ts'
+import { objectIdOf } from '../../value/ref.ts'
+import { ScoreValue } from '../../value/score-value.tsx'
 import { countOf } from '../../value/units.ts'
 import { type CallField, fieldsOf, readSamples } from './sample-calls.ts'
 import { answers, bodyOf, isComplete, newDraft, type ScorerDraft } from './scorer-draft.ts'
@@ -37,6 +40,8 @@ export function JudgeScreen({ project }: { project: string }) {
   const prompt = useRef<HTMLTextAreaElement>(null)
   const samples = useLoading((signal) => readSamples(project, filter, signal), [project, filter])
   const [first] = samples.value ?? []
+  const known = useLoading((signal) => readScorers(project, signal), [project]).value
+  const id = objectIdOf(name.trim())
   const fields = first === undefined ? [] : fieldsOf(first)
   const change = (changes: Partial<ScorerDraft>) => {
     setDraft({ ...draft, ...changes })
@@ -88,6 +93,11 @@ export function JudgeScreen({ project }: { project: string }) {
           value={name}
           onInput={({ currentTarget }) => setName(currentTarget.value)}
         />
+        {known?.some((scorer) => scorer.name === id) && (
+          <p class="muted" role="status">
+            {id} exists: this becomes its newest version.
+          </p>
+        )}
         <label for="judge-kind">Kind</label>
         <select
           id="judge-kind"
@@ -241,7 +251,11 @@ function Tried({ project, tried }: { project: string; tried: readonly TryResult[
       {tried.map(({ call_id, output, detail }) => (
         <li key={call_id}>
           <a href={paths.call(project, call_id)}>Call {call_id.slice(-6)}</a>
-          {detail === null ? <code>{JSON.stringify(output)}</code> : <span class="problem">{detail}</span>}
+          {detail === null ? (
+            <ScoreValue node={jsonNode(JSON.stringify(output))} />
+          ) : (
+            <span class="problem">{detail}</span>
+          )}
         </li>
       ))}
     </ul>

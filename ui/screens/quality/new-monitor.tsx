@@ -53,8 +53,7 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
   return (
     <Dialog label="New monitor" onClose={onClose}>
       {error && <Failed error={error} retry={reload} />}
-      {!error && value === undefined && <Skeleton rows={4} />}
-      {value && (
+      {!error && (
         <form
           class="form"
           onSubmit={(event) => {
@@ -65,17 +64,17 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
           <label for="monitor-name">Name</label>
           <input
             id="monitor-name"
+            autofocus
             maxLength={1024}
             placeholder={usual}
             value={name}
             onInput={({ currentTarget }) => setName(currentTarget.value)}
           />
-          <ScorerChoice
-            project={project}
-            scorers={value.filter(isServed)}
-            {...{ chosen }}
-            onChange={setChosen}
-          />
+          {value === undefined ? (
+            <Skeleton rows={2} />
+          ) : (
+            <ScorerChoice {...{ project, chosen }} scorers={value.filter(isServed)} onChange={setChosen} />
+          )}
           <label for="monitor-filter">Calls, by the filter of the list of calls</label>
           <input
             id="monitor-filter"

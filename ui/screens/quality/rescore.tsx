@@ -7,6 +7,7 @@ import { useLoading } from '../../server/loading.ts'
 import { isForbidden } from '../../server/request.ts'
 import { isServed, readScorers } from '../../server/scorers.ts'
 import { rescoreRun } from '../../server/served-runs.ts'
+import { objectRefOf } from '../../value/ref.ts'
 import { ScorerChoice } from './scorer-choice.tsx'
 
 interface Props {
@@ -28,7 +29,11 @@ export function Rescore({ project, source, onStarted }: Props) {
     setWorking(true)
     setFailure(undefined)
     try {
-      const run = await rescoreRun(project, source, chosen)
+      const run = await rescoreRun(
+        project,
+        source,
+        chosen.map((name) => objectRefOf(project, name, 'latest')),
+      )
       onStarted()
       navigate(paths.newRun(project, { runs: run, with: source }), { replaces: true })
     } catch (thrown) {

@@ -10,6 +10,7 @@ import {
   type RunStatus,
   readRunFacts,
   readRunStatus,
+  rescoreRun,
   resumeRun,
   stopRun,
 } from '../../server/served-runs.ts'
@@ -31,7 +32,7 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
   const [statuses, setStatuses] = useState<readonly RunStatus[]>()
   const [error, setError] = useState<Error>()
   const [turn, setTurn] = useState(0)
-  const [work, setWork] = useState<'stop' | 'resume'>()
+  const [work, setWork] = useState<'stop' | 'resume' | 'rescore'>()
   useEffect(() => {
     const closing = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -55,17 +56,23 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
   const isDone = statuses?.every(({ code }) => code === 'complete') ?? false
   const isRunning = statuses?.some(({ code }) => code === 'running') ?? false
   // What stopped or failed is known once a run has ended.
+  const codes = statuses?.map(({ code }) => code).join()
   const {
-    value: facts,
+    value: read,
     error: factsError,
     reload,
   } = useLoading(
-    (signal) => readFacts(project, runs, signal),
-    [project, statuses?.map(({ code }) => code).join()],
+    async (signal) => ({ codes, facts: await readFacts(project, runs, signal) }),
+    [project, codes],
   )
+  const facts = read?.facts
+  const isWhole =
+    isDone &&
+    read?.codes === codes &&
+    runs.every((run) => !facts?.get(run)?.failed && !facts?.get(run)?.unjudged)
   useEffect(() => {
-    if (isAwaited && isDone && work !== 'stop') navigate(results, { replaces: true })
-  }, [isDone])
+    if (isAwaited && isWhole && work !== 'stop') navigate(results, { replaces: true })
+  }, [isWhole])
   const labelOf = (index: number) => {
     const known = facts?.get(runs[index] ?? '')
     if (beside.length > 0) return 'Rescored'
@@ -81,6 +88,21 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
     if (going.length === 0) setWork(undefined)
   }, [going.length])
   const failed = unfinished.reduce((sum, run) => sum + (facts?.get(run)?.failed ?? 0), 0)
+  const unjudgedRuns = served.filter((run) => !going.includes(run) && facts?.get(run)?.unjudged)
+  const unjudged = unjudgedRuns.reduce((sum, run) => sum + (facts?.get(run)?.unjudged ?? 0), 0)
+  const rescore = async () => {
+    setWork('rescore')
+    setError(undefined)
+    try {
+      const made = await Promise.all(
+        unjudgedRuns.map((run) => rescoreRun(project, run, facts?.get(run)?.scorers ?? [])),
+      )
+      navigate(paths.newRun(project, { runs: made.join(), with: unjudgedRuns.join() }))
+    } catch (thrown) {
+      setError(thrown as Error)
+      setWork(undefined)
+    }
+  }
   const act = async (kind: 'stop' | 'resume') => {
     setWork(kind)
     setError(undefined)
@@ -136,6 +158,12 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
                 {work === 'resume' ? 'Resuming…' : 'Resume'}
               </button>
             )}
+            {unjudged > 0 && <span class="muted">{countOf(unjudged, 'judgement')} failed.</span>}
+            {mayAct && unjudged > 0 && (
+              <button type="button" disabled={work !== undefined} onClick={() => void rescore()}>
+                {work === 'rescore' ? 'Rescoring…' : 'Rescore'}
+              </button>
+            )}
             <a class="button" href={paths.evals(project)}>
               All runs
             </a>
@@ -149,12 +177,16 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
   )
 }
 
-/** Of each run, and of those of the server how many rows failed. */
+/** Of each run, and of those of the server how many rows and judgements failed. */
 async function readFacts(project: string, runs: readonly string[], signal: AbortSignal) {
   const facts = await readRunFacts(project, runs, signal)
   const whole = [...facts].map(async ([run, known]) => {
-    const failed = known.isServed && !known.isRescored ? await countFailures(project, run, signal) : 0
-    return [run, { ...known, failed }] as const
+    const count = (of: 'prediction' | 'score') => countFailures(project, run, of, signal)
+    const [failed, unjudged] = await Promise.all([
+      known.isServed && !known.isRescored ? count('prediction') : 0,
+      known.isServed ? count('score') : 0,
+    ])
+    return [run, { ...known, failed, unjudged }] as const
   })
   return new Map(await Promise.all(whole))
 }
