@@ -224,8 +224,12 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
       for await (const piece of piecesOf(response, server.silenceMs, hasLine)) {
         clearTimeout(alarm)
         const events: AnswerEvent[] = []
-        for (const line of lines.read(piece)) for (const event of reader.read(line)) events.push(event)
-        if (events.length > 0) yield events
+        try {
+          for (const line of lines.read(piece)) for (const event of reader.read(line)) events.push(event)
+        } finally {
+          // What came together with a failure was still said.
+          if (events.length > 0) yield events
+        }
         if (lines.isDone) break
         // The usage may come after the answer, and nobody has to wait for it.
         if (reader.isComplete()) alarm = setTimeout(() => response.destroy(), tailMs)
