@@ -42,6 +42,7 @@ const ContentBlock = ResultBlock.extend({
   is_error: optIn(),
   thinking: z.string().nullish(),
   signature: z.string().nullish(),
+  data: z.string().nullish(),
   /** Calls of answers have it, and are sent back with it. */
   caller: jsonObject().nullish(),
 })
