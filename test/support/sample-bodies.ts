@@ -240,6 +240,7 @@ const counted = () => ({
           is_error: true,
           thinking: 'why',
           signature: 'x',
+          data: 'x',
         },
       ],
     },
@@ -508,6 +509,7 @@ export const adminsOnly: ReadonlySet<string> = new Set([
   ...['/users', '/users/:name/grants', '/users/:name/settings', '/invitations', '/audit/query'],
   ...['/budgets', '/budgets/:id', '/objs/:object_id/aliases/:alias/gate'],
   ...['/projects/:entity/:project/redaction', '/projects/:entity/:project/redaction/try'],
+  '/v2/:entity/:project/erasures',
 ])
 
 const redaction = {

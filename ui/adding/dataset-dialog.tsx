@@ -41,7 +41,7 @@ export function DatasetDialog(props: Props) {
     if (document.activeElement === document.body) first.current?.focus()
   }, [isRead])
   const id = objectIdOf(name.trim())
-  const isTaken = dataset === '' && (known.value?.some((one) => one.object_id === id) ?? false)
+  const isTaken = dataset === '' && (known.value?.some(({ object_id }) => object_id === id) ?? false)
   const canAdd =
     isRead && count > 0 && isReady && !isWorking && (dataset !== '' || (name.trim() !== '' && !isTaken))
   const add = async () => {

@@ -87,8 +87,8 @@ export function createDeltas({
     delta.hidden += untold
     if (isThought) delta.thought += untold
   }
-  const isShown = (part: Part) =>
-    part.kind !== 'reasoning' || (!hidesThoughts && (showsSeals || part.seal === undefined))
+  const isShown = (delta: Part) =>
+    delta.kind !== 'reasoning' || (!hidesThoughts && (showsSeals || delta.seal === undefined))
   const shown = (all: Part[]) => (all.every(isShown) ? all : all.filter(isShown))
   return (group) => {
     const deltas: Delta[] = []

@@ -104,11 +104,11 @@ async function eraseRows(
 ): Promise<number> {
   const ofThreads = sql`feedback WHERE project_id = ${project} AND thread_id IN (
     SELECT thread_id FROM calls WHERE project_id = ${project} AND id IN (${listOf(ids)}))`
-  const said = await countOf(tx, ofThreads)
+  const before = await countOf(tx, ofThreads)
   const which = sql`project_id = ${project} AND id IN (${listOf(ids)})`
   await tx.run(sql`UPDATE calls SET deleted_at = ${now} WHERE ${which} AND deleted_at IS NULL`)
   await removeFeedbackOfEndedThreads(tx, project, ids, now)
-  const ended = said - (await countOf(tx, ofThreads))
+  const ended = before - (await countOf(tx, ofThreads))
   await removeCompletions(tx, project, ids)
   await removeResponses(tx, project, ids)
   await markTrialsOfDeleted(tx, project, ids, now)

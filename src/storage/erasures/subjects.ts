@@ -109,13 +109,13 @@ export async function madeOf(
         WHERE project_id = ${project} AND call_id IN (${listOf(calls)}) AND ${db.dialect.cancellable}`,
     signal,
   )
-  const said = await allRows<{ call_ref: string }>(
+  const notes = await allRows<{ call_ref: string }>(
     db,
     sql`SELECT DISTINCT call_ref FROM feedback WHERE project_id = ${project} AND call_id IN (${listOf(calls)})
           AND call_ref IS NOT NULL AND ${db.dialect.cancellable}`,
     signal,
   )
-  const asked = said.map(({ call_ref }) => parseRef(call_ref))
+  const asked = notes.map(({ call_ref }) => parseRef(call_ref))
   const judges = asked.flatMap((ref) => (ref?.kind === 'call' && ref.project === project ? [ref.id] : []))
   const made: string[] = []
   for (const some of batchesOf([...shadows.flatMap(({ id }) => id ?? []), ...judges], idsAtOnce)) {

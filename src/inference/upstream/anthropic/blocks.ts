@@ -50,8 +50,8 @@ export function createBlockReader(): BlockReader {
           if (typeof id !== 'string' || id === '') throw garbage('a tool call without an id')
           if (typeof name !== 'string' || name === '') throw garbage('a tool call without a name')
           const call = calls++
-          const part: Part = { kind: 'call', index: call, id, name }
-          return begin(index, { type: 'tool_use', call, arguments: '', input }, part)
+          const beginning: Part = { kind: 'call', index: call, id, name }
+          return begin(index, { type: 'tool_use', call, arguments: '', input }, beginning)
         }
         default:
           throw garbage(`a block of the type ${shown(block.type)}, which was not asked for`)

@@ -23,7 +23,7 @@ export function createAnthropicReader({ kind, promptLength }: AnswerReaderOption
     return [{ kind: 'prefilled', input: 0, cachedTokens: 0 }]
   }
 
-  function said(deltas: Part[]): AnswerEvent[] {
+  function delivered(deltas: Part[]): AnswerEvent[] {
     if (!hasBegun) throw garbage('a block before the beginning of its message')
     if (deltas.length === 0 || isFinished) return []
     const count = deltas.filter((delta) => 'text' in delta && delta.text !== '').length
@@ -52,8 +52,8 @@ export function createAnthropicReader({ kind, promptLength }: AnswerReaderOption
     const { content } = message
     if (!Array.isArray(content)) throw garbage('a message without content')
     for (const [index, block] of content.entries()) {
-      yield* said(blocks.start(index, block))
-      yield* said(blocks.stop(index))
+      yield* delivered(blocks.start(index, block))
+      yield* delivered(blocks.stop(index))
     }
     yield* finish(message)
   }
@@ -67,11 +67,11 @@ export function createAnthropicReader({ kind, promptLength }: AnswerReaderOption
         case 'message_start':
           return begin(event.message)
         case 'content_block_start':
-          return said(blocks.start(event.index, event.content_block))
+          return delivered(blocks.start(event.index, event.content_block))
         case 'content_block_delta':
-          return said(blocks.add(event.index, event.delta))
+          return delivered(blocks.add(event.index, event.delta))
         case 'content_block_stop':
-          return said(blocks.stop(event.index))
+          return delivered(blocks.stop(event.index))
         case 'message_delta':
           addUsage(event.usage)
           return finish(event.delta)
