@@ -3,6 +3,7 @@ import { blocksOf } from './blocks.ts'
 import { isNothing, type Json, jsonAt, membersIn, textIn } from './json.ts'
 import { messageLine, textOfMessage, wordsOf } from './lines.ts'
 import type { Block, Message, ToolCall, ToolResult } from './message.ts'
+import { messageOf } from './messages.ts'
 import { inputMessages } from './requests.ts'
 
 export interface Conversation {
@@ -37,10 +38,12 @@ function shownAsIs(role: string, json: Json | undefined): Message[] {
     : [{ role, blocks: [{ kind: 'other', json }] }]
 }
 
+/** Chains answer with a text, or with one that has only a name. */
 function answerAsIs(output: Json | undefined): Message[] {
-  return textIn(output) === undefined
+  const text = unwrapped(output, ['output', 'answer', 'response', 'result'])
+  return textIn(text) === undefined
     ? shownAsIs('output', output)
-    : [{ role: 'assistant', blocks: blocksOf(output) }]
+    : [{ role: 'assistant', blocks: blocksOf(text) }]
 }
 
 /** Where the conventions say that a span is the run of a tool, and what they write there. */
@@ -82,7 +85,7 @@ function toolRun(
   const asked: Message[] = [{ role: 'assistant', blocks: [call] }]
   if (output === undefined || isNothing(output)) return { asked, answered: [] }
   const value = unwrapped(output, ['value', 'outputs', 'output', 'result']) ?? output
-  const content: Block[] = textIn(value) === undefined ? [{ kind: 'data', json: value }] : blocksOf(value)
+  const content = messageContent(value) ?? valueContent(value)
   const { id, name } = tool
   return {
     asked,
@@ -90,6 +93,17 @@ function toolRun(
       { role: 'tool', blocks: [{ kind: 'result', ...(id !== undefined && { id }), name, content }] },
     ],
   }
+}
+
+const valueContent = (value: Json): Block[] =>
+  textIn(value) === undefined ? [{ kind: 'data', json: value }] : blocksOf(value)
+
+/** Tools of LangChain return a message. */
+function messageContent(value: Json): Block[] | undefined {
+  const members = membersIn(value)
+  if (!members.has('lc') && !members.has('tool_call_id')) return undefined
+  const [block] = messageOf(value).blocks
+  return block?.kind === 'result' ? block.content : undefined
 }
 
 function unwrapped(json: Json | undefined, names: readonly string[]): Json | undefined {

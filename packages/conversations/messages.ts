@@ -47,6 +47,8 @@ const ordinaryEndings = new Set([
 export function messageOf(json: Json): Message {
   const text = textIn(json)
   if (text !== undefined) return { role: 'unknown', blocks: text === '' ? [] : [textBlock(text)] }
+  const pair = pairIn(json)
+  if (pair !== undefined) return pair
   const outer = membersIn(json)
   if (outer.size === 0)
     return { role: 'unknown', blocks: json === 'null' || json === '{}' ? [] : [{ kind: 'other', json }] }
@@ -74,6 +76,14 @@ export function messageOf(json: Json): Message {
     blocks: [...thoughtsOf(outer), ...content, ...calls],
     ...ending,
   }
+}
+
+/** LangChain takes a role and a text instead of a message. */
+function pairIn(json: Json): Message | undefined {
+  const [speaker, text, ...others] = itemsIn(json)
+  const role = roleOf(textIn(speaker) ?? '')
+  const isPair = others.length === 0 && textIn(text) !== undefined && /^(system|user|assistant)$/.test(role)
+  return isPair ? { role, blocks: blocksOf(text) } : undefined
 }
 
 /** OpenInference, choices and LangChain wrap the message. */

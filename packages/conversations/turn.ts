@@ -49,20 +49,28 @@ export function turnOf(root: TurnCall, { histories, systems }: Before): Turn {
   let isNewStart = false
   const toolCalls: ToolCall[] = []
 
+  const thoughts = new Set<string>()
+
   const add = (message: Message) => {
     const blocks = message.blocks.filter((block) => {
       if (block.kind === 'result') return !isTaken(block)
+      // An agent and its model both have what was thought before a call.
+      if (block.kind === 'thought') return block.text === '' || !thoughts.has(block.text)
       if (block.kind !== 'call') return true
       return !toolCalls.some(({ id }) => id !== undefined && id === block.id)
     })
     for (const [index, block] of blocks.entries()) {
+      if (block.kind === 'thought') thoughts.add(block.text)
       if (block.kind !== 'call') continue
       const call = { ...block }
       blocks[index] = call
       toolCalls.push(call)
     }
     shownKeys.add(keyOf(message))
-    if (blocks.length > 0) shown.push({ ...message, blocks })
+    if (blocks.length === 0) return
+    // Where a chain shows the question only, its model has the instructions before it.
+    const question = isTalk(message) || !shown.every(isOfPerson) ? -1 : shown.findIndex(isTalk)
+    shown.splice(question === -1 ? shown.length : question, 0, { ...message, blocks })
   }
 
   /** Puts a result beside the call that it answers. */

@@ -124,9 +124,19 @@ test('an agent repeats neither the question nor the answer of its model', () => 
     children: [chat([system, user('a'), assistant('A'), user('b')], assistant('B'))],
   })
   assert.deepEqual(linesOf(agent, next), [
-    ['user: a', 'system: Be brief.', '> assistant: A'],
+    ['system: Be brief.', 'user: a', '> assistant: A'],
     ['user: b', '> assistant: B'],
   ])
+})
+
+test('what an agent thought before a call is shown once, whether its model or its tool has the call', () => {
+  const thinks = { ...asks('k'), reasoning_content: 'hm' }
+  const history = [user('a'), thinks, { role: 'tool', tool_call_id: 'k', content: '1' }]
+  const agent = (children: TurnCall[]) => chat(history, assistant('A'), { children })
+  const model = chat([user('a')], thinks, { children: [tool('k', { a: 1 }, 1)] })
+  const last = chat(history, assistant('A'))
+  for (const root of [agent([chat([user('a')], thinks), last]), agent([model, last])])
+    assert.deepEqual(linesOf(root), [['user: a', 'assistant: thought | count = 1', '> assistant: A']])
 })
 
 test('a call that is no conversation is shown as it was recorded', () => {

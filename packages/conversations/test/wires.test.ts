@@ -231,6 +231,19 @@ test('values of ops that are no conversations stay values', () => {
   }
 })
 
+test('chains of LangChain: a question as a pair, the message that a tool returns, an answer with a name', () => {
+  const chain = conversationOf({ inputs: json({ messages: [['user', 'Why?']] }), output: '{"output":"So."}' })
+  const sides = [chain?.asked, chain?.answered].map(lines)
+  assert.deepEqual(sides, [['user: Why?'], ['assistant: So.']])
+  const kwargs = { content: 'twelve', type: 'tool', tool_call_id: 'k' }
+  for (const returned of [kwargs, { lc: 1, id: ['langchain', 'ToolMessage'], kwargs }]) {
+    const attributes = json({ openinference: { span: { kind: 'TOOL' } } })
+    const run = conversationOf({ inputs: '{"value":"ends"}', output: json({ value: returned }), attributes })
+    const [block] = run?.answered[0]?.blocks ?? []
+    assert.deepEqual(block?.kind === 'result' && block.content, [{ kind: 'text', text: 'twelve' }])
+  }
+})
+
 test('what is not recognised beside a conversation is shown as it is', () => {
   const { asked: from, answered: to } =
     conversationOf({ inputs: json({ messages: [user('Why?')] }), output: '{"a":1}' }) ?? {}

@@ -54,9 +54,9 @@ export function agentFacts(name: string, attributes: string): AgentFacts {
   const stated = firstOf(kindAttributes) ?? (isToolRun ? 'tool' : null)
   const kind = kindOfCall(stated, false)
   const isAgent = /^(?:invoke_)?agent$/.test(kindWord(stated ?? ''))
-  const named = firstOf(namePaths) ?? (isAgent ? (textAt(entityName) ?? (name || null)) : null)
+  const named = firstOf(namePaths) ?? coding ?? (isAgent ? (textAt(entityName) ?? (name || null)) : null)
   return {
-    agent: named ?? coding,
+    agent: named,
     agent_version: firstOf(versionPaths),
     operation: textAt(operationName) ?? (kind && conventions[kind]),
   }

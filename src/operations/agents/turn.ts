@@ -124,7 +124,9 @@ function walker(messages: ChatMessage[], ran: ReadonlySet<string> | undefined) {
     const run =
       tool ??
       (row.operation === 'execute_tool' ? { name: row.op_name, input: null, output: null } : undefined)
-    if (run) messages.push(toolCall(row, agent, run))
+    // Codex has the arguments in a record below the span of a tool.
+    const isToldBelow = tool === undefined && children.some((child) => child.row.operation === 'execute_tool')
+    if (run && !isToldBelow) messages.push(toolCall(row, agent, run))
     let last: string | undefined
     for (const child of children) last = walk(child, agent, depth + 1) ?? last
     // What answers a tool is not the answer of its caller.
@@ -170,7 +172,9 @@ const toolCall = (row: TurnSpan, agent: Agent, { name, input, output }: ShownRun
     ...{ duration_ms: durationOf(row), status: statusCodeOf(row) },
   })
 
-function assistantMessage(row: TurnSpan, agent: Agent, { answered }: Conversation): ChatMessage | undefined {
+function assistantMessage(row: TurnSpan, agent: Agent, conversation: Conversation): ChatMessage | undefined {
+  // Graphs return all messages of their state.
+  const answered = conversation.answered.filter(({ role }) => !/^(user|system|developer|tool)$/.test(role))
   const [first] = answered
   const chosen = first?.choice === undefined ? answered : [first]
   const [text, thought] = [wordsOf(chosen, 'text'), wordsOf(chosen, 'thought')]

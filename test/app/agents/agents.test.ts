@@ -103,7 +103,7 @@ test('agents are known by each convention', async () => {
     return spanOf(attributes, { traceId: id(32), spanId: id(16), name: n === 1 ? 'oi root' : `span ${n}` })
   })
   const coding = spanOf(
-    {},
+    { 'gen_ai.operation.name': 'invoke_agent' },
     { traceId: 'c'.repeat(32), spanId: 'c'.repeat(16), name: 'claude_code.interaction' },
   )
   const body = exportOf([...spans, coding], { 'wandb.entity': 'acme', 'wandb.project': 'conventions' })
@@ -115,7 +115,7 @@ test('agents are known by each convention', async () => {
   assert.deepEqual(
     agents.map((row: Record<string, unknown>) => [row.agent_name, row.invocation_count]),
     [
-      ['claude-code', 0],
+      ['claude-code', 1],
       ['oi root', 1],
       ['openinference', 0],
       ['otel', 1],

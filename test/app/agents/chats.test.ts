@@ -157,6 +157,29 @@ test('an agent that answers otherwise than the calls below it is shown with both
   )
 })
 
+test('a graph that returns its messages, and a tool told by a record below its span, are shown once', async () => {
+  const { root, calls } = turn('a', 0, 'Warp count?', 'Twelve.')
+  const [agent, asks, tool, ends] = calls as [object, object, object, object]
+  const state = { messages: [user('Warp count?'), { role: 'assistant', content: 'Twelve.' }] }
+  const graph = { ...agent, inputs: { question: 'Warp count?' }, output: state }
+  const span = randomUUID()
+  const named = { attributes: { tool_name: 'count', call_id: 'k1' }, inputs: {}, output: null }
+  const outer = { ...tool, id: span, ...named, op_name: 'count' }
+  const project_id = await storedCalls(post, 'graph', [
+    graph,
+    asks,
+    outer,
+    { ...tool, parent_id: span },
+    ends,
+  ])
+  const { messages } = await answerOf('/agents/traces/chat', { project_id, trace_id: root })
+  const shown = messages.map((message: Message) => {
+    const { text, tool_result } = message[message.type] as Record<string, unknown>
+    return text ?? tool_result ?? null
+  })
+  assert.deepEqual(shown, ['Warp count?', null, '{"n":12}', 'Twelve.'])
+})
+
 test('tools that a model asked for and no span ran are shown on request', async () => {
   const { root, calls } = turn('a', 0, 'Warp count?', 'Twelve.')
   const project_id = await storedCalls(
