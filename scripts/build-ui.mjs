@@ -19,11 +19,13 @@ function sourceFiles() {
 }
 
 function filesIn(folder) {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    // Before Node 20.12 it had another name.
-    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
-    .sort()
+  return (
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      // Before Node 20.12 it had another name.
+      .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+      .sort()
+  )
 }
 
 /** The packages that the page shares with the server. */
