@@ -25,6 +25,7 @@ import {
 import { auditedCommands } from './audited-commands.ts'
 import {
   addBatch,
+  addMessageBatch,
   cancelBatch,
   failBatch,
   finalizeBatch,
@@ -34,8 +35,7 @@ import {
   startBatch,
   takeBatch,
 } from './batches/batches.ts'
-import { addBatchLines, dropBatchLines, settleLine } from './batches/lines.ts'
-import { addMessageBatch, dropMessageBatch } from './batches/message-batches.ts'
+import { addBatchLines, dropBatchLines, dropMessageBatch, settleLine } from './batches/lines.ts'
 import { dropWireFile, keepWireFile, sweepWireFiles } from './batches/wire-files.ts'
 import { backfillFacts } from './calls/backfill.ts'
 import { joinCalls } from './calls/joined.ts'

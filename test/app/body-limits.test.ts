@@ -33,6 +33,7 @@ const largeBodies = [
   '/v2/:entity/:project/scorers',
   '/v2/:entity/:project/evaluations',
   '/v2/:entity/:project/models',
+  '/v1/messages/batches',
 ]
 
 /** The routes whose body is padded to exactly the limit; all others of `npm test` get it as short as it is. */

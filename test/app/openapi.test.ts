@@ -303,6 +303,7 @@ test('answers that can be streamed are also described as events', () => {
       '/v1/chat/completions/',
       '/v1/completions',
       '/infill',
+      '/v1/fim/completions',
       '/v1/responses',
       '/v1/messages',
       '/api/chat',

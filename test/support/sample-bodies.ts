@@ -1203,7 +1203,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v1/responses/input_tokens': () => ({ ...inputTokens(), personality: 'friendly' }),
   '/v1/messages': message,
   '/v1/messages/count_tokens': counted,
-  '/v1/messages/batches': () => ({ requests: [{ custom_id: 'a', params: message() }] }),
+  '/v1/messages/batches': () => ({ requests: [{ custom_id: 'a', params: { ...message(), stream: false } }] }),
   '/tokenize': tokenize,
   '/mcp': () => ({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }),
   '/projects/:entity/:project/redaction': () => redaction,

@@ -64,13 +64,13 @@ const read: RoutePlugin = async (app, { db }) => {
   app.get(url, { config, schema: list }, async (request) =>
     (await batches()).listMessageBatches(databaseOf(request.caller.name, db), request, request.query),
   )
-  const read = {
+  const state = {
     summary: 'Read a batch of messages',
     tags,
     params,
     response: { 200: MessageBatchAnswer, ...ofOne },
   }
-  app.get(`${url}/:message_batch_id`, { config, schema: read }, async (request) =>
+  app.get(`${url}/:message_batch_id`, { config, schema: state }, async (request) =>
     (await batches()).readMessageBatch(
       databaseOf(request.caller.name, db),
       request,

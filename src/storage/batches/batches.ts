@@ -104,6 +104,15 @@ export const addBatch: Command<Batch, void> = async (tx, batch) => {
   for (const statement of insertBatch([columns.map((column) => batch[column])])) await tx.run(statement)
 }
 
+/** A batch and its requests, which appear together. */
+export const addMessageBatch: Command<{ batch: Batch; input: NewWireFile }, void> = async (
+  tx,
+  { batch, input },
+) => {
+  await keepWireFile(tx, input)
+  await addBatch(tx, batch)
+}
+
 /** A server without a model only begins and ends batches: another one may have models. */
 const isDue = (now: number, mayAsk: boolean): Sql =>
   mayAsk

@@ -1,7 +1,15 @@
 import { insertInto } from '../sql/inserts.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
-import { type BatchKey, type BatchStatus, type HeldBatch, heldBy } from './batches.ts'
+import {
+  type BatchKey,
+  type BatchStatus,
+  batchOfUser,
+  type HeldBatch,
+  heldBy,
+  of as ofBatch,
+} from './batches.ts'
+import { dropFile, fileOfProject } from './wire-files.ts'
 
 /** Where a request is in the input of its batch. */
 export interface BatchLine {
@@ -106,10 +114,31 @@ export const dropBatchLines: Command<HeldBatch, boolean> = async (tx, held) => {
 }
 
 /** Some of them. Returns whether there may be more. */
-export async function removeLines(tx: Transaction, batch: BatchKey): Promise<boolean> {
+async function removeLines(tx: Transaction, batch: BatchKey): Promise<boolean> {
   const removed = await tx.run(
     sql`DELETE FROM batch_lines WHERE ${of(batch)} AND line IN
           (SELECT line FROM batch_lines WHERE ${of(batch)} ORDER BY line LIMIT ${linesAtOnce})`,
   )
   return removed === linesAtOnce
+}
+
+/**
+ * Removes a batch that is over, with its requests and results: first its lines, some at a time. Returns whether there
+ * may be more.
+ */
+export const dropMessageBatch: Command<{ user: string; id: string }, boolean> = async (tx, { user, id }) => {
+  const batch = await batchOfUser(tx, user, id)
+  if (batch === undefined) return false
+  // A process that removes its lines, too, stops, or is waited for.
+  const isOver = await tx.run(
+    sql`UPDATE batches SET held_by = NULL WHERE ${ofBatch(batch)} AND ended_at IS NOT NULL`,
+  )
+  if (isOver === 0) return false
+  if (await removeLines(tx, batch)) return true
+  for (const file of [batch.input_file_id, batch.output_file_id]) {
+    const found = file === null ? undefined : await fileOfProject(tx, batch.project_id, file)
+    if (found !== undefined) await dropFile(tx, found)
+  }
+  await tx.run(sql`DELETE FROM batches WHERE ${ofBatch(batch)}`)
+  return false
 }
