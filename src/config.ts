@@ -397,9 +397,9 @@ export const settings = {
     'none',
   ),
   upstream_kind: setting(
-    z.enum(['auto', 'heddle', 'vllm', 'llama-server', 'openai']),
+    z.enum(['auto', 'heddle', 'vllm', 'llama-server', 'openai', 'anthropic']),
     'auto',
-    'The kind of that server: heddle, vllm, llama-server or openai; `auto` asks it (docs/gateway.md).',
+    'The kind of that server: heddle, vllm, llama-server, openai or anthropic; `auto` asks it (docs/gateway.md).',
   ),
   upstream_timeout: setting(
     wholeNumber(100, 3_600_000),

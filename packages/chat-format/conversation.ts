@@ -1,4 +1,5 @@
 import { JsonNumber, parseLossless } from '../json/index.ts'
+import type { ThoughtSeal } from './parts.ts'
 
 /** A message has something that templates cannot take: where, what, and what they could. */
 export class MessageError extends Error {
@@ -25,6 +26,15 @@ export interface GivenMessage {
   reasoning?: string | null | undefined
   reasoning_content?: string | null | undefined
   refusal?: string | null | undefined
+  /** Its thoughts with their seals, for the server that sealed them. */
+  sealed?: readonly SealedThought[]
+  /** The result of a call that failed, where that is known. */
+  hasFailed?: boolean
+}
+
+export interface SealedThought {
+  text: string
+  seal: ThoughtSeal
 }
 
 export interface GivenPart {

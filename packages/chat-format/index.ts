@@ -17,12 +17,13 @@ export {
   type GivenToolCall,
   type Message,
   MessageError,
+  type SealedThought,
   unreadMembers,
   wholeText,
 } from './conversation.ts'
 export { resolved } from './markers.ts'
 export type { OfferedTool } from './offered-tool.ts'
-export { type Parser, type Part, plainText } from './parts.ts'
+export { type Parser, type Part, plainText, type ThoughtSeal } from './parts.ts'
 export { createAnswerReader, type ReaderOptions } from './reading/answer-reader.ts'
 export { continuedTurn, isThinkingOn, thinkingAsked } from './reasoning/continued-turn.ts'
 export type { ReasoningFormat, ThoughtStart } from './reasoning/reasoning-format.ts'

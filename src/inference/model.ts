@@ -13,7 +13,7 @@ import type { CompileQuestion } from './constraints/constraint.ts'
 import type { Decide } from './decisions/decision.ts'
 
 /**
- * A model that answers requests: run by the engine of this server, or by a server with the OpenAI API. The operations
+ * A model that answers requests: run by the engine of this server, or by a server with the API of OpenAI or Anthropic. The operations
  * see nothing else of inference. Requests and events are plain values.
  */
 export interface Model {
@@ -38,6 +38,8 @@ export interface Model {
   decide: Decide
   /** The tokens that an answer to this input would have as its prompt. */
   tokenize(input: Input, tenant: string, signal: AbortSignal): Promise<number[]>
+  /** Their number, from a server that counts them without saying which they are. */
+  count?(input: Input, tenant: string, signal: AbortSignal): Promise<number>
   detokenize(tokens: number[], options: { special: boolean }, signal: AbortSignal): Promise<string>
   /** For a model that is loaded on demand: loads it and returns what is known then. */
   load?(tenant: string, signal: AbortSignal): Promise<ServedModel>

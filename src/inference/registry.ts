@@ -138,3 +138,8 @@ function lacks({ served }: FoundModel, all: readonly FoundModel[], task: Task) {
       namesOf(all.filter((model) => doesTask(model.served, task))) || 'none, because no model here does that',
   })
 }
+
+/** The number of tokens of a prompt. */
+export async function tokenCount(model: Model, ...asked: Parameters<Model['tokenize']>): Promise<number> {
+  return model.count?.(...asked) ?? (await model.tokenize(...asked)).length
+}

@@ -12,6 +12,8 @@ export interface UpstreamRequest {
   headers: IncomingHttpHeaders
   // biome-ignore lint/suspicious/noExplicitAny: a body is compared, never trusted
   body: any
+  /** The body as it was sent. */
+  text?: string
 }
 
 export type UpstreamHandler = (response: ServerResponse, asked: UpstreamRequest) => unknown
@@ -19,6 +21,8 @@ export type UpstreamHandler = (response: ServerResponse, asked: UpstreamRequest)
 export interface FakeUpstream {
   url: string
   asked: UpstreamRequest[]
+  /** Requests for the list of models. */
+  looks: Pick<UpstreamRequest, 'url' | 'headers'>[]
   /** Answers whose client has disconnected. */
   left: number
   answer: UpstreamHandler
@@ -41,12 +45,13 @@ export async function startFakeUpstream(
 ): Promise<FakeUpstream> {
   const server = createServer(async (request, response) => {
     if (request.method === 'GET') {
+      fake.looks.push({ url: request.url ?? '', headers: request.headers })
       response.setHeader('content-type', 'application/json')
       response.end(JSON.stringify({ object: 'list', data: models }))
       return
     }
-    const body = JSON.parse(await text(request))
-    const asked = { url: request.url ?? '', headers: request.headers, body }
+    const sent = await text(request)
+    const asked = { url: request.url ?? '', headers: request.headers, body: JSON.parse(sent), text: sent }
     fake.asked.push(asked)
     response.on('close', () => {
       if (!response.writableFinished) fake.left++
@@ -59,6 +64,7 @@ export async function startFakeUpstream(
   const fake: FakeUpstream = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     asked: [],
+    looks: [],
     left: 0,
     answer,
     onConnection() {},

@@ -103,12 +103,11 @@ async function inspectServer(spec: UpstreamSpec, settings: InspectSettings) {
   await retire()
   const model = (there: string, context = spec.context) => {
     const found = listed.find(({ names }) => names.includes(there))
-    const told = spec.kind === 'auto' ? undefined : spec.kind
     return {
       at: 'server' as const,
       upstream: seen,
       model: there,
-      kind: told ?? found?.kind ?? listed[0]?.kind ?? 'openai',
+      kind: server.kind ?? found?.kind ?? listed[0]?.kind ?? 'openai',
       context: context || (found?.context ?? 0),
       isListed: found !== undefined,
     }

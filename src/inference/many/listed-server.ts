@@ -1,5 +1,6 @@
 import type { ServedModel } from '../../../packages/engine/index.ts'
 import type { Model } from '../model.ts'
+import { tokenCount } from '../registry.ts'
 import { notReady } from '../served-model.ts'
 import { modelsOfServer } from '../upstream/served-names.ts'
 import { connectServer, type UpstreamLog, type UpstreamServer } from '../upstream/server.ts'
@@ -31,6 +32,7 @@ export function connectListedServer(
       parallel: spec.parallel ?? usualParallel,
       queue: spec.queue ?? settings.queue,
       silenceMs: spec.timeout ?? settings.upstream_timeout,
+      ...(spec.kind !== undefined && spec.kind !== 'auto' && { kind: spec.kind }),
     },
     log,
   )
@@ -52,8 +54,7 @@ export function connectListedServer(
   }
 }
 
-const namesOf = ({ kind, context, addresses: [first] }: UpstreamSpec) => ({
-  ...(kind !== undefined && kind !== 'auto' && { kind }),
+const namesOf = ({ context, addresses: [first] }: UpstreamSpec) => ({
   ...(context !== undefined && { context }),
   source: first?.url ?? '',
 })
@@ -103,6 +104,7 @@ export function createModelOfServer(
     pool: async (...args) => asked().pool(...args),
     decide: async (...args) => asked().decide(...args),
     tokenize: async (...args) => asked().tokenize(...args),
+    count: async (...args) => tokenCount(asked(), ...args),
     detokenize: async (...args) => asked().detokenize(...args),
     upstream: server.load,
     isStuck: () => false,

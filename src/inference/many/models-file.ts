@@ -69,7 +69,7 @@ const Address = z.strictObject({
   }),
 })
 
-const upstreamKinds = ['auto', 'heddle', 'vllm', 'llama-server', 'openai'] as const
+const upstreamKinds = ['auto', 'heddle', 'vllm', 'llama-server', 'openai', 'anthropic'] as const
 
 const Upstream = z.strictObject({
   name: name.meta({ description: 'The name by which models of this file refer to it.' }),

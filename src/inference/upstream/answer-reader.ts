@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Part } from '../../../packages/chat-format/index.ts'
 import type { Candidate, FinishReason, PromptLogprobs, TokenLogprob } from '../../../packages/engine/index.ts'
-import { refuse } from '../../domain/refusals.ts'
 import type { AnswerEvent, ReportedUsage } from '../model.ts'
 import { failureOf } from './failures.ts'
 import type { UpstreamKind } from './kinds.ts'
+import { countOf, estimatedTokens, garbage, membersOf, parsedReply } from './reply.ts'
 
 /** The part of an answer, or of a chunk, that is read. Nothing of it is trusted. */
 interface ReplyChunk {
@@ -63,7 +63,7 @@ interface OpenChoice {
   isFinished: boolean
 }
 
-interface ReaderOptions {
+export interface AnswerReaderOptions {
   kind: UpstreamKind
   inputs: number
   choices: number
@@ -73,9 +73,13 @@ interface ReaderOptions {
   promptLength: number
 }
 
-const charactersOfToken = 4
-
-export function createReader({ kind, inputs, choices, isNamed, promptLength }: ReaderOptions): AnswerReader {
+export function createReader({
+  kind,
+  inputs,
+  choices,
+  isNamed,
+  promptLength,
+}: AnswerReaderOptions): AnswerReader {
   const prompts: number[][] = Array.from({ length: inputs }, () => [])
   const promptTexts: string[] = []
   const open = Array.from({ length: inputs * choices }, (): OpenChoice => ({ calls: [], isFinished: false }))
@@ -136,7 +140,7 @@ export function createReader({ kind, inputs, choices, isNamed, promptLength }: R
     prompts,
     promptTexts,
     read(data) {
-      const chunk = parsed(data)
+      const chunk: ReplyChunk = parsedReply(data)
       if (chunk.error != null) throw failureOf(chunk.error, kind)
       if (typeof chunk.prompt_text === 'string') promptTexts[0] = chunk.prompt_text
       const events: AnswerEvent[] = []
@@ -152,25 +156,10 @@ export function createReader({ kind, inputs, choices, isNamed, promptLength }: R
     usage() {
       if (told !== undefined) return told
       const known = prompts.reduce((sum, { length }) => sum + length, 0)
-      const prompt = known > 0 || begun.size === 0 ? known : Math.ceil(promptLength / charactersOfToken)
+      const prompt = known > 0 || begun.size === 0 ? known : estimatedTokens(promptLength)
       return { prompt, cached: 0, completion: counted, reasoning: thought }
     },
   }
-}
-
-function garbage(what: string) {
-  return refuse('upstream_failed', { why: `it sent ${what}` })
-}
-
-function parsed(data: string): ReplyChunk {
-  let value: unknown
-  try {
-    value = JSON.parse(data)
-  } catch {
-    throw garbage('something that is not JSON')
-  }
-  if (typeof value !== 'object' || value === null) throw garbage('JSON that is not an object')
-  return value
 }
 
 const isTokens = (value: unknown): value is number[] =>
@@ -179,25 +168,18 @@ const isTokens = (value: unknown): value is number[] =>
 const isBytes = (value: unknown): value is number[] =>
   Array.isArray(value) && value.every((entry) => Number.isInteger(entry) && entry >= 0 && entry <= 255)
 
-/** The members of what should be an object; empty if it is something else. */
-const membersOf = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-
-const count = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
-
 function usageOf(value: unknown): ReportedUsage | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const usage = value as Record<string, unknown>
-  const prompt = count(usage.prompt_tokens)
+  const prompt = countOf(usage.prompt_tokens)
   if (prompt === undefined) return undefined
   const detail = (name: string, member: string) =>
-    count((usage[name] as Record<string, unknown> | null | undefined)?.[member]) ?? 0
+    countOf((usage[name] as Record<string, unknown> | null | undefined)?.[member]) ?? 0
   const accepted = detail('completion_tokens_details', 'accepted_prediction_tokens')
   const rejected = detail('completion_tokens_details', 'rejected_prediction_tokens')
   return {
     prompt,
-    completion: count(usage.completion_tokens) ?? 0,
+    completion: countOf(usage.completion_tokens) ?? 0,
     cached: detail('prompt_tokens_details', 'cached_tokens'),
     reasoning: detail('completion_tokens_details', 'reasoning_tokens'),
     // Some report zeros for answers without a prediction.

@@ -70,6 +70,10 @@ export function createUpstreamDeciding(
   }
 
   return async (asked, read, signal) => {
+    if (kind === 'anthropic') {
+      const lack = 'decisions: it has neither the route nor log-probabilities'
+      refuseUnsupported('model', lack, 'a model of another server')
+    }
     // No other server shows options in several orders, and what is computed here can.
     const isPlain = asked.orders === 1 || kind === 'heddle'
     try {

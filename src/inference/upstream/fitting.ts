@@ -39,6 +39,8 @@ export function createFitting(
     const { ending, inputs, tenant } = request
     const [input] = inputs
     const { maxTokens } = ending
+    // Anthropic's servers end the answer where the context does.
+    if (kind === 'anthropic') return request
     if (!ending.isClipped || maxTokens === undefined || context === 0 || input === undefined) return request
     const tokens = await counted(input, tenant, signal)
     const left =

@@ -1,5 +1,5 @@
-/** Servers with the OpenAI API, by what else they accept and what they return. */
-export const upstreamKinds = ['heddle', 'vllm', 'llama-server', 'openai'] as const
+/** Servers with the OpenAI API, by what else they accept and what they return; and those with Anthropic's. */
+export const upstreamKinds = ['heddle', 'vllm', 'llama-server', 'openai', 'anthropic'] as const
 export type UpstreamKind = (typeof upstreamKinds)[number]
 
 export interface KindOfUpstream {
@@ -29,6 +29,7 @@ interface SomeField {
 
 const likeVllm = ['heddle', 'vllm'] as const
 const likeLlama = [...likeVllm, 'llama-server'] as const
+const likeOpenai = [...likeLlama, 'openai'] as const
 
 const isFalse = (value: unknown) => value === false
 const isTrue = (value: unknown) => value === true
@@ -42,7 +43,12 @@ const isNothing = (content: string | { text: string }[]) =>
 
 /** Fields that some servers accept, each with what a server without it makes of it. */
 export const someFields: Readonly<Record<string, SomeField>> = {
-  top_k: { takenBy: likeLlama, asksNothing: (value) => typeof value === 'number' && value <= 0 },
+  frequency_penalty: { takenBy: likeOpenai, asksNothing: isZero },
+  presence_penalty: { takenBy: likeOpenai, asksNothing: isZero },
+  top_k: {
+    takenBy: [...likeLlama, 'anthropic'],
+    asksNothing: (value) => typeof value === 'number' && value <= 0,
+  },
   min_p: { takenBy: likeLlama, asksNothing: isZero },
   repetition_penalty: { takenBy: likeLlama, asksNothing: isOne },
   ignore_eos: { takenBy: likeLlama, asksNothing: isFalse },
@@ -66,11 +72,11 @@ export const someFields: Readonly<Record<string, SomeField>> = {
     asksNothing: (value) => !(value as { max_pattern_size?: number }).max_pattern_size,
   },
   return_prompt_text: { takenBy: likeVllm, asksNothing: isFalse },
-  add_generation_prompt: { takenBy: likeVllm, asksNothing: isTrue },
-  continue_final_message: { takenBy: likeVllm, asksNothing: isFalse },
+  add_generation_prompt: { takenBy: [...likeVllm, 'anthropic'], asksNothing: isTrue },
+  continue_final_message: { takenBy: [...likeVllm, 'anthropic'], asksNothing: isFalse },
   add_special_tokens: { takenBy: likeVllm, asksNothing: (value, isText) => value === isText },
   chat_template: { takenBy: likeVllm, asksNothing: never },
-  thinking_token_budget: { takenBy: likeVllm, asksNothing: never },
+  thinking_token_budget: { takenBy: [...likeVllm, 'anthropic'], asksNothing: never },
   structured_outputs: { takenBy: likeVllm, asksNothing: never },
   prediction: {
     takenBy: ['heddle', 'openai'],
@@ -86,7 +92,7 @@ export const someFields: Readonly<Record<string, SomeField>> = {
 
   // Without an effect where they are not known, and on an engine of this machine.
   verbosity: { takenBy: ['heddle', 'openai'], asksNothing: always },
-  user: { takenBy: ['openai'], asksNothing: always },
+  user: { takenBy: ['openai', 'anthropic'], asksNothing: always },
   safety_identifier: { takenBy: ['openai'], asksNothing: always },
   service_tier: { takenBy: ['openai'], asksNothing: always },
   prompt_cache_key: { takenBy: ['openai'], asksNothing: always },
@@ -131,6 +137,13 @@ export const kindsOfUpstreams: Record<UpstreamKind, KindOfUpstream> = {
     tokenizes: false,
     names: {},
   },
+  anthropic: {
+    takes: takenBy('anthropic'),
+    returnsTokens: false,
+    returnsLogprobIds: false,
+    tokenizes: false,
+    names: {},
+  },
 }
 
 /**
@@ -140,4 +153,9 @@ export const kindsOfUpstreams: Record<UpstreamKind, KindOfUpstream> = {
 export function kindOfOwner(owner: unknown): UpstreamKind {
   if (owner === 'heddle' || owner === 'vllm') return owner
   return owner === 'llamacpp' ? 'llama-server' : 'openai'
+}
+
+/** The kind of a server whose address says it. */
+export function kindOfUrl(url: string): UpstreamKind | undefined {
+  return new URL(url).hostname === 'api.anthropic.com' ? 'anthropic' : undefined
 }

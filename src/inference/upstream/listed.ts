@@ -10,6 +10,15 @@ export interface ListedModel {
   context: number
   /** Absent if the server does not report them. */
   tasks?: readonly ModelTask[]
+  abilities?: ModelAbilities
+}
+
+/** What Anthropic's list says of a model besides its name. */
+export interface ModelAbilities {
+  /** The most tokens of an answer. */
+  maxTokens?: number
+  /** It decides itself how much to think. */
+  thinksAdaptively: boolean
 }
 
 const allTasks: readonly ModelTask[] = ['answers', 'embeddings', 'ranking']
@@ -21,14 +30,21 @@ export function listedModels(text: string): ListedModel[] {
   const models = new Map<string, ListedModel>()
   for (const entry of data as Record<string, unknown>[]) {
     if (typeof entry?.id !== 'string' || entry.id === '') continue
-    const kind = kindOfOwner(entry.owned_by)
+    const kind = isOfAnthropic(entry) ? 'anthropic' : kindOfOwner(entry.owned_by)
     // The root of vLLM is the folder of the weights, which several models may share.
     const root = kind === 'heddle' && typeof entry.root === 'string' ? entry.root : entry.id
     const model = models.get(root)
     if (model !== undefined) model.names.push(entry.id)
     else {
       const tasks = kind === 'heddle' ? tasksOf(entry) : undefined
-      models.set(root, { names: [entry.id], kind, context: contextOf(entry), ...(tasks && { tasks }) })
+      const abilities = kind === 'anthropic' ? abilitiesOf(entry) : undefined
+      models.set(root, {
+        names: [entry.id],
+        kind,
+        context: contextOf(entry),
+        ...(tasks && { tasks }),
+        ...(abilities && { abilities }),
+      })
     }
   }
   return [...models.values()]
@@ -41,8 +57,23 @@ function tasksOf({ tasks }: Record<string, unknown>): ModelTask[] | undefined {
   return known.length > 0 ? known : undefined
 }
 
-function contextOf({ max_model_len, meta }: Record<string, unknown>): number {
+/** OpenAI's entries have an `object` and an owner. */
+const isOfAnthropic = ({ type, object, owned_by }: Record<string, unknown>) =>
+  type === 'model' && object === undefined && owned_by === undefined
+
+function abilitiesOf({ max_tokens: maxTokens, capabilities }: Record<string, unknown>): ModelAbilities {
+  const { thinking } = (capabilities ?? {}) as {
+    thinking?: { types?: { adaptive?: { supported?: unknown } } }
+  }
+  return {
+    ...(isCount(maxTokens) && { maxTokens }),
+    thinksAdaptively: thinking?.types?.adaptive?.supported === true,
+  }
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0
+
+function contextOf({ max_model_len, max_input_tokens, meta }: Record<string, unknown>): number {
   const ofLlama = (meta as { n_ctx_train?: unknown } | null | undefined)?.n_ctx_train
-  const found = [max_model_len, ofLlama].find((value) => Number.isSafeInteger(value))
-  return (found as number | undefined) ?? 0
+  return [max_model_len, max_input_tokens, ofLlama].find(isCount) ?? 0
 }

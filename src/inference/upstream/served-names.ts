@@ -1,6 +1,5 @@
 import type { Model, UpstreamLoad } from '../model.ts'
 import { notReady } from '../served-model.ts'
-import type { UpstreamKind } from './kinds.ts'
 import type { ListedModel } from './listed.ts'
 import { connectServer, type UpstreamLog, type UpstreamServer, type UpstreamSettings } from './server.ts'
 import { createUpstreamModel } from './upstream-model.ts'
@@ -10,8 +9,6 @@ interface NamesBehind {
   names: readonly string[]
   /** The name of the model there, if it is not one of these. */
   model?: string
-  /** The kind of server; detected if absent. */
-  kind?: UpstreamKind
   /** Tokens of a conversation, if the server does not report it. */
   context?: number
   source: string
@@ -53,22 +50,23 @@ export function modelsOfServer(server: UpstreamServer, settings: NamesBehind): (
       listed.find((model) => model.names.some((name) => wanted.includes(name))) ??
       (settings.model === undefined ? listed[0] : undefined)
     const there = settings.model ?? found?.names[0] ?? (names[0] as string)
-    const kind = found?.kind ?? listed[0]?.kind ?? 'openai'
+    const kind = server.kind ?? found?.kind ?? listed[0]?.kind ?? 'openai'
     const shown = names.length > 0 ? names : (found?.names ?? [there])
-    const { context = 0, tasks } = found ?? {}
-    return [{ names: [...shown], kind, context, model: there, ...(tasks && { tasks }) }]
+    const { context = 0, tasks, abilities } = found ?? {}
+    const known = { ...(tasks && { tasks }), ...(abilities && { abilities }) }
+    return [{ names: [...shown], kind, context, model: there, ...known }]
   }
 
   function modelOf(listed: Chosen): Model {
-    const kind = settings.kind ?? listed.kind
+    const kind = server.kind ?? listed.kind
     const context = settings.context || listed.context
     const model = listed.model ?? (listed.names[0] as string)
-    const { names, tasks } = listed
-    const key = JSON.stringify([names, model, kind, context, tasks])
+    const { names, tasks, abilities } = listed
+    const key = JSON.stringify([names, model, kind, context, tasks, abilities])
     const same = known.get(key)
     if (same !== undefined) return same
     const told = { names, model, kind, context, source, created, ...(tasks && { tasks }) }
-    const made = createUpstreamModel(server, told)
+    const made = createUpstreamModel(server, { ...told, ...(abilities && { abilities }) })
     known.set(key, made)
     return made
   }
@@ -103,6 +101,7 @@ function unreachedModel(upstream: UpstreamLoad, status: Model['status']): Model 
     pool: unready,
     decide: unready,
     tokenize: unready,
+    count: unready,
     detokenize: unready,
     upstream,
     async close() {},

@@ -10,7 +10,7 @@ import {
 } from './addresses.ts'
 import { type Ask, createAsk, maxText, type ResentReason } from './asking.ts'
 import { endpointOfUrl, openConnections, type UpstreamEndpoint } from './exchange.ts'
-import type { UpstreamKind } from './kinds.ts'
+import { kindOfUrl, type UpstreamKind } from './kinds.ts'
 import { type ListedModel, listedModels } from './listed.ts'
 import { textOf } from './pieces.ts'
 
@@ -22,6 +22,8 @@ export interface UpstreamSettings {
   queue: number
   /** How long it may send nothing. */
   silenceMs: number
+  /** Detected if absent. */
+  kind?: UpstreamKind
   times?: ProbeTimes
 }
 
@@ -33,6 +35,8 @@ export interface UpstreamLog {
 /** A server of models, at one or several addresses. */
 export interface UpstreamServer {
   readonly addresses: Addresses
+  /** If it is known without asking. */
+  readonly kind: UpstreamKind | undefined
   /** The models that it lists; undefined until it was reached, and empty if it lists none. */
   listed(): readonly ListedModel[] | undefined
   readonly load: UpstreamLoad
@@ -49,6 +53,7 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
   const { parallel, queue, silenceMs } = settings
   const connections = openConnections()
   const placeOf = createPlaces()
+  const kind = settings.kind ?? settings.addresses.map(({ url }) => kindOfUrl(url)).find((known) => known)
   let listed: readonly ListedModel[] | undefined
   const addresses = watchAddresses(settings.addresses, look, {
     ...(settings.times && { times: settings.times }),
@@ -63,14 +68,21 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
     return {
       accept: 'application/json, text/event-stream',
       'user-agent': `heddle/${version}`,
-      ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      ...(key !== undefined && keyHeader(key, kind)),
+      ...(kind === 'anthropic' && { 'anthropic-version': '2023-06-01' }),
       // The answer is in the record of this server.
       ...(kind === 'heddle' && { 'x-heddle-record': 'off' }),
     }
   }
 
   async function look(address: Address, signal: AbortSignal): Promise<void> {
-    const question = { target: placeOf(address, 'models'), headers: headersOf(address, undefined), silenceMs }
+    const isAnthropic = (kind ?? listed?.[0]?.kind) === 'anthropic'
+    const question = {
+      // Its pages have 20 models otherwise.
+      target: placeOf(address, isAnthropic ? 'models?limit=1000' : 'models'),
+      headers: headersOf(address, isAnthropic ? 'anthropic' : undefined),
+      silenceMs,
+    }
     const answer = await connections.send(question, signal)
     const text = await textOf(answer, silenceMs, maxText)
     const status = answer.statusCode ?? 0
@@ -97,6 +109,7 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
   const bounds = { perTenant: Math.ceil((queue * 7) / 8), total: queue }
   return {
     addresses,
+    kind,
     listed: () => listed,
     load: { addresses: addresses.all, resent },
     ask,
@@ -111,6 +124,9 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
     },
   }
 }
+
+const keyHeader = (key: string, kind: UpstreamKind | undefined): Record<string, string> =>
+  kind === 'anthropic' ? { 'x-api-key': key } : { authorization: `Bearer ${key}` }
 
 /** Caches parsed addresses; there are few paths. */
 function createPlaces() {

@@ -4,11 +4,14 @@ import { whenAborted } from '../../../packages/waiting/index.ts'
 import type { AnswerEvent, Answering, AnswerRequest, Model } from '../model.ts'
 import { notReady } from '../served-model.ts'
 import { type AnswerReader, createReader } from './answer-reader.ts'
+import { createAnthropicReader } from './anthropic/reader.ts'
+import { anthropicRequestOf } from './anthropic/request.ts'
 import type { TakenAnswer } from './asking.ts'
 import { createUpstreamDeciding } from './deciding.ts'
 import { cutOff, isBroken, readingError, unreadableReply } from './failures.ts'
 import { createFitting, lengthOf } from './fitting.ts'
 import type { UpstreamKind } from './kinds.ts'
+import type { ModelAbilities } from './listed.ts'
 import { piecesOf, textOf } from './pieces.ts'
 import { createPooling } from './pooling.ts'
 import type { UpstreamServer } from './server.ts'
@@ -29,6 +32,7 @@ interface UpstreamModelSettings {
   created: number
   /** Its tasks, if its server reports them; otherwise the server refuses what it cannot do. */
   tasks?: readonly ModelTask[]
+  abilities?: ModelAbilities
 }
 
 /** A whole answer, with the logprobs of its prompt. */
@@ -46,7 +50,13 @@ const tailMs = 2_000
 /** A comment is a sign of life, too; an unfinished line is not. */
 const hasLine = (piece: Buffer) => piece.includes(0x0a)
 
-/** A model on a server with the OpenAI API. */
+/** How a server is asked, and how its answers are read. */
+const wires = {
+  openai: { requestOf: upstreamRequestOf, createReader },
+  anthropic: { requestOf: anthropicRequestOf, createReader: createAnthropicReader },
+}
+
+/** A model on a server with the API of OpenAI or Anthropic. */
 export function createUpstreamModel(server: UpstreamServer, settings: UpstreamModelSettings): Model {
   const {
     names,
@@ -55,8 +65,11 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     context,
     source,
     created,
-    tasks = ['answers', 'embeddings', 'ranking'],
+    tasks = kind === 'anthropic' ? ['answers'] : ['answers', 'embeddings', 'ranking'],
+    abilities,
   } = settings
+  const wire = wires[kind === 'anthropic' ? 'anthropic' : 'openai']
+  const target = { kind, model, ...(abilities && { abilities }) }
   const served: ServedModel = {
     names,
     tasks,
@@ -92,7 +105,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
   async function answer(original: AnswerRequest, signal: AbortSignal): Promise<Answering> {
     if (status().state !== 'ready') throw notReady(status())
     const request = await fitting(original, signal)
-    const asked = upstreamRequestOf(request, { kind, model })
+    const asked = wire.requestOf(request, target)
     const slots = original.lane === 'background' ? server.slots.background : callers
     const slot = await slots.acquire(original.tenant, signal)
     running++
@@ -121,7 +134,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
       const begun = await take(
         server.ask({ ...asked, path: asked.path.slice(1), kind, shows: 'speed' }, signal),
       )
-      reader = createReader({
+      reader = wire.createReader({
         kind,
         inputs: asked.inputs,
         choices: asked.choices,
@@ -211,8 +224,12 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
       for await (const piece of piecesOf(response, server.silenceMs, hasLine)) {
         clearTimeout(alarm)
         const events: AnswerEvent[] = []
-        for (const line of lines.read(piece)) for (const event of reader.read(line)) events.push(event)
-        if (events.length > 0) yield events
+        try {
+          for (const line of lines.read(piece)) for (const event of reader.read(line)) events.push(event)
+        } finally {
+          // What came together with a failure was still said.
+          if (events.length > 0) yield events
+        }
         if (lines.isDone) break
         // The usage may come after the answer, and nobody has to wait for it.
         if (reader.isComplete()) alarm = setTimeout(() => response.destroy(), tailMs)
@@ -234,6 +251,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     pool: createPooling(server, { kind, model }, count),
     decide: createUpstreamDeciding(server, { kind, model }, answer, count),
     tokenize: tokens.tokenize,
+    count: tokens.count,
     detokenize: tokens.detokenize,
     upstream: server.load,
     async close() {},

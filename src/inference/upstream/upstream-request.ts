@@ -6,11 +6,12 @@ import { lacksInfill } from '../infill.ts'
 import type { AnswerRequest, CallsAsked, Input, TurnAsked } from '../model.ts'
 import { forwardedFields, refuseUnsupported } from './fields.ts'
 import { type KindOfUpstream, kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
+import type { ModelAbilities } from './listed.ts'
 import { messagesFor } from './system-messages.ts'
 
 /** A request in the form that the server behind a model accepts. */
 export interface UpstreamRequest {
-  path: '/chat/completions' | '/completions'
+  path: '/chat/completions' | '/completions' | '/messages'
   body: string
   /** The answer is not streamed: no server streams the logprobs of prompts. */
   isWhole: boolean
@@ -24,16 +25,20 @@ export interface UpstreamRequest {
   ignored: readonly string[]
 }
 
-interface Target {
+export interface UpstreamTarget {
   kind: UpstreamKind
   /** The name of the model there. */
   model: string
+  abilities?: ModelAbilities
 }
 
 /** How much of a prompt decides to which address it is sent. */
 const beginningLength = 4_096
 
-export function upstreamRequestOf(request: AnswerRequest, { kind: name, model }: Target): UpstreamRequest {
+export function upstreamRequestOf(
+  request: AnswerRequest,
+  { kind: name, model }: UpstreamTarget,
+): UpstreamRequest {
   const kind = kindsOfUpstreams[name]
   const ignored: string[] = []
   const { inputs, turn, choices, promptLogprobs, body: fields = {} } = request
@@ -92,7 +97,7 @@ function budgetOf(budget: TurnAsked['thinkingBudget'], kind: KindOfUpstream, ign
   return {}
 }
 
-function checkRunningUsage(body: Readonly<Record<string, unknown>>, kind: KindOfUpstream): void {
+export function checkRunningUsage(body: Readonly<Record<string, unknown>>, kind: KindOfUpstream): void {
   const options = body.stream_options as { continuous_usage_stats?: boolean } | null | undefined
   if (options?.continuous_usage_stats && !kind.takes.has('continuous_usage_stats')) {
     refuseUnsupported('stream_options.continuous_usage_stats', 'true', 'false: it counts at the end')
@@ -159,13 +164,7 @@ function conversationFields(
   const kind = kindsOfUpstreams[name]
   const { messages, template, variables, documents, reasoningEffort, thinks } = conversation
   const { addGenerationPrompt, continueFinal } = conversation
-  for (const [field, value] of Object.entries({
-    chat_template: template,
-    chat_template_kwargs: variables,
-    documents: documents?.length ? documents : undefined,
-  })) {
-    if (value != null && !kind.takes.has(field)) refuseUnsupported(field, 'it', 'nothing: leave it out')
-  }
+  refuseForTemplates(conversation, kind)
   const thinking = thinkingOf(thinks, reasoningEffort, name)
   return {
     messages: messagesFor(name, messages).map(messageOf),
@@ -176,6 +175,20 @@ function conversationFields(
     ...(continueFinal && { continue_final_message: true }),
     ...(addSpecial && { add_special_tokens: true }),
     ...thinking,
+  }
+}
+
+/** Refuses what only a server with a template can be told. */
+export function refuseForTemplates(
+  { template, variables, documents }: Conversation,
+  { takes }: KindOfUpstream,
+): void {
+  for (const [field, value] of Object.entries({
+    chat_template: template,
+    chat_template_kwargs: variables,
+    documents: documents?.length ? documents : undefined,
+  })) {
+    if (value != null && !takes.has(field)) refuseUnsupported(field, 'it', 'nothing: leave it out')
   }
 }
 
@@ -198,7 +211,7 @@ function thinkingOf(
   return { chat_template_kwargs: { enable_thinking: thinks } }
 }
 
-function messageOf(message: GivenMessage): object {
+function messageOf({ sealed: _, hasFailed: __, ...message }: GivenMessage): object {
   return Object.fromEntries(Object.entries(message).filter(([, value]) => value != null))
 }
 
@@ -232,7 +245,7 @@ function toolsOf({ tools }: Conversation, calls: CallsAsked | undefined, kind: U
   return { tools: tools.map(toolOf), tool_choice: { type: 'allowed_tools', allowed_tools }, ...parallel }
 }
 
-function beginningOf(input: Input | undefined, salt = ''): string {
+export function beginningOf(input: Input | undefined, salt = ''): string {
   if (input === undefined) return salt
   if ('tokens' in input) return salt + input.tokens.slice(0, 512).join()
   if ('text' in input) return salt + input.text.slice(0, beginningLength)

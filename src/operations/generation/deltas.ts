@@ -41,6 +41,8 @@ export interface DeltaOptions {
   createParser?: (() => Parser) | undefined
   /** Leaves out thoughts, with their tokens and log-probabilities. */
   hidesThoughts?: boolean
+  /** Shows the seals of thoughts, for clients that send them back. */
+  showsSeals?: boolean
   /** Makes one delta for each token, for callers to whom it matters which part each token belongs to. */
   eachToken?: boolean
 }
@@ -52,6 +54,7 @@ export interface DeltaOptions {
 export function createDeltas({
   createParser,
   hidesThoughts = false,
+  showsSeals = false,
   eachToken = false,
 }: DeltaOptions = {}): (group: readonly AnswerEvent[]) => Delta[] {
   const readers = new Map<number, Reader>()
@@ -84,7 +87,9 @@ export function createDeltas({
     delta.hidden += untold
     if (isThought) delta.thought += untold
   }
-  const shown = (all: Part[]) => (hidesThoughts ? all.filter(({ kind }) => kind !== 'reasoning') : all)
+  const isShown = (piece: Part) =>
+    piece.kind !== 'reasoning' || (!hidesThoughts && (showsSeals || piece.seal === undefined))
+  const shown = (all: Part[]) => (all.every(isShown) ? all : all.filter(isShown))
   return (group) => {
     const deltas: Delta[] = []
     const open = new Map<number, ChoiceDelta>()

@@ -12,7 +12,10 @@ interface BlockWriter {
   readonly hasCall: boolean
 }
 
-type Open = { kind: 'text' } | { kind: 'tool_use' } | { kind: 'thinking'; thought: string }
+type Open =
+  | { kind: 'text' }
+  | { kind: 'tool_use' }
+  | { kind: 'thinking'; thought: string; signature?: string }
 
 export function createBlocks({ omitsThoughts }: { omitsThoughts: boolean }): BlockWriter {
   let open: Open | undefined
@@ -22,7 +25,7 @@ export function createBlocks({ omitsThoughts }: { omitsThoughts: boolean }): Blo
   function* close(): Generator<BlockEvent> {
     if (open === undefined) return
     if (open.kind === 'thinking') {
-      const signature = signatureOf(open.thought, omitsThoughts)
+      const signature = open.signature ?? signatureOf(open.thought, omitsThoughts)
       yield { type: 'content_block_delta', index, delta: { type: 'signature_delta', signature } }
     }
     open = undefined
@@ -41,6 +44,13 @@ export function createBlocks({ omitsThoughts }: { omitsThoughts: boolean }): Blo
         yield { type: 'content_block_delta', index, delta: { type: 'text_delta', text: piece.text } }
         return
       case 'reasoning':
+        if (piece.seal?.kind === 'redacted') {
+          yield* close()
+          const content_block = { type: 'redacted_thinking', data: piece.seal.text } as const
+          yield { type: 'content_block_start', index: ++index, content_block }
+          yield { type: 'content_block_stop', index }
+          return
+        }
         if (open?.kind !== 'thinking') {
           yield* close()
           open = { kind: 'thinking', thought: '' }
@@ -48,6 +58,11 @@ export function createBlocks({ omitsThoughts }: { omitsThoughts: boolean }): Blo
           yield { type: 'content_block_start', index: ++index, content_block }
         }
         open.thought += piece.text
+        if (piece.seal !== undefined) {
+          open.signature = piece.seal.text
+          yield* close()
+          return
+        }
         if (omitsThoughts) return
         yield { type: 'content_block_delta', index, delta: { type: 'thinking_delta', thinking: piece.text } }
         return
@@ -84,7 +99,9 @@ function joined(pieces: readonly Part[]): Part[] {
   const all: Part[] = []
   for (const piece of pieces) {
     const last = all.at(-1)
-    const isMore = last !== undefined && 'text' in last && 'text' in piece && last.kind === piece.kind
+    const isSealed = [last, piece].some((either) => either?.kind === 'reasoning' && either.seal !== undefined)
+    const isMore =
+      last !== undefined && 'text' in last && 'text' in piece && last.kind === piece.kind && !isSealed
     if (isMore) all[all.length - 1] = { ...last, text: last.text + piece.text }
     else all.push(piece)
   }

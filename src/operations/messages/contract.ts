@@ -75,6 +75,7 @@ export type StopReason = z.output<typeof StopReason>
 const Block = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: z.string() }),
   z.object({ type: z.literal('thinking'), thinking: z.string(), signature: z.string() }),
+  z.object({ type: z.literal('redacted_thinking'), data: z.string() }),
   z.object({
     type: z.literal('tool_use'),
     id: z.string(),

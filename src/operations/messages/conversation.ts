@@ -4,6 +4,7 @@ import type {
   GivenPart,
   GivenTool,
   GivenToolCall,
+  SealedThought,
 } from '../../../packages/chat-format/index.ts'
 import type { ServedModel } from '../../../packages/engine/index.ts'
 import type { JsonText } from '../../domain/json/text.ts'
@@ -11,7 +12,7 @@ import { checkedPicture, type PictureCheck } from '../../domain/pictures/check.t
 import { wrong } from '../generation/checks.ts'
 import type { CountTokensBody } from './contract.ts'
 import type { ContentBlock, Message, ResultBlock } from './fields.ts'
-import { thoughtOf } from './signature.ts'
+import { isForeign, thoughtOf } from './signature.ts'
 import { thinkingOf } from './thinking.ts'
 
 /** A picture in the form of chat completions. */
@@ -68,6 +69,7 @@ interface Turn extends GivenMessage {
   content: (string | GivenPart)[]
   tool_calls?: GivenToolCall[]
   reasoning?: string
+  sealed?: readonly SealedThought[]
 }
 
 /**
@@ -113,6 +115,7 @@ function assistantTurn(blocks: readonly ContentBlock[], path: string): Turn {
   const content: string[] = []
   const calls: GivenToolCall[] = []
   const thoughts: string[] = []
+  const sealed: SealedThought[] = []
   for (const [index, block] of blocks.entries()) {
     const at = `${path}.${index}`
     switch (block.type) {
@@ -124,9 +127,12 @@ function assistantTurn(blocks: readonly ContentBlock[], path: string): Turn {
         break
       case 'thinking':
         thoughts.push(givenThought(block, at))
+        if (isForeign(block.signature))
+          sealed.push({ text: block.thinking ?? '', seal: { kind: 'signature', text: block.signature } })
         break
-      // Sealed by another server, so it cannot be read here.
+      // Only the server that sealed it can read it.
       case 'redacted_thinking':
+        if (block.data) sealed.push({ text: '', seal: { kind: 'redacted', text: block.data } })
         break
       default:
         throw wrongType(block, at, 'text, tool_use, thinking, redacted_thinking')
@@ -137,6 +143,7 @@ function assistantTurn(blocks: readonly ContentBlock[], path: string): Turn {
     content,
     ...(calls.length > 0 && { tool_calls: calls }),
     ...(thoughts.length > 0 && { reasoning: thoughts.join('\n') }),
+    ...(sealed.length > 0 && { sealed }),
   }
 }
 
@@ -154,7 +161,8 @@ function resultOf(
 ): Turn {
   if (id == null) throw missing(`${path}.tool_use_id`, 'the id of a tool_use block')
   const texts = textsOf(content ?? [], `${path}.content`, pictures)
-  return { role: 'tool', tool_call_id: id, content: is_error ? asError(texts) : texts }
+  const result = { role: 'tool', tool_call_id: id }
+  return is_error ? { ...result, content: asError(texts), hasFailed: true } : { ...result, content: texts }
 }
 
 /** Templates have no field for an error. */
@@ -221,10 +229,11 @@ function joined(turns: readonly Turn[]): GivenMessage[] {
   }))
 }
 
-function addTo(turn: Turn, { content, tool_calls: calls = [], reasoning }: Turn): void {
+function addTo(turn: Turn, { content, tool_calls: calls = [], reasoning, sealed = [] }: Turn): void {
   // There may be more than a call takes arguments.
   for (const piece of content) turn.content.push(piece)
   if (calls.length > 0) turn.tool_calls = [...(turn.tool_calls ?? []), ...calls]
+  if (sealed.length > 0) turn.sealed = [...(turn.sealed ?? []), ...sealed]
   if (reasoning !== undefined) {
     turn.reasoning = turn.reasoning === undefined ? reasoning : `${turn.reasoning}\n${reasoning}`
   }

@@ -1,6 +1,8 @@
 import type { Caller } from '../../domain/callers.ts'
+import type { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
+import { tokenCount } from '../../inference/registry.ts'
 import { wrong } from '../generation/checks.ts'
 import { type Generation, type GenerationContext, generate } from '../generation/generation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
@@ -20,8 +22,8 @@ export async function countTokens(
   refuseServices(body)
   const { model, served } = models.find(body.model, caller)
   const conversation = conversationOf(body, toolsOf(body).tools, served)
-  const tokens = await model.tokenize({ conversation, addSpecial: false }, caller.name, signal)
-  return { input_tokens: tokens.length }
+  const input = { conversation, addSpecial: false }
+  return { input_tokens: await tokenCount(model, input, caller.name, signal) }
 }
 
 /** A message that is running or queued. */
@@ -69,11 +71,13 @@ export async function beginMessage(
     },
   )
   // Clips the limit to the context, as Anthropic does: programs ask for more tokens than small contexts have.
-  const request = { ...asked, ending: { ...asked.ending, isClipped: true } }
-  const generation = await generate(services, found, request, asking, {
-    prompt: 'messages',
-    maxTokens: 'max_tokens',
-  })
+  const request = {
+    ...asked,
+    ending: { ...asked.ending, isClipped: true },
+    body: { ...asked.body, thinking: body.thinking ?? null, cache_control: cacheMarkOf(body) },
+  }
+  const fields = { prompt: 'messages', maxTokens: 'max_tokens' }
+  const generation = await generate(services, found, request, asking, fields, { showsSeals: true })
   return {
     ...generation,
     id: `msg_${asking.id}`,
@@ -82,6 +86,14 @@ export async function beginMessage(
     managesContext: body.context_management != null,
     skipped: tools.skipped,
   }
+}
+
+/** The first mark of how far to cache. */
+function cacheMarkOf({ cache_control, system, tools, messages }: MessagesBody): JsonText | undefined {
+  const texts = [system, ...messages.map(({ content }) => content)]
+  const blocks = texts.flatMap((content) => (Array.isArray(content) ? content : []))
+  const marks = [{ cache_control }, ...(tools ?? []), ...blocks].map((marked) => marked.cache_control)
+  return marks.find((mark) => mark != null) ?? undefined
 }
 
 /** Refuses what only Anthropic's servers can do. */

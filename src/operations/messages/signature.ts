@@ -25,4 +25,8 @@ export function thoughtOf(thinking: string, signature: string): string | undefin
   return thinking
 }
 
+/** Whether another server has signed it. */
+export const isForeign = (signature: string | null | undefined): signature is string =>
+  !!signature && !signature.startsWith(whole) && !signature.startsWith(hashed)
+
 const hashOf = (thought: string) => createHash('sha256').update(thought).digest('base64url')

@@ -122,10 +122,10 @@ const conversations: Record<string, [given: Record<string, unknown>, messages: o
     [
       { role: 'tool', tool_call_id: 'a', content: '' },
       { role: 'tool', tool_call_id: 'b', content: '' },
-      { role: 'tool', tool_call_id: 'c', content: 'Error: no such file' },
-      { role: 'tool', tool_call_id: 'd', content: 'Error: no' },
-      { role: 'tool', tool_call_id: 'e', content: '<tool_use_error>no</tool_use_error>' },
-      { role: 'tool', tool_call_id: 'f', content: 'Error: ' },
+      { role: 'tool', tool_call_id: 'c', content: 'Error: no such file', hasFailed: true },
+      { role: 'tool', tool_call_id: 'd', content: 'Error: no', hasFailed: true },
+      { role: 'tool', tool_call_id: 'e', content: '<tool_use_error>no</tool_use_error>', hasFailed: true },
+      { role: 'tool', tool_call_id: 'f', content: 'Error: ', hasFailed: true },
     ],
   ],
   thoughts: [
@@ -146,7 +146,15 @@ const conversations: Record<string, [given: Record<string, unknown>, messages: o
     },
     [
       { role: 'user', content: 'Hi' },
-      { role: 'assistant', content: 'Hello.', reasoning: 'Of another server.\nAnd more.' },
+      {
+        role: 'assistant',
+        content: 'Hello.',
+        reasoning: 'Of another server.\nAnd more.',
+        sealed: [
+          { text: 'Of another server.', seal: { kind: 'signature', text: 'EqQBCkYIARgCIkDx' } },
+          { text: '', seal: { kind: 'redacted', text: 'sealed' } },
+        ],
+      },
       { role: 'user', content: 'Bye' },
     ],
   ],
