@@ -87,8 +87,8 @@ export function createDeltas({
     delta.hidden += untold
     if (isThought) delta.thought += untold
   }
-  const isShown = (delta: Part) =>
-    delta.kind !== 'reasoning' || (!hidesThoughts && (showsSeals || delta.seal === undefined))
+  const isShown = (piece: Part) =>
+    piece.kind !== 'reasoning' || (!hidesThoughts && (showsSeals || piece.seal === undefined))
   const shown = (all: Part[]) => (all.every(isShown) ? all : all.filter(isShown))
   return (group) => {
     const deltas: Delta[] = []

@@ -99,9 +99,7 @@ function joined(pieces: readonly Part[]): Part[] {
   const all: Part[] = []
   for (const piece of pieces) {
     const last = all.at(-1)
-    const isSealed = [last, piece].some(
-      (thought) => thought?.kind === 'reasoning' && thought.seal !== undefined,
-    )
+    const isSealed = [last, piece].some((either) => either?.kind === 'reasoning' && either.seal !== undefined)
     const isMore =
       last !== undefined && 'text' in last && 'text' in piece && last.kind === piece.kind && !isSealed
     if (isMore) all[all.length - 1] = { ...last, text: last.text + piece.text }

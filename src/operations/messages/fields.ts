@@ -85,7 +85,7 @@ export const sharedFields = {
   ),
   messages: documented(
     longList(Message),
-    'The conversation: 1 to 10000 messages of `user`, `assistant` and `system`. Consecutive messages of one role form one turn. If the last message is of the assistant, the answer continues it. Blocks: `text`, `tool_use`, `tool_result`, `thinking`, `redacted_thinking` (no effect), and `image` for a model on another server; others are refused by their type.',
+    'The conversation: 1 to 10000 messages of `user`, `assistant` and `system`. Consecutive messages of one role form one turn. If the last message is of the assistant, the answer continues it. Blocks: `text`, `tool_use`, `tool_result`, `thinking`, `redacted_thinking` (for Anthropic’s models, no effect on others), and `image` for a model on another server; others are refused by their type.',
   ),
   system: documented(
     textOrBlocks(TextBlock).nullish(),

@@ -158,7 +158,7 @@ for (const [what, value, line] of [
   [
     'an unknown kind',
     { upstreams: [{ name: 'a', kind: 'tgi', serves: 'all', addresses: ['https://x.example/v1'] }] },
-    'upstreams[0].kind: given "tgi"; accepted: auto, heddle, vllm, llama-server, openai.',
+    'upstreams[0].kind: given "tgi"; accepted: auto, heddle, vllm, llama-server, openai, anthropic.',
   ],
 ] as const) {
   test(`${what} is refused with the field, what was given and what is accepted`, () => {

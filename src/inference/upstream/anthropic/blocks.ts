@@ -26,9 +26,9 @@ export function createBlockReader(): BlockReader {
   const open = new Map<unknown, OpenBlock>()
   let calls = 0
 
-  function begin(index: unknown, block: OpenBlock, ...parts: Part[]): Part[] {
+  function begin(index: unknown, block: OpenBlock, ...content: Part[]): Part[] {
     open.set(index, block)
-    return parts
+    return content
   }
 
   return {
@@ -50,8 +50,8 @@ export function createBlockReader(): BlockReader {
           if (typeof id !== 'string' || id === '') throw garbage('a tool call without an id')
           if (typeof name !== 'string' || name === '') throw garbage('a tool call without a name')
           const call = calls++
-          const beginning: Part = { kind: 'call', index: call, id, name }
-          return begin(index, { type: 'tool_use', call, arguments: '', input }, beginning)
+          const opening: Part = { kind: 'call', index: call, id, name }
+          return begin(index, { type: 'tool_use', call, arguments: '', input }, opening)
         }
         default:
           throw garbage(`a block of the type ${shown(block.type)}, which was not asked for`)

@@ -23,7 +23,7 @@ export function createAnthropicReader({ kind, promptLength }: AnswerReaderOption
     return [{ kind: 'prefilled', input: 0, cachedTokens: 0 }]
   }
 
-  function delivered(deltas: Part[]): AnswerEvent[] {
+  function written(deltas: Part[]): AnswerEvent[] {
     if (!hasBegun) throw garbage('a block before the beginning of its message')
     if (deltas.length === 0 || isFinished) return []
     const count = deltas.filter((delta) => 'text' in delta && delta.text !== '').length
@@ -52,8 +52,8 @@ export function createAnthropicReader({ kind, promptLength }: AnswerReaderOption
     const { content } = message
     if (!Array.isArray(content)) throw garbage('a message without content')
     for (const [index, block] of content.entries()) {
-      yield* delivered(blocks.start(index, block))
-      yield* delivered(blocks.stop(index))
+      yield* written(blocks.start(index, block))
+      yield* written(blocks.stop(index))
     }
     yield* finish(message)
   }
@@ -67,11 +67,11 @@ export function createAnthropicReader({ kind, promptLength }: AnswerReaderOption
         case 'message_start':
           return begin(event.message)
         case 'content_block_start':
-          return delivered(blocks.start(event.index, event.content_block))
+          return written(blocks.start(event.index, event.content_block))
         case 'content_block_delta':
-          return delivered(blocks.add(event.index, event.delta))
+          return written(blocks.add(event.index, event.delta))
         case 'content_block_stop':
-          return delivered(blocks.stop(event.index))
+          return written(blocks.stop(event.index))
         case 'message_delta':
           addUsage(event.usage)
           return finish(event.delta)
