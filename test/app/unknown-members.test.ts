@@ -24,6 +24,7 @@ const free: Record<string, RegExp> = {
   'marks of Anthropic without any effect': /(?:^|\.)(?:cache_control|caller)$/,
   'a format of another type': /^response_format\.format$/,
   'a request that is checked with the dataset that it asks about': /^settings\.0\.request$/,
+  'a message that is checked when it is asked, and named in its result': /^requests\.0\.params/,
 }
 
 const isFree = (path: Path) => Object.values(free).some((pattern) => pattern.test(path.join('.')))

@@ -167,7 +167,7 @@ test('odd values of tool_choice are answered or refused', async () => {
   const allowed = (given: unknown) => ({ type: 'allowed_tools', allowed_tools: given })
   const f = { type: 'function', function: { name: 'f' } }
   for (const tool_choice of [
-    'any',
+    'anything',
     7,
     [],
     {},

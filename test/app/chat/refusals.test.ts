@@ -279,7 +279,7 @@ const refused: [fields: Record<string, unknown>, code: string, param: string, me
   [{ tool_choice: 'auto' }, 'invalid_value', 'tool_choice', /accepted: tools with it/],
   [{ tool_choice: 'required' }, 'invalid_value', 'tool_choice'],
   [{ tool_choice: { type: 'function', function: { name: 'f' } } }, 'invalid_value', 'tool_choice'],
-  [{ tool_choice: 'any', tools: [knit] }, 'invalid_request', 'tool_choice'],
+  [{ tool_choice: 'anything', tools: [knit] }, 'invalid_request', 'tool_choice'],
   [{ tool_choice: 'required', tools: [knit], use_beam_search: true }, 'invalid_value', 'tool_choice'],
   [
     { tool_choice: { type: 'function', function: { name: 'spin' } }, tools: [knit] },

@@ -48,7 +48,7 @@ test('every refusal has the envelope and the type of Anthropic', async () => {
       message: /"scripted", "alias\/of-it"/,
     })
   }
-  assertMessageRefused(await get(`${messagesUrl}/batches`), {
+  assertMessageRefused(await get(`${messagesUrl}/others`), {
     status: 404,
     type: 'not_found_error',
     code: 'route_not_found',
