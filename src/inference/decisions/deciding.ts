@@ -15,15 +15,14 @@ interface Reading {
   text: string
 }
 
-/** So many prompts are read at once: while one is computed, the next arrives. */
-const atOnce = 2
-
 /** Tokens of the context that labels may need after a prompt. */
 const labelRoom = 8
 
 /**
  * Decisions by a model of this machine. The first question reads the input; the others continue from its prompt, which
- * the engine has cached by then. Nothing is generated: of each prompt only the log-probabilities behind it are used.
+ * the engine has cached by then. They follow one after the other, in the same sequence: with a second one, decisions at
+ * the same time take each other's sequences, and read their inputs again. Nothing is generated: of each prompt only the
+ * log-probabilities behind it are used.
  */
 export function createDeciding(engine: Backend, prompts: Prompts): Decide {
   // Cached for the model, so no request aborts it.
@@ -48,9 +47,8 @@ export function createDeciding(engine: Backend, prompts: Prompts): Decide {
     const tokensOf = await createTokens(engine, prompt, texts, signal)
     const scores = asked.questions.map((): Scored[] => [])
 
-    async function score(reading: Reading): Promise<void> {
+    async function score(reading: Reading, tokens: readonly number[]): Promise<void> {
       const question = asked.questions[reading.question] as DecisionQuestion
-      const tokens = await tokensOf(reading.text)
       const prompted = tokens.length
       if (prompted + labelRoom > (served?.context ?? 0)) {
         throw tooLong(served?.context ?? 0, String(prompted), question)
@@ -92,13 +90,14 @@ export function createDeciding(engine: Backend, prompts: Prompts): Decide {
     }
 
     try {
-      const [first, ...others] = readings
-      if (first !== undefined) await score(first)
-      const waiting = others.values()
-      const work = async () => {
-        for (const reading of waiting) await score(reading)
+      let tokens = await tokensOf(texts[0] ?? '')
+      for (const [index, reading] of readings.entries()) {
+        const next = texts[index + 1]
+        const scored = score(reading, tokens)
+        // While this one is computed, the next is tokenized.
+        const [following] = await Promise.all([next === undefined ? [] : tokensOf(next), scored])
+        tokens = following
       }
-      await Promise.all(Array.from({ length: atOnce }, work))
     } catch (error) {
       cancelling.abort(error)
       throw error
@@ -161,10 +160,15 @@ async function createTokens(
   const [example] = texts
   if (example === undefined || texts.length === 1) return whole
   const line = '\n'
-  const [all, start, own] = [await whole(example), await tokenize(head, isPlain), await tokenize(line)]
-  const rest = async (text: string) => (await tokenize(line + hidden(text) + tail)).slice(own.length)
-  const joined = [...start, ...(await rest(example))]
+  const restOf = (text: string) => tokenize(line + hidden(text) + tail)
+  const [all, start, own, end] = await Promise.all([
+    whole(example),
+    tokenize(head, isPlain),
+    tokenize(line),
+    restOf(example),
+  ])
+  const joined = [...start, ...end.slice(own.length)]
   const isSame = joined.length === all.length && joined.every((token, index) => token === all[index])
   if (!isSame) return whole
-  return async (text) => (text === example ? all : [...start, ...(await rest(text))])
+  return async (text) => (text === example ? all : [...start, ...(await restOf(text)).slice(own.length)])
 }

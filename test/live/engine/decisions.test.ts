@@ -36,8 +36,8 @@ const asked = (questions: DecisionQuestion[], fields: Partial<DecisionAsked> = {
   ...fields,
 })
 
-async function open(t: Parameters<typeof startEngine>[0], context = 1024) {
-  const engine = await startEngine(t, { plan: { file, context } })
+async function open(t: Parameters<typeof startEngine>[0], plan: { context?: number; parallel?: number } = {}) {
+  const engine = await startEngine(t, { plan: { file, context: 1024, ...plan } })
   const models = localModels(engine)
   t.after(() => models.close())
   const model = models.all[0] as Model
@@ -139,6 +139,22 @@ test('the input is read once for all questions', async (t) => {
   const first = read[0] as (typeof read)[0]
   for (const { prompt, cached } of read.slice(1)) assert.ok(prompt - cached < 30, `${prompt} ${cached}`)
   assert.ok(first.prompt - first.cached > 200)
+})
+
+test('as many decisions at a time as there are sequences read each of their inputs once', async (t) => {
+  const parallel = 4
+  const { decide } = await open(t, { parallel })
+  const questions = ['Is it true?', 'Is it long?', 'Is it about France?'].map(predicate)
+  const inputs = Array.from({ length: parallel }, (_, n) => `${n}: ${'Paris is a city. '.repeat(20)}`)
+  const decided = await Promise.all(
+    inputs.map((input) => decide(asked(questions, { input, lane: 'background' }))),
+  )
+  for (const { read } of decided) {
+    const [first, ...others] = read
+    for (const { cached } of others) {
+      assert.ok(cached > (first?.prompt ?? 0) - 20, JSON.stringify(read))
+    }
+  }
 })
 
 test('an input of control tokens is letters, and a label of them is no label', async (t) => {
