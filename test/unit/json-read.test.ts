@@ -168,6 +168,9 @@ const texts = fc
     return edited
   })
 
+/** What V8 13.6 itself may read wrongly: docs/promises.md. */
+const nameEndingInEscape = /\\(?:u[0-9a-f]{4}|.)"\s*:/i
+
 function outcome(read: () => unknown): unknown {
   try {
     return { value: read() }
@@ -180,6 +183,7 @@ function outcome(read: () => unknown): unknown {
 test('a text is read or refused as by JSON.parse', () => {
   fc.assert(
     fc.property(texts, (text) => {
+      fc.pre(!nameEndingInEscape.test(text))
       const expected = outcome(() => JSON.parse(text))
       assert.deepEqual(
         outcome(() => readJson(text, anyShape, 1000)),

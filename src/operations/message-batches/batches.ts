@@ -12,7 +12,7 @@ import { wrong } from '../generation/checks.ts'
 import type { MessageBatchesQuery } from './contract.ts'
 
 /** Who asks, and at which address. */
-export type Asking = Pick<FastifyRequest, 'caller' | 'protocol' | 'host'>
+type Asking = Pick<FastifyRequest, 'caller' | 'protocol' | 'host'>
 
 const ofMessages = true
 

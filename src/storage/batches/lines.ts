@@ -21,7 +21,7 @@ export interface BatchLine {
 }
 
 /** The same with its line of the output; both are null if it was not answered. */
-export interface AnsweredLine extends Pick<BatchLine, 'line' | 'custom_id'> {
+interface AnsweredLine extends Pick<BatchLine, 'line' | 'custom_id'> {
   status: number | null
   answer: string | null
 }

@@ -12,7 +12,7 @@ import type { Command, Reader, Transaction } from '../transaction.ts'
 import { countErased, type ErasedCounts, type ErasureKey, lockErasure } from './progress.ts'
 import { eraseItems, itemsOf } from './queue-items.ts'
 
-export interface CallsToErase extends ErasureKey {
+interface CallsToErase extends ErasureKey {
   /** So few that no other write waits for long. */
   ids: readonly string[]
   now: number

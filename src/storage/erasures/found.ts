@@ -7,7 +7,7 @@ import { itemsOf } from './queue-items.ts'
 import type { Subject } from './subjects.ts'
 
 /** Feedback that the subject gave, or that is on its conversation. Undefined if feedback does not name such a subject. */
-export function ownFeedback({ kind, value }: Subject): Sql | undefined {
+function ownFeedback({ kind, value }: Subject): Sql | undefined {
   if (kind === 'user') return sql`(feedback.user_id = ${value})`
   if (kind === 'thread_id') return sql`(coalesce(feedback.thread_id, '') = ${value})`
   return undefined

@@ -16,7 +16,7 @@ export const ownTables = {
   conversations: 'conversations',
 } as const satisfies Partial<Record<keyof ErasedCounts, string>>
 
-export interface OwnRows extends ErasureKey {
+interface OwnRows extends ErasureKey {
   user: string
 }
 

@@ -7,7 +7,7 @@ import type { SubjectKind } from './subjects.ts'
 
 /** How many of each kind were erased. */
 export type ErasedCounts = Record<ErasedKind, number>
-export type ErasedKind =
+type ErasedKind =
   | 'calls'
   | 'feedback'
   | 'queue_items'
@@ -141,7 +141,7 @@ interface Ending extends ErasureKey {
   receipt: Record<string, unknown>
 }
 
-export interface Ended {
+interface Ended {
   begun_at: number
   erased: ErasedCounts
 }

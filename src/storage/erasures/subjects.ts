@@ -25,7 +25,7 @@ const endUserPaths: Record<'inputs' | 'attributes', readonly (readonly string[])
 }
 
 /** Holds or not, and is never NULL, so that it can be negated. */
-export function isOfSubject({ dialect }: Pick<Reader, 'dialect'>, { kind, value }: Subject): Sql {
+function isOfSubject({ dialect }: Pick<Reader, 'dialect'>, { kind, value }: Subject): Sql {
   if (kind === 'user') return sql`(coalesce(calls.user_id, '') = ${value})`
   if (kind === 'thread_id') return sql`(coalesce(calls.thread_id, '') = ${value})`
   const texts = Object.entries(endUserPaths).flatMap(([column, paths]) =>

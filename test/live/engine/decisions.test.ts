@@ -36,7 +36,10 @@ const asked = (questions: DecisionQuestion[], fields: Partial<DecisionAsked> = {
   ...fields,
 })
 
-async function open(t: Parameters<typeof startEngine>[0], plan: { context?: number; parallel?: number } = {}) {
+async function open(
+  t: Parameters<typeof startEngine>[0],
+  plan: { context?: number; parallel?: number } = {},
+) {
   const engine = await startEngine(t, { plan: { file, context: 1024, ...plan } })
   const models = localModels(engine)
   t.after(() => models.close())

@@ -2,7 +2,7 @@ import type { Part } from '../../../../packages/chat-format/index.ts'
 import { garbage, membersOf } from '../reply.ts'
 
 /** Turns the blocks of an answer into its parts. */
-export interface BlockReader {
+interface BlockReader {
   start(index: unknown, block: unknown): Part[]
   add(index: unknown, delta: unknown): Part[]
   stop(index: unknown): Part[]

@@ -5,7 +5,7 @@ import { messagesFor } from '../system-messages.ts'
 
 type Block = Readonly<Record<string, unknown>>
 
-export interface AnthropicConversation {
+interface AnthropicConversation {
   system?: string | Block[]
   messages: { role: 'user' | 'assistant'; content: Block[] }[]
 }
