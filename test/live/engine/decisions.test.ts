@@ -187,7 +187,7 @@ test('the order of the options is averaged out where that is asked', async (t) =
 })
 
 test('what does not fit the context is refused by the name of the question', async (t) => {
-  const { decide } = await open(t, 256)
+  const { decide } = await open(t, { context: 256 })
   const long = { ...predicate('Is it? '.repeat(300)), field: 'questions.1' }
   await assert.rejects(
     () => decide(asked([predicate('Is it?'), long])),
