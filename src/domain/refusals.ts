@@ -254,6 +254,11 @@ export const refusals = {
     message: 'batch_id: batch {id} is {status}.',
     help: 'A batch that is over cannot be cancelled.',
   },
+  erasure_ended: {
+    status: 409,
+    message: 'Another request has ended the erasure {id} meanwhile.',
+    help: 'Its receipt is in the audit log. Ask again: what is left is erased.',
+  },
   message_batch_status: {
     status: 400,
     message: 'message_batch_id: batch {id} is {status}; accepted: {accepted}.',

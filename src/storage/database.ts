@@ -36,10 +36,10 @@ export interface Database extends LongReader {
   /** Returns some freed space to the disk. Resolves to whether there is more. */
   reclaim(): Promise<boolean>
   /**
-   * Takes a step to leave nothing of what was deleted in the files of the record, as far as this server decides that.
-   * Resolves to whether there is more to do.
+   * Takes a step to leave nothing of what was deleted in the files of the record, as far as this server decides that. A
+   * reader, or a file that keeps its free pages, blocks it.
    */
-  scrub(): Promise<boolean>
+  scrub(): Promise<'clean' | 'freed' | 'blocked'>
   /** Fails with a refusal if the store cannot be read or written. */
   probe(): Promise<void>
   /** Waits for running writes, flushes, and closes. */

@@ -145,7 +145,7 @@ for (const [path, statuses] of Object.entries({
   '/v2/{entity}/{project}/evaluation_runs': [...withBody, 409],
   '/v2/{entity}/{project}/evaluation_runs/{evaluation_run_id}': [200, ...always, 403, 404, 422],
   '/v2/{entity}/{project}/scorers/try': [...withBody, 404, 502, 504],
-  '/v2/{entity}/{project}/erasures': [...withBody, 504],
+  '/v2/{entity}/{project}/erasures': [...withBody, 409, 504],
   '/v2/{entity}/{project}/calibrations': [...withBody, 404, 504],
   '/v2/{entity}/{project}/calibrations/report': [...withBody, 404, 504],
   '/v2/{entity}/{project}/calibrations/agreement': [...withBody, 404, 504],

@@ -6,8 +6,15 @@ import { newId } from '../../domain/ids.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import { countOwn, countWithCalls, feedbackOfSubject } from '../../storage/erasures/found.ts'
-import { type ErasedCounts, nothingErased, sumOf } from '../../storage/erasures/progress.ts'
+import {
+  type ErasedCounts,
+  type ErasureKey,
+  erasedSoFar,
+  nothingErased,
+  sumOf,
+} from '../../storage/erasures/progress.ts'
 import { callsOfSubject, familyOf, madeOf, type Subject } from '../../storage/erasures/subjects.ts'
+import { derivePending } from '../../storage/evaluations/results.ts'
 import type { Scope } from '../scope.ts'
 import { type ErasureBody, notCovered } from './contract.ts'
 
@@ -32,7 +39,9 @@ export async function erase(
   const { id } = await db.write('beginErasure', { ...named, id: newId(), now: now() })
   await eraseAll(db, key, subject, signal)
   const ended_at = now()
-  const storage = { engine: db.dialect.engine, overwritten: await overwrite(db, signal) }
+  // Results of evaluations that were derived from what is gone.
+  await derivePending(db, project, ended_at, signal)
+  const storage = { engine: db.dialect.engine, overwritten: await overwrite(db, key, signal) }
   const receipt = { ended_at: formatTime(ended_at), storage }
   const { begun_at, erased } = await db.write('endErasure', { ...named, id, now: ended_at, receipt })
   return {
@@ -86,12 +95,7 @@ async function countFound(
 }
 
 /** Whatever of it was erased before is not found again: if this is cut short, the next request continues it. */
-async function eraseAll(
-  db: Database,
-  key: { project_id: string; hash: string },
-  subject: Subject,
-  signal: AbortSignal,
-): Promise<void> {
+async function eraseAll(db: Database, key: ErasureKey, subject: Subject, signal: AbortSignal): Promise<void> {
   const { project_id } = key
   for await (const ids of callsInOrder(db, project_id, subject, signal)) {
     for (let hasMore = true; hasMore; ) {
@@ -109,21 +113,27 @@ async function eraseAll(
   while (await db.write('sweepUploads', { before: 1 })) signal.throwIfAborted()
 }
 
-const derivedAtOnce = 50
 /** A reader that began before may use the log for as long as its query takes. */
 const patienceMs = 10_000
 const pauseMs = 20
 
-/** Leaves nothing of it in what was derived and in the files. Returns whether it did. */
-async function overwrite(db: Database, signal: AbortSignal): Promise<boolean> {
-  while (await db.write('deriveNext', { limit: derivedAtOnce, now: now() })) signal.throwIfAborted()
-  for (let isFirst = true; await db.write('mergeSearch', { isFirst }); isFirst = false)
-    signal.throwIfAborted()
+/** Leaves nothing of it in the files. Returns whether it did. */
+async function overwrite(db: Database, key: ErasureKey, signal: AbortSignal): Promise<boolean> {
   if (db.dialect.engine !== 'sqlite') return false
-  const until = performance.now() + patienceMs
-  while (await db.scrub()) {
-    if (performance.now() > until) return false
-    await setTimeout(pauseMs, undefined, { signal })
+  // The words of all projects are in one index: it is only rewritten if it had some of the subject.
+  if ((await erasedSoFar(db, key)).search_entries > 0) {
+    let hasMore = await db.write('mergeSearch', { isFirst: true })
+    while (hasMore) {
+      signal.throwIfAborted()
+      hasMore = await db.writeInBackground('mergeSearch', { isFirst: false })
+    }
   }
-  return true
+  for (let until = performance.now() + patienceMs; ; ) {
+    signal.throwIfAborted()
+    const state = await db.scrub()
+    if (state === 'clean') return true
+    if (state === 'freed') until = performance.now() + patienceMs
+    else if (performance.now() > until) return false
+    else await setTimeout(pauseMs, undefined, { signal })
+  }
 }

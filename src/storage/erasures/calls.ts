@@ -43,8 +43,8 @@ export const eraseCalls: Command<CallsToErase, boolean> = async (tx, { ids, now,
     return true
   }
   const counts = await countBesides(tx, project_id, ids)
-  const ended = await eraseRows(tx, project_id, ids, now)
-  await countErased(tx, key, { ...counts, calls: ids.length, feedback: ended })
+  const erased = await eraseRows(tx, project_id, ids, now)
+  await countErased(tx, key, { ...counts, ...erased })
   return false
 }
 
@@ -94,21 +94,22 @@ export const besides = {
 
 /**
  * The empty row stays until the sweep removes it, so that a late part cannot restore the call. It has nothing of the
- * subject. Returns how much feedback on conversations went with their last calls.
+ * subject. Returns how many calls it were, and how much feedback on conversations went with their last ones.
  */
 async function eraseRows(
   tx: Transaction,
   project: string,
   ids: readonly string[],
   now: number,
-): Promise<number> {
+): Promise<Pick<ErasedCounts, 'calls' | 'feedback'>> {
   const ofThreads = sql`feedback WHERE project_id = ${project} AND thread_id IN (
     SELECT thread_id FROM calls WHERE project_id = ${project} AND id IN (${listOf(ids)}))`
   const before = await countOf(tx, ofThreads)
   const which = sql`project_id = ${project} AND id IN (${listOf(ids)})`
+  const calls = await countOf(tx, sql`calls WHERE ${which} AND swept_at IS NULL`)
   await tx.run(sql`UPDATE calls SET deleted_at = ${now} WHERE ${which} AND deleted_at IS NULL`)
   await removeFeedbackOfEndedThreads(tx, project, ids, now)
-  const ended = before - (await countOf(tx, ofThreads))
+  const feedback = before - (await countOf(tx, ofThreads))
   await removeCompletions(tx, project, ids)
   await removeResponses(tx, project, ids)
   await markTrialsOfDeleted(tx, project, ids, now)
@@ -122,5 +123,5 @@ async function eraseRows(
           thread_id = NULL, turn_id = NULL, display_name = NULL, renamed = NULL, run_id = NULL WHERE ${which}`,
   )
   tx.changed({ project, kind: 'call', ids })
-  return ended
+  return { calls, feedback }
 }

@@ -1,8 +1,9 @@
+import { refuse } from '../../domain/refusals.ts'
 import { lockTrialsForDeletion } from '../evaluations/pending.ts'
 import { projectLock } from '../projects/projects.ts'
 import { changed } from '../settings.ts'
 import { sql } from '../sql/sql.ts'
-import type { Command, Transaction } from '../transaction.ts'
+import type { Command, Reader, Transaction } from '../transaction.ts'
 import type { SubjectKind } from './subjects.ts'
 
 /** How many of each kind were erased. */
@@ -57,7 +58,7 @@ export interface ErasureKey {
  * transaction as what is erased, and a server that is killed loses none of it.
  */
 async function readBegun(
-  tx: Transaction,
+  tx: Reader,
   project: string,
 ): Promise<{ all: Record<string, Begun>; text?: string }> {
   const row = await tx.get<{ settings: string }>(
@@ -147,9 +148,13 @@ interface Ended {
 }
 
 /** What was erased since it began, however often it was cut short. */
-export const endErasure: Command<Ending, Ended> = async (tx, { project_id, hash, now }) => {
+export const endErasure: Command<Ending, Ended> = async (tx, { project_id, hash, id }) => {
   await tx.lock(projectLock(project_id))
   const begun = (await readBegun(tx, project_id)).all[hash]
+  if (begun?.id !== id) throw refuse('erasure_ended', { id })
   await keepBegun(tx, { project_id, hash }, null)
-  return { begun_at: begun?.begun_at ?? now, erased: begun?.erased ?? nothingErased }
+  return { begun_at: begun.begun_at, erased: begun.erased }
 }
+
+export const erasedSoFar = async (db: Reader, { project_id, hash }: ErasureKey): Promise<ErasedCounts> =>
+  (await readBegun(db, project_id)).all[hash]?.erased ?? nothingErased

@@ -32,8 +32,9 @@ const beginning =
   /"(?:data:((?:image|audio|video)\\?\/[\w.+-]{1,64}|application\\?\/pdf);base64,|(?=(iVBORw0KGgo)|(\\?\/9j\\?\/)|(R0lGOD)|(UklGR(?:\\u00..|\\?[\w+/]){6}XRUJQ)|(UklGR(?:\\u00..|\\?[\w+/]){6}XQVZF)|(SUQz|\\?\/\\?\/[I-Po-v])))/g
 const bareTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'audio/wav', 'audio/mpeg']
 
-/** Where requests have them: in a member of this name, or in a list. */
+/** Where requests have them: in a member of this name, or in a list. A sound begins like many other texts. */
 const holder = /(?:"(?:url|image_url|data|file_data)":|[[,])$/
+const holderOfSound = /"data":$/
 const holderBytes = 12
 
 const quote = 0x22
@@ -69,8 +70,10 @@ function pictureAt(json: Buffer, from: number, match: RegExpExecArray): FoundPic
   const dataFrom = from + head.length
   const close = json.indexOf(quote, dataFrom)
   if (close - dataFrom <= minPictureCharacters || !behindValue.has(json[close + 1] ?? 0)) return undefined
-  if (!holder.test(json.toString('latin1', Math.max(0, from - holderBytes), from))) return undefined
   const type = urlType ?? bareTypes[bare.findIndex((start) => start !== undefined)] ?? ''
+  const isBareSound = urlType === undefined && type.startsWith('audio/')
+  const before = json.toString('latin1', Math.max(0, from - holderBytes), from)
+  if (!(isBareSound ? holderOfSound : holder).test(before)) return undefined
   return {
     ...{ from, to: close + 1, dataFrom, ...lineBreaksIn(json, dataFrom, close) },
     ...{ type: type.replace('\\', ''), isUrl: urlType !== undefined },

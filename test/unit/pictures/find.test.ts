@@ -65,6 +65,14 @@ test('a sound is told from a picture, though WAVE begins as WebP does', async ()
   }
 })
 
+test('a text of a list that begins as a sound does is none', async () => {
+  const letters = long(Buffer.from('x')).toString('base64')
+  for (const start of ['SUQz', '//Pa']) {
+    const { found } = await find({ input: [start + letters], stop: [start + letters], url: start + letters })
+    assert.deepEqual(found, [])
+  }
+})
+
 test('sounds, films and documents in data URLs are found, and other types are not', async () => {
   const data = long(Buffer.from('x')).toString('base64')
   const types = ['audio/ogg', 'video/mp4', 'application/pdf', 'text/plain', 'application/json']

@@ -69,9 +69,12 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
   const isWhole =
     isDone &&
     read?.codes === codes &&
-    runs.every((run) => !facts?.get(run)?.failed && !facts?.get(run)?.unjudged)
+    runs.every((run) => {
+      const { isStopped, failed, unjudged } = facts?.get(run) ?? {}
+      return !isStopped && !failed && !unjudged
+    })
   useEffect(() => {
-    if (isAwaited && isWhole && work !== 'stop') navigate(results, { replaces: true })
+    if (isAwaited && isWhole) navigate(results, { replaces: true })
   }, [isWhole])
   const labelOf = (index: number) => {
     const known = facts?.get(runs[index] ?? '')

@@ -190,7 +190,7 @@ export function createPostgresDatabase<R extends Registry>(
     watch: watchers.watch,
     // The server's autovacuum does this.
     reclaim: async () => false,
-    scrub: async () => false,
+    scrub: async () => 'blocked',
     close() {
       closing ??= (async () => {
         leaving.abort(refuse('stopping'))

@@ -118,20 +118,17 @@ export function reclaimPages({ handle }: Connection, pages: number): boolean {
   }
 }
 
-/**
- * Leaves no free page in the file, and no page in its log, a step at a time. Returns whether there is more to do; that
- * is also so while a reader still uses the log, for which it does not wait.
- */
-export function scrub(connection: Connection, pages: number): boolean {
+/** Leaves no free page in the file, and no page in its log, a step at a time. It waits for no reader of the log. */
+export function scrub(connection: Connection, pages: number): 'clean' | 'freed' | 'blocked' {
   const { handle } = connection
-  if (reclaimPages(connection, pages)) return true
+  if (reclaimPages(connection, pages)) return 'freed'
   const hasFreePages = (handle.pragma('freelist_count', { simple: true }) as number) > 0
   handle.pragma('busy_timeout = 0')
   try {
     const [{ busy }] = handle.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }]
-    return busy > 0 || hasFreePages
+    return busy > 0 || hasFreePages ? 'blocked' : 'clean'
   } catch (error) {
-    if (error instanceof SqliteError) return true
+    if (error instanceof SqliteError) return 'blocked'
     throw error
   } finally {
     handle.pragma(`busy_timeout = ${busyTimeoutMs}`)

@@ -310,7 +310,8 @@ function startWriter(data: WriterThreadData, changed: Watcher, emptyLog: () => v
     },
     version: () => answered<number>((id) => post({ id, ask: 'version' })),
     reclaim: () => answered<boolean>((id) => post({ id, reclaim: freedPagesAtOnce })),
-    scrub: () => answered<boolean>((id) => post({ id, scrub: freedPagesAtOnce })),
+    scrub: () =>
+      answered<Awaited<ReturnType<Database['scrub']>>>((id) => post({ id, scrub: freedPagesAtOnce })),
     /** Accepts no more jobs, and resolves when all earlier ones are answered. */
     async finish(): Promise<void> {
       finishing = true
