@@ -102,7 +102,9 @@ export function messageBatchAnswer({ protocol, host }: Pick<Asking, 'protocol' |
     cancel_initiated_at: formatTimeOrNull(cancelling_at),
     archived_at: formatTimeOrNull(archived),
     results_url:
-      ended_at === null || archived !== null ? null : `${server}${messagesEndpoint}/batches/${id}/results`,
+      ended_at === null || archived !== null || batch.output_file_id === null
+        ? null
+        : `${server}${messagesEndpoint}/batches/${id}/results`,
   }
 }
 
@@ -113,7 +115,7 @@ function countsOf({ ended_at, status, total, completed, failed }: Batch) {
   return {
     processing: isOver ? 0 : total,
     succeeded: isOver ? completed : 0,
-    errored: isOver ? failed : 0,
+    errored: isOver ? failed + (status === 'failed' ? rest : 0) : 0,
     canceled: status === 'cancelled' ? rest : 0,
     expired: status === 'expired' ? rest : 0,
   }

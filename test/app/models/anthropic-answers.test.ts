@@ -174,6 +174,16 @@ for (const [reason, [chat, message]] of Object.entries(ends)) {
   })
 }
 
+test('a call that was cut off before its arguments has none', async () => {
+  upstream.answer = streaming(startOf(), ...toolBlock(0, 'toolu_1'), ...endOf('max_tokens'))
+  for (const stream of [false, true]) {
+    const answer = await post(chatUrl, asking({ tools, stream }))
+    assert.equal(answer.status, 200, answer.text)
+    assert.doesNotMatch(answer.text, /"arguments":"\{\}"/)
+    assert.match(answer.text, /"finish_reason":"length"/)
+  }
+})
+
 test('a call that was cut off is no complete call', async () => {
   upstream.answer = streaming(startOf(), ...toolBlock(0, 'toolu_1', '{"city":"Pa'), ...endOf('max_tokens'))
   const { json } = await post(messagesUrl, askingMessage({ tools: ownTools }))

@@ -72,12 +72,12 @@ const chats: Record<string, [fields: Record<string, unknown>, sent: Record<strin
       messages: [
         user(text('Look'), picture),
         assistant(
-          { type: 'tool_use', id: 'call_1', name: 'weather', input: { n: 1.5 } },
+          { type: 'tool_use', id: 'call_1_41e5461c', name: 'weather', input: { n: 1.5 } },
           { type: 'tool_use', id: 'b', name: 'weather', input: {} },
         ),
         user(
           { type: 'tool_result', tool_use_id: 'b', content: [text('two')] },
-          { type: 'tool_result', tool_use_id: 'call_1' },
+          { type: 'tool_result', tool_use_id: 'call_1_41e5461c' },
           text('And?'),
         ),
       ],
@@ -212,6 +212,10 @@ const ignored: Record<string, [fields: object, named: string]> = {
     },
     'reasoning_effort',
   ],
+  'an effort with a tool that must be called': [
+    { reasoning_effort: 'high', tools, tool_choice: 'required' },
+    'reasoning_effort',
+  ],
   'names of speakers': [{ messages: [{ role: 'user', name: 'Ann', content: 'Hi' }] }, 'messages.name'],
 }
 
@@ -224,7 +228,30 @@ for (const [what, [fields, named]] of Object.entries(ignored)) {
   })
 }
 
+test('sampling that a thought excludes is left out, and named', async () => {
+  const fields = { reasoning_effort: 'medium', temperature: 0.2, top_p: 0.5, top_k: 3 }
+  const { status, headers, text } = await post(chatUrl, asking(fields))
+  assert.equal(status, 200, text)
+  assert.equal(headers['x-heddle-ignored-fields'], 'temperature, top_p, top_k')
+  const { temperature, top_p, top_k, thinking } = sent()
+  assert.deepEqual([temperature, top_p, top_k, thinking.type], [undefined, undefined, undefined, 'enabled'])
+})
+
+test('texts of nothing but white space are left out', async () => {
+  const messages = [
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: '\n', tool_calls: [called('a', '{}')] },
+    { role: 'tool', tool_call_id: 'a', content: ' ' },
+  ]
+  assert.equal((await post(chatUrl, asking({ tools, messages }))).status, 200)
+  const types = sent().messages.map(({ content }: { content: { type: string }[] }) =>
+    content.map(({ type }) => type),
+  )
+  assert.deepEqual(types, [['text'], ['tool_use'], ['tool_result']])
+})
+
 const lacking: Record<string, object> = {
+  thinking_token_budget: { thinking_token_budget: 5_000, max_tokens: 1_000 },
   n: { n: 2 },
   logprobs: { logprobs: true },
   frequency_penalty: { frequency_penalty: 0.5 },

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { GivenMessage, GivenPart, GivenToolCall } from '../../../../packages/chat-format/index.ts'
 import { JsonText } from '../../../domain/json/text.ts'
 import { refuseUnsupported } from '../fields.ts'
@@ -69,8 +70,9 @@ const thoughtsOf = ({ sealed = [] }: GivenMessage): Block[] =>
       : { type: 'thinking', thinking: text, signature: seal.text },
   )
 
-/** The ids of others have characters that Anthropic refuses. */
-const idOf = (id: string) => id.replace(/[^\w-]/g, '_')
+/** The ids of others have characters that Anthropic refuses. Different ids stay different. */
+const idOf = (id: string) =>
+  /^[\w-]+$/.test(id) ? id : `${id.replace(/[^\w-]/g, '_')}_${hash('sha1', id).slice(0, 8)}`
 
 function callOf({ id, function: { name, arguments: text } }: GivenToolCall, usual: string): Block {
   return { type: 'tool_use', id: idOf(id || usual), name, input: inputOf(text ?? '') }
@@ -100,12 +102,12 @@ function resultOf(message: GivenMessage, [next]: readonly string[]): Block {
   }
 }
 
-/** An empty text is refused there, and says nothing. */
+/** A text of nothing but white space is refused there, and says nothing. */
 function blocksOf({ content, refusal }: GivenMessage): Block[] {
   const entries = typeof content === 'string' ? [content] : (content ?? [])
   return [...entries, refusal ?? '']
     .map(blockOf)
-    .filter((block) => block.type !== 'text' || block.text !== '')
+    .filter((block) => block.type !== 'text' || String(block.text).trim() !== '')
 }
 
 function blockOf(entry: string | GivenPart): Block {

@@ -15,6 +15,7 @@ export function createAnthropicReader({ kind, promptLength }: AnswerReaderOption
   /** Pieces so far, each at least a token: the usage at the beginning says nothing of them. */
   let counted = 0
   let thought = 0
+  let endOfCall: Part[] = []
 
   function begin(message: unknown): AnswerEvent[] {
     if (hasBegun) throw garbage('a second beginning of its message')
@@ -32,13 +33,27 @@ export function createAnthropicReader({ kind, promptLength }: AnswerReaderOption
     return [{ kind: 'said', choice: 0, deltas, tokens: [], count }]
   }
 
+  /** An answer may be cut off before the arguments of its last call: that there are none is only known later. */
+  function closed(deltas: Part[]): AnswerEvent[] {
+    if (!deltas.some((delta) => delta.kind === 'arguments' && delta.text === '{}')) return written(deltas)
+    endOfCall = deltas
+    return []
+  }
+
+  function ended(): AnswerEvent[] {
+    const deltas = endOfCall
+    endOfCall = []
+    return written(deltas)
+  }
+
   function finish(value: unknown): AnswerEvent[] {
     const { stop_reason: reason, stop_sequence: sequence } = membersOf(value)
     if (reason == null || isFinished) return []
     if (!hasBegun) throw garbage('the end of a message that has not begun')
+    const ends = finishOf(reason) === 'length' ? [] : ended()
     isFinished = true
     const stop = reason === 'stop_sequence' && typeof sequence === 'string' ? sequence : null
-    return [{ kind: 'finished', choice: 0, reason: finishOf(reason), stop }]
+    return [...ends, { kind: 'finished', choice: 0, reason: finishOf(reason), stop }]
   }
 
   /** Later numbers replace earlier ones; those that are missing stay. */
@@ -52,8 +67,9 @@ export function createAnthropicReader({ kind, promptLength }: AnswerReaderOption
     const { content } = message
     if (!Array.isArray(content)) throw garbage('a message without content')
     for (const [index, block] of content.entries()) {
+      yield* ended()
       yield* written(blocks.start(index, block))
-      yield* written(blocks.stop(index))
+      yield* closed(blocks.stop(index))
     }
     yield* finish(message)
   }
@@ -67,11 +83,11 @@ export function createAnthropicReader({ kind, promptLength }: AnswerReaderOption
         case 'message_start':
           return begin(event.message)
         case 'content_block_start':
-          return written(blocks.start(event.index, event.content_block))
+          return [...ended(), ...written(blocks.start(event.index, event.content_block))]
         case 'content_block_delta':
           return written(blocks.add(event.index, event.delta))
         case 'content_block_stop':
-          return written(blocks.stop(event.index))
+          return closed(blocks.stop(event.index))
         case 'message_delta':
           addUsage(event.usage)
           return finish(event.delta)

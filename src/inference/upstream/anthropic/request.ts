@@ -12,7 +12,7 @@ import {
   type UpstreamTarget,
 } from '../upstream-request.ts'
 import { anthropicConversation } from './messages.ts'
-import { thinkingOf } from './thinking.ts'
+import { refusedBesideThought, thinkingOf } from './thinking.ts'
 
 /** For a request without a limit, to a model whose list names none. */
 const usualTokens = 4_096
@@ -28,7 +28,10 @@ export function anthropicRequestOf(
   const [input] = inputs
   const conversation = conversationOf(input)
   checkFields(request)
-  const { thinking, effort, tokens, ignored } = thinkingOf(request, abilities)
+  const thought = thinkingOf(request, abilities)
+  const { thinking, effort, tokens } = thought
+  const unfit = refusedBesideThought(body, thought)
+  const sampled = (field: string) => body[field] != null && !unfit.includes(field)
   const format = formatOf(request)
   const limit = ending.maxTokens ?? abilities.maxTokens ?? usualTokens + tokens
   const maxTokens = ending.isClipped ? Math.min(limit, abilities.maxTokens ?? limit) : limit
@@ -40,9 +43,9 @@ export function anthropicRequestOf(
     ...(turn && toolsOf(conversation, turn.calls)),
     ...(thinking !== undefined && { thinking }),
     ...((effort || format) && { output_config: { effort, format } }),
-    ...(body.temperature != null && { temperature: body.temperature }),
-    ...(body.top_p != null && { top_p: body.top_p }),
-    ...(Number(body.top_k) > 0 && { top_k: body.top_k }),
+    ...(sampled('temperature') && { temperature: body.temperature }),
+    ...(sampled('top_p') && { top_p: body.top_p }),
+    ...(sampled('top_k') && Number(body.top_k) > 0 && { top_k: body.top_k }),
     ...(ending.stop.length > 0 && { stop_sequences: ending.stop }),
     ...(typeof body.user === 'string' && { metadata: { user_id: body.user } }),
     ...(mark != null && { cache_control: mark }),
@@ -57,7 +60,7 @@ export function anthropicRequestOf(
     isNamed: false,
     inputs: 1,
     choices: 1,
-    ignored: isNaming ? [...ignored, 'messages.name'] : ignored,
+    ignored: [...thought.ignored, ...unfit, ...(isNaming ? ['messages.name'] : [])],
   }
 }
 

@@ -1,4 +1,5 @@
 import type { AnswerRequest } from '../../model.ts'
+import { refuseUnsupported } from '../fields.ts'
 import type { ModelAbilities } from '../listed.ts'
 
 interface Thinking {
@@ -43,10 +44,19 @@ export function thinkingOf(
       ...(reasoningEffort != null && { effort: reasoningEffort }),
     }
   }
-  if (turn?.thinkingBudget !== undefined) return enabled(turn.thinkingBudget.tokens)
+  if (turn?.thinkingBudget !== undefined) {
+    const { tokens } = turn.thinkingBudget
+    const limit = ending.maxTokens ?? Number.POSITIVE_INFINITY
+    if (tokens > 0 && (tokens < minBudget || tokens >= limit)) {
+      refuseUnsupported('thinking_token_budget', String(tokens), '0, or at least 1024 and below max_tokens')
+    }
+    return enabled(tokens)
+  }
   const effort = reasoningEffort ?? (thinks === undefined ? undefined : thinks ? 'medium' : 'none')
   if (effort === undefined) return none
   if (effort === 'none') return enabled(0)
+  const choice = turn?.calls?.choice
+  if (choice === 'required' || typeof choice === 'object') return { ...none, ignored: ['reasoning_effort'] }
   if (thinksAdaptively) {
     return { ...none, thinking: { type: 'adaptive' }, effort: effort === 'minimal' ? 'low' : effort }
   }
@@ -59,6 +69,22 @@ export function thinkingOf(
     messages.at(-1)?.role === 'tool' && last?.tool_calls?.length && last.sealed === undefined
   if (budget < minBudget || lacksThought) return { ...none, ignored: ['reasoning_effort'] }
   return enabled(budget)
+}
+
+/** Values that it accepts beside a thought. */
+const besideThought: Readonly<Record<string, (value: number) => boolean>> = {
+  temperature: (value) => value === 1,
+  top_p: (value) => value >= 0.95,
+  top_k: (value) => value <= 0,
+}
+
+/** Fields of sampling that would have a request refused, because an effort makes the model think. */
+export function refusedBesideThought(body: AnswerRequest['body'] = {}, { thinking }: Thinking): string[] {
+  if (thinking === undefined || 'thinking' in body || (thinking as { type?: unknown }).type === 'disabled')
+    return []
+  return Object.entries(besideThought).flatMap(([field, isAccepted]) =>
+    body[field] != null && !isAccepted(Number(body[field])) ? [field] : [],
+  )
 }
 
 const enabled = (tokens: number): Thinking => ({
