@@ -117,3 +117,13 @@ export function writeJson(value: unknown): string {
   }
   return JSON.stringify(value) ?? 'null'
 }
+
+/** Whether a text is that of a whole object. */
+export function isObjectText(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+  } catch {
+    return false
+  }
+}

@@ -1,4 +1,4 @@
-import { JsonText } from '../../domain/json/text.ts'
+import { isObjectText, JsonText } from '../../domain/json/text.ts'
 import type { PartialAnswer } from '../generation/recorded.ts'
 import type { MessageAnswer, MessageEvent } from './contract.ts'
 import { writerOf } from './events.ts'
@@ -89,14 +89,5 @@ export function createAnswer(asked: AskedMessage): PartialAnswer {
 
 /** For a call that was cut off, the complete part of its arguments. */
 export function inputOf(text: string): JsonText {
-  return new JsonText(isObject(text) ? text : closedJson(text))
-}
-
-function isObject(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-  } catch {
-    return false
-  }
+  return new JsonText(isObjectText(text) ? text : closedJson(text))
 }

@@ -223,6 +223,21 @@ test('the receipt is in the audit log, and neither says who it was', async (t) =
   assert.notEqual((await erase({ ...ofGrace, kind: 'user' })).subject.hash, subject.hash)
 })
 
+test('of two erasures of one subject at once each call is in one receipt', async (t) => {
+  const { write, post, ids } = await openWithAdmin(t)
+  await write(Array.from({ length: 120 }, () => completeOf({ inputs: { user: ofGrace.value } })))
+  const answers = await Promise.all([1, 2, 3].map(() => post(url, { subject: ofGrace }, admin)))
+  const receipts = answers.filter(({ status }) => status === 200)
+  for (const { status, json } of answers.filter((answer) => !receipts.includes(answer)))
+    assert.deepEqual([status, json.code], [409, 'erasure_ended'])
+  assert.ok(receipts.length > 0)
+  assert.equal(
+    receipts.reduce((sum, { json }) => sum + json.erased.calls, 0),
+    120,
+  )
+  assert.deepEqual(await ids(), [])
+})
+
 test('more calls than one step looks at, and a part that comes late', async (t) => {
   const { write, erase, ids, ok } = await openWithAdmin(t)
   const calls = Array.from({ length: 1_100 }, (_, n) =>

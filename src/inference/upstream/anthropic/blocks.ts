@@ -1,4 +1,5 @@
 import type { Part } from '../../../../packages/chat-format/index.ts'
+import { isObjectText } from '../../../domain/json/text.ts'
 import { garbage, membersOf } from '../reply.ts'
 
 /** Turns the blocks of an answer into its parts. */
@@ -94,16 +95,7 @@ export function createBlockReader(): BlockReader {
 function endOf({ call: index, arguments: written, input }: Extract<OpenBlock, { type: 'tool_use' }>): Part[] {
   const text = written === '' ? JSON.stringify(membersOf(input)) : written
   const rest: Part[] = written === '' ? [{ kind: 'arguments', index, text }] : []
-  return isObject(text) ? [...rest, { kind: 'callEnd', index }] : rest
-}
-
-function isObject(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-  } catch {
-    return false
-  }
+  return isObjectText(text) ? [...rest, { kind: 'callEnd', index }] : rest
 }
 
 const textOf = (kind: 'content' | 'reasoning', text: unknown): Part[] =>
