@@ -888,13 +888,11 @@ describe('P2: every field is honoured, or refused by name', () => {
       async effect() {
         await sameAsWithout({ tool_choice: 'none' })
         for (const stream of [false, true]) {
-          const required = await calls({
-            tools: [tool('knit'), tool('weave')],
-            tool_choice: 'required',
-            stream,
-          })
-          assert.ok(required.length > 0)
-          for (const { name = '' } of required) assert.match(name, /^(knit|weave)$/)
+          for (const tool_choice of ['required', 'any']) {
+            const required = await calls({ tools: [tool('knit'), tool('weave')], tool_choice, stream })
+            assert.ok(required.length > 0)
+            for (const { name = '' } of required) assert.match(name, /^(knit|weave)$/)
+          }
           const named = { type: 'function', function: { name: 'weave' } }
           const [only] = await calls({ tools: [tool('knit'), tool('weave')], tool_choice: named, stream })
           assert.equal(only?.name, 'weave')
@@ -902,7 +900,7 @@ describe('P2: every field is honoured, or refused by name', () => {
       },
       bad: [
         { tool_choice: 5 },
-        { tool_choice: 'any', tools: [tool('knit')] },
+        { tool_choice: 'each', tools: [tool('knit')] },
         { tool_choice: 'auto' },
         { tool_choice: 'required' },
         { tool_choice: { type: 'function', function: { name: 'spin' } }, tools: [tool('knit')] },
