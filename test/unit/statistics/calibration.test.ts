@@ -23,6 +23,7 @@ import {
   logLossOf,
   qualityOf,
 } from '../../../src/domain/statistics/reliability.ts'
+import { sized } from '../../support/campaign-share.ts'
 
 const pause = createYieldToLoop()
 const predicate = (z: number): number[] => sharesOf([z, 0])
@@ -156,7 +157,7 @@ test('of a model that is calibrated, few labels worsen little: at most 0.02 of l
     [50, true],
   ] as const) {
     const losses: number[] = []
-    for (let draw = 0; draw < 60; draw++) {
+    for (let draw = 0; draw < sized(20, 1_000); draw++) {
       const map = await fitted(simulated(count, 100 + draw, identity), { bias }, pause)
       losses.push(logLoss(fresh, map) - logLoss(fresh))
     }
@@ -166,12 +167,13 @@ test('of a model that is calibrated, few labels worsen little: at most 0.02 of l
 
 test('a gain across folds is rarely claimed where there is none, and found where there is one', async () => {
   let claimed = 0
-  for (let draw = 0; draw < 60; draw++) {
+  const draws = sized(20, 300)
+  for (let draw = 0; draw < draws; draw++) {
     const items = simulated(60, 500 + draw, identity)
     const gain = await gainOf(items, await crossValidated(items, true, pause), pause)
     if ((gain?.low ?? -1) > 0) claimed++
   }
-  assert.ok(claimed <= 4, `${claimed} of 60`)
+  assert.ok(claimed <= draws / 15, `${claimed} of ${draws}`)
   const bad = simulated(300, 3, { a: 0.4, b: 1 })
   const gain = await gainOf(bad, await crossValidated(bad, true, pause), pause)
   assert.ok((gain?.low ?? -1) > 0)
@@ -192,7 +194,7 @@ test('intervals of log loss and Brier hold the true mean in about 95 of 100 samp
   const all = simulated(40_000, 11, truth)
   const means = { log_loss: logLoss(all), brier: brier(all) }
   const held = { log_loss: 0, brier: 0 }
-  const samples = 200
+  const samples = sized(40, 1_000)
   for (let draw = 0; draw < samples; draw++) {
     const quality = await qualityOf(simulated(80, 1_000 + draw, truth), true, pause)
     for (const name of ['log_loss', 'brier'] as const) {
