@@ -32,6 +32,8 @@ const scripts = {
   inline: server('inline'),
   bare: server('bare'),
   proxy: server('proxy'),
+  'fastify proxy': server('fastify-proxy'),
+  answering: server('answering'),
 }
 export type Name = keyof typeof scripts
 

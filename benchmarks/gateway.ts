@@ -12,6 +12,7 @@ import { type Heddle, runOf, startHeddle } from './chat-contestants.ts'
 import { measuringKey, start } from './contestants.ts'
 import { quantile, shown, shownSpread, sorted, spreadOf, table } from './figures.ts'
 import { type Kind, type OneByOne, openAsker } from './gateway-asker.ts'
+import { measureRates } from './gateway-rates.ts'
 import { childrenOf, loadNow, machineFacts, workOf } from './machine.ts'
 import { Report, refuseWithoutPlace } from './report.ts'
 
@@ -21,6 +22,10 @@ const { values: options } = parseArgs({
     model: { type: 'string' },
     only: { type: 'string' },
     asked: { type: 'string', default: '200' },
+    rates: { type: 'string', default: '100,300,1000' },
+    seconds: { type: 'string', default: '10' },
+    portkey: { type: 'string' },
+    profiles: { type: 'string' },
     markdown: { type: 'string' },
   },
 })
@@ -28,8 +33,11 @@ const rounds = positive('rounds', options.rounds)
 const askedOneByOne = positive('asked', options.asked)
 if (options.model !== undefined && options.model !== 'random' && options.model !== 'builtin')
   throw new Error(`--model ${options.model}: random or builtin; both by default`)
-if (options.only !== undefined && !['latency', 'throughput'].includes(options.only))
-  throw new Error(`--only ${options.only}: latency or throughput; both by default`)
+if (options.only !== undefined && !['latency', 'throughput', 'rates'].includes(options.only))
+  throw new Error(`--only ${options.only}: latency, throughput or rates; all by default`)
+const does = (part: 'latency' | 'throughput' | 'rates') => options.only === undefined || options.only === part
+const rates = options.rates.split(',').map((rate) => positive('rates', rate))
+const seconds = positive('seconds', options.seconds)
 if (options.markdown) refuseWithoutPlace(options.markdown, 'gateway')
 
 const streams = 32
@@ -82,18 +90,30 @@ async function measure(): Promise<void> {
     `${date}, commit ${commit}, Node ${node} on ${system}; ${cpu}, ${cores} cores, ${memoryGb} GB; load before the run ${shown(load)}.`,
   )
   const aims: Aim[] = []
+  if (does('rates')) {
+    const { portkey, profiles } = options
+    aims.push(
+      ...(await measureRates(report, join(folder, 'rates'), {
+        rates,
+        seconds,
+        rounds,
+        ...(portkey !== undefined && { portkey }),
+        ...(profiles !== undefined && { profiles }),
+      })),
+    )
+  }
   const random = join(folder, 'random-135m.gguf')
   for (const [name, title, source, tokens] of [
     ['builtin', 'the built-in model', 'builtin', 128],
     ['random', 'a random model of 135 million parameters', random, 48],
   ] as const) {
     if (options.model !== undefined && options.model !== name) continue
+    if (!does('latency') && !does('throughput')) continue
     if (source === random) await writeRandomModel(random, benchmarkShape)
     const pair = await startPair(source, join(folder, name))
     try {
-      if (options.only !== 'throughput' && name === 'builtin')
-        aims.push(...(await measureLatency(pair, report)))
-      if (options.only !== 'latency') aims.push(...(await measureThroughput(pair, { title, tokens }, report)))
+      if (does('latency') && name === 'builtin') aims.push(...(await measureLatency(pair, report)))
+      if (does('throughput')) aims.push(...(await measureThroughput(pair, { title, tokens }, report)))
     } finally {
       await pair.front.stop()
       await pair.behind.stop()

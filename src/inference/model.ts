@@ -61,6 +61,8 @@ export interface UpstreamLoad {
   }[]
   /** How often a request was sent again, by the reason. */
   readonly resent: Readonly<Record<string, number>>
+  /** How often it was not, because too many were. */
+  readonly withheld: Readonly<Record<string, number>>
 }
 
 /** What an answer continues. `addSpecial` adds the tokens that the model wants around a text. */

@@ -32,6 +32,7 @@ export function connectListedServer(
       parallel: spec.parallel ?? usualParallel,
       queue: spec.queue ?? settings.queue,
       silenceMs: spec.timeout ?? settings.upstream_timeout,
+      ...(spec.retries !== undefined && { retries: spec.retries }),
       ...(spec.kind !== undefined && spec.kind !== 'auto' && { kind: spec.kind }),
     },
     log,
@@ -61,11 +62,15 @@ const namesOf = ({ context, addresses: [first] }: UpstreamSpec) => ({
 
 /** A model of a server behind this one, under the names in the list. */
 export function createModelOfServer(
-  { name, aliases = [], model, context, fallbacks = [] }: ModelEntry,
+  { name, aliases = [], model, context, timeout, retries, fallbacks = [] }: ModelEntry,
   { server, spec }: ListedServer,
 ): ListedModel {
   const names = [name, ...aliases]
-  const found = modelsOfServer(server, {
+  const patience = {
+    ...(timeout !== undefined && { silenceMs: timeout }),
+    ...(retries !== undefined && { retries }),
+  }
+  const found = modelsOfServer(server.withPatience(patience), {
     ...namesOf(spec),
     ...(context !== undefined && { context }),
     names,

@@ -69,6 +69,9 @@ const Address = z.strictObject({
   }),
 })
 
+const timeout = whole(100, 3_600_000).optional()
+const retries = whole(0, 5).optional()
+
 const upstreamKinds = ['auto', 'heddle', 'vllm', 'llama-server', 'openai', 'anthropic'] as const
 
 const Upstream = z.strictObject({
@@ -100,8 +103,12 @@ const Upstream = z.strictObject({
       description:
         '`all`: every model that it lists is served under its own name. `named`, which is the default: those that `models` names.',
     }),
-  timeout: whole(100, 3_600_000).optional().meta({
+  timeout: timeout.meta({
     description: 'Milliseconds that it may send nothing; HEDDLE_UPSTREAM_TIMEOUT by default.',
+  }),
+  retries: retries.meta({
+    description:
+      'How often a request waits and is sent again where the only address answers 429 or 503 with a Retry-After of at most 5 seconds; 0 by default.',
   }),
   parallel: whole(1, 4096)
     .optional()
@@ -185,6 +192,8 @@ const Model = z.strictObject({
   model: text('the name of the model on that server', 512).optional().meta({
     description: 'With `upstream`: its name there, where that differs.',
   }),
+  timeout: timeout.meta({ description: 'With `upstream`: as there, for this model.' }),
+  retries: retries.meta({ description: 'With `upstream`: as there, for this model.' }),
 })
 
 const ModelsFile = z.strictObject({
@@ -337,10 +346,13 @@ function checkTogether({ models = [], upstreams = [], default: usual }: ModelsFi
       say(path, model.file === undefined ? 'neither file nor upstream' : 'file and upstream', 'one of both')
       continue
     }
-    if (model.file !== undefined && model.model !== undefined) {
-      say(`${path}.model`, described(model.model), 'nothing together with file')
+    if (model.upstream === undefined) {
+      for (const field of ['model', 'timeout', 'retries'] as const) {
+        if (model[field] !== undefined)
+          say(`${path}.${field}`, described(model[field]), 'nothing together with file')
+      }
+      continue
     }
-    if (model.upstream === undefined) continue
     for (const field of ofFile) {
       if (model[field] !== undefined)
         say(`${path}.${field}`, described(model[field]), 'nothing together with upstream')

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Refusal, refuse } from '../../domain/refusals.ts'
 import type { Address, Addresses } from './addresses.ts'
 import { deliver, type Outcome } from './deliveries.ts'
@@ -6,6 +7,7 @@ import { UnreachableError } from './exchange.ts'
 import { isCutOff, isTemporary, refusalOf, secondsOf } from './failures.ts'
 import type { UpstreamKind } from './kinds.ts'
 import { textOf } from './pieces.ts'
+import { moreAfter, pauseMsOf, type ResendBudget } from './resending.ts'
 
 export interface UpstreamAsk {
   /** Relative to the address; with `../` next to it. */
@@ -42,6 +44,9 @@ export type Ask = (question: UpstreamAsk, signal: AbortSignal) => Promise<TakenA
 interface Asking {
   addresses: Pick<Addresses, 'inOrder' | 'failed' | 'cool' | 'recheck'>
   silenceMs: number
+  /** How often the only address of a server is asked again after the time that it named. */
+  retries: number
+  budget: ResendBudget
   send(
     address: Address,
     question: UpstreamAsk,
@@ -49,6 +54,10 @@ interface Asking {
     resent: () => void,
   ): Promise<IncomingMessage>
   resent(reason: ResentReason): void
+  /** It would have been sent again, had the budget allowed it. */
+  withheld(reason: ResentReason): void
+  random?(): number
+  rest?(ms: number, signal: AbortSignal): Promise<unknown>
 }
 
 /** Why a request was sent again; `stale`: its idle connection was closed before anything was sent. */
@@ -62,6 +71,8 @@ interface Setback {
   fault?: string
   /** How long others are asked first. */
   coolMs?: number
+  /** After so long it may be asked again, if there is no other. */
+  pauseMs?: number | undefined
 }
 
 /** No error and no list of models is longer. */
@@ -71,21 +82,17 @@ export const maxText = 16 * 1024 * 1024
 const silentCoolMs = 30_000
 const closedCoolMs = 1_000
 
-/**
- * When a request may be sent to another address. A server that cannot be reached or is busy has done nothing with it. One
- * that fails or is silent may be dying of it, so it reaches one more at most; and after a connection that just ends nobody
- * knows what has been done and billed, so it reaches no other.
- */
-const moreAfter: Record<Setback['outcome'], 'all' | 'one' | 'none'> = {
-  unreachable: 'all',
-  busy: 'all',
-  failed: 'one',
-  timeout: 'one',
-  closed: 'none',
-  refused: 'none',
-}
-
-export function createAsk({ addresses, silenceMs, send, resent }: Asking): Ask {
+export function createAsk({
+  addresses,
+  silenceMs,
+  retries,
+  budget,
+  send,
+  resent,
+  withheld,
+  random = Math.random,
+  rest = (ms, signal) => delay(ms, undefined, { signal }),
+}: Asking): Ask {
   function settle(address: Address, { outcome, fault, coolMs }: Setback, { shows }: UpstreamAsk): void {
     if (outcome === 'unreachable') addresses.failed(address, fault ?? '')
     else if (outcome !== 'refused' && shows !== 'nothing') {
@@ -96,7 +103,10 @@ export function createAsk({ addresses, silenceMs, send, resent }: Asking): Ask {
 
   return (question, signal) => {
     const order = addresses.inOrder(question.beginning)
+    const only = order.length === 1 ? order[0] : undefined
     let isRepeated = false
+    let retried = 0
+    budget.sent()
 
     async function attempt(address: Address): Promise<TakenAnswer | Setback> {
       const delivery = deliver(address, question.shows === 'speed')
@@ -126,7 +136,9 @@ export function createAsk({ addresses, silenceMs, send, resent }: Asking): Ask {
         const { ifMissing } = question
         if (ifMissing && missing.has(status)) return fail({ outcome: 'refused', refusal: ifMissing })
         const refusal = refusalOf(status, text, question.kind, retryAfter)
-        return fail({ outcome: outcomeOf(status), refusal, coolMs: secondsOf(retryAfter) * 1_000 })
+        const coolMs = secondsOf(retryAfter) * 1_000
+        const pauseMs = pauseMsOf(status, retryAfter, random)
+        return fail({ outcome: outcomeOf(status), refusal, coolMs, pauseMs })
       } catch (error) {
         if (!signal.aborted) return fail(setbackOfError(error))
         delivery.end()
@@ -134,17 +146,32 @@ export function createAsk({ addresses, silenceMs, send, resent }: Asking): Ask {
       }
     }
 
+    /** Where it is sent after a setback; undefined if it is not sent again. */
+    async function nextAfter({ outcome, pauseMs }: Setback): Promise<Address | undefined> {
+      const more = moreAfter[outcome]
+      if (more === 'none' || (more === 'one' && isRepeated)) return undefined
+      const mayWait = pauseMs !== undefined && retried < retries
+      const next = order.shift() ?? (mayWait ? only : undefined)
+      if (next === undefined) return undefined
+      // What reached nobody adds nothing to what the server has to do.
+      if (outcome !== 'unreachable' && !budget.take()) {
+        withheld(outcome)
+        return undefined
+      }
+      isRepeated ||= more === 'one'
+      if (next === only) {
+        retried++
+        await rest(pauseMs ?? 0, signal).catch(() => signal.throwIfAborted())
+      }
+      resent(outcome)
+      return next
+    }
+
     async function firstOf(setback?: Setback): Promise<TakenAnswer> {
       let refusal = setback?.refusal ?? refuse('upstream_unavailable', { why: 'it has no address' })
       for (let last = setback; ; ) {
-        if (last !== undefined) {
-          const more = moreAfter[last.outcome]
-          if (more === 'none' || (more === 'one' && isRepeated)) throw last.refusal
-          isRepeated ||= more === 'one'
-        }
-        const address = order.shift()
+        const address = last === undefined ? order.shift() : await nextAfter(last)
         if (address === undefined) throw refusal
-        if (last !== undefined) resent(last.outcome)
         const taken = await attempt(address)
         if ('answer' in taken) return taken
         // An address that is dead says less than one that was busy.

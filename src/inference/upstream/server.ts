@@ -13,15 +13,22 @@ import { endpointOfUrl, openConnections, type UpstreamEndpoint } from './exchang
 import { kindOfUrl, type UpstreamKind } from './kinds.ts'
 import { type ListedModel, listedModels } from './listed.ts'
 import { textOf } from './pieces.ts'
+import { createResendBudget } from './resending.ts'
 
-export interface UpstreamSettings {
+/** How long a server is waited for. */
+export interface Patience {
+  /** How long it may send nothing. */
+  silenceMs: number
+  /** How often its only address is asked again after the time that it named; never if absent. */
+  retries?: number
+}
+
+export interface UpstreamSettings extends Patience {
   addresses: readonly GivenAddress[]
   /** Requests sent to it at once; the others wait here. */
   parallel: number
   /** Requests that may wait. */
   queue: number
-  /** How long it may send nothing. */
-  silenceMs: number
   /** Detected if absent. */
   kind?: UpstreamKind
   times?: ProbeTimes
@@ -43,6 +50,8 @@ export interface UpstreamServer {
   ask: Ask
   slots: Record<'callers' | 'background', Slots>
   readonly silenceMs: number
+  /** The same server, for a model that it is waited for differently. */
+  withPatience(patience: Partial<Patience>): UpstreamServer
   close(): Promise<void>
 }
 
@@ -92,37 +101,52 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
     else throw new Error(`it answered ${status} to GET ${address.shown}/models`)
   }
 
-  const resent: Partial<Record<ResentReason, number>> = {}
-  const ask = createAsk({
-    addresses,
-    silenceMs,
-    resent(reason) {
-      resent[reason] = (resent[reason] ?? 0) + 1
-    },
-    send: (address, { path, body, kind }, signal, resent) =>
-      connections.send(
-        { target: placeOf(address, path), body, headers: headersOf(address, kind), silenceMs },
-        signal,
-        resent,
-      ),
-  })
+  const resent: Counts = {}
+  const withheld: Counts = {}
+  const budget = createResendBudget()
+  const askWith = ({ silenceMs, retries = 0 }: Patience): Ask =>
+    createAsk({
+      addresses,
+      silenceMs,
+      retries,
+      budget,
+      resent: (reason) => count(resent, reason),
+      withheld: (reason) => count(withheld, reason),
+      send: (address, { path, body, kind }, signal, resent) =>
+        connections.send(
+          { target: placeOf(address, path), body, headers: headersOf(address, kind), silenceMs },
+          signal,
+          resent,
+        ),
+    })
   const bounds = { perTenant: Math.ceil((queue * 7) / 8), total: queue }
-  return {
+  const server: UpstreamServer = {
     addresses,
     kind,
     listed: () => listed,
-    load: { addresses: addresses.all, resent },
-    ask,
+    load: { addresses: addresses.all, resent, withheld },
+    ask: askWith(settings),
     slots: {
       callers: createSlots({ shared: parallel, reserved: Math.ceil(parallel / 8) }, bounds),
       background: createSlots({ shared: backgroundAtOnce }, { perTenant: 64, total: 64 }),
     },
     silenceMs,
+    withPatience(own) {
+      const patience = { ...settings, ...own }
+      return { ...server, silenceMs: patience.silenceMs, ask: askWith(patience) }
+    },
     async close() {
       await addresses.close()
       connections.close()
     },
   }
+  return server
+}
+
+type Counts = Partial<Record<ResentReason, number>>
+
+function count(counts: Counts, reason: ResentReason): void {
+  counts[reason] = (counts[reason] ?? 0) + 1
 }
 
 const keyHeader = (key: string, kind: UpstreamKind | undefined): Record<string, string> =>

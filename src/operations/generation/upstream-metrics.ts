@@ -29,15 +29,26 @@ export function registerUpstreams(registers: Registry[], models: Models): void {
         for (const [outcome, count] of Object.entries(counts)) this.inc({ address: shown, outcome }, count)
     },
   })
-  new Counter({
-    name: 'heddle_upstream_resent_total',
-    help: 'Requests sent again, by the reason: stale (the idle connection was closed before anything was sent), or the outcome at the address before.',
-    labelNames: ['reason'] as const,
-    registers,
-    collect() {
-      this.reset()
-      for (const { resent } of loads())
-        for (const [reason, count] of Object.entries(resent)) this.inc({ reason }, count)
-    },
-  })
+  const countByReason = (name: string, help: string, counted: 'resent' | 'withheld') =>
+    new Counter({
+      name,
+      help,
+      labelNames: ['reason'] as const,
+      registers,
+      collect() {
+        this.reset()
+        for (const load of loads())
+          for (const [reason, count] of Object.entries(load[counted])) this.inc({ reason }, count)
+      },
+    })
+  countByReason(
+    'heddle_upstream_resent_total',
+    'Requests sent again, by the reason: stale (the idle connection was closed before anything was sent), or the outcome at the address before.',
+    'resent',
+  )
+  countByReason(
+    'heddle_upstream_resends_withheld_total',
+    'Requests not sent again because too many had been in the last ten seconds, by the outcome before.',
+    'withheld',
+  )
 }

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { connectListedServer, createModelOfServer } from '../../../src/inference/many/listed-server.ts'
+import { createModels } from '../../../src/inference/registry.ts'
 import type { Load } from '../../../src/inference/upstream/deliveries.ts'
 import { endpointOfUrl, openConnections } from '../../../src/inference/upstream/exchange.ts'
 import { basic, keys, openApp } from '../../support/app.ts'
@@ -347,6 +349,49 @@ test('a dead address costs nothing, and what was sent again is counted', async (
   )
   assert.ok(count(/heddle_upstream_resent_total{reason="unreachable"} (\d+)/) >= 1)
   assert.match(text, new RegExp(`heddle_upstream_up{address="${app.upstreams[0]?.url}"} 0`))
+})
+
+test('models of one server have their own timeouts and retries', async (t) => {
+  const upstream = await startFakeUpstream(t, silent)
+  const server = connectListedServer(
+    { name: 'cluster', kind: 'openai', addresses: [{ url: upstream.url, weight: 1 }] },
+    { queue: 16, upstream_timeout: 60_000 },
+    { info() {}, warn() {} },
+  )
+  const entries = [{ name: 'usual' }, { name: 'quick', timeout: 300 }, { name: 'patient', retries: 1 }]
+  const models = createModels(
+    entries.map((entry) => createModelOfServer({ ...entry, upstream: 'cluster' }, server)),
+    () => server.server.close(),
+  )
+  const app = await openApp(t, { models })
+  await until('the server is reached', () => models.all[0]?.status().state === 'ready')
+  const ask = async (model: string) => {
+    const { status, json } = await withTimeout('an answer', app.post(chatUrl, asking({ model })))
+    return [status, json.error?.code]
+  }
+  assert.deepEqual(await ask('quick'), [504, 'upstream_timeout'])
+  let isBusy = true
+  upstream.answer = (response, asked) => {
+    const answer = isBusy ? saying(429, { 'retry-after': '0' }) : streamWords('Hello')
+    isBusy = !isBusy
+    return answer(response, asked)
+  }
+  assert.deepEqual(await ask('patient'), [200, undefined])
+  assert.deepEqual(await ask('usual'), [429, 'upstream_busy'])
+  assert.deepEqual(
+    upstream.asked.map(({ body }) => body.model),
+    ['quick', 'patient', 'patient', 'usual'],
+  )
+})
+
+test('what was not sent again is counted by what had become of it', async (t) => {
+  const upstream = await startFakeUpstream(t, streamWords('Hello'))
+  const models = await modelsOfUpstream([upstream.url])
+  Object.assign(models.all[0]?.upstream?.withheld ?? {}, { busy: 3, failed: 2 })
+  const app = await openApp(t, { models })
+  const { text } = await app.get('/metrics', keys.root)
+  assert.match(text, /^heddle_upstream_resends_withheld_total\{reason="busy"\} 3$/m)
+  assert.match(text, /^heddle_upstream_resends_withheld_total\{reason="failed"\} 2$/m)
 })
 
 test('a prompt whose tokens a server reports at its beginning counts from then on, and what was cached at the end', async (t) => {

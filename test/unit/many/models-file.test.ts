@@ -39,11 +39,12 @@ test('a file with local models, servers, aliases and fallbacks is accepted', () 
           flash_attention: 'on',
         },
         { name: 'hub', file: 'hf:acme/tiny:Q4_K_M' },
-        { name: 'cloud', upstream: 'provider', model: 'large-2' },
+        { name: 'cloud', upstream: 'provider', model: 'large-2', timeout: 5_000, retries: 2 },
       ],
       upstreams: [
         {
           name: 'provider',
+          retries: 1,
           kind: 'vllm',
           addresses: [
             'https://one.example/v1',
@@ -103,6 +104,19 @@ for (const [what, value, line] of [
       upstreams: [{ name: 'b', addresses: ['https://x.example/v1'] }],
     },
     'models[0].flash_attention: given "on"; accepted: nothing together with upstream.',
+  ],
+  [
+    'a setting of models of servers with a file',
+    { models: [{ ...local, retries: 1 }] },
+    'models[0].retries: given 1; accepted: nothing together with file.',
+  ],
+  [
+    'too many retries',
+    {
+      models: [{ name: 'a', upstream: 'b', retries: 6 }],
+      upstreams: [{ name: 'b', addresses: ['https://x.example/v1'] }],
+    },
+    'models[0].retries: given 6; accepted: a whole number from 0 to 5.',
   ],
   [
     'a name with a space',

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { Refusal } from '../../../src/domain/refusals.ts'
+import type { Address } from '../../../src/inference/upstream/addresses.ts'
+import { createAsk } from '../../../src/inference/upstream/asking.ts'
+import { emptyLoad } from '../../../src/inference/upstream/deliveries.ts'
+import { UnreachableError } from '../../../src/inference/upstream/exchange.ts'
+import { createResendBudget, pauseMsOf } from '../../../src/inference/upstream/resending.ts'
+
+// How often requests are sent again, on a clock that stands still unless it is told.
+
+type Reply = { status: number; headers?: Record<string, string> } | 'unreachable'
+
+const question = { path: 'x', body: '{}', kind: 'openai', beginning: '', shows: 'speed' } as const
+
+/** Addresses of which each answers the same to every request, unless a list says what comes next. */
+function cluster(replies: (Reply | Reply[])[], { retries = 0 } = {}) {
+  let time = 1_000_000
+  const sent = replies.map(() => 0)
+  const rests: number[] = []
+  const resent: string[] = []
+  const withheld: string[] = []
+  const state = {
+    rest: async (_ms: number, _signal: AbortSignal): Promise<void> => {},
+    withheld,
+    resent,
+    rests,
+    sent,
+    pass(ms: number) {
+      time += ms
+    },
+  }
+  const all = replies.map((_, index): Address => {
+    const url = `http://10.0.0.${index}/v1`
+    return { ...emptyLoad(), url, shown: url, weight: 1, fault: undefined }
+  })
+  const askNow = createAsk({
+    addresses: { inOrder: () => [...all], failed() {}, cool() {}, recheck() {} },
+    silenceMs: 60_000,
+    retries,
+    budget: createResendBudget(() => time),
+    resent: (reason) => resent.push(reason),
+    withheld: (reason) => withheld.push(reason),
+    random: () => 0.5,
+    rest(ms, signal) {
+      rests.push(ms)
+      return state.rest(ms, signal)
+    },
+    async send(address) {
+      const index = all.indexOf(address)
+      const count = sent[index] ?? 0
+      sent[index] = count + 1
+      const list = replies[index] as Reply | Reply[]
+      const reply = Array.isArray(list) ? (list[Math.min(count, list.length - 1)] as Reply) : list
+      if (reply === 'unreachable') throw new UnreachableError('ECONNREFUSED')
+      const { status: statusCode, headers = {} } = reply
+      return Object.assign(Readable.from([Buffer.from('{}')]), {
+        statusCode,
+        headers,
+      }) as unknown as IncomingMessage
+    },
+  })
+  return {
+    ...state,
+    state,
+    async ask(signal = new AbortController().signal): Promise<string> {
+      try {
+        const taken = await askNow(question, signal)
+        taken.done()
+        return 'answered'
+      } catch (error) {
+        if (error instanceof Refusal) return error.code
+        throw error
+      }
+    },
+  }
+}
+
+const ok: Reply = { status: 200 }
+const busy = (after?: string): Reply => ({
+  status: 429,
+  ...(after !== undefined && { headers: { 'retry-after': after } }),
+})
+
+test('a fifth of the requests of ten seconds may be sent again, and ten more', () => {
+  let time = 5_000
+  const budget = createResendBudget(() => time)
+  const taken = () => {
+    let count = 0
+    while (budget.take()) count++
+    return count
+  }
+  assert.equal(taken(), 10)
+  for (let i = 0; i < 100; i++) budget.sent()
+  assert.equal(taken(), 20)
+  time += 9_000
+  assert.equal(taken(), 0)
+  for (let i = 0; i < 50; i++) budget.sent()
+  assert.equal(taken(), 10)
+  // The first second is over, with all that was sent and sent again in it.
+  time += 1_000
+  assert.equal(taken(), 10)
+  time += 60_000
+  assert.equal(taken(), 10)
+})
+
+for (const [name, reply, each] of [
+  ['busy', busy('7'), 2],
+  ['failing', { status: 500 }, 1],
+] as const) {
+  test(`a ${name} server gets a fifth more than it was asked, and each client its error at once`, async () => {
+    const servers = cluster([reply, reply, reply])
+    for (let i = 0; i < 500; i++)
+      assert.equal(await servers.ask(), name === 'busy' ? 'upstream_busy' : 'upstream_unavailable')
+    const all = servers.sent.reduce((a, b) => a + b, 0)
+    assert.equal(all, 500 + 10 + 100)
+    assert.equal(servers.resent.length, 110)
+    assert.ok(servers.withheld.length >= 500 - 110 / each, `${servers.withheld.length}`)
+    assert.deepEqual([...new Set(servers.withheld)], [name === 'busy' ? 'busy' : 'failed'])
+    servers.pass(10_000)
+    const before = servers.resent.length
+    await servers.ask()
+    assert.equal(servers.resent.length - before, each)
+  })
+}
+
+test('what reached nobody is always sent to another address', async () => {
+  const servers = cluster(['unreachable', ok])
+  for (let i = 0; i < 200; i++) assert.equal(await servers.ask(), 'answered')
+  assert.deepEqual([servers.sent, servers.withheld], [[200, 200], []])
+})
+
+for (const [name, status, after, pause] of [
+  ['a 429 with a short time', 429, '2', 2_500],
+  ['a 503 with a short time', 503, '1', 1_250],
+  ['a 429 that names no wait', 429, '0', 250],
+  ['a 429 with a long time', 429, '6', undefined],
+  ['a 429 without a time', 429, undefined, undefined],
+  ['a 429 with an empty time', 429, ' ', undefined],
+  ['a 429 with a date', 429, 'Wed, 21 Oct 2026 07:28:00 GMT', undefined],
+  ['a 500, which may be the work of the request', 500, '1', undefined],
+] as const) {
+  test(`the pause after ${name}: ${pause}`, () => {
+    assert.equal(
+      pauseMsOf(status, after, () => 0.5),
+      pause,
+    )
+  })
+}
+
+test('the only address is asked again after the time that it named, as often as the setting says', async () => {
+  const patient = cluster([[busy('1'), busy('2'), ok]], { retries: 2 })
+  assert.equal(await patient.ask(), 'answered')
+  assert.deepEqual(patient.rests, [1_250, 2_500])
+  assert.deepEqual(patient.resent, ['busy', 'busy'])
+  const once = cluster([[busy('1'), busy('2'), ok]], { retries: 1 })
+  assert.equal(await once.ask(), 'upstream_busy')
+  assert.deepEqual(once.sent, [2])
+  const usual = cluster([busy('1')])
+  assert.equal(await usual.ask(), 'upstream_busy')
+  assert.deepEqual([usual.sent, usual.rests], [[1], []])
+})
+
+test('a prompt that a server answers 503 reaches it twice at most, however many retries are set', async () => {
+  const servers = cluster([{ status: 503, headers: { 'retry-after': '1' } }], { retries: 5 })
+  assert.equal(await servers.ask(), 'upstream_unavailable')
+  assert.deepEqual(servers.sent, [2])
+})
+
+test('where there are several addresses nothing waits', async () => {
+  const servers = cluster([busy('1'), busy('1')], { retries: 5 })
+  assert.equal(await servers.ask(), 'upstream_busy')
+  assert.deepEqual([servers.sent, servers.rests], [[1, 1], []])
+})
+
+test('retries of an only address count against the budget', async () => {
+  const servers = cluster([busy('1')], { retries: 5 })
+  for (let i = 0; i < 100; i++) await servers.ask()
+  assert.deepEqual(servers.sent, [130])
+})
+
+test('a client that leaves ends the pause, and nothing is sent for it', async () => {
+  const servers = cluster([busy('5')], { retries: 1 })
+  const leaving = new AbortController()
+  servers.state.rest = (_ms, signal) =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  const asked = servers.ask(leaving.signal)
+  while (servers.rests.length === 0) await turn()
+  const left = new Error('the client has left')
+  leaving.abort(left)
+  await assert.rejects(asked, (error) => error === left)
+  assert.deepEqual(servers.sent, [1])
+})
