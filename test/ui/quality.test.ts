@@ -85,6 +85,28 @@ test('a judge is written with a field of a real call, tried on three calls, and 
   ])
 })
 
+test('what is made in Quality begins in its first field', { skip }, async (t) => {
+  const { page, problems } = await open(t, `${ui}/evals`)
+  const lists = page.getByRole('navigation', { name: 'Quality' })
+  const hasFocus = (label: string) =>
+    page.getByLabel(label, { exact: true }).and(page.locator(':focus')).waitFor()
+  await page.getByRole('link', { name: 'New run' }).click()
+  await hasFocus('Dataset')
+  await page.goBack()
+  await lists.getByRole('link', { name: 'Judges' }).click()
+  await page.getByRole('link', { name: 'New judge' }).click()
+  await hasFocus('Name')
+  await page.goBack()
+  await lists.getByRole('link', { name: 'Monitors' }).click()
+  await page.getByRole('button', { name: 'New monitor' }).click()
+  await hasFocus('Name')
+  await page.keyboard.press('Escape')
+  await lists.getByRole('link', { name: 'Datasets' }).click()
+  await page.getByRole('button', { name: 'From a file' }).click()
+  await hasFocus('CSV, JSON Lines or a JSON list')
+  assert.deepEqual(problems, [])
+})
+
 test('a run of two settings with a judge is started in the page, goes on without it, and is compared', {
   skip,
 }, async (t) => {

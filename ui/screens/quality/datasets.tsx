@@ -4,10 +4,11 @@ import { ListTable } from '../../parts/list-table.tsx'
 import { FailedScreen } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../routes.ts'
-import { readDatasets } from '../../server/datasets.ts'
+import { countRowsOf, readDatasets } from '../../server/datasets.ts'
 import { useLoading } from '../../server/loading.ts'
 import { isForbidden } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
+import { countText } from '../../value/units.ts'
 import { VersionMarks } from '../object/version-marks.tsx'
 import { QualityHead } from './head.tsx'
 
@@ -17,7 +18,7 @@ const UploadDataset = lazy(async () => (await import('../../datasets/upload.tsx'
 
 /** The datasets of a project, each with a run on it. */
 export function DatasetsScreen({ project }: { project: string }) {
-  const loaded = useLoading((signal) => readDatasets(project, signal), [project])
+  const loaded = useLoading((signal) => readWithCounts(project, signal), [project])
   const [isUploading, setUploading] = useState(false)
   if (isForbidden(loaded.error)) return <FailedScreen name="Datasets" error={loaded.error} />
   return (
@@ -48,6 +49,7 @@ export function DatasetsScreen({ project }: { project: string }) {
               {object_id}
             </a>
           ),
+          Rows: ({ rows }) => (rows === undefined ? '–' : countText(rows)),
           Version: (dataset) => <VersionMarks version={dataset} />,
           By: ({ svc_user_id }) => svc_user_id,
           Created: ({ created_at }) => <Time at={created_at} />,
@@ -58,6 +60,7 @@ export function DatasetsScreen({ project }: { project: string }) {
               </a>
             ),
         }}
+        numbers={['Rows']}
         empty="No datasets yet"
       >
         <p>
@@ -67,4 +70,10 @@ export function DatasetsScreen({ project }: { project: string }) {
       </ListTable>
     </main>
   )
+}
+
+async function readWithCounts(project: string, signal: AbortSignal) {
+  const datasets = await readDatasets(project, signal)
+  const counts = await countRowsOf(project, datasets, signal)
+  return datasets.map((dataset) => ({ ...dataset, rows: counts.get(dataset.object_id) }))
 }

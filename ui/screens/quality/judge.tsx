@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
-import { FormFooter } from '../../parts/form-footer.tsx'
+import { FormFooter, takeFocus } from '../../parts/form-footer.tsx'
 import { Failed } from '../../parts/states.tsx'
 import { navigate, search } from '../../router.ts'
 import { paths } from '../../routes.ts'
@@ -88,6 +88,7 @@ export function JudgeScreen({ project }: { project: string }) {
         <label for="judge-name">Name</label>
         <input
           id="judge-name"
+          ref={takeFocus}
           maxLength={128}
           placeholder="correct"
           value={name}

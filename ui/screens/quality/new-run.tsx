@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { FormFooter } from '../../parts/form-footer.tsx'
+import { FormFooter, takeFocus } from '../../parts/form-footer.tsx'
 import { Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { navigate, search } from '../../router.ts'
 import { paths } from '../../routes.ts'
@@ -153,6 +153,7 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
       <label for="run-dataset">Dataset</label>
       <select
         id="run-dataset"
+        ref={takeFocus}
         value={dataset}
         onChange={({ currentTarget }) => {
           setDataset(currentTarget.value)
