@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { live } from '../../export/contents.ts'
 import { timeText } from '../../value/units.ts'
@@ -16,7 +17,7 @@ interface Props {
   linkOf(bucket: number): string
   onChoose(first: number, last: number): void
   /** What the numbers leave out. */
-  note?: string | undefined
+  note?: ComponentChildren
 }
 
 /** One quantity over time, with a line for each group. Drawing over it selects a time; the table has the numbers, and links. */
@@ -114,7 +115,7 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
         </ul>
       )}
       {left > 0 && <p class="muted">{left} smaller groups are not shown.</p>}
-      {note !== undefined && <p class="muted">{note}</p>}
+      {note && <p class="muted">{note}</p>}
       <details>
         <summary>Show as table</summary>
         <Numbers {...{ panel, series, times, timeOf, linkOf }} />

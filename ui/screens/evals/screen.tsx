@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { serverUrl } from '../../base.ts'
+import { Cost } from '../../parts/cost.tsx'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
@@ -7,13 +8,13 @@ import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
-import type { EvaluationRow, EvaluationSummary } from '../../server/evaluations.ts'
+import type { EvaluationRow, EvaluationSummary, RunCost } from '../../server/evaluations.ts'
 import { isForbidden } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
 import { refName } from '../../value/ref.ts'
 import { fieldOf, meanText, scoreName, shownMean } from '../../value/scores.ts'
 import { inQuotedJson, projectInAddress } from '../../value/shell.ts'
-import { costText, countText, durationText } from '../../value/units.ts'
+import { countText, durationText } from '../../value/units.ts'
 import { QualityHead } from '../quality/head.tsx'
 import { commonScores, createRuns } from './runs.ts'
 
@@ -171,7 +172,7 @@ interface LineProps {
   together: readonly string[]
   scores: readonly string[]
   summary: EvaluationSummary | undefined
-  cost: number | undefined
+  cost: RunCost | undefined
   isActive: boolean
   isChosen: boolean
   onToggle(): void
@@ -274,7 +275,7 @@ function RunLine(props: LineProps) {
         {row.total_tokens === null ? '–' : countText(row.total_tokens)}
       </td>
       <td data-label="Cost" class="number">
-        {cost === undefined ? '–' : costText(cost)}
+        {cost?.models.length ? <Cost {...cost} tokens={row.total_tokens ?? 0} /> : '–'}
       </td>
       <td data-label="Started" class="number muted">
         <Time at={row.started_at} />
