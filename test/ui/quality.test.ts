@@ -389,6 +389,29 @@ test('at 360 px a long name of a dataset widens neither a form nor a dialog', { 
   assert.deepEqual(problems, [])
 })
 
+test('names in a right-to-left script have their direction in lists and titles', { skip }, async (t) => {
+  const name = 'בדיקה: 3 (a)'
+  const watch = await monitorsOf(served()).monitor([`weave:///${project}/object/short:latest`], { name })
+  await writeCalls(served(), [{ ...chatCall(30, 'Q?', 'A.'), op_name: name }])
+  const { page, problems } = await open(t, `${ui}/monitors`)
+  const directionOf = (selector: string) =>
+    page
+      .locator(selector, { hasText: 'בדיקה' })
+      .first()
+      .evaluate((element) => getComputedStyle(element).direction)
+  assert.equal(await directionOf('td a'), 'rtl')
+  for (const [path, selector] of [
+    [`monitors/${watch}`, 'h1'],
+    ['calls', '.call-name'],
+    [`call/${idOf('chat', 30)}`, '.detail h2'],
+    [`trace/${idOf('trace', 30)}`, '.tree-name'],
+  ] as const) {
+    await page.goto(`${served().address}${ui}/${path}`)
+    assert.equal(await directionOf(selector), 'rtl', path)
+  }
+  assert.deepEqual(problems, [])
+})
+
 test('at 360 px the lists of Quality show every column of a row', { skip }, async (t) => {
   await monitorsOf(served()).monitor([`weave:///${project}/object/short:latest`], { name: 'a watch' })
   const { page, problems } = await open(t, `${ui}/monitors`, narrow)

@@ -125,7 +125,7 @@ function Shown({ tab: wanted, choose, add, changes, onChanged, ...shown }: Shown
   return (
     <article class="detail" aria-label={nameOf(row)}>
       <header class="detail-head">
-        <h2>{nameOf(row)}</h2>
+        <h2 dir="auto">{nameOf(row)}</h2>
         <CopyButton text={id} label="Copy call ID" />
         <span class="detail-tools">
           {!isBeside && (
@@ -260,7 +260,7 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
   return (
     <div>
       <dt>{name}</dt>
-      <dd>{children}</dd>
+      <dd dir="auto">{children}</dd>
     </div>
   )
 }

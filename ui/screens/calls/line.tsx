@@ -63,7 +63,7 @@ export function CallLine(props: Props) {
     tokens: (input !== null || output !== null) && tokensText({ input: input ?? 0, output: output ?? 0 }),
     cost: <Cost cost={row.cost} tokens={(input ?? 0) + (output ?? 0)} models={modelsOf(row)} tabIndex={-1} />,
     feedback: <FeedbackCounts feedback={row.feedback} />,
-    user: row.svc_user_id,
+    user: <bdi>{row.svc_user_id}</bdi>,
     size: sizeText(row.storage_size_bytes),
     started: <Time at={row.started_at} />,
   }
@@ -99,6 +99,7 @@ export function CallLine(props: Props) {
       <div role="gridcell" class="cell-what">
         <a
           class="call-name"
+          dir="auto"
           tabIndex={-1}
           href={pathOfCall(project, row)}
           title={nameOf(row)}

@@ -108,7 +108,7 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
               <svg viewBox="0 0 20 4" aria-hidden="true">
                 <path class={`line line-${index + 1}`} d="M0 2H20" vector-effect="non-scaling-stroke" />
               </svg>
-              <span>{one.label}</span>
+              <span dir="auto">{one.label}</span>
               {panel.isSum && <span class="muted">{panel.text(total(one))}</span>}
             </li>
           ))}

@@ -208,20 +208,23 @@ function RunLine(props: LineProps) {
         />
       </td>
       <td class="run-name">
-        <a href={rowLink}>{name}</a>
+        <a dir="auto" href={rowLink}>
+          {name}
+        </a>
         <span class="muted">
           {together.length > 1 && evaluation !== '' ? (
             <a
+              dir="auto"
               href={paths.compare(project, { ids: together.join(',') })}
               title={`Compare its ${countText(together.length)} runs`}
             >
               {evaluation}
             </a>
           ) : (
-            evaluation
+            <bdi>{evaluation}</bdi>
           )}
           {evaluation !== '' && model && ' · '}
-          {model}
+          <bdi>{model}</bdi>
         </span>
       </td>
       <td data-label="State" title={row.error ?? undefined}>

@@ -89,6 +89,7 @@ export function JudgeScreen({ project }: { project: string }) {
         <input
           id="judge-name"
           ref={takeFocus}
+          dir="auto"
           maxLength={128}
           placeholder="correct"
           value={name}
@@ -119,6 +120,7 @@ export function JudgeScreen({ project }: { project: string }) {
             <textarea
               id="judge-prompt"
               ref={prompt}
+              dir="auto"
               rows={8}
               value={draft.prompt}
               onInput={({ currentTarget }) => change({ prompt: currentTarget.value })}

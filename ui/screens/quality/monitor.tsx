@@ -80,7 +80,7 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
   return (
     <main class="screen sheet quality">
       <header class="sheet-head monitor-head">
-        <h1>{monitor?.name ?? 'Monitor'}</h1>
+        <h1 dir="auto">{monitor?.name ?? 'Monitor'}</h1>
         {monitor && may('write', project) && (
           <div class="head-tools">
             <button type="button" onClick={() => void change(judgeOldCalls(project, id, oldCalls))}>

@@ -64,6 +64,7 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
           <label for="monitor-name">Name</label>
           <input
             id="monitor-name"
+            dir="auto"
             autofocus
             maxLength={1024}
             placeholder={usual}

@@ -172,6 +172,7 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
       <label for="run-name">Name</label>
       <input
         id="run-name"
+        dir="auto"
         maxLength={64}
         placeholder={`${dataset} run`}
         value={name}
@@ -180,6 +181,7 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
       <label for="run-prompt">Message to the model</label>
       <textarea
         id="run-prompt"
+        dir="auto"
         rows={3}
         placeholder={hasMessages ? 'Leave empty to ask the conversation of the row' : ''}
         value={prompt}

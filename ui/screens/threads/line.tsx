@@ -81,7 +81,7 @@ export function ThreadLine({
         {countText(thread.turn_count)}
         <span class="unit"> {thread.turn_count === 1 ? 'turn' : 'turns'}</span>
       </div>
-      <div role="gridcell" title={thread.users.join(', ')}>
+      <div role="gridcell" dir="auto" title={thread.users.join(', ')}>
         {listText(thread.users)}
       </div>
       <div role="gridcell" class="thread-who" title={[...agents, ...thread.models].join(', ')}>
