@@ -349,6 +349,7 @@ test('a monitor is made in the page; its page shows the mean, the lowest first, 
   await page.getByLabel('Calls, by the filter of the list of calls').fill('op:long')
   await page.getByRole('button', { name: 'Start monitor' }).click()
   await page.getByRole('button', { name: 'Pause' }).waitFor()
+  await page.getByRole('heading', { name: 'Nothing judged yet' }).waitFor()
   await monitorsOf(served()).calls(
     { op_name: 'long', output: 'x'.repeat(30) },
     { op_name: 'long', output: 'y' },
@@ -386,6 +387,27 @@ test('at 360 px a long name of a dataset widens neither a form nor a dialog', { 
   await page.getByRole('button', { name: 'To dataset' }).click()
   await page.getByRole('dialog').getByRole('option', { name }).waitFor({ state: 'attached' })
   assert.equal(await excess('dialog[open]'), 0)
+  assert.deepEqual(problems, [])
+})
+
+test('an empty project leads from a run to a dataset, and from a monitor to a judge and back', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await open(t, '/ui/acme/empty/evals/new')
+  await page.getByRole('heading', { name: 'No datasets yet' }).waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Start run' }).count(), 0)
+  await page.getByRole('link', { name: 'Make a dataset' }).click()
+  await page.getByRole('button', { name: 'From a file' }).waitFor()
+  await page.goto(`${served().address}/ui/acme/empty/monitors?new=-`)
+  const dialog = page.getByRole('dialog', { name: 'New monitor' })
+  await dialog.getByText('None yet.').waitFor()
+  await dialog.getByRole('link', { name: 'New judge' }).click()
+  await page.getByLabel('Name', { exact: true }).fill('quick one')
+  await page.getByLabel('Kind').selectOption('latency')
+  await page.getByLabel('At most this many milliseconds').fill('100')
+  await page.getByRole('button', { name: /^Save/ }).click()
+  await dialog.getByRole('checkbox', { name: 'quick_one' }).waitFor()
+  assert.ok(await dialog.getByRole('checkbox', { name: 'quick_one' }).isChecked())
   assert.deepEqual(problems, [])
 })
 

@@ -150,10 +150,9 @@ async function emptyWarnings(results: Results, evaluations: readonly string[]): 
   const isApart = evaluations.length > 1 && !(await haveCommonRow(results, evaluations))
   const warnings = isApart ? ['The evaluations have no row in common.'] : []
   for (const id of evaluations) {
-    if (!rowSums.has(id))
-      warnings.push(`The evaluation ${id} ${roots.has(id) ? 'has no trials' : 'was not found'}.`)
-    else if (isApart && roots.get(id)?.ended_at === null)
-      warnings.push(`The evaluation ${id} has not finished.`)
+    const root = roots.get(id)
+    if (!rowSums.has(id)) warnings.push(`The evaluation ${id} ${root ? 'has no trials' : 'was not found'}.`)
+    else if (isApart && root?.ended_at === null) warnings.push(`The evaluation ${id} has not finished.`)
   }
   return warnings
 }

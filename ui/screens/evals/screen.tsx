@@ -278,7 +278,11 @@ function RunLine(props: LineProps) {
         {row.total_tokens === null ? '–' : countText(row.total_tokens)}
       </td>
       <td data-label="Cost" class="number">
-        {cost?.models.length ? <Cost {...cost} tokens={row.total_tokens ?? 0} /> : '–'}
+        {cost?.models.length && (cost.cost ?? row.total_tokens) != null ? (
+          <Cost {...cost} tokens={row.total_tokens ?? 0} />
+        ) : (
+          '–'
+        )}
       </td>
       <td data-label="Started" class="number muted">
         <Time at={row.started_at} />
@@ -291,8 +295,9 @@ function NoEvaluations({ project }: { project: string }) {
   return (
     <Empty title="No evaluations yet" command={firstRun(project)}>
       <p>
-        A run asks a model about every row of a dataset and scores its answers. Start one here, or record one
-        with the weave package, or step by step from any program:
+        A run asks a model about every row of a dataset and scores its answers.{' '}
+        {may('infer', project) ? 'Start one here, or record one' : 'Whoever may write records one'} with the
+        weave package, or step by step from any program:
       </p>
     </Empty>
   )

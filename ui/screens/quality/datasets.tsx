@@ -6,6 +6,7 @@ import { Time } from '../../parts/time.tsx'
 import { paths } from '../../routes.ts'
 import { countRowsOf, readDatasets } from '../../server/datasets.ts'
 import { useLoading } from '../../server/loading.ts'
+import type { ObjectVersion } from '../../server/objects.ts'
 import { isForbidden } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
 import { countText } from '../../value/units.ts'
@@ -53,20 +54,25 @@ export function DatasetsScreen({ project }: { project: string }) {
           Version: (dataset) => <VersionMarks version={dataset} />,
           By: ({ svc_user_id }) => svc_user_id,
           Created: ({ created_at }) => <Time at={created_at} />,
-          Run: ({ object_id }) =>
-            may('infer', project) && (
+          ...(may('infer', project) && {
+            Run: ({ object_id }: ObjectVersion) => (
               <a href={paths.newRun(project, { dataset: object_id })} aria-label={`New run on ${object_id}`}>
                 New run
               </a>
             ),
+          }),
         }}
         numbers={['Rows']}
         empty="No datasets yet"
       >
-        <p>
-          Select calls in the <a href={paths.calls(project)}>list of calls</a> and press <kbd>d</kbd> to make
-          a dataset of them, or bring a file.
-        </p>
+        {may('write', project) ? (
+          <p>
+            Select calls in the <a href={paths.calls(project)}>list of calls</a> and press <kbd>d</kbd> to
+            make a dataset of them, or bring a file.
+          </p>
+        ) : (
+          <p>Whoever may write in {project} makes them from calls or a file.</p>
+        )}
       </ListTable>
     </main>
   )

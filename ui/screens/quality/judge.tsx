@@ -66,7 +66,12 @@ export function JudgeScreen({ project }: { project: string }) {
   }
   const isJudge = draft.kind === 'judge' || draft.kind === 'questions'
   const isReady = isComplete(draft) && !isWorking
-  const back = search.value.get('for') === 'run' ? paths.newRun(project) : paths.judges(project)
+  // What the judge is for goes on with it.
+  const backTo = (made = '-') => {
+    const wanted = search.value.get('for')
+    if (wanted === 'monitor') return paths.monitors(project, { new: made })
+    return wanted === 'run' ? paths.newRun(project) : paths.judges(project)
+  }
   return (
     <main class="screen sheet quality">
       <header class="sheet-head">
@@ -81,7 +86,7 @@ export function JudgeScreen({ project }: { project: string }) {
             // A check passes or fails; of several questions none is better as a whole.
             const direction = draft.kind === 'judge' ? draft.direction : isJudge ? 'none' : 'higher'
             await makeScorer(project, name.trim(), { ...bodyOf(draft), direction })
-            navigate(back)
+            navigate(backTo(id))
           })
         }}
       >
@@ -238,7 +243,7 @@ export function JudgeScreen({ project }: { project: string }) {
         {tried && <Tried {...{ project, tried }} />}
         <FormFooter
           failure={failure}
-          onClose={() => navigate(back)}
+          onClose={() => navigate(backTo())}
           canSubmit={isReady && name.trim() !== ''}
         >
           Save judge

@@ -74,7 +74,12 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
           {value === undefined ? (
             <Skeleton rows={2} />
           ) : (
-            <ScorerChoice {...{ project, chosen }} scorers={value.filter(isServed)} onChange={setChosen} />
+            <ScorerChoice
+              {...{ project, chosen }}
+              scorers={value.filter(isServed)}
+              back="monitor"
+              onChange={setChosen}
+            />
           )}
           <label for="monitor-filter">Calls, by the filter of the list of calls</label>
           <input

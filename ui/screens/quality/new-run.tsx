@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { FormFooter, takeFocus } from '../../parts/form-footer.tsx'
-import { Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
+import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { navigate, search } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { readDatasets, tableOf } from '../../server/datasets.ts'
@@ -79,7 +79,17 @@ function NewRun({ project, onStarted }: NewRunProps) {
       </header>
       {error && <Failed error={error} retry={known.reload} />}
       {!error && value === undefined && <Skeleton rows={8} />}
-      {value !== undefined && <RunForm {...{ project, onStarted }} known={value} />}
+      {value?.datasets.length === 0 && (
+        <Empty title="No datasets yet">
+          <p>A run asks a model about every row of a dataset.</p>
+          <a class="button" href={paths.datasets(project)}>
+            Make a dataset
+          </a>
+        </Empty>
+      )}
+      {value !== undefined && value.datasets.length > 0 && (
+        <RunForm {...{ project, onStarted }} known={value} />
+      )}
     </main>
   )
 }
@@ -160,7 +170,6 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
           setSplit(allRows)
         }}
       >
-        {datasets.length === 0 && <option value="">none yet: select calls and press d</option>}
         {datasets.map((name) => (
           <option key={name} value={name}>
             {name}

@@ -25,6 +25,7 @@ export function ScorerChoice({ project, scorers, chosen, back, onChange }: Props
           <span class="muted">{judge ? 'judge' : check?.replaceAll('_', ' ')}</span>
         </label>
       ))}
+      {scorers.length === 0 && <p class="muted">None yet.</p>}
       <a href={paths.newJudge(project, back === undefined ? {} : { for: back })}>New judge</a>
     </fieldset>
   )
