@@ -212,7 +212,8 @@ export const paths = {
   endpoints: (project: string) => `${projectPath(project)}/alerts/endpoints`,
   deliveries: (project: string, search: Record<string, string> = {}) =>
     `${projectPath(project)}/alerts/deliveries${searchText(search)}`,
-  prices: (project: string) => `${projectPath(project)}/prices`,
+  prices: (project: string, model?: string) =>
+    `${projectPath(project)}/prices${searchText(model === undefined ? {} : { model })}`,
 }
 
 function searchText(search: Record<string, string>): string {

@@ -223,7 +223,12 @@ test('runs without a common row, missing runs and an empty selection each show a
   skip,
 }, async (t) => {
   const gone = await open(t, `${compare([0])},${'f'.repeat(16)}`)
-  await gone.page.waitForSelector('.warnings >> text=has no trials')
+  await gone.page.waitForSelector('.warnings >> text=was not found')
+  const unknown = await open(t, `${evals}/compare?ids=${'f'.repeat(16)}`)
+  await unknown.page.getByRole('heading', { name: 'Run not found' }).waitFor()
+  assert.equal(await unknown.page.getByRole('link', { name: 'State of the runs' }).count(), 0)
+  await unknown.page.getByRole('link', { name: 'All runs' }).click()
+  await unknown.page.getByRole('region', { name: 'Evaluations' }).waitFor()
   const none = await open(t, `${evals}/compare`)
   await none.page.getByText('No runs selected').waitFor()
   const empty = await open(t, '/ui/acme/none/evals')
@@ -233,7 +238,7 @@ test('runs without a common row, missing runs and an empty selection each show a
   const forbidden = await open(t, '/ui/globex/x/evals')
   await forbidden.page.getByText('You have no access to this').waitFor()
   assert.equal(await forbidden.page.getByRole('button', { name: 'Try again' }).count(), 0)
-  for (const { problems } of [gone, none, empty, lost]) assert.deepEqual(problems, [])
+  for (const { problems } of [gone, unknown, none, empty, lost]) assert.deepEqual(problems, [])
 })
 
 test('texts from models, scorers and users are shown as plain text', { skip }, async (t) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { noBrowser } from '../support/browser.ts'
-import { project } from '../support/calls.ts'
-import { chatCall, pageTests, writeCalls } from '../support/page-app.ts'
+import { noBrowser, type Page } from '../support/browser.ts'
+import { completeOf, project } from '../support/calls.ts'
+import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
 import { assertAccessible, narrow } from './accessible.ts'
 
 const skip = noBrowser
@@ -28,6 +28,11 @@ const file = (name: string, text: string) => ({
   mimeType: 'text/plain',
   buffer: Buffer.from(text),
 })
+/** What becomes a column unless the user chooses otherwise. */
+async function tickedIn(page: Page) {
+  await page.getByRole('button', { name: /^Add \d+ rows?$/ }).waitFor()
+  return page.getByRole('dialog').locator('label:has(:checked)').allTextContents()
+}
 const textOf = async (download: { createReadStream(): Promise<unknown> }) =>
   await new Response((await download.createReadStream()) as never).text()
 
@@ -37,6 +42,8 @@ test('a dataset is made of all calls of a filter in three clicks', { skip }, asy
   await page.getByRole('checkbox', { name: 'Select all calls of this filter' }).click()
   await page.getByRole('toolbar').getByText('165 calls', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'To dataset' }).click()
+  assert.deepEqual(await tickedIn(page), ['conversation.question', 'conversation.answer'])
+  await page.getByLabel('inputs.messages', { exact: true }).waitFor()
   await page.getByLabel('Dataset name').fill('cities')
   await page.getByRole('button', { name: 'Add 165 rows' }).click()
   await page.getByRole('status').getByText('165 rows added.').waitFor()
@@ -54,6 +61,38 @@ test('a dataset is made of all calls of a filter in three clicks', { skip }, asy
   await page.locator('[role=grid]').focus()
   await page.keyboard.press('Shift+A')
   await page.getByRole('toolbar').getByText('165 calls', { exact: true }).waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('rows of calls that are no conversations have the values that most calls have, and no whole bodies', {
+  skip,
+}, async (t) => {
+  const callOf = (index: number, more: object) =>
+    completeOf({
+      ...{ id: idOf('answer', index), trace_id: idOf('trace', index), op_name: 'classify' },
+      project_id: 'acme/leaves',
+      inputs: { text: `Text ${index}`, options: { mode: 'fast' }, pages: [1, 2], ...more },
+      output: { label: 'spam', why: { rule: 7 }, text: 'shown' },
+    })
+  await writeCalls(served(), [callOf(0, { rare: 1 }), callOf(1, {}), callOf(2, {})], 'acme/leaves')
+  const { page, problems } = await open(t, '/ui/acme/leaves/calls')
+  await page.getByRole('checkbox', { name: 'Select all calls of this filter' }).click()
+  await page.getByRole('button', { name: 'To dataset' }).click()
+  assert.deepEqual(await tickedIn(page), [
+    ...['inputs.text', 'inputs.options.mode'],
+    ...['output.label', 'output.why.rule', 'output.text'],
+  ])
+  for (const offered of ['inputs.options', 'inputs.pages', 'inputs.rare', 'output', 'output.why'])
+    await page.getByLabel(offered, { exact: true }).waitFor()
+  await page.getByLabel('Dataset name').fill('spam')
+  await page.getByRole('button', { name: 'Add 3 rows' }).click()
+  await page.getByRole('link', { name: 'Open spam' }).click()
+  await page.getByText('3 rows').waitFor()
+  for (const column of ['text', 'mode', 'label', 'rule', 'output_text'])
+    await page.getByRole('columnheader', { name: column, exact: true }).waitFor()
+  await page.goto(`${served().address}/ui/acme/leaves/datasets`)
+  const row = page.getByRole('row', { name: 'spam' })
+  assert.equal(await row.locator('[data-label=Rows]').textContent(), '3')
   assert.deepEqual(problems, [])
 })
 

@@ -85,6 +85,28 @@ test('a judge is written with a field of a real call, tried on three calls, and 
   ])
 })
 
+test('what is made in Quality begins in its first field', { skip }, async (t) => {
+  const { page, problems } = await open(t, `${ui}/evals`)
+  const lists = page.getByRole('navigation', { name: 'Quality' })
+  const hasFocus = (label: string) =>
+    page.getByLabel(label, { exact: true }).and(page.locator(':focus')).waitFor()
+  await page.getByRole('link', { name: 'New run' }).click()
+  await hasFocus('Dataset')
+  await page.goBack()
+  await lists.getByRole('link', { name: 'Judges' }).click()
+  await page.getByRole('link', { name: 'New judge' }).click()
+  await hasFocus('Name')
+  await page.goBack()
+  await lists.getByRole('link', { name: 'Monitors' }).click()
+  await page.getByRole('button', { name: 'New monitor' }).click()
+  await hasFocus('Name')
+  await page.keyboard.press('Escape')
+  await lists.getByRole('link', { name: 'Datasets' }).click()
+  await page.getByRole('button', { name: 'From a file' }).click()
+  await hasFocus('CSV, JSON Lines or a JSON list')
+  assert.deepEqual(problems, [])
+})
+
 test('a run of two settings with a judge is started in the page, goes on without it, and is compared', {
   skip,
 }, async (t) => {
@@ -327,6 +349,7 @@ test('a monitor is made in the page; its page shows the mean, the lowest first, 
   await page.getByLabel('Calls, by the filter of the list of calls').fill('op:long')
   await page.getByRole('button', { name: 'Start monitor' }).click()
   await page.getByRole('button', { name: 'Pause' }).waitFor()
+  await page.getByRole('heading', { name: 'Nothing judged yet' }).waitFor()
   await monitorsOf(served()).calls(
     { op_name: 'long', output: 'x'.repeat(30) },
     { op_name: 'long', output: 'y' },
@@ -364,6 +387,50 @@ test('at 360 px a long name of a dataset widens neither a form nor a dialog', { 
   await page.getByRole('button', { name: 'To dataset' }).click()
   await page.getByRole('dialog').getByRole('option', { name }).waitFor({ state: 'attached' })
   assert.equal(await excess('dialog[open]'), 0)
+  assert.deepEqual(problems, [])
+})
+
+test('an empty project leads from a run to a dataset, and from a monitor to a judge and back', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await open(t, '/ui/acme/empty/evals/new')
+  await page.getByRole('heading', { name: 'No datasets yet' }).waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Start run' }).count(), 0)
+  await page.getByRole('link', { name: 'Make a dataset' }).click()
+  await page.getByRole('button', { name: 'From a file' }).waitFor()
+  await page.goto(`${served().address}/ui/acme/empty/monitors?new=-`)
+  const dialog = page.getByRole('dialog', { name: 'New monitor' })
+  await dialog.getByText('None yet.').waitFor()
+  await dialog.getByRole('link', { name: 'New judge' }).click()
+  await page.getByLabel('Name', { exact: true }).fill('quick one')
+  await page.getByLabel('Kind').selectOption('latency')
+  await page.getByLabel('At most this many milliseconds').fill('100')
+  await page.getByRole('button', { name: /^Save/ }).click()
+  await dialog.getByRole('checkbox', { name: 'quick_one' }).waitFor()
+  assert.ok(await dialog.getByRole('checkbox', { name: 'quick_one' }).isChecked())
+  assert.deepEqual(problems, [])
+})
+
+test('names in a right-to-left script have their direction in lists and titles', { skip }, async (t) => {
+  const name = 'בדיקה: 3 (a)'
+  const watch = await monitorsOf(served()).monitor([`weave:///${project}/object/short:latest`], { name })
+  await writeCalls(served(), [{ ...chatCall(30, 'Q?', 'A.'), op_name: name }])
+  const { page, problems } = await open(t, `${ui}/monitors`)
+  const directionOf = (selector: string) =>
+    page
+      .locator(selector, { hasText: 'בדיקה' })
+      .first()
+      .evaluate((element) => getComputedStyle(element).direction)
+  assert.equal(await directionOf('td a'), 'rtl')
+  for (const [path, selector] of [
+    [`monitors/${watch}`, 'h1'],
+    ['calls', '.call-name'],
+    [`call/${idOf('chat', 30)}`, '.detail h2'],
+    [`trace/${idOf('trace', 30)}`, '.tree-name'],
+  ] as const) {
+    await page.goto(`${served().address}${ui}/${path}`)
+    assert.equal(await directionOf(selector), 'rtl', path)
+  }
   assert.deepEqual(problems, [])
 })
 

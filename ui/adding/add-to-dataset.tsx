@@ -1,15 +1,16 @@
 import { useLayoutEffect, useState } from 'preact/hooks'
+import { transcriptOf } from '../../packages/conversations/index.ts'
 import { readPayloads } from '../server/calls.ts'
 import { type Column, rowOf } from '../server/datasets.ts'
 import { useLoading } from '../server/loading.ts'
-import { type JsonNode, membersOf, nodeAt } from '../value/json-index.ts'
+import { type JsonNode, jsonNode, membersOf, nodeAt } from '../value/json-index.ts'
 import { conversationIn } from '../value/messages.ts'
 import { countText } from '../value/units.ts'
 import { DatasetDialog } from './dataset-dialog.tsx'
 
 /** Calls that are read in one request. */
 const callsAtOnce = 100
-const mostColumns = 40
+const maxColumns = 40
 
 interface Props {
   project: string
@@ -83,19 +84,53 @@ export function AddToDataset({ project, calls, onClose }: Props) {
   )
 }
 
-/** One column for each input of the calls and one for their output; texts of conversations if they are chosen. */
+/** Deeper values are members of others. */
+const maxDepth = 4
+
+/**
+ * What a column can be filled from, ticked where most calls have it: of conversations the last question and the answer's
+ * text, of other calls the values inside inputs and output. Whole bodies and rarer values are offered.
+ */
 function columnsOf(calls: readonly JsonNode[]): Column[] {
-  const names = new Set<string>()
-  for (const call of calls) {
-    const inputs = nodeAt(call, 'inputs')
-    if (inputs === undefined) continue
-    for (const { name } of membersOf(inputs)) if (names.size < mostColumns) names.add(name)
+  const transcripts = calls.map((call) => {
+    const conversation = conversationIn(call)
+    return conversation && transcriptOf(conversation)
+  })
+  const most = (count: number) => count > calls.length / 2
+  const texts = (['question', 'answer'] as const).flatMap((name) => {
+    const count = transcripts.filter((transcript) => transcript?.[name] !== undefined).length
+    return count === 0 ? [] : [{ path: ['conversation', name], isTaken: most(count) }]
+  })
+  const hasText = (name: string) => texts.some(({ path, isTaken }) => isTaken && path[1] === name)
+  const hasTexts = { inputs: hasText('question'), output: hasText('answer') }
+  const found = new Map<string, { path: readonly string[]; count: number; isWhole: boolean }>()
+  const add = (node: JsonNode, path: readonly string[]): void => {
+    const isWhole = node.kind === 'object' || node.kind === 'array'
+    const key = JSON.stringify(path)
+    const known = found.get(key)
+    if (known === undefined) found.set(key, { path, count: 1, isWhole })
+    else found.set(key, { path, count: known.count + 1, isWhole: known.isWhole || isWhole })
+    if (node.kind !== 'object' || path.length >= maxDepth) return
+    for (const { name, node: member } of membersOf(node)) add(member, [...path, name])
   }
-  return [
-    ...[...names].map((name) => ({ path: ['inputs', name], name, isTaken: true })),
-    { path: ['output'], name: names.has('output') ? 'answer' : 'output', isTaken: true },
-    ...(calls.some(conversationIn)
-      ? ['question', 'answer'].map((name) => ({ path: ['conversation', name], name, isTaken: false }))
-      : []),
-  ]
+  for (const call of calls) {
+    for (const { name, node } of membersOf(nodeAt(call, 'inputs') ?? jsonNode('{}')))
+      add(node, ['inputs', name])
+    const output = nodeAt(call, 'output')
+    if (output !== undefined && output.kind !== 'null') add(output, ['output'])
+  }
+  const sources = [...found.values()].map(({ path, count, isWhole }) => ({
+    path,
+    isTaken: !hasTexts[path[0] as 'inputs' | 'output'] && !isWhole && most(count),
+  }))
+  const shown = [...texts, ...sources]
+    .toSorted((a, b) => Number(b.isTaken) - Number(a.isTaken))
+    .slice(0, maxColumns)
+  const names = new Set<string>()
+  return shown.map(({ path, isTaken }) => {
+    const last = path.at(-1) as string
+    const name = names.has(last) ? path.join('_') : last
+    names.add(name)
+    return { path, name, isTaken }
+  })
 }

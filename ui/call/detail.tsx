@@ -5,6 +5,7 @@ import { AddToQueue } from '../adding/add-to-queue.tsx'
 import { ExportButton } from '../export/button.tsx'
 import { AddButtons, addKeys, PlayLink } from '../parts/add-buttons.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
+import { Cost } from '../parts/cost.tsx'
 import { DownloadButton } from '../parts/download-button.tsx'
 import { type Shortcut, useShortcuts } from '../parts/shortcuts.ts'
 import { Failed, Skeleton } from '../parts/states.tsx'
@@ -28,7 +29,7 @@ import { JsonTree } from '../value/json-tree.tsx'
 import { conversationIn } from '../value/messages.ts'
 import { PlainText } from '../value/plain-text.tsx'
 import { callRefOf } from '../value/ref.ts'
-import { agoText, costText, countText, durationText, sizeText } from '../value/units.ts'
+import { agoText, countText, durationText, sizeText } from '../value/units.ts'
 import { Feedback } from './feedback.tsx'
 import { tokensIn } from './recorded-tokens.ts'
 import { Thumbs } from './thumbs.tsx'
@@ -124,7 +125,7 @@ function Shown({ tab: wanted, choose, add, changes, onChanged, ...shown }: Shown
   return (
     <article class="detail" aria-label={nameOf(row)}>
       <header class="detail-head">
-        <h2>{nameOf(row)}</h2>
+        <h2 dir="auto">{nameOf(row)}</h2>
         <CopyButton text={id} label="Copy call ID" />
         <span class="detail-tools">
           {!isBeside && (
@@ -232,7 +233,11 @@ function Facts({ row, thread }: { row: CallRow; thread: { project: string; id: s
           {countText(tokens.input)} in, {countText(tokens.output)} out
         </Fact>
       )}
-      {cost !== undefined && <Fact name="Cost">{costText(cost)}</Fact>}
+      {tokens && (
+        <Fact name="Cost">
+          <Cost {...{ cost, models }} tokens={tokens.input + tokens.output} />
+        </Fact>
+      )}
       <Fact name="Started">
         <Time at={row.started_at} />{' '}
         <span class="muted">{agoText(new Date(row.started_at), new Date())}</span>
@@ -255,7 +260,7 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
   return (
     <div>
       <dt>{name}</dt>
-      <dd>{children}</dd>
+      <dd dir="auto">{children}</dd>
     </div>
   )
 }

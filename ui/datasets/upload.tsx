@@ -76,6 +76,7 @@ export function UploadDataset({ project, onClose }: { project: string; onClose()
         <input
           id="dataset-file"
           type="file"
+          autofocus
           accept=".csv,.tsv,.txt,.json,.jsonl,.ndjson"
           onChange={({ currentTarget }) => void read(currentTarget.files?.[0])}
         />

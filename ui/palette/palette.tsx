@@ -159,7 +159,7 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
               aria-selected={index === chosen}
               onClick={() => run(choice)}
             >
-              <span>{choice.text}</span>
+              <span dir="auto">{choice.text}</span>
               <span class="muted">{choice.hint}</span>
             </div>
           ))}

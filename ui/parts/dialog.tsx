@@ -36,7 +36,7 @@ export function Dialog({ label, onClose, children, bare = false }: Props) {
       <div class="dialog">
         {!bare && (
           <header>
-            <h2>{label}</h2>
+            <h2 dir="auto">{label}</h2>
             <button type="button" class="icon-button" aria-label="Close" onClick={onClose}>
               <Icon name="close" />
             </button>

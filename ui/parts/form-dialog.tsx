@@ -116,6 +116,7 @@ function FormField({ label, choices, isMany, example, isFirst, value, onChange }
         <input
           id={id}
           autofocus={isFirst}
+          dir="auto"
           spellcheck={false}
           placeholder={example}
           value={value}

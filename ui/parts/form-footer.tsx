@@ -29,3 +29,8 @@ export function FormFooter({ failure, onClose, canSubmit, children }: Props) {
     </>
   )
 }
+
+/** As the `ref` of the first field of a form that fills a screen: it has the focus, unless the user has gone on. */
+export function takeFocus(field: HTMLElement | null): void {
+  if (document.activeElement === document.body) field?.focus()
+}

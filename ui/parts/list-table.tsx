@@ -68,7 +68,7 @@ export function ListTable<Row>(props: Props<Row>) {
           {value.map((row) => (
             <tr key={keyOf(row)}>
               {Object.entries(columns).map(([name, cell]) => (
-                <td key={name} data-label={name} class={numberClass(name, numbers)}>
+                <td key={name} dir="auto" data-label={name} class={numberClass(name, numbers)}>
                   {cell(row)}
                 </td>
               ))}

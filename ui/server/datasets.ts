@@ -15,6 +15,37 @@ export function tableOf(val: JsonNode): { project: string; table: string } | und
 export const readDatasets = (project: string, signal: AbortSignal): Promise<ObjectVersion[]> =>
   readVersions({ project, classes: ['Dataset'], latestOnly: true, limit: 500 }, signal)
 
+/** A value beyond this many bytes has rows in itself, which are not read to count them. */
+const maxRead = 20_000
+
+/** How many rows each of them has, by its name; none for those that hold their rows themselves, and many. */
+export async function countRowsOf(
+  project: string,
+  datasets: readonly ObjectVersion[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, number>> {
+  const small = datasets.filter(({ size_bytes }) => size_bytes <= maxRead)
+  if (small.length === 0) return new Map()
+  const filter = { object_ids: small.map(({ object_id }) => object_id), latest_only: true }
+  const { objs } = await requestJson<{ objs: { object_id: string; val: { rows?: unknown } }[] }>(
+    '/objs/query',
+    { body: { project_id: project, filter }, signal },
+  )
+  const refs = objs.map(({ val }) => (typeof val.rows === 'string' ? parseRef(val.rows) : undefined))
+  const digests = refs.flatMap((ref) => (ref?.kind === 'table' && ref.project === project ? ref.name : []))
+  const { tables } = await requestJson<{ tables: { digest: string; count: number }[] }>(
+    '/table/query_stats_batch',
+    { body: { project_id: project, digests }, signal },
+  )
+  const counts = new Map(tables.map(({ digest, count }) => [digest, count]))
+  return new Map(
+    objs.flatMap(({ object_id, val: { rows } }, index): [string, number][] => {
+      const count = Array.isArray(rows) ? rows.length : counts.get(refs[index]?.name ?? '')
+      return count === undefined ? [] : [[object_id, count]]
+    }),
+  )
+}
+
 /** Each row is JSON, with its digits. */
 export function makeDataset(project: string, name: string, rows: readonly string[]): Promise<Created> {
   const json = `{"name":${JSON.stringify(name)},"rows":[${rows.join(',')}]}`

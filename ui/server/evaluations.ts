@@ -1,7 +1,7 @@
 import type { EvaluationSummary } from '../../src/operations/evaluations/results-contract.ts'
 import type { ListAnswer, RankAnswer, ScoresAnswer } from '../../src/operations/evaluations/views-contract.ts'
 import { type JsonNode, jsonNode, membersOf, nodeAt, stringOf } from '../value/json-index.ts'
-import { type CallRow, costOf } from './calls.ts'
+import { type CallRow, costOf, modelsOf } from './calls.ts'
 import { request, requestJson, requestLines } from './request.ts'
 
 export type EvaluationRow = ListAnswer['evaluations'][number]
@@ -15,13 +15,19 @@ export const readEvaluations = (
 ): Promise<ListAnswer> =>
   requestJson('/views/evaluations', { body: { project_id: project, ...page }, signal })
 
-/** The cost of the calls of these evaluations, where a price is known. */
+/** What a run cost, where a price is known. */
+export interface RunCost {
+  cost: number | undefined
+  models: readonly string[]
+}
+
+/** The cost of the calls of these evaluations. */
 export async function readCosts(
   project: string,
   ids: readonly string[],
   signal: AbortSignal,
-): Promise<Map<string, number>> {
-  const found = new Map<string, number>()
+): Promise<Map<string, RunCost>> {
+  const found = new Map<string, RunCost>()
   const body = {
     project_id: project,
     filter: { call_ids: ids },
@@ -30,8 +36,7 @@ export async function readCosts(
   }
   for await (const line of requestLines('/calls/stream_query', { body, signal })) {
     const call = JSON.parse(line) as CallRow
-    const cost = costOf(call)
-    if (cost !== undefined) found.set(call.id, cost)
+    found.set(call.id, { cost: costOf(call), models: modelsOf(call) })
   }
   return found
 }

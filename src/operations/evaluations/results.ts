@@ -144,15 +144,15 @@ function withoutEffect(body: ResultsBody, evaluations: readonly string[]): strin
   return warnings
 }
 
-/** Warns of evaluations without trials, and of compared evaluations without a row in common. */
+/** Warns of evaluations that are unknown or have no trials, and of compared ones without a row in common. */
 async function emptyWarnings(results: Results, evaluations: readonly string[]): Promise<string[]> {
   const { rowSums, roots } = results
   const isApart = evaluations.length > 1 && !(await haveCommonRow(results, evaluations))
   const warnings = isApart ? ['The evaluations have no row in common.'] : []
   for (const id of evaluations) {
-    if (!rowSums.has(id)) warnings.push(`The evaluation ${id} has no trials.`)
-    else if (isApart && roots.get(id)?.ended_at === null)
-      warnings.push(`The evaluation ${id} has not finished.`)
+    const root = roots.get(id)
+    if (!rowSums.has(id)) warnings.push(`The evaluation ${id} ${root ? 'has no trials' : 'was not found'}.`)
+    else if (isApart && root?.ended_at === null) warnings.push(`The evaluation ${id} has not finished.`)
   }
   return warnings
 }

@@ -499,8 +499,12 @@ test('eval_results: warnings state why rows cannot be compared', async (t) => {
   ])
   assert.deepEqual((await ask(app, { evaluation_call_ids: [e1, none] })).warnings, [
     'The evaluations have no row in common.',
-    `The evaluation ${none} has no trials.`,
+    `The evaluation ${none} was not found.`,
   ])
+  assert.deepEqual((await ask(app, { evaluation_call_ids: [none] })).warnings, [
+    `The evaluation ${none} was not found.`,
+  ])
+  await store(app, [root(none, 'M3')])
   assert.deepEqual((await ask(app, { evaluation_call_ids: [none] })).warnings, [
     `The evaluation ${none} has no trials.`,
   ])
@@ -524,7 +528,7 @@ test('eval_results: unknown evaluations and those of other tenants look the same
   const unknown = randomUUID()
   const empty = (id: string) => ({
     ...{ rows: [], total_rows: 0, summary: { row_count: 0, evaluations: [] } },
-    warnings: [`The evaluation ${id} has no trials.`],
+    warnings: [`The evaluation ${id} was not found.`],
   })
   const body = { evaluation_call_ids: [e1], include_summary: true }
   assert.deepEqual((await app.post('/v2/globex/qa/eval_results/query', body, keys.bob)).json, empty(e1))

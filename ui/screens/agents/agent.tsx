@@ -1,5 +1,6 @@
 import { type Filter, writeFilter } from '../../../packages/filter/index.ts'
 import type { LightCall } from '../../../src/operations/views/contract.ts'
+import { Cost } from '../../parts/cost.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
@@ -12,8 +13,8 @@ import { nameOf, newestFirst, readPage } from '../../server/calls.ts'
 import { useLoading } from '../../server/loading.ts'
 import { isForbidden } from '../../server/request.ts'
 import { latestFirst, readThreads, type Thread } from '../../server/threads.ts'
-import { costText, countText, durationText } from '../../value/units.ts'
-import { pathOfCall } from '../calls/line.tsx'
+import { countText, durationText } from '../../value/units.ts'
+import { modelsOf, pathOfCall } from '../calls/line.tsx'
 import { parseQuery } from '../calls/parse-query.ts'
 import { useFeedback } from './feedback.tsx'
 import { AgentGrid, useSort } from './grid.tsx'
@@ -116,7 +117,9 @@ function Newest({ project, filter, query }: NewestProps) {
           ),
           Turns: ({ turn_count }) => countText(turn_count),
           Failed: ({ error_count }) => error_count > 0 && countText(error_count),
-          Cost: ({ cost }) => cost != null && costText(cost),
+          Cost: ({ cost, models, ...thread }) => (
+            <Cost {...{ cost, models, tokens: (thread.input_tokens ?? 0) + (thread.output_tokens ?? 0) }} />
+          ),
           'Last activity': ({ last_updated }) => <Time at={last_updated} />,
         }}
         numbers={['Turns', 'Failed', 'Cost']}
@@ -140,7 +143,13 @@ function Newest({ project, filter, query }: NewestProps) {
           ),
           Status: ({ status }) => <Status status={status} />,
           Latency: ({ latency_ms }) => latency_ms !== null && durationText(latency_ms),
-          Cost: ({ cost }) => cost !== null && costText(cost),
+          Cost: (call) => (
+            <Cost
+              cost={call.cost}
+              tokens={(call.input_tokens ?? 0) + (call.output_tokens ?? 0)}
+              models={modelsOf(call)}
+            />
+          ),
           Started: ({ started_at }) => <Time at={started_at} />,
         }}
         numbers={['Latency', 'Cost']}

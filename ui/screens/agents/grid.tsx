@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { Cost } from '../../parts/cost.tsx'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { SortHead } from '../../parts/sort-head.tsx'
@@ -8,7 +9,7 @@ import { VirtualList } from '../../parts/virtual-list.tsx'
 import { navigate, search } from '../../router.ts'
 import type { Sort } from '../../server/calls.ts'
 import { shareText } from '../../value/scores.ts'
-import { costText, countText, durationText, tokensText } from '../../value/units.ts'
+import { countText, durationText, tokensText } from '../../value/units.ts'
 import { feedbackCell } from './feedback.tsx'
 import type { Agent, AgentFeedback } from './reading.ts'
 
@@ -71,7 +72,9 @@ const columns: readonly Column[] = [
   },
   {
     ...{ name: 'cost', label: 'Cost', sort: 'total_cost_usd' },
-    cell: ({ total_cost_usd }) => total_cost_usd != null && costText(total_cost_usd),
+    cell: ({ total_cost_usd, total_input_tokens: input, total_output_tokens: output }) => (
+      <Cost cost={total_cost_usd} tokens={input + output} tabIndex={-1} />
+    ),
   },
   {
     ...{ name: 'last', label: 'Last used', sort: 'last_seen' },

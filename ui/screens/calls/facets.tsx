@@ -152,7 +152,11 @@ function FacetGroup({ field, text, facet, onUnpin }: GroupProps) {
                   aria-hidden="true"
                   ref={(element) => element?.style.setProperty('--share', String(count / highest))}
                 />
-                <span class={value === null ? 'facet-name muted' : 'facet-name'} title={value ?? undefined}>
+                <span
+                  dir="auto"
+                  class={value === null ? 'facet-name muted' : 'facet-name'}
+                  title={value ?? undefined}
+                >
                   {nameOf(one)}
                 </span>
                 <span class="facet-count">{countText(count)}</span>

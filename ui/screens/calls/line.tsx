@@ -2,12 +2,13 @@ import type { ComponentChildren } from 'preact'
 import { feedbackWordOf } from '../../../packages/filter/index.ts'
 import type { LightCall } from '../../../src/operations/views/contract.ts'
 import { live } from '../../export/contents.ts'
+import { Cost } from '../../parts/cost.tsx'
 import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../routes.ts'
 import { nameOf } from '../../server/calls.ts'
 import { refName } from '../../value/ref.ts'
-import { costText, durationText, sizeText, tokensText } from '../../value/units.ts'
+import { durationText, sizeText, tokensText } from '../../value/units.ts'
 import type { Column, ColumnName } from './columns.ts'
 
 /** As in style/calls.css. */
@@ -29,6 +30,9 @@ interface Props {
   onLeave(): void
   onChoose(extends_: boolean): void
 }
+
+/** The models that a call used. */
+export const modelsOf = ({ model }: Pick<LightCall, 'model'>): string[] => model?.split(/, ?/) ?? []
 
 /** An exported list contains the calls, but no traces. */
 export const pathOfCall = (project: string, { id, trace_id }: Pick<LightCall, 'id' | 'trace_id'>): string =>
@@ -57,9 +61,9 @@ export function CallLine(props: Props) {
     model: row.model && <span title={row.model}>{refName(row.model)}</span>,
     latency: row.latency_ms !== null && durationText(row.latency_ms),
     tokens: (input !== null || output !== null) && tokensText({ input: input ?? 0, output: output ?? 0 }),
-    cost: row.cost !== null && costText(row.cost),
+    cost: <Cost cost={row.cost} tokens={(input ?? 0) + (output ?? 0)} models={modelsOf(row)} tabIndex={-1} />,
     feedback: <FeedbackCounts feedback={row.feedback} />,
-    user: row.svc_user_id,
+    user: <bdi>{row.svc_user_id}</bdi>,
     size: sizeText(row.storage_size_bytes),
     started: <Time at={row.started_at} />,
   }
@@ -95,6 +99,7 @@ export function CallLine(props: Props) {
       <div role="gridcell" class="cell-what">
         <a
           class="call-name"
+          dir="auto"
           tabIndex={-1}
           href={pathOfCall(project, row)}
           title={nameOf(row)}

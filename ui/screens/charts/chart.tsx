@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { live } from '../../export/contents.ts'
 import { timeText } from '../../value/units.ts'
@@ -16,7 +17,7 @@ interface Props {
   linkOf(bucket: number): string
   onChoose(first: number, last: number): void
   /** What the numbers leave out. */
-  note?: string | undefined
+  note?: ComponentChildren
 }
 
 /** One quantity over time, with a line for each group. Drawing over it selects a time; the table has the numbers, and links. */
@@ -107,14 +108,14 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
               <svg viewBox="0 0 20 4" aria-hidden="true">
                 <path class={`line line-${index + 1}`} d="M0 2H20" vector-effect="non-scaling-stroke" />
               </svg>
-              <span>{one.label}</span>
+              <span dir="auto">{one.label}</span>
               {panel.isSum && <span class="muted">{panel.text(total(one))}</span>}
             </li>
           ))}
         </ul>
       )}
       {left > 0 && <p class="muted">{left} smaller groups are not shown.</p>}
-      {note !== undefined && <p class="muted">{note}</p>}
+      {note && <p class="muted">{note}</p>}
       <details>
         <summary>Show as table</summary>
         <Numbers {...{ panel, series, times, timeOf, linkOf }} />

@@ -1,7 +1,9 @@
 import { Fragment } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { ExportButton } from '../../export/button.tsx'
+import { live } from '../../export/contents.ts'
 import { ofApplication, showsAllOrigins } from '../../filter/origin.ts'
+import { unpricedText } from '../../parts/cost.tsx'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { OriginSwitch } from '../../parts/origin-switch.tsx'
 import { RootsSwitch } from '../../parts/roots-switch.tsx'
@@ -10,8 +12,9 @@ import { type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
-import type { ChartView, GroupField } from '../../server/charts.ts'
+import { type ChartView, type GroupField, readBuckets } from '../../server/charts.ts'
 import { followEvents } from '../../server/events.ts'
+import { useLoading } from '../../server/loading.ts'
 import { isForbidden } from '../../server/request.ts'
 import { countText } from '../../value/units.ts'
 import { FilterBar, FilterText } from '../calls/filter-bar.tsx'
@@ -121,9 +124,9 @@ export function ChartsScreen({ project }: { project: string }) {
   const noteOf = ({ name }: Panel) => {
     const buckets = name === 'cost' ? (there?.of.latency.buckets ?? []) : []
     const unpriced = buckets.reduce((sum, bucket) => sum + (bucket.unpriced ?? 0), 0)
-    return unpriced === 0
-      ? undefined
-      : `${countText(unpriced)} calls are not included, because their models have no price.`
+    return (
+      unpriced > 0 && <Unpriced {...{ project }} count={unpriced} view={viewOf((there as Shown).range)} />
+    )
   }
   if (isForbidden(error.value)) return <FailedScreen name="Charts" error={error.value} />
   return (
@@ -200,5 +203,23 @@ export function ChartsScreen({ project }: { project: string }) {
         </div>
       )}
     </main>
+  )
+}
+
+/** Names the models whose calls no cost includes, with the way to the prices; those of an exported file are not known. */
+function Unpriced({ project, count, view }: { project: string; count: number; view: ChartView }) {
+  const whole = Math.ceil((view.before.getTime() - view.after.getTime()) / 1000)
+  const { value } = useLoading(
+    async (signal) =>
+      live(true) && readBuckets({ ...view, by: 'model', stepSeconds: whole }, 'latency', signal),
+    [project, view.roots, view.query, count],
+  )
+  const without = new Set((value?.buckets ?? []).flatMap(({ unpriced, group }) => (unpriced ? group : [])))
+  const models = [...without].flatMap((group) => value?.groups[group]?.value ?? [])
+  return (
+    <>
+      {countText(count)} calls are not included. {unpricedText(models)}{' '}
+      {value && <a href={paths.prices(project, models[0])}>Prices</a>}
+    </>
   )
 }

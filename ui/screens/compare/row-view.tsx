@@ -95,7 +95,7 @@ export function RowView({ project, row, ids, side, letters, names, traces, ...re
             aria-label={`${letters.get(id)} ${names.get(id)}`}
           >
             <h3>
-              <span class="letter">{letters.get(id)}</span> {names.get(id)}
+              <span class="letter">{letters.get(id)}</span> <bdi>{names.get(id)}</bdi>
               {index === 0 && ids.length > 1 && <span class="muted"> baseline</span>}
             </h3>
             <RunOfRow

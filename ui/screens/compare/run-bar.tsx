@@ -23,7 +23,7 @@ export function RunBar({ view: { project, ids, base, side }, letters, names, cou
       {ids.map((id) => (
         <li key={id} class={id === base ? 'is-base' : id === side ? 'is-side' : ''}>
           <span class="letter">{letters.get(id)}</span>
-          <span class="run-bar-name" title={names.get(id)}>
+          <span dir="auto" class="run-bar-name" title={names.get(id)}>
             {names.get(id)}
           </span>
           <span class="muted run-bar-count">{counts.get(id)}</span>

@@ -165,20 +165,15 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
           />
           {count === 0 ? (
             <div class="in-place">
-              <Empty title={view.filter === '' ? 'No rows' : 'No rows match this filter'}>
-                {view.filter === '' ? (
-                  <>
-                    <p>No trial has begun, or all were deleted.</p>
-                    <a class="button" href={paths.newRun(project, { runs: ids.join() })}>
-                      State of the runs
-                    </a>
-                  </>
-                ) : (
+              {view.filter === '' ? (
+                <NoRows {...{ project, ids }} />
+              ) : (
+                <Empty title="No rows match this filter">
                   <button type="button" onClick={() => setSearch({ q: undefined })}>
                     Clear filter
                   </button>
-                )}
-              </Empty>
+                </Empty>
+              )}
             </div>
           ) : list === undefined ? (
             <div class="in-place">
@@ -238,6 +233,34 @@ function RescoreLink({ project, run }: { project: string; run: string }) {
     <a class="button" href={paths.newRun(project, { rescore: run })}>
       Rescore
     </a>
+  )
+}
+
+/** Nothing has been answered yet, or there are no such runs. */
+function NoRows({ project, ids }: { project: string; ids: readonly string[] }) {
+  const { value, error, reload } = useLoading(
+    (signal) => Promise.all(ids.map((id) => readRunStatus(project, id, signal))),
+    [project, ids.join()],
+  )
+  if (error) return <Failed error={error} retry={reload} />
+  if (value === undefined) return <Skeleton rows={2} />
+  if (value.every(({ code }) => code === 'not_found')) {
+    return (
+      <Empty title={ids.length === 1 ? 'Run not found' : 'Runs not found'}>
+        <p>{ids.join(', ')}: deleted, expired, or of another project.</p>
+        <a class="button" href={paths.evals(project)}>
+          All runs
+        </a>
+      </Empty>
+    )
+  }
+  return (
+    <Empty title="No rows">
+      <p>No trial has begun, or all were deleted.</p>
+      <a class="button" href={paths.newRun(project, { runs: ids.join() })}>
+        State of the runs
+      </a>
+    </Empty>
   )
 }
 

@@ -51,7 +51,7 @@ export function CompareTable(props: Props) {
         <div role="columnheader">Input</div>
         {ids.map((id) => (
           <div key={id} role="columnheader" class={id === side ? 'is-side' : ''} title={names.get(id)}>
-            <span class="letter">{letters.get(id)}</span> {names.get(id)}
+            <span class="letter">{letters.get(id)}</span> <bdi>{names.get(id)}</bdi>
           </div>
         ))}
       </div>

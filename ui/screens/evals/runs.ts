@@ -2,6 +2,7 @@ import { signal } from '@preact/signals'
 import {
   type EvaluationRow,
   type EvaluationSummary,
+  type RunCost,
   readCosts,
   readEvaluations,
   readSummary,
@@ -15,7 +16,7 @@ export function createRuns(project: string, wanted = 0) {
   const rows = signal<readonly EvaluationRow[] | undefined>(undefined)
   const total = signal(0)
   const summaries = signal<ReadonlyMap<string, EvaluationSummary>>(new Map())
-  const costs = signal<ReadonlyMap<string, number>>(new Map())
+  const costs = signal<ReadonlyMap<string, RunCost>>(new Map())
   const error = signal<Error | undefined>(undefined)
   const closing = new AbortController()
   const { signal: closed } = closing

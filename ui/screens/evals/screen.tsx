@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { serverUrl } from '../../base.ts'
+import { Cost } from '../../parts/cost.tsx'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
@@ -7,13 +8,13 @@ import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
-import type { EvaluationRow, EvaluationSummary } from '../../server/evaluations.ts'
+import type { EvaluationRow, EvaluationSummary, RunCost } from '../../server/evaluations.ts'
 import { isForbidden } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
 import { refName } from '../../value/ref.ts'
 import { fieldOf, meanText, scoreName, shownMean } from '../../value/scores.ts'
 import { inQuotedJson, projectInAddress } from '../../value/shell.ts'
-import { costText, countText, durationText } from '../../value/units.ts'
+import { countText, durationText } from '../../value/units.ts'
 import { QualityHead } from '../quality/head.tsx'
 import { commonScores, createRuns } from './runs.ts'
 
@@ -171,7 +172,7 @@ interface LineProps {
   together: readonly string[]
   scores: readonly string[]
   summary: EvaluationSummary | undefined
-  cost: number | undefined
+  cost: RunCost | undefined
   isActive: boolean
   isChosen: boolean
   onToggle(): void
@@ -207,20 +208,23 @@ function RunLine(props: LineProps) {
         />
       </td>
       <td class="run-name">
-        <a href={rowLink}>{name}</a>
+        <a dir="auto" href={rowLink}>
+          {name}
+        </a>
         <span class="muted">
           {together.length > 1 && evaluation !== '' ? (
             <a
+              dir="auto"
               href={paths.compare(project, { ids: together.join(',') })}
               title={`Compare its ${countText(together.length)} runs`}
             >
               {evaluation}
             </a>
           ) : (
-            evaluation
+            <bdi>{evaluation}</bdi>
           )}
           {evaluation !== '' && model && ' · '}
-          {model}
+          <bdi>{model}</bdi>
         </span>
       </td>
       <td data-label="State" title={row.error ?? undefined}>
@@ -274,7 +278,11 @@ function RunLine(props: LineProps) {
         {row.total_tokens === null ? '–' : countText(row.total_tokens)}
       </td>
       <td data-label="Cost" class="number">
-        {cost === undefined ? '–' : costText(cost)}
+        {cost?.models.length && (cost.cost ?? row.total_tokens) != null ? (
+          <Cost {...cost} tokens={row.total_tokens ?? 0} />
+        ) : (
+          '–'
+        )}
       </td>
       <td data-label="Started" class="number muted">
         <Time at={row.started_at} />
@@ -287,8 +295,9 @@ function NoEvaluations({ project }: { project: string }) {
   return (
     <Empty title="No evaluations yet" command={firstRun(project)}>
       <p>
-        A run asks a model about every row of a dataset and scores its answers. Start one here, or record one
-        with the weave package, or step by step from any program:
+        A run asks a model about every row of a dataset and scores its answers.{' '}
+        {may('infer', project) ? 'Start one here, or record one' : 'Whoever may write records one'} with the
+        weave package, or step by step from any program:
       </p>
     </Empty>
   )

@@ -14,7 +14,7 @@ export function MeScreen() {
   const { user, grants, version } = me
   return (
     <main class="screen narrow">
-      <h1>{user}</h1>
+      <h1 dir="auto">{user}</h1>
       <p>
         {grantsText(grants)}; version {version} of the server
       </p>

@@ -88,11 +88,11 @@ export function ObjectScreen({ project, object }: { project: string; object: str
   return (
     <main class="screen object">
       <header class="object-head">
-        <h1>{object}</h1>
+        <h1 dir="auto">{object}</h1>
         <span class="muted">{shown.leaf_object_class ?? (shown.kind === 'op' ? 'Op' : 'Object')}</span>
         <VersionMarks version={shown} />
         <span class="muted">
-          {tableOf(shown.val) === undefined && sizeText(shown.size_bytes)} by {shown.svc_user_id}{' '}
+          {tableOf(shown.val) === undefined && sizeText(shown.size_bytes)} by <bdi>{shown.svc_user_id}</bdi>{' '}
           <Time at={shown.created_at} />
         </span>
         <CopyButton text={refOfCreated(project, shown)} label="Copy reference">

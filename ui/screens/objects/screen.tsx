@@ -118,6 +118,7 @@ export function ObjectsScreen({ project }: { project: string }) {
                     <td>
                       <a
                         class="strong"
+                        dir="auto"
                         href={paths.object(project, one.object_id)}
                         onClick={() => keepPlace(index)}
                       >
@@ -129,7 +130,7 @@ export function ObjectsScreen({ project }: { project: string }) {
                       <VersionMarks version={one} />
                     </td>
                     <td class="is-number">{sizeText(one.size_bytes)}</td>
-                    <td>{one.svc_user_id}</td>
+                    <td dir="auto">{one.svc_user_id}</td>
                     <td>
                       <Time at={one.created_at} />
                     </td>

@@ -77,7 +77,7 @@ export function PromptView({ project, prompt }: { project: string; prompt: strin
   return (
     <main class="screen object">
       <header class="object-head">
-        <h1>{prompt}</h1>
+        <h1 dir="auto">{prompt}</h1>
         <span class="muted">
           by {shown.svc_user_id} <Time at={shown.created_at} />
         </span>

@@ -1,3 +1,4 @@
+import { Cost } from '../../parts/cost.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Failed } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -6,7 +7,7 @@ import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import type { ObjectVersion } from '../../server/objects.ts'
 import { fieldOf, meanText, scoreName, shareText, shownMean } from '../../value/scores.ts'
-import { costText, countText, durationText } from '../../value/units.ts'
+import { countText, durationText } from '../../value/units.ts'
 import { RangeChoice, useRange } from '../agents/range.tsx'
 import { judgementTexts, labelsOf, type PromptRun, readFigures, readJudgements } from './reading.ts'
 import { Marks } from './screen.tsx'
@@ -79,8 +80,12 @@ export function Versions({ project, prompt, versions, shown, runs = [] }: Props)
             return span_count === 0 ? '' : durationText(total_duration_ms / span_count)
           },
           Cost: (version) => {
-            const cost = figureOf(version)?.total_cost_usd ?? null
-            return cost === null ? '' : costText(cost)
+            const {
+              total_cost_usd,
+              total_input_tokens = 0,
+              total_output_tokens = 0,
+            } = figureOf(version) ?? {}
+            return <Cost cost={total_cost_usd} tokens={total_input_tokens + total_output_tokens} />
           },
           ...(judgements.value && {
             'Feedback on calls': ({ digest }: ObjectVersion) => (

@@ -41,7 +41,9 @@ export function CalibrationScreen({ project, judge }: { project: string; judge: 
   return (
     <main class="screen sheet quality">
       <header class="sheet-head monitor-head">
-        <h1>Calibration of {judge}</h1>
+        <h1>
+          Calibration of <bdi>{judge}</bdi>
+        </h1>
         <div class="head-tools">
           {Object.entries(chosen).map(([name, all]) => (
             <select

@@ -4,10 +4,12 @@ import { ListTable } from '../../parts/list-table.tsx'
 import { FailedScreen } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../routes.ts'
-import { readDatasets } from '../../server/datasets.ts'
+import { countRowsOf, readDatasets } from '../../server/datasets.ts'
 import { useLoading } from '../../server/loading.ts'
+import type { ObjectVersion } from '../../server/objects.ts'
 import { isForbidden } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
+import { countText } from '../../value/units.ts'
 import { VersionMarks } from '../object/version-marks.tsx'
 import { QualityHead } from './head.tsx'
 
@@ -17,7 +19,7 @@ const UploadDataset = lazy(async () => (await import('../../datasets/upload.tsx'
 
 /** The datasets of a project, each with a run on it. */
 export function DatasetsScreen({ project }: { project: string }) {
-  const loaded = useLoading((signal) => readDatasets(project, signal), [project])
+  const loaded = useLoading((signal) => readWithCounts(project, signal), [project])
   const [isUploading, setUploading] = useState(false)
   if (isForbidden(loaded.error)) return <FailedScreen name="Datasets" error={loaded.error} />
   return (
@@ -48,23 +50,36 @@ export function DatasetsScreen({ project }: { project: string }) {
               {object_id}
             </a>
           ),
+          Rows: ({ rows }) => (rows === undefined ? '–' : countText(rows)),
           Version: (dataset) => <VersionMarks version={dataset} />,
           By: ({ svc_user_id }) => svc_user_id,
           Created: ({ created_at }) => <Time at={created_at} />,
-          Run: ({ object_id }) =>
-            may('infer', project) && (
+          ...(may('infer', project) && {
+            Run: ({ object_id }: ObjectVersion) => (
               <a href={paths.newRun(project, { dataset: object_id })} aria-label={`New run on ${object_id}`}>
                 New run
               </a>
             ),
+          }),
         }}
+        numbers={['Rows']}
         empty="No datasets yet"
       >
-        <p>
-          Select calls in the <a href={paths.calls(project)}>list of calls</a> and press <kbd>d</kbd> to make
-          a dataset of them, or bring a file.
-        </p>
+        {may('write', project) ? (
+          <p>
+            Select calls in the <a href={paths.calls(project)}>list of calls</a> and press <kbd>d</kbd> to
+            make a dataset of them, or bring a file.
+          </p>
+        ) : (
+          <p>Whoever may write in {project} makes them from calls or a file.</p>
+        )}
       </ListTable>
     </main>
   )
+}
+
+async function readWithCounts(project: string, signal: AbortSignal) {
+  const datasets = await readDatasets(project, signal)
+  const counts = await countRowsOf(project, datasets, signal)
+  return datasets.map((dataset) => ({ ...dataset, rows: counts.get(dataset.object_id) }))
 }

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
-import { FormFooter } from '../../parts/form-footer.tsx'
+import { FormFooter, takeFocus } from '../../parts/form-footer.tsx'
 import { Failed } from '../../parts/states.tsx'
 import { navigate, search } from '../../router.ts'
 import { paths } from '../../routes.ts'
@@ -66,7 +66,12 @@ export function JudgeScreen({ project }: { project: string }) {
   }
   const isJudge = draft.kind === 'judge' || draft.kind === 'questions'
   const isReady = isComplete(draft) && !isWorking
-  const back = search.value.get('for') === 'run' ? paths.newRun(project) : paths.judges(project)
+  // What the judge is for goes on with it.
+  const backTo = (made = '-') => {
+    const wanted = search.value.get('for')
+    if (wanted === 'monitor') return paths.monitors(project, { new: made })
+    return wanted === 'run' ? paths.newRun(project) : paths.judges(project)
+  }
   return (
     <main class="screen sheet quality">
       <header class="sheet-head">
@@ -81,13 +86,15 @@ export function JudgeScreen({ project }: { project: string }) {
             // A check passes or fails; of several questions none is better as a whole.
             const direction = draft.kind === 'judge' ? draft.direction : isJudge ? 'none' : 'higher'
             await makeScorer(project, name.trim(), { ...bodyOf(draft), direction })
-            navigate(back)
+            navigate(backTo(id))
           })
         }}
       >
         <label for="judge-name">Name</label>
         <input
           id="judge-name"
+          ref={takeFocus}
+          dir="auto"
           maxLength={128}
           placeholder="correct"
           value={name}
@@ -118,6 +125,7 @@ export function JudgeScreen({ project }: { project: string }) {
             <textarea
               id="judge-prompt"
               ref={prompt}
+              dir="auto"
               rows={8}
               value={draft.prompt}
               onInput={({ currentTarget }) => change({ prompt: currentTarget.value })}
@@ -235,7 +243,7 @@ export function JudgeScreen({ project }: { project: string }) {
         {tried && <Tried {...{ project, tried }} />}
         <FormFooter
           failure={failure}
-          onClose={() => navigate(back)}
+          onClose={() => navigate(backTo())}
           canSubmit={isReady && name.trim() !== ''}
         >
           Save judge

@@ -8,7 +8,7 @@ import { useLoading } from '../../server/loading.ts'
 import { readMonitors } from '../../server/monitors.ts'
 import { isForbidden } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
-import { isServed, readScorers } from '../../server/scorers.ts'
+import { isServed, readScorers, type Scorer } from '../../server/scorers.ts'
 import { parseRef } from '../../value/ref.ts'
 import { countOf } from '../../value/units.ts'
 import { QualityHead } from './head.tsx'
@@ -40,7 +40,9 @@ export function JudgesScreen({ project }: { project: string }) {
             </a>
           ),
           Kind: ({ judge, check }) => (judge ? 'judge' : (check?.replaceAll('_', ' ') ?? 'code elsewhere')),
-          Asks: ({ judge, description }) => <span class="quality-text">{judge?.prompt ?? description}</span>,
+          Asks: ({ judge, description }) => (
+            <span class="quality-text judge-asks">{judge?.prompt ?? description}</span>
+          ),
           Monitors: ({ monitors }) => monitors,
           Calibration: ({ name, judge }) =>
             judge?.questions && (
@@ -49,16 +51,17 @@ export function JudgesScreen({ project }: { project: string }) {
               </a>
             ),
           Created: ({ at }) => <Time at={at} />,
-          Actions: (scorer) =>
-            isServed(scorer) &&
-            mayMake && (
-              <a
-                href={paths.monitors(project, { new: scorer.name })}
-                aria-label={`New monitor with ${scorer.name}`}
-              >
-                New monitor
-              </a>
-            ),
+          ...(mayMake && {
+            Actions: (scorer: Scorer) =>
+              isServed(scorer) && (
+                <a
+                  href={paths.monitors(project, { new: scorer.name })}
+                  aria-label={`New monitor with ${scorer.name}`}
+                >
+                  New monitor
+                </a>
+              ),
+          }),
         }}
         numbers={['Monitors']}
         empty="No judges yet"

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { PlainTable } from '../../parts/plain-table.tsx'
-import { Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
+import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { navigate } from '../../router.ts'
 import { paths } from '../../routes.ts'
@@ -80,7 +80,7 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
   return (
     <main class="screen sheet quality">
       <header class="sheet-head monitor-head">
-        <h1>{monitor?.name ?? 'Monitor'}</h1>
+        <h1 dir="auto">{monitor?.name ?? 'Monitor'}</h1>
         {monitor && may('write', project) && (
           <div class="head-tools">
             <button type="button" onClick={() => void change(judgeOldCalls(project, id, oldCalls))}>
@@ -113,6 +113,14 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
             {stats.waits !== null && `: ${stats.waits}`}. Today {countOf(stats.tokens_today, 'token')}
             {stats.token_budget !== null && ` of ${countText(stats.token_budget)}`}.
           </p>
+          {stats.judged + stats.skipped + stats.failed === 0 && (
+            <Empty title="Nothing judged yet">
+              <p>
+                {monitor.active ? 'Calls are judged as they end.' : 'It is paused, so no call is judged.'}{' '}
+                Means and the lowest scores appear here.
+              </p>
+            </Empty>
+          )}
           {value.lowest.map(({ score, rows }) => (
             <section key={`${score.scorer} ${score.path}`} aria-label={nameOf(score)}>
               <h2>

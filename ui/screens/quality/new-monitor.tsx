@@ -64,6 +64,7 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
           <label for="monitor-name">Name</label>
           <input
             id="monitor-name"
+            dir="auto"
             autofocus
             maxLength={1024}
             placeholder={usual}
@@ -73,7 +74,12 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
           {value === undefined ? (
             <Skeleton rows={2} />
           ) : (
-            <ScorerChoice {...{ project, chosen }} scorers={value.filter(isServed)} onChange={setChosen} />
+            <ScorerChoice
+              {...{ project, chosen }}
+              scorers={value.filter(isServed)}
+              back="monitor"
+              onChange={setChosen}
+            />
           )}
           <label for="monitor-filter">Calls, by the filter of the list of calls</label>
           <input

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { FormFooter } from '../../parts/form-footer.tsx'
-import { Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
+import { FormFooter, takeFocus } from '../../parts/form-footer.tsx'
+import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { navigate, search } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { readDatasets, tableOf } from '../../server/datasets.ts'
@@ -79,7 +79,17 @@ function NewRun({ project, onStarted }: NewRunProps) {
       </header>
       {error && <Failed error={error} retry={known.reload} />}
       {!error && value === undefined && <Skeleton rows={8} />}
-      {value !== undefined && <RunForm {...{ project, onStarted }} known={value} />}
+      {value?.datasets.length === 0 && (
+        <Empty title="No datasets yet">
+          <p>A run asks a model about every row of a dataset.</p>
+          <a class="button" href={paths.datasets(project)}>
+            Make a dataset
+          </a>
+        </Empty>
+      )}
+      {value !== undefined && value.datasets.length > 0 && (
+        <RunForm {...{ project, onStarted }} known={value} />
+      )}
     </main>
   )
 }
@@ -153,13 +163,13 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
       <label for="run-dataset">Dataset</label>
       <select
         id="run-dataset"
+        ref={takeFocus}
         value={dataset}
         onChange={({ currentTarget }) => {
           setDataset(currentTarget.value)
           setSplit(allRows)
         }}
       >
-        {datasets.length === 0 && <option value="">none yet: select calls and press d</option>}
         {datasets.map((name) => (
           <option key={name} value={name}>
             {name}
@@ -171,6 +181,7 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
       <label for="run-name">Name</label>
       <input
         id="run-name"
+        dir="auto"
         maxLength={64}
         placeholder={`${dataset} run`}
         value={name}
@@ -179,6 +190,7 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
       <label for="run-prompt">Message to the model</label>
       <textarea
         id="run-prompt"
+        dir="auto"
         rows={3}
         placeholder={hasMessages ? 'Leave empty to ask the conversation of the row' : ''}
         value={prompt}

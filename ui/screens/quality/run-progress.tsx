@@ -135,7 +135,7 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
             {statuses.map((status, index) => (
               <li key={runs[index]}>
                 <span role="status">
-                  {labelOf(index)}: {statusText(status, facts?.get(runs[index] ?? '')?.isStopped)}
+                  <bdi>{labelOf(index)}</bdi>: {statusText(status, facts?.get(runs[index] ?? '')?.isStopped)}
                 </span>
                 {status.code === 'running' && status.total_rows > 0 && (
                   <progress

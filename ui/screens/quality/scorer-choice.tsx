@@ -21,10 +21,11 @@ export function ScorerChoice({ project, scorers, chosen, back, onChange }: Props
       {scorers.map(({ name, judge, check }) => (
         <label key={name}>
           <input type="checkbox" checked={chosen.includes(name)} onChange={() => toggle(name)} />
-          <span>{name}</span>
+          <span dir="auto">{name}</span>
           <span class="muted">{judge ? 'judge' : check?.replaceAll('_', ' ')}</span>
         </label>
       ))}
+      {scorers.length === 0 && <p class="muted">None yet.</p>}
       <a href={paths.newJudge(project, back === undefined ? {} : { for: back })}>New judge</a>
     </fieldset>
   )

@@ -54,7 +54,7 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
     <main class="screen queue">
       <header class="queue-head">
         <div class="queue-name">
-          <h1>{found.name}</h1>
+          <h1 dir="auto">{found.name}</h1>
           {found.description !== '' && (
             <div class="muted guidelines" tabIndex={0}>
               <Markdown text={found.description} />

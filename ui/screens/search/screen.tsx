@@ -223,7 +223,7 @@ function HitLine({ project, hit, isActive, onLeave }: LineProps) {
     <li class={isActive ? 'hit is-active' : 'hit'} aria-current={isActive ? 'true' : undefined}>
       <div class="hit-head">
         <Status status={call.status} isShort />
-        <a class="call-name" href={pathOfCall(project, call)} onClick={onLeave}>
+        <a class="call-name" dir="auto" href={pathOfCall(project, call)} onClick={onLeave}>
           {nameOf(call)}
         </a>
         <span class="muted">{call.model}</span>

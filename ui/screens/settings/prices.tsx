@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks'
+import { unpricedText } from '../../parts/cost.tsx'
 import { FormDialog, numberIn } from '../../parts/form-dialog.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Time } from '../../parts/time.tsx'
+import { search, setSearch } from '../../router.ts'
 import { type Price, readPrices, removePrice, setPrice } from '../../server/budgets.ts'
 import { useLoading } from '../../server/loading.ts'
 import { may } from '../../server/rights.ts'
@@ -13,8 +15,10 @@ const tokensPriced = 1_000_000
 /** What the models of a project cost. The newest price of a model counts from its time on. */
 export function PricesScreen({ project }: { project: string }) {
   const loaded = useLoading((signal) => readPrices(project, signal), [project])
-  const [isOpen, setOpen] = useState(false)
+  // A call without a price names the model that it used.
+  const unpriced = search.value.get('model') ?? ''
   const mayChange = may('write', project)
+  const [isOpen, setOpen] = useState(mayChange && unpriced !== '')
   return (
     <main class="screen sheet quality">
       <SettingsHead {...{ project }} title="Prices">
@@ -24,6 +28,11 @@ export function PricesScreen({ project }: { project: string }) {
           </button>
         )}
       </SettingsHead>
+      {!mayChange && (
+        <p class="muted">
+          {unpriced !== '' && `${unpricedText([unpriced])} `}Whoever may write in {project} sets prices here.
+        </p>
+      )}
       <ListTable
         label="Prices"
         {...{ loaded }}
@@ -54,7 +63,7 @@ export function PricesScreen({ project }: { project: string }) {
             completion: { label: 'A million tokens of answers', example: '10' },
             unit: { label: 'Currency' },
           })}
-          first={{ model: '', prompt: '', completion: '', unit: 'USD' }}
+          first={{ model: unpriced, prompt: '', completion: '', unit: 'USD' }}
           submit="Set price"
           onSubmit={async ({ model, prompt, completion, unit }) => {
             await setPrice(project, model.trim(), {
@@ -65,7 +74,10 @@ export function PricesScreen({ project }: { project: string }) {
             })
             loaded.reload()
           }}
-          onClose={() => setOpen(false)}
+          onClose={() => {
+            setOpen(false)
+            setSearch({ model: undefined })
+          }}
         />
       )}
     </main>

@@ -1,10 +1,11 @@
+import { Cost } from '../../parts/cost.tsx'
 import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../routes.ts'
 import { shortOp } from '../../server/calls.ts'
 import type { Thread } from '../../server/threads.ts'
 import { refName } from '../../value/ref.ts'
-import { costText, countText, durationText } from '../../value/units.ts'
+import { countText, durationText } from '../../value/units.ts'
 import { FeedbackCounts } from '../calls/line.tsx'
 
 /** As in style/threads.css. */
@@ -80,7 +81,7 @@ export function ThreadLine({
         {countText(thread.turn_count)}
         <span class="unit"> {thread.turn_count === 1 ? 'turn' : 'turns'}</span>
       </div>
-      <div role="gridcell" title={thread.users.join(', ')}>
+      <div role="gridcell" dir="auto" title={thread.users.join(', ')}>
         {listText(thread.users)}
       </div>
       <div role="gridcell" class="thread-who" title={[...agents, ...thread.models].join(', ')}>
@@ -88,7 +89,10 @@ export function ThreadLine({
         <span class="muted">{listText(thread.models.map(refName))}</span>
       </div>
       <div role="gridcell" class="is-number">
-        {thread.cost != null && costText(thread.cost)}
+        <Cost
+          {...{ cost: thread.cost, models: thread.models, tabIndex: -1 }}
+          tokens={(thread.input_tokens ?? 0) + (thread.output_tokens ?? 0)}
+        />
       </div>
       <div role="gridcell" class="is-number thread-errors">
         {thread.error_count > 0 && (

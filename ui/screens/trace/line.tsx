@@ -59,7 +59,7 @@ export function TraceLine(props: Props) {
         )}
         <Status status={branch.isFailedBelow ? 'descendant_error' : row.status} isShort />
         {row.kind !== null && <span class="tree-kind">{row.kind}</span>}
-        <span class="tree-name" title={nameOf(row)}>
+        <span dir="auto" class="tree-name" title={nameOf(row)}>
           {nameOf(row)}
         </span>
         {row.feedback > 0 && (
