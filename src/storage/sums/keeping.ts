@@ -73,22 +73,21 @@ const insert = insertInto(
 export const keepSums: Command<SummedHours, boolean> = async (tx, summed) => {
   const { project_id: project, pass, hours, sums } = summed
   await tx.lock(sumsLock(project))
-  const own = hours.map(({ at, marks }) => sql`(at = ${at} AND mark IN (${listOf(marks)}))`)
+  const read = hours.map(({ at, marks }) => sql`(at = ${at} AND mark IN (${listOf(marks)}))`)
   const removed = await tx.all<{ at: number | string }>(
-    sql`DELETE FROM call_sum_marks WHERE project_id = ${project} AND about = '' AND (${join(own, ' OR ')}) RETURNING at`,
+    sql`DELETE FROM call_sum_marks WHERE project_id = ${project} AND about = '' AND (${join(read, ' OR ')}) RETURNING at`,
   )
   const removedOf = Map.groupBy(removed, ({ at }) => Number(at))
   const stored = new Set<number>()
-  const kept: Mark[] = []
+  const added: [string, number, string, number][] = []
   for (const { at, marks } of hours) {
     const count = removedOf.get(at)?.length ?? 0
     if (count === new Set(marks).size) stored.add(at)
-    if (count > 0) kept.push({ at, about: '', mark: stored.has(at) ? pass : (marks[0] ?? 0) })
+    if (count > 0) added.push([project, at, '', stored.has(at) ? pass : (marks[0] ?? 0)])
   }
   const [first] = stored
-  if (first !== undefined) kept.push({ at: startOf(first, day), about: ofDay, mark: pass })
-  for (const statement of insertMarks(kept.map(({ at, about, mark }) => [project, at, about, mark])))
-    await tx.run(statement)
+  if (first !== undefined) added.push([project, startOf(first, day), ofDay, pass])
+  for (const statement of insertMarks(added)) await tx.run(statement)
   if (stored.size === 0) return false
   await replaceSums(
     tx,
@@ -100,12 +99,6 @@ export const keepSums: Command<SummedHours, boolean> = async (tx, summed) => {
 
 /** What the mark of a day is about, by which a pass knows that no other has stored the sums of the day meanwhile. */
 const ofDay = 'day'
-
-interface Mark {
-  at: number
-  about: string
-  mark: number
-}
 
 const insertMarks = insertInto(
   'call_sum_marks',
@@ -168,15 +161,15 @@ async function replaceSums(
   await tx.run(
     sql`DELETE FROM call_sums WHERE project_id = ${project} AND span = ${span} AND field IN (${listOf(fields)}) AND at IN (${listOf(starts)})`,
   )
-  const rows = sums.map(({ field, at, kind, value, calls, figures }) => [
+  const rows = sums.map((sum) => [
     project,
     span,
-    field,
-    at,
-    kind,
-    value,
-    calls,
-    figures,
+    sum.field,
+    sum.at,
+    sum.kind,
+    sum.value,
+    sum.calls,
+    sum.figures,
   ])
   for (const statement of insert(rows)) await tx.run(statement)
 }
