@@ -89,6 +89,8 @@ async function medianOf(work: () => Promise<unknown>, times: number): Promise<nu
   return took.sort((a, b) => a - b)[Math.floor(took.length / 2)] as number
 }
 
+const settling = 'until sums are kept, after the start'
+
 /** Waits until nothing is derived or added up behind the writes any more, or for as long as was asked for. */
 async function settled({ address }: Running, target: Target): Promise<void> {
   const until = performance.now() + Number(options.settle) * 1000
@@ -101,8 +103,9 @@ async function settled({ address }: Running, target: Target): Promise<void> {
 async function measure(target: Target, size: number): Promise<Map<string, number>> {
   const server = await serve({ HEDDLE_DATA: target.folder, HEDDLE_DATABASE_URL: target.databaseUrl })
   try {
+    const begunAt = performance.now()
     await settled(server, target)
-    const took = new Map<string, number>()
+    const took = new Map([[settling, performance.now() - begunAt]])
     for (const [name, url, body] of questions) {
       if (!name.includes(options.only)) continue
       const asked = { project_id, ...(typeof body === 'function' ? body(size) : body) }
@@ -139,7 +142,7 @@ try {
     }
   }
   console.log(`| | ${[...columns.keys()].join(' | ')} |\n|---|${'---|'.repeat(columns.size)}`)
-  for (const [name] of questions) {
+  for (const name of [settling, ...questions.map(([question]) => question)]) {
     const cells = [...columns.values()].map((took) => shownMs(took.get(name)))
     if (name.includes(options.only)) console.log(`| ${name} | ${cells.join(' | ')} |`)
   }

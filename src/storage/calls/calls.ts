@@ -33,8 +33,8 @@ export const failedCalls =
   AND failed.started_at IS NOT NULL AND failed.deleted_at IS NULL`)
 
 /** Holds for a root below which a call has failed, whatever its client counted: spans and plain HTTP have no counts. */
-export const failedBelow = sql`calls.parent_id IS NULL AND EXISTS (SELECT 1 FROM ${failedCalls}
-  AND failed.project_id = calls.project_id AND failed.trace_id = calls.trace_id)`
+export const failedBelow = sql`calls.parent_id IS NULL AND (SELECT 1 FROM ${failedCalls}
+  AND failed.project_id = calls.project_id AND failed.trace_id = calls.trace_id LIMIT 1) IS NOT NULL`
 
 /** The small columns, which are always read; the caller names the large ones. */
 const smallColumns = rawSql(

@@ -13,6 +13,5 @@ const method = rawSql("'Evaluation.'")
 export function originOf(dialect: Dialect): Sql {
   const isOf = (name: string) => sql`${dialect.position(rawSql(name), method)} > 0`
   return sql`(CASE WHEN calls.op = ${rawSql(`'${judgeOp}'`)} THEN 'judge' WHEN ${isOf('calls.op')} OR calls.op IN (${rawSql(`'${shadowOp}', '${proposalOp}'`)}) THEN 'evaluation'
-    WHEN calls.parent_id IS NOT NULL AND EXISTS (SELECT 1 FROM calls AS caller WHERE caller.project_id = calls.project_id
-      AND caller.id = calls.parent_id AND ${isOf('caller.op_name')}) THEN 'evaluation' ELSE 'app' END)`
+    WHEN calls.parent_id IS NOT NULL AND ${isOf('(SELECT caller.op_name FROM calls AS caller WHERE caller.project_id = calls.project_id AND caller.id = calls.parent_id)')} THEN 'evaluation' ELSE 'app' END)`
 }

@@ -69,6 +69,15 @@ const added = [
   ...['errors', 'ended', 'latency', 'first_token', 'input', 'output', 'cache_read', 'cache_creation'],
 ] as const
 
+/**
+ * PostgreSQL guesses that two compared columns leave a ninth of all rows, and would read the whole table for some ranges.
+ * With OFFSET it looks up each range by itself.
+ */
+const ofRange: Record<Dialect['engine'], (calls: Sql) => Sql> = {
+  sqlite: (calls) => calls,
+  postgres: (calls) => sql`LATERAL (SELECT * FROM ${calls} OFFSET 0) AS calls`,
+}
+
 /** Counts the calls of these ranges. Each is a range of the index of calls by time, which holds nearly all that is read. */
 export async function countIn(
   db: LongReader,
@@ -109,7 +118,7 @@ export async function countIn(
   ]
   const narrow = sql`SELECT ranges.from_time AS at, ${kindOf(dialect)} AS kind, ${values[0] ?? emptySql}, ${values[1] ?? emptySql},
       ${values[2] ?? emptySql}, ${values[3] ?? emptySql}${rawSql(ofFigures)}
-    FROM ranges CROSS JOIN calls WHERE ${allOf(conditions)}`
+    FROM ranges CROSS JOIN ${ofRange[dialect.engine](sql`calls WHERE ${allOf(conditions)}`)}`
   const groups = `at, kind, ${summedFields.map((field) => `by_${field}`).join(', ')}${figures ? ', used, latency_bin, first_bin' : ''}`
   const totals = figures ? added.map((name) => `, coalesce(sum(${name}), 0) AS ${name}`).join('') : ''
   const rows = await allRows<Row>(

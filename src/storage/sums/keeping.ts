@@ -1,6 +1,6 @@
 import { inSteps } from '../../../packages/waiting/index.ts'
 import { insertInto } from '../sql/inserts.ts'
-import { listOf, sql } from '../sql/sql.ts'
+import { join, listOf, sql } from '../sql/sql.ts'
 import type { Command, LongReader, Transaction } from '../transaction.ts'
 import { countIn, type Sum, type SummedField, summedFields, sumsOf } from './counting.ts'
 import { addFigures, figuresIn, figuresText } from './figures.ts'
@@ -58,16 +58,13 @@ async function storedOf(sums: Iterable<Sum>): Promise<StoredSum[]> {
   return stored
 }
 
-const insert = insertInto('call_sums', [
-  'project_id',
-  'span',
-  'field',
-  'at',
-  'kind',
-  'value',
-  'calls',
-  'figures',
-])
+/** An hour has some fifty. Each statement is a way to the database and back. */
+const insert = insertInto(
+  'call_sums',
+  ['project_id', 'span', 'field', 'at', 'kind', 'value', 'calls', 'figures'],
+  '',
+  { most: 128 },
+)
 
 /**
  * Stores sums of hours whose marks are all there still. If some are not, another server has added up the hour since.
@@ -76,19 +73,22 @@ const insert = insertInto('call_sums', [
 export const keepSums: Command<SummedHours, boolean> = async (tx, summed) => {
   const { project_id: project, pass, hours, sums } = summed
   await tx.lock(sumsLock(project))
+  const read = hours.map(({ at, marks }) => sql`(at = ${at} AND mark IN (${listOf(marks)}))`)
+  const removed = await tx.all<{ at: number | string }>(
+    sql`DELETE FROM call_sum_marks WHERE project_id = ${project} AND about = '' AND (${join(read, ' OR ')}) RETURNING at`,
+  )
+  const removedOf = Map.groupBy(removed, ({ at }) => Number(at))
   const stored = new Set<number>()
+  const added: [string, number, string, number][] = []
   for (const { at, marks } of hours) {
-    const removed = await tx.run(
-      sql`DELETE FROM call_sum_marks WHERE project_id = ${project} AND at = ${at} AND about = '' AND mark IN (${listOf(marks)})`,
-    )
-    if (removed === new Set(marks).size) {
-      stored.add(at)
-      await mark(tx, project, at, '', pass)
-    } else if (removed > 0) await mark(tx, project, at, '', marks[0] ?? 0)
+    const count = removedOf.get(at)?.length ?? 0
+    if (count === new Set(marks).size) stored.add(at)
+    if (count > 0) added.push([project, at, '', stored.has(at) ? pass : (marks[0] ?? 0)])
   }
+  const [first] = stored
+  if (first !== undefined) added.push([project, startOf(first, day), ofDay, pass])
+  for (const statement of insertMarks(added)) await tx.run(statement)
   if (stored.size === 0) return false
-  const [first = 0] = stored
-  await mark(tx, project, startOf(first, day), ofDay, pass)
   await replaceSums(
     tx,
     { project, span: hour, starts: [...stored] },
@@ -100,11 +100,11 @@ export const keepSums: Command<SummedHours, boolean> = async (tx, summed) => {
 /** What the mark of a day is about, by which a pass knows that no other has stored the sums of the day meanwhile. */
 const ofDay = 'day'
 
-async function mark(tx: Transaction, project: string, at: number, about: string, number: number) {
-  await tx.run(
-    sql`INSERT INTO call_sum_marks (project_id, at, about, mark) VALUES (${project}, ${at}, ${about}, ${number}) ON CONFLICT DO NOTHING`,
-  )
-}
+const insertMarks = insertInto(
+  'call_sum_marks',
+  ['project_id', 'at', 'about', 'mark'],
+  'ON CONFLICT DO NOTHING',
+)
 
 /** The sums of a day from those of its hours, which are read without a transaction: see `keepDay`. */
 export async function sumUpDay(
@@ -161,15 +161,15 @@ async function replaceSums(
   await tx.run(
     sql`DELETE FROM call_sums WHERE project_id = ${project} AND span = ${span} AND field IN (${listOf(fields)}) AND at IN (${listOf(starts)})`,
   )
-  const rows = sums.map(({ field, at, kind, value, calls, figures }) => [
+  const rows = sums.map((sum) => [
     project,
     span,
-    field,
-    at,
-    kind,
-    value,
-    calls,
-    figures,
+    sum.field,
+    sum.at,
+    sum.kind,
+    sum.value,
+    sum.calls,
+    sum.figures,
   ])
   for (const statement of insert(rows)) await tx.run(statement)
 }
