@@ -57,5 +57,4 @@ export function countsOnce(
 }
 
 /** A query whose values are computed once for each row: as a part of another one, they would be wherever that names them. */
-export const apart = (dialect: Dialect, query: Sql): Sql =>
-  sql`${query} LIMIT ${dialect.noLimit} OFFSET 0`
+export const apart = (dialect: Dialect, query: Sql): Sql => sql`${query} LIMIT ${dialect.noLimit} OFFSET 0`
