@@ -19,11 +19,13 @@ export interface Windows {
   maxThreads: number
 }
 
-export const usualWindows: Windows = { manyTurns: 20_000, calls: [2_000, 16_000], maxThreads: 4_000 }
+export const usualWindows: Windows = { manyTurns: 20_000, calls: [2_000, 16_000, 64_000], maxThreads: 4_000 }
 
 /** Days of calls; a time that is not theirs is of no clock. */
 const [firstDay, lastDay] = [-100_000 * day, 100_000 * day]
 const maxSums = 10_000
+/** Where more than one in so many calls would be looked at, all are. */
+const minShare = 4
 
 /** A page of a view in order of time; undefined if it has to be found among all conversations. */
 export async function readLatestThreads(
@@ -44,8 +46,10 @@ export async function readLatestThreads(
   const beyond = sql`SELECT 1 AS found FROM calls WHERE ${live} AND ${isTurn}
     ORDER BY thread_id, started_at, id LIMIT 1 OFFSET ${windows.manyTurns}`
   if ((await found(beyond)).length === 0) return undefined
-  const lastEnd = await lastEnds(db, project, now, signal)
-  for (const calls of lastEnd === undefined ? [] : windows.calls) {
+  const summed = await readDays(db, project, now, signal)
+  if (summed === undefined) return undefined
+  for (const calls of windows.calls) {
+    if (calls * minShare > summed.count) return undefined
     const [oldest] = await found(
       sql`SELECT started_at AS found FROM calls WHERE ${live} ORDER BY started_at DESC, id DESC LIMIT 1 OFFSET ${calls}`,
     )
@@ -65,32 +69,24 @@ export async function readLatestThreads(
     if (!isWhole && threads.length < view.offset + limit) continue
     const rows = await allRows<Thread>(db, page(threads.map(({ found: thread }) => String(thread))), signal)
     const last = rows.length === limit ? rows.at(-1) : undefined
-    if (isWhole || (last && Number(last.last_updated) > (lastEnd?.(start) ?? Infinity))) return rows
+    if (isWhole || (last && Number(last.last_updated) > summed.lastEnd(start))) return rows
   }
   return undefined
 }
 
-/** When the calls that began up to a time had all ended, at the latest. */
-async function lastEnds(
-  db: LongReader,
-  project: string,
-  now: number,
-  signal: AbortSignal,
-): Promise<((start: number) => number) | undefined> {
+/** How many calls there are, and when those that began up to a time had all ended, at the latest. */
+async function readDays(db: LongReader, project: string, now: number, signal: AbortSignal) {
   const view = { project, filters: [], query: undefined }
   const buckets = { from: firstDay, step: day, end: lastDay }
   const days = await readSums(db, view, { field: undefined, buckets, maxRows: maxSums }, now, signal)
-  return (
-    days &&
-    ((start) =>
-      Math.max(
-        ...days
-          .filter(({ at }) => at <= start)
-          .map(({ at, figures }) => {
-            const longest = Math.max(0, ...[...figures.latencies.keys()].map(longestInBin))
-            return Math.min(start, at + day) + longest
-          }),
-        start,
-      ))
-  )
+  if (days === undefined) return undefined
+  const ends = days.map(({ at, figures }) => {
+    const longest = Math.max(0, ...[...figures.latencies.keys()].map(longestInBin))
+    return { at, lastEnd: (start: number) => Math.min(start, at + day) + longest }
+  })
+  return {
+    count: days.reduce((sum, { figures }) => sum + figures.calls, 0),
+    lastEnd: (start: number) =>
+      Math.max(start, ...ends.filter(({ at }) => at <= start).map(({ lastEnd }) => lastEnd(start))),
+  }
 }

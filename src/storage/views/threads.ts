@@ -109,8 +109,10 @@ function askedFor(db: LongReader, { project, query, threads }: ThreadsView, now:
   const subjects: FeedbackSubject[] = asksForFeedback ? ['call', 'conversation'] : ['call']
   const readings = subjects.map((subject) => {
     const calls = callsQueryOf(db, view, subject)
+    // Of named conversations, calls are found by these, whatever other index there is for a condition.
+    const asked = threads && [sql`CASE WHEN ${allOf(calls.conditions)} THEN 1 END = 1`]
     const named = filterConditions({ thread_ids: threads }, db.dialect)
-    const conditions = [rawSql("thread_id <> ''"), ...named, ...calls.conditions]
+    const conditions = [rawSql("thread_id <> ''"), ...named, ...(asked ?? calls.conditions)]
     return sql`thread_id IN (SELECT thread_id ${matchingCalls(db, { ...calls, conditions }, now)})`
   })
   return [joined(readings, ' OR ')]

@@ -294,7 +294,7 @@ test('of many turns the newest calls show the latest conversations, unless an ol
       return database.stream(query, options)
     },
   }
-  const windows = { manyTurns: 50, calls: [20, 80], maxThreads: 60 }
+  const windows = { manyTurns: 50, calls: [20, 45], maxThreads: 60 }
   const { signal } = new AbortController()
   const read = async (view: ThreadsView) => {
     const found = []
