@@ -8,5 +8,5 @@ export const binOf = (micros: string) =>
     ELSE CAST(floor(ln(CAST(${micros} AS DOUBLE PRECISION) / 1000) * 5.770780163555854) AS INTEGER) END`
 
 /** What no time in microseconds in this place exceeds. */
-export const longestInBin = (bin: number): number =>
+export const maxInBin = (bin: number): number =>
   bin === histogramSize - 1 ? Infinity : Math.ceil(Math.exp((bin + 1.001) / 5.770780163555854) * 1000)

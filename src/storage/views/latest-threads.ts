@@ -3,7 +3,7 @@ import { allOf, type Sql, sql } from '../sql/sql.ts'
 import { readSums } from '../sums/reading.ts'
 import { day } from '../sums/spans.ts'
 import { allRows, type LongReader } from '../transaction.ts'
-import { longestInBin } from './histogram.ts'
+import { maxInBin } from './histogram.ts'
 import type { Thread, ThreadsView } from './threads.ts'
 
 /**
@@ -81,8 +81,8 @@ async function readDays(db: LongReader, project: string, now: number, signal: Ab
   const days = await readSums(db, view, { field: undefined, buckets, maxRows: maxSums }, now, signal)
   if (days === undefined) return undefined
   const ends = days.map(({ at, figures }) => {
-    const longest = Math.max(0, ...[...figures.latencies.keys()].map(longestInBin))
-    return { at, lastEnd: (start: number) => Math.min(start, at + day) + longest }
+    const max = Math.max(0, ...[...figures.latencies.keys()].map(maxInBin))
+    return { at, lastEnd: (start: number) => Math.min(start, at + day) + max }
   })
   return {
     count: days.reduce((sum, { figures }) => sum + figures.calls, 0),
