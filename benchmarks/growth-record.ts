@@ -7,6 +7,8 @@ import { openRecord, sqliteFile } from '../src/storage/open.ts'
 /**
  * A record that `growth.ts` measures: traces of four calls over 55 days, of 20 ops, five models and eight users. It is
  * written by the databases themselves from the number of a call, because a million calls over HTTP take minutes.
+ * With threads, a trace is a turn of an agent: of one conversation for each 20 calls, of which 200 go on at a time, and
+ * of one of 200 turns over all the time. Models have prices then, and words are not indexed.
  */
 export const project_id = 'bench/growth'
 export const days = 55
@@ -14,6 +16,9 @@ const hour = 3_600_000_000
 export const begun = Date.UTC(2026, 0, 1) * 1000
 export const end = begun + days * 24 * hour
 export const idOf = (n: number) => `018f0000-0000-7000-8000-${String(1e12 + n).slice(1)}`
+
+export const longThread = 'thread-long'
+export const longTurns = 200
 
 const text = 'The capital of Chad is on the right bank of the Chari where the Logone joins it. '.repeat(12)
 const words = text.toLowerCase().replaceAll('.', '').trim().repeat(2)
@@ -49,28 +54,56 @@ const dialects: Record<'sqlite' | 'postgres', Dialect> = {
   },
 }
 
+const trace = '(n / 4)'
+const agent = `'agent-' || (${trace} % 10)`
+const version = `'v' || (${trace} % 3)`
+
+/** The columns of a call that takes part in a conversation. */
+const ofThreads = (all: number): Record<string, string> => ({
+  thread_id: `CASE WHEN ${trace} % ${Math.floor(all / 4 / longTurns)} = 0 THEN '${longThread}'
+    ELSE 'thread-' || (${trace} / 1000 * 200 + ${trace} % 200) END`,
+  turn_id: id('n - n % 4'),
+  agent: `CASE WHEN n % 4 = 0 THEN ${agent} END`,
+  agent_version: `CASE WHEN n % 4 = 0 THEN ${version} END`,
+  operation: `CASE WHEN n % 4 = 0 THEN 'invoke_agent' ELSE 'chat' END`,
+  attributes: `CASE WHEN n % 4 > 0 THEN '{"gen_ai":{"operation":{"name":"chat"}}}'
+    ELSE '{"gen_ai":{"operation":{"name":"invoke_agent"},"agent":{"name":"' || ${agent} || '","version":"' || ${version} || '"}}}' END`,
+})
+
+/** Of all models but one, once. */
+const prices = `INSERT INTO prices (project_id, id, llm_id, provider_id, effective_date, prompt_token_cost, completion_token_cost,
+    cache_read_input_token_cost, cache_creation_input_token_cost, prompt_token_cost_unit, completion_token_cost_unit, created_at, created_by)
+  SELECT '${project_id}', 'price-' || n, 'model-' || n, 'default', ${begun}, 0.001 * n, 0.002 * n, 0, 0, 'USD', 'USD', ${begun}, 'user-1'
+  FROM (SELECT 1 AS n UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4) AS models`
+
 function statementsFor(
   { numbers, words: indexed }: Dialect,
-  from: number,
-  to: number,
-  all: number,
+  { from, to, all, hasThreads }: { from: number; to: number; all: number; hasThreads: boolean },
 ): string[] {
   const step = Math.floor((end - begun) / all)
+  const { attributes = "'{}'", ...threads } = hasThreads ? ofThreads(all) : {}
+  const [names, values] = [Object.keys(threads), Object.values(threads)].map((list) =>
+    list.map((entry) => `, ${entry}`).join(''),
+  )
   const json = `'{"customer":' || (n % 5000) || ',"question":"${text}"}'`
   const usage = `'{"usage":{"model-' || (n % 5) || '":{"prompt_tokens":' || (n % 500) || ',"completion_tokens":10}}}'`
   return [
     `INSERT INTO calls (project_id, id, trace_id, parent_id, op_name, started_at, ended_at, user_id, start_bytes, end_bytes,
-        attributes, inputs, output, summary, exception, op, asked_model, model, status, input_tokens, output_tokens, first_token_us, derivation)
+        attributes, inputs, output, summary, exception, op, asked_model, model, status, input_tokens, output_tokens, first_token_us, derivation${names})
       SELECT '${project_id}', ${id('n')}, ${id('n - n % 4')}, CASE WHEN n % 4 > 0 THEN ${id('n - n % 4')} END, 'op-' || (n % 20),
-        ${begun} + n * ${step}, ${begun} + n * ${step} + 1000 * (1 + (n * 7919) % 30000), 'user-' || ((n / 4) % 8), 1200, 1200, '{}',
+        ${begun} + n * ${step}, ${begun} + n * ${step} + 1000 * (1 + (n * 7919) % 30000), 'user-' || ((n / 4) % 8), 1200, 1200, ${attributes},
         ${json}, '"${text}"', ${usage}, CASE WHEN n % 67 = 1 THEN 'it failed' END, 'op-' || (n % 20), 'model-' || (n % 5), 'model-' || (n % 5),
+<<<<<<< HEAD
         CASE WHEN n % 67 = 1 THEN 'error' ELSE 'success' END, n % 500, 10, 1000 * ((n * 31) % 900), ${derivation}
+=======
+        CASE WHEN n % 67 = 1 THEN 'error' ELSE 'success' END, n % 500, 10, 1000 * ((n * 31) % 900), ${derivation}${values}
+>>>>>>> w-threads
       FROM ${numbers(from, to)}`,
     `INSERT INTO feedback (project_id, id, feedback_type, svc_ref, call_id, user_id, created_at, payload)
       SELECT '${project_id}', ${id('n')}, 'wandb.reaction.1', 'weave:///${project_id}/call/' || ${id('n')}, ${id('n')}, 'user-1', ${begun} + n * ${step},
         CASE WHEN n % 100 = 7 THEN '{"emoji":"👎"}' ELSE '{"emoji":"👍"}' END
       FROM ${numbers(from, to)} WHERE n % 20 = 7`,
-    ...indexed(from, to),
+    ...(hasThreads ? (from === 0 ? [prices] : []) : indexed(from, to)),
   ]
 }
 
@@ -80,6 +113,7 @@ const atOnce = 20_000
 export interface Target {
   databaseUrl: string
   folder: string
+  hasThreads: boolean
 }
 
 /** Fills a record up to this many calls. Returns how many of them it wrote. */
@@ -91,7 +125,8 @@ export async function fill(target: Target, size: number): Promise<number> {
   const there = await count()
   const dialect = dialects[target.databaseUrl === '' ? 'sqlite' : 'postgres']
   for (let from = there; from < size; from += atOnce) {
-    await run(statementsFor(dialect, from, Math.min(size, from + atOnce), size))
+    const to = Math.min(size, from + atOnce)
+    await run(statementsFor(dialect, { from, to, all: size, hasThreads: target.hasThreads }))
   }
   await finish()
   return size - there

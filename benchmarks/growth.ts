@@ -13,14 +13,16 @@ import {
   project_id,
   type Target,
 } from './growth-record.ts'
+import { questionsOfThreads } from './growth-threads.ts'
 import { machineFacts } from './machine.ts'
 import { post, type Running, serve } from './serving.ts'
 
 /**
  * How the answers that screens ask for grow with the record, on SQLite and PostgreSQL: the median of some requests, in
- * milliseconds, at each size. With --folder the records are kept, so that a later run only measures.
+ * milliseconds, at each size. With --folder the records are kept, so that a later run only measures. With --threads, of
+ * the screens of conversations and agents.
  * Run: node benchmarks/growth.ts [--calls 100000,1000000] [--engines sqlite,postgres] [--times 5] [--folder F] [--only TEXT]
- * [--settle 30]
+ * [--settle 30] [--threads]
  */
 const { values: options } = parseArgs({
   options: {
@@ -30,6 +32,7 @@ const { values: options } = parseArgs({
     folder: { type: 'string' },
     only: { type: 'string', default: '' },
     settle: { type: 'string', default: '600' },
+    threads: { type: 'boolean', default: false },
   },
 })
 mkdirSync(options.folder ?? tmpdir(), { recursive: true })
@@ -49,7 +52,9 @@ const light = '/views/calls'
 const shown = { limit: 100, count_up_to: 0 }
 
 /** A line of the table: what is asked for. */
-const questions: [name: string, url: string, body: object | ((size: number) => object)][] = [
+type Question = [name: string, url: string, body: object | ((size: number) => object)]
+
+const questionsOfCalls: Question[] = [
   ['call/read', '/call/read', (size) => ({ id: idOf(Math.floor(size / 2)) })],
   ['newest 100', light, shown],
   ['count of all', '/calls/query_stats', {}],
@@ -77,6 +82,8 @@ const questions: [name: string, url: string, body: object | ((size: number) => o
   ['search: a common word', '/views/search', { text: 'capital', limit: 30 }],
   ['search: a phrase', '/views/search', { text: '"red river"', limit: 30 }],
 ]
+
+const questions: Question[] = options.threads ? questionsOfThreads : questionsOfCalls
 
 async function medianOf(work: () => Promise<unknown>, times: number): Promise<number> {
   const took: number[] = []
@@ -132,10 +139,12 @@ try {
   const bytes: string[] = []
   for (const engine of options.engines.split(',')) {
     for (const size of sizes) {
-      const own = join(folder, `${engine}-${size}`)
+      const kind = options.threads ? 'threads-' : ''
+      const own = join(folder, `${engine}-${kind}${size}`)
       mkdirSync(own, { recursive: true })
-      const databaseUrl = engine === 'postgres' ? ((await postgres?.database(`growth_${size}`)) ?? '') : ''
-      const target = { databaseUrl, folder: own }
+      const database = `growth_${kind}${size}`.replace('-', '_')
+      const databaseUrl = engine === 'postgres' ? ((await postgres?.database(database)) ?? '') : ''
+      const target = { databaseUrl, folder: own, hasThreads: options.threads }
       await fill(target, size)
       columns.set(`${engine} ${size}`, await measure(target, size))
       bytes.push(((await bytesOf(target)) / size).toFixed(0))

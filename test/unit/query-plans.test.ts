@@ -112,7 +112,7 @@ test('only keys are sorted, and then the rows are read one by one', (t) => {
   ])
 })
 
-test('threads are grouped, and their first and last turns found, in the index of turns', (t) => {
+test('threads are grouped, and their first and last turns found, in the index of turns', async (t) => {
   const { tx, planOf } = openWithPlans(t)
   const queries: string[][] = []
   const db: LongReader = {
@@ -131,8 +131,10 @@ test('threads are grouped, and their first and last turns found, in the index of
     limit: 5,
     offset: 0,
   }
-  streamThreads(db, view, 1, new AbortController().signal)[Symbol.asyncIterator]().next()
-  const searches = queries.flat().filter((step) => /calls/.test(step))
+  for await (const _ of streamThreads(db, view, 1, new AbortController().signal));
+  const [beyond = [], ...pages] = queries
+  assert.deepEqual(beyond, ['SEARCH calls USING INDEX calls_of_turns (project_id=?)'])
+  const searches = pages.flat().filter((step) => /calls/.test(step))
   assert.deepEqual(searches, [
     'SEARCH calls USING INDEX calls_of_turns (project_id=?)',
     'SEARCH calls USING INDEX calls_of_turns (project_id=? AND thread_id=? AND started_at>?)',

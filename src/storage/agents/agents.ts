@@ -4,7 +4,7 @@ import { costOfCall } from '../calls/cost.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { allOf, join, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
-import { countsOnce, usesTokens } from '../views/own-usage.ts'
+import { apart, countsOnce, usesTokens } from '../views/own-usage.ts'
 
 /** What agents, or their versions, are sorted by. */
 export const agentFields = [
@@ -89,23 +89,25 @@ export async function readAgents(
 ): Promise<AgentSums[]> {
   const { dialect } = db
   const once = sql`${usesTokens} AND ${countsOnce(dialect, view.project, [], now)}`
-  const cost = view.costs ? sql`CASE WHEN ${once} THEN ${costOfCall(dialect)} END` : rawSql('NULL')
-  const called = sql`SELECT members.agent AS agent_name, members.version AS agent_version, members.is_top AS is_top,
+  const cost = view.costs ? costOfCall(dialect) : rawSql('NULL')
+  const called = apart(
+    dialect,
+    sql`SELECT members.agent AS agent_name, members.version AS agent_version, members.is_top AS is_top,
       calls.operation AS operation, calls.status AS status, started_at, ended_at,
-      CASE WHEN ${once} THEN input_tokens END AS input, CASE WHEN ${once} THEN output_tokens END AS output,
-      CAST(${cost} AS DOUBLE PRECISION) AS cost
-    FROM members CROSS JOIN calls WHERE calls.project_id = ${view.project} AND calls.id = members.id AND ${isLive(now)}`
+      CASE WHEN ${once} THEN 1 END AS counts, input_tokens, output_tokens, CAST(${cost} AS DOUBLE PRECISION) AS cost
+    FROM members CROSS JOIN calls WHERE calls.project_id = ${view.project} AND calls.id = members.id AND ${isLive(now)}`,
+  )
   const took = 'CASE WHEN is_top = 1 THEN CAST(ended_at - started_at AS DOUBLE PRECISION) / 1000 END'
   const sums = [
     double("CASE WHEN operation = 'invoke_agent' THEN 1 ELSE 0 END", 'invocation_count'),
     'CAST(count(*) AS DOUBLE PRECISION) AS span_count',
-    double('input', 'total_input_tokens'),
-    double('output', 'total_output_tokens'),
+    double('CASE WHEN counts = 1 THEN input_tokens END', 'total_input_tokens'),
+    double('CASE WHEN counts = 1 THEN output_tokens END', 'total_output_tokens'),
     double(took, 'total_duration_ms'),
     double("CASE WHEN status = 'error' THEN 1 ELSE 0 END", 'error_count'),
     'min(started_at) AS first_seen',
     'max(coalesce(ended_at, started_at)) AS last_seen',
-    'sum(cost) AS total_cost_usd',
+    'sum(CASE WHEN counts = 1 THEN cost END) AS total_cost_usd',
   ]
   const order = view.sort.map(
     ({ field, direction }) => `${field} ${direction === 'asc' ? 'ASC' : 'DESC'} NULLS LAST`,

@@ -55,3 +55,6 @@ export function countsOnce(
       AND child.output_tokens IS NOT DISTINCT FROM calls.output_tokens)`
   return sql`(NOT ${isRepeated} OR (${asksModel(dialect)} AND NOT ${isWrapper}))`
 }
+
+/** A query whose values are computed once for each row: as a part of another one, they would be wherever that names them. */
+export const apart = (dialect: Dialect, query: Sql): Sql => sql`${query} LIMIT ${dialect.noLimit} OFFSET 0`

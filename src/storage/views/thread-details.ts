@@ -2,7 +2,7 @@ import { isLive } from '../calls/calls.ts'
 import { costOfCall } from '../calls/cost.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
-import { countsOnce, usesTokens } from './own-usage.ts'
+import { apart, countsOnce, usesTokens } from './own-usage.ts'
 
 /** Sums over the turns of a conversation and everything below them. */
 interface ThreadSums {
@@ -50,15 +50,17 @@ const callsOfTurns = (db: LongReader, project: string, turns: Sql, now: number) 
 export function sumsOfThreads(db: LongReader, project: string, turns: Sql, now: number): Sql {
   const { tables, from } = callsOfTurns(db, project, turns, now)
   const once = sql`${usesTokens} AND ${countsOnce(db.dialect, project, [], now)}`
-  const called = sql`SELECT scopes.thread_id AS thread_id, CASE WHEN calls.status = 'error' THEN 1 ELSE 0 END AS failed,
-    CASE WHEN ${once} THEN input_tokens END AS input, CASE WHEN ${once} THEN output_tokens END AS output,
-    CASE WHEN ${once} THEN ${costOfCall(db.dialect)} END AS cost ${from}`
-  const double = (column: string, name: string) => `CAST(sum(${column}) AS DOUBLE PRECISION) AS ${name}`
+  const called = apart(
+    db.dialect,
+    sql`SELECT scopes.thread_id AS thread_id, CASE WHEN calls.status = 'error' THEN 1 ELSE 0 END AS failed,
+      CASE WHEN ${once} THEN 1 END AS counts, input_tokens, output_tokens, ${costOfCall(db.dialect)} AS cost ${from}`,
+  )
+  const double = (value: string, name: string) => `CAST(sum(${value}) AS DOUBLE PRECISION) AS ${name}`
   const sums = [
     double('failed', 'error_count'),
-    double('input', 'input_tokens'),
-    double('output', 'output_tokens'),
-    double('cost', 'cost'),
+    double('CASE WHEN counts = 1 THEN input_tokens END', 'input_tokens'),
+    double('CASE WHEN counts = 1 THEN output_tokens END', 'output_tokens'),
+    double('CASE WHEN counts = 1 THEN cost END', 'cost'),
   ]
   return sql`${tables} SELECT thread_id, count(*) AS call_count, ${rawSql(sums.join(', '))} FROM (${called}) AS called GROUP BY thread_id`
 }

@@ -8,6 +8,7 @@ import type { FeedbackSubject } from '../feedback/feedback.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { allOf, join, joined, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
+import { readLatestThreads, usualWindows } from './latest-threads.ts'
 import { readThreadDetails, type SummedField, sumsOfThreads } from './thread-details.ts'
 
 export interface ThreadsView extends Page {
@@ -38,13 +39,27 @@ const lastSeen = rawSql('coalesce(ended_at, started_at)')
 
 const summed: ReadonlySet<string> = new Set<SummedField>(['cost', 'error_count'])
 
-/** Latest first by default. Everything is read from the index of turns, unless sums are sorted by. */
+/** Latest first by default. Validates the query at once. */
 export function streamThreads(
   db: LongReader,
   view: ThreadsView,
   now: number,
   signal: AbortSignal,
+  windows = usualWindows,
 ): AsyncIterable<Thread[]> {
+  const all = selectThreads(db, view, now)
+  const page = (threads: readonly string[]) => selectThreads(db, { ...view, threads }, now)
+  return latestOrAll()
+
+  async function* latestOrAll() {
+    const latest = await readLatestThreads(db, view, { page, windows }, now, signal)
+    if (latest === undefined) yield* db.stream<Thread>(all, { signal })
+    else yield latest
+  }
+}
+
+/** Everything is read from the index of turns, unless sums are sorted by. */
+function selectThreads(db: LongReader, view: ThreadsView, now: number): Sql {
   const { dialect } = db
   const turns = turnsOf(db, view, now)
   const took = rawSql('CAST(ended_at - started_at AS DOUBLE PRECISION) / 1000')
@@ -59,11 +74,10 @@ export function streamThreads(
   const order = orderOf(view.sort)
   const turn = (first: Sql) =>
     sql`(SELECT id FROM calls WHERE ${turns} AND calls.thread_id = found.thread_id ORDER BY ${first} LIMIT 1)`
-  const query = sql`SELECT thread_id, turn_count, start_time, last_updated, p50_turn_duration_ms, p99_turn_duration_ms,
+  return sql`SELECT thread_id, turn_count, start_time, last_updated, p50_turn_duration_ms, p99_turn_duration_ms,
       ${turn(rawSql('started_at, id'))} AS first_turn_id,
       ${turn(sql`${lastSeen} DESC, started_at DESC, id DESC`)} AS last_turn_id
     FROM (SELECT * FROM (${threads}) AS threads ORDER BY ${order}${pageOf(dialect, view)}) AS found ORDER BY ${order}`
-  return db.stream<Thread>(query, { signal })
 }
 
 export function detailsOfThreads(
@@ -87,7 +101,7 @@ function turnsOf({ dialect }: LongReader, view: ThreadsView, now: number): Sql {
   ])
 }
 
-function askedFor(db: LongReader, { project, query }: ThreadsView, now: number): Sql[] {
+function askedFor(db: LongReader, { project, query, threads }: ThreadsView, now: number): Sql[] {
   if (query === undefined) return []
   const view = { project, query, filters: [], sort: [], limit: null, offset: 0 }
   // Feedback is that of its calls, or that of the conversation.
@@ -95,7 +109,10 @@ function askedFor(db: LongReader, { project, query }: ThreadsView, now: number):
   const subjects: FeedbackSubject[] = asksForFeedback ? ['call', 'conversation'] : ['call']
   const readings = subjects.map((subject) => {
     const calls = callsQueryOf(db, view, subject)
-    const conditions = [rawSql("thread_id <> ''"), ...calls.conditions]
+    // Of named conversations, calls are found by these, whatever other index there is for a condition.
+    const asked = threads && [sql`CASE WHEN ${allOf(calls.conditions)} THEN 1 END = 1`]
+    const named = filterConditions({ thread_ids: threads }, db.dialect)
+    const conditions = [rawSql("thread_id <> ''"), ...named, ...(asked ?? calls.conditions)]
     return sql`thread_id IN (SELECT thread_id ${matchingCalls(db, { ...calls, conditions }, now)})`
   })
   return [joined(readings, ' OR ')]

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
+import { parseExpressionText } from '../../../src/domain/expressions/parse.ts'
+import { now } from '../../../src/domain/time.ts'
+import type { LongReader } from '../../../src/storage/transaction.ts'
+import { streamThreads, type ThreadsView } from '../../../src/storage/views/threads.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { completeOf, project, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { exportOf, otlpSpanId, spanOf } from '../../support/otlp.ts'
 
 const url = '/threads/stream_query'
-const { post } = await openApp({ after })
+const { post, database } = await openApp({ after })
 
 const at = (second: number, ms = 0) => new Date(Date.UTC(2026, 0, 2, 3, 0, second, ms)).toISOString()
 
@@ -274,4 +278,50 @@ test('a query chooses the conversations with a call that it holds for, and all t
   assert.deepEqual(await found({ $eq: [status, { $literal: 'error' }] }), [['b', 1]])
   const unknown = await post(url, { project_id, query: { $expr: { $eq: [{ $getField: 'nothing' }, 1] } } })
   assert.deepEqual([unknown.status, unknown.json.code], [422, 'invalid_expression'])
+})
+
+test('of many turns the newest calls show the latest conversations, unless an older one may have gone on', async () => {
+  const batch = Array.from({ length: 180 }, (_, n) =>
+    turn(`t${n % 60}-${Math.floor(n / 90)}`, n * 60, 2_000, { op_name: n % 3 === 0 ? 'third' : 'other' }),
+  )
+  const project_id = await stored('many', batch)
+  const slow = await stored('slow', [...batch, turn('slow', 30, 11_000_000)])
+  let pages: string[] = []
+  const watched: LongReader = {
+    ...database,
+    stream(query, options) {
+      if (/turn_count/.test(query.text)) pages.push(query.text)
+      return database.stream(query, options)
+    },
+  }
+  const windows = { manyTurns: 50, calls: [20, 45], maxThreads: 60 }
+  const { signal } = new AbortController()
+  const read = async (view: ThreadsView) => {
+    const found = []
+    for await (const rows of streamThreads(watched, view, now(), signal, windows)) found.push(...rows)
+    return found
+  }
+  const all = { threads: undefined, after: undefined, before: undefined, sort: [], limit: 5, offset: 0 }
+  const of = (fields: object) => ({ ...all, project: project_id, ...fields })
+  const third = parseExpressionText('{"$expr":{"$eq":[{"$getField":"op_name"},{"$literal":"third"}]}}')
+  const after = Date.parse(at(170 * 60)) * 1000
+  // How often a page is read: from the newest calls, from more of them, from all.
+  for (const [view, count] of [
+    [of({}), 1],
+    [of({ offset: 10 }), 1],
+    [of({ query: third }), 1],
+    [of({ limit: 30 }), 1],
+    [of({ limit: 30, query: third }), 2],
+    [of({ after, limit: 30 }), 1],
+    [of({ project: slow }), 3],
+  ] as const) {
+    pages = []
+    const found = await read(view)
+    assert.equal(pages.length, count, JSON.stringify(view))
+    const sort = [
+      { field: 'last_updated', direction: 'desc' },
+      { field: 'thread_id', direction: 'asc' },
+    ] as const
+    assert.deepEqual(found, await read({ ...view, sort }))
+  }
 })
