@@ -5,6 +5,7 @@ import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
 import { kindOf, sentColumns } from './columns.ts'
 import type { CallEnd, CallPart, CallStart } from './parts.ts'
+import { lockTraceThreads, spreadThreads } from './trace-threads.ts'
 import { upsertCalls } from './writes.ts'
 
 /** A span, or what a log record says of a call. They arrive in any order and may be sent again; a list has each span once. */
@@ -39,16 +40,18 @@ export const joinCalls: Command<readonly JoinedPart[], void> = async (tx, joined
     const own = byProject.get(project) as JoinedPart[]
     // Spans need not wait for one another, but what is read for a record must not change.
     const key = `log records ${project}`
-    await (own.some(({ log }) => log) ? tx.lock(key) : tx.lockShared(key))
+    if (own.some(({ log }) => log)) await tx.lock(key)
+    else {
+      await tx.lockShared(key)
+      await lockTraceThreads(tx, project, own)
+    }
   }
   for (const [project, own] of byProject) {
-    await joinSome(
-      tx,
-      project,
-      own.filter(({ log }) => !log?.findsTurn),
-    )
+    const known = own.filter(({ log }) => !log?.findsTurn)
+    await joinSome(tx, project, known)
     const turnless = own.filter(({ log }) => log?.findsTurn)
     await joinSome(tx, project, await withTurns(tx, project, turnless))
+    await spreadThreads(tx, project, known)
   }
 }
 
