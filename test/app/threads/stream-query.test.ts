@@ -354,3 +354,27 @@ test('roots and the calls below them that are written at once see each other', a
     [['s-4', 12, 24]],
   )
 })
+
+test('a conversation whose turn has no input is named after what its agents and models were asked', async () => {
+  const asked = (content: string) => ({
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.input.messages': JSON.stringify([{ role: 'user', content }]),
+  })
+  await sendSpans(
+    'asked-below',
+    spanIn(4, 0, undefined),
+    spanIn(4, 1, 0, { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.call.arguments': '{"a":1}' }),
+    spanIn(4, 2, 0, { 'session.id': 's-5', ...asked('Warp count?') }),
+    spanIn(4, 3, 0, asked('And the weft?')),
+    spanIn(5, 0, undefined, { 'session.id': 's-6', 'input.value': 'of its own' }),
+    spanIn(5, 1, 0, asked('Warp count?')),
+  )
+  const threads = await threadsOf('acme/asked-below', { include_details: true })
+  assert.deepEqual(
+    new Map(threads.map(({ thread_id, input_preview }) => [thread_id, input_preview])),
+    new Map([
+      ['s-5', 'Warp count?'],
+      ['s-6', 'of its own'],
+    ]),
+  )
+})
