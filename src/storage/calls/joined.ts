@@ -5,7 +5,8 @@ import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
 import { kindOf, sentColumns } from './columns.ts'
 import type { CallEnd, CallPart, CallStart } from './parts.ts'
-import { lockTraceThreads, spreadThreads } from './trace-threads.ts'
+import { spreadModels, tracesOfCodex } from './trace-models.ts'
+import { spreadThreads, tracesNaming } from './trace-threads.ts'
 import { upsertCalls } from './writes.ts'
 
 /** A span, or what a log record says of a call. They arrive in any order and may be sent again; a list has each span once. */
@@ -43,7 +44,7 @@ export const joinCalls: Command<readonly JoinedPart[], void> = async (tx, joined
     if (own.some(({ log }) => log)) await tx.lock(key)
     else {
       await tx.lockShared(key)
-      await lockTraceThreads(tx, project, own)
+      await lockTraces(tx, project, [...tracesNaming(own), ...tracesOfCodex(own)])
     }
   }
   for (const [project, own] of byProject) {
@@ -52,7 +53,14 @@ export const joinCalls: Command<readonly JoinedPart[], void> = async (tx, joined
     const turnless = own.filter(({ log }) => log?.findsTurn)
     await joinSome(tx, project, await withTurns(tx, project, turnless))
     await spreadThreads(tx, project, known)
+    await spreadModels(tx, project, known)
   }
+}
+
+/** Calls of a trace that are written at once must see each other. There are few locks, whatever the number of traces. */
+async function lockTraces(tx: Transaction, project: string, traces: readonly string[]): Promise<void> {
+  const groups = new Set(traces.map((trace) => trace.slice(-1)))
+  for (const group of [...groups].sort()) await tx.lock(`traces ${group} of ${project}`)
 }
 
 async function joinSome(tx: Transaction, project: string, joinedParts: readonly JoinedPart[]): Promise<void> {

@@ -13,7 +13,7 @@ const isRoot = ({ start, log }: JoinedPart) => start?.parent_id == null && log =
 const isTurnBelow = ({ id, start }: JoinedPart) => start?.parent_id != null && start.turn_id === id
 
 /** Traces whose root may lack a thread, or have one that a turn below has, too. Few batches have any where no span names one. */
-function tracesToSee(joinedParts: readonly JoinedPart[]): Set<string> {
+export function tracesNaming(joinedParts: readonly JoinedPart[]): Set<string> {
   const known = new Set<string>()
   for (const joined of joinedParts) {
     if (isRoot(joined) && joined.start?.thread_id) known.add(joined.start.trace_id)
@@ -26,17 +26,6 @@ function tracesToSee(joinedParts: readonly JoinedPart[]): Set<string> {
     if (isTurnBelow(joined)) traces.add(trace_id)
   }
   return traces
-}
-
-/** Called before the parts are written: a root and the calls below it, written at once, must see each other. */
-export async function lockTraceThreads(
-  tx: Transaction,
-  project: string,
-  joinedParts: readonly JoinedPart[],
-): Promise<void> {
-  // Few locks, whatever the number of traces; their ids are random.
-  const groups = new Set([...tracesToSee(joinedParts)].map((trace) => trace.slice(-1)))
-  for (const group of [...groups].sort()) await tx.lock(`threads of traces ${group} of ${project}`)
 }
 
 interface Root {
@@ -64,7 +53,7 @@ export async function spreadThreads(
   joinedParts: readonly JoinedPart[],
 ): Promise<void> {
   const withTurns = new Set(joinedParts.filter(isTurnBelow).map(({ start }) => start?.trace_id))
-  for (const traces of batchesOf([...tracesToSee(joinedParts)], 200)) {
+  for (const traces of batchesOf([...tracesNaming(joinedParts)], 200)) {
     const roots = new Map<string, Root>()
     for (const root of await rootsOf(tx, project, traces)) {
       if (!roots.has(root.trace_id)) roots.set(root.trace_id, root)
