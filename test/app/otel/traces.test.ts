@@ -451,6 +451,46 @@ test('traces: tokens of Codex are those of the model of the nearest span above, 
   assert.equal(text.trim().split('\n').length, 3)
 })
 
+test('traces: an empty attribute hides no filled one, whatever the convention', async (t) => {
+  const { post } = await openApp(t)
+  const messages = '[{"role":"user","content":"Why?"}]'
+  for (const [attributes, events, inputs, output] of [
+    [
+      { 'gen_ai.prompt': '', 'input.value': 'Why?', 'gen_ai.completion': '', 'output.value': 'So.' },
+      [],
+      { value: 'Why?' },
+      'So.',
+    ],
+    [
+      {
+        'gcp.vertex.agent.llm_request': '{}',
+        'input.value': 'Why?',
+        'gen_ai.output.messages': '[]',
+        'output.value': 'So.',
+      },
+      [],
+      { value: 'Why?' },
+      'So.',
+    ],
+    [
+      { 'gen_ai.prompt': '' },
+      [{ name: 'e', attributes: attributesOf({ 'gen_ai.input.messages': messages }) }],
+      { messages: JSON.parse(messages) },
+      null,
+    ],
+    [
+      { 'gen_ai.prompt': '', 'ai.response.text': '', 'ai.response.toolCalls': '[1]' },
+      [],
+      { prompt: '' },
+      { toolCalls: [1] },
+    ],
+  ] as const) {
+    await post(url, exportOf([spanOf(attributes, { events })]))
+    const { call } = (await post('/call/read', { project_id: project, id: otlpSpanId })).json
+    assert.deepEqual([call.inputs, call.output], [inputs, output])
+  }
+})
+
 test('traces: calls are found by the path of an attribute', async (t) => {
   const { post } = await openApp(t)
   await post(
