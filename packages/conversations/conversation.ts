@@ -71,7 +71,7 @@ function toolOf(attributes: Json | undefined, name: string): Pick<ToolCall, 'id'
   const textAt = ([first = '', ...rest]: readonly string[]) => textIn(jsonAt(members.get(first), ...rest))
   if (!toolMarks.some(([path, pattern]) => pattern.test(textAt(path) ?? ''))) return undefined
   const id = textAt(['gen_ai', 'tool', 'call', 'id']) ?? textAt(['ai', 'toolCall', 'id'])
-  const own = toolNames.map(textAt).find((text) => text !== undefined)
+  const own = toolNames.map(textAt).find(Boolean)
   return { name: own ?? name, ...(id !== undefined && { id }) }
 }
 

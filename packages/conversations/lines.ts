@@ -1,5 +1,5 @@
 import { outputMessages } from './answers.ts'
-import { itemsIn, type Json, membersIn, textIn } from './json.ts'
+import { isList, isObject, itemsIn, type Json, membersIn, textIn } from './json.ts'
 import type { Block, Message } from './message.ts'
 import { itemMessage, onlyText, type Request, requestIn } from './requests.ts'
 
@@ -10,11 +10,41 @@ const maxMessages = 400
 export function requestLine(inputs: Json): string | undefined {
   const request = requestIn(inputs)
   if (request === undefined) {
+    const passed = argumentsIn(inputs)
+    if (passed !== undefined) return argumentLine(passed)
     const only = onlyText(membersIn(inputs))
     return only === undefined ? valueLine(inputs) : textIn(only)
   }
   const ofUser = (message: Message) => (/^(user|prompt)$/.test(message.role) ? wordsOf(message) : '')
   return lastLine(request, ofUser) ?? lastLine(request, messageLine) ?? ''
+}
+
+type Argument = readonly [name: string, value: Json]
+
+/** OpenLLMetry writes the arguments of a function of Python, and those of LangChain beside its settings. */
+function argumentsIn(inputs: Json): Argument[] | undefined {
+  const members = membersIn(inputs)
+  const [args, kwargs, inner] = ['args', 'kwargs', 'inputs'].map((name) => members.get(name))
+  if (members.size === 2 && isList(args) && isObject(kwargs))
+    return [...itemsIn(args).map((item): Argument => ['', item]), ...membersIn(kwargs)]
+  const isOfLangChain = isObject(inner) && members.has('tags') && members.has('metadata')
+  return isOfLangChain ? [...membersIn(inner)] : undefined
+}
+
+/** The names of a question, as most functions have them. */
+const questionNames = ['question', 'query', 'prompt', 'message', 'input', 'text']
+/** What Python shows of an object without a text, such as the one that a method belongs to. */
+const objectAddress = /^<[\w.]+ object at 0x[\da-f]+>$/i
+
+function argumentLine(passed: readonly Argument[]): string | undefined {
+  const told = passed.filter(([, value]) => !objectAddress.test(textIn(value) ?? ''))
+  const texts = told.filter(([, value]) => textIn(value))
+  const byName = questionNames.map((name) => texts.find((text) => text[0] === name)).find(Boolean)
+  const question = byName ?? (texts.length === 1 ? texts[0] : undefined)
+  if (question !== undefined) return textIn(question[1])
+  const [only, ...others] = told
+  if (only !== undefined && others.length === 0) return requestLine(only[1])
+  return told.map(([name, value]) => `${name && `${name}: `}${valueLine(value, 1)}`).join(' · ')
 }
 
 function lastLine(request: Request, read: (message: Message) => string): string | undefined {

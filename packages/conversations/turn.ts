@@ -91,7 +91,7 @@ export function turnOf(root: TurnCall, { histories, systems }: Before): Turn {
         ((id === undefined || call.id === undefined) && name === call.name && found === undefined),
     )
     if (open === undefined) add({ role: 'assistant', blocks: [{ ...call, ...(result && { result }) }] })
-    else if (result !== undefined) open.result ??= result
+    else if (result !== undefined && (result.isError || open.result === undefined)) open.result = result
   }
 
   const addAsked = (asked: readonly Message[], answered: readonly Message[]) => {
@@ -125,11 +125,8 @@ export function turnOf(root: TurnCall, { histories, systems }: Before): Turn {
     const { exception } = call
     if (tool !== undefined) {
       const [block] = conversation?.answered[0]?.blocks ?? []
-      const failed: ToolResult | undefined =
-        exception === undefined
-          ? undefined
-          : { kind: 'result', isError: true, content: textBlocks(exception) }
-      addTool(tool, block?.kind === 'result' ? block : failed)
+      const result = block?.kind === 'result' ? block : undefined
+      addTool(tool, exception === undefined ? result : failedResult(result, exception))
     } else if (conversation !== undefined) addAsked(conversation.asked, conversation.answered)
     for (const child of call.children) visit(child)
     if (tool === undefined && conversation !== undefined) addAnswered(conversation.answered)
@@ -202,6 +199,14 @@ function toolRunIn(asked: readonly Message[]): ToolCall | undefined {
   const [block] = message?.blocks ?? []
   const isAlone = others.length === 0 && message?.role === 'assistant' && message.blocks.length === 1
   return isAlone && block?.kind === 'call' ? block : undefined
+}
+
+/** A tool may have returned something before it failed. */
+function failedResult(result: ToolResult | undefined, exception: string): ToolResult {
+  const returned = result?.content ?? []
+  const isSaid = textOfMessage({ role: 'tool', blocks: returned }).includes(exception)
+  const content = isSaid ? returned : [...returned, ...textBlocks(exception)]
+  return { kind: 'result', ...result, isError: true, content }
 }
 
 /** Inputs and output of a call that is no conversation. */

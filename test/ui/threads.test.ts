@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { logsOf } from '../app/otel/otlp-logs.ts'
+import { codexTurn } from '../fixtures/codex-turn.ts'
 import type { TestApp } from '../support/app.ts'
 import { noBrowser, type Page } from '../support/browser.ts'
 import { completeOf } from '../support/calls.ts'
+import { attributesOf, exportOf } from '../support/otlp.ts'
 import { pageTests, writeCalls } from '../support/page-app.ts'
 import { assertAccessible, narrow } from './accessible.ts'
 
@@ -196,6 +199,51 @@ test('an agent has its tools in place, what failed below it, and its cost', { sk
   await page.locator('.facts').getByRole('link', { name: odd }).click()
   await turn(page, 1).waitFor()
   assert.deepEqual(problems, [])
+})
+
+test('a turn of Codex has the question, tools and outputs of its records, whichever of spans and records come first', {
+  skip,
+}, async (t) => {
+  const traceId = 'e'.repeat(32)
+  const record = (name: string, at: number, span: number, attributes: Record<string, unknown>) => ({
+    timeUnixNano: String(BigInt(Date.UTC(2026, 0, 2)) * 1_000_000n + BigInt(at) * 1_000_000n),
+    ...{ traceId, spanId: `eeeeeeee${String(span).padStart(8, '0')}` },
+    attributes: attributesOf({
+      'event.name': name,
+      'conversation.id': 't-1',
+      model: 'loom-1',
+      ...attributes,
+    }),
+  })
+  const result = { tool_name: 'exec_command', call_id: 'call_1', success: 'true' }
+  const logsIn = (project: string) =>
+    logsOf(
+      [
+        record('codex.user_prompt', 1, 3, { prompt: 'Warp count?' }),
+        record('codex.tool_result', 9, 8, {
+          ...result,
+          arguments: '{"cmd":"echo 12"}',
+          output: 'twelve ends',
+        }),
+      ],
+      resourceOf(project),
+    )
+  const resourceOf = (project: string) => ({ 'wandb.entity': 'acme', 'wandb.project': project })
+  const spansIn = (project: string) => exportOf(codexTurn(traceId, 40), resourceOf(project))
+  for (const [project, order] of [
+    ['records-first', [logsIn, spansIn]],
+    ['spans-first', [spansIn, logsIn]],
+  ] as const) {
+    for (const bodyIn of order) {
+      const url = bodyIn === logsIn ? '/otel/v1/logs' : '/otel/v1/traces'
+      assert.equal((await served().post(url, bodyIn(project))).status, 200)
+    }
+    const { page } = await open(t, path('t-1', `acme/${project}`))
+    await page.getByRole('heading', { name: 'Warp count?' }).waitFor()
+    await turn(page, 1).getByText('twelve ends').waitFor({ state: 'attached' })
+    assert.match((await linesIn(page, 1)).join('\n'), /Warp count\?[\s\S]*exec_command/)
+    assert.equal(await page.getByRole('region', { name: 'Turn 2', exact: true }).count(), 0)
+  }
 })
 
 test('the keyboard goes from turn to turn, to errors, to the trace and back', { skip }, async (t) => {

@@ -116,6 +116,23 @@ test('a tool whose span is below that of its model is shown once, and what faile
   ])
 })
 
+test('a tool that failed after it returned something shows both, also where a model was told the result before', () => {
+  const failing = (output: unknown, exception: string) => tool('k1', { a: 1 }, output, { exception })
+  const model = chat([user('how many?')], asks('k1'))
+  const told = chat(
+    [user('how many?'), asks('k1'), { role: 'tool', tool_call_id: 'k1', content: '12' }],
+    assistant('Twelve.'),
+  )
+  const lineOfTool = (...children: TurnCall[]) =>
+    linesOf(call({ question: 'how many?' }, 'Twelve.', { children }))[0]?.[1]
+  assert.equal(lineOfTool(model, failing('half', 'no table')), 'assistant: count = failed half,no table')
+  assert.equal(
+    lineOfTool(model, failing('no table: warp', 'no table')),
+    'assistant: count = failed no table: warp',
+  )
+  assert.equal(lineOfTool(told, failing('half', 'no table')), 'assistant: count = failed half,no table')
+})
+
 test('an agent repeats neither the question nor the answer of its model', () => {
   const agent = chat([user('a')], assistant('A'), {
     children: [chat([system, user('a')], assistant('A'))],

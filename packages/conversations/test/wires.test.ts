@@ -349,3 +349,20 @@ function nestedResult(depth: number): unknown {
   for (let at = 0; at < depth; at++) content = [{ type: 'tool_result', tool_use_id: `${at}`, content }]
   return content
 }
+
+test('what a function was called with is named by the question in it, and never by its wrapping', () => {
+  const settings = { tags: [], metadata: {}, kwargs: { name: 'RunnableSequence' } }
+  for (const [inputs, line] of [
+    [{ args: ['Warp count?'], kwargs: {} }, 'Warp count?'],
+    [{ args: [], kwargs: { question: 'Warp count?', style: 'brief' } }, 'Warp count?'],
+    [{ args: ['<weave.Agent object at 0x7f1e8a2b3c40>', 'Warp count?'], kwargs: { k: 3 } }, 'Warp count?'],
+    [{ args: [{ args: ['Warp count?'], kwargs: {} }], kwargs: {} }, 'Warp count?'],
+    [{ args: [[{ role: 'user', content: 'Warp count?' }]], kwargs: {} }, 'Warp count?'],
+    [{ inputs: { query: 'Warp count?', history: [] }, ...settings }, 'Warp count?'],
+    [{ args: [12, 'warp', 'weft'], kwargs: { k: 3 } }, '12 · warp · weft · k: 3'],
+    [{ args: [], kwargs: {} }, ''],
+    [{ args: ['a'], kwargs: {}, more: 1 }, 'args: a · kwargs:  · more: 1'],
+  ] as const) {
+    assert.equal(requestLine(JSON.stringify(inputs)), line)
+  }
+})

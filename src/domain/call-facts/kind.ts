@@ -43,9 +43,14 @@ interface Recorded {
   op_name: string
 }
 
-/** Of the hundreds of spans of a turn, those in which Codex says how far it is. */
+/** The span in which Codex counts tokens. */
+export const codexUsage = 'handle_responses'
+
 const codexSteps =
   /^(?:turn\/start|codex\.turn_input|session_task\.turn|run_turn|codex\.sampling|model_client\.stream_responses_api|handle_responses)$/
+
+/** Of the hundreds of spans of a turn, those in which Codex says how far it is. */
+export const isCodexStep = (op: string): boolean => codexSteps.test(op)
 
 /**
  * Whether a call is the inside of a framework, of an HTTP client or of a database: a span that says nothing but how long
@@ -53,4 +58,4 @@ const codexSteps =
  * was said of them, and what runs below.
  */
 export const isInnerStep = ({ isBareSpan, kind, op_name }: Recorded): boolean =>
-  isBareSpan && kind === null && !codexSteps.test(op_name)
+  isBareSpan && kind === null && !isCodexStep(op_name)

@@ -22,7 +22,7 @@ export const nextQueueItem = tool({
   name: 'next_queue_item',
   title: 'Take the next item of a queue',
   description:
-    'Reserve the next open item of an annotation queue for 15 minutes, with its call and the questions. Without queue_id: lists queues. finish_queue_item ends it.',
+    'Reserve the next open item of an annotation queue for 15 minutes, with its call, or both calls of a pair, and the questions. Without queue_id: lists queues. finish_queue_item ends it.',
   input: z.strictObject({ project, queue_id: queueId.optional() }),
   output: z.object({
     item: z.looseObject({}).nullish(),
@@ -49,6 +49,10 @@ export const nextQueueItem = tool({
       reserved_until: item.lease?.expires_at,
       instructions: head(queue.description, 600),
       ...(await callOf(asking, project, item.call_id)),
+      ...(item.other_call_id !== null && {
+        other_call_id: item.other_call_id,
+        other: await callOf(asking, project, item.other_call_id),
+      }),
     }
     const questions = await questionsOf(asking, queue.scorer_refs, shown)
     const more = queue.scorer_refs.length - questions.length

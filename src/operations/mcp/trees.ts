@@ -11,25 +11,40 @@ import { cursor, cut, limit, next, project, rows, tool } from './tool.ts'
 
 const maxTraceCalls = 5_000
 
-/** Callers before what they call, in the order in which they began. */
-function* inTree(calls: readonly TraceCall[]): Generator<{ call: TraceCall; depth: number }> {
+/** Callers before what they call, in the order in which they began. Those that are left out give their depth to what is below. */
+function* inTree(
+  calls: readonly TraceCall[],
+  isShown: (call: TraceCall) => boolean,
+): Generator<{ call: TraceCall; depth: number }> {
   const ids = new Set(calls.map(({ id }) => id))
   const below = Map.groupBy(calls, ({ parent_id }) => (parent_id && ids.has(parent_id) ? parent_id : null))
   const open = (below.get(null) ?? []).map((call) => ({ call, depth: 0 })).reverse()
   for (let entry = open.pop(); entry !== undefined; entry = open.pop()) {
-    yield entry
-    const depth = entry.depth + 1
+    const isLeftOut = entry.depth > 0 && !isShown(entry.call)
+    if (!isLeftOut) yield entry
+    const depth = isLeftOut ? entry.depth : entry.depth + 1
     open.push(...(below.get(entry.call.id) ?? []).map((call) => ({ call, depth })).reverse())
   }
+}
+
+/** The same as on the page: what failed or runs, or has feedback, is shown, and everything where there is nothing else. */
+function shownIn(calls: readonly TraceCall[], isWhole: boolean): (call: TraceCall) => boolean {
+  if (isWhole || calls.every((call) => call.is_inner_step)) return () => true
+  return (call) => !call.is_inner_step || /^(error|running)$/.test(call.status) || call.feedback > 0
 }
 
 export const getTrace = tool({
   name: 'get_trace',
   title: 'Read a trace',
   description: 'The calls of a trace as a tree (depth), with durations and without bodies.',
-  input: z.strictObject({ project, trace_id: z.string().min(1).max(128), cursor }),
-  output: z.object({ calls: rows, total: z.int(), next, cut }),
-  async run(asking, { project, trace_id, cursor: from = '0' }) {
+  input: z.strictObject({
+    project,
+    trace_id: z.string().min(1).max(128),
+    inner_steps: z.boolean().default(false).describe('Also spans that only say how long they took'),
+    cursor,
+  }),
+  output: z.object({ calls: rows, total: z.int(), inner_steps_left_out: z.int().optional(), next, cut }),
+  async run(asking, { project, trace_id, inner_steps, cursor: from = '0' }) {
     if (!/^\d{1,6}$/.test(from)) {
       throw new ToolError(`cursor: given ${JSON.stringify(from)}; accepted: next of the previous answer`)
     }
@@ -43,7 +58,9 @@ export const getTrace = tool({
         `trace_id: there is no trace ${JSON.stringify(trace_id)} in ${JSON.stringify(project)}`,
       )
     }
-    const all = [...inTree(calls)].slice(Number(from)).map(({ call, depth }) =>
+    const tree = [...inTree(calls, shownIn(calls, inner_steps))]
+    const leftOut = inner_steps ? 0 : calls.length - tree.length
+    const all = tree.slice(Number(from)).map(({ call, depth }) =>
       withoutNulls({
         depth,
         id: call.id,
@@ -59,6 +76,7 @@ export const getTrace = tool({
     return {
       calls: shown,
       total: calls.length,
+      ...(leftOut > 0 && { inner_steps_left_out: leftOut }),
       ...(shown.length < all.length && { next: String(Number(from) + shown.length) }),
       ...(calls.length === maxTraceCalls && { cut: `only the first ${maxTraceCalls} calls of the trace` }),
     }

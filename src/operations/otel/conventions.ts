@@ -1,3 +1,4 @@
+import { JsonText } from '../../domain/json/text.ts'
 import { anyJson, opened } from './attribute-values.ts'
 import { nested, withLists } from './attributes.ts'
 import { eventMessages, type Payload } from './event-messages.ts'
@@ -100,41 +101,71 @@ const wholeRequest: typeof inputNames = [['request_data', 'value']]
 const wholeAnswer: typeof inputNames = [['response_data', 'value']]
 
 export function inputOf(span: Span): Payload | undefined {
-  return (
-    payloadOf(span, inputNames) ??
-    eventMessages(span).input ??
-    payloadIn(span.attributes, wholeRequest) ??
-    (span.attributes.has('span.type') ? payloadIn(span.attributes, claudeNames) : undefined)
+  return firstFilled(
+    () => payloadOf(span, inputNames),
+    () => eventMessages(span).input,
+    () => payloadIn(span.attributes, wholeRequest),
+    () => (span.attributes.has('span.type') ? payloadIn(span.attributes, claudeNames) : undefined),
   )
 }
 
 export function outputOf(span: Span): Payload | undefined {
-  return payloadOf(span, outputNames) ?? eventMessages(span).output ?? payloadIn(span.attributes, wholeAnswer)
+  return firstFilled(
+    () => payloadOf(span, outputNames),
+    () => eventMessages(span).output,
+    () => payloadIn(span.attributes, wholeAnswer),
+  )
 }
 
 /** Some instrumentations put messages into events, so that they can be filtered out on the way. */
 function payloadOf(span: Span, names: typeof inputNames): Payload | undefined {
   const own = payloadIn(span.attributes, names)
-  if (own) return own
+  if (own !== undefined && !isEmpty(own)) return own
   for (const { attributes } of span.events) {
     const found = payloadIn(attributes, names)
     if (found) return { ...found, taken: [] }
   }
-  return undefined
+  return own
+}
+
+/** Some attributes are always there. An empty one counts only where no other says anything. */
+function firstFilled(...readings: readonly (() => Payload | undefined)[]): Payload | undefined {
+  let empty: Payload | undefined
+  for (const read of readings) {
+    const found = read()
+    if (found !== undefined && !isEmpty(found)) return found
+    empty ??= found
+  }
+  return empty
+}
+
+const emptyTexts = new Set(['', '""', '{}', '[]', 'null'])
+
+function isEmpty({ value }: Payload): boolean {
+  if (Array.isArray(value)) return value.length === 0
+  return emptyTexts.has(value instanceof JsonText ? value.text.trim() : (value as string))
 }
 
 function payloadIn(attributes: Attributes, names: typeof inputNames): Payload | undefined {
   const there = namesIn(attributes)
-  for (const [attribute, name] of names) {
-    if (!there.has(attribute)) continue
-    const value = attributes.get(attribute)
-    if (value !== undefined) {
-      return completed({ name, value: payloadValue(attribute, value), taken: [attribute] }, attributes)
-    }
-    const items = itemsOf(attributes, attribute)
-    if (items) return { name, ...items }
+  return firstFilled(
+    ...names
+      .filter(([attribute]) => there.has(attribute))
+      .map(
+        ([attribute, name]) =>
+          () =>
+            payloadAt(attributes, attribute, name),
+      ),
+  )
+}
+
+function payloadAt(attributes: Attributes, attribute: string, name: string): Payload | undefined {
+  const value = attributes.get(attribute)
+  if (value !== undefined) {
+    return completed({ name, value: payloadValue(attribute, value), taken: [attribute] }, attributes)
   }
-  return undefined
+  const items = itemsOf(attributes, attribute)
+  return items && { name, ...items }
 }
 
 const instructions = 'gen_ai.system_instructions'

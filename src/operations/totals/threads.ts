@@ -2,7 +2,8 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
-import { readLightCalls } from '../../storage/views/light-calls.ts'
+import { type LightCall, readLightCalls } from '../../storage/views/light-calls.ts'
+import { readAskingCalls } from '../../storage/views/thread-details.ts'
 import {
   detailsOfThreads,
   streamThreads,
@@ -53,9 +54,10 @@ async function* detailedThreads(db: Database, view: ThreadsView, time: number, s
     const values = Map.groupBy(found.values, ({ thread_id, kind }) => `${kind} ${thread_id}`)
     const feedback = Map.groupBy(found.feedback, ({ thread_id }) => thread_id)
     const turns = some.flatMap(({ first_turn_id, last_turn_id }) => [first_turn_id, last_turn_id])
-    const shown = { filters: [{ call_ids: turns }], query: undefined, sort: [], limit: null, offset: 0 }
-    const calls = await readLightCalls(db, { ...shown, project: view.project }, time, signal)
+    const calls = await callsNamed(db, view.project, turns, time, signal)
     const byId = new Map(calls.map((call) => [call.id, call]))
+    const firsts = some.flatMap(({ first_turn_id }) => byId.get(first_turn_id) ?? [])
+    const questions = await questionsOf(db, view.project, firsts, time, signal)
     yield some.map((thread) => {
       const [first, last] = [byId.get(thread.first_turn_id), byId.get(thread.last_turn_id)]
       const named = (kind: string) =>
@@ -66,7 +68,7 @@ async function* detailedThreads(db: Database, view: ThreadsView, time: number, s
         users: named('user'),
         models: named('model'),
         ops: named('op'),
-        input_preview: first?.input_preview ?? null,
+        input_preview: first?.input_preview ?? (first && questions.get(first.trace_id)) ?? null,
         output_preview: last?.output_preview ?? null,
         exception: last?.exception ?? null,
         ...(last && { status: last.status }),
@@ -74,4 +76,28 @@ async function* detailedThreads(db: Database, view: ThreadsView, time: number, s
       }
     })
   }
+}
+
+function callsNamed(db: Database, project: string, ids: string[], time: number, signal: AbortSignal) {
+  const view = { project, filters: [{ call_ids: ids }], query: undefined, sort: [], limit: null, offset: 0 }
+  return readLightCalls(db, view, time, signal)
+}
+
+/** By trace, for turns that have no input of their own: their agents and models may. */
+async function questionsOf(
+  db: Database,
+  project: string,
+  turns: readonly LightCall[],
+  time: number,
+  signal: AbortSignal,
+): Promise<Map<string, string>> {
+  const traces = turns.filter(({ input_preview }) => input_preview === null).map(({ trace_id }) => trace_id)
+  const asking = traces.length === 0 ? [] : await readAskingCalls(db, project, traces, time, signal)
+  const calls = asking.length === 0 ? [] : await callsNamed(db, project, asking, time, signal)
+  const latestFirst = calls.toSorted((a, b) => b.started_at - a.started_at)
+  return new Map(
+    latestFirst.flatMap(({ trace_id, input_preview }) =>
+      input_preview === null ? [] : [[trace_id, input_preview] as const],
+    ),
+  )
 }

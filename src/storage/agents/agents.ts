@@ -56,14 +56,19 @@ export interface AgentSums {
 }
 
 /**
- * The calls of agents: those that name one, and what runs below them until another agent is named. `is_top`: nothing
- * directly above is of the same agent.
+ * The calls of agents: those that name one, and what runs below them until another agent is named. `is_top`: no
+ * call above names the same agent.
  */
 function callsOfAgents({ dialect }: LongReader, view: AgentsView, now: number): Sql {
   const { project, agent, byVersion, from, before } = view
   const version = (table: string) => rawSql(byVersion ? `coalesce(${table}.agent_version, '')` : "''")
-  const above = sql`EXISTS (SELECT 1 FROM calls AS above WHERE above.project_id = ${project}
-    AND above.id = calls.parent_id AND above.agent = calls.agent AND ${isLive(now, rawSql('above'))})`
+  const live = (table: string) => isLive(now, rawSql(table))
+  const above = sql`EXISTS (WITH RECURSIVE above (id, agent, parent_id) AS (
+      SELECT direct.id, direct.agent, direct.parent_id FROM calls AS direct
+        WHERE direct.project_id = ${project} AND direct.id = calls.parent_id AND ${live('direct')}
+      UNION SELECT further.id, further.agent, further.parent_id FROM above CROSS JOIN calls AS further
+        WHERE further.project_id = ${project} AND further.id = above.parent_id AND ${live('further')} AND ${dialect.cancellable})
+    SELECT 1 FROM above WHERE above.agent = calls.agent AND above.id <> calls.id)`
   const named = allOf([
     agent === undefined ? rawSql('calls.agent IS NOT NULL') : sql`calls.agent = ${agent}`,
     ...(from === undefined ? [] : [sql`calls.started_at >= ${from}`]),

@@ -5,6 +5,8 @@ import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
 import { kindOf, sentColumns } from './columns.ts'
 import type { CallEnd, CallPart, CallStart } from './parts.ts'
+import { spreadModels, tracesOfCodex } from './trace-models.ts'
+import { spreadThreads, tracesNaming } from './trace-threads.ts'
 import { upsertCalls } from './writes.ts'
 
 /** A span, or what a log record says of a call. They arrive in any order and may be sent again; a list has each span once. */
@@ -39,17 +41,26 @@ export const joinCalls: Command<readonly JoinedPart[], void> = async (tx, joined
     const own = byProject.get(project) as JoinedPart[]
     // Spans need not wait for one another, but what is read for a record must not change.
     const key = `log records ${project}`
-    await (own.some(({ log }) => log) ? tx.lock(key) : tx.lockShared(key))
+    if (own.some(({ log }) => log)) await tx.lock(key)
+    else {
+      await tx.lockShared(key)
+      await lockTraces(tx, project, [...tracesNaming(own), ...tracesOfCodex(own)])
+    }
   }
   for (const [project, own] of byProject) {
-    await joinSome(
-      tx,
-      project,
-      own.filter(({ log }) => !log?.findsTurn),
-    )
+    const known = own.filter(({ log }) => !log?.findsTurn)
+    await joinSome(tx, project, known)
     const turnless = own.filter(({ log }) => log?.findsTurn)
     await joinSome(tx, project, await withTurns(tx, project, turnless))
+    await spreadThreads(tx, project, known)
+    await spreadModels(tx, project, known)
   }
+}
+
+/** Calls of a trace that are written at once must see each other. There are few locks, whatever the number of traces. */
+async function lockTraces(tx: Transaction, project: string, traces: readonly string[]): Promise<void> {
+  const groups = new Set(traces.map((trace) => trace.slice(-1)))
+  for (const group of [...groups].sort()) await tx.lock(`traces ${group} of ${project}`)
 }
 
 async function joinSome(tx: Transaction, project: string, joinedParts: readonly JoinedPart[]): Promise<void> {

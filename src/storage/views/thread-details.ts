@@ -104,3 +104,26 @@ export async function readThreadDetails(
     ),
   }
 }
+
+/** Calls of one trace in which a question is looked for. */
+const maxAsking = 3
+const asking = "operation IN ('invoke_agent', 'chat', 'generate_content', 'text_completion')"
+
+/** The first calls of each of these traces that asked an agent or a model something. */
+export async function readAskingCalls(
+  db: LongReader,
+  project: string,
+  traces: readonly string[],
+  now: number,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const asked = sql`SELECT id, row_number() OVER (PARTITION BY trace_id ORDER BY started_at, id) AS place FROM calls
+    WHERE project_id = ${project} AND trace_id IN (${listOf(traces)}) AND ${isLive(now)} AND ${db.dialect.callsCancellable}
+      AND (${rawSql(asking)} OR asked_model IS NOT NULL OR model IS NOT NULL) AND ${db.dialect.bytes(rawSql('inputs'))} > 2`
+  const found = await allRows<{ id: string }>(
+    db,
+    sql`SELECT id FROM (${asked}) AS asked WHERE place <= ${maxAsking}`,
+    signal,
+  )
+  return found.map(({ id }) => id)
+}

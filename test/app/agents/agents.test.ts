@@ -183,3 +183,27 @@ test('a range leaves out calls that began at another time, and details have perc
   const plain = await answerOf('/agents/query', { project_id })
   assert.equal('p50_duration_ms' in plain.agents[0], false)
 })
+
+test('the duration of an agent is that of its outermost calls, however far below another runs', async () => {
+  const [root, chain, inner] = [randomUUID(), randomUUID(), randomUUID()]
+  const weaver = { attributes: agentAttributes('weaver', '2') }
+  const project_id = await storedCalls(post, 'nested', [
+    { id: root, started_at: at(0), ended_at: at(9), ...weaver },
+    { id: chain, trace_id: root, parent_id: root, started_at: at(1), ended_at: at(8) },
+    {
+      ...{ id: inner, trace_id: root, parent_id: chain, started_at: at(2), ended_at: at(7) },
+      attributes: agentAttributes('dyer', '1'),
+    },
+    { trace_id: root, parent_id: inner, started_at: at(3), ended_at: at(6), ...weaver },
+  ])
+  const { agents } = await answerOf('/agents/query', { project_id, include_details: true })
+  const took = agents.map((agent: Record<string, unknown>) => [
+    agent.agent_name,
+    agent.total_duration_ms,
+    agent.p50_duration_ms,
+  ])
+  assert.deepEqual(took.sort(), [
+    ['dyer', 5000, 5000],
+    ['weaver', 9000, 9000],
+  ])
+})

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { codexSteps, codexTurn } from '../../fixtures/codex-turn.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { completeOf, project } from '../../support/calls.ts'
 import { root } from '../../support/evaluation-runs.ts'
+import { exportOf } from '../../support/otlp.ts'
 import { scriptedBackend, type Turn } from '../../support/scripted-backend.ts'
 import { until } from '../../support/wait.ts'
 
@@ -108,6 +110,38 @@ test('an annotator and a key for reviews get the item with its questions, and wh
     const url = `/annotation_queues/${id}/items/${item.item_id}/release`
     assert.equal((await post(url, { project_id: project }, key)).status, 200)
   }
+})
+
+test('a trace leaves inner steps out unless they are asked for', async () => {
+  const trace_id = 'd'.repeat(32)
+  const spans = exportOf(codexTurn(trace_id, 40))
+  assert.equal((await post('/otel/v1/traces', spans)).status, 200)
+  const traceOf = async (more: object) =>
+    resultOf(await post('/mcp', callOf('get_trace', { project, trace_id, ...more }))).structuredContent
+  const brief = await traceOf({})
+  assert.deepEqual(
+    brief.calls.map(({ op }: { op: string }) => op).sort(),
+    codexSteps.map(({ name }) => name).sort(),
+  )
+  assert.deepEqual([brief.total, brief.inner_steps_left_out, brief.next], [50, 40, undefined])
+  // The span between a step and its caller is left out.
+  const depthOf = (name: string) => brief.calls.find(({ op }: { op: string }) => op === name).depth
+  assert.deepEqual([depthOf('session_task.turn'), depthOf('run_turn')], [1, 2])
+  const whole = await traceOf({ inner_steps: true })
+  assert.deepEqual([whole.calls.length, whole.inner_steps_left_out], [50, undefined])
+})
+
+test('an item of a pair has both calls', async () => {
+  const calls = [completeOf(), completeOf()]
+  await post(`${root}/calls/complete`, { batch: calls })
+  const call_ids = calls.map(({ id }) => id)
+  const { id } = (await post('/annotation_queues', { project_id: project, name: 'pairs', scorer_refs: [] }))
+    .json
+  await post(`/annotation_queues/${id}/items`, { project_id: project, pairs: [{ call_ids }] })
+  const answer = await post('/mcp', callOf('next_queue_item', { project, queue_id: id }))
+  const { item } = resultOf(answer).structuredContent
+  assert.deepEqual([item.call.id, item.other.call.id], [item.call_id, item.other_call_id])
+  assert.deepEqual([item.call_id, item.other_call_id].sort(), call_ids.toSorted())
 })
 
 test('rows that are added at the same time are all in the dataset', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deflateSync, gzipSync } from 'node:zlib'
 import type { Database } from '../../../src/storage/database.ts'
+import { codexSteps, codexTurn } from '../../fixtures/codex-turn.ts'
 import { idsOf, recordsOf, whole } from '../../support/answers.ts'
 import { basic, keys, openApp, type TestApp } from '../../support/app.ts'
 import { endedRecord, project } from '../../support/calls.ts'
@@ -421,6 +422,73 @@ test('traces: usage is priced', async (t) => {
   const { json } = await post('/call/read', { project_id: project, id: otlpSpanId, include_costs: true })
   const { prompt_tokens_total_cost, completion_tokens_total_cost } = json.call.summary.weave.costs.small
   assert.deepEqual([prompt_tokens_total_cost, completion_tokens_total_cost], [2, 6])
+})
+
+test('traces: tokens of Codex are those of the model of the nearest span above, whichever of both arrives first', async (t) => {
+  const { post } = await openApp(t)
+  const costs = { 'loom-1': { prompt_token_cost: 0.5, completion_token_cost: 2 } }
+  assert.equal((await post('/cost/create', { project_id: project, costs })).status, 200)
+  const apart = (spans: object[]) => spans.map((span) => [span])
+  const orders = [
+    (spans: object[]) => [spans],
+    (spans: object[]) => apart(spans.toReversed()),
+    (spans: object[]) => apart([...spans.slice(codexSteps.length), ...spans.slice(0, codexSteps.length)]),
+  ]
+  for (const [index, order] of orders.entries()) {
+    const trace = `${'e'.repeat(7)}${index}`.repeat(4)
+    for (const spans of order(codexTurn(trace, 12))) await post(url, exportOf(spans))
+    const id = `${'e'.repeat(7)}${index}00000007`
+    const { call } = (await post('/call/read', { project_id: project, id, include_costs: true })).json
+    assert.deepEqual(call.summary.usage, { 'loom-1': { input_tokens: 5120, output_tokens: 9 } })
+    assert.equal(call.summary.weave.costs['loom-1'].prompt_tokens_total_cost, 2560)
+    const [light] = recordsOf(await post('/views/trace', { project_id: project, trace_id: trace })).filter(
+      (row) => row.id === id,
+    )
+    assert.equal(light?.cost, 2578)
+  }
+  const inModel = { $eq: [{ $getField: 'model' }, { $literal: 'loom-1' }] }
+  const { text } = await post('/calls/stream_query', { project_id: project, query: { $expr: inModel } })
+  assert.equal(text.trim().split('\n').length, 3)
+})
+
+test('traces: an empty attribute hides no filled one, whatever the convention', async (t) => {
+  const { post } = await openApp(t)
+  const messages = '[{"role":"user","content":"Why?"}]'
+  for (const [attributes, events, inputs, output] of [
+    [
+      { 'gen_ai.prompt': '', 'input.value': 'Why?', 'gen_ai.completion': '', 'output.value': 'So.' },
+      [],
+      { value: 'Why?' },
+      'So.',
+    ],
+    [
+      {
+        'gcp.vertex.agent.llm_request': '{}',
+        'input.value': 'Why?',
+        'gen_ai.output.messages': '[]',
+        'output.value': 'So.',
+      },
+      [],
+      { value: 'Why?' },
+      'So.',
+    ],
+    [
+      { 'gen_ai.prompt': '' },
+      [{ name: 'e', attributes: attributesOf({ 'gen_ai.input.messages': messages }) }],
+      { messages: JSON.parse(messages) },
+      null,
+    ],
+    [
+      { 'gen_ai.prompt': '', 'ai.response.text': '', 'ai.response.toolCalls': '[1]' },
+      [],
+      { prompt: '' },
+      { toolCalls: [1] },
+    ],
+  ] as const) {
+    await post(url, exportOf([spanOf(attributes, { events })]))
+    const { call } = (await post('/call/read', { project_id: project, id: otlpSpanId })).json
+    assert.deepEqual([call.inputs, call.output], [inputs, output])
+  }
 })
 
 test('traces: calls are found by the path of an attribute', async (t) => {

@@ -325,3 +325,106 @@ test('of many turns the newest calls show the latest conversations, unless an ol
     assert.deepEqual(found, await read({ ...view, sort }))
   }
 })
+
+const trace = (n: number) => String(n).padStart(32, '7')
+const spanId = (n: number, index: number) => `${String(n).padStart(8, '7')}${String(index).padStart(8, '0')}`
+
+/** Span `index` of trace `n`, below the one at `parent`; spans begin in the order of their indexes. */
+const spanIn = (n: number, index: number, parent: number | undefined, attributes: object = {}) =>
+  spanOf(
+    { ...attributes },
+    {
+      ...{ traceId: trace(n), spanId: spanId(n, index), name: `span ${index}` },
+      ...(parent !== undefined && { parentSpanId: spanId(n, parent) }),
+      startTimeUnixNano: String(1767323045000000000n + BigInt(index)),
+    },
+  )
+
+/** The thread, its turns and its calls. */
+async function countsOf(project_id: string) {
+  const threads = await threadsOf(project_id, { include_details: true })
+  return threads.map((thread) => [
+    thread.thread_id,
+    thread.turn_count,
+    thread.call_count,
+    thread.first_turn_id,
+  ])
+}
+
+const sendSpans = async (name: string, ...spans: object[]) =>
+  assert.equal(
+    (await post('/otel/v1/traces', exportOf(spans, { 'wandb.entity': 'acme', 'wandb.project': name })))
+      .status,
+    200,
+  )
+
+test('the root of a trace is a turn of the conversation that a call below it names, whichever comes first', async () => {
+  const root = spanIn(1, 0, undefined)
+  const agent = spanIn(1, 1, 0, { 'gen_ai.conversation.id': 'c-7' })
+  const model = spanIn(1, 2, 1, { 'gcp.vertex.agent.session_id': 'c-7' })
+  const orders = [
+    [[root, agent, model]],
+    [[root], [agent], [model]],
+    [[model], [agent], [root]],
+    [[agent], [root], [model], [root]],
+  ]
+  for (const [index, batches] of orders.entries()) {
+    const name = `below-${index}`
+    for (const spans of batches) await sendSpans(name, ...spans)
+    assert.deepEqual(await countsOf(`acme/${name}`), [['c-7', 1, 3, spanId(1, 0)]])
+    const { call } = (await post('/call/read', { project_id: `acme/${name}`, id: spanId(1, 0) })).json
+    assert.equal(call.turn_id, spanId(1, 0))
+  }
+})
+
+test('a trace in which a call below is a turn, or that names no conversation, adds no other', async () => {
+  const root = spanIn(2, 0, undefined)
+  const named = spanIn(2, 1, 0, { 'session.id': 's-3' })
+  const turn = spanIn(2, 2, 0, { 'session.id': 's-3', 'wandb.is_turn': true })
+  const orders = [[[root, named, turn]], [[turn], [named], [root]], [[named], [root], [turn]]]
+  for (const [index, batches] of orders.entries()) {
+    const name = `turn-below-${index}`
+    for (const spans of batches) await sendSpans(name, ...spans)
+    assert.deepEqual(await countsOf(`acme/${name}`), [['s-3', 1, 1, spanId(2, 2)]])
+  }
+  await sendSpans('nameless', spanIn(3, 0, undefined), spanIn(3, 1, 0))
+  assert.deepEqual(await countsOf('acme/nameless'), [])
+})
+
+test('roots and the calls below them that are written at once see each other', async () => {
+  const traces = Array.from({ length: 12 }, (_, n) => n + 10)
+  await Promise.all(
+    traces.flatMap((n) => [
+      sendSpans('at-once', spanIn(n, 0, undefined)),
+      sendSpans('at-once', spanIn(n, 1, 0, { 'session.id': 's-4' })),
+    ]),
+  )
+  assert.deepEqual(
+    (await countsOf('acme/at-once')).map((counts) => counts.slice(0, 3)),
+    [['s-4', 12, 24]],
+  )
+})
+
+test('a conversation whose turn has no input is named after what its agents and models were asked', async () => {
+  const asked = (content: string) => ({
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.input.messages': JSON.stringify([{ role: 'user', content }]),
+  })
+  await sendSpans(
+    'asked-below',
+    spanIn(4, 0, undefined),
+    spanIn(4, 1, 0, { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.call.arguments': '{"a":1}' }),
+    spanIn(4, 2, 0, { 'session.id': 's-5', ...asked('Warp count?') }),
+    spanIn(4, 3, 0, asked('And the weft?')),
+    spanIn(5, 0, undefined, { 'session.id': 's-6', 'input.value': 'of its own' }),
+    spanIn(5, 1, 0, asked('Warp count?')),
+  )
+  const threads = await threadsOf('acme/asked-below', { include_details: true })
+  assert.deepEqual(
+    new Map(threads.map(({ thread_id, input_preview }) => [thread_id, input_preview])),
+    new Map([
+      ['s-5', 'Warp count?'],
+      ['s-6', 'of its own'],
+    ]),
+  )
+})

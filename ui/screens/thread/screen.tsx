@@ -160,7 +160,7 @@ export function ThreadScreen({ project }: { project: string }) {
           <Icon name="back" />
         </a>
         <h1 dir="auto" title={thread}>
-          {turns[0]?.input_preview ?? thread}
+          {turns[0]?.input_preview ?? summary?.input_preview ?? thread}
         </h1>
         <span>
           {countText(count)} {count === 1 ? 'turn' : 'turns'}

@@ -21,7 +21,7 @@ export interface TurnContent extends Conversation {
   cost: number | undefined
   /** Calls below the turn that failed. */
   failed: number
-  /** Calls of models and tools that are not shown. */
+  /** Calls of models, tools and agents that are not shown. */
   leftOut: number
 }
 
@@ -48,7 +48,7 @@ export async function readTurnCalls(project: string, turn: Turn, signal: AbortSi
   return { branch, payloads, leftOut: speaking.length - ids.length, after }
 }
 
-const speaks = ({ kind }: TraceCall): boolean => kind === 'model' || kind === 'tool'
+const speaks = ({ kind }: TraceCall): boolean => kind !== null && kind !== 'retrieval'
 
 /** Its trace has more calls before it than are read. */
 const aloneOf = ({ id }: Turn): Branch => ({
