@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { openApp } from '../../support/app.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
 import {
   answerJson,
@@ -8,6 +9,7 @@ import {
   spoken,
   streaming,
 } from '../../support/fake-anthropic.ts'
+import { modelsOfUpstream } from '../../support/fake-upstream.ts'
 import { askingMessage, messagesUrl } from '../../support/messages.ts'
 import { pngOf } from '../../support/pictures.ts'
 
@@ -513,4 +515,31 @@ test('tokens are counted there', async (t) => {
   assert.deepEqual(opened.sent(), { model: 'far', ...body })
   opened.upstream.answer = (response) => answerJson(response, {})
   assert.equal((await opened.post('/v1/messages/count_tokens', body)).status, 502)
+})
+
+test('with HEDDLE_UNKNOWN_FIELDS=refuse nothing is sent that would be ignored there', async (t) => {
+  const strict = await openApp(t, {
+    models: await modelsOfUpstream([upstream.url]),
+    settings: { HEDDLE_UNKNOWN_FIELDS: 'refuse' },
+  })
+  const before = upstream.asked.length
+  const short = { reasoning_effort: 'high', max_tokens: 100 }
+  const refused: [url: string, body: object, field: string][] = [
+    [chatUrl, asking(short), 'reasoning_effort'],
+    [chatUrl, asking({ ...short, stream: true }), 'reasoning_effort'],
+    [chatUrl, asking({ messages: [{ role: 'user', name: 'ann', content: 'Hi' }] }), 'messages.name'],
+    [
+      '/api/generate',
+      { prompt: 'Hi', options: { repeat_penalty: 1.2, repeat_last_n: 3 }, stream: false },
+      'options.repeat_last_n',
+    ],
+  ]
+  for (const [url, body, field] of refused) {
+    const { status, json } = await strict.post(url, body)
+    assert.equal(status, 400, field)
+    assert.match(JSON.stringify(json), new RegExp(`${field}: has no effect here`))
+  }
+  assert.equal(upstream.asked.length, before)
+  assert.equal((await strict.post(chatUrl, asking())).status, 200)
+  assert.equal(upstream.asked.length, before + 1)
 })
