@@ -153,7 +153,7 @@ function textBlock(block: ResultBlock, path: string): GivenPart[] {
 
 /** A picture in the form of chat completions. */
 function pictureOf({ source }: ResultBlock, path: string, check: PictureCheck): GivenPart {
-  const { type, media_type, data, url } = source ?? {}
+  const { type, media_type, data, url } = typeof source === 'string' ? {} : (source ?? {})
   if (type === 'base64') {
     if (media_type == null) throw wrong(`${path}.source.media_type`, 'nothing', 'a type such as image/png')
     if (data == null) throw wrong(`${path}.source.data`, 'nothing', 'the picture in base64')
