@@ -224,7 +224,7 @@ test('blocks that cannot be passed on are refused by their type', async (t) => {
   )
   assert.equal(upstream.asked.length, 0)
   const image = { type: 'image' as const, source: { type: 'url' as const, url: 'https://example.com/a.png' } }
-  const tools = [weather]
+  const tools = [{ ...weather, input_schema: { ...weather.input_schema, required: ['city'] } }]
   await messages.create({
     ...asked,
     ...{ tools, tool_choice: { type: 'auto', disable_parallel_tool_use: true }, stop_sequences: ['END'] },
