@@ -1,5 +1,4 @@
 import { JsonNumber, parseLossless } from '../json/index.ts'
-import type { ThoughtSeal } from './parts.ts'
 
 /** A message has something that templates cannot take: where, what, and what they could. */
 export class MessageError extends Error {
@@ -26,15 +25,8 @@ export interface GivenMessage {
   reasoning?: string | null | undefined
   reasoning_content?: string | null | undefined
   refusal?: string | null | undefined
-  /** Its thoughts with their seals, for the server that sealed them. */
-  sealed?: readonly SealedThought[]
-  /** The result of a call that failed, where that is known. */
-  hasFailed?: boolean
-}
-
-export interface SealedThought {
-  text: string
-  seal: ThoughtSeal
+  /** All of it as the blocks of Anthropic's Messages, in their order, for a server that takes them; pictures as parts. */
+  blocks?: readonly GivenPart[]
 }
 
 export interface GivenPart {
@@ -207,6 +199,8 @@ export interface Conversation {
 export interface GivenTool<Schema extends JsonValue = JsonValue> {
   /** Its index among the tools of the request, if some of these are left out. */
   index?: number
+  /** Anthropic's mark of how far to cache. */
+  cache_control?: unknown
   function: {
     name: string
     description?: string | null | undefined

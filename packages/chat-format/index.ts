@@ -17,7 +17,6 @@ export {
   type GivenToolCall,
   type Message,
   MessageError,
-  type SealedThought,
   unreadMembers,
   wholeText,
 } from './conversation.ts'

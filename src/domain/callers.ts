@@ -54,6 +54,10 @@ export function hasAccess(caller: Access, project: string, right = rightOf(calle
   return mayWith(rolesIn(caller, project), right)
 }
 
+/** Where the caller may do what the route does: entities, projects, or `*` for all. */
+export const scopesOf = (caller: Access): string[] =>
+  grantsOf(caller).flatMap(({ scope, role }) => (mayWith([role], rightOf(caller)) ? [scope] : []))
+
 const rightOf = ({ right }: Access): Right => right ?? 'write'
 
 const rolesIn = (caller: Access, project: string): Role[] =>

@@ -109,7 +109,7 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
   /** The engine's request for one input, and how its answers are read. */
   async function prepared(
     input: Input,
-    { turn: asked, constraint: content, inputs: _, body: __, ...request }: AnswerRequest,
+    { turn: asked, constraint: content, inputs: _, body: __, refuseIgnored: ___, ...request }: AnswerRequest,
     signal: AbortSignal,
   ) {
     const { tenant } = request
@@ -151,6 +151,10 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
     format: () => own.find(),
     async answer(asked, clientSignal) {
       const { inputs, tenant, choices } = asked
+      const ignored = inputs.flatMap((input) =>
+        'conversation' in input ? unreadMembers(input.conversation.messages, maxUnknown + 1) : [],
+      )
+      asked.refuseIgnored?.(ignored)
       const cancelling = new AbortController()
       const signal = inputs.length === 1 ? clientSignal : AbortSignal.any([clientSignal, cancelling.signal])
       const runs: Run[] = []
@@ -189,9 +193,7 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
             : mergeIterables(sources, () => cancelling.abort(new Error('the answer is over'))),
         ...(createParser && { createParser }),
         widened: compiled?.widened ?? [],
-        ignored: inputs.flatMap((input) =>
-          'conversation' in input ? unreadMembers(input.conversation.messages, maxUnknown + 1) : [],
-        ),
+        ignored,
         notes: compiled?.notes ?? [],
       }
     },

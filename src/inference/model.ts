@@ -101,6 +101,8 @@ export interface AnswerRequest extends Omit<Generation, 'prompt' | 'constraint' 
    * absent.
    */
   body?: Readonly<Record<string, unknown>>
+  /** Refuses fields that would have no effect, before anything is sent or computed. Absent if they are only named. */
+  refuseIgnored?: (fields: readonly string[]) => void
 }
 
 export interface TurnAsked {

@@ -3,6 +3,7 @@ import { type Refusal, type RefusalCode, refusals, refuse, refuseWithMessage } f
 import type { UpstreamKind } from './kinds.ts'
 
 interface ReplyError {
+  type?: unknown
   message?: unknown
   param?: unknown
   code?: unknown
@@ -47,7 +48,8 @@ export function refusalOf(
   // The other server rejects this server's key, not the caller.
   if (status === 401 || status === 403)
     return refuse('upstream_failed', { why: 'it does not accept the key of this server' })
-  if (status >= 500 || status === 408) return refuse('upstream_unavailable', { why: `it answered ${status}` })
+  if (status >= 500 || status === 408)
+    return refuse('upstream_unavailable', { why: `it answered ${status}`, seconds: secondsOf(retryAfter) })
   if (status >= 300 && status < 400)
     return refuse('upstream_failed', { why: `it answered ${status}, a redirection` })
   return refuse('upstream_refused', {
@@ -62,7 +64,11 @@ export function failureOf(error: unknown, kind: UpstreamKind): Refusal {
   const own = kind === 'heddle' ? asTold(told) : undefined
   if (own !== undefined) return own
   const message = typeof told.message === 'string' ? told.message : JSON.stringify(told)
-  return refuse('upstream_failed', { why: `it says ${JSON.stringify(message.slice(0, maxMessageLength))}` })
+  const why = `it says ${JSON.stringify(message.slice(0, maxMessageLength))}`
+  // Anthropic's stream begins with status 200 before it knows.
+  if (kind === 'anthropic' && told.type === 'overloaded_error') return refuse('upstream_unavailable', { why })
+  if (kind === 'anthropic' && told.type === 'rate_limit_error') return refuse('upstream_busy', { seconds: 1 })
+  return refuse('upstream_failed', { why })
 }
 
 function asTold({ code, message, param }: ReplyError): Refusal | undefined {

@@ -56,7 +56,8 @@ function estimateOf(input: Input): number {
   if ('text' in input) return Math.ceil(Buffer.byteLength(input.text) / bytesOfToken)
   const { messages, tools } = input.conversation
   let pictures = 0
-  const text = JSON.stringify(messages, (_, value: unknown) => {
+  const asSent = messages.map(({ blocks: _, ...message }) => message)
+  const text = JSON.stringify(asSent, (_, value: unknown) => {
     if (typeof value !== 'object' || value === null || !('image_url' in value)) return value
     pictures++
     return undefined

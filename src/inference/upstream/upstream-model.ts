@@ -106,6 +106,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     if (status().state !== 'ready') throw notReady(status())
     const request = await fitting(original, signal)
     const asked = wire.requestOf(request, target)
+    request.refuseIgnored?.(asked.ignored)
     const slots = original.lane === 'background' ? server.slots.background : callers
     const slot = await slots.acquire(original.tenant, signal)
     running++

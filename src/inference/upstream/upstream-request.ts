@@ -211,7 +211,7 @@ function thinkingOf(
   return { chat_template_kwargs: { enable_thinking: thinks } }
 }
 
-function messageOf({ sealed: _, hasFailed: __, ...message }: GivenMessage): object {
+function messageOf({ blocks: _, ...message }: GivenMessage): object {
   return Object.fromEntries(Object.entries(message).filter(([, value]) => value != null))
 }
 

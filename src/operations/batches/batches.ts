@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { type Caller, hasAccess } from '../../domain/callers.ts'
+import { type Caller, hasAccess, scopesOf } from '../../domain/callers.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
@@ -74,8 +74,8 @@ export const readOneBatch = async (db: Reader, caller: Caller, id: string) =>
   batchAnswer(await batchOf(db, caller, id, false))
 
 export async function listOwnBatches(db: Reader, caller: Caller, { after, limit }: BatchesQuery) {
-  const asked = { user: caller.name, after, order: 'desc', limit: limit + 1 } as const
-  return pageOfList(caller, await listBatches(db, asked, false), limit, batchAnswer)
+  const asked = { user: caller.name, scopes: scopesOf(caller), after, limit: limit + 1 }
+  return pageOfList(await listBatches(db, { ...asked, order: 'desc' }, false), limit, batchAnswer)
 }
 
 /** What is being asked is ended, and nothing more begins. */

@@ -31,6 +31,8 @@ export interface GenerationContext {
   project: string
   /** The response in the background that is answered. */
   waiting?: AnsweredLater
+  /** Refuses fields without effect, where they are not only named. */
+  refuseIgnored?: (fields: readonly string[]) => void
   /** Receives what a header says about budgets that are nearly used up. */
   warn?: (text: string) => void
   /** Absent when the answer is not recorded. */
@@ -81,9 +83,14 @@ export async function generate(
   names: FieldNames,
   shown: Omit<DeltaOptions, 'createParser'> = {},
 ): Promise<Generation> {
-  const { caller, arrived, lane, signal, note, recording } = context
+  const { caller, arrived, lane, signal, note, recording, refuseIgnored } = context
   const promptGroup = promptGroupOf(caller, settings.promptSharing)
-  const request = { ...asked, ...(promptGroup !== undefined && { promptGroup }), ...(lane && { lane }) }
+  const request = {
+    ...asked,
+    ...(promptGroup !== undefined && { promptGroup }),
+    ...(lane && { lane }),
+    ...(refuseIgnored && { refuseIgnored }),
+  }
   const { answering, served, insteadOf, hold } = await answerWithin(
     budgets,
     found,

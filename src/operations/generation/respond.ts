@@ -126,8 +126,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   // The model computes the prompt while the record is asked whether it accepts writes.
   const proof = recording?.proof
   const refused = new AbortController()
-  const mayBeRefused = proof !== undefined || reply.server.refusesIgnored
-  const signal = mayBeRefused ? AbortSignal.any([disconnect, refused.signal]) : disconnect
+  const signal = proof !== undefined ? AbortSignal.any([disconnect, refused.signal]) : disconnect
   let measured: GenerationRecord | undefined
   const asking: GenerationContext = {
     caller,
@@ -138,6 +137,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
     signal,
     project: target.project,
     warn: (text) => reply.header(budgetHeader, text),
+    ...(reply.server.refusesIgnored && { refuseIgnored: (names) => addIgnored(reply, names) }),
     recording,
     note(record) {
       measured = record

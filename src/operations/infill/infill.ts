@@ -41,12 +41,14 @@ export async function beginInfill(
   })
   const clipped = { ...request, ending: { ...request.ending, isClipped: true } }
   const names = { prompt: 'input_prefix', maxTokens: 'n_predict' }
+  const unused = Object.keys(ignoredInfillFields) as (keyof typeof ignoredInfillFields)[]
+  const ignored = unused.filter((name) => body[name] !== undefined)
+  asking.refuseIgnored?.(ignored)
   const generation = await generate(services, found, clipped, asking, names)
   const id = `cmpl-${asking.id}`
-  const sent = Object.keys(ignoredInfillFields) as (keyof typeof ignoredInfillFields)[]
   return {
     ...generation,
-    ignored: [...generation.ignored, ...sent.filter((name) => body[name] !== undefined)],
+    ignored: [...generation.ignored, ...ignored],
     id,
     head: { id, object: 'text_completion', ...generation.head },
     openings: [{ echo: '', firstToken: '' }],

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { type Caller, hasAccess } from '../../domain/callers.ts'
+import { type Caller, scopesOf } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
 import { type Batch, listBatches, messagesEndpoint } from '../../storage/batches/batches.ts'
@@ -28,10 +28,11 @@ export async function listMessageBatches(
   if (after_id !== undefined && before_id !== undefined)
     throw wrong('before_id', 'given together with after_id', 'one of them')
   const { caller } = request
-  const asked = { user: caller.name, after: before_id ?? after_id, limit: limit + 1 }
+  const after = before_id ?? after_id
+  const asked = { user: caller.name, scopes: scopesOf(caller), after, limit: limit + 1 }
   const order = before_id === undefined ? 'desc' : 'asc'
   const rows = await listBatches(db, { ...asked, order }, ofMessages)
-  const page = rows.slice(0, limit).filter(({ project_id }) => hasAccess(caller, project_id))
+  const page = rows.slice(0, limit)
   if (order === 'asc') page.reverse()
   return {
     data: page.map((batch) => messageBatchAnswer(request, batch)),

@@ -16,15 +16,16 @@ const TextBlock = z.object({
   cache_control: cacheControl,
 })
 
+const Source = z.object({
+  type: z.string().max(64).nullish(),
+  media_type: plainText(64).nullish(),
+  data: z.string().nullish(),
+  url: z.string().nullish(),
+})
+
 const ResultBlock = TextBlock.extend({
-  source: z
-    .object({
-      type: z.string().max(64).nullish(),
-      media_type: plainText(64).nullish(),
-      data: z.string().nullish(),
-      url: z.string().nullish(),
-    })
-    .nullish(),
+  // Of a search_result it is a text.
+  source: z.union([z.string(), Source], { error: 'expected an object' }).nullish(),
 })
 export type ResultBlock = z.output<typeof ResultBlock>
 

@@ -1,5 +1,4 @@
 import type { Caller } from '../../domain/callers.ts'
-import type { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
 import { tokenCount } from '../../inference/registry.ts'
@@ -74,7 +73,7 @@ export async function beginMessage(
   const request = {
     ...asked,
     ending: { ...asked.ending, isClipped: true },
-    body: { ...asked.body, thinking: body.thinking ?? null, cache_control: cacheMarkOf(body) },
+    body: { ...asked.body, thinking: body.thinking ?? null, cache_control: body.cache_control },
   }
   const fields = { prompt: 'messages', maxTokens: 'max_tokens' }
   const generation = await generate(services, found, request, asking, fields, { showsSeals: true })
@@ -86,14 +85,6 @@ export async function beginMessage(
     managesContext: body.context_management != null,
     skipped: tools.skipped,
   }
-}
-
-/** The first mark of how far to cache. */
-function cacheMarkOf({ cache_control, system, tools, messages }: MessagesBody): JsonText | undefined {
-  const texts = [system, ...messages.map(({ content }) => content)]
-  const blocks = texts.flatMap((content) => (Array.isArray(content) ? content : []))
-  const marks = [{ cache_control }, ...(tools ?? []), ...blocks].map((marked) => marked.cache_control)
-  return marks.find((mark) => mark != null) ?? undefined
 }
 
 /** Refuses what only Anthropic's servers can do. */

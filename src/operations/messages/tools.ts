@@ -13,7 +13,8 @@ interface GivenTools {
 
 export function toolsOf({ tools }: Pick<CountTokensBody, 'tools'>): GivenTools {
   const result: GivenTools = { tools: [], skipped: [] }
-  for (const [index, { type, name, description, input_schema, strict }] of (tools ?? []).entries()) {
+  for (const [index, tool] of (tools ?? []).entries()) {
+    const { type, name, description, input_schema, strict, cache_control } = tool
     if (type != null && type !== 'custom') {
       result.skipped.push(name ?? type)
       continue
@@ -21,7 +22,11 @@ export function toolsOf({ tools }: Pick<CountTokensBody, 'tools'>): GivenTools {
     const path = `tools.${index}`
     if (name == null) throw wrong(`${path}.name`, 'nothing', 'the name of the tool')
     if (input_schema == null) throw wrong(`${path}.input_schema`, 'nothing', 'a JSON Schema')
-    result.tools.push({ index, function: { name, description, parameters: input_schema, strict } })
+    result.tools.push({
+      index,
+      ...(cache_control != null && { cache_control }),
+      function: { name, description, parameters: input_schema, strict },
+    })
   }
   return result
 }

@@ -93,6 +93,8 @@ async function beginTurn(
   }
   const request = answerRequest(body, asking, [{ conversation, addSpecial: false }])
   const turn = { ...request, turn: calls ? { calls } : {} }
+  const ignored = ignoredOptions(body.options, found.served.context)
+  asking.refuseIgnored?.(ignored)
   const generation = await generate(services, found, turn, asking, {
     prompt: field,
     maxTokens: 'options.num_predict',
@@ -100,7 +102,7 @@ async function beginTurn(
   return {
     ...generation,
     ...namedAs(body, found, asking),
-    ignored: [...generation.ignored, ...ignoredOptions(body.options, found.served.context)],
+    ignored: [...generation.ignored, ...ignored],
     id: `chatcmpl-${asking.id}`,
     role: 'assistant',
     echo: '',
@@ -194,12 +196,14 @@ export async function beginText(
   const inputs = [{ text, addSpecial: true, ...(suffix && { suffix: { text: suffix, isCut: true } }) }]
   const request = answerRequest(body, asking, inputs)
   const names = { prompt: 'prompt', maxTokens: 'options.num_predict' }
+  const ignored = ignoredOptions(body.options, found.served.context)
+  asking.refuseIgnored?.(ignored)
   const generation = await generate(services, found, request, asking, names)
   const id = `cmpl-${asking.id}`
   return {
     ...generation,
     ...namedAs(body, found, asking),
-    ignored: [...generation.ignored, ...ignoredOptions(body.options, found.served.context)],
+    ignored: [...generation.ignored, ...ignored],
     id,
     head: { id, object: 'text_completion', ...generation.head },
     openings: [{ echo: '', firstToken: '' }],

@@ -1,4 +1,4 @@
-import { type Caller, hasAccess } from '../../domain/callers.ts'
+import { type Caller, hasAccess, scopesOf } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
@@ -78,13 +78,12 @@ export const fileAnswer = ({ id, size, created_at, expires_at, filename, purpose
 })
 
 /** One more than fits says whether there are more. */
-export function pageOfList<Row extends { id: string; project_id: string }>(
-  caller: Caller,
+export function pageOfList<Row extends { id: string }>(
   rows: readonly Row[],
   limit: number,
   show: (row: Row) => object,
 ) {
-  const shown = rows.slice(0, limit).filter((row) => hasAccess(caller, row.project_id))
+  const shown = rows.slice(0, limit)
   return {
     object: 'list' as const,
     data: shown.map(show),
@@ -94,10 +93,10 @@ export function pageOfList<Row extends { id: string; project_id: string }>(
   }
 }
 
-export async function listFiles(db: Reader, caller: Caller, { purpose, limit, ...page }: FilesQuery) {
-  const asked = { user: caller.name, after: page.after, order: page.order, limit: limit + 1 }
+export async function listFiles(db: Reader, caller: Caller, { purpose, limit, after, order }: FilesQuery) {
+  const asked = { user: caller.name, scopes: scopesOf(caller), after, order, limit: limit + 1 }
   const rows = await listWireFiles(db, asked, purpose, now())
-  return pageOfList(caller, rows, limit, fileAnswer)
+  return pageOfList(rows, limit, fileAnswer)
 }
 
 export async function deleteFile(db: Database, caller: Caller, id: string) {

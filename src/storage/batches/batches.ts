@@ -206,16 +206,19 @@ export const finishBatch: Command<FinishedBatch, boolean> = async (
 
 /**
  * No further line begins. A batch that is over is left as it is. A batch that rests goes on at once, to its end. The
- * results of a batch of messages name every request, so its lines are found first.
+ * results of a batch of messages name every request, so its lines are found first. On its wire there is nothing between
+ * being asked and having ended: what is asked then is kept, and changes no result.
  */
 export const cancelBatch: Command<{ user: string; id: string; now: number }, void> = async (
   tx,
   { user, id, now },
 ) => {
+  const ofMessages = sql`endpoint = ${messagesEndpoint}`
   await tx.run(
     sql`UPDATE batches SET cancelling_at = coalesce(cancelling_at, ${now}),
-          status = CASE WHEN status = 'validating' AND endpoint = ${messagesEndpoint} THEN status ELSE 'cancelling' END,
+          status = CASE WHEN status IN ('validating', 'finalizing') AND ${ofMessages} THEN status ELSE 'cancelling' END,
           held_until = CASE WHEN held_by IS NULL THEN 0 ELSE held_until END
-        WHERE user_name = ${user} AND id = ${id} AND status IN ('validating', 'in_progress')`,
+        WHERE user_name = ${user} AND id = ${id}
+          AND (status IN ('validating', 'in_progress') OR (status = 'finalizing' AND ${ofMessages}))`,
   )
 }

@@ -2,7 +2,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { insertPiece, type PieceBytes } from '../objects/files.ts'
 import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import { insertInto } from '../sql/inserts.ts'
-import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import { joined, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 
 const kinds = {
@@ -23,6 +23,8 @@ export type WireFile = RowOf<typeof kinds>
 /** Where a page of a user's list begins and ends. */
 export interface WirePage {
   user: string
+  /** Only what is in these entities and projects. */
+  scopes: readonly string[]
   after: string | undefined
   limit: number
   order: 'asc' | 'desc'
@@ -67,10 +69,19 @@ export const listWireFiles = (
 }
 
 /** Ids sort by time. */
-export function pageOf({ after, limit, order }: Omit<WirePage, 'user'>): Sql {
+export function pageOf({ scopes, after, limit, order }: Omit<WirePage, 'user'>): Sql {
   const [beyond, direction] = order === 'asc' ? [rawSql('>'), rawSql('ASC')] : [rawSql('<'), rawSql('DESC')]
   const begins = after === undefined ? sql`1 = 1` : sql`id ${beyond} ${after}`
-  return sql`${begins} ORDER BY id ${direction} LIMIT ${limit}`
+  return sql`${begins} AND ${within(scopes)} ORDER BY id ${direction} LIMIT ${limit}`
+}
+
+function within(scopes: readonly string[]): Sql {
+  if (scopes.includes('*')) return sql`1 = 1`
+  if (scopes.length === 0) return sql`1 = 0`
+  // 0 is the character after the slash.
+  const each = (scope: string) =>
+    sql`(project_id = ${scope} OR (project_id > ${`${scope}/`} AND project_id < ${`${scope}0`}))`
+  return joined(scopes.map(each), ' OR ')
 }
 
 /** Its bytes are written except for the last piece. */

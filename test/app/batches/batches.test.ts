@@ -5,7 +5,7 @@ import { compareClocks } from '../../../src/domain/clock.ts'
 import type { Batch } from '../../../src/storage/batches/batches.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { basic, keys, openApp, type TestApp, type TestParts } from '../../support/app.ts'
-import { formOf, sendForm } from '../../support/forms.ts'
+import { formOf, formType, sendForm } from '../../support/forms.ts'
 import { type Script, scriptedBackend, scriptOf } from '../../support/scripted-backend.ts'
 import { until } from '../../support/wait.ts'
 
@@ -14,14 +14,20 @@ const question = (content: string) => ({ messages: [{ role: 'user', content }], 
 const line = (custom_id: string, body: object = question(custom_id), url = endpoint) =>
   JSON.stringify({ custom_id, method: 'POST', url, body })
 
-async function store({ app }: TestApp, lines: readonly string[], key = keys.alice): Promise<string> {
+async function store(
+  { app }: TestApp,
+  lines: readonly string[],
+  key = keys.alice,
+  headers: object = {},
+): Promise<string> {
   const form = formOf([
     { name: 'purpose', value: 'batch' },
     { name: 'file', value: lines.join('\n'), filename: 'in.jsonl' },
   ])
-  const { status, json } = await sendForm({ app }, form, { url: '/v1/files', authorization: basic(key) })
-  assert.equal(status, 200, JSON.stringify(json))
-  return json.id
+  const all = { 'content-type': formType, authorization: basic(key), ...headers }
+  const answer = await app.inject({ method: 'POST', url: '/v1/files', headers: all, payload: form })
+  assert.equal(answer.statusCode, 200, answer.body)
+  return answer.json().id
 }
 
 async function begin(opened: TestApp, lines: readonly string[], fields: object = {}) {
@@ -252,6 +258,30 @@ test('fields that cannot be honoured are refused by name', async (t) => {
   ])
   const { json } = await sendForm(opened, other, { url: '/v1/files' })
   assert.equal(await refusal({ input_file_id: json.id }), '400 invalid_value input_file_id')
+})
+
+test('pages of batches and of files are full of what the key may see', async (t) => {
+  const opened = await openApp(t, { backend: scriptedBackend() })
+  const grantTo = (scope: string) => ({ grants: [{ scope, role: 'editor' }] })
+  const { key } = (await opened.post('/users', { name: 'carol', ...grantTo('acme') }, keys.root)).json.key
+  const seen: string[][] = []
+  for (const name of ['few', 'many', 'few', 'many', 'many']) {
+    const input_file_id = await store(opened, [line('a')], key, { 'x-heddle-project': `acme/${name}` })
+    const body = { input_file_id, endpoint, completion_window: '24h' }
+    const { json } = await opened.post('/v1/batches', body, key)
+    if (name === 'few') seen.unshift([json.id, input_file_id])
+  }
+  await opened.send('PUT', '/users/carol/grants', grantTo('acme/few'), keys.root)
+  for (const [at, url] of ['/v1/batches', '/v1/files'].entries()) {
+    const ids = seen.map((pair) => pair[at])
+    const page = async (query: string) => {
+      const { json } = await opened.get(`${url}?${query}`, key)
+      return [json.data.map(({ id }: { id: string }) => id), json.has_more]
+    }
+    assert.deepEqual(await page('limit=1'), [ids.slice(0, 1), true])
+    assert.deepEqual(await page(`limit=1&after=${ids[0]}`), [ids.slice(1), false])
+    assert.deepEqual(await page(`limit=1&after=${ids[1]}`), [[], false])
+  }
 })
 
 test('a batch is its user’s: to others it does not exist, and its input stays while it is read', async (t) => {

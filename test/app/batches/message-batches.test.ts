@@ -59,6 +59,19 @@ async function resultsOf({ get }: TestApp, id: string, key = keys.alice): Promis
 const typesOf = async (opened: TestApp, id: string) =>
   (await resultsOf(opened, id)).map(({ custom_id, result }) => [custom_id, result.type])
 
+/** As the process that works on it. */
+async function holdingOf({ database }: TestApp, id: string) {
+  const holder = 'the test'
+  const taken = await database.write('takeBatch', {
+    holder,
+    now: Date.now() * 1_000,
+    until: Number.MAX_SAFE_INTEGER,
+    mayAsk: true,
+  })
+  assert.equal(taken?.id, id)
+  return { project_id: taken.project_id, id, holder }
+}
+
 const none = { processing: 0, succeeded: 0, errored: 0, canceled: 0, expired: 0 }
 const release = new EventEmitter()
 
@@ -218,6 +231,38 @@ test('pages begin behind or in front of a batch', async (t) => {
     assert.equal((await opened.get(`${url}?${query}`)).status, 400, query)
 })
 
+test('pages are full of what the key may see, in both directions', async (t) => {
+  const opened = await openApp(t, { backend: scriptedBackend() })
+  const grantTo = (...scopes: string[]) => ({ grants: scopes.map((scope) => ({ scope, role: 'editor' })) })
+  const user = { name: 'carol', ...grantTo('acme', 'acmeo') }
+  const { key } = (await opened.post('/users', user, keys.root)).json.key
+  const seen: string[] = []
+  for (const name of ['few', 'many', 'many', 'few', 'more', 'many', 'many', 'few', 'many']) {
+    const headers = { authorization: `Bearer ${key}`, 'x-heddle-project': `acme/${name}` }
+    const answer = await opened.app.inject({
+      ...{ method: 'POST', url, headers },
+      payload: { requests: [request('a')] },
+    })
+    if (name !== 'many') seen.unshift(answer.json().id)
+  }
+  const put = (...scopes: string[]) =>
+    opened.send('PUT', '/users/carol/grants', grantTo(...scopes), keys.root)
+  assert.equal((await put('acme/few', 'acme/more', 'acmeo')).status, 200)
+  const page = async (query: string) => {
+    const { json } = await opened.get(`${url}?${query}`, key)
+    return [json.data.map(({ id }: { id: string }) => id), json.has_more]
+  }
+  assert.deepEqual(await page('limit=2'), [seen.slice(0, 2), true])
+  assert.deepEqual(await page(`limit=2&after_id=${seen[1]}`), [seen.slice(2), false])
+  assert.deepEqual(await page(`limit=2&before_id=${seen[3]}`), [seen.slice(1, 3), true])
+  assert.deepEqual(await page(`limit=1&before_id=${seen[1]}`), [seen.slice(0, 1), false])
+  assert.deepEqual(await page('limit=4'), [seen, false])
+  await put('acmeo')
+  assert.deepEqual(await page('limit=2'), [[], false])
+  await put('acme')
+  assert.equal((await page('limit=9'))[0].length, 9)
+})
+
 test('a cancelled batch ends soon; what was not answered is canceled', async (t) => {
   const opened = await open(t, { backend: scriptedBackend(slowly), settings: { HEDDLE_BATCH_PARALLEL: '2' } })
   const { id } = await begin(
@@ -263,6 +308,34 @@ test('a batch that is cancelled or expires before any work has a result for ever
   ])
   assert.deepEqual((await endOf(second, expired)).request_counts, { ...none, expired: 1 })
   assert.deepEqual(await typesOf(second, expired.id), [['c', 'expired']])
+})
+
+test('a batch whose results are being written can still be cancelled', async (t) => {
+  const opened = await openApp(t, { backend: scriptedBackend() })
+  const { id } = await begin(opened, [request('a')])
+  const held = await holdingOf(opened, id)
+  await opened.database.write('startBatch', { ...held, total: 1, now: 1 })
+  await opened.database.write('finalizeBatch', { ...held, now: 2 })
+  for (let time = 0; time < 2; time++) {
+    const { status, json } = await opened.post(`${url}/${id}/cancel`, undefined)
+    assert.deepEqual([status, json.processing_status], [200, 'canceling'], JSON.stringify(json))
+    assert.deepEqual(json.request_counts, { ...none, processing: 1 })
+  }
+  await opened.database.write('finishBatch', {
+    ...{ ...held, status: 'completed', output: null, error: null, now: 3 },
+  })
+  const over = await read(opened, id)
+  assert.equal(over.processing_status, 'ended')
+  assert.notEqual(over.cancel_initiated_at, null)
+})
+
+test('all requests of a batch whose input cannot be read are errored', async (t) => {
+  const opened = await openApp(t, { backend: scriptedBackend() })
+  const { id } = await begin(opened, [request('a'), request('b')])
+  const held = await holdingOf(opened, id)
+  await opened.database.write('failBatch', { ...held, total: 2, errors: '[]', now: 1 })
+  const { processing_status, request_counts, results_url } = await read(opened, id)
+  assert.deepEqual([processing_status, request_counts, results_url], ['ended', { ...none, errored: 2 }, null])
 })
 
 test('a deleted batch leaves nothing behind', async (t) => {

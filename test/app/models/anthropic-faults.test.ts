@@ -52,7 +52,7 @@ const refused: Record<string, [answer: UpstreamHandler, status: number, code: st
     /./,
   ],
   'an overloaded server': [
-    replying(529, 'overloaded_error', 'Overloaded'),
+    replying(529, 'overloaded_error', 'Overloaded', { 'retry-after': '7' }),
     503,
     'upstream_unavailable',
     /529/,
@@ -70,11 +70,18 @@ const refused: Record<string, [answer: UpstreamHandler, status: number, code: st
     'upstream_failed',
     /text\/html/,
   ],
-  'an error as the first event': [
+  'an error as the first event': [streaming(errorBody('api_error', 'Oops')), 502, 'upstream_failed', /Oops/],
+  'an overload as the first event': [
     streaming(errorBody('overloaded_error', 'Overloaded')),
-    502,
-    'upstream_failed',
+    503,
+    'upstream_unavailable',
     /Overloaded/,
+  ],
+  'a limit as the first event': [
+    streaming(errorBody('rate_limit_error', 'slow')),
+    429,
+    'upstream_busy',
+    /busy/,
   ],
   'a block of a server tool': [
     streaming(startOf(), ...blockOf(0, { type: 'server_tool_use', id: 'x', name: 'web_search' })),
@@ -103,7 +110,8 @@ for (const [what, [answer, status, code, message]] of Object.entries(refused)) {
     const { json, status: got, headers } = await post(chatUrl, asking())
     assert.deepEqual([got, json.error.code], [status, code], json.error.message)
     assert.match(json.error.message, message)
-    if (status === 429) assert.equal(headers['retry-after'], '7')
+    if (what === 'too many requests' || what === 'an overloaded server')
+      assert.equal(headers['retry-after'], '7')
   })
 }
 
@@ -118,10 +126,11 @@ test('an error in the middle of a stream ends it with an error event', async (t)
   )
   const chat = await post(chatUrl, asking({ stream: true }))
   const { error } = eventsOf(chat.text)
-  assert.equal(error?.code, 'upstream_failed')
+  assert.equal(error?.code, 'upstream_unavailable')
   assert.match(error?.message ?? '', /Overloaded/)
   const message = messageStreamOf((await post(messagesUrl, askingMessage({ stream: true }))).text)
-  assert.equal(message.error?.error.details.error_code, 'upstream_failed')
+  assert.equal(message.error?.error.details.error_code, 'upstream_unavailable')
+  assert.equal(message.error?.error.type, 'overloaded_error')
 })
 
 test('another address is asked after a 429 or a 529', async (t) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { openApp } from '../../support/app.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
 import {
   answerJson,
@@ -8,6 +9,7 @@ import {
   spoken,
   streaming,
 } from '../../support/fake-anthropic.ts'
+import { modelsOfUpstream } from '../../support/fake-upstream.ts'
 import { askingMessage, messagesUrl } from '../../support/messages.ts'
 import { pngOf } from '../../support/pictures.ts'
 
@@ -329,7 +331,7 @@ test('a message is passed on with its thinking, its effort, its cache and its se
   assert.deepEqual(sent(), {
     model: 'far',
     max_tokens: 4_000,
-    system: 'Be brief.',
+    system: [{ ...text('Be brief.'), cache_control: { type: 'ephemeral', ttl: '1h' } }],
     messages: [
       hi,
       assistant(
@@ -338,18 +340,89 @@ test('a message is passed on with its thinking, its effort, its cache and its se
         text('I look.'),
         { type: 'tool_use', id: 'toolu_1', name: 'now', input: {} },
       ),
-      user(
-        { type: 'tool_result', tool_use_id: 'toolu_1', content: [text('Error: no')], is_error: true },
-        picture,
-      ),
+      user({ type: 'tool_result', tool_use_id: 'toolu_1', content: [text('no'), picture], is_error: true }),
     ],
     tools: [{ name: 'now', input_schema: { type: 'object' }, strict: true }],
     thinking,
     output_config: { effort: 'low' },
     stop_sequences: ['END'],
-    cache_control: { type: 'ephemeral', ttl: '1h' },
     stream: true,
   })
+})
+
+const mark = { cache_control: { type: 'ephemeral' } }
+const markFor = (ttl: string) => ({ cache_control: { type: 'ephemeral', ttl } })
+
+test('each mark of the cache stays on its block', async () => {
+  const own = { name: 'now', input_schema: { type: 'object' } }
+  const system = [text('Be brief.'), { ...text('Be kind.'), ...markFor('1h') }]
+  const asked = [
+    user({ ...picture, ...mark }, text('Look')),
+    assistant({ type: 'tool_use', id: 'toolu_1', name: 'now', input: { n: 1 }, ...markFor('5m') }),
+    user({
+      type: 'tool_result',
+      tool_use_id: 'toolu_1',
+      content: [text('one'), { ...text('two'), ...mark }],
+    }),
+  ]
+  await post(messagesUrl, askingMessage({ system, messages: asked, tools: [own] }))
+  assert.deepEqual(sent(), {
+    ...{ model: 'far', max_tokens: 100, system, messages: asked, tools: [own], stream: true },
+  })
+  const tools = [{ ...own, ...mark }]
+  const message = { ...user(text('Hi')), content: 'Hi' }
+  await post(messagesUrl, askingMessage({ messages: [message], tools, ...mark }))
+  const expected = { ...plain, max_tokens: 100, tools, ...mark }
+  assert.deepEqual(sent(), expected)
+  await post(messagesUrl, askingMessage({ messages: [message], tools, tool_choice: { type: 'none' } }))
+  assert.deepEqual(sent(), { ...plain, max_tokens: 100, tools, tool_choice: { type: 'none' } })
+})
+
+test('more than four marks of the cache are refused', async () => {
+  const before = upstream.asked.length
+  const four = Array.from({ length: 4 }, (_, at) => ({ ...text(`${at}`), ...mark }))
+  const result = { type: 'tool_result', tool_use_id: 'toolu_1', content: [{ ...text('no'), ...mark }] }
+  const use = { type: 'tool_use', id: 'toolu_1', name: 'now', input: {} }
+  const { status, json } = await post(
+    messagesUrl,
+    askingMessage({ system: four, messages: [hi, assistant(use), user(result)] }),
+  )
+  assert.deepEqual([status, json.error.details.error_code], [400, 'upstream_lacks'])
+  assert.match(json.error.message, /cache_control: .* 5 marked blocks; accepted: at most 4/)
+  assert.equal(upstream.asked.length, before)
+  assert.equal((await post(messagesUrl, askingMessage({ system: four, messages: [hi] }))).status, 200)
+  assert.deepEqual(sent().system, four)
+})
+
+test('thoughts, texts and calls go back in their order', async () => {
+  const thought = (signature: string) => ({ type: 'thinking', thinking: 'Hm', signature })
+  const use = (id: string) => ({ type: 'tool_use', id, name: 'now', input: {} })
+  const said = [
+    ...[thought('sig-1'), text('I look.'), { type: 'redacted_thinking', data: 'sealed' }, use('toolu_1')],
+    ...[thought('sig-2'), text('And again.'), use('toolu_2')],
+  ]
+  const results = ['toolu_1', 'toolu_2'].map((id) => ({ type: 'tool_result', tool_use_id: id }))
+  const thinking = { type: 'adaptive' }
+  const messages = [hi, assistant(...said.slice(0, 3)), assistant(...said.slice(3)), user(...results)]
+  await post(messagesUrl, askingMessage({ thinking, messages }))
+  assert.deepEqual(sent().messages, [hi, assistant(...said), user(...results)])
+})
+
+test('an error of a tool is passed on in its own words', async () => {
+  const use = { type: 'tool_use', id: 'call.1', name: 'now', input: {} }
+  const result = (id: string) => ({ type: 'tool_result', tool_use_id: id, is_error: true })
+  const messages = [hi, assistant(use), user(text('Sorry'), { ...result('call.1'), content: 'no clock' })]
+  await post(messagesUrl, askingMessage({ messages }))
+  const [, , last] = sent().messages
+  assert.deepEqual(last, user({ ...result('call_1_41e5461c'), content: [text('no clock')] }, text('Sorry')))
+})
+
+test('system texts of Messages stay blocks, in front', async () => {
+  const messages = [hi, { role: 'system', content: 'In French.' }, user(text('Bye'))]
+  await post(messagesUrl, askingMessage({ system: 'Be brief.', messages }))
+  const { system, messages: turns } = sent()
+  assert.deepEqual(system, [text('Be brief.'), text('In French.')])
+  assert.deepEqual(turns, [user(text('Hi'), text('Bye'))])
 })
 
 test('a message that says nothing of thinking has none, and thoughts of this server stay here', async () => {
@@ -442,4 +515,31 @@ test('tokens are counted there', async (t) => {
   assert.deepEqual(opened.sent(), { model: 'far', ...body })
   opened.upstream.answer = (response) => answerJson(response, {})
   assert.equal((await opened.post('/v1/messages/count_tokens', body)).status, 502)
+})
+
+test('with HEDDLE_UNKNOWN_FIELDS=refuse nothing is sent that would be ignored there', async (t) => {
+  const strict = await openApp(t, {
+    models: await modelsOfUpstream([upstream.url]),
+    settings: { HEDDLE_UNKNOWN_FIELDS: 'refuse' },
+  })
+  const before = upstream.asked.length
+  const short = { reasoning_effort: 'high', max_tokens: 100 }
+  const refused: [url: string, body: object, field: string][] = [
+    [chatUrl, asking(short), 'reasoning_effort'],
+    [chatUrl, asking({ ...short, stream: true }), 'reasoning_effort'],
+    [chatUrl, asking({ messages: [{ role: 'user', name: 'ann', content: 'Hi' }] }), 'messages.name'],
+    [
+      '/api/generate',
+      { prompt: 'Hi', options: { repeat_penalty: 1.2, repeat_last_n: 3 }, stream: false },
+      'options.repeat_last_n',
+    ],
+  ]
+  for (const [url, body, field] of refused) {
+    const { status, json } = await strict.post(url, body)
+    assert.equal(status, 400, field)
+    assert.match(JSON.stringify(json), new RegExp(`${field}: has no effect here`))
+  }
+  assert.equal(upstream.asked.length, before)
+  assert.equal((await strict.post(chatUrl, asking())).status, 200)
+  assert.equal(upstream.asked.length, before + 1)
 })

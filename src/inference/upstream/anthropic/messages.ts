@@ -4,7 +4,7 @@ import { JsonText } from '../../../domain/json/text.ts'
 import { refuseUnsupported } from '../fields.ts'
 import { messagesFor } from '../system-messages.ts'
 
-type Block = Readonly<Record<string, unknown>>
+export type Block = Readonly<Record<string, unknown>>
 
 interface AnthropicConversation {
   system?: string | Block[]
@@ -23,10 +23,12 @@ export function anthropicConversation(messages: readonly GivenMessage[]): Anthro
   const turns: Turn[] = []
   /** Calls that have no result yet, for results that do not name theirs. */
   let unanswered: string[] = []
-  let system: Block[] = []
-  for (const [index, message] of messagesFor('anthropic', messages).entries()) {
+  const system: Block[] = []
+  // What comes in blocks needs no joining.
+  const isOwn = messages.every(({ blocks }) => blocks !== undefined)
+  for (const [index, message] of (isOwn ? messages : messagesFor('anthropic', messages)).entries()) {
     if (message.role === 'system') {
-      system = blocksOf(message)
+      system.push(...blocksOf(message))
       if (system.some(({ type }) => type !== 'text'))
         refuseUnsupported('messages', 'a picture in a system message', 'texts there')
       continue
@@ -43,32 +45,32 @@ export function anthropicConversation(messages: readonly GivenMessage[]): Anthro
     } else turns.push(turn)
   }
   const filled = turns.map(({ role, results, content }) => ({ role, content: [...results, ...content] }))
+  const [first, ...others] = system
+  const isText = others.length === 0 && first?.cache_control === undefined
   return {
-    ...(system.length > 0 && { system: system.length === 1 ? String(system[0]?.text) : system }),
+    ...(first !== undefined && { system: isText ? String(first.text) : system }),
     messages: filled.filter(({ content }) => content.length > 0),
   }
 }
 
 function turnOf(message: GivenMessage, index: number, unanswered: readonly string[]): Turn {
-  const { role } = message
+  const { role, blocks } = message
+  if (blocks !== undefined) {
+    const [results = [], content = []] = [true, false].map((isResult) =>
+      blocksOf(message).filter(({ type }) => (type === 'tool_result') === isResult),
+    )
+    return { role: role === 'assistant' ? role : 'user', results, content }
+  }
   if (role === 'user') return { role, results: [], content: blocksOf(message) }
   if (role === 'tool') return { role: 'user', results: [resultOf(message, unanswered)], content: [] }
   if (role === 'assistant') {
     const calls = (message.tool_calls ?? []).map((call, at) => callOf(call, `call_${index}_${at}`))
-    return { role, results: [], content: [...thoughtsOf(message), ...blocksOf(message), ...calls] }
+    return { role, results: [], content: [...blocksOf(message), ...calls] }
   }
   return refuseUnsupported('messages', `a message of the role ${JSON.stringify(role)}`, acceptedRoles)
 }
 
 const acceptedRoles = 'system, developer, user, assistant, tool'
-
-/** It refuses thoughts that it has not sealed itself. */
-const thoughtsOf = ({ sealed = [] }: GivenMessage): Block[] =>
-  sealed.map(({ text, seal }) =>
-    seal.kind === 'redacted'
-      ? { type: 'redacted_thinking', data: seal.text }
-      : { type: 'thinking', thinking: text, signature: seal.text },
-  )
 
 /** The ids of others have characters that Anthropic refuses. Different ids stay different. */
 const idOf = (id: string) =>
@@ -98,16 +100,31 @@ function resultOf(message: GivenMessage, [next]: readonly string[]): Block {
     type: 'tool_result',
     tool_use_id: idOf(id),
     ...(content.length > 0 && { content }),
-    ...(message.hasFailed && { is_error: true }),
   }
 }
 
 /** A text of nothing but white space is refused there, and says nothing. */
-function blocksOf({ content, refusal }: GivenMessage): Block[] {
+const isBlank = ({ type, text }: Block) => type === 'text' && String(text).trim() === ''
+
+function blocksOf({ blocks, content, refusal }: GivenMessage): Block[] {
+  if (blocks !== undefined) return ownBlocks(blocks)
   const entries = typeof content === 'string' ? [content] : (content ?? [])
-  return [...entries, refusal ?? '']
-    .map(blockOf)
-    .filter((block) => block.type !== 'text' || String(block.text).trim() !== '')
+  return [...entries, refusal ?? ''].map(blockOf).filter((block) => !isBlank(block))
+}
+
+const ownBlocks = (blocks: readonly GivenPart[]) => blocks.map(ownBlock).filter((block) => !isBlank(block))
+
+/** A block that a client of the same API has sent. */
+function ownBlock(block: GivenPart): Block {
+  const { type, id, tool_use_id, content, image_url, cache_control, ...others } = block
+  const inner = Array.isArray(content) ? ownBlocks(content) : []
+  return {
+    ...(image_url == null ? { type, ...others } : blockOf(block)),
+    ...(id !== undefined && { id: idOf(String(id)) }),
+    ...(tool_use_id !== undefined && { tool_use_id: idOf(String(tool_use_id)) }),
+    ...(inner.length > 0 && { content: inner }),
+    ...(cache_control != null && { cache_control }),
+  }
 }
 
 function blockOf(entry: string | GivenPart): Block {

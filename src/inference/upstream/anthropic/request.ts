@@ -11,7 +11,7 @@ import {
   type UpstreamRequest,
   type UpstreamTarget,
 } from '../upstream-request.ts'
-import { anthropicConversation } from './messages.ts'
+import { anthropicConversation, type Block } from './messages.ts'
 import { refusedBesideThought, thinkingOf } from './thinking.ts'
 
 /** For a request without a limit, to a model whose list names none. */
@@ -36,11 +36,15 @@ export function anthropicRequestOf(
   const limit = ending.maxTokens ?? abilities.maxTokens ?? usualTokens + tokens
   const maxTokens = ending.isClipped ? Math.min(limit, abilities.maxTokens ?? limit) : limit
   const mark = body.cache_control ?? markOf(conversation)
+  const { system, messages } = anthropicConversation(conversation.messages)
+  const { tools = [], ...choosing } = turn ? toolsOf(conversation, turn.calls) : {}
+  checkMarks([...tools, ...(Array.isArray(system) ? system : []), ...messages])
   const asked = {
     model,
     max_tokens: maxTokens,
-    ...anthropicConversation(conversation.messages),
-    ...(turn && toolsOf(conversation, turn.calls)),
+    ...(system !== undefined && { system }),
+    messages,
+    ...(tools.length > 0 && { tools, ...choosing }),
     ...(thinking !== undefined && { thinking }),
     ...((effort || format) && { output_config: { effort, format } }),
     ...(sampled('temperature') && { temperature: body.temperature }),
@@ -122,17 +126,36 @@ function markOf({ messages }: Conversation): unknown {
   return undefined
 }
 
+/** Anthropic refuses more. */
+const maxMarks = 4
+
+function checkMarks(blocks: readonly Block[]): void {
+  const marks = marksIn(blocks)
+  if (marks > maxMarks) refuseUnsupported('cache_control', `${marks} marked blocks`, `at most ${maxMarks}`)
+}
+
+const marksIn = (blocks: readonly Block[]): number =>
+  blocks.reduce(
+    (sum, { cache_control, content }) =>
+      sum + (cache_control == null ? 0 : 1) + (Array.isArray(content) ? marksIn(content) : 0),
+    0,
+  )
+
 const noParameters = new JsonText('{"type":"object","properties":{}}')
 
-const toolOf = ({ function: { name, description, parameters, strict } }: GivenTool) => ({
+const toolOf = ({ cache_control, function: { name, description, parameters, strict } }: GivenTool) => ({
   name,
   ...(description != null && { description }),
   input_schema: parameters ?? noParameters,
   ...(strict && { strict }),
+  ...(cache_control != null && { cache_control }),
 })
 
 /** It has no allowed tools: it gets only these. */
-function toolsOf({ tools }: Conversation, calls: CallsAsked | undefined) {
+function toolsOf(
+  { tools }: Conversation,
+  calls: CallsAsked | undefined,
+): { tools?: Block[]; tool_choice?: Block } {
   if (!tools?.length) return {}
   if (calls === undefined) return { tools: tools.map(toolOf), tool_choice: { type: 'none' } }
   const { choice, isParallel } = calls

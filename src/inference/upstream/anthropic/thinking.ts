@@ -63,10 +63,9 @@ export function thinkingOf(
   const maxTokens = ending.maxTokens ?? maxListed
   const usual = budgets[effort] ?? minBudget
   const budget = maxTokens === undefined ? usual : Math.min(usual, Math.floor(maxTokens * shareOfThought))
-  // With thinking, an answer to results must come after the sealed thought that asked for them.
+  // With thinking, an answer to results must come after the sealed thought that asked for them. Other APIs return none.
   const last = messages.findLast(({ role }) => role === 'assistant')
-  const lacksThought =
-    messages.at(-1)?.role === 'tool' && last?.tool_calls?.length && last.sealed === undefined
+  const lacksThought = messages.at(-1)?.role === 'tool' && last?.tool_calls?.length
   if (budget < minBudget || lacksThought) return { ...none, ignored: ['reasoning_effort'] }
   return enabled(budget)
 }
