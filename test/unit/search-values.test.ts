@@ -2,11 +2,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { JsonNumber } from '../../packages/json/index.ts'
+import { digestOf } from '../../src/domain/digests.ts'
 import { evaluate } from '../../src/domain/expressions/evaluate.ts'
 import { jsonField } from '../../src/domain/expressions/json-field.ts'
 import { parseExpression } from '../../src/domain/expressions/parse.ts'
+import { readSearch } from '../../src/domain/search/search-text.ts'
 import { partialKey, valueKey, valueKeysIn } from '../../src/domain/search/values.ts'
+import { upsertCalls } from '../../src/storage/calls/writes.ts'
+import { valueCandidates } from '../../src/storage/search/candidates.ts'
+import { findCalls } from '../../src/storage/search/found-calls.ts'
+import { firstKeyless, indexCalls, renewSearch } from '../../src/storage/search/indexing.ts'
+import { type Sql, sql } from '../../src/storage/sql/sql.ts'
+import type { LongReader } from '../../src/storage/transaction.ts'
+import { startedAt, wholePart } from '../support/call-parts.ts'
 import { endless, tokens, words, written } from '../support/expression-samples.ts'
+import { openWithPlans } from './query-plans.ts'
 
 const project = 'acme/qa'
 
@@ -77,4 +87,46 @@ test('any document has at most so many keys, however deep it is', () => {
   )
   const deep = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`
   assert.deepEqual(valueKeysIn(project, 'attributes', deep), [])
+})
+
+test('entries from before values had keys are found, always looked at, and written once more', async (t) => {
+  const { tx } = openWithPlans(t)
+  const db: LongReader = {
+    ...tx,
+    async *stream<T>(query: Sql) {
+      yield await tx.all<T>(query)
+    },
+  }
+  const { signal } = new AbortController()
+  const steps = async () => {
+    while (await indexCalls(tx, { limit: 10, characters: 1 << 20 }));
+  }
+  const call = (id: string, customer: number) =>
+    wholePart(project, id, { inputs: `{"customer":${customer},"text":"word"}` })
+  await upsertCalls(tx, [call('a', 1), call('b', 2), call('c', 3)])
+  await steps()
+  const query = parseExpression({ $expr: { $eq: [{ $getField: 'inputs.customer' }, { $literal: 1 }] } })
+  const candidates = async () => {
+    const condition = await valueCandidates(db, { project, query }, signal)
+    return JSON.parse(condition?.values[0] as string) as string[]
+  }
+  const view = { project, filters: [], query: undefined, sort: [], limit: 10, offset: 0 }
+  const found = async () => {
+    const calls = await findCalls(db, view, readSearch('word'), undefined, startedAt, signal)
+    return calls.map(({ id }) => id)
+  }
+  assert.deepEqual(await candidates(), ['a'])
+  assert.equal(await firstKeyless(db, signal), undefined)
+  const old = `${digestOf(project).slice(0, 16).toLowerCase()}p`
+  const which = sql`(SELECT doc FROM search_entries WHERE call_id = ${'b'})`
+  await tx.run(sql`DELETE FROM search_words WHERE rowid = ${which}`)
+  await tx.run(sql`INSERT INTO search_words (rowid, project, words) SELECT ${which}, ${old}, ${'word'}`)
+  assert.deepEqual((await candidates()).sort(), ['a', 'b'])
+  assert.deepEqual(await found(), ['c', 'b', 'a'])
+  assert.equal(await firstKeyless(db, signal), project)
+  await renewSearch(tx, { project_id: project })
+  await steps()
+  assert.equal(await firstKeyless(db, signal), undefined)
+  assert.deepEqual(await candidates(), ['a'])
+  assert.deepEqual(await found(), ['c', 'b', 'a'])
 })
