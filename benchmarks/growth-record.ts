@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import Sqlite from 'better-sqlite3'
 import pg from 'pg'
 import { digestOf } from '../src/domain/digests.ts'
+import { derivation } from '../src/storage/calls/facts.ts'
 import { openRecord, sqliteFile } from '../src/storage/open.ts'
 
 /**
@@ -68,7 +69,7 @@ function statementsFor(
       SELECT '${project_id}', ${id('n')}, ${id('n - n % 4')}, CASE WHEN n % 4 > 0 THEN ${id('n - n % 4')} END, 'op-' || (n % 20),
         ${begun} + n * ${step}, ${begun} + n * ${step} + 1000 * (1 + (n * 7919) % 30000), 'user-' || ((n / 4) % 8), 1200, 1200, '{}',
         ${json}, '"${text}"', ${usage}, CASE WHEN n % 67 = 1 THEN 'it failed' END, 'op-' || (n % 20), 'model-' || (n % 5), 'model-' || (n % 5),
-        CASE WHEN n % 67 = 1 THEN 'error' ELSE 'success' END, n % 500, 10, 1000 * ((n * 31) % 900), 1
+        CASE WHEN n % 67 = 1 THEN 'error' ELSE 'success' END, n % 500, 10, 1000 * ((n * 31) % 900), ${derivation}
       FROM ${numbers(from, to)}`,
     `INSERT INTO feedback (project_id, id, feedback_type, svc_ref, call_id, user_id, created_at, payload)
       SELECT '${project_id}', ${id('n')}, 'wandb.reaction.1', 'weave:///${project_id}/call/' || ${id('n')}, ${id('n')}, 'user-1', ${begun} + n * ${step},
