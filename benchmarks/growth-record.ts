@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import Sqlite from 'better-sqlite3'
 import pg from 'pg'
 import { digestOf } from '../src/domain/digests.ts'
@@ -31,7 +32,10 @@ interface Dialect {
   words: (from: number, to: number) => string[]
 }
 
-const word = `${digestOf(project_id).slice(0, 16).toLowerCase()}p`
+/** As src/storage/search/entries.ts writes them. */
+const word = `${digestOf(project_id).slice(0, 16).toLowerCase()}q`
+/** The value that `inputs.customer` has, as src/domain/search/values.ts makes a key of it. */
+const named = `'["${project_id}","inputs","customer","' || (n % 5000) || '"]'`
 const wordsOf = `'customer ' || (n % 5000) || CASE WHEN n % 3 = 0 THEN ' red river ' ELSE ' river red ' END || '${words}'`
 
 const dialects: Record<'sqlite' | 'postgres', Dialect> = {
@@ -40,7 +44,7 @@ const dialects: Record<'sqlite' | 'postgres', Dialect> = {
       `(WITH RECURSIVE series (n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM series WHERE n + 1 < ${to}) SELECT n FROM series)`,
     words: (from, to) => [
       `INSERT INTO search_entries (doc, project_id, call_id) SELECT n + 1, '${project_id}', ${id('n')} FROM ${dialects.sqlite.numbers(from, to)}`,
-      `INSERT INTO search_words (rowid, project, words) SELECT n + 1, '${word}', ${wordsOf} FROM ${dialects.sqlite.numbers(from, to)}`,
+      `INSERT INTO search_words (rowid, project, words) SELECT n + 1, '${word} ' || key_of(${named}), ${wordsOf} FROM ${dialects.sqlite.numbers(from, to)}`,
     ],
   },
   postgres: {
@@ -48,7 +52,8 @@ const dialects: Record<'sqlite' | 'postgres', Dialect> = {
       `(SELECT n FROM generate_series(${from}::bigint, ${to - 1}) AS series (n)) AS numbers`,
     words: (from, to) => [
       `INSERT INTO search_entries (project_id, call_id, words)
-        SELECT '${project_id}', ${id('n')}, to_tsvector('simple', ${wordsOf}) || CAST('''${word}''' AS tsvector)
+        SELECT '${project_id}', ${id('n')}, to_tsvector('simple', ${wordsOf}) 
+          || CAST('''${word}'' ''=' || substr(encode(sha256(convert_to(${named}, 'UTF8')), 'hex'), 1, 12) || '''' AS tsvector)
         FROM ${dialects.postgres.numbers(from, to)}`,
     ],
   },
@@ -133,6 +138,7 @@ const counted = `SELECT count(*) AS count FROM calls WHERE project_id = '${proje
 function ofSqlite(folder: string) {
   const db = new Sqlite(sqliteFile(folder))
   db.pragma('synchronous = OFF')
+  db.function('key_of', { deterministic: true }, (names) => hash('sha256', String(names), 'hex').slice(0, 12))
   const run = db.transaction((texts: string[]) => {
     for (const text of texts) db.exec(text)
   })

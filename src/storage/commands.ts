@@ -91,7 +91,7 @@ import { releaseItem, reopenItem, setProgress, takeNextItem } from './queues/pro
 import { addQueue, changeQueue } from './queues/queues.ts'
 import { addQueueRule, pauseQueueRule } from './queues/rules.ts'
 import { addRedactionCounts } from './redaction/counts.ts'
-import { dropSearch, indexCalls, mergeSearch, switchSearch } from './search/indexing.ts'
+import { dropSearch, indexCalls, mergeSearch, renewSearch, switchSearch } from './search/indexing.ts'
 import { secretOf } from './secrets.ts'
 import { sql } from './sql/sql.ts'
 import { markWrongSums } from './sums/check.ts'
@@ -132,6 +132,7 @@ export const commands = {
   keepSums,
   markWrongSums,
   switchSearch,
+  renewSearch,
   indexCalls,
   dropSearch,
   mergeSearch,

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { now } from '../../src/domain/time.ts'
+import { selectCalls } from '../../src/storage/calls/calls.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { storeColumns } from '../../src/storage/evaluations/columns/store-columns.ts'
 import { readRowSets } from '../../src/storage/evaluations/row-sets.ts'
 import { readTrials } from '../../src/storage/evaluations/trials.ts'
 import { openRecord } from '../../src/storage/open.ts'
-import { type Sql, sql } from '../../src/storage/sql/sql.ts'
+import { entriesOf } from '../../src/storage/search/entries.ts'
+import { rawSql, type Sql, sql } from '../../src/storage/sql/sql.ts'
 import { sumUp } from '../../src/storage/sums/keeping.ts'
 import { hour, startOf } from '../../src/storage/sums/spans.ts'
 import { type Answer, openApp } from '../support/app.ts'
@@ -24,6 +26,7 @@ const large =
 interface Plan {
   'Node Type': string
   'Relation Name'?: string
+  'Index Name'?: string
   'Index Cond'?: string
   Plans?: Plan[]
 }
@@ -229,6 +232,36 @@ describe('plans of queries on PostgreSQL', () => {
     )
   })
 
+  test('calls with a value inside of them are found by its key and read by their ids', async (t) => {
+    const databaseUrl = await server.createDatabase()
+    const db = await openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 })
+    t.after(() => db.close())
+    const client = new pg.Client(databaseUrl)
+    await client.connect()
+    await client.query(`INSERT INTO calls (project_id, id, trace_id, op_name, started_at, start_bytes, attributes, inputs)
+      SELECT '${project}', 'call-' || n, 'call-' || n, 'chat', n, 1, '{}', '{}' FROM generate_series(1, 5000) AS series (n)`)
+    await client.query(`INSERT INTO search_entries (project_id, call_id, words)
+      SELECT '${project}', 'call-' || n, CAST('''=key' || n % 500 || ''' ''=common''' AS tsvector)
+      FROM generate_series(1, 5000) AS series (n)`)
+    await client.query('VACUUM ANALYZE')
+    await client.end()
+    const entries = entriesOf(db)
+    const rare = entries.withKeys(project, [['key7', 'partial'], ['common']])
+    const conditionOf = async (query: Sql, index: string) =>
+      (await nodesIn(db, query)).find((node) => node['Index Name'] === index)?.['Index Cond'] ?? ''
+    assert.match(
+      await conditionOf(sql`SELECT id FROM ${rare} LIMIT 2001`, 'search_entries_by_word'),
+      /words @@/,
+    )
+    assert.ok((await entries.estimate(db, rare)) < 100)
+    assert.ok((await entries.estimate(db, entries.withKeys(project, [['common']]))) > 2_000)
+    const page = { projectId: project, limit: 100, offset: 0 }
+    const order = [rawSql('started_at DESC'), rawSql('id DESC')]
+    const query = { ...page, order, conditions: [entries.isAmong(['call-7', 'call-507'])] }
+    const found = selectCalls(db, query, { large: new Set(), totalStorageSize: false }, now())
+    assert.match(await conditionOf(found, 'calls_pkey'), /project_id = .*id = ANY/)
+  })
+
   test('no view, page of evaluation results or list scans a table', async (t) => {
     const db = await openPlanned()
     const { record, asked } = watched(db)
@@ -312,6 +345,7 @@ describe('plans of queries on PostgreSQL', () => {
     })
     while (await db.writeInBackground('indexCalls', { limit: 64, characters: 1 << 20 })) asked()
     asked()
+    await ask('/views/calls', { query: literal('inputs.a', '$eq', 1) })
     await ask('/views/search', { text: 'chat' })
     const { next } = (await ask('/views/search', { text: 'chat', limit: 1 })) as { next: string }
     await ask('/views/search', { text: '"a b" -c', query: literal('op_name', '$eq', 'chat'), after: next })

@@ -29,6 +29,7 @@ import { sumsOfCalls } from './storage/sums.ts'
 import { sweeping } from './storage/sweeping.ts'
 import { tables } from './storage/tables.ts'
 import { usageAndAudit } from './storage/usage-and-audit.ts'
+import { values } from './storage/values.ts'
 import { writing } from './storage/writing.ts'
 
 // The record behaves the same on every driver.
@@ -63,6 +64,7 @@ for (const driver of allDrivers()) {
     evaluationRuns(driver.shared)
     usageAndAudit(driver.open)
     search(driver.open)
+    values(driver.open)
     responses(driver.open)
     writing(driver.shared)
     closing(driver.open)

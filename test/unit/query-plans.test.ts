@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseExpressionText } from '../../src/domain/expressions/parse.ts'
+import { partialKey, valueKey } from '../../src/domain/search/values.ts'
 import type { CallsFilter } from '../../src/operations/calls/contract.ts'
 import { readAgents } from '../../src/storage/agents/agents.ts'
 import { selectStoredCompletions } from '../../src/storage/answers/stored-completions.ts'
@@ -13,6 +14,7 @@ import { readLabels } from '../../src/storage/objects/object-labels.ts'
 import { deleteObjects, keepObject, readValues, readVersions } from '../../src/storage/objects/objects.ts'
 import { takeNextItem } from '../../src/storage/queues/progress.ts'
 import { addQueue } from '../../src/storage/queues/queues.ts'
+import { entriesOf } from '../../src/storage/search/entries.ts'
 import { compileCondition } from '../../src/storage/sql/conditions.ts'
 
 import { rawSql, sql } from '../../src/storage/sql/sql.ts'
@@ -250,5 +252,32 @@ test('stored completions are read in index order, from the end of the last page,
       `${inTime} AND (created_at,call_id)${sign}(?,?))`,
       call,
     ])
+  }
+})
+
+test('calls with a value inside of them are found by its key and read by their ids, in any order', async (t) => {
+  const { tx, planOf } = openWithPlans(t)
+  const keys = [valueKey(project, 'inputs', ['customer'], '4242') as string, partialKey(project, 'inputs')]
+  const entries = entriesOf(tx)
+  assert.deepEqual(planOf(sql`SELECT id FROM ${entries.withKeys(project, [keys])} LIMIT 2001`), [
+    'SCAN search_words VIRTUAL TABLE INDEX 0:M2',
+    'SEARCH search_entries USING INTEGER PRIMARY KEY (rowid=?)',
+  ])
+  for (const count of [0, 1, 2_000]) {
+    const ids = Array.from({ length: count }, (_, n) => `call-${n}`)
+    for (const order of ['started_at ASC, id ASC', 'started_at DESC, id DESC']) {
+      const conditions = [entries.isAmong(ids)]
+      const page = { projectId: project, limit: 100, offset: 0 }
+      const query = { ...page, conditions, order: [rawSql(order)] }
+      assert.deepEqual(
+        planOf(selectCalls(tx, query, { large: new Set(), totalStorageSize: false }, 1)).filter((step) =>
+          /^(SEARCH|SCAN) calls/.test(step),
+        ),
+        [
+          'SEARCH calls USING INDEX sqlite_autoindex_calls_1 (project_id=? AND id=?)',
+          'SEARCH calls USING INTEGER PRIMARY KEY (rowid=?)',
+        ],
+      )
+    }
   }
 })

@@ -1,5 +1,5 @@
 import type { Database } from '../../storage/database.ts'
-import { hasUnread, searchState } from '../../storage/search/indexing.ts'
+import { firstKeyless, hasUnread, searchState } from '../../storage/search/indexing.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
 /** Small enough that a write waiting behind it is hardly delayed. */
@@ -21,6 +21,8 @@ export function startIndexing(db: Database, isOn: boolean, failed: (error: unkno
       if (!isSwitched) {
         const state = await searchState(db)
         if (state !== undefined && (state.is_on === 1) !== isOn) await db.write('switchSearch', { isOn })
+        const project_id = isOn ? await firstKeyless(db, signal) : undefined
+        if (project_id !== undefined) await db.write('renewSearch', { project_id })
         isSwitched = true
       }
       let hasMore = !isOn || (await hasUnread(db))

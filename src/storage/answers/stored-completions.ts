@@ -1,5 +1,6 @@
 import { membersOf, objectText } from '../../../packages/json/index.ts'
 import { isLive } from '../calls/calls.ts'
+import { markForSearch } from '../search/marks.ts'
 import { allOf, emptySql, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, LongReader, Reader } from '../transaction.ts'
 import { type CallOfCompletion, maxMatches } from './completions.ts'
@@ -133,6 +134,7 @@ export const changeCompletionMetadata: Command<MetadataChange, boolean> = async 
   await tx.run(
     sql`UPDATE calls SET attributes = ${text}, start_bytes = start_bytes + ${grown} WHERE project_id = ${project_id} AND id = ${call_id}`,
   )
+  await markForSearch(tx, project_id, [call_id])
   const changed = await tx.run(
     sql`UPDATE completions SET metadata = ${metadata} WHERE project_id = ${project_id} AND call_id = ${call_id}`,
   )

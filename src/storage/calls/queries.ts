@@ -3,6 +3,7 @@ import { refuse } from '../../domain/refusals.ts'
 import type { View } from '../../domain/view.ts'
 import type { FeedbackSubject } from '../feedback/feedback.ts'
 import { isQueued } from '../queues/items.ts'
+import { asksForValues, valueCandidates } from '../search/candidates.ts'
 import { compileCondition } from '../sql/conditions.ts'
 import type { FieldResolver } from '../sql/readings.ts'
 import { sortingOf } from '../sql/sorting.ts'
@@ -35,22 +36,35 @@ export function streamCalls(
 ): AsyncIterable<CallRow[]> {
   const query = callsQueryOf(db, view)
   // Its thread is free as soon as it is read: a generator around it would hold it for longer.
-  if (!isNarrowable(view)) return db.stream<CallRow>(selectCalls(db, query, columns, now), { signal })
+  if (!isNarrowable(view) && !asksForValues(view))
+    return db.stream<CallRow>(selectCalls(db, query, columns, now), { signal })
   return (async function* () {
-    const within = await narrowing(db, view, now, signal)
-    const conditions = within ? [...query.conditions, within] : query.conditions
-    yield* db.stream<CallRow>(selectCalls(db, { ...query, conditions }, columns, now), { signal })
+    const narrowed = await narrowedQuery(db, query, view, now, signal)
+    yield* db.stream<CallRow>(selectCalls(db, narrowed, columns, now), { signal })
   })()
 }
 
+/** The query of the view with what indexes and sums know of where its calls are. */
+export async function narrowedQuery(
+  db: LongReader,
+  query: CallsQuery,
+  view: CallsView,
+  now: number,
+  signal: AbortSignal,
+): Promise<CallsQuery> {
+  const narrowed = (await valueCandidates(db, view, signal)) ?? (await narrowing(db, view, now, signal))
+  return narrowed === undefined ? query : { ...query, conditions: [...query.conditions, narrowed] }
+}
+
 /** The number of calls in the view and their total bytes. */
-export function statsOfCalls(
+export async function statsOfCalls(
   db: LongReader,
   view: CallsView,
   now: number,
   signal: AbortSignal,
 ): Promise<CallStats> {
-  return onlyRow<CallStats>(db, countCalls(db, callsQueryOf(db, view), now), signal)
+  const query = await narrowedQuery(db, callsQueryOf(db, view), view, now, signal)
+  return onlyRow<CallStats>(db, countCalls(db, query, now), signal)
 }
 
 /** Oldest first by default; the id breaks ties, so that pages neither overlap nor skip. */

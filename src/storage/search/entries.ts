@@ -4,10 +4,12 @@ import { insertInto } from '../sql/inserts.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Reader, Transaction } from '../transaction.ts'
 
-/** The searchable words of a call, separated by single spaces. */
 export interface Entry {
   call: string
+  /** The searchable words of the call, separated by single spaces. */
   words: string
+  /** Of its values, see domain/search/values.ts. */
+  keys: readonly string[]
 }
 
 /** Where the engines differ: SQLite has a separate index of words, PostgreSQL an index on a column of the table. */
@@ -18,6 +20,12 @@ interface Entries {
   drop(tx: Transaction, limit: number): Promise<boolean>
   /** The calls that match all terms. */
   matching(project: string, terms: readonly Term[], before: number | undefined): Matching
+  /** Entries, as a table `found (id)`, with one key of each of these lists, and those that were written without keys. */
+  withKeys(project: string, keys: readonly (readonly string[])[]): Sql
+  /** How many these may be, where reading up to a limit costs as much as reading them all. */
+  estimate(db: Reader, found: Sql): Promise<number>
+  /** A condition that a call is one of these. */
+  isAmong(calls: readonly string[]): Sql
 }
 
 interface Matching {
@@ -32,7 +40,9 @@ export const entriesOf = ({ dialect }: Pick<Reader, 'dialect'>): Entries =>
   dialect.engine === 'sqlite' ? sqlite : postgres
 
 /** One word per project, so that a search does not scan the entries of other projects. */
-const projectWord = (project: string) => `${digestOf(project).slice(0, 16).toLowerCase()}p`
+const projectWord = (project: string) => `${digestOf(project).slice(0, 16).toLowerCase()}q`
+/** That of entries without keys, from before values had any. */
+const keylessWord = (project: string) => `${digestOf(project).slice(0, 16).toLowerCase()}p`
 
 const insertEntry = insertInto(
   'search_entries',
@@ -49,12 +59,15 @@ const sqlite: Entries = {
       sql`SELECT doc, call_id FROM search_entries WHERE project_id = ${project} AND call_id IN (${listOf(ids)})`,
     )
     const docs = new Map(found.map(({ doc, call_id }) => [call_id, doc]))
-    const word = projectWord(project)
     await removeWords(
       tx,
       found.map(({ doc }) => doc),
     )
-    const rows = entries.map(({ call, words }) => [docs.get(call) as number, word, words])
+    const rows = entries.map(({ call, words, keys }) => [
+      docs.get(call) as number,
+      [projectWord(project), ...keys].join(' '),
+      words,
+    ])
     for (const statement of insertWords(rows)) await tx.run(statement)
   },
   async remove(tx, project, calls) {
@@ -77,7 +90,8 @@ const sqlite: Entries = {
     }))
     const wanted = written.filter(({ isExcluded }) => !isExcluded).map(({ text }) => text)
     const excluded = written.filter(({ isExcluded }) => isExcluded).map(({ text }) => text)
-    const all = [`project : "${projectWord(project)}"`, ...wanted].join(' AND ')
+    const own = `project : ("${projectWord(project)}" OR "${keylessWord(project)}")`
+    const all = [own, ...wanted].join(' AND ')
     const match = excluded.length === 0 ? all : `(${all}) NOT (${excluded.join(' OR ')})`
     const last = before === undefined ? rawSql('') : sql` AND search_words.rowid < ${before}`
     // The word index is read from its end, and only as far as the page needs.
@@ -88,6 +102,15 @@ const sqlite: Entries = {
       doc: rawSql('search_words.rowid'),
     }
   },
+  withKeys(project, keys) {
+    const having = keys.map((list) => `(${list.map((key) => `"${key}"`).join(' OR ')})`)
+    const match = `project : ("${keylessWord(project)}"${having.length > 0 ? ` OR (${having.join(' AND ')})` : ''})`
+    return sql`(SELECT call_id AS id FROM search_words CROSS JOIN search_entries ON doc = search_words.rowid
+      WHERE search_words MATCH ${match} AND project_id = ${project}) AS found`
+  },
+  estimate: async () => 0,
+  // Of a list of parameters, SQLite estimates that reading the whole project is cheaper.
+  isAmong: (calls) => sql`calls.id IN (SELECT value FROM json_each(${JSON.stringify(calls)}))`,
 }
 
 async function removeWords(tx: Transaction, docs: readonly number[]): Promise<void> {
@@ -108,7 +131,7 @@ const insertVector = insertInto(
 
 const postgres: Entries = {
   async put(tx, project, entries) {
-    const rows = entries.map(({ call, words }) => [project, call, vectorOf(project, words)])
+    const rows = entries.map((entry) => [project, entry.call, vectorOf(project, entry)])
     for (const statement of insertVector(rows)) await tx.run(statement)
   },
   async remove(tx, project, calls) {
@@ -122,7 +145,7 @@ const postgres: Entries = {
       const phrase = words.map((word) => `'${word}'`).join(' <-> ')
       return `${isExcluded ? '!' : ''}(${phrase}${isOpen ? ':*' : ''})`
     })
-    const match = [`'${projectWord(project)}'`, ...written].join(' & ')
+    const match = [`('${projectWord(project)}' | '${keylessWord(project)}')`, ...written].join(' & ')
     const last = before === undefined ? rawSql('') : sql` AND doc < ${before}`
     const found = sql`SELECT doc AS found_doc, call_id AS found_call FROM search_entries
       WHERE project_id = ${project} AND words @@ CAST(CAST(${match} AS TEXT) AS tsquery)${last}`
@@ -132,7 +155,26 @@ const postgres: Entries = {
       doc: rawSql('found_doc'),
     }
   },
+  withKeys(project, keys) {
+    const having = keys.map((list) => `(${list.map(keyLexeme).join(' | ')})`)
+    const match = [`'${keylessWord(project)}'`, ...(having.length > 0 ? [`(${having.join(' & ')})`] : [])]
+    return sql`(SELECT call_id AS id FROM search_entries WHERE project_id = ${project}
+      AND words @@ CAST(CAST(${match.join(' | ')} AS TEXT) AS tsquery)) AS found`
+  },
+  async estimate(db, found) {
+    const row = await db.get<{ 'QUERY PLAN': unknown }>(sql`EXPLAIN (FORMAT JSON) SELECT id FROM ${found}`)
+    const plan = row?.['QUERY PLAN']
+    const [planned] = (typeof plan === 'string' ? JSON.parse(plan) : plan) as [
+      { Plan: { 'Plan Rows': number } },
+    ]
+    return planned.Plan['Plan Rows']
+  },
+  isAmong: (calls) =>
+    sql`calls.id = ANY (ARRAY(SELECT json_array_elements_text(CAST(${JSON.stringify(calls)} AS JSON))))`,
 }
+
+/** No word has such a sign, so that no search finds keys. */
+const keyLexeme = (key: string) => `'=${key}'`
 
 /**
  * The positions that a tsvector can store, and how many of one word
@@ -142,7 +184,7 @@ const lastPosition = 16_383
 const maxPositions = 255
 
 /** Built by hand: PostgreSQL's parser finds addresses, numbers and tags where SQLite finds words. */
-function vectorOf(project: string, words: string): string {
+function vectorOf(project: string, { words, keys }: Entry): string {
   const positions = new Map<string, number[]>()
   let position = 0
   for (const word of words.split(' ')) {
@@ -152,7 +194,7 @@ function vectorOf(project: string, words: string): string {
     if (known === undefined) positions.set(word, [position])
     else if (known.length < maxPositions && known.at(-1) !== position) known.push(position)
   }
-  let vector = `'${projectWord(project)}'`
+  let vector = [`'${projectWord(project)}'`, ...keys.map(keyLexeme)].join(' ')
   for (const [word, known] of positions) vector += ` '${word}':${known.join(',')}`
   return vector
 }

@@ -1,9 +1,10 @@
 import { batchesOf } from '../../domain/batches.ts'
 import { maxDocumentLength, maxTextsLength, textsIn } from '../../domain/search/texts.ts'
+import { keyedDocuments, valueKeysIn } from '../../domain/search/values.ts'
 import { wordsOf } from '../../domain/search/words.ts'
 import { nextProject } from '../projects/turns.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
-import type { Command, Reader, Transaction } from '../transaction.ts'
+import { allRows, type Command, type LongReader, type Reader, type Transaction } from '../transaction.ts'
 import { type Entry, entriesOf } from './entries.ts'
 
 /** Everything that changes the index takes this lock. */
@@ -40,6 +41,29 @@ export const switchSearch: Command<{ isOn: boolean }, void> = async (tx, { isOn 
     isOn
       ? sql`UPDATE search_state SET is_on = 1, at_project = '', at_call = '' WHERE is_on = 0`
       : rawSql('UPDATE search_state SET is_on = 0, at_project = NULL, at_call = NULL WHERE is_on = 1'),
+  )
+}
+
+/** The first project with entries from before values had keys. */
+export async function firstKeyless(db: LongReader, signal: AbortSignal): Promise<string | undefined> {
+  const next = async (after: string) =>
+    (
+      await db.get<{ project: string | null }>(
+        sql`SELECT min(project_id) AS project FROM search_entries WHERE project_id > ${after}`,
+      )
+    )?.project
+  for (let project = await next(''); project != null; project = await next(project)) {
+    const found = sql`SELECT id FROM ${entriesOf(db).withKeys(project, [])} WHERE ${db.dialect.cancellable} LIMIT 1`
+    if ((await allRows(db, found, signal)).length > 0) return project
+  }
+  return undefined
+}
+
+/** Indexes calls once more, from those of this project on, unless all are being read anyway. */
+export const renewSearch: Command<{ project_id: string }, void> = async (tx, { project_id }) => {
+  await tx.lock(searchLock)
+  await tx.run(
+    sql`UPDATE search_state SET at_project = ${project_id}, at_call = '' WHERE is_on = 1 AND at_project IS NULL`,
   )
 }
 
@@ -153,6 +177,7 @@ interface Found {
   name: string | null
   inputs: string | null
   output: string | null
+  attributes: string | null
   exception: string | null
 }
 
@@ -172,7 +197,8 @@ async function indexSome(
     if (read >= characters) break
     const found = await tx.all<Found>(
       sql`SELECT id, op_name, coalesce(renamed, display_name) AS name, substr(inputs, 1, ${rawSql(String(maxDocumentLength))}) AS inputs,
-            substr(output, 1, ${rawSql(String(maxDocumentLength))}) AS output, substr(exception, 1, ${rawSql(String(maxTextsLength))}) AS exception
+            substr(output, 1, ${rawSql(String(maxDocumentLength))}) AS output, substr(attributes, 1, ${rawSql(String(maxDocumentLength))}) AS attributes,
+            substr(exception, 1, ${rawSql(String(maxTextsLength))}) AS exception
           FROM calls WHERE project_id = ${project} AND id IN (${listOf(some)}) AND started_at IS NOT NULL AND deleted_at IS NULL`,
     )
     const notes = await notesOf(tx, project, some)
@@ -182,8 +208,10 @@ async function indexSome(
     for (const id of some) {
       const call = there.get(id)
       if (call === undefined) continue
-      read += (call.inputs?.length ?? 0) + (call.output?.length ?? 0)
-      entries.push({ call: call.id, words: wordsOf(textsOf(call, notes.get(call.id) ?? []).join('\n')) })
+      read += keyedDocuments.reduce((sum, document) => sum + (call[document]?.length ?? 0), 0)
+      const words = wordsOf(textsOf(call, notes.get(call.id) ?? []).join('\n'))
+      const keys = keyedDocuments.flatMap((document) => valueKeysIn(project, document, call[document] ?? ''))
+      entries.push({ call: call.id, words, keys })
     }
     const gone = some.filter((id) => !there.has(id))
     const index = entriesOf(tx)

@@ -4,11 +4,10 @@ import { answerPreview, maxBytesWithoutPreview, requestPreview } from '../../dom
 import { type CallRow, matchingCalls } from '../calls/calls.ts'
 import { shownName } from '../calls/columns.ts'
 import { callFields, statusOfCall } from '../calls/fields.ts'
-import { type CallsView, callsQueryOf } from '../calls/queries.ts'
+import { type CallsView, callsQueryOf, narrowedQuery } from '../calls/queries.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { narrowing } from '../sums/narrowing.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
 
 type Copied = 'id' | 'trace_id' | 'parent_id' | 'thread_id' | 'op_name' | 'display_name' | 'started_at'
@@ -130,10 +129,9 @@ export async function countLightCalls(
 
 async function queryOf(db: LongReader, { after, ...view }: LightView, now: number, signal: AbortSignal) {
   const sort = view.sort.length > 0 ? view.sort : [{ field: 'started_at', direction: 'desc' } as const]
-  const query = callsQueryOf(db, { ...view, sort })
-  const within = await narrowing(db, view, now, signal)
-  const more = [...(within ? [within] : []), ...(after ? [behind(after, sort[0]?.direction)] : [])]
-  return { ...query, conditions: [...query.conditions, ...more] }
+  const query = await narrowedQuery(db, callsQueryOf(db, { ...view, sort }), view, now, signal)
+  if (after === undefined) return query
+  return { ...query, conditions: [...query.conditions, behind(after, sort[0]?.direction)] }
 }
 
 function behind({ startedAt, id }: CallPosition, direction: 'asc' | 'desc' | undefined): Sql {

@@ -1,0 +1,113 @@
+import type { Expression } from '../../domain/expressions/expression.ts'
+import { isListIndex, splitPath } from '../../domain/expressions/path.ts'
+import { type KeyedDocument, keyedDocuments, partialKey, valueKey } from '../../domain/search/values.ts'
+import { type Sql, sql } from '../sql/sql.ts'
+import { allRows, type LongReader } from '../transaction.ts'
+import { entriesOf } from './entries.ts'
+import { searchState } from './indexing.ts'
+
+interface ValueView {
+  project: string
+  query: Expression | undefined
+}
+
+/** With more calls than these, reading them one by one is no faster than the list as it is. */
+const maxCandidates = 2_000
+/** Writes that are not indexed yet. */
+const maxBacklog = 1_000
+const maxAlternatives = 64
+
+/**
+ * A condition that leaves only calls that may have the values that a view asks for, by the index. Undefined if there may
+ * be many: common values are soon found in the order of the page.
+ */
+export async function valueCandidates(
+  db: LongReader,
+  view: ValueView,
+  signal: AbortSignal,
+): Promise<Sql | undefined> {
+  const keys = keysOf(view)
+  if (keys.length === 0) return undefined
+  // Read before the index: what is indexed meanwhile is found there.
+  const backlog = await unindexed(db, view.project, signal)
+  if (backlog === undefined) return undefined
+  const entries = entriesOf(db)
+  const found = entries.withKeys(view.project, keys)
+  if ((await entries.estimate(db, found)) > maxCandidates) return undefined
+  const most = maxCandidates - backlog.length
+  const rows = await allRows<{ id: string }>(
+    db,
+    sql`SELECT id FROM ${found} WHERE ${db.dialect.cancellable} LIMIT ${most + 1}`,
+    signal,
+  )
+  if (rows.length > most) return undefined
+  return entries.isAmong([...new Set([...backlog, ...rows.map(({ id }) => id)])])
+}
+
+/** Whether a condition of the view is about a value that has a key. */
+export const asksForValues = (view: ValueView): boolean => keysOf(view).length > 0
+
+/** Calls whose entries are missing or out of date. Undefined if these are many, or nothing is indexed. */
+async function unindexed(
+  db: LongReader,
+  project: string,
+  signal: AbortSignal,
+): Promise<string[] | undefined> {
+  const marked = sql`SELECT call_ids FROM search_marks WHERE project_id = ${project}`
+  const underived = sql`SELECT ${db.dialect.quoted(sql`call_id`)} AS call_ids FROM underived_calls WHERE project_id = ${project}`
+  const rows = await allRows<{ call_ids: string }>(
+    db,
+    sql`SELECT call_ids FROM (${marked} UNION ALL ${underived}) AS waiting LIMIT ${maxBacklog + 1}`,
+    signal,
+  )
+  const calls = rows.flatMap(({ call_ids }) => [JSON.parse(call_ids) as string | string[]].flat())
+  if (rows.length > maxBacklog || calls.length > maxBacklog) return undefined
+  const state = await searchState(db)
+  if (state?.is_on !== 1 || (state.at_project !== null && state.at_project <= project)) return undefined
+  return calls
+}
+
+/** For each condition that must hold, the keys of which a call has one if it holds. */
+function keysOf({ project, query }: ValueView): string[][] {
+  return (query === undefined ? [] : allHolding(query)).flatMap((condition) => {
+    const wanted = wantedBy(condition)
+    if (wanted === undefined || wanted.texts.length > maxAlternatives) return []
+    const { document, path, texts } = wanted
+    const keys = texts.map((text) => valueKey(project, document, path, text))
+    const known = keys.filter((key) => key !== undefined)
+    return known.length < keys.length ? [] : [[...known, partialKey(project, document)]]
+  })
+}
+
+const allHolding = (expression: Expression): Expression[] =>
+  expression.op === 'and' ? expression.operands.flatMap(allHolding) : [expression]
+
+interface Wanted {
+  document: KeyedDocument
+  path: readonly string[]
+  texts: readonly string[]
+}
+
+/** The values of which a field must equal one. Undefined if the condition is anything else. */
+function wantedBy(condition: Expression): Wanted | undefined {
+  if (condition.op === 'in') return wantedOf(condition.operand, condition.list)
+  if (condition.op !== 'compare' || condition.by !== 'eq') return undefined
+  return wantedOf(condition.left, [condition.right]) ?? wantedOf(condition.right, [condition.left])
+}
+
+function wantedOf(field: Expression, values: readonly Expression[]): Wanted | undefined {
+  if (field.op !== 'field') return undefined
+  const [name, ...path] = splitPath(field.field)
+  const document = keyedDocuments.find((keyed) => keyed === name)
+  // A whole number may be an index into a list, whose items have no keys.
+  if (document === undefined || path.some(isListIndex)) return undefined
+  const texts = values.flatMap((value) => textOf(value) ?? [])
+  return texts.length < values.length ? undefined : { document, path, texts }
+}
+
+/** How a value that equals the literal reads, but for the spelling of numbers. Lists and objects have no keys. */
+function textOf(value: Expression): string | undefined {
+  if (value.op !== 'literal') return undefined
+  const { kind, text } = value.literal
+  return (kind === 'text' && !/^[[{]/.test(text)) || kind === 'number' ? text : undefined
+}

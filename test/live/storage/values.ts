@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { JsonNumber } from '../../../packages/json/index.ts'
+import { parseExpression } from '../../../src/domain/expressions/parse.ts'
+import type { CallRow } from '../../../src/storage/calls/calls.ts'
+import { selectCalls } from '../../../src/storage/calls/calls.ts'
+import {
+  type CallsView,
+  callsQueryOf,
+  statsOfCalls,
+  streamCalls,
+} from '../../../src/storage/calls/queries.ts'
+import type { Database } from '../../../src/storage/database.ts'
+import { valueCandidates } from '../../../src/storage/search/candidates.ts'
+import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
+import { newProject, startedAt, startPart, wholePart } from '../../support/call-parts.ts'
+import type { Driver } from '../../support/drivers.ts'
+import { endless, tokens, words, written } from '../../support/expression-samples.ts'
+
+const { signal } = new AbortController()
+const now = startedAt
+const columns = { large: new Set<never>(), totalStorageSize: false }
+
+async function indexed(db: Database): Promise<void> {
+  while (await db.writeInBackground('indexCalls', { limit: 64, characters: 1 << 20 }));
+}
+
+const field = (name: string) => ({ $getField: name })
+const literal = (value: unknown) => ({ $literal: value })
+const equals = (name: string, value: unknown) => ({ $eq: [field(name), literal(value)] })
+
+function viewOf(project: string, condition: object): CallsView {
+  const query = parseExpression({ $expr: condition })
+  return { project, filters: [], query, sort: [], limit: null, offset: 0 }
+}
+
+async function idsIn(rows: AsyncIterable<Pick<CallRow, 'id'>[]>): Promise<string[]> {
+  const ids: string[] = []
+  for await (const some of rows) ids.push(...some.map(({ id }) => id))
+  return ids.sort()
+}
+
+/** The same with and without the index: what it narrows a list to, and what is found. */
+async function both(db: Database, project: string, condition: object) {
+  const view = viewOf(project, condition)
+  const narrowed = await valueCandidates(db, view, signal)
+  const candidates = narrowed && (JSON.parse(narrowed.values[0] as string) as string[]).sort()
+  const found = await idsIn(streamCalls(db, view, columns, now, signal))
+  const whole = await idsIn(
+    db.stream<CallRow>(selectCalls(db, callsQueryOf(db, view), columns, now), { signal }),
+  )
+  assert.deepEqual(found, whole, JSON.stringify(condition))
+  return { candidates, found }
+}
+
+export function values(open: Driver['open']): void {
+  describe('calls found by a value inside of them', () => {
+    test('a value is found in every spelling, and only calls that may have it are read', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const texts = words.flatMap((word) => [written(word, false), written(word, true)])
+      const all = [...texts, ...tokens, ...endless, 'true', 'false', 'null', '{"x":"5"}', '["5"]']
+      const spelled = (value: string) => ({
+        inputs: `{"a":${value},"b":{"d":${value}},"c":[${value}]}`,
+        attributes: `{"env":${value},"0":${value}}`,
+      })
+      const parts = all.map((value, n) => wholePart(project, `call-${n}`, spelled(value), { output: value }))
+      for (let from = 0; from < parts.length; from += 50)
+        await db.write('upsertCalls', parts.slice(from, from + 50))
+      await indexed(db)
+      const fields = ['inputs.a', 'inputs.b.d', 'inputs.c.0', 'output', 'attributes.env', 'attributes.0']
+      const sought = [
+        ...words,
+        ...tokens.map((token) => new JsonNumber(token)),
+        ...['4242', '{"x":"5"}', '["5"]', 'x'.repeat(200)],
+      ]
+      let narrowed = 0
+      for (const [n, value] of sought.entries()) {
+        const name = fields[n % fields.length] as string
+        const condition = n % 2 === 0 ? equals(name, value) : { $eq: [literal(value), field(name)] }
+        const { candidates, found } = await both(db, project, condition)
+        if (candidates === undefined) continue
+        narrowed++
+        for (const id of found) assert.ok(candidates.includes(id))
+        assert.ok(candidates.length < all.length / 4, `${candidates.length} for ${String(value)}`)
+      }
+      assert.ok(narrowed > sought.length / 3, `${narrowed} of ${sought.length}`)
+      const several = { $in: [field('attributes.env'), [literal(5), literal('abc'), literal(1000)]] }
+      const { candidates, found } = await both(db, project, several)
+      assert.ok(found.length > 3)
+      assert.deepEqual(candidates, found)
+      for (const condition of [
+        { $not: [equals('inputs.a', 5)] },
+        { $or: [equals('inputs.a', 5), equals('inputs.a', 'abc')] },
+        { $in: [field('inputs.a'), [literal(5), literal(null)]] },
+        equals('inputs.a', true),
+        equals('inputs.a', null),
+        equals('inputs.a', ''),
+        { $gt: [field('inputs.a'), literal(5)] },
+      ])
+        assert.equal((await both(db, project, condition)).candidates, undefined)
+    })
+
+    test('conditions that all must hold narrow together, and tenants stay apart', async (t) => {
+      const db = await open(t)
+      const [project, other] = [newProject(), newProject()]
+      const call = (where: string, id: string, customer: number, env: string) =>
+        startPart(where, id, { inputs: `{"customer":${customer}}`, attributes: `{"env":"${env}"}` })
+      await db.write('upsertCalls', [
+        call(project, 'a', 1, 'prod'),
+        call(project, 'b', 1, 'test'),
+        call(project, 'c', 2, 'prod'),
+        call(other, 'd', 1, 'prod'),
+      ])
+      await indexed(db)
+      const condition = { $and: [equals('inputs.customer', 1), equals('attributes.env', 'prod')] }
+      assert.deepEqual(await both(db, project, condition), { candidates: ['a'], found: ['a'] })
+      assert.deepEqual(await both(db, other, condition), { candidates: ['d'], found: ['d'] })
+      const view = viewOf(project, condition)
+      assert.deepEqual(
+        (await readLightCalls(db, view, now, signal)).map(({ id }) => id),
+        ['a'],
+      )
+      assert.equal(Number((await statsOfCalls(db, view, now, signal)).count), 1)
+      const nothing = { candidates: [], found: [] }
+      assert.deepEqual(await both(db, newProject(), condition), nothing)
+      assert.deepEqual(await both(db, project, equals('inputs.env', 'prod')), nothing)
+    })
+
+    test('a call that is not indexed, or not wholly, is always looked at', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const customer = (id: string, more = '') => startPart(project, id, { inputs: `{"customer":1${more}}` })
+      const many = Array.from({ length: 70 }, (_, n) => `,"k${n}":${n}`).join('')
+      await db.write('upsertCalls', [
+        customer('many', many),
+        customer('long', `,"text":"${'long '.repeat(40_000)}"`),
+        startPart(project, 'other', { inputs: '{"customer":2}' }),
+      ])
+      const asked = equals('inputs.customer', 1)
+      assert.deepEqual(await both(db, project, asked), {
+        candidates: ['long', 'many', 'other'],
+        found: ['long', 'many'],
+      })
+      await indexed(db)
+      const large = ['long', 'many']
+      assert.deepEqual(await both(db, project, asked), { candidates: large, found: large })
+      assert.deepEqual((await both(db, project, equals('attributes.customer', 1))).candidates, [])
+      // Changed, and not indexed since.
+      await db.write('upsertCalls', [customer('other')])
+      assert.deepEqual((await both(db, project, asked)).found, ['long', 'many', 'other'])
+      await indexed(db)
+      assert.deepEqual((await both(db, project, asked)).candidates, ['long', 'many', 'other'])
+      await db.write('renewSearch', { project_id: '' })
+      assert.equal((await both(db, project, asked)).candidates, undefined)
+      await indexed(db)
+      assert.deepEqual((await both(db, project, asked)).candidates, ['long', 'many', 'other'])
+      await db.write('switchSearch', { isOn: false })
+      assert.equal((await both(db, project, asked)).candidates, undefined)
+    })
+
+    test('a value that very many calls have is not narrowed', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      for (let from = 0; from < 2_100; from += 300) {
+        const ids = Array.from({ length: 300 }, (_, n) => from + n)
+        const inputs = (n: number) => ({ inputs: `{"n":${n},"env":"prod"}` })
+        await db.write(
+          'upsertCalls',
+          ids.map((n) => startPart(project, `call-${n}`, inputs(n))),
+        )
+      }
+      await indexed(db)
+      const common = await both(db, project, equals('inputs.env', 'prod'))
+      assert.deepEqual([common.candidates, common.found.length], [undefined, 2_100])
+      const rare = { $and: [equals('inputs.env', 'prod'), equals('inputs.n', 7)] }
+      assert.deepEqual(await both(db, project, rare), { candidates: ['call-7'], found: ['call-7'] })
+    })
+  })
+}
