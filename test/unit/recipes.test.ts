@@ -31,7 +31,7 @@ const recipes: Record<string, Recipe> = {
   'A column of calls': { example: /\b(?:svc_|wb_)?run_step_end\b/, maxFiles: 8 },
   'A column of the list of calls': { example: /\bColumnName\b/, maxFiles: 2 },
   'A screen of the page': {
-    example: /'prices'|\bPricesScreen\b|\bpaths\.prices\b|\bprices of models\b/,
+    example: /'prices'|\bPricesScreen\b|\bprices of models\b/,
     maxFiles: 6,
     folders: ['ui', 'docs'],
   },

@@ -16,7 +16,7 @@ import { textOf } from './pieces.ts'
 import { createResendBudget } from './resending.ts'
 
 /** How long a server is waited for. */
-export interface Patience {
+interface Patience {
   /** How long it may send nothing. */
   silenceMs: number
   /** How often its only address is asked again after the time that it named; never if absent. */

@@ -4,12 +4,8 @@ import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
 import { type LightCall, readLightCalls } from '../../storage/views/light-calls.ts'
 import { readAskingCalls } from '../../storage/views/thread-details.ts'
-import {
-  detailsOfThreads,
-  streamThreads,
-  type ThreadsView,
-  type Thread as ThreadTimes,
-} from '../../storage/views/threads.ts'
+import { detailsOfThreads, streamThreads } from '../../storage/views/threads.ts'
+import type { ThreadsView, Thread as ThreadTimes } from '../../storage/views/threads-view.ts'
 import { jsonLines } from '../json-lines.ts'
 import { maxDetailed, type ThreadsBody } from './threads-contract.ts'
 

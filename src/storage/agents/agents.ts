@@ -55,6 +55,9 @@ export interface AgentSums {
   total: number
 }
 
+/** Calls above one that are looked at: in a chain of thousands of agents, all above all would take hours. */
+const maxHeight = 64
+
 /**
  * The calls of agents: those that name one, and what runs below them until another agent is named. `is_top`: no
  * call above names the same agent.
@@ -63,11 +66,12 @@ function callsOfAgents({ dialect }: LongReader, view: AgentsView, now: number): 
   const { project, agent, byVersion, from, before } = view
   const version = (table: string) => rawSql(byVersion ? `coalesce(${table}.agent_version, '')` : "''")
   const live = (table: string) => isLive(now, rawSql(table))
-  const above = sql`EXISTS (WITH RECURSIVE above (id, agent, parent_id) AS (
-      SELECT direct.id, direct.agent, direct.parent_id FROM calls AS direct
+  const above = sql`EXISTS (WITH RECURSIVE above (id, agent, parent_id, height) AS (
+      SELECT direct.id, direct.agent, direct.parent_id, 1 FROM calls AS direct
         WHERE direct.project_id = ${project} AND direct.id = calls.parent_id AND ${live('direct')}
-      UNION SELECT further.id, further.agent, further.parent_id FROM above CROSS JOIN calls AS further
-        WHERE further.project_id = ${project} AND further.id = above.parent_id AND ${live('further')} AND ${dialect.cancellable})
+      UNION ALL SELECT further.id, further.agent, further.parent_id, height + 1 FROM above CROSS JOIN calls AS further
+        WHERE further.project_id = ${project} AND further.id = above.parent_id AND height < ${rawSql(String(maxHeight))}
+          AND ${live('further')} AND ${dialect.cancellable})
     SELECT 1 FROM above WHERE above.agent = calls.agent AND above.id <> calls.id)`
   const named = allOf([
     agent === undefined ? rawSql('calls.agent IS NOT NULL') : sql`calls.agent = ${agent}`,

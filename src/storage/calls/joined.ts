@@ -4,25 +4,10 @@ import { asText } from '../../domain/json/text.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
 import { kindOf, sentColumns } from './columns.ts'
-import type { CallEnd, CallPart, CallStart } from './parts.ts'
+import type { CallEnd, CallPart, CallStart, JoinedPart } from './parts.ts'
 import { spreadModels, tracesOfCodex } from './trace-models.ts'
 import { spreadThreads, tracesNaming } from './trace-threads.ts'
 import { upsertCalls } from './writes.ts'
-
-/** A span, or what a log record says of a call. They arrive in any order and may be sent again; a list has each span once. */
-export interface JoinedPart extends CallPart {
-  log?: {
-    /** The same if the record is sent again. */
-    digest: string
-    record: string
-    /** Nanoseconds. */
-    time: string
-    /** It belongs to the turn of its conversation that began last before it. */
-    findsTurn: boolean
-    /** It has messages of its batch; other batches have those before and after them. */
-    addsMessages: boolean
-  }
-}
 
 /** Records of one call; what they say is taken even if they are not stored. */
 const maxRecords = 200

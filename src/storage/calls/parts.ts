@@ -124,3 +124,18 @@ export async function mergeIntoCalls(tx: Transaction, callParts: readonly CallPa
     for (const statement of statements[kind](list.map(valuesOf))) await tx.run(statement)
   }
 }
+
+/** A span, or what a log record says of a call. They arrive in any order and may be sent again; a list has each span once. */
+export interface JoinedPart extends CallPart {
+  log?: {
+    /** The same if the record is sent again. */
+    digest: string
+    record: string
+    /** Nanoseconds. */
+    time: string
+    /** It belongs to the turn of its conversation that began last before it. */
+    findsTurn: boolean
+    /** It has messages of its batch; other batches have those before and after them. */
+    addsMessages: boolean
+  }
+}

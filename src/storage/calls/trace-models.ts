@@ -5,7 +5,7 @@ import { markForSearch } from '../search/marks.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
 import { nextDerivation } from './facts.ts'
-import type { JoinedPart } from './joined.ts'
+import type { JoinedPart } from './parts.ts'
 
 /*
  * Codex counts tokens in spans that name no model; one that encloses them does, and may end, and so arrive, much later.

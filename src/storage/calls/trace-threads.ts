@@ -1,7 +1,7 @@
 import { batchesOf } from '../../domain/batches.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
-import type { JoinedPart } from './joined.ts'
+import type { JoinedPart } from './parts.ts'
 
 /*
  * Many instrumentations name the conversation on some spans of a trace, and not on its root, which is the turn. The root

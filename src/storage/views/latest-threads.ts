@@ -4,14 +4,14 @@ import { readSums } from '../sums/reading.ts'
 import { day } from '../sums/spans.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { maxInBin } from './histogram.ts'
-import type { Thread, ThreadsView } from './threads.ts'
+import type { Thread, ThreadsView } from './threads-view.ts'
 
 /**
  * The latest conversations, from the newest calls. A conversation without a turn among these went on before a time that
  * follows from how long calls took, which sums of days know.
  */
 
-export interface Windows {
+interface Windows {
   /** Of no more turns, the index of all is read as fast. */
   manyTurns: number
   /** Newest calls whose conversations are looked at, the few first. */
