@@ -121,7 +121,12 @@ test('every request of a batch is answered once, and what is wrong with one is i
   )
   const output = (await opened.get(`/v1/files/${batch.output_file_id}`)).json
   assert.deepEqual([output.purpose, output.filename], ['batch_output', `${batch.id}_output.jsonl`])
-  const calls = await opened.database.all<{ attributes: string }>(sql`SELECT attributes FROM calls`)
+  let calls: { attributes: string }[] = []
+  // A call is recorded behind its answer.
+  await until('all are recorded', async () => {
+    calls = await opened.database.all(sql`SELECT attributes FROM calls`)
+    return calls.length >= 20
+  })
   const recorded = calls.map(({ attributes }) => JSON.parse(attributes).heddle.batch)
   assert.equal(recorded.length, 20)
   for (const { batch: id, custom_id } of recorded) {
