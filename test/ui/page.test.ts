@@ -101,7 +101,7 @@ test('going back restores the scroll position of the list without reloading the 
   const top = () => grid.evaluate((element) => element.scrollTop)
   await grid.evaluate((element) => element.scrollTo({ top: 4_000 }))
   const row = page.locator(rowText('Question 100?'))
-  await row.locator('a').click()
+  await row.locator('.call-name').click()
   await page.waitForSelector(treeText('heddle.chat.completions'))
   for (const _ of [1, 2]) {
     await page.goBack()
@@ -116,7 +116,7 @@ test('going back restores the scroll position of the list without reloading the 
   await page.getByLabel('Filter', { exact: true }).fill('"question 1"')
   await page.getByText('111 calls').waitFor()
   assert.equal(await top(), 0)
-  await page.locator(rowText('Question 199?')).locator('a').click()
+  await page.locator(rowText('Question 199?')).locator('.call-name').click()
   await page.waitForSelector(treeText('heddle.chat.completions'))
   await page.getByRole('link', { name: 'Calls', exact: true }).click()
   await page.waitForSelector(rowText('Question 199?'))

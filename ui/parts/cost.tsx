@@ -21,10 +21,11 @@ export function Cost({ cost, tokens, models = [], tabIndex }: Props) {
   const href =
     'project' in here && live(paths.prices(here.project, models.length === 1 ? models[0] : undefined))
   const title = unpricedText(models)
-  if (!href) return <span class="muted">no price</span>
+  // Most rows of a server with models of its own have none: a word in each would be noise.
+  if (!href) return <span class="muted">–</span>
   return (
-    <a class="muted" {...{ href, title, tabIndex }}>
-      no price
+    <a class="muted" aria-label="no price" {...{ href, title, tabIndex }}>
+      –
     </a>
   )
 }
