@@ -159,6 +159,21 @@ export function values(open: Driver['open']): void {
       assert.equal((await both(db, project, asked)).candidates, undefined)
     })
 
+    test('projects that are indexed again are known by the order of the database', async (t) => {
+      const db = await open(t)
+      const name = newProject()
+      // In UTF-16 the second would come before the first.
+      const [first, second] = [`${name}\uff5e`, `${name}\u{1f600}`] as const
+      await db.write('upsertCalls', [startPart(second, 'a', { inputs: '{"customer":1}' })])
+      await indexed(db)
+      const asked = equals('inputs.customer', 1)
+      assert.deepEqual((await both(db, second, asked)).candidates, ['a'])
+      await db.write('renewSearch', { project_id: first })
+      assert.equal((await both(db, second, asked)).candidates, undefined)
+      await indexed(db)
+      assert.deepEqual((await both(db, second, asked)).candidates, ['a'])
+    })
+
     test('a value that very many calls have is not narrowed', async (t) => {
       const db = await open(t)
       const project = newProject()
