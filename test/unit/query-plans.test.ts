@@ -157,12 +157,13 @@ test('agents are found in the index of their calls, and what runs below them by 
   const view = { project, byVersion: true, costs: false, sort: [], limit: 5, offset: 0, before: undefined }
   for (const [agent, from] of [[undefined], ['weaver'], [undefined, 1], ['weaver', 1]] as const) {
     await readAgents(db, { ...view, agent, from }, 1, new AbortController().signal)
-    const [first, above, below, member] = (queries.pop() ?? []).filter((step) =>
-      /calls|above|child/.test(step),
+    const [first, direct, further, below, member] = (queries.pop() ?? []).filter((step) =>
+      /^SEARCH (?:calls|direct|further|child) /.test(step),
     )
     const own = agent === undefined ? 'project_id=? AND agent>?' : 'project_id=? AND agent=?'
     assert.equal(first, `SEARCH calls USING INDEX calls_of_agents (${own})`)
-    assert.match(String(above), /^SEARCH above USING INDEX \w+ \(project_id=\? AND id=\?\)$/)
+    assert.match(String(direct), /^SEARCH direct USING INDEX \w+ \(project_id=\? AND id=\?\)$/)
+    assert.match(String(further), /^SEARCH further USING INDEX \w+ \(project_id=\? AND id=\?\)$/)
     assert.match(String(below), /^SEARCH child USING INDEX \w+ \(project_id=\? AND parent_id=\?\)$/)
     assert.match(String(member), /^SEARCH calls USING INDEX \w+ \(project_id=\? AND id=\?\)$/)
   }
