@@ -1,11 +1,10 @@
-import { compareText } from '../../../packages/json/index.ts'
 import type { Expression } from '../../domain/expressions/expression.ts'
 import { isListIndex, splitPath } from '../../domain/expressions/path.ts'
 import { type KeyedDocument, keyedDocuments, partialKey, valueKey } from '../../domain/search/values.ts'
 import { type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { entriesOf } from './entries.ts'
-import { searchState } from './indexing.ts'
+import { isReadThrough, searchState } from './indexing.ts'
 
 interface ValueView {
   project: string
@@ -64,9 +63,7 @@ async function unindexed(
   const calls = rows.flatMap(({ call_ids }) => [JSON.parse(call_ids) as string | string[]].flat())
   if (rows.length > maxBacklog || calls.length > maxBacklog) return undefined
   const state = await searchState(db)
-  if (state?.is_on !== 1) return undefined
-  const isRead = state.at_project === null || compareText(state.at_project, project) > 0
-  return isRead ? calls : undefined
+  return state?.is_on === 1 && isReadThrough(state, project) ? calls : undefined
 }
 
 /** For each condition that must hold, the keys of which a call has one if it holds. */

@@ -12,6 +12,7 @@ import {
 } from '../../../src/storage/calls/queries.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { valueCandidates } from '../../../src/storage/search/candidates.ts'
+import { indexCoverage } from '../../../src/storage/search/found-calls.ts'
 import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
 import { newProject, startedAt, startPart, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
@@ -170,8 +171,10 @@ export function values(open: Driver['open']): void {
       assert.deepEqual((await both(db, second, asked)).candidates, ['a'])
       await db.write('renewSearch', { project_id: first })
       assert.equal((await both(db, second, asked)).candidates, undefined)
+      assert.equal(await indexCoverage(db, second), 'some')
       await indexed(db)
       assert.deepEqual((await both(db, second, asked)).candidates, ['a'])
+      assert.equal(await indexCoverage(db, second), 'all')
     })
 
     test('a value that very many calls have is not narrowed', async (t) => {
