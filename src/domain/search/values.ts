@@ -65,7 +65,7 @@ export function valueKeysIn(project: string, document: KeyedDocument, json: stri
       return scan.end
     }
     const end = scan.skip(at)
-    if (!scan.isObject(at) && !scan.isList(at)) {
+    if (!scan.isObject(at) && !scan.isList(at) && keys.size <= maxValues) {
       const key = valueKey(project, document, path, textOfJson(json.slice(at, end)))
       if (key !== undefined) keys.add(key)
     }

@@ -1,7 +1,6 @@
 import { membersOf, objectText } from '../../../packages/json/index.ts'
 import { batchesOf } from '../../domain/batches.ts'
 import { codexUsage, isCodexStep } from '../../domain/call-facts/kind.ts'
-import { markForSearch } from '../search/marks.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
 import { nextDerivation } from './facts.ts'
@@ -52,9 +51,7 @@ export async function spreadModels(
       )
       ids.push(id)
     }
-    if (ids.length === 0) continue
-    await markForSearch(tx, project, ids)
-    tx.changed({ project, kind: 'call', ids })
+    if (ids.length > 0) tx.changed({ project, kind: 'call', ids })
   }
 }
 

@@ -4,7 +4,7 @@ import { type KeyedDocument, keyedDocuments, partialKey, valueKey } from '../../
 import { type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { entriesOf } from './entries.ts'
-import { searchState } from './indexing.ts'
+import { isReadThrough, searchState } from './indexing.ts'
 
 interface ValueView {
   project: string
@@ -63,8 +63,7 @@ async function unindexed(
   const calls = rows.flatMap(({ call_ids }) => [JSON.parse(call_ids) as string | string[]].flat())
   if (rows.length > maxBacklog || calls.length > maxBacklog) return undefined
   const state = await searchState(db)
-  if (state?.is_on !== 1 || (state.at_project !== null && state.at_project <= project)) return undefined
-  return calls
+  return state?.is_on === 1 && isReadThrough(state, project) ? calls : undefined
 }
 
 /** For each condition that must hold, the keys of which a call has one if it holds. */

@@ -5,7 +5,7 @@ import { type CallsView, callsQueryOf } from '../calls/queries.ts'
 import { allOf, listOf, rawSql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader, onlyRow, type Reader } from '../transaction.ts'
 import { entriesOf } from './entries.ts'
-import { searchState } from './indexing.ts'
+import { isReadThrough, searchState } from './indexing.ts'
 
 interface FoundCall {
   /** Later entries have larger numbers. */
@@ -63,7 +63,7 @@ type IndexCoverage = 'off' | 'all' | 'some'
 export async function indexCoverage(db: Reader, project: string): Promise<IndexCoverage> {
   const state = await searchState(db)
   if (state?.is_on !== 1) return 'off'
-  if (state.at_project !== null && state.at_project <= project) return 'some'
+  if (!isReadThrough(state, project)) return 'some'
   const mark = await db.get(sql`SELECT 1 AS one FROM search_marks WHERE project_id = ${project} LIMIT 1`)
   return mark === undefined ? 'all' : 'some'
 }

@@ -1,3 +1,4 @@
+import { compareText } from '../../../packages/json/index.ts'
 import { batchesOf } from '../../domain/batches.ts'
 import { maxDocumentLength, maxTextsLength, textsIn } from '../../domain/search/texts.ts'
 import { keyedDocuments, valueKeysIn } from '../../domain/search/values.ts'
@@ -24,6 +25,10 @@ interface State {
 
 export const searchState = (db: Reader): Promise<State | undefined> =>
   db.get<State>(sql`SELECT is_on, project_turn, at_project, at_call FROM search_state`)
+
+/** Whether its calls that predate the search have all been read. Databases order projects by code point. */
+export const isReadThrough = ({ at_project }: State, project: string): boolean =>
+  at_project === null || compareText(at_project, project) > 0
 
 /** Whether calls are waiting to be indexed. */
 export async function hasUnread(db: Reader): Promise<boolean> {

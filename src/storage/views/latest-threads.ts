@@ -1,4 +1,5 @@
 import { isLive, isTurn } from '../calls/calls.ts'
+import { maxValues } from '../sql/conditions.ts'
 import { allOf, type Sql, sql } from '../sql/sql.ts'
 import { readSums } from '../sums/reading.ts'
 import { day } from '../sums/spans.ts'
@@ -67,7 +68,9 @@ export async function readLatestThreads(
     )
     if (threads.length > windows.maxThreads) return undefined
     if (!isWhole && threads.length < view.offset + limit) continue
-    const rows = await allRows<Thread>(db, page(threads.map(({ found: thread }) => String(thread))), signal)
+    const query = page(threads.map(({ found: thread }) => String(thread)))
+    if (query.values.length > maxValues) return undefined
+    const rows = await allRows<Thread>(db, query, signal)
     const last = rows.length === limit ? rows.at(-1) : undefined
     if (isWhole || (last && Number(last.last_updated) > summed.lastEnd(start))) return rows
   }

@@ -4,7 +4,7 @@ import { filterConditions } from '../calls/filter.ts'
 import { callsQueryOf } from '../calls/queries.ts'
 import type { FeedbackSubject } from '../feedback/feedback.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
-import { allOf, join, joined, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { allOf, join, joined, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
 import { readLatestThreads, usualWindows } from './latest-threads.ts'
 import { readThreadDetails, type SummedField, sumsOfThreads } from './thread-details.ts'
@@ -24,7 +24,9 @@ export function streamThreads(
   windows = usualWindows,
 ): AsyncIterable<Thread[]> {
   const all = selectThreads(db, view, now)
-  const page = (threads: readonly string[]) => selectThreads(db, { ...view, threads }, now)
+  // These may be more than a filter may name.
+  const page = (threads: readonly string[]) =>
+    selectThreads(db, view, now, [sql`thread_id IN (${listOf(threads)})`])
   return latestOrAll()
 
   async function* latestOrAll() {
@@ -35,13 +37,13 @@ export function streamThreads(
 }
 
 /** Everything is read from the index of turns, unless sums are sorted by. */
-function selectThreads(db: LongReader, view: ThreadsView, now: number): Sql {
+function selectThreads(db: LongReader, view: ThreadsView, now: number, named = namedIn(db, view)): Sql {
   const { dialect } = db
-  const turns = turnsOf(db, view, now)
+  const turns = turnsOf(db, view, now, named)
   const took = rawSql('CAST(ended_at - started_at AS DOUBLE PRECISION) / 1000')
   const grouped = sql`SELECT thread_id, count(*) AS turn_count, min(started_at) AS start_time, max(${lastSeen}) AS last_updated,
       ${dialect.percentile(took, 0.5)} AS p50_turn_duration_ms, ${dialect.percentile(took, 0.99)} AS p99_turn_duration_ms
-    FROM calls WHERE ${allOf([turns, ...askedFor(db, view, now)])} GROUP BY thread_id`
+    FROM calls WHERE ${allOf([turns, ...askedFor(db, view, now, named)])} GROUP BY thread_id`
   const isSummed = view.sort.some(({ field }) => summed.has(field))
   const threads = isSummed
     ? sql`SELECT threads.*, cost, error_count FROM (${grouped}) AS threads
@@ -66,18 +68,26 @@ export function detailsOfThreads(
   return readThreadDetails(db, view.project, turnsOf(db, view, now), threads, now, signal)
 }
 
+const namedIn = ({ dialect }: LongReader, { threads }: ThreadsView): Sql[] =>
+  filterConditions({ thread_ids: threads }, dialect)
+
 /** The condition of the turns that count. */
-function turnsOf({ dialect }: LongReader, view: ThreadsView, now: number): Sql {
+function turnsOf(db: LongReader, view: ThreadsView, now: number, named = namedIn(db, view)): Sql {
   return allOf([
     sql`project_id = ${view.project} AND ${isLive(now)} AND ${isTurn}`,
-    ...filterConditions({ thread_ids: view.threads }, dialect),
+    ...named,
     ...(view.after === undefined ? [] : [sql`started_at > ${view.after}`]),
     ...(view.before === undefined ? [] : [sql`started_at < ${view.before}`]),
-    dialect.callsCancellable,
+    db.dialect.callsCancellable,
   ])
 }
 
-function askedFor(db: LongReader, { project, query, threads }: ThreadsView, now: number): Sql[] {
+function askedFor(
+  db: LongReader,
+  { project, query }: ThreadsView,
+  now: number,
+  named: readonly Sql[],
+): Sql[] {
   if (query === undefined) return []
   const view = { project, query, filters: [], sort: [], limit: null, offset: 0 }
   // Feedback is that of its calls, or that of the conversation.
@@ -86,9 +96,12 @@ function askedFor(db: LongReader, { project, query, threads }: ThreadsView, now:
   const readings = subjects.map((subject) => {
     const calls = callsQueryOf(db, view, subject)
     // Of named conversations, calls are found by these, whatever other index there is for a condition.
-    const asked = threads && [sql`CASE WHEN ${allOf(calls.conditions)} THEN 1 END = 1`]
-    const named = filterConditions({ thread_ids: threads }, db.dialect)
-    const conditions = [rawSql("thread_id <> ''"), ...named, ...(asked ?? calls.conditions)]
+    const asked = sql`CASE WHEN ${allOf(calls.conditions)} THEN 1 END = 1`
+    const conditions = [
+      rawSql("thread_id <> ''"),
+      ...named,
+      ...(named.length > 0 ? [asked] : calls.conditions),
+    ]
     return sql`thread_id IN (SELECT thread_id ${matchingCalls(db, { ...calls, conditions }, now)})`
   })
   return [joined(readings, ' OR ')]

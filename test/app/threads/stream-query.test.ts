@@ -7,6 +7,7 @@ import type { LongReader } from '../../../src/storage/transaction.ts'
 import { streamThreads } from '../../../src/storage/views/threads.ts'
 import type { ThreadsView } from '../../../src/storage/views/threads-view.ts'
 import { keys, openApp } from '../../support/app.ts'
+import { startedAt, startPart } from '../../support/call-parts.ts'
 import { completeOf, project, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { exportOf, otlpSpanId, spanOf } from '../../support/otlp.ts'
@@ -325,6 +326,22 @@ test('of many turns the newest calls show the latest conversations, unless an ol
     ] as const
     assert.deepEqual(found, await read({ ...view, sort }))
   }
+})
+
+test('the newest calls may be of more conversations than a filter may name', async () => {
+  const project_id = 'acme/wide'
+  const parts = Array.from({ length: 4_100 }, (_, n) =>
+    startPart(project_id, `wide-${n}`, { started_at: startedAt + n, thread_id: `t${n}` }),
+  )
+  for (let from = 0; from < parts.length; from += 500)
+    await database.write('upsertCalls', parts.slice(from, from + 500))
+  const view = { threads: undefined, after: undefined, before: undefined, sort: [], limit: 2, offset: 0 }
+  const windows = { manyTurns: 50, calls: [1_020], maxThreads: 1_020 }
+  const { signal } = new AbortController()
+  const found = []
+  for await (const rows of streamThreads(database, { ...view, project: project_id }, now(), signal, windows))
+    found.push(...rows)
+  assert.deepEqual(namesOf(found), ['t4099', 't4098'])
 })
 
 const trace = (n: number) => String(n).padStart(32, '7')

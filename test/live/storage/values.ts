@@ -12,6 +12,7 @@ import {
 } from '../../../src/storage/calls/queries.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { valueCandidates } from '../../../src/storage/search/candidates.ts'
+import { indexCoverage } from '../../../src/storage/search/found-calls.ts'
 import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
 import { newProject, startedAt, startPart, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
@@ -157,6 +158,23 @@ export function values(open: Driver['open']): void {
       assert.deepEqual((await both(db, project, asked)).candidates, ['long', 'many', 'other'])
       await db.write('switchSearch', { isOn: false })
       assert.equal((await both(db, project, asked)).candidates, undefined)
+    })
+
+    test('projects that are indexed again are known by the order of the database', async (t) => {
+      const db = await open(t)
+      const name = newProject()
+      // In UTF-16 the second would come before the first.
+      const [first, second] = [`${name}\uff5e`, `${name}\u{1f600}`] as const
+      await db.write('upsertCalls', [startPart(second, 'a', { inputs: '{"customer":1}' })])
+      await indexed(db)
+      const asked = equals('inputs.customer', 1)
+      assert.deepEqual((await both(db, second, asked)).candidates, ['a'])
+      await db.write('renewSearch', { project_id: first })
+      assert.equal((await both(db, second, asked)).candidates, undefined)
+      assert.equal(await indexCoverage(db, second), 'some')
+      await indexed(db)
+      assert.deepEqual((await both(db, second, asked)).candidates, ['a'])
+      assert.equal(await indexCoverage(db, second), 'all')
     })
 
     test('a value that very many calls have is not narrowed', async (t) => {
