@@ -7,11 +7,11 @@ import { itemMessage, onlyText, type Request, requestIn } from './requests.ts'
 const maxMessages = 400
 
 /** What was asked, as a text for lists: the last words of the user, or else of anyone. */
-export function requestLine(inputs: Json): string | undefined {
+export function requestLine(inputs: Json, depth = 0): string | undefined {
   const request = requestIn(inputs)
   if (request === undefined) {
-    const passed = argumentsIn(inputs)
-    if (passed !== undefined) return argumentLine(passed)
+    const passed = depth < maxDepth ? argumentsIn(inputs) : undefined
+    if (passed !== undefined) return argumentLine(passed, depth)
     const only = onlyText(membersIn(inputs))
     return only === undefined ? valueLine(inputs) : textIn(only)
   }
@@ -36,14 +36,14 @@ const questionNames = ['question', 'query', 'prompt', 'message', 'input', 'text'
 /** What Python shows of an object without a text, such as the one that a method belongs to. */
 const objectAddress = /^<[\w.]+ object at 0x[\da-f]+>$/i
 
-function argumentLine(passed: readonly Argument[]): string | undefined {
+function argumentLine(passed: readonly Argument[], depth: number): string | undefined {
   const told = passed.filter(([, value]) => !objectAddress.test(textIn(value) ?? ''))
   const texts = told.filter(([, value]) => textIn(value))
   const byName = questionNames.map((name) => texts.find((text) => text[0] === name)).find(Boolean)
   const question = byName ?? (texts.length === 1 ? texts[0] : undefined)
   if (question !== undefined) return textIn(question[1])
   const [only, ...others] = told
-  if (only !== undefined && others.length === 0) return requestLine(only[1])
+  if (only !== undefined && others.length === 0) return requestLine(only[1], depth + 1)
   return told.map(([name, value]) => `${name && `${name}: `}${valueLine(value, 1)}`).join(' · ')
 }
 

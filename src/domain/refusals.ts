@@ -972,6 +972,11 @@ export function passOnRefusal(refusal: Pick<Refusal, 'code' | 'values'> & Partia
 }
 
 /** A refusal of the catalogue in the words of a server behind this one. */
-export function refuseWithMessage(code: RefusalCode, message: string, field: string | null): Refusal {
-  return new Refusal(code, field === null ? {} : { field }, undefined, message)
+export function refuseWithMessage(
+  code: RefusalCode,
+  message: string,
+  field: string | null,
+  values: RefusalValues = {},
+): Refusal {
+  return new Refusal(code, { ...values, ...(field !== null && { field }) }, undefined, message)
 }

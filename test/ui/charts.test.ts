@@ -23,7 +23,13 @@ const batch = Array.from({ length: 30 }, (_, index) => {
   })
 })
 
-const { open } = await pageTests({ after }, { fill: (page) => writeCalls(page, batch) })
+/** Of the day before, with another model. */
+const earlier = completeOf({
+  ...{ op_name: 'answer', started_at: '2026-01-01T20:00:00Z', ended_at: '2026-01-01T20:00:01Z' },
+  summary: { usage: { older: { requests: 1, prompt_tokens: 1, completion_tokens: 1 } } },
+})
+
+const { open } = await pageTests({ after }, { fill: (page) => writeCalls(page, [...batch, earlier]) })
 
 const totalOf = (panel: string) => `[data-panel="${panel}"] figcaption .muted`
 
@@ -98,7 +104,7 @@ test('where a model has no price, charts and calls say so and lead to setting it
   const unpriced = page.locator('.grid-row .cell-cost').getByRole('link', { name: 'no price' })
   await unpriced.first().waitFor()
   assert.equal(await unpriced.first().getAttribute('title'), 'No price is set for builtin.')
-  await page.goto(`${new URL(page.url()).origin}${charts}?range=${ofDay}&by=op`)
+  await page.goto(`${new URL(page.url()).origin}${charts}?range=${ofDay.replace('03T00', '03T12')}&by=op`)
   const cost = page.locator('[data-panel="cost"]')
   await cost.getByText('30 calls are not included. No price is set for builtin.').waitFor()
   await assertAccessible(page)

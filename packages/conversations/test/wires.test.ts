@@ -365,4 +365,8 @@ test('what a function was called with is named by the question in it, and never 
   ] as const) {
     assert.equal(requestLine(JSON.stringify(inputs)), line)
   }
+  // Each level reads what is below it.
+  const depth = 5_000
+  const deep = `${'{"args":[],"kwargs":{"a":'.repeat(depth)}"end"${'}}'.repeat(depth)}`
+  assert.match(requestLine(deep) ?? '', /^args: /)
 })

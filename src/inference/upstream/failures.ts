@@ -1,5 +1,12 @@
 import type { IncomingMessage } from 'node:http'
-import { type Refusal, type RefusalCode, refusals, refuse, refuseWithMessage } from '../../domain/refusals.ts'
+import {
+  type Refusal,
+  type RefusalCode,
+  type RefusalValues,
+  refusals,
+  refuse,
+  refuseWithMessage,
+} from '../../domain/refusals.ts'
 import type { UpstreamKind } from './kinds.ts'
 
 interface ReplyError {
@@ -41,7 +48,7 @@ export function refusalOf(
     .trim()
     .slice(0, maxMessageLength)
   if (kind === 'heddle' && ownStatuses.has(status)) {
-    const told = asTold(error)
+    const told = asTold(error, { seconds: secondsOf(retryAfter) })
     if (told !== undefined) return told
   }
   if (status === 429) return refuse('upstream_busy', { seconds: secondsOf(retryAfter) })
@@ -71,10 +78,10 @@ export function failureOf(error: unknown, kind: UpstreamKind): Refusal {
   return refuse('upstream_failed', { why })
 }
 
-function asTold({ code, message, param }: ReplyError): Refusal | undefined {
+function asTold({ code, message, param }: ReplyError, values?: RefusalValues): Refusal | undefined {
   if (typeof code !== 'string' || !Object.hasOwn(refusals, code) || typeof message !== 'string')
     return undefined
-  return refuseWithMessage(code as RefusalCode, message, typeof param === 'string' ? param : null)
+  return refuseWithMessage(code as RefusalCode, message, typeof param === 'string' ? param : null, values)
 }
 
 /** Seconds of a Retry-After; 1 if there is none. */

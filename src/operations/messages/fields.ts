@@ -6,7 +6,7 @@ import { documented, integer, optIn } from '../generation/scalars.ts'
 
 /** The fields that a request for a message and a request for its token count share. */
 
-/** Marks how far to cache. It has no effect: prefixes are reused without it. */
+/** Marks how far to cache, for Anthropic's models. Others reuse prefixes without it. */
 const cacheControl = jsonObject().nullish()
 
 /** For blocks that are refused by their type, nothing else is read. */

@@ -388,7 +388,9 @@ test('more than four marks of the cache are refused', async () => {
     askingMessage({ system: four, messages: [hi, assistant(use), user(result)] }),
   )
   assert.deepEqual([status, json.error.details.error_code], [400, 'upstream_lacks'])
-  assert.match(json.error.message, /cache_control: .* 5 marked blocks; accepted: at most 4/)
+  assert.match(json.error.message, /cache_control: .* 5 marks; accepted: at most 4/)
+  const withWhole = await post(messagesUrl, askingMessage({ system: four, messages: [hi], ...mark }))
+  assert.equal(withWhole.status, 400)
   assert.equal(upstream.asked.length, before)
   assert.equal((await post(messagesUrl, askingMessage({ system: four, messages: [hi] }))).status, 200)
   assert.deepEqual(sent().system, four)
@@ -415,6 +417,12 @@ test('an error of a tool is passed on in its own words', async () => {
   await post(messagesUrl, askingMessage({ messages }))
   const [, , last] = sent().messages
   assert.deepEqual(last, user({ ...result('call_1_41e5461c'), content: [text('no clock')] }, text('Sorry')))
+  for (const content of [undefined, '', [text(' \n')]]) {
+    const silent = user({ ...result('call.1'), content })
+    await post(messagesUrl, askingMessage({ messages: [hi, assistant(use), silent] }))
+    const shown = user({ ...result('call_1_41e5461c'), content: [text('Error')] })
+    assert.deepEqual(sent().messages.at(-1), shown)
+  }
 })
 
 test('system texts of Messages stay blocks, in front', async () => {

@@ -4,7 +4,13 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { basic, keys, openApp } from '../../support/app.ts'
 import { asking, chatUrl, choiceOf, eventsOf } from '../../support/chat.ts'
-import { delta, modelsOfUpstream, usage } from '../../support/fake-upstream.ts'
+import {
+  delta,
+  modelsOfUpstream,
+  startFakeUpstream,
+  type UpstreamHandler,
+  usage,
+} from '../../support/fake-upstream.ts'
 import { until, withTimeout } from '../../support/wait.ts'
 import { chunked, event, startRawUpstream, streamHead } from './raw-upstream.ts'
 
@@ -200,6 +206,18 @@ test('an upstream that sends comments is waited for as long as the client waits'
   leaving.abort()
   await answer.text().catch(() => undefined)
   await until('the request to the upstream is closed', () => upstream.closed === 1)
+})
+
+test('a Heddle behind this one says when it may be asked again', async (t) => {
+  const code = 'rate_limit_exceeded'
+  const refusing: UpstreamHandler = (response) =>
+    response.writeHead(429, { 'retry-after': '7' }).end(JSON.stringify({ error: { code, message: 'Slow.' } }))
+  const listed = { id: 'far', owned_by: 'heddle', root: 'far' }
+  const upstream = await startFakeUpstream(t, refusing, { models: [listed] })
+  const { post } = await openApp(t, { models: await modelsOfUpstream([upstream.url]) })
+  const { status, json, headers } = await post(chatUrl, asking())
+  assert.deepEqual([status, json.error.code, json.error.message], [429, code, 'Slow.'])
+  assert.equal(headers['retry-after'], '7')
 })
 
 test('an address that refuses connections has no model until it answers', async (t) => {

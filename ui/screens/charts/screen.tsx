@@ -208,10 +208,8 @@ export function ChartsScreen({ project }: { project: string }) {
 
 /** Names the models whose calls no cost includes, with the way to the prices; those of an exported file are not known. */
 function Unpriced({ project, count, view }: { project: string; count: number; view: ChartView }) {
-  const whole = Math.ceil((view.before.getTime() - view.after.getTime()) / 1000)
   const { value } = useLoading(
-    async (signal) =>
-      live(true) && readBuckets({ ...view, by: 'model', stepSeconds: whole }, 'latency', signal),
+    async (signal) => live(true) && readBuckets({ ...view, by: 'model' }, 'latency', signal),
     [project, view.roots, view.query, count],
   )
   const without = new Set((value?.buckets ?? []).flatMap(({ unpriced, group }) => (unpriced ? group : [])))

@@ -56,8 +56,8 @@ export function anthropicConversation(messages: readonly GivenMessage[]): Anthro
 function turnOf(message: GivenMessage, index: number, unanswered: readonly string[]): Turn {
   const { role, blocks } = message
   if (blocks !== undefined) {
-    const [results = [], content = []] = [true, false].map((isResult) =>
-      blocksOf(message).filter(({ type }) => (type === 'tool_result') === isResult),
+    const { results = [], content = [] } = Object.groupBy(ownBlocks(blocks), ({ type }) =>
+      type === 'tool_result' ? 'results' : 'content',
     )
     return { role: role === 'assistant' ? role : 'user', results, content }
   }
@@ -118,6 +118,8 @@ const ownBlocks = (blocks: readonly GivenPart[]) => blocks.map(ownBlock).filter(
 function ownBlock(block: GivenPart): Block {
   const { type, id, tool_use_id, content, image_url, cache_control, ...others } = block
   const inner = Array.isArray(content) ? ownBlocks(content) : []
+  // An error that says nothing is refused there.
+  if (others.is_error && inner.length === 0) inner.push(blockOf('Error'))
   return {
     ...(image_url == null ? { type, ...others } : blockOf(block)),
     ...(id !== undefined && { id: idOf(String(id)) }),

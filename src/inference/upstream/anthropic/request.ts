@@ -38,7 +38,7 @@ export function anthropicRequestOf(
   const mark = body.cache_control ?? markOf(conversation)
   const { system, messages } = anthropicConversation(conversation.messages)
   const { tools = [], ...choosing } = turn ? toolsOf(conversation, turn.calls) : {}
-  checkMarks([...tools, ...(Array.isArray(system) ? system : []), ...messages])
+  checkMarks([{ cache_control: mark }, ...tools, ...(Array.isArray(system) ? system : []), ...messages])
   const asked = {
     model,
     max_tokens: maxTokens,
@@ -126,12 +126,12 @@ function markOf({ messages }: Conversation): unknown {
   return undefined
 }
 
-/** Anthropic refuses more. */
+/** Anthropic refuses more; that of the whole request counts, too. */
 const maxMarks = 4
 
 function checkMarks(blocks: readonly Block[]): void {
   const marks = marksIn(blocks)
-  if (marks > maxMarks) refuseUnsupported('cache_control', `${marks} marked blocks`, `at most ${maxMarks}`)
+  if (marks > maxMarks) refuseUnsupported('cache_control', `${marks} marks`, `at most ${maxMarks}`)
 }
 
 const marksIn = (blocks: readonly Block[]): number =>
