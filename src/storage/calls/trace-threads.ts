@@ -54,8 +54,10 @@ export async function spreadThreads(
 ): Promise<void> {
   const withTurns = new Set(joinedParts.filter(isTurnBelow).map(({ start }) => start?.trace_id))
   for (const traces of batchesOf([...tracesNaming(joinedParts)], 200)) {
+    const naming = new Set(traces)
     const roots = new Map<string, Root>()
-    for (const root of await rootsOf(tx, project, traces)) {
+    const own = joinedParts.filter(({ start }) => start && naming.has(start.trace_id))
+    for (const root of await rootsOf(tx, project, await topsOf(tx, project, own))) {
       if (!roots.has(root.trace_id)) roots.set(root.trace_id, root)
     }
     const unsettled = [...roots.values()].filter((root) => !root.thread_id || withTurns.has(root.trace_id))
@@ -102,17 +104,50 @@ async function settle(
   return changed
 }
 
+/** A root further above takes no thread from a call. */
+const maxHeight = 64
+
+/**
+ * The calls without a caller at and above these, as far as they are written. Where one between is not, the root is still
+ * to come, because spans are sent when they end.
+ */
+async function topsOf(tx: Transaction, project: string, below: readonly JoinedPart[]): Promise<string[]> {
+  const tops = below.filter(isRoot).map(({ id }) => id)
+  const seen = new Set<string>()
+  let above = below.flatMap(({ start }) => start?.parent_id ?? [])
+  for (let height = 0; height < maxHeight && above.length > 0; height++) {
+    const unseen = new Set(above).difference(seen)
+    above = []
+    for (const ids of batchesOf([...unseen], 500)) {
+      for (const { id, parent_id } of await tx.all<{ id: string; parent_id: string | null }>(
+        sql`SELECT id, parent_id FROM calls WHERE project_id = ${project} AND id IN (${listOf(ids)})`,
+      )) {
+        seen.add(id)
+        if (parent_id === null) tops.push(id)
+        else above.push(parent_id)
+      }
+    }
+  }
+  return [...new Set(tops)]
+}
+
 /** Of spans: what only records tell of may be below others. */
-function rootsOf(tx: Transaction, project: string, traces: readonly string[]): Promise<Root[]> {
+async function rootsOf(tx: Transaction, project: string, tops: readonly string[]): Promise<Root[]> {
   const attributes = rawSql('attributes')
   const { position } = tx.dialect
-  return tx.all<Root>(
-    sql`SELECT id, trace_id, thread_id,
-        CASE WHEN ${position(attributes, rawSql('thread_id'))} > 0 THEN 1 ELSE 0 END AS names_thread
-      FROM calls WHERE project_id = ${project} AND trace_id IN (${listOf(traces)}) AND deleted_at IS NULL
-        AND CASE WHEN parent_id IS NULL THEN ${position(attributes, isSpan)} END > 0
-      ORDER BY started_at, id`,
-  )
+  const roots: Root[] = []
+  for (const ids of batchesOf(tops, 500)) {
+    roots.push(
+      ...(await tx.all<Root>(
+        sql`SELECT id, trace_id, thread_id,
+            CASE WHEN ${position(attributes, rawSql('thread_id'))} > 0 THEN 1 ELSE 0 END AS names_thread
+          FROM calls WHERE project_id = ${project} AND id IN (${listOf(ids)}) AND deleted_at IS NULL
+            AND CASE WHEN parent_id IS NULL THEN ${position(attributes, isSpan)} END > 0
+          ORDER BY started_at, id`,
+      )),
+    )
+  }
+  return roots
 }
 
 const isSpan = rawSql(`'"otel_span":{'`)
