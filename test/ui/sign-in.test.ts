@@ -44,7 +44,7 @@ test('a person signs in with an issuer under a path, goes on where it was, and s
   await page.goto(`${publicUrl}/ui/acme/qa/calls?q=status%3Aerror`)
   const button = page.getByRole('link', { name: 'Sign in with Acme' })
   await button.waitFor()
-  assert.equal(await page.getByLabel('Key').count(), 0)
+  assert.equal(await page.getByLabel('Key', { exact: true }).count(), 0)
   await assertAccessible(page)
   await button.press('Enter')
   await page.getByPlaceholder('Enter any login').fill('anna')

@@ -120,10 +120,7 @@ test('the list shows question, answer, turns, agents, cost and errors, and opens
   )
   assert.match((await row(page, 'question 0').textContent()) ?? '', /answer 3/)
   await page.getByRole('button', { name: 'Cost' }).click()
-  await page
-    .locator('.threads-grid .grid-row >> nth=0')
-    .getByText('question 0')
-    .waitFor({ state: 'detached' })
+  await page.locator('.threads-grid .grid-row >> nth=0').getByText('How many ends?').waitFor()
   assert.equal(new URL(page.url()).searchParams.get('sort'), 'cost.desc')
   await page.keyboard.press('j')
   await page.keyboard.press('Enter')
