@@ -22,7 +22,7 @@ export const nextQueueItem = tool({
   name: 'next_queue_item',
   title: 'Take the next item of a queue',
   description:
-    'Reserve the next open item of an annotation queue for 15 minutes, with its call, or both calls of a pair, and the questions. Without queue_id: lists queues. finish_queue_item ends it.',
+    'Reserve the next open item of an annotation queue for 15 minutes, with its calls and the questions. Without queue_id: lists queues. finish_queue_item ends it.',
   input: z.strictObject({ project, queue_id: queueId.optional() }),
   output: z.object({
     item: z.looseObject({}).nullish(),

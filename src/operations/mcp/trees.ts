@@ -40,7 +40,7 @@ export const getTrace = tool({
   input: z.strictObject({
     project,
     trace_id: z.string().min(1).max(128),
-    inner_steps: z.boolean().default(false).describe('Also spans that only say how long they took'),
+    inner_steps: z.boolean().default(false).describe('Also mere timings'),
     cursor,
   }),
   output: z.object({ calls: rows, total: z.int(), inner_steps_left_out: z.int().optional(), next, cut }),
