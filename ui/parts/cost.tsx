@@ -24,7 +24,7 @@ export function Cost({ cost, tokens, models = [], tabIndex }: Props) {
   // Most rows of a server with models of its own have none: a word in each would be noise.
   if (!href) return <span class="muted">–</span>
   return (
-    <a class="muted" aria-label="no price" {...{ href, title, tabIndex }}>
+    <a class="muted" aria-label="no price" href={href} {...{ title, tabIndex }}>
       –
     </a>
   )

@@ -116,7 +116,7 @@ async function topsOf(tx: Transaction, project: string, below: readonly JoinedPa
   const seen = new Set<string>()
   let above = below.flatMap(({ start }) => start?.parent_id ?? [])
   for (let height = 0; height < maxHeight && above.length > 0; height++) {
-    const unseen = new Set(above).difference(seen)
+    const unseen = new Set(above.filter((id) => !seen.has(id)))
     above = []
     for (const ids of batchesOf([...unseen], 500)) {
       for (const { id, parent_id } of await tx.all<{ id: string; parent_id: string | null }>(
