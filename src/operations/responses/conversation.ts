@@ -1,5 +1,5 @@
 import type { GivenMessage, GivenPart } from '../../../packages/chat-format/index.ts'
-import { isObjectText } from './input.ts'
+import { isObjectText } from '../../domain/json/text.ts'
 import type { InputPart, Item, MessageItem } from './items.ts'
 
 interface AssistantTurn {

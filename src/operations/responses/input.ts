@@ -1,3 +1,4 @@
+import { isObjectText } from '../../domain/json/text.ts'
 import type { PictureCheck } from '../../domain/pictures/check.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { wrong } from '../generation/checks.ts'
@@ -146,15 +147,6 @@ function argumentsOf(value: string | null | undefined, path: string): string {
   const text = required(value, path)
   if (text.trim() === '' || isObjectText(text)) return text
   throw wrong(path, JSON.stringify(text.slice(0, 40)), 'a JSON object as a string')
-}
-
-export function isObjectText(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-  } catch {
-    return false
-  }
 }
 
 /** The thought is in the clear, or sealed, or only its summaries are given. */

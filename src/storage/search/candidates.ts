@@ -34,13 +34,13 @@ export async function valueCandidates(
   const entries = entriesOf(db)
   const found = entries.withKeys(view.project, keys)
   if ((await entries.estimate(db, found)) > maxCandidates) return undefined
-  const most = maxCandidates - backlog.length
+  const maxFound = maxCandidates - backlog.length
   const rows = await allRows<{ id: string }>(
     db,
-    sql`SELECT id FROM ${found} WHERE ${db.dialect.cancellable} LIMIT ${most + 1}`,
+    sql`SELECT id FROM ${found} WHERE ${db.dialect.cancellable} LIMIT ${maxFound + 1}`,
     signal,
   )
-  if (rows.length > most) return undefined
+  if (rows.length > maxFound) return undefined
   return entries.isAmong([...new Set([...backlog, ...rows.map(({ id }) => id)])])
 }
 

@@ -22,7 +22,7 @@ interface Windows {
 
 export const usualWindows: Windows = { manyTurns: 20_000, calls: [2_000, 16_000, 64_000], maxThreads: 4_000 }
 
-/** Days of calls; a time that is not theirs is of no clock. */
+/** Further back and ahead than a clock can be wrong. */
 const [firstDay, lastDay] = [-100_000 * day, 100_000 * day]
 const maxSums = 10_000
 /** Where more than one in so many calls would be looked at, all are. */

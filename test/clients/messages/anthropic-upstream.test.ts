@@ -78,6 +78,18 @@ test('the SDK of Anthropic streams a call, and returns its result with the seale
   })
 })
 
+/** The tool as OpenAI's SDK runs it. */
+const runnableWeather = (cities: string[]) => ({
+  type: 'function' as const,
+  function: {
+    name: weather.name,
+    description: weather.description,
+    parameters: weather.input_schema as never,
+    parse: JSON.parse as (text: string) => { city: string },
+    function: lookUp(cities),
+  },
+})
+
 test('the SDK of OpenAI runs a tool', async (t) => {
   const { address } = await open(t)
   const client = new OpenAI({ baseURL: `${address}/v1`, apiKey: keys.alice, maxRetries: 0 })
@@ -86,18 +98,7 @@ test('the SDK of OpenAI runs a tool', async (t) => {
     model: 'far',
     stream: true,
     messages: [{ role: 'user', content: 'How is the weather?' }],
-    tools: [
-      {
-        type: 'function',
-        function: {
-          name: weather.name,
-          description: weather.description,
-          parameters: weather.input_schema as never,
-          parse: JSON.parse as (text: string) => { city: string },
-          function: lookUp(cities),
-        },
-      },
-    ],
+    tools: [runnableWeather(cities)],
   })
   assert.equal(await run.finalContent(), 'It is warm.')
   assert.deepEqual(cities, ['Paris'])
@@ -119,18 +120,7 @@ test('a second server of this kind is asked through its Messages', async (t) => 
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: 'How is the weather?' },
     ],
-    tools: [
-      {
-        type: 'function',
-        function: {
-          name: weather.name,
-          description: weather.description,
-          parameters: weather.input_schema as never,
-          parse: JSON.parse as (text: string) => { city: string },
-          function: lookUp(cities),
-        },
-      },
-    ],
+    tools: [runnableWeather(cities)],
   })
   assert.equal(await run.finalContent(), 'It is warm.')
   assert.deepEqual(cities, ['Paris', 'Rome'])
