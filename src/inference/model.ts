@@ -40,7 +40,11 @@ export interface Model {
   tokenize(input: Input, tenant: string, signal: AbortSignal): Promise<number[]>
   /** Their number, from a server that counts them without saying which they are. */
   count?(input: Input, tenant: string, signal: AbortSignal): Promise<number>
-  detokenize(tokens: number[], options: { special: boolean }, signal: AbortSignal): Promise<string>
+  detokenize(
+    tokens: number[],
+    options: { special: boolean; tenant: string },
+    signal: AbortSignal,
+  ): Promise<string>
   /** For a model that is loaded on demand: loads it and returns what is known then. */
   load?(tenant: string, signal: AbortSignal): Promise<ServedModel>
   /** Names of models that answer instead when it fails before its answer has begun. */

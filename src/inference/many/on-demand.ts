@@ -194,7 +194,7 @@ export function createOnDemandModel(entry: LocalEntry, services: OnDemandParts):
     tokenize: (input, tenant, signal) =>
       using(tenant, signal, (model) => model.tokenize(input, tenant, signal)),
     detokenize: (tokens, options, signal) =>
-      using('', signal, (model) => model.detokenize(tokens, options, signal)),
+      using(options.tenant, signal, (model) => model.detokenize(tokens, options, signal)),
     isStuck: () => statusNow().state === 'failed',
     async retire() {
       closing.abort(new Error('the model was removed from the list'))

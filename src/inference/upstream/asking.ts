@@ -13,6 +13,8 @@ export interface UpstreamAsk {
   /** Relative to the address; with `../` next to it. */
   path: string
   body: string
+  /** The caller, who has a budget of requests that are sent again. */
+  tenant: string
   kind: UpstreamKind
   beginning: string
   /**
@@ -46,7 +48,7 @@ interface Asking {
   silenceMs: number
   /** How often the only address of a server is asked again after the time that it named. */
   retries: number
-  budget: ResendBudget
+  budgetOf(tenant: string): ResendBudget
   send(
     address: Address,
     question: UpstreamAsk,
@@ -86,7 +88,7 @@ export function createAsk({
   addresses,
   silenceMs,
   retries,
-  budget,
+  budgetOf,
   send,
   resent,
   withheld,
@@ -106,6 +108,7 @@ export function createAsk({
     const only = order.length === 1 ? order[0] : undefined
     let isRepeated = false
     let retried = 0
+    const budget = budgetOf(question.tenant)
     budget.sent()
 
     async function attempt(address: Address): Promise<TakenAnswer | Setback> {

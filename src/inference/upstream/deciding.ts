@@ -35,6 +35,7 @@ export function createUpstreamDeciding(
     const question = {
       path,
       body: writeJson({ model, ...body }),
+      tenant: asked.tenant,
       kind,
       beginning: asked.input.slice(0, 4_096),
       shows: 'nothing' as const,

@@ -29,8 +29,9 @@ export function createPooling(
     const isRanking = isRankingOf(asked)
     const body = { model, ...(isRanking ? rankingOf(asked) : embeddingsOf(asked)), ...othersOf(asked, kind) }
     const path = isRanking ? 'rerank' : 'embeddings'
-    const question = { path, body: writeJson(body), kind, beginning: '', shows: 'health' as const }
-    const slot = await server.slots.callers.acquire(asked.tenant, signal)
+    const { tenant } = asked
+    const question = { path, body: writeJson(body), tenant, kind, beginning: '', shows: 'health' as const }
+    const slot = await server.slots.callers.acquire(tenant, signal)
     counted(1)
     try {
       const told = await askWhole(server, question, maxAnswer, signal)

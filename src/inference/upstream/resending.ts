@@ -1,6 +1,7 @@
+import { LRUCache } from 'lru-cache'
 import type { Outcome } from './deliveries.ts'
 
-/** How many requests of a server may reach one of its addresses a second time. */
+/** How many requests of a tenant may reach an address of a server a second time. */
 export interface ResendBudget {
   /** A request was sent for the first time. */
   sent(): void
@@ -10,9 +11,21 @@ export interface ResendBudget {
 
 /** A fifth more requests are bearable for a server that fails because it has too many, and twice as many are not. */
 const maxShare = 0.2
-/** Besides the share, so that a server with few requests is not without second chances. */
+/** Besides the share, so that a tenant with few requests is not without second chances. */
 const reserve = 10
 const windowSeconds = 10
+/** Those that asked last; what others had used up is soon forgotten anyhow. */
+const maxTenants = 10_000
+
+/** A tenant whose requests fail uses up none of what others have. */
+export function createResendBudgets(now?: () => number): (tenant: string) => ResendBudget {
+  const budgets = new LRUCache<string, ResendBudget>({ max: maxTenants })
+  return (tenant) => {
+    const budget = budgets.get(tenant) ?? createResendBudget(now)
+    budgets.set(tenant, budget)
+    return budget
+  }
+}
 
 /** Counts by whole seconds of the last ten. */
 export function createResendBudget(now = () => performance.now()): ResendBudget {

@@ -13,7 +13,7 @@ import { endpointOfUrl, openConnections, type UpstreamEndpoint } from './exchang
 import { kindOfUrl, type UpstreamKind } from './kinds.ts'
 import { type ListedModel, listedModels } from './listed.ts'
 import { textOf } from './pieces.ts'
-import { createResendBudget } from './resending.ts'
+import { createResendBudgets } from './resending.ts'
 
 /** How long a server is waited for. */
 interface Patience {
@@ -103,13 +103,13 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
 
   const resent: Counts = {}
   const withheld: Counts = {}
-  const budget = createResendBudget()
+  const budgetOf = createResendBudgets()
   const askWith = ({ silenceMs, retries = 0 }: Patience): Ask =>
     createAsk({
       addresses,
       silenceMs,
       retries,
-      budget,
+      budgetOf,
       resent: (reason) => count(resent, reason),
       withheld: (reason) => count(withheld, reason),
       send: (address, { path, body, kind }, signal, resent) =>

@@ -15,7 +15,12 @@ export function createTokens(
   server: UpstreamServer,
   { kind, model }: { kind: UpstreamKind; model: string },
 ): Required<Pick<Model, 'tokenize' | 'count' | 'detokenize'>> {
-  async function ask(path: string, body: object, signal: AbortSignal): Promise<Record<string, unknown>> {
+  async function ask(
+    path: string,
+    body: object,
+    tenant: string,
+    signal: AbortSignal,
+  ): Promise<Record<string, unknown>> {
     if (!kindsOfUpstreams[kind].tokenizes) {
       throw refuse('upstream_lacks', {
         field: 'model',
@@ -23,17 +28,18 @@ export function createTokens(
         accepted: 'a model of this machine, or of a server that can tokenize',
       })
     }
-    const question = { path: `../${path}`, body: writeJson({ model, ...body }), kind, beginning: '' }
+    const written = writeJson({ model, ...body })
+    const question = { path: `../${path}`, body: written, tenant, kind, beginning: '' }
     return askWhole(server, { ...question, shows: 'nothing' }, maxBytes, signal)
   }
 
-  async function tokenize(input: Input, _tenant: string, signal: AbortSignal): Promise<number[]> {
+  async function tokenize(input: Input, tenant: string, signal: AbortSignal): Promise<number[]> {
     if ('tokens' in input) return input.tokens
     const asked =
       'text' in input
         ? { prompt: input.text, add_special_tokens: input.addSpecial }
         : promptFields(input, kind)
-    const { tokens } = await ask('tokenize', asked, signal)
+    const { tokens } = await ask('tokenize', asked, tenant, signal)
     if (Array.isArray(tokens) && tokens.every((token) => typeof token === 'number')) return tokens
     throw refuse('upstream_failed', { why: 'it sent no tokens' })
   }
@@ -43,15 +49,16 @@ export function createTokens(
     async count(input, tenant, signal) {
       if (kind !== 'anthropic') return (await tokenize(input, tenant, signal)).length
       const body = anthropicCountOf(input, model)
-      const question = { path: 'messages/count_tokens', body, kind, beginning: '' }
+      const question = { path: 'messages/count_tokens', body, tenant, kind, beginning: '' }
       const told = await askWhole(server, { ...question, shows: 'nothing' }, maxBytes, signal)
       const tokens = countOf(told.input_tokens)
       if (tokens !== undefined) return tokens
       throw refuse('upstream_failed', { why: 'it sent no number of tokens' })
     },
-    async detokenize(tokens, { special }, signal) {
+    async detokenize(tokens, { special, tenant }, signal) {
       if (tokens.length === 0) return ''
-      const { prompt } = await ask('detokenize', { tokens, skip_special_tokens: !special }, signal)
+      const asked = { tokens, skip_special_tokens: !special }
+      const { prompt } = await ask('detokenize', asked, tenant, signal)
       if (typeof prompt === 'string') return prompt
       throw refuse('upstream_failed', { why: 'it sent no text' })
     },

@@ -133,7 +133,10 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     }
     try {
       const begun = await take(
-        server.ask({ ...asked, path: asked.path.slice(1), kind, shows: 'speed' }, signal),
+        server.ask(
+          { ...asked, path: asked.path.slice(1), tenant: original.tenant, kind, shows: 'speed' },
+          signal,
+        ),
       )
       reader = wire.createReader({
         kind,

@@ -1,6 +1,6 @@
 import { described } from '../../domain/described.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { Input, Model } from '../../inference/model.ts'
+import type { AnswerRequest, Input, Model } from '../../inference/model.ts'
 import { type AnswerOptions, answerOptions } from '../generation/answer-options.ts'
 import {
   checkMetadata,
@@ -125,7 +125,7 @@ export async function beginCompletion(
       id,
       head: { id, object: 'text_completion', ...generation.head },
       openings: echo
-        ? await openingsOf(found.model, body, inputs, generation.prompts, signal)
+        ? await openingsOf(found.model, body, request, generation.prompts, signal)
         : inputs.map(() => ({ echo: '', firstToken: '' })),
       logprobs,
       candidatesField: ofAnswer.field,
@@ -163,7 +163,7 @@ function refuseUnavailable({ best_of, n }: CompletionBody): void {
 async function openingsOf(
   model: Model,
   { truncate_prompt_tokens, skip_special_tokens }: CompletionBody,
-  inputs: readonly Input[],
+  { inputs, tenant }: Pick<AnswerRequest, 'inputs' | 'tenant'>,
   prompts: Generation['prompts'],
   signal: AbortSignal,
 ): Promise<Opening[]> {
@@ -173,8 +173,8 @@ async function openingsOf(
     const input = inputs[index]
     const whole = truncate_prompt_tokens == null && input && 'text' in input ? input.text : undefined
     openings.push({
-      echo: whole ?? (await model.detokenize(tokens, { special }, signal)),
-      firstToken: await model.detokenize(tokens.slice(0, 1), { special: true }, signal),
+      echo: whole ?? (await model.detokenize(tokens, { special, tenant }, signal)),
+      firstToken: await model.detokenize(tokens.slice(0, 1), { special: true, tenant }, signal),
     })
   }
   return openings

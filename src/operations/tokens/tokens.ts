@@ -89,5 +89,5 @@ export async function detokenize(
     throw refuse('too_many_ids', { field: 'tokens', received: tokens.length, limit: maxTokens })
   }
   const { model } = models.find(body.model, caller, 'any')
-  return { prompt: await model.detokenize(tokens, { special: true }, signal) }
+  return { prompt: await model.detokenize(tokens, { special: true, tenant: caller.name }, signal) }
 }

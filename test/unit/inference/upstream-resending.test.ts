@@ -8,7 +8,7 @@ import type { Address } from '../../../src/inference/upstream/addresses.ts'
 import { createAsk } from '../../../src/inference/upstream/asking.ts'
 import { emptyLoad } from '../../../src/inference/upstream/deliveries.ts'
 import { UnreachableError } from '../../../src/inference/upstream/exchange.ts'
-import { createResendBudget, pauseMsOf } from '../../../src/inference/upstream/resending.ts'
+import { createResendBudgets, pauseMsOf } from '../../../src/inference/upstream/resending.ts'
 
 // How often requests are sent again, on a clock that stands still unless it is told.
 
@@ -41,7 +41,7 @@ function cluster(replies: (Reply | Reply[])[], { retries = 0 } = {}) {
     addresses: { inOrder: () => [...all], failed() {}, cool() {}, recheck() {} },
     silenceMs: 60_000,
     retries,
-    budget: createResendBudget(() => time),
+    budgetOf: createResendBudgets(() => time),
     resent: (reason) => resent.push(reason),
     withheld: (reason) => withheld.push(reason),
     random: () => 0.5,
@@ -66,9 +66,9 @@ function cluster(replies: (Reply | Reply[])[], { retries = 0 } = {}) {
   return {
     ...state,
     state,
-    async ask(signal = new AbortController().signal): Promise<string> {
+    async ask(signal = new AbortController().signal, tenant = 'ann'): Promise<string> {
       try {
-        const taken = await askNow(question, signal)
+        const taken = await askNow({ ...question, tenant }, signal)
         taken.done()
         return 'answered'
       } catch (error) {
@@ -87,7 +87,7 @@ const busy = (after?: string): Reply => ({
 
 test('a fifth of the requests of ten seconds may be sent again, and ten more', () => {
   let time = 5_000
-  const budget = createResendBudget(() => time)
+  const budget = createResendBudgets(() => time)('ann')
   const taken = () => {
     let count = 0
     while (budget.take()) count++
@@ -126,6 +126,16 @@ for (const [name, reply, each] of [
     assert.equal(servers.resent.length - before, each)
   })
 }
+
+test('a user whose requests fail uses up none of what others have', async () => {
+  const failing = cluster([{ status: 500 }, { status: 500 }])
+  const signal = new AbortController().signal
+  for (let i = 0; i < 100; i++) await failing.ask(signal, 'ann')
+  assert.ok(failing.withheld.length > 0)
+  const [resent, withheld] = [failing.resent.length, failing.withheld.length]
+  await failing.ask(signal, 'bob')
+  assert.deepEqual([failing.resent.length, failing.withheld.length], [resent + 1, withheld])
+})
 
 test('what reached nobody is always sent to another address', async () => {
   const servers = cluster(['unreachable', ok])
