@@ -53,14 +53,17 @@ export function withTexts<T>(value: WithSharedTexts<T>): T {
 
 function revived(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value
-  const members = value as Record<string, unknown>
-  for (const key in members) {
-    const member = members[key]
-    if (typeof member !== 'object' || member === null) continue
-    if (isSharedText(member)) members[key] = textOfShared(member)
-    else revived(member)
-  }
+  // `in` would make a text of each index.
+  if (Array.isArray(value)) for (let index = 0; index < value.length; index++) revive(value, index)
+  else for (const key in value) revive(value as Record<string, unknown>, key)
   return value
+}
+
+function revive<Key extends string | number>(members: Record<Key, unknown>, key: Key): void {
+  const member = members[key]
+  if (typeof member !== 'object' || member === null) return
+  if (isSharedText(member)) members[key] = textOfShared(member)
+  else revived(member)
 }
 
 /**

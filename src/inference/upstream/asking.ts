@@ -171,10 +171,11 @@ export function createAsk({
     }
 
     async function firstOf(setback?: Setback): Promise<TakenAnswer> {
-      let refusal = setback?.refusal ?? refuse('upstream_unavailable', { why: 'it has no address' })
+      let refusal = setback?.refusal
       for (let last = setback; ; ) {
         const address = last === undefined ? order.shift() : await nextAfter(last)
-        if (address === undefined) throw refusal
+        if (address === undefined)
+          throw refusal ?? refuse('upstream_unavailable', { why: 'it has no address' })
         const taken = await attempt(address)
         if ('answer' in taken) return taken
         // An address that is dead says less than one that was busy.

@@ -32,12 +32,15 @@ export interface QueueOptions {
   retryMs: number
   /** A record that accepted a write within this time is not probed. */
   provenMs: number
+  /** Answers that end within this time of each other are written together. */
+  sharedMs: number
 }
 
 const defaultOptions: QueueOptions = {
   most: { count: 2_048, bytes: 64 * 1024 * 1024 },
   retryMs: 500,
   provenMs: 1_000,
+  sharedMs: 10,
 }
 
 /** Most answers of one write; those that come meanwhile are in the next one. */
@@ -63,11 +66,11 @@ interface Entry {
 
 /**
  * Queue of answers to be written to the record. Each tenant has one write at a time, and the next one includes all
- * answers that have come meanwhile, so that flushes to the disk are shared and no tenant's answers wait behind
- * another's. Nothing is dropped: a full queue delays further answers.
+ * answers that have come meanwhile or within a few milliseconds, so that flushes to the disk are shared and no tenant's
+ * answers wait behind another's. Nothing is dropped: a full queue delays further answers.
  */
 export function createAnswerQueue(db: Database, events: QueueEvents, options: Partial<QueueOptions> = {}) {
-  const { most, retryMs, provenMs } = { ...defaultOptions, ...options }
+  const { most, retryMs, provenMs, sharedMs } = { ...defaultOptions, ...options }
   const lines = new Map<string, Line>()
   const entries = new Set<Entry>()
   const roomAsked = new Set<() => void>()
@@ -77,6 +80,8 @@ export function createAnswerQueue(db: Database, events: QueueEvents, options: Pa
   let provenAt = Number.NEGATIVE_INFINITY
   let proving: Promise<void> | undefined
   let whenEmpty: (() => void) | undefined
+  let flushedAt = Number.NEGATIVE_INFINITY
+  let flushing: NodeJS.Timeout | 'next' | undefined
 
   function hasRoom(tenant: string): boolean {
     const own = lines.get(tenant)
@@ -97,14 +102,33 @@ export function createAnswerQueue(db: Database, events: QueueEvents, options: Pa
     return line
   }
 
-  function plan(tenant: string, line: Line): void {
-    if (line.isPlanned || line.isWriting || refusal !== undefined) return
+  function plan(line: Line): void {
+    if (line.waiting.length === 0 || line.isPlanned || line.isWriting || refusal !== undefined) return
     line.isPlanned = true
-    // Lets the last bytes of the answer be sent first.
-    setImmediate(() => {
+    const isUrgent =
+      line.waiting.length >= maxGroup.count || line.waiting.some(({ asked }) => asked.length > 0)
+    planFlush(isUrgent ? 0 : flushedAt + sharedMs - performance.now())
+  }
+
+  function planFlush(ms: number): void {
+    if (flushing === 'next' || (flushing !== undefined && ms > 0)) return
+    clearTimeout(flushing)
+    // Either lets the last bytes of the answer be sent first.
+    if (ms > 0) flushing = setTimeout(flush, ms)
+    else {
+      flushing = 'next'
+      setImmediate(flush)
+    }
+  }
+
+  function flush(): void {
+    flushing = undefined
+    flushedAt = performance.now()
+    for (const [tenant, line] of lines) {
+      if (!line.isPlanned) continue
       line.isPlanned = false
       if (refusal === undefined) void write(tenant, line)
-    })
+    }
   }
 
   function groupOf({ waiting, single }: Line): Entry[] {
@@ -137,7 +161,7 @@ export function createAnswerQueue(db: Database, events: QueueEvents, options: Pa
       line.isWriting = false
       failed(tenant, line, group, error)
     }
-    plan(tenant, line)
+    plan(line)
   }
 
   function proven(): void {
@@ -146,7 +170,7 @@ export function createAnswerQueue(db: Database, events: QueueEvents, options: Pa
     refusal = undefined
     clearTimeout(retry)
     events.recovered()
-    for (const [tenant, line] of lines) plan(tenant, line)
+    for (const line of lines.values()) plan(line)
   }
 
   /**
@@ -248,7 +272,7 @@ export function createAnswerQueue(db: Database, events: QueueEvents, options: Pa
       line.count++
       line.bytes += answer.bytes
       bytes += answer.bytes
-      plan(tenant, line)
+      plan(line)
     },
     /** Resolves when no answer with this id, of a call or of a completion, is waiting any longer. */
     async settled(project: string, id: string): Promise<void> {
@@ -261,6 +285,7 @@ export function createAnswerQueue(db: Database, events: QueueEvents, options: Pa
         asked.push(wait)
         waits.push(wait.promise)
       }
+      if (waits.length > 0) planFlush(0)
       await Promise.all(waits)
     },
     get waiting() {
@@ -276,6 +301,7 @@ export function createAnswerQueue(db: Database, events: QueueEvents, options: Pa
           clearTimeout(retry)
           tryAgain()
         }
+        planFlush(0)
         let alarm: NodeJS.Timeout | undefined
         const late = new Promise<void>((resolve) => {
           alarm = setTimeout(resolve, limitMs)

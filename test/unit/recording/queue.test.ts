@@ -88,6 +88,28 @@ test('answers that end during a write share the next one, and each tenant has wr
   assert.deepEqual(told, ['written 1', 'written 2', 'written 1'])
 })
 
+test('answers that end soon after a write wait for others, unless one is looked up or the server stops', async () => {
+  const { queue, add, write, writes } = opened({ sharedMs: 3_600_000 })
+  add('a')
+  const first = await write(0)
+  add('x', 'bob')
+  first.succeed()
+  add('b')
+  for (let turns = 0; turns < 5; turns++) await turn()
+  assert.deepEqual([queue.waiting.count, writes.length], [2, 1])
+  const found = queue.settled('acme/qa', 'b')
+  const both = [await write(1), await write(2)]
+  assert.deepEqual(both.flatMap(({ calls }) => calls).sort(), ['b', 'x'])
+  for (const { succeed } of both) succeed()
+  await found
+  add('c')
+  const closed = queue.close(60_000)
+  const last = await write(3)
+  assert.deepEqual(last.calls, ['c'])
+  last.succeed()
+  assert.equal(await closed, 0)
+})
+
 test('a lookup by the id of a call or completion waits for its pending write, and for no other', async () => {
   const { queue, add, write } = opened()
   add('a')
