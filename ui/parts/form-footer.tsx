@@ -5,17 +5,24 @@ interface Props {
   failure: Error | undefined
   onClose(): void
   canSubmit: boolean
+  /** What is still to be filled in, if anything. */
+  missing?: string | undefined
   /** Label of the submit button. */
   children: ComponentChildren
 }
 
 /** The buttons below the fields of a dialog, and the error. */
-export function FormFooter({ failure, onClose, canSubmit, children }: Props) {
+export function FormFooter({ failure, onClose, canSubmit, missing, children }: Props) {
   return (
     <>
       {failure && (
         <p class="problem" role="alert">
           {failure.message}
+        </p>
+      )}
+      {missing !== undefined && (
+        <p class="muted" role="status">
+          {missing}
         </p>
       )}
       <div class="dialog-buttons">

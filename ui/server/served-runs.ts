@@ -32,6 +32,7 @@ export const resumeRun = (project: string, run: string): Promise<unknown> =>
 
 /** What a run is, besides how far it is. */
 interface RunFacts {
+  name: string | undefined
   /** The server carries it out, and no program of a user. */
   isServed: boolean
   isStopped: boolean
@@ -45,6 +46,7 @@ interface RunFacts {
 
 interface RootCall {
   id: string
+  display_name?: string | null
   attributes?: { heddle?: { served_run?: { scorers?: { scorer: string }[] }; rescored?: object } }
   summary?: { stopped?: boolean }
   inputs?: { model?: unknown }
@@ -58,17 +60,18 @@ export async function readRunFacts(
 ): Promise<ReadonlyMap<string, RunFacts>> {
   const body = {
     ...{ project_id: project, filter: { call_ids: runs } },
-    columns: ['id', 'attributes', 'summary', 'inputs'],
+    columns: ['id', 'display_name', 'attributes', 'summary', 'inputs'],
   }
   const found = new Map<string, RunFacts>()
   for await (const line of requestLines('/calls/stream_query', { body, signal })) {
-    const { id, attributes, summary, inputs } = JSON.parse(line) as RootCall
+    const { id, display_name, attributes, summary, inputs } = JSON.parse(line) as RootCall
     const ofServer = attributes?.heddle?.served_run
     const isServed = ofServer !== undefined
     const isRescored = attributes?.heddle?.rescored !== undefined
     const model = typeof inputs?.model === 'string' ? refName(inputs.model) : ''
     const scorers = (ofServer?.scorers ?? []).map(({ scorer }) => scorer)
-    found.set(id, { isServed, isStopped: summary?.stopped === true, isRescored, model, scorers })
+    const name = display_name ?? undefined
+    found.set(id, { name, isServed, isStopped: summary?.stopped === true, isRescored, model, scorers })
   }
   return found
 }

@@ -33,7 +33,15 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
   const isShare = share.trim() !== '' && percent >= 0 && percent <= 100
   const isBudget = /^\d*$/.test(budget.trim())
   const usual = chosen[0] ?? ''
-  const isReady = chosen.length > 0 && parsed.problem === undefined && isShare && isBudget && !isWorking
+  const missing =
+    value !== undefined && chosen.length === 0
+      ? 'Tick a judge or a check.'
+      : !isShare
+        ? 'The share is a number from 0 to 100.'
+        : !isBudget
+          ? 'Tokens in a day are a whole number, or empty.'
+          : undefined
+  const isReady = chosen.length > 0 && parsed.problem === undefined && missing === undefined && !isWorking
   const save = async () => {
     setWorking(true)
     try {
@@ -106,7 +114,7 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
             value={budget}
             onInput={({ currentTarget }) => setBudget(currentTarget.value)}
           />
-          <FormFooter {...{ failure, onClose }} canSubmit={isReady}>
+          <FormFooter {...{ failure, onClose, missing }} canSubmit={isReady}>
             Start monitor
           </FormFooter>
         </form>

@@ -122,12 +122,17 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
     repeats: isCount ? count : 1,
   })
   const runName = name.trim() === '' ? `${dataset} run` : name.trim()
-  const isReady =
-    answers > 0 &&
-    isCount &&
-    !isWorking &&
-    settings.every((side) => side.name.trim() !== '') &&
-    (hasMessages || prompt.trim() !== '')
+  const missing =
+    size.value?.rows === 0
+      ? 'The dataset has no rows.'
+      : !hasMessages && prompt.trim() === ''
+        ? 'Write the message, for example with a column of the dataset.'
+        : settings.some((side) => side.name.trim() === '')
+          ? 'Name each of the settings.'
+          : !isCount
+            ? 'Each row is asked 1 to 1,000 times.'
+            : undefined
+  const isReady = answers > 0 && missing === undefined && !isWorking
   const start = async () => {
     setWorking(true)
     setFailure(undefined)
@@ -249,7 +254,12 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
         {maxAnswered !== undefined && ` and at most ${countText(maxAnswered)} of answers`}. The server
         continues without this tab.
       </p>
-      <FormFooter {...{ failure }} onClose={() => navigate(paths.evals(project))} canSubmit={isReady}>
+      <FormFooter
+        {...{ failure }}
+        onClose={() => navigate(paths.evals(project))}
+        canSubmit={isReady}
+        missing={size.value && missing}
+      >
         Start run
       </FormFooter>
     </form>

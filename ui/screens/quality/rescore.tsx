@@ -6,7 +6,7 @@ import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { isForbidden } from '../../server/request.ts'
 import { isServed, readScorers } from '../../server/scorers.ts'
-import { rescoreRun } from '../../server/served-runs.ts'
+import { readRunFacts, rescoreRun } from '../../server/served-runs.ts'
 import { objectRefOf } from '../../value/ref.ts'
 import { ScorerChoice } from './scorer-choice.tsx'
 
@@ -19,7 +19,16 @@ interface Props {
 
 /** Other judges and checks for the answers of a run. */
 export function Rescore({ project, source, onStarted }: Props) {
-  const { value, error, reload } = useLoading((signal) => readScorers(project, signal), [project])
+  const { value, error, reload } = useLoading(
+    async (signal) => {
+      const [scorers, runs] = await Promise.all([
+        readScorers(project, signal),
+        readRunFacts(project, [source], signal),
+      ])
+      return { scorers: scorers.filter(isServed), name: runs.get(source)?.name }
+    },
+    [project, source],
+  )
   const [chosen, setChosen] = useState<readonly string[]>([])
   const [failure, setFailure] = useState<Error>()
   const [isWorking, setWorking] = useState(false)
@@ -45,7 +54,7 @@ export function Rescore({ project, source, onStarted }: Props) {
   return (
     <main class="screen sheet quality">
       <header class="sheet-head">
-        <h1>Rescore</h1>
+        <h1 dir="auto">{value?.name === undefined ? 'Rescore' : `Rescore ${value.name}`}</h1>
       </header>
       {error && <Failed error={error} retry={reload} />}
       {!error && value === undefined && <Skeleton rows={4} />}
@@ -60,8 +69,13 @@ export function Rescore({ project, source, onStarted }: Props) {
           <p class="muted">
             A new run with the answers of this one and the scores chosen here. The model is not asked again.
           </p>
-          <ScorerChoice {...{ project, chosen }} scorers={value.filter(isServed)} onChange={setChosen} />
-          <FormFooter {...{ failure }} onClose={() => navigate(results)} canSubmit={isReady}>
+          <ScorerChoice {...{ project, chosen }} scorers={value.scorers} onChange={setChosen} />
+          <FormFooter
+            {...{ failure }}
+            onClose={() => navigate(results)}
+            canSubmit={isReady}
+            missing={chosen.length === 0 ? 'Tick a judge or a check.' : undefined}
+          >
             Rescore
           </FormFooter>
         </form>
