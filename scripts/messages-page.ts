@@ -45,7 +45,7 @@ ${fieldTableBesideChat(MessagesBody)}
 
 | Here | At Anthropic |
 |---|---|
-| The beginnings of prompts are always cached: \`cache_read_input_tokens\` counts, \`cache_creation_input_tokens\` is 0, but for [models of Anthropic](gateway.md#anthropic) | where \`cache_control\` says |
+| The beginnings of prompts are always cached, but by [models of Anthropic](gateway.md#anthropic) as there: \`cache_read_input_tokens\` counts, \`cache_creation_input_tokens\` is 0 | where \`cache_control\` says |
 | Without \`thinking\` a model does not think, if its template has a switch. One that thinks anyway answers with \`thinking\` blocks | depends on the model |
 | A changed thought of this server is refused; one of another server is accepted, so a conversation can move here | only its own thoughts |
 | Tool results may come after text; the model sees them first, and an error (\`is_error\`) as \`Error: …\` | must come first |
