@@ -62,6 +62,7 @@ output are added in the same write.
 - It expires like an answer that is made when something is added.
 - A user has at most 10000, each of at most 10000 items and 32 Mi characters.
 - Its calls are a thread with its id, unless the request names another.
+- It needs the record: otherwise \`recording_off\`.
 
 ## Sealed thoughts
 

@@ -49,7 +49,7 @@ of \`structured_outputs\`:
 | \`json_object\` | any JSON object |
 | \`regex\` | a text that the whole expression matches. ECMAScript with the flag \`u\`; lazy repetitions match like greedy ones. Up to 32 look-arounds, word boundaries and anchors inside; flags in groups (\`(?i:…)\`); no back-references |
 | \`choice\` | exactly one of the texts |
-| \`grammar\` | a text of the grammar, in GBNF with \`::=\`. Lark, tokens (\`<[65]>\`), left recursion and undefined rules are refused. |
+| \`grammar\` | a text of the grammar, in GBNF with \`::=\`. Lark, tokens (\`<[65]>\`), left recursion and undefined rules are refused. Of infinitely many ways to read a text a bounded number is followed: not every text can then be generated |
 | \`structural_tag\` | free text; after a trigger, the content that the tag prescribes, until its end: \`structures\` with \`triggers\`, or \`format\` |
 
 Both may be given when they are equal, or when \`structured_outputs\` only says how JSON is written. \`strict\` changes nothing: every schema is
