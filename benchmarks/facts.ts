@@ -1,5 +1,5 @@
 // What extracting the facts of calls costs the writers: a server that extracts none compared with the server as it is.
-// See docs/benchmarks/facts.md.
+// Its latest figures are in docs/benchmarks.md.
 
 import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp } from 'node:fs/promises'

@@ -16,8 +16,7 @@ curl -s localhost:8080/v1/messages -H "x-api-key: $KEY" -H 'content-type: applic
 \`\`\`
 
 The base URL of the SDKs is the address of the server without \`/v1\`. \`anthropic-version\` and \`anthropic-beta\` have no effect. Every answer is a
-[call](recording.md), \`heddle.messages\`, that the header \`x-heddle-call-id\` names. Many messages are answered in the background by
-[batches](batches.md#messages).
+[call](recording.md). [Batches](batches.md#messages) are answered in the background.
 
 ## Claude Code
 
@@ -31,10 +30,8 @@ claude
 \`\`\`
 
 For titles and the like it uses a smaller model: set \`ANTHROPIC_DEFAULT_HAIKU_MODEL\`, or \`HEDDLE_MODEL_NAME=qwen,claude-haiku-4-5\`. Its
-system message and tools take 20,000 tokens and more: set \`HEDDLE_CONTEXT\` to at least 32768. Without the last two variables it counts on a
-context of 200,000 tokens, and asks for 32,000 tokens of answer. Models on [another server](gateway.md#agents) work too.
-
-The tests send its requests, but do not run the program; version 2.1.330 was run by hand.
+system message and tools take 20,000 tokens and more: set \`HEDDLE_CONTEXT\` to at least 32768. Models on [another server](gateway.md#agents)
+work too. The tests send its requests; version 2.1.330 was run by hand.
 
 ## Fields
 
@@ -48,7 +45,7 @@ ${fieldTableBesideChat(MessagesBody)}
 
 | Here | At Anthropic |
 |---|---|
-| The beginnings of prompts are always cached: \`cache_read_input_tokens\` counts, \`cache_creation_input_tokens\` is 0 | where \`cache_control\` says |
+| The beginnings of prompts are always cached, but by [models of Anthropic](gateway.md#anthropic) as there: \`cache_read_input_tokens\` counts, \`cache_creation_input_tokens\` is 0 | where \`cache_control\` says |
 | Without \`thinking\` a model does not think, if its template has a switch. One that thinks anyway answers with \`thinking\` blocks | depends on the model |
 | A changed thought of this server is refused; one of another server is accepted, so a conversation can move here | only its own thoughts |
 | Tool results may come after text; the model sees them first, and an error (\`is_error\`) as \`Error: …\` | must come first |

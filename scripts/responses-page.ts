@@ -31,10 +31,10 @@ curl http://127.0.0.1:8080/v1/responses -H "Authorization: Bearer $KEY" -H 'cont
 An answer is kept unless its request says \`"store": false\`, as a call of the record (\`heddle.responses\`, [recording](recording.md)) that the
 header \`x-heddle-call-id\` names. Users of its project see the call; by its response id only the user whose key requested it gets the answer.
 
-- It is on the disk before its end is sent. If it cannot be written, the request is a 503, and a stream ends with \`response.failed\`.
+- It is on the disk before its end is sent; otherwise the request is a 503, and a stream ends with \`response.failed\`.
 - Deleting either, by \`DELETE\` or \`/calls/delete\`, removes both, and they expire together: as calls of the project do, or after
   HEDDLE_RESPONSE_DAYS if that is set and less. An answer that another continues is kept as long as that one, but never longer than calls.
-  When a user is removed, its answers go and their calls stay.
+  Answers of a removed user go, and their calls stay.
 - Where nothing is [recorded](recording.md#which-answers), nothing is kept: \`"store": true\` and \`previous_response_id\` are a 400
   \`recording_off\` that names the cause, and \`store\` in the answer is false.
 - An answer whose client left before the end, and one that failed, is a call, but cannot be read or continued here. One that is
@@ -58,7 +58,7 @@ output are added in the same write.
 - It belongs to its user and a project (\`x-heddle-project\`), whose redaction its texts go through; those of an answer also go through that
   of the answer's project.
 - Items and answers are deleted separately. An answer whose conversation is deleted meanwhile fails with a 404.
-- Items of an answer keep ids that the conversation does not have yet. \`item_reference\` may name items of the conversation.
+- \`item_reference\` may name items of the conversation.
 - It expires like an answer that is made when something is added.
 - A user has at most 10000, each of at most 10000 items and 32 Mi characters.
 - Its calls are a thread with its id, unless the request names another.
@@ -72,14 +72,14 @@ back. Every process on the record can decrypt them, for the same user only; othe
 ## In the background
 
 \`"background": true\` answers at once with \`"status": "queued"\`; read the answer until it is \`completed\`, \`incomplete\`, \`failed\` (with its
-\`error\`) or \`cancelled\`. It is asked with your key when the model has room, behind requests that somebody waits for, by one server at a
-time. A kill loses none: it is asked again, and stored once. After a day without room it fails as \`expired\`.
+\`error\`) or \`cancelled\`. It is asked with your key when the model has room, behind requests that somebody waits for, also
+after a kill, and stored once. After a day without room it fails as \`expired\`.
 
 - With \`"stream": true\`, and with \`?stream=true\` while it runs, the events of the answer follow when it has ended.
 - A user has at most 100 that wait, of 64 MiB together; HEDDLE_BATCH_PARALLEL is how many a server asks at the same time. One that failed or
   was cancelled is shown without its request for HEDDLE_RESPONSE_DAYS, or 30 days, the newest 100 of a user.
 - Refused by name: \`"store": false\`, \`cache_salt\`, a token of an identity provider in place of a key, and projects that
-  [replace private texts](redaction.md), because what waits is on the disk as the model is to read it.
+  [replace private texts](redaction.md).
 
 ## Items
 
@@ -105,7 +105,7 @@ Each event is \`event: <type>\` and \`data: {…}\` with \`type\` and \`sequence
 | each item | \`output_item.added\`, its own events, \`output_item.done\` |
 | a thought | \`content_part.added\`, \`reasoning_text.delta\` …, \`reasoning_text.done\`, \`content_part.done\`; with \`reasoning.summary\` also \`reasoning_summary_part.added\`, \`reasoning_summary_text.delta\` …, \`reasoning_summary_text.done\`, \`reasoning_summary_part.done\` |
 | a message | \`content_part.added\`, \`output_text.delta\` …, \`output_text.done\`, \`content_part.done\` |
-| a call | \`function_call_arguments.delta\` …, \`function_call_arguments.done\`. A call that was cut off has neither that nor \`output_item.done\`, because clients would run it |
+| a call | \`function_call_arguments.delta\` …, \`function_call_arguments.done\`. A call that was cut off has neither that nor \`output_item.done\` |
 
 ## Fields
 

@@ -35,8 +35,8 @@ An answer that fits a JSON Schema, a regular expression, a choice, a grammar or 
    "properties": {"city": {"type": "string"}, "country": {"type": "string"}}}}}}
 \`\`\`
 
-It fits on any model; what cannot be guaranteed is a 400 that names the keyword and its path. With \`finish_reason: "length"\` it is the
-beginning of an answer that fits.
+What cannot be guaranteed is a 400 that names the keyword and its path. With \`finish_reason: "length"\` it is the beginning of an answer
+that fits.
 
 ## Kinds of constraints
 
@@ -75,7 +75,7 @@ repeat, and the last value counts, but for \`minProperties\` above one.
 ## Where the answer continues a text
 
 With \`continue_final_message\`, and in the Messages API after a last message of the assistant, that message is the beginning of a text that
-fits, and the answer its rest ([decision 33](decisions/0033-a-constraint-reads-what-is-continued.md)). The \`prompt\` of \`/v1/completions\` is not continued in this sense.
+fits, and the answer its rest ([why](decisions/0033-a-constraint-reads-what-is-continued.md)); the \`prompt\` of \`/v1/completions\` is not.
 
 \`\`\`json
 {"messages": [{"role": "user", "content": "Name a city."}, {"role": "assistant", "content": "{ \\"city\\" : \\"Par"}],
@@ -143,8 +143,7 @@ pydantic 2 compile (\`test/clients/schemas\`), with these exceptions:
   \`cidr()\` without a version, which is sent as an address of both.
 - A reference to nothing is refused: instructor leaves out the definition of a type that is used twice, or that refers to itself.
 
-Some schemas say less than the library then checks itself: zod 3 writes no \`base64url\`, \`cidr\` or \`jwt\` for OpenAI, none writes \`refine\`
-or \`trim\`, and instructor writes nothing for zod 4.
+No library writes \`refine\` or \`trim\`, zod 3 no \`base64url\`, \`cidr\` or \`jwt\` for OpenAI, and instructor nothing for zod 4.
 
 ## Sampling and the end of an answer
 
@@ -159,9 +158,8 @@ both fields. It comes later, in a stream as an error event, only where a grammar
 
 ## What is not drawn
 
-Where the grammar allows only one text (names of fields after their quotes, \`const\`, the rest of an \`enum\` value), it is written in one step,
-split as the tokenizer splits it. Such tokens use no random number and no penalty; \`usage\` counts them, and log-probabilities say how likely
-the model considered this split. With \`allowed_token_ids\`, \`logit_bias\`, \`bad_words\` or \`min_tokens\` every token is drawn
+Where the grammar allows only one text (names of fields after their quotes, \`const\`, the rest of an \`enum\` value), it is written in one step.
+Such tokens use no random number and no penalty; \`usage\` counts them. With \`allowed_token_ids\`, \`logit_bias\`, \`bad_words\` or \`min_tokens\` every token is drawn
 ([why](decisions/0044-the-only-text-is-not-drawn.md)).
 
 ## Limits
@@ -171,7 +169,7 @@ pattern, counted together with its lengths, 900 optional members of an object th
 
 ## How much of the world's schemas
 
-\`packages/constraints/benchmark/maskbench.ts\` over the schemas of [MaskBench](https://github.com/guidance-ai/jsonschemabench):
+\`npx node packages/constraints/benchmark/maskbench.ts --folder jsonschemabench/maskbench/data\` over the schemas of [MaskBench](https://github.com/guidance-ai/jsonschemabench):
 
 | Engine | Compiled | Every test right | Valid accepted | Invalid accepted |
 |---|---|---|---|---|
@@ -179,11 +177,6 @@ pattern, counted together with its lengths, 900 optional members of an object th
 | \`@mlc-ai/web-xgrammar\` 0.1.27, over 600 of them (seed 1) | 99.2 % | 73.3 % | 95.2 % of 748 | 371 of 1,249 |
 
 Published: llguidance 79 %, XGrammar 72 to 82 %, llama.cpp 58 %. Valid values that are refused mostly have members that their schema does not
-list. On two quiet cores a schema compiles in 0.6 ms at the median, 40 ms at the 99th percentile, 189 ms at most; a mask of 128,000 tokens
-takes 0.04, 0.2 and 0.8 ms.
-
-\`\`\`sh
-npx node packages/constraints/benchmark/maskbench.ts --folder jsonschemabench/maskbench/data --sample 2500 --mode "as sent" --masks 60
-\`\`\`
+list. A schema compiles in 0.6 ms at the median, 189 ms at most; a mask of 128,000 tokens takes 0.04 and 0.8 ms.
 `
 }

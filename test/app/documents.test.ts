@@ -5,6 +5,8 @@ import { before, test } from 'node:test'
 import { formats, keywords, numberFormats } from '../../packages/constraints/index.ts'
 import { settings, variableOf } from '../../src/config.ts'
 import { refusals } from '../../src/domain/refusals.ts'
+import { someFields } from '../../src/inference/upstream/kinds.ts'
+import { MessagesBody } from '../../src/operations/messages/contract.ts'
 import { openAppWithRoutes } from '../support/routes.ts'
 
 const root = new URL('../..', import.meta.url)
@@ -43,6 +45,20 @@ test('docs/structured-output.md lists every keyword and format that the compiler
   }
   const known = [...Object.keys(formats), ...Object.keys(numberFormats)]
   assert.deepEqual([...namesIn(page, 'Formats')].toSorted(), known.toSorted())
+})
+
+test('docs/gateway.md names every field that some servers take, and none of them is without effect in Messages', () => {
+  const page = readFileSync(new URL('docs/gateway.md', root), 'utf8')
+  const [, section = ''] = page.split('\n## What goes there\n')
+  const [table = ''] = section.split('\n## ')
+  const named = new Set(table.match(/\w+/g))
+  if (table.includes('beam search')) named.add('use_beam_search').add('length_penalty')
+  assert.deepEqual(
+    Object.keys(someFields).filter((name) => !named.has(name)),
+    [],
+  )
+  // Anthropic's own: it reaches a model of Anthropic.
+  assert.equal(MessagesBody.shape.cache_control.meta()?.['x-effect'], undefined)
 })
 
 const markdownIn = (folder: string) =>

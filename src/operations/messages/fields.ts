@@ -118,7 +118,5 @@ export const sharedFields = {
     effect: 'refused',
   }),
   compaction: refused('send a conversation that fits, or ask for a summary of it'),
-  cache_control: documented(cacheControl, 'The beginnings of prompts are cached without it.', {
-    effect: 'none',
-  }),
+  cache_control: documented(cacheControl, 'For models of Anthropic (docs/gateway.md); others need none.'),
 }
