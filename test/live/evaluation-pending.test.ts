@@ -6,6 +6,7 @@ import { queryResults } from '../../src/operations/evaluations/results.ts'
 import { ResultsBody } from '../../src/operations/evaluations/results-contract.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { readPending } from '../../src/storage/evaluations/pending.ts'
+import { derivePending } from '../../src/storage/evaluations/results.ts'
 import { newProject, startPart, wholePart } from '../support/call-parts.ts'
 import { allDrivers } from '../support/drivers.ts'
 import { until } from '../support/wait.ts'
@@ -26,6 +27,33 @@ async function resultsOf(db: Database, project: string) {
   const body = ResultsBody.parse({ evaluation_call_ids: ['e1'], limit: 1, include_summary: true })
   const { others } = await queryResults(db, caller, project, body, new AbortController().signal)
   return [others.total_rows, others.summary?.evaluations[0]?.trial_count]
+}
+
+const changed = 'Trials changed while the answer was read: rows, total_rows and summary may differ by them.'
+
+/** A record in which a trial arrives after each of so many long reads. */
+function growing(db: Database, project: string, from: number, count: number): Database {
+  const last = from + count
+  let next = from
+  return {
+    ...db,
+    async *stream<T>(...[query, options]: Parameters<Database['stream']>) {
+      yield* db.stream<T>(query, options)
+      if (next === last) return
+      await db.write('upsertCalls', [trial(project, next++)])
+      await derivePending(db, project, Date.now() * 1000, options.signal)
+    },
+  }
+}
+
+/** How many trials the parts of an answer tell of. */
+async function countsOf(db: Database, project: string, sort_by?: unknown) {
+  const body = ResultsBody.parse({ evaluation_call_ids: ['e1'], include_summary: true, sort_by })
+  const answer = await queryResults(db, caller, project, body, new AbortController().signal)
+  const { total_rows, summary, warnings } = answer.others
+  let rows = 0
+  for await (const _ of answer.rows) rows++
+  return { counts: [total_rows, summary?.row_count, summary?.evaluations[0]?.trial_count, rows], warnings }
 }
 
 for (const driver of allDrivers()) {
@@ -58,6 +86,35 @@ for (const driver of allDrivers()) {
       }
       assert.equal(most, 400)
       assert.deepEqual(await resultsOf(db, project), [7000, 7000])
+    })
+
+    for (const sort_by of [undefined, [{ field: 'scores.judge' }]]) {
+      test(`are of one moment in all parts of an answer, ${sort_by ? 'sorted' : 'unsorted'}`, async () => {
+        const db = await driver.shared()
+        const project = newProject()
+        await db.write('upsertCalls', trials(project, 0, 20))
+        const once = await countsOf(growing(db, project, 20, 1), project, sort_by)
+        assert.deepEqual(once, { counts: [21, 21, 21, 21], warnings: [] })
+        const always = await countsOf(growing(db, project, 21, 1000), project, sort_by)
+        assert.deepEqual(always.warnings, [changed])
+      })
+    }
+
+    test('warn of trials that arrive while a long answer is sent', async () => {
+      const db = await driver.shared()
+      const project = newProject()
+      await db.write('upsertCalls', trials(project, 0, 120))
+      const body = ResultsBody.parse({ evaluation_call_ids: ['e1'] })
+      const { signal } = new AbortController()
+      const { rows, others } = await queryResults(db, caller, project, body, signal)
+      assert.deepEqual(others.warnings, [])
+      let read = 0
+      for await (const _ of rows) {
+        if (read++ > 0) continue
+        await db.write('upsertCalls', [trial(project, 120)])
+        await derivePending(db, project, Date.now() * 1000, signal)
+      }
+      assert.deepEqual(others.warnings, [changed])
     })
 
     test('are derived in the background without a query', async (t) => {

@@ -4,7 +4,7 @@ import { valueAt } from '../../domain/expressions/json-value.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
-import type { RowPage } from '../../storage/evaluations/evaluation-pages.ts'
+import type { ResultsView, RowPage } from '../../storage/evaluations/evaluation-pages.ts'
 import { deriveThenOpen, type Results, type TrialRow } from '../../storage/evaluations/results.ts'
 import { hasRow, rawRowsOf } from './raw-rows.ts'
 import type { ResultsBody, Summary } from './results-contract.ts'
@@ -14,6 +14,12 @@ import type { RankAnswer, RankBody } from './views-contract.ts'
 
 const maxWarnings = 1000
 
+/** Readings until an answer is sent although trials changed between its parts. */
+const maxReadings = 3
+
+const changedMeanwhile =
+  'Trials changed while the answer was read: rows, total_rows and summary may differ by them.'
+
 interface ResultsAnswer {
   /** JSON texts, read while the answer is sent. */
   rows: AsyncIterable<string>
@@ -21,7 +27,7 @@ interface ResultsAnswer {
   others: { total_rows: number; summary: Summary | null; warnings: string[] }
 }
 
-/** Every refusal happens before the first row is read. */
+/** Every refusal happens before the answer begins. */
 export async function queryResults(
   db: Database,
   caller: Caller,
@@ -32,6 +38,32 @@ export async function queryResults(
   requireAccess(caller, project, 'path')
   refuseWhatNewerServersHave(body)
   const view = viewOf(project, body, (other) => hasAccess(caller, other))
+  for (let reading = 1; ; reading++) {
+    const { results, rows, others, warn } = await readResults({ db, caller, project, body, view, signal })
+    const first = await rows.next()
+    const areOfOneMoment = await results.areUnchanged()
+    if (!areOfOneMoment && reading < maxReadings) continue
+    if (!areOfOneMoment) warn(changedMeanwhile)
+    return { rows: startingWith(first, rows), others }
+  }
+}
+
+async function* startingWith<T>(first: IteratorResult<T, void>, others: AsyncGenerator<T, void>) {
+  if (first.done) return
+  yield first.value
+  yield* others
+}
+
+interface Reading {
+  db: Database
+  caller: Caller
+  project: string
+  body: ResultsBody
+  view: ResultsView
+  signal: AbortSignal
+}
+
+async function readResults({ db, caller, project, body, view, signal }: Reading) {
   const withChildren = body.include_predict_and_score_children ?? true
   const results = await deriveThenOpen(db, view, signal)
   const warnings = withoutEffect(body, view.evaluations)
@@ -61,11 +93,13 @@ export async function queryResults(
     if (warnings.length < maxWarnings) warnings.push(text)
     else if (warnings.length === maxWarnings) warnings.push('More warnings like these were left out.')
   }
-  return { rows: rowTexts(), others: { total_rows: page.total, summary, warnings } }
+  return { results, rows: rowTexts(), others: { total_rows: page.total, summary, warnings }, warn }
 
-  async function* rowTexts(): AsyncGenerator<string> {
+  async function* rowTexts(): AsyncGenerator<string, void> {
     const resolve = body.resolve_row_refs ?? false
+    let batches = 0
     for await (const digests of page.digests) {
+      batches++
       const trials = new Map<string, TrialRow[]>()
       for await (const chunk of results.trialsOf(digests)) {
         for (const trial of chunk) {
@@ -99,6 +133,10 @@ export async function queryResults(
           raw_data_row: raw?.get(digest) ?? null,
         })
       }
+    }
+    // All but the first batch are read while the answer is sent.
+    if (batches > 1 && !warnings.includes(changedMeanwhile) && !(await results.areUnchanged())) {
+      warn(changedMeanwhile)
     }
   }
 }

@@ -18,7 +18,8 @@ const counted = 'count(*)'
 interface FeedbackAnswer {
   /** Each as JSON. The list may be long and is read as it is sent. */
   records: AsyncIterable<string>
-  total: number
+  /** Right when the list has been read. */
+  totals: { total_count: number }
 }
 
 export async function queryFeedback(
@@ -37,8 +38,22 @@ export async function queryFeedback(
   }
   const view = await withCallIds(names, viewOf(body))
   const found = feedbackInView(db, view, isCount ? [] : fields, seesQueuesOnly(caller, body.project_id))
-  const total = await found.total(signal)
-  return { records: isCount ? only(JSON.stringify({ [counted]: total })) : recordsOf(found, signal), total }
+  const total_count = await found.total(signal)
+  const totals = { total_count }
+  const records = isCount ? only(JSON.stringify({ [counted]: total_count })) : recordsOf(found, signal)
+  return { records: counting(records), totals }
+
+  /** Feedback may come and go between the count and the list. */
+  async function* counting(texts: AsyncIterable<string>) {
+    let read = 0
+    for await (const text of texts) {
+      read++
+      yield text
+    }
+    if (read === 0 || isCount) return
+    const last = view.offset + read
+    totals.total_count = read === view.limit ? Math.max(last, total_count) : last
+  }
 }
 
 const refFields = new Set(['svc_ref', 'weave_ref', 'call_ref'])

@@ -47,8 +47,8 @@ export const feedbackRoutes = family(
     answer: QueryAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
     rule: async (services, { caller, body }, reply) => {
-      const { records, total } = await queryFeedback(services, caller, body, services.signal)
-      return sendJsonList(reply, 'result', records, { total_count: total })
+      const { records, totals } = await queryFeedback(services, caller, body, services.signal)
+      return sendJsonList(reply, 'result', records, totals)
     },
   }),
   operation('POST', '/feedback/purge', {

@@ -14,7 +14,7 @@ import { countUnread, projectsReferredTo, type ReferredRows } from './referred-r
 import { resultField, rowFiltersOf } from './result-fields.ts'
 import { rowOrderOf } from './result-order.ts'
 import { inScope, inView, ofCall, type RowsOfView, selectRowPage, trialTable } from './result-rows.ts'
-import { haveSameRows } from './row-sets.ts'
+import { haveSameRows, readRowSets } from './row-sets.ts'
 import { noShape, readShapes } from './shapes.ts'
 import { pagesOfTrials } from './trial-pages.ts'
 
@@ -126,6 +126,12 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
     /** The inputs of some trials. */
     inputsOf: (trials: readonly string[]) =>
       db.stream<{ id: string; inputs: string | null }>(selectInputs(db, project, trials), { signal }),
+    /** Whether all that was read since the results were opened is of one moment. */
+    async areUnchanged(): Promise<boolean> {
+      const versions = new Set(sets.map(({ version }) => version))
+      const present = await readRowSets(db, project, evaluations)
+      return present.length === sets.length && present.every(({ version }) => versions.has(version))
+    },
     /** Sums over the trials, by evaluation and by which scalars their scores have. */
     async sums(): Promise<(ShapeSums & { first_trial: string })[]> {
       return sumsIntersect === null ? [] : withFirstTrials(db, project, await pages.sums(sumsIntersect))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Database } from '../../../src/storage/database.ts'
 import { whole } from '../../support/answers.ts'
 import { keys, openApp, type TestApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
@@ -195,3 +196,38 @@ test('feedback/query: a long answer is complete', async (t) => {
     ids,
   )
 })
+
+test('feedback/query: total_count is that of the list, whatever comes or goes between the two', async (t) => {
+  const { database, post } = await openApp(t)
+  let change = async (): Promise<unknown> => undefined
+  const changing: Database = {
+    ...database,
+    async *stream<T>(...[query, options]: Parameters<Database['stream']>) {
+      try {
+        yield* database.stream<T>(query, options)
+      } finally {
+        await change()
+        change = async () => undefined
+      }
+    },
+    close: async () => undefined,
+  }
+  const changed = await openApp(t, { database: changing })
+  const batch = ['a', 'b', 'c'].map((id) => feedbackOf({ id }))
+  await post('/feedback/batch/create', { batch })
+  const ask = async (body: Record<string, unknown> = {}) => {
+    const { json } = await changed.post('/feedback/query', { project_id: project, ...by('id'), ...body })
+    return [json.result.length, json.total_count]
+  }
+  const create = (id: string) => () => post('/feedback/create', feedbackOf({ id }))
+  change = create('d')
+  assert.deepEqual(await ask(), [4, 4])
+  change = create('e')
+  assert.deepEqual(await ask({ limit: 2, offset: 3 }), [2, 5])
+  change = () => post('/feedback/purge', { project_id: project, query: { $expr: isId('e') } })
+  assert.deepEqual(await ask({ offset: 1 }), [3, 4])
+  assert.deepEqual(await ask({ limit: 0 }), [0, 4])
+  assert.deepEqual(await ask({ offset: 9 }), [0, 4])
+})
+
+const isId = (id: string) => ({ $eq: [{ $getField: 'id' }, { $literal: id }] })
