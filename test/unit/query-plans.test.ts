@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseExpressionText } from '../../src/domain/expressions/parse.ts'
+import { readSearch } from '../../src/domain/search/search-text.ts'
 import { partialKey, valueKey } from '../../src/domain/search/values.ts'
 import type { CallsFilter } from '../../src/operations/calls/contract.ts'
 import { readAgents } from '../../src/storage/agents/agents.ts'
@@ -280,5 +281,20 @@ test('calls with a value inside of them are found by its key and read by their i
         ],
       )
     }
+  }
+})
+
+test('entries of a word that is open at its end are read from the last, only as far as a page needs', (t) => {
+  const { tx, planOf } = openWithPlans(t)
+  for (const text of ['capital', 'red river -capital']) {
+    const { from, condition, doc } = entriesOf(tx).matching(project, readSearch(text), 7)
+    const found = sql`SELECT ${doc} AS doc FROM ${from} WHERE ${condition} ORDER BY ${doc} DESC LIMIT 30`
+    const [first, ...steps] = planOf(found)
+    assert.equal(first, 'SCAN search_words VIRTUAL TABLE INDEX 192:M2<')
+    const vocabulary = steps.filter((step) => step.startsWith('SCAN search_vocabulary'))
+    // Each step to the next word begins at it and ends with the prefix.
+    assert.deepEqual(new Set(vocabulary), new Set(['SCAN search_vocabulary VIRTUAL TABLE INDEX 1537:']))
+    assert.equal(vocabulary.length, 2 * text.split(' ').length)
+    assert.ok(!steps.some((step) => step.includes('ORDER BY')), steps.join('\n'))
   }
 })

@@ -1,7 +1,7 @@
 import { digestOf } from '../../domain/digests.ts'
 import type { Term } from '../../domain/search/search-text.ts'
 import { insertInto } from '../sql/inserts.ts'
-import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Reader, Transaction } from '../transaction.ts'
 
 export interface Entry {
@@ -84,20 +84,21 @@ const sqlite: Entries = {
     return (await dropSome(tx, limit)) === limit
   },
   matching(project, terms, before) {
-    const written = terms.map(({ words, isOpen, isExcluded }) => ({
-      isExcluded,
-      text: `words : "${words.join(' ')}"${isOpen ? ' *' : ''}`,
-    }))
-    const wanted = written.filter(({ isExcluded }) => !isExcluded).map(({ text }) => text)
-    const excluded = written.filter(({ isExcluded }) => isExcluded).map(({ text }) => text)
     const own = `project : ("${projectWord(project)}" OR "${keylessWord(project)}")`
-    const all = [own, ...wanted].join(' AND ')
-    const match = excluded.length === 0 ? all : `(${all}) NOT (${excluded.join(' OR ')})`
+    const maxWords = Math.floor(maxLongerWords / Math.max(1, terms.filter(({ isOpen }) => isOpen).length))
+    const matches = (asExcluded: boolean) =>
+      terms.filter(({ isExcluded }) => isExcluded === asExcluded).map((term) => matchOf(term, maxWords))
+    const excluded = matches(true)
+    const all = join([sql`${own}`, ...matches(false)], " || ' AND ' || ")
+    const match =
+      excluded.length === 0
+        ? all
+        : sql`'(' || ${all} || ') NOT (' || ${join(excluded, " || ' OR ' || ")} || ')'`
     const last = before === undefined ? rawSql('') : sql` AND search_words.rowid < ${before}`
     // The word index is read from its end, and only as far as the page needs.
     return {
       from: rawSql('search_words CROSS JOIN calls'),
-      condition: sql`search_words MATCH ${match}${last} AND calls.project_id = ${project} AND calls.id =
+      condition: sql`search_words MATCH (${match})${last} AND calls.project_id = ${project} AND calls.id =
         (SELECT call_id FROM search_entries WHERE doc = search_words.rowid AND project_id = ${project})`,
       doc: rawSql('search_words.rowid'),
     }
@@ -111,6 +112,27 @@ const sqlite: Entries = {
   estimate: async () => 0,
   // Of a list of parameters, SQLite estimates that reading the whole project is cheaper.
   isAmong: (calls) => sql`calls.id IN (SELECT value FROM json_each(${JSON.stringify(calls)}))`,
+}
+
+/** Words that stand for the prefixes of a search. With more, whoever reads to the end would wait for longer. */
+const maxLongerWords = 256
+
+/**
+ * What FTS5 has to match for a term. Of a prefix it reads all entries before it finds the first, so the words that begin
+ * with it are named instead, whose entries are read as far as the page needs. A part of the statement, so that no word is
+ * written meanwhile.
+ */
+function matchOf({ words, isOpen }: Term, maxWords: number): Sql {
+  const exact = `words : "${words.join(' ')}"`
+  if (!isOpen) return sql`${exact}`
+  const prefix = words.at(-1) as string
+  const phrase = `"${words.slice(0, -1).join(' ')} `
+  const firstFrom = (from: Sql) =>
+    sql`(SELECT term FROM search_vocabulary WHERE term >= ${from} AND term < ${`${prefix}\u{10ffff}`} LIMIT 1)`
+  return sql`(WITH RECURSIVE longer (word) AS (SELECT ${firstFrom(sql`${prefix}`)} UNION ALL
+      SELECT ${firstFrom(rawSql('word || char(1)'))} FROM longer WHERE word IS NOT NULL LIMIT ${maxWords + 1})
+    SELECT iif(count(word) BETWEEN 1 AND ${maxWords},
+      'words : (' || group_concat(${phrase} || word || '"', ' OR ') || ')', ${`${exact} *`}) FROM longer)`
 }
 
 async function removeWords(tx: Transaction, docs: readonly number[]): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { readSearch } from '../../../src/domain/search/search-text.ts'
+import { readSearch, type Term } from '../../../src/domain/search/search-text.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import type { NewFeedback } from '../../../src/storage/feedback/writes.ts'
 import { countIndexedCalls, findCalls, indexCoverage } from '../../../src/storage/search/found-calls.ts'
@@ -32,6 +32,29 @@ async function found(db: Database, project: string, text: string, more: object =
   const hits = await findCalls(db, view, readSearch(text), undefined, startedAt, signal)
   return hits.map(({ id }) => id)
 }
+
+/** All pages of this size, one after the other. */
+async function inPages(db: Database, project: string, text: string, limit: number, more: object = {}) {
+  const view = { project, filters: [], query: undefined, sort: [], limit, offset: 0, ...more }
+  const ids: string[] = []
+  for (let before: number | undefined; ; ) {
+    const hits = await findCalls(db, view, readSearch(text), before, startedAt, signal)
+    ids.push(...hits.map(({ id }) => id))
+    if (hits.length < limit) return ids
+    before = hits.at(-1)?.doc
+  }
+}
+
+const wordOf = (list: readonly string[], at: number) => list[at % list.length] as string
+
+/** Whether the words contain the term, read one by one. */
+const contains = (words: readonly string[], term: Term): boolean =>
+  words.some((_, from) =>
+    term.words.every((word, n) => {
+      const found = words[from + n] ?? ''
+      return term.isOpen && n === term.words.length - 1 ? found.startsWith(word) : found === word
+    }),
+  )
 
 const asked = (question: string) => ({ inputs: JSON.stringify({ question }) })
 const said = (answer: string) => ({ output: JSON.stringify({ answer }) })
@@ -105,6 +128,88 @@ export function search(open: Driver['open']): void {
       }
       assert.deepEqual(await found(db, project, `IT'S`), ['a'])
       assert.deepEqual(await found(db, project, '"<-> near("'), ['a'])
+    })
+
+    test('words in few, half and all calls of several projects are found latest first, page by page', async (t) => {
+      const db = await open(t)
+      const projects = [newProject(), newProject(), newProject()]
+      const texts = Array.from({ length: 90 }, (_, n) => {
+        const words = [
+          wordOf(['capital', 'capitals', 'capitalism', 'cap'], n * n + (n >> 2)),
+          wordOf(['red', 'river', 'red river', 'river red', 'redder riverbed'], n * 7 + (n >> 3)),
+          ...(n % 2 === 0 ? ['half'] : ['halves']),
+          ...(n % 29 === 3 ? ['rarely'] : []),
+        ]
+        return ['answer', 'always', ...words.join(' ').split(' ')]
+      })
+      // Half of the calls are of the first project, and few of the last.
+      const projectOf = (n: number) => wordOf(projects, n % 2 === 0 ? 0 : n % 9 === 0 ? 2 : 1)
+      for (const [n, words] of texts.entries()) {
+        const part = wholePart(projectOf(n), `call-${n}`, asked(words.slice(1).join(' ')))
+        await db.write('upsertCalls', [part])
+        if (n % 10 === 9) await indexed(db)
+      }
+      await db.write('deleteCalls', { project_id: wordOf(projects, 0), ids: ['call-40'], now: startedAt })
+      const filtered = { filters: [{ call_ids: ['call-2', 'call-3', 'call-22', 'call-80', 'call-81'] }] }
+      for (const text of [
+        ...[
+          'always',
+          '"capital"',
+          'capital',
+          'cap',
+          '"cap"',
+          'rarely',
+          'half',
+          'hal',
+          'capitalis',
+          'nowhere',
+        ],
+        ...['"red river"', 'red riv', '"red" riv', 'always "river red"', 'capital red half', 'rarely half'],
+        ...['always -capital', 'cap -capital', 'half -"red river"', 'capital -riv -rarely', 'red -nowhere'],
+      ]) {
+        const terms = readSearch(text)
+        for (const [at, project] of projects.entries()) {
+          const all = texts.flatMap((words, n) =>
+            projectOf(n) === project &&
+            n !== 40 &&
+            terms.every((term) => contains(words, term) !== term.isExcluded)
+              ? [`call-${n}`]
+              : [],
+          )
+          const latest = all.reverse()
+          for (const size of [1, 4, 100])
+            assert.deepEqual(await inPages(db, project, text, size), latest, `${text}, ${size}, ${at}`)
+          const few = latest.filter((id) => filtered.filters[0]?.call_ids.includes(id))
+          assert.deepEqual(await inPages(db, project, text, 2, filtered), few, `${text}, filtered, ${at}`)
+        }
+      }
+    })
+
+    test('a prefix finds each call once, however many words begin with it', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const wordsFrom = (from: number, count: number) =>
+        Array.from({ length: count }, (_, n) => `edge${String(from + n).padStart(3, '0')}`).join(' ')
+      const ids = ['a', 'b', 'c', 'd']
+      const parts = ids.map((id, n) => wholePart(project, id, asked(`sharp ${wordsFrom(n * 64, 64)}`)))
+      await db.write('upsertCalls', parts)
+      await db.write('upsertCalls', [wholePart(newProject(), 'other', asked(wordsFrom(0, 2)))])
+      // Up to 256 words are read one by one, and more, here from the second round on, all at once.
+      for (const more of ['e', 'f', 'g']) {
+        await indexed(db)
+        const latest = [...ids].reverse()
+        for (const text of ['edge', 'sharp edge', '"sharp" edge', 'edge -edge9'])
+          for (const size of [1, 3, 100])
+            assert.deepEqual(await inPages(db, project, text, size), latest, `${text}, ${size}, ${ids}`)
+        assert.deepEqual(await found(db, project, 'edge255'), ['d'])
+        assert.deepEqual(
+          await found(db, project, 'edge -edge0'),
+          latest.filter((id) => id > 'b'),
+        )
+        const number = 255 + ids.length
+        await db.write('upsertCalls', [wholePart(project, more, asked(`sharp edge${number}`))])
+        ids.push(more)
+      }
     })
 
     test('changed calls are found by their current words, and deleted ones are not found', async (t) => {

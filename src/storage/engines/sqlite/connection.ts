@@ -50,12 +50,13 @@ export function connect(
       handle.pragma('journal_size_limit = 67108864')
       // In pages. A separate thread empties the log before it grows to this size: see log.ts.
       handle.pragma('wal_autocheckpoint = 8000')
-    } else {
-      handle.pragma('query_only = ON')
     }
     handle.pragma('cache_size = -16384')
     // What a query sorts can be as large as the record: beyond the cache it goes to a file.
     handle.pragma(`temp_store = ${access === 'write' ? 'MEMORY' : 'FILE'}`)
+    // Shows the words of the index of words, and has no rows of its own.
+    handle.exec('CREATE VIRTUAL TABLE temp.search_vocabulary USING fts5vocab (main, search_words, instance)')
+    if (access === 'read') handle.pragma('query_only = ON')
   } catch (error) {
     throw openFailure(file, error)
   }
