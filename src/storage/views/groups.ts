@@ -2,7 +2,7 @@ import { failedCalls, matchingCalls } from '../calls/calls.ts'
 import { costOfCall } from '../calls/cost.ts'
 import { callFields } from '../calls/fields.ts'
 import { originOf } from '../calls/origin.ts'
-import { type CallsView, callsQueryOf } from '../calls/queries.ts'
+import { type CallsView, narrowedQuery } from '../calls/queries.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { groupValue } from '../sums/counting.ts'
@@ -58,9 +58,9 @@ export async function topGroups(
   now: number,
   signal: AbortSignal,
 ): Promise<Groups> {
-  const query = callsQueryOf(db, { ...view, sort: [] })
   const units = await readSums(db, view, { field }, now, signal)
   if (units !== undefined) return summedGroups(units, most)
+  const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
   const values = sql`SELECT ${groupOf(field, view.project, db.dialect)} AS value ${matchingCalls(db, query, now)}`
   const rows = await allRows<Group & { total: number }>(
     db,
@@ -89,7 +89,7 @@ export async function largestGroups(
   now: number,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const query = callsQueryOf(db, { ...view, sort: [] })
+  const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
   const conditions = [sql`calls.started_at >= ${from} AND calls.started_at < ${end}`, ...query.conditions]
   const cost = costs
     ? sql`CASE WHEN input_tokens IS NULL AND output_tokens IS NULL THEN 0 ELSE ${costOfCall(db.dialect)} END`
@@ -129,7 +129,7 @@ export async function topValues(
   const { dialect } = db
   const reading = callFields(dialect, 'fields')(field)
   if (reading.kind !== 'json') throw new Error('only values inside of calls are sampled')
-  const query = callsQueryOf(db, { ...view, sort: [] })
+  const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
   const token = dialect.token(reading.column, reading.path)
   const sampled = sql`SELECT ${token} AS value ${matchingCalls(db, query, now)}
     ORDER BY calls.started_at DESC, calls.id DESC LIMIT ${sample}`
@@ -170,7 +170,7 @@ export async function readBuckets(
   const bin = timed
     ? sql`CASE WHEN ${rawSql(time)} IS NOT NULL THEN ${rawSql(binOf(time))} END`
     : rawSql('CAST(NULL AS INTEGER)')
-  const query = callsQueryOf(db, { ...view, sort: [] })
+  const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
   const within = rawSql('calls.started_at >= edges.from_time AND calls.started_at < edges.to_time')
   const narrow = sql`SELECT ${group} AS grp, ${bin} AS bin, CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END AS ended,
       CASE WHEN status = 'error' THEN 1 ELSE 0 END AS failed, CAST(${rawSql(time)} AS DOUBLE PRECISION) AS micros,
