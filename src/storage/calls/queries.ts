@@ -61,9 +61,9 @@ export async function narrowedQuery(
   now: number,
   signal: AbortSignal,
   query = callsQueryOf(db, view),
-): Promise<CallsQuery> {
-  const { narrowed } = await narrowingOf(db, view, now, signal)
-  return { ...query, conditions: [...narrowed, ...query.conditions] }
+): Promise<CallsQuery & { isFew: boolean }> {
+  const { narrowed, isFew } = await narrowingOf(db, view, now, signal)
+  return { ...query, isFew, conditions: [...narrowed, ...query.conditions] }
 }
 
 /** What is known of the calls that conditions hold for; `isFew` if they are among some that are named. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { JsonNumber } from '../../../packages/json/index.ts'
 import { parseExpression } from '../../../src/domain/expressions/parse.ts'
+import { readSearch } from '../../../src/domain/search/search-text.ts'
 import type { CallRow } from '../../../src/storage/calls/calls.ts'
 import { selectCalls } from '../../../src/storage/calls/calls.ts'
 import {
@@ -14,7 +15,7 @@ import type { Database } from '../../../src/storage/database.ts'
 import { callPages } from '../../../src/storage/exporting/pages.ts'
 import type { NewFeedback } from '../../../src/storage/feedback/writes.ts'
 import { valueCandidates } from '../../../src/storage/search/candidates.ts'
-import { indexCoverage } from '../../../src/storage/search/found-calls.ts'
+import { findCalls, indexCoverage } from '../../../src/storage/search/found-calls.ts'
 import type { Sql } from '../../../src/storage/sql/sql.ts'
 import { readCallSums, readUsageSums } from '../../../src/storage/views/call-sums.ts'
 import { streamCallUsage } from '../../../src/storage/views/call-usage.ts'
@@ -118,7 +119,11 @@ function readsOf(record: Database, view: CallsView) {
     'conversations with a reaction': () =>
       all(streamThreads(db, { ...threads, query: reaction, sort: [] }, now, signal)),
   }
-  return { asked, reads }
+  const search = async () => {
+    const hits = await findCalls(db, { ...view, limit: 10 }, readSearch('said'), undefined, now, signal)
+    return hits.map(({ id }) => id)
+  }
+  return { asked, search, reads }
 }
 
 function reactionTo(project: string, call: string): NewFeedback {
@@ -277,25 +282,29 @@ export function values(open: Driver['open']): void {
         [4, 6, 8].map((n) => reactionTo(project, `call-${n}`)),
       )
       await indexed(db)
-      const { asked, reads } = readsOf(db, viewOf(project, equals('inputs.customer', 0)))
+      const { asked, search, reads } = readsOf(db, viewOf(project, equals('inputs.customer', 0)))
       const shown = async () => {
         const answers: Record<string, unknown> = {}
         for (const [name, read] of Object.entries(reads)) answers[name] = await read()
         return answers
       }
+      const isNarrowed = () =>
+        asked.some(({ values }) => values.some((value) => /^\["call-\d"/.test(String(value))))
       const narrowed = new Set<string>()
       for (const [name, read] of Object.entries(reads)) {
         asked.length = 0
         assert.notDeepEqual(await read(), [], name)
-        if (asked.some(({ values }) => values.some((value) => /^\["call-\d"/.test(String(value)))))
-          narrowed.add(name)
+        if (isNarrowed()) narrowed.add(name)
       }
       assert.deepEqual([...narrowed], Object.keys(reads))
       const found = await shown()
+      asked.length = 0
+      assert.deepEqual(await search(), ['call-8', 'call-4', 'call-0'])
+      assert.ok(isNarrowed())
       await db.write('switchSearch', { isOn: false })
       asked.length = 0
       assert.deepEqual(await shown(), found)
-      assert.ok(!asked.some(({ values }) => values.some((value) => /^\["call-\d"/.test(String(value)))))
+      assert.ok(!isNarrowed())
     })
 
     test('an export shows what is written while it is read', async (t) => {
