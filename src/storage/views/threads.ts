@@ -74,19 +74,14 @@ export function detailsOfThreads(
   now: number,
   signal: AbortSignal,
 ) {
-  return readThreadDetails(db, view.project, turnsOf(db, view, now), threads, now, signal)
+  return readThreadDetails(db, view.project, turnsOf(db, view, now, namedIn(db, view)), threads, now, signal)
 }
 
 const namedIn = ({ dialect }: LongReader, { threads }: ThreadsView): Sql[] =>
   filterConditions({ thread_ids: threads }, dialect)
 
 /** The condition of the turns that count. */
-function turnsOf(
-  db: LongReader,
-  view: ThreadsView,
-  now: number,
-  named: readonly Sql[] = namedIn(db, view),
-): Sql {
+function turnsOf(db: LongReader, view: ThreadsView, now: number, named: readonly Sql[]): Sql {
   return allOf([
     sql`project_id = ${view.project} AND ${isLive(now)} AND ${isTurn}`,
     ...named,
