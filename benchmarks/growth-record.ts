@@ -104,7 +104,8 @@ function statementsFor(
       SELECT '${project_id}', ${id('n')}, 'wandb.reaction.1', 'weave:///${project_id}/call/' || ${id('n')}, ${id('n')}, 'user-1', ${begun} + n * ${step},
         CASE WHEN n % 100 = 7 THEN '{"emoji":"👎"}' ELSE '{"emoji":"👍"}' END
       FROM ${numbers(from, to)} WHERE n % 20 = 7`,
-    ...(hasThreads ? (from === 0 ? [prices] : []) : indexed(from, to)),
+    ...(hasThreads && from === 0 ? [prices] : []),
+    ...indexed(from, to),
   ]
 }
 

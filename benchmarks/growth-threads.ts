@@ -40,6 +40,7 @@ export const questionsOfThreads: [name: string, url: string, body: object][] = [
   ['cost > 100: no call', list, { ...latest, ...where('$gt', 'cost', 100) }],
   ['of a user', list, { ...latest, ...where('$eq', 'svc_user_id', 'user-3') }],
   ['of an agent', list, { ...latest, ...where('$eq', 'agent', 'agent-3') }],
+  ['where inputs.customer = 4242', list, { ...latest, ...where('$eq', 'inputs.customer', 4242) }],
   [
     'with a thumb down',
     list,

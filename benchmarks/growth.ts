@@ -48,6 +48,7 @@ const day = 86_400_000_000
 const chart = { after: iso(begun), before: iso(end), step_seconds: 86_400 }
 const hours = { after: iso(begun + 40 * day), before: iso(begun + 41 * day), step_seconds: 3_600 }
 const timed = { timed: 'latency', costs: true }
+const ofCustomer = equals('inputs.customer', 4242)
 const light = '/views/calls'
 const shown = { limit: 100, count_up_to: 0 }
 
@@ -77,7 +78,13 @@ const questionsOfCalls: Question[] = [
   ['of an op that no call has', light, { ...shown, filter: { op_names: ['no-such-op'] } }],
   ['of a fact op that no call has', light, { ...shown, ...equals('op', 'no-such-op') }],
   ['of a user that no call has', light, { ...shown, ...equals('svc_user_id', 'nobody') }],
-  ['where inputs.customer = 4242', light, { ...shown, ...equals('inputs.customer', 4242) }],
+  ['where inputs.customer = 4242', light, { ...shown, ...ofCustomer }],
+  ['facets where inputs.customer = 4242', '/views/facets', ofCustomer],
+  [
+    'chart where inputs.customer = 4242, by op with times and costs',
+    '/views/buckets',
+    { ...chart, ...timed, ...ofCustomer, by: 'op' },
+  ],
   ['with a thumb down', light, { ...shown, ...equals('feedback.[wandb.reaction.1].payload.emoji', '👎') }],
   ['search: a common word', '/views/search', { text: 'capital', limit: 30 }],
   ['search: a phrase', '/views/search', { text: '"red river"', limit: 30 }],

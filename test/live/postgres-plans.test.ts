@@ -1,17 +1,22 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
+import { parseExpressionText } from '../../src/domain/expressions/parse.ts'
+import { valueKey } from '../../src/domain/search/values.ts'
 import { now } from '../../src/domain/time.ts'
 import { selectCalls } from '../../src/storage/calls/calls.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { storeColumns } from '../../src/storage/evaluations/columns/store-columns.ts'
 import { readRowSets } from '../../src/storage/evaluations/row-sets.ts'
 import { readTrials } from '../../src/storage/evaluations/trials.ts'
+import { callPages } from '../../src/storage/exporting/pages.ts'
 import { openRecord } from '../../src/storage/open.ts'
 import { entriesOf } from '../../src/storage/search/entries.ts'
 import { rawSql, type Sql, sql } from '../../src/storage/sql/sql.ts'
 import { sumUp } from '../../src/storage/sums/keeping.ts'
 import { hour, startOf } from '../../src/storage/sums/spans.ts'
+import { readBuckets, topGroups } from '../../src/storage/views/groups.ts'
+import { streamThreads } from '../../src/storage/views/threads.ts'
 import { type Answer, openApp } from '../support/app.ts'
 import { startedAt, wholePart } from '../support/call-parts.ts'
 import { completeOf, project } from '../support/calls.ts'
@@ -238,11 +243,13 @@ describe('plans of queries on PostgreSQL', () => {
     t.after(() => db.close())
     const client = new pg.Client(databaseUrl)
     await client.connect()
-    await client.query(`INSERT INTO calls (project_id, id, trace_id, op_name, started_at, start_bytes, attributes, inputs)
-      SELECT '${project}', 'call-' || n, 'call-' || n, 'chat', n, 1, '{}', '{}' FROM generate_series(1, 5000) AS series (n)`)
+    await client.query(`INSERT INTO calls (project_id, id, trace_id, thread_id, op_name, started_at, start_bytes, attributes, inputs)
+      SELECT '${project}', 'call-' || n, 'call-' || n, 'thread-' || n % 500, 'chat', n, 1, '{}', '{}' FROM generate_series(1, 5000) AS series (n)`)
+    const key = valueKey(project, 'inputs', ['n'], '7')
     await client.query(`INSERT INTO search_entries (project_id, call_id, words)
-      SELECT '${project}', 'call-' || n, CAST('''=key' || n % 500 || ''' ''=common''' AS tsvector)
+      SELECT '${project}', 'call-' || n, CAST('''=key' || n % 500 || ''' ''=common''' || CASE WHEN n = 7 THEN ' ''=${key}''' ELSE '' END AS tsvector)
       FROM generate_series(1, 5000) AS series (n)`)
+    await client.query('DELETE FROM search_marks; DELETE FROM underived_calls')
     await client.query('VACUUM ANALYZE')
     await client.end()
     const entries = entriesOf(db)
@@ -260,6 +267,23 @@ describe('plans of queries on PostgreSQL', () => {
     const query = { ...page, order, conditions: [entries.isAmong(['call-7', 'call-507'])] }
     const found = selectCalls(db, query, { large: new Set(), totalStorageSize: false }, now())
     assert.match(await conditionOf(found, 'calls_pkey'), /project_id = .*id = ANY/)
+    const { record, asked } = watched(db)
+    const ofValue = parseExpressionText('{"$expr":{"$eq":[{"$getField":"inputs.n"},{"$literal":7}]}}')
+    const view = { project, filters: [], query: ofValue, sort: [], limit: 10, offset: 0 }
+    const edges = Array.from({ length: 11 }, (_, n) => n * 500)
+    const threads = { ...view, threads: undefined, after: undefined, before: undefined }
+    const { signal } = new AbortController()
+    for (const read of [
+      () => topGroups(record, view, 'op', 10, now(), signal),
+      () => readBuckets(record, { ...view, edges }, now(), signal),
+      () => Array.fromAsync(callPages(record, view, undefined, now(), signal)),
+      () => Array.fromAsync(streamThreads(record, threads, now(), signal)),
+    ]) {
+      asked()
+      await read()
+      const last = asked().at(-1) as Sql
+      assert.match(await conditionOf(last, 'calls_pkey'), /project_id = .*id = ANY/, last.text)
+    }
   })
 
   test('no view, page of evaluation results or list scans a table', async (t) => {

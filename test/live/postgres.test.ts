@@ -15,10 +15,13 @@ import {
 import { migratePostgres } from '../../src/storage/engines/postgres/migrate.ts'
 import { StorageRefusal } from '../../src/storage/failures.ts'
 import { openRecord } from '../../src/storage/open.ts'
+import { countIndexedCalls, indexCoverage } from '../../src/storage/search/found-calls.ts'
 import type { Dialect } from '../../src/storage/sql/dialect.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
 import type { Command, Transaction } from '../../src/storage/transaction.ts'
+import { newProject, startPart } from '../support/call-parts.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
+import { createRecord } from '../support/postgres-record.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
 
 /** So long that only the test itself can end it. */
@@ -1079,4 +1082,29 @@ describe('closing', () => {
     assert.deepEqual(await ask(url, 'SELECT id FROM things'), [{ id: 'a' }])
     await until(async () => (await countOf(url, 'true')) === 0)
   })
+})
+
+test('search finds a call whose write began before it was switched on', async (t) => {
+  const databaseUrl = await createRecord(server)
+  const db = await openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 })
+  t.after(() => db.close())
+  const other = new pg.Client(databaseUrl)
+  await other.connect()
+  t.after(() => other.end())
+  const { signal } = new AbortController()
+  const project = newProject()
+  const indexed = async () => {
+    while (await db.writeInBackground('indexCalls', { limit: 8, characters: 1 << 20 }));
+    return [await indexCoverage(db, project), Number(await countIndexedCalls(db, project, signal))]
+  }
+  await db.write('switchSearch', { isOn: false })
+  await db.write('upsertCalls', [startPart(project, 'a')])
+  await other.query('CREATE TEMP TABLE copied AS SELECT * FROM calls')
+  await other.query("UPDATE copied SET id = 'b'")
+  await other.query('BEGIN')
+  await other.query('INSERT INTO calls SELECT * FROM copied')
+  await db.write('switchSearch', { isOn: true })
+  assert.deepEqual(await indexed(), ['some', 0])
+  await other.query('COMMIT')
+  assert.deepEqual(await indexed(), ['all', 2])
 })

@@ -9,11 +9,14 @@ import { parseExpression } from '../../src/domain/expressions/parse.ts'
 import { readSearch } from '../../src/domain/search/search-text.ts'
 import { partialKey, valueKey, valueKeysIn } from '../../src/domain/search/values.ts'
 import { upsertCalls } from '../../src/storage/calls/writes.ts'
+import { callPages } from '../../src/storage/exporting/pages.ts'
 import { valueCandidates } from '../../src/storage/search/candidates.ts'
 import { findCalls } from '../../src/storage/search/found-calls.ts'
 import { firstKeyless, indexCalls, renewSearch } from '../../src/storage/search/indexing.ts'
 import { type Sql, sql } from '../../src/storage/sql/sql.ts'
 import type { LongReader } from '../../src/storage/transaction.ts'
+import { readBuckets, topGroups } from '../../src/storage/views/groups.ts'
+import { streamThreads } from '../../src/storage/views/threads.ts'
 import { startedAt, wholePart } from '../support/call-parts.ts'
 import { endless, tokens, words, written } from '../support/expression-samples.ts'
 import { openWithPlans } from './query-plans.ts'
@@ -129,4 +132,40 @@ test('entries from before values had keys are found, always looked at, and writt
   assert.equal(await firstKeyless(db, signal), undefined)
   assert.deepEqual(await candidates(), ['a'])
   assert.deepEqual(await found(), ['c', 'b', 'a'])
+})
+
+test('groups, charts, exports and conversations look up the calls that have a value, and read no others', async (t) => {
+  const { tx, planOf } = openWithPlans(t)
+  let steps: string[] = []
+  const db: LongReader = {
+    ...tx,
+    async *stream<T>(query: Sql) {
+      steps.push(...planOf(query))
+      yield await tx.all<T>(query)
+    },
+  }
+  const call = (id: string, customer: number) =>
+    wholePart(project, id, { inputs: `{"customer":${customer}}`, thread_id: `thread-${customer}` })
+  await upsertCalls(tx, [call('a', 1), call('b', 2), call('c', 3)])
+  while (await indexCalls(tx, { limit: 10, characters: 1 << 20 }));
+  const query = parseExpression({ $expr: { $eq: [{ $getField: 'inputs.customer' }, { $literal: 1 }] } })
+  const view = { project, filters: [], query, sort: [], limit: null, offset: 0 }
+  const { signal } = new AbortController()
+  const edges = [startedAt, startedAt + 5, startedAt + 10]
+  const threads = { ...view, threads: undefined, after: undefined, before: undefined }
+  const reads = {
+    groups: async () => (await topGroups(db, view, 'op', 10, startedAt, signal)).top,
+    buckets: () => readBuckets(db, { ...view, edges }, startedAt, signal),
+    export: () => Array.fromAsync(callPages(db, view, undefined, startedAt, signal)),
+    conversations: () => Array.fromAsync(streamThreads(db, threads, startedAt, signal)),
+  }
+  const byId = 'SEARCH calls USING INDEX sqlite_autoindex_calls_1 (project_id=? AND id=?)'
+  const ofTurns = 'SEARCH calls USING INDEX calls_of_turns (project_id=? AND thread_id=? AND started_at>?)'
+  for (const [name, read] of Object.entries(reads)) {
+    steps = []
+    assert.equal((await read()).length, 1, name)
+    const searches = new Set(steps.filter((step) => step.startsWith('SEARCH calls ')))
+    searches.delete('SEARCH calls USING INTEGER PRIMARY KEY (rowid=?)')
+    assert.deepEqual([...searches].sort(), name === 'conversations' ? [ofTurns, byId] : [byId], name)
+  }
 })

@@ -46,6 +46,10 @@ function childrenOf(expression: Expression): Expression[] {
   }
 }
 
+/** Conditions that hold together where the expression holds: none if there is no expression. */
+export const allHolding = (expression: Expression | undefined): Expression[] =>
+  expression?.op === 'and' ? expression.operands.flatMap(allHolding) : expression ? [expression] : []
+
 /** Every field that the expression reads, each once, in order of appearance. */
 export function fieldsOf(expression: Expression): string[] {
   const fields = new Set<string>()

@@ -7,9 +7,10 @@ import { asksForValues, valueCandidates } from '../search/candidates.ts'
 import { compileCondition } from '../sql/conditions.ts'
 import type { FieldResolver } from '../sql/readings.ts'
 import { sortingOf } from '../sql/sorting.ts'
-import { rawSql } from '../sql/sql.ts'
+import { rawSql, type Sql } from '../sql/sql.ts'
 import { isNarrowable, narrowing } from '../sums/narrowing.ts'
-import { type LongReader, onlyRow, type Reader } from '../transaction.ts'
+import type { SummedView } from '../sums/selection.ts'
+import { type LongReader, onlyRow, type Reader, type StreamOptions } from '../transaction.ts'
 import {
   type CallColumns,
   type CallRow,
@@ -27,33 +28,54 @@ export interface CallsView extends View {
 }
 
 /** The calls of the view. The query is validated before this returns. */
-export function streamCalls(
+export const streamCalls = (
   db: LongReader,
   view: CallsView,
   columns: CallColumns,
   now: number,
   signal: AbortSignal,
-): AsyncIterable<CallRow[]> {
+): AsyncIterable<CallRow[]> =>
+  streamMatching(db, view, (query) => selectCalls(db, query, columns, now), now, { signal })
+
+/** Rows that are selected by the query of a view, which is validated before this returns. */
+export function streamMatching<Row>(
+  db: LongReader,
+  view: CallsView,
+  select: (query: CallsQuery) => Sql,
+  now: number,
+  options: StreamOptions,
+): AsyncIterable<Row[]> {
   const query = callsQueryOf(db, view)
   // Its thread is free as soon as it is read: a generator around it would hold it for longer.
-  if (!isNarrowable(view) && !asksForValues(view))
-    return db.stream<CallRow>(selectCalls(db, query, columns, now), { signal })
+  if (!isNarrowable(view) && !asksForValues(view)) return db.stream<Row>(select(query), options)
   return (async function* () {
-    const narrowed = await narrowedQuery(db, query, view, now, signal)
-    yield* db.stream<CallRow>(selectCalls(db, narrowed, columns, now), { signal })
+    const narrowed = await narrowedQuery(db, view, now, options.signal, query)
+    yield* db.stream<Row>(select(narrowed), options)
   })()
 }
 
 /** The query of the view with what indexes and sums know of where its calls are. */
 export async function narrowedQuery(
   db: LongReader,
-  query: CallsQuery,
   view: CallsView,
   now: number,
   signal: AbortSignal,
-): Promise<CallsQuery> {
-  const narrowed = (await valueCandidates(db, view, signal)) ?? (await narrowing(db, view, now, signal))
-  return narrowed === undefined ? query : { ...query, conditions: [...query.conditions, narrowed] }
+  query = callsQueryOf(db, view),
+): Promise<CallsQuery & { isFew: boolean }> {
+  const { narrowed, isFew } = await narrowingOf(db, view, now, signal)
+  return { ...query, isFew, conditions: [...narrowed, ...query.conditions] }
+}
+
+/** What is known of the calls that conditions hold for; `isFew` if they are among some that are named. */
+export async function narrowingOf(
+  db: LongReader,
+  view: SummedView,
+  now: number,
+  signal: AbortSignal,
+): Promise<{ narrowed: Sql[]; isFew: boolean }> {
+  const candidates = await valueCandidates(db, view, signal)
+  const known = candidates ?? (await narrowing(db, view, now, signal))
+  return { narrowed: known === undefined ? [] : [known], isFew: candidates !== undefined }
 }
 
 /** The number of calls in the view and their total bytes. */
@@ -63,7 +85,7 @@ export async function statsOfCalls(
   now: number,
   signal: AbortSignal,
 ): Promise<CallStats> {
-  const query = await narrowedQuery(db, callsQueryOf(db, view), view, now, signal)
+  const query = await narrowedQuery(db, view, now, signal)
   return onlyRow<CallStats>(db, countCalls(db, query, now), signal)
 }
 

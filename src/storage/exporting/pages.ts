@@ -1,6 +1,6 @@
 import { type CallRow, selectCalls } from '../calls/calls.ts'
 import { largeColumns } from '../calls/columns.ts'
-import { type CallsView, callsQueryOf } from '../calls/queries.ts'
+import { type CallsView, callsQueryOf, narrowedQuery } from '../calls/queries.ts'
 import { type Feedback, feedbackColumns } from '../feedback/feedback.ts'
 import { type ObjectWithValue, shownValue, versionColumns } from '../objects/objects.ts'
 import { emptySql, join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
@@ -20,13 +20,13 @@ const rowsAtOnce = 50
  */
 async function* paged<Row>(
   db: LongReader,
-  query: (last: Row | undefined, limit: number) => Sql,
+  query: (last: Row | undefined, limit: number) => Sql | Promise<Sql>,
   limit: number,
   signal: AbortSignal,
 ): AsyncGenerator<Row[]> {
   for (let last: Row | undefined; ; ) {
     let read = 0
-    for await (const rows of db.stream<Row>(query(last, limit), { signal, rows: rowsAtOnce })) {
+    for await (const rows of db.stream<Row>(await query(last, limit), { signal, rows: rowsAtOnce })) {
       read += rows.length
       last = rows.at(-1) ?? last
       yield rows
@@ -55,12 +55,14 @@ export function callPages(
   now: number,
   signal: AbortSignal,
 ): AsyncGenerator<CallRow[]> {
-  const { conditions, ...asked } = callsQueryOf(db, view)
+  const query = callsQueryOf(db, view)
   const columns = { large: new Set(largeColumns), totalStorageSize: false }
   return paged<CallRow>(
     db,
-    (last, limit) => {
+    async (last, limit) => {
       const from = last ?? after
+      // For each page anew, so that calls that were written meanwhile are in it.
+      const { conditions, ...asked } = await narrowedQuery(db, view, now, signal, query)
       const behind = from ? [sql`(calls.started_at, calls.id) > (${from.started_at}, ${from.id})`] : []
       return selectCalls(db, { ...asked, conditions: [...conditions, ...behind], limit }, columns, now)
     },

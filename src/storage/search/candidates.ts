@@ -1,4 +1,4 @@
-import type { Expression } from '../../domain/expressions/expression.ts'
+import { allHolding, type Expression } from '../../domain/expressions/expression.ts'
 import { isListIndex, splitPath } from '../../domain/expressions/path.ts'
 import { type KeyedDocument, keyedDocuments, partialKey, valueKey } from '../../domain/search/values.ts'
 import { type Sql, sql } from '../sql/sql.ts'
@@ -68,7 +68,7 @@ async function unindexed(
 
 /** For each condition that must hold, the keys of which a call has one if it holds. */
 function keysOf({ project, query }: ValueView): string[][] {
-  return (query === undefined ? [] : allHolding(query)).flatMap((condition) => {
+  return allHolding(query).flatMap((condition) => {
     const wanted = wantedBy(condition)
     if (wanted === undefined || wanted.texts.length > maxAlternatives) return []
     const { document, path, texts } = wanted
@@ -77,9 +77,6 @@ function keysOf({ project, query }: ValueView): string[][] {
     return known.length < keys.length ? [] : [[...known, partialKey(project, document)]]
   })
 }
-
-const allHolding = (expression: Expression): Expression[] =>
-  expression.op === 'and' ? expression.operands.flatMap(allHolding) : [expression]
 
 interface Wanted {
   document: KeyedDocument

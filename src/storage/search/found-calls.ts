@@ -1,7 +1,7 @@
 import type { Term } from '../../domain/search/search-text.ts'
 import { maxDocumentLength, maxTextsLength } from '../../domain/search/texts.ts'
 import { isLive } from '../calls/calls.ts'
-import { type CallsView, callsQueryOf } from '../calls/queries.ts'
+import { type CallsView, narrowedQuery } from '../calls/queries.ts'
 import { allOf, listOf, rawSql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader, onlyRow, type Reader } from '../transaction.ts'
 import { entriesOf } from './entries.ts'
@@ -14,7 +14,7 @@ interface FoundCall {
 }
 
 /** The calls of a view that match all terms, latest first. */
-export function findCalls(
+export async function findCalls(
   db: LongReader,
   view: CallsView,
   terms: readonly Term[],
@@ -22,7 +22,7 @@ export function findCalls(
   now: number,
   signal: AbortSignal,
 ): Promise<FoundCall[]> {
-  const { conditions } = callsQueryOf(db, { ...view, sort: [] })
+  const { conditions } = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
   const { from, condition, doc } = entriesOf(db).matching(view.project, terms, before)
   const all = [condition, isLive(now), ...conditions, db.dialect.callsCancellable]
   return allRows<FoundCall>(

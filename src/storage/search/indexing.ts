@@ -18,7 +18,10 @@ interface State {
   is_on: number
   /** The project whose marks were processed last: projects take turns. */
   project_turn: string
-  /** How far calls that predate the search have been read; null when all have. */
+  /**
+   * How far calls that predate the search have been read; null when all have. Before the first project, `at_call` names
+   * the writes that have to end first.
+   */
   at_project: string | null
   at_call: string | null
 }
@@ -152,6 +155,12 @@ async function indexOlder(
   { limit, characters }: IndexStep,
 ): Promise<boolean> {
   if (project === null || after === null) return false
+  if (project === '') {
+    const writes = await openWrites(tx)
+    const awaited = after === '' ? writes : writes.filter((id) => after.split(' ').includes(id))
+    await moveTo(tx, '', awaited.join(' '))
+    if (awaited.length > 0) return false
+  }
   const found = await tx.all<{ id: string }>(
     sql`SELECT id FROM calls WHERE project_id = ${project} AND id > ${after} ORDER BY id LIMIT ${limit}`,
   )
@@ -170,6 +179,17 @@ async function indexOlder(
     await moveTo(tx, next?.project_id ?? null, '')
   }
   return true
+}
+
+/** Writes of other servers. If they began before the search was switched on, they leave no marks. */
+async function openWrites(tx: Transaction): Promise<string[]> {
+  if (tx.dialect.engine === 'sqlite') return []
+  const rows = await tx.all<{ id: string }>(
+    rawSql(`SELECT DISTINCT virtualtransaction AS id FROM pg_locks WHERE relation = CAST('calls' AS regclass)
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid()`),
+  )
+  return rows.map(({ id }) => id)
 }
 
 async function moveTo(tx: Transaction, project: string | null, call: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { type Expression, fieldsOf } from '../../domain/expressions/expression.ts'
+import { allHolding, type Expression, fieldsOf } from '../../domain/expressions/expression.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Dialect } from './dialect.ts'
 import { createCompiler } from './expressions.ts'
@@ -66,10 +66,6 @@ function withoutDocuments(operand: Expression, resolve: FieldResolver, dialect: 
   }
   const condition = createCompiler(resolve, own)(operand)
   return isRead ? undefined : condition
-}
-
-function allHolding(expression: Expression): Expression[] {
-  return expression.op === 'and' ? expression.operands.flatMap(allHolding) : [expression]
 }
 
 function isOfDocument(reading: FieldReading): boolean {

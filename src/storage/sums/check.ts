@@ -38,14 +38,12 @@ const smallest = (...values: (string | number | null | undefined)[]) =>
   values.filter((value) => value !== null && value !== undefined)
 
 async function nextProject(db: LongReader, after: string): Promise<string | undefined> {
-  const [calls, sums] = await Promise.all(
-    ['calls', 'call_sums'].map((table) =>
-      db.get<{ id: string | null }>(
-        sql`SELECT min(project_id) AS id FROM ${rawSql(table)} WHERE project_id > ${after}`,
-      ),
-    ),
-  )
-  return smallest(calls?.id, sums?.id).map(String).sort()[0]
+  const firstIn = (table: string) =>
+    sql`SELECT min(project_id) AS id FROM ${rawSql(table)} WHERE project_id > ${after}`
+  // Compared by the database, which orders by code point.
+  const both = sql`${firstIn('calls')} UNION ALL ${firstIn('call_sums')}`
+  const next = await db.get<{ id: string | null }>(sql`SELECT min(id) AS id FROM (${both}) AS projects`)
+  return next?.id ?? undefined
 }
 
 async function nextDay(db: LongReader, project: string, from: number): Promise<number | undefined> {

@@ -1,4 +1,4 @@
-import type { Expression } from '../../domain/expressions/expression.ts'
+import { allHolding, type Expression } from '../../domain/expressions/expression.ts'
 import type { CallsFilter } from '../calls/filter.ts'
 import { kinds, type SummedField } from './counting.ts'
 
@@ -31,7 +31,7 @@ export function selectionOf({ filters, query }: SummedView): Selection | undefin
     if (!isOfRoots(filter)) return undefined
     if (filter.trace_roots_only) selected = selected.filter((kind) => kind.startsWith('root '))
   }
-  for (const condition of query === undefined ? [] : allHolding(query)) {
+  for (const condition of allHolding(query)) {
     const equal = equalityIn(condition)
     if (equal === undefined) return undefined
     const field = fieldNames.get(equal.field)
@@ -45,9 +45,6 @@ export function selectionOf({ filters, query }: SummedView): Selection | undefin
 const isOfRoots = ({ trace_roots_only, ...others }: CallsFilter) =>
   Object.values(others).every((value) => value === null || value === undefined)
 
-const allHolding = (expression: Expression): Expression[] =>
-  expression.op === 'and' ? expression.operands.flatMap(allHolding) : [expression]
-
 function equalityIn(expression: Expression): { field: string; value: string } | undefined {
   if (expression.op !== 'compare' || expression.by !== 'eq') return undefined
   const { left, right } = expression
@@ -58,11 +55,9 @@ function equalityIn(expression: Expression): { field: string; value: string } | 
 
 /** Conditions of a query that a summed field has a value. All of them must hold, among others. */
 export function equalitiesIn(query: Expression | undefined): { field: SummedField; value: string }[] {
-  return (query === undefined ? [] : allHolding(query)).flatMap((condition) => {
-    const equal = equalityIn(condition)
-    const field = equal && fieldNames.get(equal.field)
-    return equal === undefined || field === undefined || equal.value === ''
-      ? []
-      : [{ field, value: equal.value }]
+  return allHolding(query).flatMap((condition) => {
+    const { field: name = '', value = '' } = equalityIn(condition) ?? {}
+    const field = fieldNames.get(name)
+    return field === undefined || value === '' ? [] : [{ field, value }]
   })
 }

@@ -1,7 +1,7 @@
 import type { Expression } from '../../domain/expressions/expression.ts'
 import { matchingCalls } from '../calls/calls.ts'
 import type { CallsFilter } from '../calls/filter.ts'
-import { callsQueryOf } from '../calls/queries.ts'
+import { narrowedQuery } from '../calls/queries.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { type Aggregates, bucketOf, type Figures, figuresOf } from './aggregates.ts'
@@ -69,11 +69,12 @@ export async function readUsageSums(
   const { dialect } = db
   const { project, filters, limit } = view
   const once = countsOnce(dialect, project, filters, now)
-  const calls = callsIn(
+  const calls = await callsIn(
     db,
     view,
     'model, input_tokens, output_tokens, cache_read_tokens, cache_creation_tokens',
     now,
+    signal,
     [usesTokens, once],
   )
   const isPriced = metrics.some(({ column }) => column in ofCosts)
@@ -98,23 +99,25 @@ export async function readCallSums(
 ): Promise<Omit<UsageSum, 'model'>[]> {
   const values = metrics.map(({ column }) => `${ofCalls[column]} AS ${column}`).join(', ')
   const { columns, read } = figuresOf(db.dialect, metrics)
+  const calls = await callsIn(db, view, values, now, signal)
   const rows = await allRows<{ bucket: number }>(
     db,
-    sql`SELECT bucket${columns} FROM (${callsIn(db, view, values, now, [])}) AS valued GROUP BY bucket ORDER BY bucket`,
+    sql`SELECT bucket${columns} FROM (${calls}) AS valued GROUP BY bucket ORDER BY bucket`,
     signal,
   )
   return rows.map((row) => ({ bucket: Number(row.bucket), figures: read(row) }))
 }
 
-function callsIn(
+async function callsIn(
   db: LongReader,
   { project, filters, query: asked, start, end, edges }: SumsView,
   columns: string,
   now: number,
-  others: readonly Sql[],
-): Sql {
+  signal: AbortSignal,
+  others: readonly Sql[] = [],
+): Promise<Sql> {
   const all = { project, filters, query: asked, sort: [], limit: null, offset: 0 }
-  const query = callsQueryOf(db, all)
+  const query = await narrowedQuery(db, all, now, signal)
   const within = sql`calls.started_at >= ${start} AND calls.started_at < ${end}`
   const conditions = [within, ...query.conditions, ...others]
   return sql`SELECT ${bucketOf(rawSql('started_at'), edges)} AS bucket, started_at, ${rawSql(columns)}

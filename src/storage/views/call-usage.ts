@@ -1,5 +1,5 @@
 import { matchingCalls } from '../calls/calls.ts'
-import { type CallsView, callsQueryOf } from '../calls/queries.ts'
+import { type CallsView, streamMatching } from '../calls/queries.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { usageOfCall } from './light-calls.ts'
@@ -37,11 +37,13 @@ export function streamCallUsage(
   // Most calls of a trace use no model, and their documents are not opened.
   const own = sql`CASE WHEN ${usesTokens} OR status IS NULL THEN ${usageOfCall(dialect)} END AS usage,
     CASE WHEN ${usesTokens} AND ${asksModel(dialect)} THEN 1 ELSE 0 END AS asks_model`
-  const matching = matchingCalls(db, callsQueryOf(db, view), now)
-  return db.stream<CallUsage>(sql`SELECT ${shown}, ${own} ${matching} LIMIT ${view.limit}`, {
-    signal,
-    rows: callsAtOnce,
-  })
+  return streamMatching<CallUsage>(
+    db,
+    view,
+    (query) => sql`SELECT ${shown}, ${own} ${matchingCalls(db, query, now)} LIMIT ${view.limit}`,
+    now,
+    { signal, rows: callsAtOnce },
+  )
 }
 
 /** The traces of these calls, each once. */

@@ -1,6 +1,6 @@
 import { matchingCalls } from '../calls/calls.ts'
 import { type LargeColumn, largeColumns } from '../calls/columns.ts'
-import { type CallsView, callsQueryOf } from '../calls/queries.ts'
+import { type CallsView, streamMatching } from '../calls/queries.ts'
 import { rawSql, sql } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
 
@@ -21,13 +21,17 @@ export function streamDocuments(
   signal: AbortSignal,
 ): AsyncIterable<CallDocuments[]> {
   const { dialect } = db
-  const query = callsQueryOf(db, { ...view, sort: [] })
   const isLarge = (name: string) => `${dialect.bytes(rawSql(name)).text} > ${maxDocumentBytes}`
   const columns = largeColumns.map((name) => `CASE WHEN NOT ${isLarge(name)} THEN ${name} END AS ${name}`)
   const leftOut = largeColumns.map((name) => `CASE WHEN ${isLarge(name)} THEN 1 ELSE 0 END`).join(' + ')
-  return db.stream<CallDocuments>(
-    sql`SELECT ${rawSql(columns.join(', '))}, ${rawSql(leftOut)} AS left_out ${matchingCalls(db, query, now)}
+  return streamMatching<CallDocuments>(
+    db,
+    { ...view, sort: [] },
+    (
+      query,
+    ) => sql`SELECT ${rawSql(columns.join(', '))}, ${rawSql(leftOut)} AS left_out ${matchingCalls(db, query, now)}
         ORDER BY calls.started_at DESC, calls.id DESC LIMIT ${most}`,
+    now,
     { signal, rows: 20 },
   )
 }

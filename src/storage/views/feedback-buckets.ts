@@ -1,4 +1,4 @@
-import type { CallsView } from '../calls/queries.ts'
+import { type CallsView, narrowedQuery } from '../calls/queries.ts'
 import { allOf, rawSql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { isAboutCallOf } from './feedback-groups.ts'
@@ -25,7 +25,7 @@ interface FeedbackPart {
 const maxValueBytes = 60
 
 /** Counts feedback by its time. If the view selects only some calls, only feedback on those counts. */
-export function readFeedbackBuckets(
+export async function readFeedbackBuckets(
   db: LongReader,
   { from, step, end, most, ...view }: FeedbackBucketsView,
   now: number,
@@ -36,9 +36,10 @@ export function readFeedbackBuckets(
   const emoji = dialect.json(payload, ['emoji']).text
   const value = dialect.token(payload, ['value'])
   const isOfCalls = view.filters.length > 0 || view.query !== undefined
+  const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
   const all = [
     sql`project_id = ${view.project} AND created_at >= ${from} AND created_at < ${end}`,
-    ...(isOfCalls ? [isAboutCallOf(db, view, now)] : []),
+    ...(isOfCalls ? [isAboutCallOf(query, now)] : []),
     dialect.cancellable,
   ]
   const bucketed = sql`SELECT (created_at - ${rawSql(String(from))}) / ${rawSql(String(step))} AS bucket, feedback_type,

@@ -1,5 +1,5 @@
-import { isLive, matchingCalls } from '../calls/calls.ts'
-import { type CallsView, callsQueryOf } from '../calls/queries.ts'
+import { type CallsQuery, isLive, matchingCalls } from '../calls/calls.ts'
+import { type CallsView, narrowedQuery } from '../calls/queries.ts'
 import { allOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
 import type { Group } from './bucket-parts.ts'
@@ -22,12 +22,10 @@ interface FeedbackGroups {
 /** The longest value in bytes that is counted separately. */
 const maxValueBytes = 300
 
-/** A condition on a row of `feedback`: it is about a call of the view. */
-export function isAboutCallOf(db: LongReader, view: CallsView, now: number): Sql {
-  const { conditions } = callsQueryOf(db, { ...view, sort: [] })
-  return sql`EXISTS (SELECT 1 FROM calls WHERE calls.project_id = feedback.project_id AND calls.id = feedback.call_id
+/** A condition on a row of `feedback`: it is about a call of the query. */
+export const isAboutCallOf = ({ conditions }: CallsQuery, now: number): Sql =>
+  sql`EXISTS (SELECT 1 FROM calls WHERE calls.project_id = feedback.project_id AND calls.id = feedback.call_id
       AND ${allOf([isLive(now), ...conditions])})`
-}
 
 /** The most feedback of a project that is read in full. */
 const maxRead = 20_000
@@ -42,14 +40,14 @@ export async function topFeedbackGroups(
   signal: AbortSignal,
 ): Promise<FeedbackGroups> {
   const { project } = view
-  const query = callsQueryOf(db, { ...view, sort: [] })
+  const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
   const isSampled = await hasMuchFeedback(db, project, signal)
   const newest = sql`SELECT calls.id AS call_id ${matchingCalls(db, query, now)}
     ORDER BY calls.started_at DESC, calls.id DESC LIMIT ${sample}`
   const own = sql`feedback.project_id = ${project} AND ${db.dialect.cancellable}`
   const about = isSampled
     ? sql`FROM (${newest}) AS newest CROSS JOIN feedback WHERE ${own} AND feedback.call_id = newest.call_id`
-    : sql`FROM feedback WHERE ${own} AND feedback.call_id IS NOT NULL AND ${isAboutCallOf(db, view, now)}`
+    : sql`FROM feedback WHERE ${own} AND feedback.call_id IS NOT NULL AND ${isAboutCallOf(query, now)}`
   const counted = field === 'feedback' ? kindsIn(about) : lastReactions(db, about)
   const rows = await allRows<{ section: number; value: string; count: number }>(
     db,

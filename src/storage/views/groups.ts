@@ -2,9 +2,9 @@ import { failedCalls, matchingCalls } from '../calls/calls.ts'
 import { costOfCall } from '../calls/cost.ts'
 import { callFields } from '../calls/fields.ts'
 import { originOf } from '../calls/origin.ts'
-import { type CallsView, callsQueryOf } from '../calls/queries.ts'
+import { type CallsView, narrowedQuery } from '../calls/queries.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { groupValue } from '../sums/counting.ts'
 import { readSums } from '../sums/reading.ts'
 import { allRows, type LongReader } from '../transaction.ts'
@@ -58,9 +58,9 @@ export async function topGroups(
   now: number,
   signal: AbortSignal,
 ): Promise<Groups> {
-  const query = callsQueryOf(db, { ...view, sort: [] })
   const units = await readSums(db, view, { field }, now, signal)
   if (units !== undefined) return summedGroups(units, most)
+  const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
   const values = sql`SELECT ${groupOf(field, view.project, db.dialect)} AS value ${matchingCalls(db, query, now)}`
   const rows = await allRows<Group & { total: number }>(
     db,
@@ -89,7 +89,7 @@ export async function largestGroups(
   now: number,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const query = callsQueryOf(db, { ...view, sort: [] })
+  const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
   const conditions = [sql`calls.started_at >= ${from} AND calls.started_at < ${end}`, ...query.conditions]
   const cost = costs
     ? sql`CASE WHEN input_tokens IS NULL AND output_tokens IS NULL THEN 0 ELSE ${costOfCall(db.dialect)} END`
@@ -129,7 +129,7 @@ export async function topValues(
   const { dialect } = db
   const reading = callFields(dialect, 'fields')(field)
   if (reading.kind !== 'json') throw new Error('only values inside of calls are sampled')
-  const query = callsQueryOf(db, { ...view, sort: [] })
+  const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
   const token = dialect.token(reading.column, reading.path)
   const sampled = sql`SELECT ${token} AS value ${matchingCalls(db, query, now)}
     ORDER BY calls.started_at DESC, calls.id DESC LIMIT ${sample}`
@@ -156,7 +156,10 @@ export interface BucketsView extends CallsView {
   timed?: Timed | undefined
 }
 
-/** Each bucket is a time range of the index and is grouped separately, so that nothing sorts all calls. */
+/**
+ * Each bucket is a time range of the index and is grouped separately, so that nothing sorts all calls. A few that are
+ * known are read once, and not for each bucket.
+ */
 export async function readBuckets(
   db: LongReader,
   view: BucketsView,
@@ -170,12 +173,13 @@ export async function readBuckets(
   const bin = timed
     ? sql`CASE WHEN ${rawSql(time)} IS NOT NULL THEN ${rawSql(binOf(time))} END`
     : rawSql('CAST(NULL AS INTEGER)')
-  const query = callsQueryOf(db, { ...view, sort: [] })
+  const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
   const within = rawSql('calls.started_at >= edges.from_time AND calls.started_at < edges.to_time')
-  const narrow = sql`SELECT ${group} AS grp, ${bin} AS bin, CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END AS ended,
+  const joined = query.isFew ? { source: rawSql(' CROSS JOIN edges') } : {}
+  const narrow = sql`SELECT edges.bucket AS of_bucket, ${group} AS grp, ${bin} AS bin, CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END AS ended,
       CASE WHEN status = 'error' THEN 1 ELSE 0 END AS failed, CAST(${rawSql(time)} AS DOUBLE PRECISION) AS micros,
       CAST(input_tokens AS DOUBLE PRECISION) AS asked, CAST(output_tokens AS DOUBLE PRECISION) AS said
-    ${matchingCalls(db, { ...query, conditions: [within, ...query.conditions] }, now)}`
+    ${matchingCalls(db, { ...query, ...joined, conditions: [within, ...query.conditions] }, now)}`
   const sums = [
     'count(*)',
     'sum(failed)',
@@ -184,14 +188,18 @@ export async function readBuckets(
   ]
   const numbers = rawSql(sums.map((column) => `CAST(${column} AS TEXT)`).join(" || ',' || "))
   const entry = sql`'[' || ${dialect.quoted(rawSql('grp'))} || ',' || coalesce(CAST(bin AS TEXT), 'null') || ',' || ${numbers} || ']'`
-  const entries = sql`SELECT ${entry} AS entry FROM (${narrow}) AS narrow GROUP BY grp, bin`
+  const own = rawSql(query.isFew ? 'of_bucket, ' : '')
+  const entries = sql`SELECT ${own}${entry} AS entry FROM (${narrow}) AS narrow GROUP BY ${own}grp, bin`
+  const written = rawSql("string_agg(entry, ',') AS entries")
+  const all = query.isFew
+    ? sql`SELECT of_bucket AS bucket, ${written} FROM (${entries}) AS written GROUP BY of_bucket ORDER BY of_bucket`
+    : sql`SELECT bucket, (SELECT ${written} FROM (${entries}) AS written) AS entries FROM edges
+        WHERE ${dialect.cancellable} ORDER BY bucket`
   const rows = edges.slice(0, -1).map((from, n) => [n, from, edges[n + 1] as number])
   const values = rows.map(([n, from, to]) => `(${n}, ${from}, ${to})`).join(', ')
   const found = await allRows<{ bucket: number; entries: string | null }>(
     db,
-    sql`WITH edges (bucket, from_time, to_time) AS (VALUES ${rawSql(values)})
-        SELECT bucket, (SELECT string_agg(entry, ',') FROM (${entries}) AS written) AS entries FROM edges
-        WHERE ${allOf([dialect.cancellable])} ORDER BY bucket`,
+    sql`WITH edges (bucket, from_time, to_time) AS (VALUES ${rawSql(values)}) ${all}`,
     signal,
   )
   return found.flatMap(({ bucket, entries }) => (entries === null ? [] : partsIn(bucket, entries)))

@@ -4,7 +4,7 @@ import { answerPreview, maxBytesWithoutPreview, requestPreview } from '../../dom
 import { type CallRow, matchingCalls } from '../calls/calls.ts'
 import { shownName } from '../calls/columns.ts'
 import { callFields, statusOfCall } from '../calls/fields.ts'
-import { type CallsView, callsQueryOf, narrowedQuery } from '../calls/queries.ts'
+import { type CallsView, narrowedQuery } from '../calls/queries.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
@@ -129,7 +129,7 @@ export async function countLightCalls(
 
 async function queryOf(db: LongReader, { after, ...view }: LightView, now: number, signal: AbortSignal) {
   const sort = view.sort.length > 0 ? view.sort : [{ field: 'started_at', direction: 'desc' } as const]
-  const query = await narrowedQuery(db, callsQueryOf(db, { ...view, sort }), view, now, signal)
+  const query = await narrowedQuery(db, { ...view, sort }, now, signal)
   if (after === undefined) return query
   return { ...query, conditions: [...query.conditions, behind(after, sort[0]?.direction)] }
 }

@@ -1,7 +1,7 @@
 import { fieldsOf } from '../../domain/expressions/expression.ts'
-import { isLive, isTurn, matchingCalls } from '../calls/calls.ts'
+import { type CallsQuery, isLive, isTurn, matchingCalls } from '../calls/calls.ts'
 import { filterConditions } from '../calls/filter.ts'
-import { callsQueryOf } from '../calls/queries.ts'
+import { callsQueryOf, narrowingOf } from '../calls/queries.ts'
 import type { FeedbackSubject } from '../feedback/feedback.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { allOf, join, joined, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
@@ -23,27 +23,36 @@ export function streamThreads(
   signal: AbortSignal,
   windows = usualWindows,
 ): AsyncIterable<Thread[]> {
-  const all = selectThreads(db, view, now)
-  // These may be more than a filter may name.
-  const page = (threads: readonly string[]) =>
-    selectThreads(db, view, now, [sql`thread_id IN (${listOf(threads)})`])
+  const { project, query } = view
+  const [readings, named] = [readingsOf(db, view), namedIn(db, view)]
   return latestOrAll()
 
   async function* latestOrAll() {
-    const latest = await readLatestThreads(db, view, { page, windows }, now, signal)
-    if (latest === undefined) yield* db.stream<Thread>(all, { signal })
+    const { narrowed, isFew } = await narrowingOf(db, { project, query, filters: [] }, now, signal)
+    const asked = readings.map((calls) => ({ ...calls, conditions: [...narrowed, ...calls.conditions] }))
+    // These may be more than a filter may name.
+    const page = (threads: readonly string[]) =>
+      selectThreads(db, view, asked, now, [sql`thread_id IN (${listOf(threads)})`])
+    const latest = isFew ? undefined : await readLatestThreads(db, view, { page, windows }, now, signal)
+    if (latest === undefined) yield* db.stream<Thread>(selectThreads(db, view, asked, now, named), { signal })
     else yield latest
   }
 }
 
 /** Everything is read from the index of turns, unless sums are sorted by. */
-function selectThreads(db: LongReader, view: ThreadsView, now: number, named = namedIn(db, view)): Sql {
+function selectThreads(
+  db: LongReader,
+  view: ThreadsView,
+  asked: readonly CallsQuery[],
+  now: number,
+  named: readonly Sql[],
+): Sql {
   const { dialect } = db
   const turns = turnsOf(db, view, now, named)
   const took = rawSql('CAST(ended_at - started_at AS DOUBLE PRECISION) / 1000')
   const grouped = sql`SELECT thread_id, count(*) AS turn_count, min(started_at) AS start_time, max(${lastSeen}) AS last_updated,
       ${dialect.percentile(took, 0.5)} AS p50_turn_duration_ms, ${dialect.percentile(took, 0.99)} AS p99_turn_duration_ms
-    FROM calls WHERE ${allOf([turns, ...askedFor(db, view, now, named)])} GROUP BY thread_id`
+    FROM calls WHERE ${allOf([turns, ...askedFor(db, asked, now, named)])} GROUP BY thread_id`
   const isSummed = view.sort.some(({ field }) => summed.has(field))
   const threads = isSummed
     ? sql`SELECT threads.*, cost, error_count FROM (${grouped}) AS threads
@@ -65,14 +74,14 @@ export function detailsOfThreads(
   now: number,
   signal: AbortSignal,
 ) {
-  return readThreadDetails(db, view.project, turnsOf(db, view, now), threads, now, signal)
+  return readThreadDetails(db, view.project, turnsOf(db, view, now, namedIn(db, view)), threads, now, signal)
 }
 
 const namedIn = ({ dialect }: LongReader, { threads }: ThreadsView): Sql[] =>
   filterConditions({ thread_ids: threads }, dialect)
 
 /** The condition of the turns that count. */
-function turnsOf(db: LongReader, view: ThreadsView, now: number, named = namedIn(db, view)): Sql {
+function turnsOf(db: LongReader, view: ThreadsView, now: number, named: readonly Sql[]): Sql {
   return allOf([
     sql`project_id = ${view.project} AND ${isLive(now)} AND ${isTurn}`,
     ...named,
@@ -82,25 +91,25 @@ function turnsOf(db: LongReader, view: ThreadsView, now: number, named = namedIn
   ])
 }
 
-function askedFor(
-  db: LongReader,
-  { project, query }: ThreadsView,
-  now: number,
-  named: readonly Sql[],
-): Sql[] {
+/** The calls that a conversation must have one of. */
+function readingsOf(db: LongReader, { project, query }: ThreadsView): CallsQuery[] {
   if (query === undefined) return []
   const view = { project, query, filters: [], sort: [], limit: null, offset: 0 }
   // Feedback is that of its calls, or that of the conversation.
   const asksForFeedback = fieldsOf(query).some((field) => field.startsWith('feedback.'))
   const subjects: FeedbackSubject[] = asksForFeedback ? ['call', 'conversation'] : ['call']
-  const readings = subjects.map((subject) => {
-    const calls = callsQueryOf(db, view, subject)
+  return subjects.map((subject) => callsQueryOf(db, view, subject))
+}
+
+function askedFor(db: LongReader, asked: readonly CallsQuery[], now: number, named: readonly Sql[]): Sql[] {
+  if (asked.length === 0) return []
+  const readings = asked.map((calls) => {
     // Of named conversations, calls are found by these, whatever other index there is for a condition.
-    const asked = sql`CASE WHEN ${allOf(calls.conditions)} THEN 1 END = 1`
+    const holds = sql`CASE WHEN ${allOf(calls.conditions)} THEN 1 END = 1`
     const conditions = [
       rawSql("thread_id <> ''"),
       ...named,
-      ...(named.length > 0 ? [asked] : calls.conditions),
+      ...(named.length > 0 ? [holds] : calls.conditions),
     ]
     return sql`thread_id IN (SELECT thread_id ${matchingCalls(db, { ...calls, conditions }, now)})`
   })

@@ -1,5 +1,5 @@
 import { matchingCalls } from '../calls/calls.ts'
-import { type CallsView, callsQueryOf } from '../calls/queries.ts'
+import { type CallsView, narrowedQuery } from '../calls/queries.ts'
 import { rawSql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import type { TokenSum } from './bucket-parts.ts'
@@ -27,7 +27,7 @@ export async function readTokenSums(
   signal: AbortSignal,
 ): Promise<TokenSum[]> {
   const group = groupAmong(by, view.project, db.dialect)
-  const query = callsQueryOf(db, { ...view, sort: [] })
+  const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
   const conditions = [
     sql`calls.started_at >= ${from} AND calls.started_at < ${end}`,
     rawSql('(input_tokens IS NOT NULL OR output_tokens IS NOT NULL)'),

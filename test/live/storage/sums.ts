@@ -313,6 +313,26 @@ export function sumsOfCalls(open: Driver['open']): void {
       ])
     })
 
+    test('are checked in every project, in the order of the database', async (t) => {
+      const db = await open(t)
+      const name = newProject()
+      // In UTF-16 the second would come before the first.
+      const [first, second] = [`${name}\uff5e`, `${name}\u{1f600}`] as const
+      await db.write('upsertCalls', [wholePart(first, 'call')])
+      const marks = {
+        name: 'call_sum_marks',
+        columns: ['project_id'],
+        key: ['project_id', 'at', 'about', 'mark'],
+      }
+      await db.write('clearRows', { table: marks, most: 1_000 })
+      await db.write('upsertCalls', [wholePart(second, 'call')])
+      await sumAll(db, signal)
+      assert.deepEqual(
+        (await wrongSums(db)).map(({ project_id }) => project_id),
+        [first],
+      )
+    })
+
     test('of a day are not stored if another server has stored them since they were read', async (t) => {
       const db = await open(t)
       const project = newProject()

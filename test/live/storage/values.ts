@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { JsonNumber } from '../../../packages/json/index.ts'
 import { parseExpression } from '../../../src/domain/expressions/parse.ts'
+import { readSearch } from '../../../src/domain/search/search-text.ts'
 import type { CallRow } from '../../../src/storage/calls/calls.ts'
 import { selectCalls } from '../../../src/storage/calls/calls.ts'
 import {
@@ -11,9 +12,20 @@ import {
   streamCalls,
 } from '../../../src/storage/calls/queries.ts'
 import type { Database } from '../../../src/storage/database.ts'
+import { callPages } from '../../../src/storage/exporting/pages.ts'
+import type { NewFeedback } from '../../../src/storage/feedback/writes.ts'
 import { valueCandidates } from '../../../src/storage/search/candidates.ts'
-import { indexCoverage } from '../../../src/storage/search/found-calls.ts'
-import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
+import { findCalls, indexCoverage } from '../../../src/storage/search/found-calls.ts'
+import type { Sql } from '../../../src/storage/sql/sql.ts'
+import { readCallSums, readUsageSums } from '../../../src/storage/views/call-sums.ts'
+import { streamCallUsage } from '../../../src/storage/views/call-usage.ts'
+import { streamDocuments } from '../../../src/storage/views/documents.ts'
+import { readFeedbackBuckets } from '../../../src/storage/views/feedback-buckets.ts'
+import { topFeedbackGroups } from '../../../src/storage/views/feedback-groups.ts'
+import { largestGroups, readBuckets, topGroups, topValues } from '../../../src/storage/views/groups.ts'
+import { countLightCalls, readLightCalls } from '../../../src/storage/views/light-calls.ts'
+import { streamThreads } from '../../../src/storage/views/threads.ts'
+import { readTokenSums } from '../../../src/storage/views/token-sums.ts'
 import { newProject, startedAt, startPart, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { endless, tokens, words, written } from '../../support/expression-samples.ts'
@@ -52,6 +64,79 @@ async function both(db: Database, project: string, condition: object) {
   )
   assert.deepEqual(found, whole, JSON.stringify(condition))
   return { candidates, found }
+}
+
+/** What is read of a view, by name, and the queries that were made for it. */
+function readsOf(record: Database, view: CallsView) {
+  const asked: Sql[] = []
+  const db: Database = {
+    ...record,
+    stream(query, options) {
+      asked.push(query)
+      return record.stream(query, options)
+    },
+  }
+  const all = async <Row>(rows: AsyncIterable<Row[]>) => (await Array.fromAsync(rows)).flat()
+  const range = { from: startedAt, step: 6, end: startedAt + 12 }
+  const edges = [range.from, range.from + range.step, range.end]
+  const sums = { ...view, start: range.from, end: range.end, edges, limit: 10 }
+  const figures = { names: new Map([['sum', 'sum']] as const), percentiles: new Map<number, string>() }
+  const by = { field: 'op', values: ['op-0', 'op-1', 'op-2'] } as const
+  const bounds = { most: 10, sample: 10 }
+  const { project, query } = view
+  const threads = {
+    ...{ project, query, threads: undefined, after: undefined, before: undefined },
+    ...{ limit: 10, offset: 0 },
+  }
+  const named = { ...threads, threads: ['thread-0', 'thread-1', 'thread-2'] }
+  const byCost = { ...threads, sort: [{ field: 'cost', direction: 'desc' }] } as const
+  const reaction = viewOf(project, {
+    $and: [
+      equals('inputs.customer', 0),
+      { $eq: [field('feedback.[wandb.reaction.1].payload.emoji'), literal('+')] },
+    ],
+  }).query
+  const reads = {
+    calls: () => all(streamCalls(db, view, columns, now, signal)),
+    'a page': () => readLightCalls(db, view, now, signal),
+    'a count': () => countLightCalls(db, view, 10, now, signal),
+    statistics: () => statsOfCalls(db, view, now, signal),
+    'an export': () => all(callPages(db, view, undefined, now, signal)),
+    groups: () => topGroups(db, view, 'op', 10, now, signal),
+    'groups of a chart': () => largestGroups(db, view, { ...range, field: 'op', costs: true }, now, signal),
+    'values inside': () => topValues(db, view, 'inputs.customer', bounds, now, signal),
+    buckets: () => readBuckets(db, { ...view, edges, by, timed: 'latency' }, now, signal),
+    tokens: () => readTokenSums(db, { ...view, ...range, by, dates: [] }, now, signal),
+    'sums of usage': () => readUsageSums(db, sums, [{ ...figures, column: 'total_tokens' }], now, signal),
+    'sums of calls': () => readCallSums(db, sums, [{ ...figures, column: 'call_count' }], now, signal),
+    'usage of calls': () => all(streamCallUsage(db, { ...view, limit: 10 }, now, signal)),
+    documents: () => all(streamDocuments(db, view, 10, now, signal)),
+    'groups of feedback': () => topFeedbackGroups(db, view, 'reaction', bounds, now, signal),
+    'buckets of feedback': () => readFeedbackBuckets(db, { ...view, ...range, most: 10 }, now, signal),
+    conversations: () => all(streamThreads(db, { ...threads, sort: [] }, now, signal)),
+    'named conversations': () => all(streamThreads(db, { ...named, sort: [] }, now, signal)),
+    'conversations by cost': () => all(streamThreads(db, byCost, now, signal)),
+    'conversations with a reaction': () =>
+      all(streamThreads(db, { ...threads, query: reaction, sort: [] }, now, signal)),
+  }
+  const search = async () => {
+    const hits = await findCalls(db, { ...view, limit: 10 }, readSearch('said'), undefined, now, signal)
+    return hits.map(({ id }) => id)
+  }
+  return { asked, search, reads }
+}
+
+function reactionTo(project: string, call: string): NewFeedback {
+  const nothing = {
+    ...{ creator: null, annotation_ref: null, runnable_ref: null, thread_id: null },
+    ...{ call_ref: null, trigger_ref: null, queue_id: null },
+  }
+  const record = {
+    ...{ project_id: project, id: `${call}-reaction`, feedback_type: 'wandb.reaction.1', user_id: 'alice' },
+    ...{ svc_ref: `weave:///${project}/call/${call}`, call_id: call, created_at: startedAt },
+    ...{ payload: '{"emoji":"+"}', ...nothing },
+  }
+  return { record, field: 'id' }
 }
 
 export function values(open: Driver['open']): void {
@@ -175,6 +260,77 @@ export function values(open: Driver['open']): void {
       await indexed(db)
       assert.deepEqual((await both(db, second, asked)).candidates, ['a'])
       assert.equal(await indexCoverage(db, second), 'all')
+    })
+
+    test('whatever is read of a view is narrowed, and is the same as without the index', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const call = (n: number) => ({
+        ...{ inputs: `{"customer":${n % 4}}`, op_name: `op-${n % 3}` },
+        ...{ thread_id: `thread-${n % 5}`, started_at: startedAt + n },
+      })
+      const end = {
+        summary: '{"usage":{"model-1":{"prompt_tokens":5,"completion_tokens":2}}}',
+        output: '"said"',
+      }
+      await db.write(
+        'upsertCalls',
+        Array.from({ length: 12 }, (_, n) => wholePart(project, `call-${n}`, call(n), end)),
+      )
+      await db.write(
+        'addFeedback',
+        [4, 6, 8].map((n) => reactionTo(project, `call-${n}`)),
+      )
+      await indexed(db)
+      const { asked, search, reads } = readsOf(db, viewOf(project, equals('inputs.customer', 0)))
+      const shown = async () => {
+        const answers: Record<string, unknown> = {}
+        for (const [name, read] of Object.entries(reads)) answers[name] = await read()
+        return answers
+      }
+      const isNarrowed = () =>
+        asked.some(({ values }) => values.some((value) => /^\["call-\d"/.test(String(value))))
+      const narrowed = new Set<string>()
+      for (const [name, read] of Object.entries(reads)) {
+        asked.length = 0
+        assert.notDeepEqual(await read(), [], name)
+        if (isNarrowed()) narrowed.add(name)
+      }
+      assert.deepEqual([...narrowed], Object.keys(reads))
+      const found = await shown()
+      asked.length = 0
+      assert.deepEqual(await search(), ['call-8', 'call-4', 'call-0'])
+      assert.ok(isNarrowed())
+      await db.write('switchSearch', { isOn: false })
+      asked.length = 0
+      assert.deepEqual(await shown(), found)
+      assert.ok(!isNarrowed())
+    })
+
+    test('an export shows what is written while it is read', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const call = (n: number) =>
+        startPart(project, `call-${n}`, { inputs: '{"customer":1}', started_at: startedAt + n })
+      const upTo = async (from: number, end: number) => {
+        for (let n = from; n < end; n += 500)
+          await db.write(
+            'upsertCalls',
+            Array.from({ length: 500 }, (_, at) => call(n + at)),
+          )
+      }
+      await upTo(0, 2_000)
+      await indexed(db)
+      const view = viewOf(project, equals('inputs.customer', 1))
+      const ids: string[] = []
+      for await (const rows of callPages(db, view, undefined, now, signal)) {
+        if (ids.length === 0) await upTo(2_000, 2_500)
+        ids.push(...rows.map(({ id }) => id))
+      }
+      assert.deepEqual(
+        ids,
+        Array.from({ length: 2_500 }, (_, n) => `call-${n}`),
+      )
     })
 
     test('a value that very many calls have is not narrowed', async (t) => {
