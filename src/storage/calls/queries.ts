@@ -8,6 +8,7 @@ import { compileCondition } from '../sql/conditions.ts'
 import type { FieldResolver } from '../sql/readings.ts'
 import { sortingOf } from '../sql/sorting.ts'
 import { rawSql } from '../sql/sql.ts'
+import { callsIn, isSortedByLargest, largestHours } from '../sums/largest-hours.ts'
 import { isNarrowable, narrowing } from '../sums/narrowing.ts'
 import { type LongReader, onlyRow, type Reader } from '../transaction.ts'
 import {
@@ -36,12 +37,39 @@ export function streamCalls(
 ): AsyncIterable<CallRow[]> {
   const query = callsQueryOf(db, view)
   // Its thread is free as soon as it is read: a generator around it would hold it for longer.
-  if (!isNarrowable(view) && !asksForValues(view))
+  if (!isNarrowable(view) && !asksForValues(view) && !isSortedByLargest(view))
     return db.stream<CallRow>(selectCalls(db, query, columns, now), { signal })
   return (async function* () {
-    const narrowed = await narrowedQuery(db, query, view, now, signal)
+    const largest = await largestQuery(db, query, view, now, signal)
+    let left = view.limit
+    if (largest !== undefined && left !== null) {
+      for await (const rows of db.stream<CallRow>(selectCalls(db, largest, columns, now), { signal })) {
+        left -= rows.length
+        yield rows
+      }
+      if (left === 0) return
+    }
+    const offset = view.offset + (view.limit ?? 0) - (left ?? 0)
+    const narrowed = await narrowedQuery(db, { ...query, limit: left, offset }, view, now, signal)
     yield* db.stream<CallRow>(selectCalls(db, narrowed, columns, now), { signal })
   })()
+}
+
+/**
+ * The query of the first pages of a sorted view with what sums know of where its largest calls are. What it finds is the
+ * page, or, if calls were deleted meanwhile, the start of it.
+ */
+export async function largestQuery(
+  db: LongReader,
+  query: CallsQuery,
+  view: CallsView,
+  now: number,
+  signal: AbortSignal,
+): Promise<CallsQuery | undefined> {
+  const found = isSortedByLargest(view) ? await largestHours(db, view, now, signal) : undefined
+  if (found === undefined) return undefined
+  const { from, condition } = callsIn(db.dialect, view.project, found.ranges)
+  return { ...query, from, conditions: [...query.conditions, condition, found.condition] }
 }
 
 /** The query of the view with what indexes and sums know of where its calls are. */
