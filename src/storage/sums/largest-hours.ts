@@ -56,20 +56,20 @@ export async function largestHours(
   const order = orderOf(view)
   const unsettled = order && (await unsettledHours(db, view.project, now, signal))
   if (order === undefined || unsettled === undefined) return undefined
-  const places = view.limit + view.offset
+  const rank = view.limit + view.offset
   const read = spanReader(db, view, order, signal)
   const unsettledDays = new Set([...unsettled].map((at) => startOf(at, day)))
   const days = await read(day)
   // The sums of a day of which an hour is not settled may be those of before.
   const settledDays = days.filter(({ at }) => !unsettledDays.has(at))
-  const floor = nthKey(settledDays, places) ?? ''
+  const floor = nthKey(settledDays, rank) ?? ''
   const open = days.filter((span) => unsettledDays.has(span.at) || reaches(span, floor))
   const hours = (await read(hour, open)).filter(({ at }) => !unsettled.has(at))
-  const last = nthKey(hours, places)
+  const last = nthKey(hours, rank)
   if (last === undefined) return undefined
   const isByIds = view.sort.length === 1
-  const least = isByIds ? last : last.slice(0, -idOfKey(last).length)
-  const chosen = hours.filter((span) => reaches(span, least))
+  const bound = isByIds ? last : last.slice(0, -idOfKey(last).length)
+  const chosen = hours.filter((span) => reaches(span, bound))
   if (callsOf(chosen) > callsOf(days) * maxShare) return undefined
   const starts = [...chosen.map(({ at }) => at), ...unsettled]
   return { ranges: mergedRanges(starts), condition: reaching(order, last, isByIds) }
@@ -77,14 +77,13 @@ export async function largestHours(
 
 const callsOf = (spans: readonly Span[]) => spans.reduce((sum, { calls }) => sum + calls, 0)
 
-/** The key of that place in the order of the largest calls of some spans, each of which has one at least. */
-function nthKey(spans: readonly Span[], place: number): string | undefined {
+/** The key of that rank in the order of the largest calls of some spans, each of which has one at least. */
+function nthKey(spans: readonly Span[], rank: number): string | undefined {
   const keys = spans.flatMap(({ largest }) => (largest ? [largest] : []))
-  return keys.sort().at(-place)
+  return keys.sort().at(-rank)
 }
 
-const reaches = ({ largest }: Span, key: string) =>
-  largest === null || (largest !== '' && largest >= key)
+const reaches = ({ largest }: Span, key: string) => largest === null || (largest !== '' && largest >= key)
 
 function spanReader(db: LongReader, view: SummedView, { column }: Order, signal: AbortSignal) {
   const { kinds, only } = selectionOf(view) ?? { kinds: [] }
