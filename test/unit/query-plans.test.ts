@@ -120,9 +120,11 @@ test('a sorted list of some hours reads these in the index of calls by time, and
   const order = [rawSql('input_tokens DESC NULLS LAST'), rawSql('id DESC')]
   for (const count of [1, 2, 500]) {
     const ranges = Array.from({ length: count }, (_, n) => ({ from: 2 * n, end: 2 * n + 1 }))
-    const { from, condition } = callsIn(tx.dialect, project, ranges)
-    const conditions = [condition, sql`calls.input_tokens >= ${1}`]
-    const query = { projectId: project, from, conditions, order, limit: 100, offset: 0 }
+    const { from, condition } = callsIn(tx.dialect, project, {
+      ranges,
+      condition: sql`calls.input_tokens >= ${1}`,
+    })
+    const query = { projectId: project, from, conditions: [condition], order, limit: 100, offset: 0 }
     const plan = planOf(selectCalls(tx, query, { large: new Set(), totalStorageSize: false }, 1))
     assert.deepEqual(plan.slice(-5), [
       'SEARCH calls USING INDEX calls_in_time (project_id=? AND started_at>? AND started_at<?)',

@@ -68,8 +68,8 @@ export async function largestQuery(
 ): Promise<CallsQuery | undefined> {
   const found = isSortedByLargest(view) ? await largestHours(db, view, now, signal) : undefined
   if (found === undefined) return undefined
-  const { from, condition } = callsIn(db.dialect, view.project, found.ranges)
-  return { ...query, from, conditions: [...query.conditions, condition, found.condition] }
+  const { from, condition } = callsIn(db.dialect, view.project, found)
+  return { ...query, from, conditions: [...query.conditions, condition] }
 }
 
 /** The query of the view with what indexes and sums know of where its calls are. */

@@ -134,21 +134,25 @@ function reaching({ value }: Order, key: string, isByIds: boolean): Sql {
 }
 
 /**
- * FROM and a condition for the calls that began in these ranges, each of which is looked up in the index of calls by time:
- * PostgreSQL does so with OFFSET, as in counting.ts.
+ * FROM and a condition for the calls of these hours, which are looked up in the index of calls by time. PostgreSQL does so
+ * with OFFSET, as in counting.ts, and reads no row there: only the calls that are left are looked up by their ids.
  */
 export function callsIn(
   { engine }: Dialect,
   project: string,
-  ranges: readonly Range[],
+  { ranges, condition }: LargestHours,
 ): { from: Sql; condition: Sql } {
   const values = ranges.map(({ from, end }) => `(${from}, ${end})`).join(', ')
   const times = rawSql(
     `(SELECT column1 AS from_time, column2 AS to_time FROM (VALUES ${values}) AS times) AS ranges CROSS JOIN`,
   )
-  const isWithin = rawSql('calls.started_at >= ranges.from_time AND calls.started_at < ranges.to_time')
+  const isWithin = sql`calls.started_at >= ranges.from_time AND calls.started_at < ranges.to_time AND ${condition}`
   if (engine === 'sqlite') return { from: sql`${times} calls`, condition: isWithin }
-  const looked = sql`SELECT * FROM calls WHERE calls.project_id = ${project} AND calls.started_at IS NOT NULL
+  const ids = sql`SELECT calls.id AS found_id FROM calls WHERE calls.project_id = ${project} AND calls.started_at IS NOT NULL
     AND calls.deleted_at IS NULL AND ${isWithin} OFFSET 0`
-  return { from: sql`${times} LATERAL (${looked}) AS calls`, condition: rawSql('1 = 1') }
+  const rows = sql`SELECT * FROM calls WHERE calls.project_id = ${project} AND calls.id = found.found_id OFFSET 0`
+  return {
+    from: sql`${times} LATERAL (${ids}) AS found CROSS JOIN LATERAL (${rows}) AS calls`,
+    condition: rawSql('1 = 1'),
+  }
 }
