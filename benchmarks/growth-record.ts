@@ -9,7 +9,7 @@ import { openRecord, sqliteFile } from '../src/storage/open.ts'
  * A record that `growth.ts` measures: traces of four calls over 55 days, of 20 ops, five models and eight users. It is
  * written by the databases themselves from the number of a call, because a million calls over HTTP take minutes.
  * With threads, a trace is a turn of an agent: of one conversation for each 20 calls, of which 200 go on at a time, and
- * of one of 200 turns over all the time. Models have prices then, and words are not indexed.
+ * of one of 200 turns over all the time, and words are not indexed.
  */
 export const project_id = 'bench/growth'
 export const days = 55
@@ -104,7 +104,7 @@ function statementsFor(
       SELECT '${project_id}', ${id('n')}, 'wandb.reaction.1', 'weave:///${project_id}/call/' || ${id('n')}, ${id('n')}, 'user-1', ${begun} + n * ${step},
         CASE WHEN n % 100 = 7 THEN '{"emoji":"👎"}' ELSE '{"emoji":"👍"}' END
       FROM ${numbers(from, to)} WHERE n % 20 = 7`,
-    ...(hasThreads && from === 0 ? [prices] : []),
+    ...(from === 0 ? [prices] : []),
     ...indexed(from, to),
   ]
 }
@@ -177,7 +177,8 @@ export async function bytesOf(target: Target): Promise<number> {
 
 /** Whether hours are left whose sums are not added up. */
 export async function hasUnsummedHours(target: Target): Promise<boolean> {
-  return (await numberIn(target, 'SELECT count(*) AS number FROM call_sum_marks')) > 0
+  const left = ['call_sum_marks', 'unsummed_projects'].map((table) => `(SELECT count(*) FROM ${table})`)
+  return (await numberIn(target, `SELECT ${left.join(' + ')} AS number`)) > 0
 }
 
 async function numberIn({ databaseUrl, folder }: Target, sqlite: string, postgres = sqlite): Promise<number> {

@@ -75,6 +75,7 @@ const questionsOfCalls: Question[] = [
     { ...shown, sort_by: [{ field: 'summary.weave.latency_ms', direction: 'desc' }] },
   ],
   ['sorted by input tokens', light, { ...shown, sort_by: [{ field: 'input_tokens', direction: 'desc' }] }],
+  ['sorted by cost', light, { ...shown, sort_by: [{ field: 'cost', direction: 'desc' }] }],
   ['of an op that no call has', light, { ...shown, filter: { op_names: ['no-such-op'] } }],
   ['of a fact op that no call has', light, { ...shown, ...equals('op', 'no-such-op') }],
   ['of a user that no call has', light, { ...shown, ...equals('svc_user_id', 'nobody') }],

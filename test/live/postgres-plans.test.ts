@@ -4,6 +4,7 @@ import pg from 'pg'
 import { parseExpressionText } from '../../src/domain/expressions/parse.ts'
 import { valueKey } from '../../src/domain/search/values.ts'
 import { now } from '../../src/domain/time.ts'
+import { sumAll } from '../../src/operations/calls/sums.ts'
 import { selectCalls } from '../../src/storage/calls/calls.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { storeColumns } from '../../src/storage/evaluations/columns/store-columns.ts'
@@ -16,6 +17,7 @@ import { rawSql, type Sql, sql } from '../../src/storage/sql/sql.ts'
 import { sumUp } from '../../src/storage/sums/keeping.ts'
 import { hour, startOf } from '../../src/storage/sums/spans.ts'
 import { readBuckets, topGroups } from '../../src/storage/views/groups.ts'
+import { readLightCalls } from '../../src/storage/views/light-calls.ts'
 import { streamThreads } from '../../src/storage/views/threads.ts'
 import { type Answer, openApp } from '../support/app.ts'
 import { startedAt, wholePart } from '../support/call-parts.ts'
@@ -235,6 +237,34 @@ describe('plans of queries on PostgreSQL', () => {
       ['started_at >=', 'id = calls', 'trace_id = calls'],
       JSON.stringify(nodes),
     )
+  })
+
+  test('a sorted list reads the hours of its largest calls in the index of calls by time', async (t) => {
+    const databaseUrl = await server.createDatabase()
+    const db = await openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 })
+    t.after(() => db.close())
+    const calls = Array.from({ length: 2000 }, (_, n) => {
+      const started_at = startedAt + n * 600_000_000
+      return wholePart(project, `call ${n}`, { started_at }, { ended_at: started_at + n * 1000 })
+    })
+    for (let from = 0; from < calls.length; from += 500)
+      await db.write('upsertCalls', calls.slice(from, from + 500))
+    const { signal } = new AbortController()
+    await sumAll(db, signal)
+    const { record, asked } = watched(db)
+    const sort = [{ field: 'summary.weave.latency_ms', direction: 'desc' } as const]
+    const view = { project, filters: [], query: undefined, sort, limit: 10, offset: 0 }
+    const found = await readLightCalls(record, view, now(), signal)
+    assert.deepEqual(
+      found.map(({ id }) => id),
+      Array.from({ length: 10 }, (_, n) => `call ${1999 - n}`),
+    )
+    const lists = asked().filter(({ text }) => text.includes('input_preview'))
+    assert.equal(lists.length, 1)
+    const nodes = (await Promise.all(lists.map((query) => nodesIn(db, query)))).flat()
+    const [read] = nodes.filter((node) => node['Relation Name'] === 'calls')
+    assert.equal(read?.['Index Name'], 'calls_in_time', JSON.stringify(nodes))
+    assert.match(read?.['Index Cond'] ?? '', /project_id = .*started_at >= .*started_at </)
   })
 
   test('calls with a value inside of them are found by its key and read by their ids', async (t) => {

@@ -11,6 +11,7 @@ import { deleting } from './storage/deleting.ts'
 import { evaluationRuns } from './storage/evaluation-runs.ts'
 import { feedback } from './storage/feedback.ts'
 import { files } from './storage/files.ts'
+import { largestCalls } from './storage/largest.ts'
 import { merging } from './storage/merging.ts'
 import { mergingProperties } from './storage/merging-properties.ts'
 import { monitors } from './storage/monitors.ts'
@@ -50,6 +51,7 @@ for (const driver of allDrivers()) {
     storedCompletions(driver.shared)
     sweeping(driver.open)
     sumsOfCalls(driver.open)
+    largestCalls(driver.open)
     reading(driver.shared)
     people(driver.open)
     prices(driver.shared)

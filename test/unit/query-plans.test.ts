@@ -19,6 +19,7 @@ import { entriesOf } from '../../src/storage/search/entries.ts'
 import { compileCondition } from '../../src/storage/sql/conditions.ts'
 
 import { rawSql, sql } from '../../src/storage/sql/sql.ts'
+import { callsIn } from '../../src/storage/sums/largest-hours.ts'
 import type { LongReader } from '../../src/storage/transaction.ts'
 import { streamThreads } from '../../src/storage/views/threads.ts'
 import { queueRow } from '../support/stored-queues.ts'
@@ -113,6 +114,27 @@ test('only keys are sorted, and then the rows are read one by one', (t) => {
     'SEARCH calls USING INTEGER PRIMARY KEY (rowid=?)',
     'SEARCH failed USING INDEX calls_failed (project_id=? AND trace_id=?)',
   ])
+})
+
+test('a sorted list of some hours reads these in the index of calls by time, and only them', (t) => {
+  const { tx, planOf } = openWithPlans(t)
+  const order = [rawSql('input_tokens DESC NULLS LAST'), rawSql('id DESC')]
+  for (const count of [1, 2, 500]) {
+    const ranges = Array.from({ length: count }, (_, n) => ({ from: 2 * n, end: 2 * n + 1 }))
+    const { from, condition } = callsIn(tx.dialect, project, {
+      ranges,
+      condition: sql`calls.input_tokens >= ${1}`,
+    })
+    const query = { projectId: project, from, conditions: [condition], order, limit: 100, offset: 0 }
+    const plan = planOf(selectCalls(tx, query, { large: new Set(), totalStorageSize: false }, 1))
+    assert.deepEqual(plan.slice(-5), [
+      'SEARCH calls USING INDEX calls_in_time (project_id=? AND started_at>? AND started_at<?)',
+      'USE TEMP B-TREE FOR ORDER BY',
+      'SCAN found',
+      'SEARCH calls USING INTEGER PRIMARY KEY (rowid=?)',
+      'SEARCH failed USING INDEX calls_failed (project_id=? AND trace_id=?)',
+    ])
+  }
 })
 
 test('threads are grouped, and their first and last turns found, in the index of turns', async (t) => {

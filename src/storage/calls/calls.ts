@@ -121,12 +121,14 @@ export function readCall(
 
 export interface CallsQuery extends Page, Sorting {
   projectId: string
+  /** Yields some calls as `calls`, which hold all that are asked for. */
+  from?: Sql
   conditions: readonly Sql[]
 }
 
 /** The part of the query that follows FROM. `callsCancellable` stops the query when its reader has left. */
 export function matchingCalls(db: Reader, query: CallsQuery, now: number): Sql {
-  return sql`FROM calls${query.source ?? emptySql} WHERE ${allOf([sql`project_id = ${query.projectId}`, isLive(now), ...query.conditions, db.dialect.callsCancellable])}`
+  return sql`FROM ${query.from ?? rawSql('calls')}${query.source ?? emptySql} WHERE ${allOf([sql`project_id = ${query.projectId}`, isLive(now), ...query.conditions, db.dialect.callsCancellable])}`
 }
 
 function feedbackColumns(db: Reader): Sql {

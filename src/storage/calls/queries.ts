@@ -8,6 +8,7 @@ import { compileCondition } from '../sql/conditions.ts'
 import type { FieldResolver } from '../sql/readings.ts'
 import { sortingOf } from '../sql/sorting.ts'
 import { rawSql, type Sql } from '../sql/sql.ts'
+import { callsIn, isSortedByLargest, largestHours } from '../sums/largest-hours.ts'
 import { isNarrowable, narrowing } from '../sums/narrowing.ts'
 import type { SummedView } from '../sums/selection.ts'
 import { type LongReader, onlyRow, type Reader, type StreamOptions } from '../transaction.ts'
@@ -28,14 +29,31 @@ export interface CallsView extends View {
 }
 
 /** The calls of the view. The query is validated before this returns. */
-export const streamCalls = (
+export function streamCalls(
   db: LongReader,
   view: CallsView,
   columns: CallColumns,
   now: number,
   signal: AbortSignal,
-): AsyncIterable<CallRow[]> =>
-  streamMatching(db, view, (query) => selectCalls(db, query, columns, now), now, { signal })
+): AsyncIterable<CallRow[]> {
+  const select = (query: CallsQuery) => selectCalls(db, query, columns, now)
+  const { limit } = view
+  if (!isSortedByLargest(view) || limit === null) return streamMatching(db, view, select, now, { signal })
+  const query = callsQueryOf(db, view)
+  return (async function* () {
+    const largest = await largestQuery(db, query, view, now, signal)
+    let left = limit
+    if (largest !== undefined) {
+      for await (const rows of db.stream<CallRow>(select(largest), { signal })) {
+        left -= rows.length
+        yield rows
+      }
+      if (left === 0) return
+    }
+    const rest = { ...view, limit: left, offset: view.offset + limit - left }
+    yield* streamMatching(db, rest, select, now, { signal })
+  })()
+}
 
 /** Rows that are selected by the query of a view, which is validated before this returns. */
 export function streamMatching<Row>(
@@ -52,6 +70,23 @@ export function streamMatching<Row>(
     const narrowed = await narrowedQuery(db, view, now, options.signal, query)
     yield* db.stream<Row>(select(narrowed), options)
   })()
+}
+
+/**
+ * The query of the first pages of a sorted view with what sums know of where its largest calls are. What it finds is the
+ * page, or, if calls were deleted meanwhile, the start of it.
+ */
+export async function largestQuery(
+  db: LongReader,
+  query: CallsQuery,
+  view: CallsView,
+  now: number,
+  signal: AbortSignal,
+): Promise<CallsQuery | undefined> {
+  const found = isSortedByLargest(view) ? await largestHours(db, view, now, signal) : undefined
+  if (found === undefined) return undefined
+  const { from, condition } = callsIn(db.dialect, view.project, found)
+  return { ...query, from, conditions: [...query.conditions, condition] }
 }
 
 /** The query of the view with what indexes and sums know of where its calls are. */

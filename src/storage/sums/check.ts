@@ -1,6 +1,7 @@
 import { rawSql, sql } from '../sql/sql.ts'
 import type { Command, LongReader } from '../transaction.ts'
-import { addedUp, type StoredSum, sumUp } from './keeping.ts'
+import { addedUp, type StoredSum, storedColumns, sumUp } from './keeping.ts'
+import { largestColumns } from './largest.ts'
 import { markHours, unsettledHours } from './marks.ts'
 import { day, hour, startOf } from './spans.ts'
 
@@ -60,8 +61,8 @@ async function nextDay(db: LongReader, project: string, from: number): Promise<n
   return times.length === 0 ? undefined : startOf(Math.min(...times), day)
 }
 
-const keyOf = ({ field, kind, value, calls, figures }: StoredSum) =>
-  JSON.stringify([field, kind, value, Number(calls), figures])
+const keyOf = ({ field, kind, value, calls, figures, ...sum }: StoredSum) =>
+  JSON.stringify([field, kind, value, Number(calls), figures, ...largestColumns.map((column) => sum[column])])
 const asText = (sums: readonly StoredSum[]) => sums.map(keyOf).sort().join('\n')
 
 /** The hours of a day whose sums, or with the first of them those of the day, are not what the calls say. */
@@ -75,7 +76,7 @@ async function wrongHours(
   const hours = Array.from({ length: day / hour }, (_, n) => ({ at: at + n * hour, marks: [] }))
   const stored = (span: number) =>
     db.all<StoredSum>(
-      sql`SELECT field, at, kind, value, calls, figures FROM call_sums
+      sql`SELECT ${storedColumns} FROM call_sums
           WHERE project_id = ${project} AND span = ${span} AND at >= ${at} AND at < ${at + day}`,
     )
   const [ofHours, ofDay] = [await stored(hour), await stored(day)]

@@ -6,6 +6,7 @@ import { allOf, emptySql, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { binOf } from '../views/histogram.ts'
 import { addCount, addFigures, addUsage, type Figures, noFigures } from './figures.ts'
+import { addLargest, keysOfCall, type Largest, largestOfGroup, noLargest } from './largest.ts'
 
 /** What sums are kept by. */
 export const summedFields = ['op', 'model', 'status', 'user'] as const
@@ -46,6 +47,7 @@ interface Counting {
   fields: readonly SummedField[]
   /** Without it only calls are counted. */
   figures: boolean
+  largest?: boolean
   /** Leaves out calls that have expired by then. Sums hold them until they are swept. */
   now?: number
   /** Rows that are returned. */
@@ -57,13 +59,15 @@ interface Counted {
   kind: string
   values: Record<SummedField, string>
   figures: Figures
+  largest: Largest
 }
 
-type Row = Record<SummedField | 'kind', string> & {
-  used: string | null
-  latency_bin: number | null
-  first_bin: number | null
-} & Record<(typeof added)[number] | 'at' | 'calls', number | string>
+type Row = Largest &
+  Record<SummedField | 'kind', string> & {
+    used: string | null
+    latency_bin: number | null
+    first_bin: number | null
+  } & Record<(typeof added)[number] | 'at' | 'calls', number | string>
 
 const added = [
   ...['errors', 'ended', 'latency', 'first_token', 'input', 'output', 'cache_read', 'cache_creation'],
@@ -82,7 +86,7 @@ const ofRange: Record<Dialect['engine'], (calls: Sql) => Sql> = {
 export async function countIn(
   db: LongReader,
   project: string,
-  { ranges, fields, figures, now, max }: Counting,
+  { ranges, fields, figures, largest = false, now, max }: Counting,
   signal: AbortSignal,
 ): Promise<Counted[]> {
   if (ranges.length === 0) return []
@@ -117,25 +121,25 @@ export async function countIn(
     dialect.callsCancellable,
   ]
   const narrow = sql`SELECT ranges.from_time AS at, ${kindOf(dialect)} AS kind, ${values[0] ?? emptySql}, ${values[1] ?? emptySql},
-      ${values[2] ?? emptySql}, ${values[3] ?? emptySql}${rawSql(ofFigures)}
+      ${values[2] ?? emptySql}, ${values[3] ?? emptySql}${rawSql(ofFigures)}${rawSql(largest ? keysOfCall : '')}
     FROM ranges CROSS JOIN ${ofRange[dialect.engine](sql`calls WHERE ${allOf(conditions)}`)}`
   const groups = `at, kind, ${summedFields.map((field) => `by_${field}`).join(', ')}${figures ? ', used, latency_bin, first_bin' : ''}`
   const totals = figures ? added.map((name) => `, coalesce(sum(${name}), 0) AS ${name}`).join('') : ''
   const rows = await allRows<Row>(
     db,
     sql`WITH ranges (from_time, to_time) AS (VALUES ${spans})
-      SELECT ${rawSql(groups.replace(/by_(\w+)/g, 'by_$1 AS "$1"'))}, count(*) AS calls${rawSql(totals)}
+      SELECT ${rawSql(groups.replace(/by_(\w+)/g, 'by_$1 AS "$1"'))}, count(*) AS calls${rawSql(totals)}${rawSql(largest ? largestOfGroup : '')}
       FROM (${narrow}) AS narrow GROUP BY ${rawSql(groups)}${max === undefined ? emptySql : sql` LIMIT ${max}`}`,
     signal,
   )
   const counted: Counted[] = []
   await inSteps(rows, (row) => {
-    counted.push(countedIn(row, figures))
+    counted.push(countedIn(row, figures, largest))
   })
   return counted
 }
 
-function countedIn(row: Row, hasFigures: boolean): Counted {
+function countedIn(row: Row, hasFigures: boolean, hasLargest: boolean): Counted {
   const { kind, op, model, status, user } = row
   const calls = Number(row.calls)
   const figures = noFigures(calls)
@@ -148,7 +152,13 @@ function countedIn(row: Row, hasFigures: boolean): Counted {
     if (row.used !== null)
       addUsage(figures.usage, row.used, [calls, figures.input, figures.output, ...cached])
   }
-  return { at: Number(row.at), kind, values: { op, model, status, user }, figures }
+  return {
+    at: Number(row.at),
+    kind,
+    values: { op, model, status, user },
+    figures,
+    largest: hasLargest ? row : noLargest(),
+  }
 }
 
 /** A row of sums. */
@@ -158,6 +168,7 @@ export interface Sum {
   field: SummedField | ''
   value: string
   figures: Figures
+  largest: Largest
 }
 
 /** What is stored of counted calls: the sums of all, and by each field. */
@@ -165,13 +176,14 @@ export async function sumsOf(counted: readonly Counted[]): Promise<Sum[]> {
   const sums = new Map<string, Sum>()
   const add = (sum: Sum) => {
     const key = JSON.stringify([sum.at, sum.kind, sum.field, sum.value])
-    const known = sums.get(key) ?? { ...sum, figures: noFigures() }
+    const known = sums.get(key) ?? { ...sum, figures: noFigures(), largest: noLargest() }
     sums.set(key, known)
     addFigures(known.figures, sum.figures)
+    addLargest(known.largest, sum.largest)
   }
-  await inSteps(counted, ({ at, kind, values, figures }) => {
-    add({ at, kind, field: '', value: '', figures })
-    for (const field of summedFields) add({ at, kind, field, value: values[field], figures })
+  await inSteps(counted, ({ at, kind, values, figures, largest }) => {
+    add({ at, kind, field: '', value: '', figures, largest })
+    for (const field of summedFields) add({ at, kind, field, value: values[field], figures, largest })
   })
   return [...sums.values()]
 }

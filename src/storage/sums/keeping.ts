@@ -1,13 +1,14 @@
 import { inSteps } from '../../../packages/waiting/index.ts'
 import { insertInto } from '../sql/inserts.ts'
-import { join, listOf, sql } from '../sql/sql.ts'
+import { join, listOf, rawSql, sql } from '../sql/sql.ts'
 import type { Command, LongReader, Transaction } from '../transaction.ts'
 import { countIn, type Sum, type SummedField, summedFields, sumsOf } from './counting.ts'
 import { addFigures, figuresIn, figuresText } from './figures.ts'
+import { addLargest, type Largest, largestColumns } from './largest.ts'
 import { type MarkedHour, sumsLock } from './marks.ts'
 import { day, hour, startOf } from './spans.ts'
 
-export interface StoredSum {
+export interface StoredSum extends Largest {
   field: string
   at: number
   kind: string
@@ -38,6 +39,9 @@ export const newPass = () => -1 - Math.floor(Math.random() * Number.MAX_SAFE_INT
 
 const fields = ['', ...summedFields]
 
+const sumColumns = ['field', 'at', 'kind', 'value', 'calls', 'figures', ...largestColumns] as const
+export const storedColumns = rawSql(sumColumns.join(', '))
+
 /** The sums of these hours of a day, as their calls are now. */
 export async function sumUp(
   db: LongReader,
@@ -46,25 +50,25 @@ export async function sumUp(
   signal: AbortSignal,
 ): Promise<StoredSum[]> {
   const ranges = hours.map(({ at }) => ({ from: at, end: at + hour }))
-  const counted = await countIn(db, project, { ranges, fields: summedFields, figures: true }, signal)
+  const counted = await countIn(
+    db,
+    project,
+    { ranges, fields: summedFields, figures: true, largest: true },
+    signal,
+  )
   return storedOf(await sumsOf(counted))
 }
 
 async function storedOf(sums: Iterable<Sum>): Promise<StoredSum[]> {
-  const stored: StoredSum[] = []
-  await inSteps(sums, ({ figures, ...sum }) => {
-    stored.push({ ...sum, calls: figures.calls, figures: figuresText(figures) })
+  const all: StoredSum[] = []
+  await inSteps(sums, ({ figures, largest, ...sum }) => {
+    all.push({ ...largest, ...sum, calls: figures.calls, figures: figuresText(figures) })
   })
-  return stored
+  return all
 }
 
 /** An hour has some fifty. Each statement is a way to the database and back. */
-const insert = insertInto(
-  'call_sums',
-  ['project_id', 'span', 'field', 'at', 'kind', 'value', 'calls', 'figures'],
-  '',
-  { most: 128 },
-)
+const insert = insertInto('call_sums', ['project_id', 'span', ...sumColumns], '', { most: 128 })
 
 /**
  * Stores sums of hours whose marks are all there still. If some are not, another server has added up the hour since.
@@ -113,7 +117,7 @@ export async function sumUpDay(
   at: number,
   signal: AbortSignal,
 ): Promise<StoredSum[]> {
-  const query = sql`SELECT field, at, kind, value, calls, figures FROM call_sums WHERE project_id = ${project} AND span = ${hour}
+  const query = sql`SELECT ${storedColumns} FROM call_sums WHERE project_id = ${project} AND span = ${hour}
     AND field IN (${listOf(fields)}) AND at >= ${at} AND at < ${at + day}`
   return addedUp(db.stream<StoredSum>(query, { signal, rows: 1000 }), at)
 }
@@ -141,13 +145,16 @@ export async function addedUp(
 ): Promise<StoredSum[]> {
   const sums = new Map<string, Sum>()
   for await (const rows of chunks) {
-    await inSteps(rows, ({ field, kind, value, calls, figures }) => {
+    await inSteps(rows, ({ field, kind, value, calls, figures, ...row }) => {
       const key = JSON.stringify([field, kind, value])
       const known = sums.get(key)
       const own = figuresIn(Number(calls), figures)
       if (known === undefined)
-        sums.set(key, { at, kind, field: field as SummedField | '', value, figures: own })
-      else addFigures(known.figures, own)
+        sums.set(key, { at, kind, field: field as SummedField | '', value, figures: own, largest: row })
+      else {
+        addFigures(known.figures, own)
+        addLargest(known.largest, row)
+      }
     })
   }
   return storedOf(sums.values())
@@ -161,15 +168,6 @@ async function replaceSums(
   await tx.run(
     sql`DELETE FROM call_sums WHERE project_id = ${project} AND span = ${span} AND field IN (${listOf(fields)}) AND at IN (${listOf(starts)})`,
   )
-  const rows = sums.map((sum) => [
-    project,
-    span,
-    sum.field,
-    sum.at,
-    sum.kind,
-    sum.value,
-    sum.calls,
-    sum.figures,
-  ])
+  const rows = sums.map((sum) => [project, span, ...sumColumns.map((column) => sum[column])])
   for (const statement of insert(rows)) await tx.run(statement)
 }

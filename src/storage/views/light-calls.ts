@@ -1,10 +1,10 @@
 import { inSteps } from '../../../packages/waiting/index.ts'
 import type { EndFacts, StartFacts } from '../../domain/call-facts/facts.ts'
 import { answerPreview, maxBytesWithoutPreview, requestPreview } from '../../domain/call-facts/preview.ts'
-import { type CallRow, matchingCalls } from '../calls/calls.ts'
+import { type CallRow, type CallsQuery, matchingCalls } from '../calls/calls.ts'
 import { shownName } from '../calls/columns.ts'
 import { callFields, statusOfCall } from '../calls/fields.ts'
-import { type CallsView, narrowedQuery } from '../calls/queries.ts'
+import { type CallsView, callsQueryOf, largestQuery, narrowedQuery } from '../calls/queries.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
@@ -57,9 +57,22 @@ export async function readLightCalls(
   now: number,
   signal: AbortSignal,
 ): Promise<LightCall[]> {
+  const largest =
+    view.after === undefined ? await largestQuery(db, callsQueryOf(db, view), view, now, signal) : undefined
+  const page = largest && (await readPage(db, view, largest, now, signal))
+  // Calls may have been deleted since sums were read.
+  if (page !== undefined && page.length === view.limit) return page
+  return readPage(db, view, await queryOf(db, view, now, signal), now, signal)
+}
+
+async function readPage(
+  db: LongReader,
+  { columns: paths = [] }: LightView,
+  query: CallsQuery,
+  now: number,
+  signal: AbortSignal,
+): Promise<LightCall[]> {
   const { dialect } = db
-  const query = await queryOf(db, view, now, signal)
-  const paths = view.columns ?? []
   const values = paths.map((path, index) => {
     const reading = callFields(dialect, 'columns')(path)
     if (reading.kind !== 'json') throw new Error('only values inside of calls are shown')

@@ -1,0 +1,158 @@
+import type { View } from '../../domain/view.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { allRows, type LongReader } from '../transaction.ts'
+import type { Range } from './counting.ts'
+import { idOfKey, isPlain, type Order, orderBy, valueOfKey } from './largest.ts'
+import { unsettledHours } from './marks.ts'
+import { type SummedView, selectionOf } from './selection.ts'
+import { day, hour, startOf } from './spans.ts'
+
+/** Where the first calls of a view are that is sorted by what sums hold the largest of. */
+export interface LargestHours {
+  ranges: Range[]
+  /** Holds for as many calls as the page needs, at least when sums were read, and only within the ranges. */
+  condition: Sql
+}
+
+/** Places of a page behind which all calls are read. */
+const maxPlaces = 5_000
+/** If the hours hold more of the calls, all are read: there would be nothing to gain. */
+const maxShare = 1 / 3
+
+type SortedView = SummedView & View & { limit: number }
+
+export const isSortedByLargest = (view: SummedView & View): view is SortedView =>
+  orderOf(view) !== undefined &&
+  view.limit !== null &&
+  view.limit > 0 &&
+  view.limit + view.offset <= maxPlaces &&
+  selectionOf(view) !== undefined
+
+function orderOf({ sort }: Pick<View, 'sort'>): Order | undefined {
+  const [first] = sort
+  return first?.direction === 'desc' ? orderBy(first.field) : undefined
+}
+
+/** A sum of calls that are as they were when it was stored. */
+interface Span {
+  at: number
+  /** Null if it is not known, empty if no call has a value. */
+  largest: string | null
+  calls: number
+}
+
+/**
+ * The hours that have to be read for a page. With as many hours as it has places whose largest call has a value of T or
+ * more, there are as many calls, and hours whose largest is smaller have none of them. Undefined if this leaves too much,
+ * or sums do not know.
+ */
+export async function largestHours(
+  db: LongReader,
+  view: SortedView,
+  now: number,
+  signal: AbortSignal,
+): Promise<LargestHours | undefined> {
+  const order = orderOf(view)
+  const unsettled = order && (await unsettledHours(db, view.project, now, signal))
+  if (order === undefined || unsettled === undefined) return undefined
+  const rank = view.limit + view.offset
+  const read = spanReader(db, view, order, signal)
+  const unsettledDays = new Set([...unsettled].map((at) => startOf(at, day)))
+  const days = await read(day)
+  // The sums of a day of which an hour is not settled may be those of before.
+  const settledDays = days.filter(({ at }) => !unsettledDays.has(at))
+  const floor = nthKey(settledDays, rank) ?? ''
+  const open = days.filter((span) => unsettledDays.has(span.at) || reaches(span, floor))
+  const hours = (await read(hour, open)).filter(({ at }) => !unsettled.has(at))
+  const last = nthKey(hours, rank)
+  if (last === undefined) return undefined
+  const isByIds = view.sort.length === 1
+  const bound = isByIds ? last : last.slice(0, -idOfKey(last).length)
+  const chosen = hours.filter((span) => reaches(span, bound))
+  if (callsOf(chosen) > callsOf(days) * maxShare) return undefined
+  const starts = [...chosen.map(({ at }) => at), ...unsettled]
+  return { ranges: mergedRanges(starts), condition: reaching(order, last, isByIds) }
+}
+
+const callsOf = (spans: readonly Span[]) => spans.reduce((sum, { calls }) => sum + calls, 0)
+
+/** The key of that rank in the order of the largest calls of some spans, each of which has one at least. */
+function nthKey(spans: readonly Span[], rank: number): string | undefined {
+  const keys = spans.flatMap(({ largest }) => (largest ? [largest] : []))
+  return keys.sort().at(-rank)
+}
+
+const reaches = ({ largest }: Span, key: string) => largest === null || (largest !== '' && largest >= key)
+
+function spanReader(db: LongReader, view: SummedView, { column }: Order, signal: AbortSignal) {
+  const { kinds, only } = selectionOf(view) ?? { kinds: [] }
+  const largestKey = rawSql(`CASE WHEN count(${column}) = count(*) THEN max(${column}) END AS largest`)
+  return async (span: number, within?: readonly Span[]): Promise<Span[]> => {
+    if (kinds.length === 0 || within?.length === 0) return []
+    const spans = (within ?? []).map(({ at }) => `(${at}, ${at + day})`).join(', ')
+    const source =
+      within === undefined
+        ? 'call_sums'
+        : `(SELECT column1 AS from_time, column2 AS to_time FROM (VALUES ${spans}) AS days) AS days CROSS JOIN call_sums`
+    const rows = await allRows<{ at: number | string; largest: string | null; calls: number | string }>(
+      db,
+      sql`SELECT at, ${largestKey}, sum(calls) AS calls FROM ${rawSql(source)}
+        WHERE project_id = ${view.project} AND span = ${span} AND field = ${only?.field ?? ''} AND kind IN (${listOf(kinds)})
+          ${rawSql(within === undefined ? '' : 'AND at >= days.from_time AND at < days.to_time')}
+          ${only === undefined ? rawSql('') : sql`AND value = ${only.value}`} GROUP BY at`,
+      signal,
+    )
+    return rows.map(({ at, largest, calls }) => ({
+      at: Number(at),
+      largest: largest === null || isPlain(largest) ? largest : null,
+      calls: Number(calls),
+    }))
+  }
+}
+
+function mergedRanges(starts: readonly number[]): Range[] {
+  const ranges: Range[] = []
+  for (const at of [...new Set(starts)].sort((start, other) => start - other)) {
+    const before = ranges.at(-1)
+    if (before?.end === at) before.end = at + hour
+    else ranges.push({ from: at, end: at + hour })
+  }
+  return ranges
+}
+
+/**
+ * Calls that are not behind this one. If calls were deleted since sums were read, a page of them is short, instead of
+ * having calls for which others should be there.
+ */
+function reaching({ value }: Order, key: string, isByIds: boolean): Sql {
+  const number = valueOfKey(key)
+  const hasMore = sql`${value} > ${number}`
+  return isByIds
+    ? sql`(${hasMore} OR (${value} = ${number} AND calls.id >= ${idOfKey(key)}))`
+    : sql`(${hasMore} OR ${value} = ${number})`
+}
+
+/**
+ * FROM and a condition for the calls of these hours, which are looked up in the index of calls by time. PostgreSQL does so
+ * with OFFSET, as in counting.ts, and reads no row there: only the calls that are left are looked up by their ids.
+ */
+export function callsIn(
+  { engine }: Dialect,
+  project: string,
+  { ranges, condition }: LargestHours,
+): { from: Sql; condition: Sql } {
+  const values = ranges.map(({ from, end }) => `(${from}, ${end})`).join(', ')
+  const times = rawSql(
+    `(SELECT column1 AS from_time, column2 AS to_time FROM (VALUES ${values}) AS times) AS ranges CROSS JOIN`,
+  )
+  const isWithin = sql`calls.started_at >= ranges.from_time AND calls.started_at < ranges.to_time AND ${condition}`
+  if (engine === 'sqlite') return { from: sql`${times} calls`, condition: isWithin }
+  const ids = sql`SELECT calls.id AS found_id FROM calls WHERE calls.project_id = ${project} AND calls.started_at IS NOT NULL
+    AND calls.deleted_at IS NULL AND ${isWithin} OFFSET 0`
+  const rows = sql`SELECT * FROM calls WHERE calls.project_id = ${project} AND calls.id = found.found_id OFFSET 0`
+  return {
+    from: sql`${times} LATERAL (${ids}) AS found CROSS JOIN LATERAL (${rows}) AS calls`,
+    condition: rawSql('1 = 1'),
+  }
+}

@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import type { SortBy } from '../../../src/domain/view.ts'
+import { sumAll } from '../../../src/operations/calls/sums.ts'
+import { selectCalls } from '../../../src/storage/calls/calls.ts'
+import {
+  type CallsView,
+  callsQueryOf,
+  largestQuery,
+  streamCalls,
+} from '../../../src/storage/calls/queries.ts'
+import type { Database } from '../../../src/storage/database.ts'
+import { sql } from '../../../src/storage/sql/sql.ts'
+import { findWrongSums } from '../../../src/storage/sums/check.ts'
+import { isSortedByLargest, largestHours } from '../../../src/storage/sums/largest-hours.ts'
+import { day, hour, startOf } from '../../../src/storage/sums/spans.ts'
+import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
+import { newProject, startedAt, startPart, wholePart } from '../../support/call-parts.ts'
+import { tried } from '../../support/campaign-share.ts'
+import type { Driver } from '../../support/drivers.ts'
+import { equals } from '../../support/views.ts'
+
+const signal = new AbortController().signal
+const from = startOf(startedAt, day)
+const expiry = from + 20 * day
+const ops = ['ask', 'answer', 'Evaluation.predict_and_score', 'heddle.judge']
+
+interface Written {
+  hour: number
+  latency: number | null
+  input: number | null
+  first: number | null
+  op_name: string
+  isChild: boolean
+  expires: boolean
+}
+
+/** Few values, so that many are equal; some calls lack them, or end before they begin. */
+const written: fc.Arbitrary<Written> = fc.record({
+  hour: fc.nat({ max: 130 }),
+  latency: fc.constantFrom(null, -5, 0, 1, 20, 20, 300, 301, 4_000),
+  input: fc.constantFrom(null, 0, 7, 7, 90, 100),
+  first: fc.constantFrom(null, null, null, null, 3, 50),
+  op_name: fc.constantFrom(...ops),
+  isChild: fc.boolean(),
+  expires: fc.nat({ max: 20 }).map((n) => n === 0),
+})
+
+/** Ids are in no order of time; some are in another order for JavaScript than for databases. */
+const idOf = (n: number) => `${['a', 'z', '\u{1f600}', '\uffdc'][(n * 7) % 19] ?? 'm'}${(n * 37) % 101} ${n}`
+
+const plainId = (n: number) => `call ${n}`
+
+function partOf(
+  project: string,
+  n: number,
+  { hour: at, latency, input, first, ...call }: Written,
+  id = idOf(n),
+) {
+  const started_at = from + at * hour + ((n * 7_919) % 3_600) * 1_000_000
+  const fields = {
+    ...{ started_at, op_name: call.op_name, trace_id: 't', parent_id: call.isChild ? 'root' : null },
+    expire_at: call.expires ? expiry : null,
+  }
+  if (latency === null) return startPart(project, id, fields)
+  const usage = input === null ? undefined : { m: { prompt_tokens: input, completion_tokens: 5 } }
+  const summary = JSON.stringify({ usage, ...(first !== null && { heddle: { first_token_ms: first } }) })
+  // Below a millisecond the order is that of the ids.
+  const ended_at = started_at + latency * 1000 + (latency > 0 ? n % 1000 : 0)
+  return wholePart(project, id, fields, { ended_at, summary })
+}
+
+const viewOf = (project: string, view: Partial<CallsView>): CallsView => ({
+  ...{ project, filters: [], query: undefined, sort: [], limit: null, offset: 0, ...view },
+})
+
+const by = (field: string, direction: SortBy['direction'] = 'desc'): SortBy => ({ field, direction })
+const latency = by('summary.weave.latency_ms')
+
+const sorts: SortBy[][] = [
+  [latency],
+  [by('input_tokens')],
+  [by('output_tokens')],
+  [by('first_token_ms')],
+  [latency, by('started_at', 'asc')],
+  [by('first_token_ms'), by('input_tokens', 'asc')],
+]
+const selections: Partial<CallsView>[] = [
+  {},
+  { filters: [{ trace_roots_only: true }] },
+  { query: equals('op', 'ask') },
+  { query: equals('origin', 'evaluation') },
+]
+
+const columns = { large: new Set<never>(), totalStorageSize: false }
+
+async function streamed(db: Database, view: CallsView, now: number): Promise<string[]> {
+  const ids: string[] = []
+  for await (const rows of streamCalls(db, view, columns, now, signal)) ids.push(...rows.map(({ id }) => id))
+  return ids
+}
+
+const listed = async (db: Database, view: CallsView, now: number) =>
+  (await readLightCalls(db, view, now, signal)).map(({ id }) => id)
+
+/** Compares pages with the same of all calls, by a condition that sums do not know. Returns how many were narrowed. */
+async function pagesAreExact(db: Database, project: string, now: number): Promise<number> {
+  let narrowed = 0
+  for (const selection of selections) {
+    for (const sort of sorts) {
+      const whole = viewOf(project, { ...selection, sort })
+      const all = await listed(
+        db,
+        { ...whole, filters: [...whole.filters, { op_names: [...ops, 'other'] }] },
+        now,
+      )
+      for (const [limit, offset] of [
+        [3, 0],
+        [2, 5],
+      ] as const) {
+        const view = { ...whole, limit, offset }
+        assert.ok(isSortedByLargest(view))
+        const expected = all.slice(offset, offset + limit)
+        const name = JSON.stringify({ ...selection, sort, limit, offset })
+        const query = await largestQuery(db, callsQueryOf(db, view), view, now, signal)
+        if (query !== undefined) {
+          narrowed++
+          const rows = await db.all<{ id: string }>(selectCalls(db, query, columns, now))
+          assert.deepEqual(
+            rows.map(({ id }) => id),
+            expected,
+            name,
+          )
+        }
+        assert.deepEqual(await listed(db, view, now), expected, name)
+        assert.deepEqual(await streamed(db, view, now), expected, name)
+      }
+    }
+  }
+  return narrowed
+}
+
+export function largestCalls(open: Driver['open']): void {
+  describe('the largest calls', () => {
+    test('are found in few hours, and are those of all calls after random writes, deletions and sweeps', async (t) => {
+      const db = await open(t)
+      let narrowed = 0
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(written, { minLength: 60, maxLength: 160 }),
+          fc.array(written, { maxLength: 6 }),
+          async (first, later) => {
+            const project = newProject()
+            await db.write(
+              'upsertCalls',
+              first.map((call, n) => partOf(project, n, call)),
+            )
+            await pagesAreExact(db, project, expiry - 1)
+            await sumAll(db, signal)
+            narrowed += await pagesAreExact(db, project, expiry - 1)
+            narrowed += await pagesAreExact(db, project, expiry)
+            // Calls end late, are written again in other hours, and are deleted.
+            await db.write(
+              'upsertCalls',
+              later.map((call, n) => partOf(project, n * 5, { ...call, latency: call.latency ?? 9_000 })),
+            )
+            const ids = [1, 2, 3, 50].map(idOf)
+            await db.write('deleteCalls', { project_id: project, ids, now: from })
+            narrowed += await pagesAreExact(db, project, expiry - 1)
+            await db.write('sweepCalls', { now: expiry + 1, forgetBefore: expiry, limit: 3, bytes: 1e9 })
+            await pagesAreExact(db, project, expiry - 1)
+            await sumAll(db, signal)
+            narrowed += await pagesAreExact(db, project, expiry)
+          },
+        ),
+        { ...tried({ share: 2, whole: 40 }), endOnFailure: true },
+      )
+      assert.ok(narrowed > 50, `${narrowed} pages were narrowed`)
+    })
+
+    /** One call in each hour of ten days. The latencies of hours differ, and the number of tokens is the same in all. */
+    async function oneInEachHour(db: Database) {
+      const project = newProject()
+      const calls = Array.from({ length: 240 }, (_, n) => ({
+        ...{ hour: n, latency: 10 * ((n * 77) % 240), input: 7, first: n % 100 === 0 ? n : null },
+        ...{ op_name: 'ask', isChild: false, expires: false },
+      }))
+      await db.write(
+        'upsertCalls',
+        calls.map((call, n) => partOf(project, n, call, plainId(n))),
+      )
+      await sumAll(db, signal)
+      const hours = async (view: Partial<CallsView>, now = expiry) => {
+        const whole = viewOf(project, view)
+        const found = isSortedByLargest(whole) ? await largestHours(db, whole, now, signal) : undefined
+        return found?.ranges.flatMap(({ from: at, end }) =>
+          Array.from({ length: (end - at) / hour }, (_, n) => (at - from) / hour + n),
+        )
+      }
+      const slowest = calls.toSorted((call, other) => other.latency - call.latency).map((call) => call.hour)
+      return { project, hours, slowest }
+    }
+
+    const inOrder = (hours: readonly number[]) => hours.toSorted((at, other) => at - other)
+
+    test('are looked for in as many hours as the page has places, unless these have too many of the calls', async (t) => {
+      const db = await open(t)
+      const { hours, slowest } = await oneInEachHour(db)
+      assert.deepEqual(await hours({ sort: [latency], limit: 5 }), inOrder(slowest.slice(0, 5)))
+      assert.deepEqual(await hours({ sort: [latency], limit: 5, offset: 20 }), inOrder(slowest.slice(0, 25)))
+      assert.equal((await hours({ sort: [latency], limit: 80 }))?.length, 80)
+      assert.equal(await hours({ sort: [latency], limit: 81 }), undefined)
+      // Of equal values the ids decide, which are compared if nothing else is sorted by.
+      assert.equal((await hours({ sort: [by('input_tokens')], limit: 5 }))?.length, 5)
+      assert.equal(await hours({ sort: [by('input_tokens'), by('op')], limit: 5 }), undefined)
+      // Calls without a value are last.
+      assert.equal((await hours({ sort: [by('first_token_ms')], limit: 3 }))?.length, 3)
+      assert.equal(await hours({ sort: [by('first_token_ms')], limit: 4 }), undefined)
+      const others: Partial<CallsView>[] = [
+        { sort: [by('summary.weave.latency_ms', 'asc')], limit: 5 },
+        { sort: [by('started_at'), latency], limit: 5 },
+        { sort: [latency] },
+        { sort: [latency], limit: 5, offset: 5_000 },
+        { sort: [latency], limit: 5, query: equals('exception', 'x') },
+        { sort: [latency], limit: 5, filters: [{ op_names: ['ask'] }] },
+      ]
+      for (const view of others) assert.equal(await hours(view), undefined, JSON.stringify(view))
+    })
+
+    test('are also looked for in hours that were written since, or whose largest is not known', async (t) => {
+      const db = await open(t)
+      const { project, hours, slowest } = await oneInEachHour(db)
+      const [first = 0, second = 0, ...others] = slowest
+      const five = { sort: [latency], limit: 5 }
+      await db.write('deleteCalls', { project_id: project, ids: [plainId(first)], now: expiry })
+      assert.deepEqual(await hours(five), inOrder(slowest.slice(0, 6)), 'the deleted one does not count')
+      const key = ['project_id', 'span', 'field', 'at', 'kind', 'value']
+      const table = { name: 'call_sums', columns: [...key, 'calls', 'figures', 'max_latency'], key }
+      const unknown = others.at(-1) ?? 0
+      const figures = '[0,0,0,0,0,0,[],[],[]]'
+      const rows = [hour, day].map((span) => {
+        const at = startOf(from + unknown * hour, span)
+        return [project, span, '', at, 'root judge', '', 1, figures, null]
+      })
+      await db.write('copyRows', { table, rows })
+      assert.deepEqual(await hours(five), inOrder([...slowest.slice(0, 6), unknown]))
+      await sumAll(db, signal)
+      assert.deepEqual(await hours(five), inOrder([...slowest.slice(1, 6), unknown]))
+      assert.equal(second, slowest[1])
+    })
+
+    test('are those of the whole list if some were deleted after sums were read', async (t) => {
+      const db = await open(t)
+      const { project, slowest } = await oneInEachHour(db)
+      const view = viewOf(project, { sort: [latency], limit: 5, offset: 1 })
+      for (const [n, read] of [listed, streamed].entries()) {
+        const gone = slowest.slice(4 * n, 4 * n + 4).map(plainId)
+        let narrowed = 0
+        const stream: Database['stream'] = async function* (query, options) {
+          if (query.text.includes('ranges CROSS JOIN') && narrowed++ === 0)
+            await db.write('deleteCalls', { project_id: project, ids: gone, now: from })
+          yield* db.stream(query, options)
+        }
+        const left = slowest.slice(4 * n + 4).map(plainId)
+        assert.deepEqual(await read({ ...db, stream }, view, expiry), left.slice(1, 6))
+        assert.equal(narrowed, 1)
+      }
+    })
+
+    test('are checked, and added up again where they are wrong', async (t) => {
+      const db = await open(t)
+      const { project } = await oneInEachHour(db)
+      const wrongSums = async () => {
+        const wrong = []
+        for await (const found of findWrongSums(db, signal)) wrong.push(found)
+        return wrong
+      }
+      assert.deepEqual(await wrongSums(), [])
+      const all = sql`SELECT * FROM call_sums WHERE project_id = ${project}`
+      for (const wrong of [null, '', '20000000000000008call 0']) {
+        const stored = await db.all<Record<string, string | number | null>>(all)
+        const columns = Object.keys(stored[0] ?? {})
+        const rows = stored.map((sum) => {
+          const isFirst = Number(sum.span) === hour && Number(sum.at) === from && sum.field === ''
+          return columns.map((column) => (isFirst && column === 'max_input' ? wrong : (sum[column] ?? null)))
+        })
+        const table = {
+          name: 'call_sums',
+          columns,
+          key: ['project_id', 'span', 'field', 'at', 'kind', 'value'],
+        }
+        await db.write('clearRows', { table, most: 10_000 })
+        await db.write('copyRows', { table, rows })
+        const found = await wrongSums()
+        assert.deepEqual(found, [{ project_id: project, day: from, hours: [from] }])
+        for (const sums of found) await db.write('markWrongSums', sums)
+        await sumAll(db, signal)
+        assert.deepEqual(await wrongSums(), [])
+      }
+    })
+  })
+}
