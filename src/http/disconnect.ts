@@ -37,19 +37,22 @@ export function hasLeft({ aborted, reason }: AbortSignal): boolean {
   return aborted && !(reason instanceof Refusal && reason.code === 'stopping')
 }
 
-const callsOfClose = new WeakMap<FastifyReply['raw'], (() => void)[]>()
+const callsOfClose = Symbol('calls of close')
+
+type Closing = FastifyReply['raw'] & { [callsOfClose]?: (() => void)[] }
 
 /**
  * Unlike the hook onResponse, this also fires when the client leaves midway; it may already have left. All calls of a
  * response share one listener: with one each, and those of Fastify, Node warned of a leak.
  */
 export function whenClosed({ raw }: FastifyReply, call: () => void): void {
-  const calls = callsOfClose.get(raw)
+  const closing: Closing = raw
+  const calls = closing[callsOfClose]
   if (raw.closed) call()
   else if (calls !== undefined) calls.push(call)
   else {
     const all = [call]
-    callsOfClose.set(raw, all)
+    closing[callsOfClose] = all
     raw.once('close', () => {
       for (const each of all) each()
     })

@@ -22,23 +22,27 @@ export async function* chunksOf(completion: Completion): AsyncGenerator<Completi
     ...(shown.runningUsage && { usage: tally.ofChoice(choice.index) }),
   })
 
-  function* echoes({ input, logprobs }: PromptDelta): Generator<CompletionChunk> {
+  // No generator: see the chunks of a chat completion.
+  function echoes({ input, logprobs }: PromptDelta): CompletionChunk[] {
     const { echo, firstToken } = openings[input] ?? { echo: '', firstToken: '' }
     const tokens = prompts[input] ?? []
-    if (echo === '' && !shown.tokenIds) return
+    const chunks: CompletionChunk[] = []
+    if (echo === '' && !shown.tokenIds) return chunks
     for (let index = input * choices; index < (input + 1) * choices; index++) {
       const judged =
         completion.echoLogprobs && logprobs
           ? candidatesOfPrompt(tokens, logprobs, { firstToken, count: completion.logprobs ?? 0 })
           : undefined
-      yield chunk({
+      const echoed = chunk({
         index,
         text: echo,
         ...(judged && { logprobs: legacyLogprobs(judged, form, lengths[index] as TextLength) }),
         finish_reason: null,
         ...(shown.tokenIds && { prompt_token_ids: tokens, token_ids: [] }),
       })
+      chunks.push(echoed)
     }
+    return chunks
   }
 
   for await (const group of completion.deltas) {

@@ -22,73 +22,86 @@ export function createBlocks({ omitsThoughts }: { omitsThoughts: boolean }): Blo
   let index = -1
   let hasCall = false
 
-  function* close(): Generator<BlockEvent> {
+  // No generators: V8 makes a map for each, in old space, that keeps all of the request until a major collection.
+  function close(events: BlockEvent[]): void {
     if (open === undefined) return
     if (open.kind === 'thinking') {
       const signature = open.signature ?? signatureOf(open.thought, omitsThoughts)
-      yield { type: 'content_block_delta', index, delta: { type: 'signature_delta', signature } }
+      events.push({ type: 'content_block_delta', index, delta: { type: 'signature_delta', signature } })
     }
     open = undefined
-    yield { type: 'content_block_stop', index }
+    events.push({ type: 'content_block_stop', index })
   }
 
-  function* add(piece: Part): Generator<BlockEvent> {
+  function add(piece: Part, events: BlockEvent[]): void {
     switch (piece.kind) {
       case 'content':
         if (open?.kind !== 'text') {
-          yield* close()
+          close(events)
           open = { kind: 'text' }
           const content_block = { type: 'text', text: '' } as const
-          yield { type: 'content_block_start', index: ++index, content_block }
+          events.push({ type: 'content_block_start', index: ++index, content_block })
         }
-        yield { type: 'content_block_delta', index, delta: { type: 'text_delta', text: piece.text } }
+        events.push({ type: 'content_block_delta', index, delta: { type: 'text_delta', text: piece.text } })
         return
       case 'reasoning':
         if (piece.seal?.kind === 'redacted') {
-          yield* close()
+          close(events)
           const content_block = { type: 'redacted_thinking', data: piece.seal.text } as const
-          yield { type: 'content_block_start', index: ++index, content_block }
-          yield { type: 'content_block_stop', index }
+          events.push({ type: 'content_block_start', index: ++index, content_block })
+          events.push({ type: 'content_block_stop', index })
           return
         }
         if (open?.kind !== 'thinking') {
-          yield* close()
+          close(events)
           open = { kind: 'thinking', thought: '' }
           const content_block = { type: 'thinking', thinking: '', signature: '' } as const
-          yield { type: 'content_block_start', index: ++index, content_block }
+          events.push({ type: 'content_block_start', index: ++index, content_block })
         }
         open.thought += piece.text
         if (piece.seal !== undefined) {
           open.signature = piece.seal.text
-          yield* close()
+          close(events)
           return
         }
         if (omitsThoughts) return
-        yield { type: 'content_block_delta', index, delta: { type: 'thinking_delta', thinking: piece.text } }
+        events.push({
+          type: 'content_block_delta',
+          index,
+          delta: { type: 'thinking_delta', thinking: piece.text },
+        })
         return
       case 'call': {
-        yield* close()
+        close(events)
         open = { kind: 'tool_use' }
         const { id, name } = piece
         const caller = { type: 'direct' } as const
         const content_block = { type: 'tool_use', id, name, input: {}, caller } as const
-        yield { type: 'content_block_start', index: ++index, content_block }
+        events.push({ type: 'content_block_start', index: ++index, content_block })
         return
       }
       case 'arguments': {
         const delta = { type: 'input_json_delta', partial_json: piece.text } as const
-        yield { type: 'content_block_delta', index, delta }
+        events.push({ type: 'content_block_delta', index, delta })
         return
       }
       case 'callEnd':
         hasCall = true
-        yield* close()
+        close(events)
     }
   }
 
   return {
-    add: (pieces) => joined(pieces).flatMap((piece) => [...add(piece)]),
-    end: () => [...close()],
+    add(pieces) {
+      const events: BlockEvent[] = []
+      for (const piece of joined(pieces)) add(piece, events)
+      return events
+    },
+    end() {
+      const events: BlockEvent[] = []
+      close(events)
+      return events
+    },
     get hasCall() {
       return hasCall
     },
