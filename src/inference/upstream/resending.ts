@@ -28,7 +28,7 @@ export function createResendBudgets(now?: () => number): (tenant: string) => Res
 }
 
 /** Counts by whole seconds of the last ten. */
-export function createResendBudget(now = () => performance.now()): ResendBudget {
+function createResendBudget(now = () => performance.now()): ResendBudget {
   const seconds = Array.from({ length: windowSeconds }, () => ({ at: Number.NaN, sent: 0, resent: 0 }))
 
   function current() {

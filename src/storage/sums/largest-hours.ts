@@ -9,7 +9,7 @@ import { type SummedView, selectionOf } from './selection.ts'
 import { day, hour, startOf } from './spans.ts'
 
 /** Where the first calls of a view are that is sorted by what sums hold the largest of. */
-export interface LargestHours {
+interface LargestHours {
   ranges: Range[]
   /** Holds for as many calls as the page needs, at least when sums were read, and only within the ranges. */
   condition: Sql

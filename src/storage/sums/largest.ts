@@ -14,7 +14,7 @@ const orders = {
 
 const byColumn = Object.values(orders)
 export const largestColumns = byColumn.map(([column]) => column)
-export type LargestColumn = (typeof largestColumns)[number]
+type LargestColumn = (typeof largestColumns)[number]
 
 /** Empty if no call has a value, null if it is not known, as in sums that an older server has stored. */
 export type Largest = Record<LargestColumn, string | null>
