@@ -60,13 +60,17 @@ export async function sendChunks(
   source: AsyncIterable<string | Uint8Array>,
 ): Promise<FastifyReply> {
   const chunks = source[Symbol.asyncIterator]()
-  const first = await chunks.next()
-  async function* all() {
-    try {
-      for (let next = first; !next.done; next = await chunks.next()) yield next.value
-    } finally {
-      await chunks.return?.(undefined)
-    }
+  const all = from(await chunks.next(), chunks)
+  return reply.type(type).send(Readable.from(all, { objectMode: false, highWaterMark: chunkLength }))
+}
+
+async function* from<Chunk>(
+  first: IteratorResult<Chunk>,
+  chunks: AsyncIterator<Chunk>,
+): AsyncGenerator<Chunk> {
+  try {
+    for (let next = first; !next.done; next = await chunks.next()) yield next.value
+  } finally {
+    await chunks.return?.(undefined)
   }
-  return reply.type(type).send(Readable.from(all(), { objectMode: false, highWaterMark: chunkLength }))
 }

@@ -1,3 +1,4 @@
+import { whenAborted } from '../../../packages/waiting/index.ts'
 import { described } from '../../domain/described.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { AnswerRequest, Input, Model } from '../../inference/model.ts'
@@ -109,7 +110,10 @@ export async function beginCompletion(
   checkCandidates(ofAnswer.field, candidates)
 
   const ending = new AbortController()
-  const signal = AbortSignal.any([asking.signal, ending.signal])
+  // `AbortSignal.any` refers to it weakly, which V8 counts as a use until a major collection.
+  asking.signal.throwIfAborted()
+  const stay = whenAborted(asking.signal, () => ending.abort(asking.signal.reason))
+  const { signal } = ending
   try {
     const names = { prompt: 'prompt', maxTokens: 'max_tokens' }
     const generation = await generate(services, found, request, { ...asking, signal }, names)
@@ -134,6 +138,7 @@ export async function beginCompletion(
       deltas: onlyPrompt ? withoutAnswers(generation.deltas) : generation.deltas,
     }
   } catch (error) {
+    stay()
     ending.abort(error)
     throw error
   }

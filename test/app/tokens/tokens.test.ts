@@ -157,7 +157,7 @@ test('POST /detokenize: returns the text of tokens', async (t) => {
   const { post } = await openApp(t, { backend })
   const tokens = tokensOf('Hé 👍')
   assert.deepEqual(whole(await post('/detokenize', { tokens })), { status: 200, body: { prompt: 'Hé 👍' } })
-  assert.deepEqual(heard.at(-1), [tokens, { special: true }])
+  assert.deepEqual(heard.at(-1), [tokens, { special: true, tenant: 'alice' }])
   assert.deepEqual(whole(await post('/detokenize', { tokens: [] })), { status: 200, body: { prompt: '' } })
 })
 
