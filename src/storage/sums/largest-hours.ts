@@ -44,8 +44,8 @@ interface Span {
 
 /**
  * The hours that have to be read for a page. With as many hours as it has places whose largest call has a value of T or
- * more, there are as many calls, and hours whose largest is smaller have none of them. Undefined if this leaves too much,
- * or sums do not know.
+ * more, there are as many calls, and hours whose largest is smaller have none of them. Where more than the id is sorted by,
+ * each call of that value may be among the first. Undefined if this leaves too much, or sums do not know.
  */
 export async function largestHours(
   db: LongReader,
@@ -57,19 +57,20 @@ export async function largestHours(
   const unsettled = order && (await unsettledHours(db, view.project, now, signal))
   if (order === undefined || unsettled === undefined) return undefined
   const rank = view.limit + view.offset
+  const isByIds = view.sort.length === 1
+  const boundAt = (key: string) => (isByIds ? key : key.slice(0, key.length - idOfKey(key).length))
   const read = spanReader(db, view, order, signal)
   const unsettledDays = new Set([...unsettled].map((at) => startOf(at, day)))
   const days = await read(day)
   // The sums of a day of which an hour is not settled may be those of before.
   const settledDays = days.filter(({ at }) => !unsettledDays.has(at))
-  const floor = nthKey(settledDays, rank) ?? ''
+  const floor = boundAt(nthKey(settledDays, rank) ?? '')
   const open = days.filter((span) => unsettledDays.has(span.at) || reaches(span, floor))
   const hours = (await read(hour, open)).filter(({ at }) => !unsettled.has(at))
   const last = nthKey(hours, rank)
-  if (last === undefined) return undefined
-  const isByIds = view.sort.length === 1
-  const bound = isByIds ? last : last.slice(0, -idOfKey(last).length)
-  const chosen = hours.filter((span) => reaches(span, bound))
+  // If sums were stored since those of days were read, calls of other days may come before.
+  if (last === undefined || last < floor) return undefined
+  const chosen = hours.filter((span) => reaches(span, boundAt(last)))
   if (callsOf(chosen) > callsOf(days) * maxShare) return undefined
   const starts = [...chosen.map(({ at }) => at), ...unsettled]
   return { ranges: mergedRanges(starts), condition: reaching(order, last, isByIds) }
