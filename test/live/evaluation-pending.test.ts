@@ -7,6 +7,7 @@ import { ResultsBody } from '../../src/operations/evaluations/results-contract.t
 import type { Database } from '../../src/storage/database.ts'
 import { readPending } from '../../src/storage/evaluations/pending.ts'
 import { derivePending } from '../../src/storage/evaluations/results.ts'
+import type { Sql } from '../../src/storage/sql/sql.ts'
 import { newProject, startPart, wholePart } from '../support/call-parts.ts'
 import { allDrivers } from '../support/drivers.ts'
 import { until } from '../support/wait.ts'
@@ -99,6 +100,34 @@ for (const driver of allDrivers()) {
         assert.deepEqual(always.warnings, [changed])
       })
     }
+
+    test('are sorted by scores of a shape that arrives while the shapes are read', async () => {
+      const db = await driver.shared()
+      const project = newProject()
+      await db.write('upsertCalls', trials(project, 0, 5))
+      let times = 0
+      const changing: Database = {
+        ...db,
+        async all<T>(query: Sql) {
+          const rows = await db.all<T>(query)
+          if (query.text.includes('FROM eval_shapes') && times++ === 0) {
+            const output = JSON.stringify({ output: 0, scores: { first: 1, judge: 9 } })
+            const inputs = JSON.stringify({ example: { n: 5 } })
+            const part = wholePart(project, 't5', { parent_id: 'e1', op_name, inputs }, { output })
+            await db.write('upsertCalls', [part])
+            await derivePending(db, project, Date.now() * 1000, new AbortController().signal)
+          }
+          return rows
+        },
+      }
+      const sort_by = [{ field: 'scores.judge', direction: 'desc' }]
+      const body = ResultsBody.parse({ evaluation_call_ids: ['e1'], sort_by })
+      const answer = await queryResults(changing, caller, project, body, new AbortController().signal)
+      const rows = await Array.fromAsync(answer.rows)
+      assert.deepEqual([rows.length, answer.others.warnings], [6, []])
+      assert.match(rows[0] ?? '', /"t5"/)
+      assert.ok(times > 0)
+    })
 
     test('warn of trials that arrive while a long answer is sent', async () => {
       const db = await driver.shared()

@@ -259,8 +259,12 @@ describe('plans of queries on PostgreSQL', () => {
       found.map(({ id }) => id),
       Array.from({ length: 10 }, (_, n) => `call ${1999 - n}`),
     )
-    const lists = asked().filter(({ text }) => text.includes('input_preview'))
+    const queries = asked()
+    const lists = queries.filter(({ text }) => text.includes('input_preview'))
     assert.equal(lists.length, 1)
+    const ofHours = queries.find(({ text }) => /AS ranges CROSS JOIN .*call_sums/s.test(text)) as Sql
+    const hours = (await nodesIn(db, ofHours)).filter((node) => node['Relation Name'] === 'call_sums')
+    assert.match(hours[0]?.['Index Cond'] ?? '', /project_id = .*at >= .*at </, JSON.stringify(hours))
     const nodes = (await Promise.all(lists.map((query) => nodesIn(db, query)))).flat()
     const [read] = nodes.filter((node) => node['Relation Name'] === 'calls')
     assert.equal(read?.['Index Name'], 'calls_in_time', JSON.stringify(nodes))

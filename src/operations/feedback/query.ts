@@ -50,9 +50,10 @@ export async function queryFeedback(
       read++
       yield text
     }
-    if (read === 0 || isCount) return
+    if (isCount || view.limit === 0) return
     const last = view.offset + read
-    totals.total_count = read === view.limit ? Math.max(last, total_count) : last
+    if (read === 0) totals.total_count = Math.min(last, total_count)
+    else totals.total_count = read === view.limit ? Math.max(last, total_count) : last
   }
 }
 

@@ -61,8 +61,9 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
   const time = now()
   await derivePending(db, project, time, signal)
   const isPlain = filters.length === 0 && sort.length === 0
-  const shapes = isPlain ? [] : await readShapes(db, project, evaluations)
+  // Before all else: `areUnchanged` compares with these.
   const sets = await readSets(db, project, evaluations)
+  const shapes = isPlain ? [] : await readShapes(db, project, evaluations)
   const stored = sets.flatMap(({ header, ...set }) => (header === undefined ? [] : [{ ...set, header }]))
   const areStored = sets.length > 0 && stored.length === sets.length
   const areRowsRead = areStored && stored.every(({ header }) => header.unread === 0)

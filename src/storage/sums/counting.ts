@@ -77,9 +77,13 @@ const added = [
  * PostgreSQL guesses that two compared columns leave a ninth of all rows, and would read the whole table for some ranges.
  * With OFFSET it looks up each range by itself.
  */
-const ofRange: Record<Dialect['engine'], (calls: Sql) => Sql> = {
-  sqlite: (calls) => calls,
-  postgres: (calls) => sql`LATERAL (SELECT * FROM ${calls} OFFSET 0) AS calls`,
+export const ofRange = (
+  engine: Dialect['engine'],
+  table: 'calls' | 'call_sums',
+  conditions: readonly Sql[],
+): Sql => {
+  const rows = sql`${rawSql(table)} WHERE ${allOf(conditions)}`
+  return engine === 'sqlite' ? rows : sql`LATERAL (SELECT * FROM ${rows} OFFSET 0) AS ${rawSql(table)}`
 }
 
 /** Counts the calls of these ranges. Each is a range of the index of calls by time, which holds nearly all that is read. */
@@ -122,7 +126,7 @@ export async function countIn(
   ]
   const narrow = sql`SELECT ranges.from_time AS at, ${kindOf(dialect)} AS kind, ${values[0] ?? emptySql}, ${values[1] ?? emptySql},
       ${values[2] ?? emptySql}, ${values[3] ?? emptySql}${rawSql(ofFigures)}${rawSql(largest ? keysOfCall : '')}
-    FROM ranges CROSS JOIN ${ofRange[dialect.engine](sql`calls WHERE ${allOf(conditions)}`)}`
+    FROM ranges CROSS JOIN ${ofRange(dialect.engine, 'calls', conditions)}`
   const groups = `at, kind, ${summedFields.map((field) => `by_${field}`).join(', ')}${figures ? ', used, latency_bin, first_bin' : ''}`
   const totals = figures ? added.map((name) => `, coalesce(sum(${name}), 0) AS ${name}`).join('') : ''
   const rows = await allRows<Row>(

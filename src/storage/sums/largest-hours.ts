@@ -1,8 +1,8 @@
 import type { View } from '../../domain/view.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
-import type { Range } from './counting.ts'
+import { ofRange, type Range } from './counting.ts'
 import { idOfKey, isPlain, type Order, orderBy, valueOfKey } from './largest.ts'
 import { unsettledHours } from './marks.ts'
 import { type SummedView, selectionOf } from './selection.ts'
@@ -44,8 +44,8 @@ interface Span {
 
 /**
  * The hours that have to be read for a page. With as many hours as it has places whose largest call has a value of T or
- * more, there are as many calls, and hours whose largest is smaller have none of them. Undefined if this leaves too much,
- * or sums do not know.
+ * more, there are as many calls, and hours whose largest is smaller have none of them. Where more than the id is sorted by,
+ * each call of that value may be among the first. Undefined if this leaves too much, or sums do not know.
  */
 export async function largestHours(
   db: LongReader,
@@ -57,19 +57,20 @@ export async function largestHours(
   const unsettled = order && (await unsettledHours(db, view.project, now, signal))
   if (order === undefined || unsettled === undefined) return undefined
   const rank = view.limit + view.offset
+  const isByIds = view.sort.length === 1
+  const boundAt = (key: string) => (isByIds ? key : key.slice(0, key.length - idOfKey(key).length))
   const read = spanReader(db, view, order, signal)
   const unsettledDays = new Set([...unsettled].map((at) => startOf(at, day)))
   const days = await read(day)
   // The sums of a day of which an hour is not settled may be those of before.
   const settledDays = days.filter(({ at }) => !unsettledDays.has(at))
-  const floor = nthKey(settledDays, rank) ?? ''
+  const floor = boundAt(nthKey(settledDays, rank) ?? '')
   const open = days.filter((span) => unsettledDays.has(span.at) || reaches(span, floor))
   const hours = (await read(hour, open)).filter(({ at }) => !unsettled.has(at))
   const last = nthKey(hours, rank)
-  if (last === undefined) return undefined
-  const isByIds = view.sort.length === 1
-  const bound = isByIds ? last : last.slice(0, -idOfKey(last).length)
-  const chosen = hours.filter((span) => reaches(span, bound))
+  // If sums were stored since those of days were read, calls of other days may come before.
+  if (last === undefined || last < floor) return undefined
+  const chosen = hours.filter((span) => reaches(span, boundAt(last)))
   if (callsOf(chosen) > callsOf(days) * maxShare) return undefined
   const starts = [...chosen.map(({ at }) => at), ...unsettled]
   return { ranges: mergedRanges(starts), condition: reaching(order, last, isByIds) }
@@ -90,17 +91,18 @@ function spanReader(db: LongReader, view: SummedView, { column }: Order, signal:
   const largestKey = rawSql(`CASE WHEN count(${column}) = count(*) THEN max(${column}) END AS largest`)
   return async (span: number, within?: readonly Span[]): Promise<Span[]> => {
     if (kinds.length === 0 || within?.length === 0) return []
-    const spans = (within ?? []).map(({ at }) => `(${at}, ${at + day})`).join(', ')
+    const conditions = [
+      sql`project_id = ${view.project} AND span = ${span} AND field = ${only?.field ?? ''} AND kind IN (${listOf(kinds)})`,
+      ...(only === undefined ? [] : [sql`value = ${only.value}`]),
+    ]
+    const ranges = within && timesOf(within.map(({ at }) => ({ from: at, end: at + day })))
     const source =
-      within === undefined
-        ? 'call_sums'
-        : `(SELECT column1 AS from_time, column2 AS to_time FROM (VALUES ${spans}) AS days) AS days CROSS JOIN call_sums`
+      ranges === undefined
+        ? sql`call_sums WHERE ${allOf(conditions)}`
+        : sql`${ranges} ${ofRange(db.dialect.engine, 'call_sums', [...conditions, isWithin('at')])}`
     const rows = await allRows<{ at: number | string; largest: string | null; calls: number | string }>(
       db,
-      sql`SELECT at, ${largestKey}, sum(calls) AS calls FROM ${rawSql(source)}
-        WHERE project_id = ${view.project} AND span = ${span} AND field = ${only?.field ?? ''} AND kind IN (${listOf(kinds)})
-          ${rawSql(within === undefined ? '' : 'AND at >= days.from_time AND at < days.to_time')}
-          ${only === undefined ? rawSql('') : sql`AND value = ${only.value}`} GROUP BY at`,
+      sql`SELECT at, ${largestKey}, sum(calls) AS calls FROM ${source} GROUP BY at`,
       signal,
     )
     return rows.map(({ at, largest, calls }) => ({
@@ -110,6 +112,14 @@ function spanReader(db: LongReader, view: SummedView, { column }: Order, signal:
     }))
   }
 }
+
+/** What begins a FROM. */
+const timesOf = (ranges: readonly Range[]) =>
+  rawSql(
+    `(SELECT column1 AS from_time, column2 AS to_time FROM (VALUES ${ranges.map(({ from, end }) => `(${from}, ${end})`).join(', ')}) AS times) AS ranges CROSS JOIN`,
+  )
+
+const isWithin = (time: string) => rawSql(`${time} >= ranges.from_time AND ${time} < ranges.to_time`)
 
 function mergedRanges(starts: readonly number[]): Range[] {
   const ranges: Range[] = []
@@ -142,14 +152,11 @@ export function callsIn(
   project: string,
   { ranges, condition }: LargestHours,
 ): { from: Sql; condition: Sql } {
-  const values = ranges.map(({ from, end }) => `(${from}, ${end})`).join(', ')
-  const times = rawSql(
-    `(SELECT column1 AS from_time, column2 AS to_time FROM (VALUES ${values}) AS times) AS ranges CROSS JOIN`,
-  )
-  const isWithin = sql`calls.started_at >= ranges.from_time AND calls.started_at < ranges.to_time AND ${condition}`
-  if (engine === 'sqlite') return { from: sql`${times} calls`, condition: isWithin }
+  const times = timesOf(ranges)
+  const isFound = sql`${isWithin('calls.started_at')} AND ${condition}`
+  if (engine === 'sqlite') return { from: sql`${times} calls`, condition: isFound }
   const ids = sql`SELECT calls.id AS found_id FROM calls WHERE calls.project_id = ${project} AND calls.started_at IS NOT NULL
-    AND calls.deleted_at IS NULL AND ${isWithin} OFFSET 0`
+    AND calls.deleted_at IS NULL AND ${isFound} OFFSET 0`
   const rows = sql`SELECT * FROM calls WHERE calls.project_id = ${project} AND calls.id = found.found_id OFFSET 0`
   return {
     from: sql`${times} LATERAL (${ids}) AS found CROSS JOIN LATERAL (${rows}) AS calls`,

@@ -220,14 +220,20 @@ test('feedback/query: total_count is that of the list, whatever comes or goes be
     return [json.result.length, json.total_count]
   }
   const create = (id: string) => () => post('/feedback/create', feedbackOf({ id }))
+  const purged = (id: string) => () =>
+    post('/feedback/purge', { project_id: project, query: { $expr: isId(id) } })
   change = create('d')
   assert.deepEqual(await ask(), [4, 4])
   change = create('e')
   assert.deepEqual(await ask({ limit: 2, offset: 3 }), [2, 5])
-  change = () => post('/feedback/purge', { project_id: project, query: { $expr: isId('e') } })
+  change = purged('e')
   assert.deepEqual(await ask({ offset: 1 }), [3, 4])
   assert.deepEqual(await ask({ limit: 0 }), [0, 4])
   assert.deepEqual(await ask({ offset: 9 }), [0, 4])
+  change = purged('d')
+  assert.deepEqual(await ask({ offset: 3 }), [0, 3])
+  change = async () => Promise.all(['a', 'b', 'c'].map((id) => purged(id)()))
+  assert.deepEqual(await ask(), [0, 0])
 })
 
 const isId = (id: string) => ({ $eq: [{ $getField: 'id' }, { $literal: id }] })

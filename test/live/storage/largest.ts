@@ -228,6 +228,25 @@ export function largestCalls(open: Driver['open']): void {
       for (const view of others) assert.equal(await hours(view), undefined, JSON.stringify(view))
     })
 
+    test('of equal values are looked for on all days if anything but the id is sorted by, too', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const calls = Array.from({ length: 240 }, (_, n) => ({
+        ...{ hour: n, latency: 10, input: n % 24 === 0 ? 100 : 7, first: null },
+        ...{ op_name: 'ask', isChild: false, expires: false },
+      }))
+      const parts = calls.map((call, n) => partOf(project, n, call, plainId(n)))
+      await db.write('upsertCalls', parts)
+      await sumAll(db, signal)
+      for (const direction of ['asc', 'desc'] as const) {
+        const view = viewOf(project, { sort: [by('input_tokens'), by('started_at', direction)], limit: 3 })
+        const days = [0, 24, 48, 72, 96, 120, 144, 168, 192, 216]
+        const expected = (direction === 'asc' ? days : days.toReversed()).slice(0, 3).map(plainId)
+        for (const read of [listed, streamed])
+          assert.deepEqual(await read(db, view, expiry), expected, direction)
+      }
+    })
+
     test('are also looked for in hours that were written since, or whose largest is not known', async (t) => {
       const db = await open(t)
       const { project, hours, slowest } = await oneInEachHour(db)
@@ -258,7 +277,11 @@ export function largestCalls(open: Driver['open']): void {
         const gone = slowest.slice(4 * n, 4 * n + 4).map(plainId)
         let narrowed = 0
         const stream: Database['stream'] = async function* (query, options) {
-          if (query.text.includes('ranges CROSS JOIN') && narrowed++ === 0)
+          if (
+            /ranges CROSS JOIN .*calls/s.test(query.text) &&
+            !query.text.includes('call_sums') &&
+            narrowed++ === 0
+          )
             await db.write('deleteCalls', { project_id: project, ids: gone, now: from })
           yield* db.stream(query, options)
         }
@@ -266,6 +289,27 @@ export function largestCalls(open: Driver['open']): void {
         assert.deepEqual(await read({ ...db, stream }, view, expiry), left.slice(1, 6))
         assert.equal(narrowed, 1)
       }
+    })
+
+    test('are those of the whole list if sums were stored between those of days and of hours', async (t) => {
+      const db = await open(t)
+      const { project, slowest } = await oneInEachHour(db)
+      const dayOf = (n: number) => Math.floor(n / 24)
+      const [first = 0] = slowest
+      const gone = slowest.filter((n) => dayOf(n) === dayOf(first)).slice(0, 2)
+      const expected = slowest.filter((n) => !gone.includes(n)).slice(0, 1)
+      assert.notEqual(dayOf(expected[0] ?? 0), dayOf(first))
+      let times = 0
+      const stream: Database['stream'] = async function* (query, options) {
+        if (/AS ranges CROSS JOIN .*call_sums/s.test(query.text) && times++ === 0) {
+          await db.write('deleteCalls', { project_id: project, ids: gone.map(plainId), now: from })
+          await sumAll(db, signal)
+        }
+        yield* db.stream(query, options)
+      }
+      const view = viewOf(project, { sort: [latency], limit: 1 })
+      assert.deepEqual(await listed({ ...db, stream }, view, expiry), expected.map(plainId))
+      assert.equal(times, 1)
     })
 
     test('are checked, and added up again where they are wrong', async (t) => {
