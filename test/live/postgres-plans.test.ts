@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
+import { digestOf } from '../../src/domain/digests.ts'
 import { parseExpressionText } from '../../src/domain/expressions/parse.ts'
+import { readSearch } from '../../src/domain/search/search-text.ts'
 import { valueKey } from '../../src/domain/search/values.ts'
 import { now } from '../../src/domain/time.ts'
 import { sumAll } from '../../src/operations/calls/sums.ts'
@@ -13,6 +15,7 @@ import { readTrials } from '../../src/storage/evaluations/trials.ts'
 import { callPages } from '../../src/storage/exporting/pages.ts'
 import { openRecord } from '../../src/storage/open.ts'
 import { entriesOf } from '../../src/storage/search/entries.ts'
+import { findCalls } from '../../src/storage/search/found-calls.ts'
 import { rawSql, type Sql, sql } from '../../src/storage/sql/sql.ts'
 import { sumUp } from '../../src/storage/sums/keeping.ts'
 import { hour, startOf } from '../../src/storage/sums/spans.ts'
@@ -318,6 +321,53 @@ describe('plans of queries on PostgreSQL', () => {
       const last = asked().at(-1) as Sql
       assert.match(await conditionOf(last, 'calls_pkey'), /project_id = .*id = ANY/, last.text)
     }
+  })
+
+  test('a common word is searched in the newest entries, and any other by the index of words', async (t) => {
+    const databaseUrl = await server.createDatabase()
+    const db = await openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 })
+    t.after(() => db.close())
+    const client = new pg.Client(databaseUrl)
+    await client.connect()
+    await client.query(`INSERT INTO calls (project_id, id, trace_id, op_name, started_at, start_bytes, attributes, inputs)
+      SELECT '${project}', 'call-' || n, 'call-' || n, 'chat', n, 1, '{}', '{}' FROM generate_series(1, 12000) AS series (n)`)
+    const own = `${digestOf(project).slice(0, 16).toLowerCase()}q`
+    await client.query(`INSERT INTO search_entries (project_id, call_id, words)
+      SELECT '${project}', 'call-' || n, CAST('''${own}'' common:1 old' || CAST(n < 9000 AS INTEGER) || ' word' || n % 500 AS tsvector)
+      FROM generate_series(1, 12000) AS series (n)`)
+    await client.query('VACUUM ANALYZE')
+    await client.end()
+    const { record, asked } = watched(db)
+    const { signal } = new AbortController()
+    const view = { project, filters: [], query: undefined, sort: [], limit: 10, offset: 0 }
+    const plansOf = async (text: string, before?: number) => {
+      asked()
+      const hits = await findCalls(record, view, readSearch(text), before, now(), signal)
+      const searches = asked().filter(({ text }) => /found_doc/.test(text))
+      const plans = await Promise.all(searches.map((query) => nodesIn(db, query)))
+      const shapes = plans.map((nodes) =>
+        nodes.flatMap((node) =>
+          node['Node Type'] === 'Sort' || /search_entries/.test(node['Index Name'] ?? '')
+            ? [node['Index Name'] ?? 'Sort']
+            : [],
+        ),
+      )
+      const [newest] = hits
+      return { hits: hits.length, newest: newest?.id, shapes }
+    }
+    const inNewest = ['search_entries_newest']
+    const inWords = ['Sort', 'search_entries_by_word']
+    for (const text of ['common', '"common"', 'com -word7'])
+      assert.deepEqual((await plansOf(text)).shapes, [inNewest], text)
+    assert.deepEqual((await plansOf('common', 6_000)).shapes, [inNewest])
+    for (const text of ['"word7"', 'absent', '"word7 absent"', 'common absent'])
+      for (const before of [undefined, 6_000])
+        assert.deepEqual((await plansOf(text, before)).shapes, [inWords], `${text} ${before}`)
+    // Common, but in none of the newest.
+    const { hits, newest, shapes } = await plansOf('"old1"')
+    assert.deepEqual([hits, newest], [10, 'call-8999'])
+    assert.deepEqual(shapes[0], inNewest)
+    assert.ok(shapes.length === 2 && !shapes[1]?.includes('search_entries_newest'), JSON.stringify(shapes))
   })
 
   test('no view, page of evaluation results or list scans a table', async (t) => {

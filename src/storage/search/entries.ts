@@ -18,8 +18,10 @@ interface Entries {
   remove(tx: Transaction, project: string, calls: readonly string[]): Promise<void>
   /** Removes some entries of all projects. Returns whether there are more. */
   drop(tx: Transaction, limit: number): Promise<boolean>
-  /** The calls that match all terms. */
-  matching(project: string, terms: readonly Term[], before: number | undefined): Matching
+  /** How many of the newest entries a search reads before all with its words, or 0. */
+  window(db: Reader, project: string, terms: readonly Term[]): Promise<number>
+  /** The calls that match all terms; with a window, only those with the newest of the entries before this one. */
+  matching(project: string, terms: readonly Term[], before: number | undefined, window?: number): Matching
   /** Entries, as a table `found (id)`, with one key of each of these lists, and those that were written without keys. */
   withKeys(project: string, keys: readonly (readonly string[])[]): Sql
   /** How many these may be, where reading up to a limit costs as much as reading them all. */
@@ -83,6 +85,7 @@ const sqlite: Entries = {
     await tx.run(rawSql("INSERT INTO search_words (search_words) VALUES ('delete-all')"))
     return (await dropSome(tx, limit)) === limit
   },
+  window: async () => 0,
   matching(project, terms, before) {
     const own = `project : ("${projectWord(project)}" OR "${keylessWord(project)}")`
     const maxWords = Math.floor(maxLongerWords / Math.max(1, terms.filter(({ isOpen }) => isOpen).length))
@@ -162,17 +165,20 @@ const postgres: Entries = {
     )
   },
   drop: async (tx, limit) => (await dropSome(tx, limit)) === limit,
-  matching(project, terms, before) {
-    const written = terms.map(({ words, isOpen, isExcluded }) => {
-      const phrase = words.map((word) => `'${word}'`).join(' <-> ')
-      return `${isExcluded ? '!' : ''}(${phrase}${isOpen ? ':*' : ''})`
-    })
-    const match = [`('${projectWord(project)}' | '${keylessWord(project)}')`, ...written].join(' & ')
-    const last = before === undefined ? rawSql('') : sql` AND doc < ${before}`
-    const found = sql`SELECT doc AS found_doc, call_id AS found_call FROM search_entries
-      WHERE project_id = ${project} AND words @@ CAST(CAST(${match} AS TEXT) AS tsquery)${last}`
+  async window(db, project, terms) {
+    const found = sql`(SELECT call_id AS id FROM search_entries WHERE project_id = ${project} AND ${isMatch(terms)}) AS found`
+    return (await this.estimate(db, found)) > maxSorted ? maxNewest : 0
+  },
+  matching(project, terms, before, window) {
+    const isFound = isMatch(terms, `('${projectWord(project)}' | '${keylessWord(project)}') & `)
+    const own = (doc: Sql) =>
+      sql`search_entries WHERE project_id = ${project}${before === undefined ? rawSql('') : sql` AND ${doc} < ${before}`}`
+    const newest = sql`SELECT doc AS found_doc, call_id AS found_call FROM (SELECT doc, call_id, words
+      FROM ${own(rawSql('doc'))} ORDER BY doc DESC LIMIT ${rawSql(String(window))}) AS newest WHERE ${isFound}`
+    // Not by `doc` as it is: to find a rare word, its index would be read through the whole project.
+    const all = sql`SELECT doc + 0 AS found_doc, call_id AS found_call FROM ${own(rawSql('doc + 0'))} AND ${isFound}`
     return {
-      from: sql`(${found}) AS found CROSS JOIN calls`,
+      from: sql`(${window === undefined ? all : newest}) AS found CROSS JOIN calls`,
       condition: sql`calls.project_id = ${project} AND calls.id = found_call`,
       doc: rawSql('found_doc'),
     }
@@ -193,6 +199,18 @@ const postgres: Entries = {
   },
   isAmong: (calls) =>
     sql`calls.id = ANY (ARRAY(SELECT json_array_elements_text(CAST(${JSON.stringify(calls)} AS JSON))))`,
+}
+
+/** With no more matches than these, the index is faster than the newest entries, of which each has to be unpacked. */
+const maxSorted = 5_000
+const maxNewest = 2_000
+
+function isMatch(terms: readonly Term[], own = ''): Sql {
+  const written = terms.map(({ words, isOpen, isExcluded }) => {
+    const phrase = words.map((word) => `'${word}'`).join(' <-> ')
+    return `${isExcluded ? '!' : ''}(${phrase}${isOpen ? ':*' : ''})`
+  })
+  return sql`words @@ CAST(CAST(${own + written.join(' & ')} AS TEXT) AS tsquery)`
 }
 
 /** No word has such a sign, so that no search finds keys. */

@@ -13,7 +13,10 @@ interface FoundCall {
   id: string
 }
 
-/** The calls of a view that match all terms, latest first. */
+/**
+ * The calls of a view that match all terms, latest first. Those of a common word fill the page from the newest entries;
+ * where these do not, all entries with the words are read and sorted.
+ */
 export async function findCalls(
   db: LongReader,
   view: CallsView,
@@ -21,16 +24,23 @@ export async function findCalls(
   before: number | undefined,
   now: number,
   signal: AbortSignal,
+  window?: number,
 ): Promise<FoundCall[]> {
-  const { conditions } = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
-  const { from, condition, doc } = entriesOf(db).matching(view.project, terms, before)
-  const all = [condition, isLive(now), ...conditions, db.dialect.callsCancellable]
-  return allRows<FoundCall>(
-    db,
-    sql`SELECT ${doc} AS doc, calls.id FROM ${from} WHERE ${allOf(all)}
-        ORDER BY ${doc} DESC LIMIT ${view.limit ?? db.dialect.noLimit}`,
-    signal,
-  )
+  const { conditions, isFew } = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
+  const entries = entriesOf(db)
+  const read = (newest?: number) => {
+    const { from, condition, doc } = entries.matching(view.project, terms, before, newest)
+    const all = [condition, isLive(now), ...conditions, db.dialect.callsCancellable]
+    return allRows<FoundCall>(
+      db,
+      sql`SELECT ${doc} AS doc, calls.id FROM ${from} WHERE ${allOf(all)}
+          ORDER BY ${doc} DESC LIMIT ${view.limit ?? db.dialect.noLimit}`,
+      signal,
+    )
+  }
+  const newest = isFew ? 0 : (window ?? (await entries.window(db, view.project, terms)))
+  const page = newest > 0 ? await read(newest) : []
+  return page.length > 0 && page.length === view.limit ? page : read()
 }
 
 export interface FoundTexts {

@@ -33,12 +33,19 @@ async function found(db: Database, project: string, text: string, more: object =
   return hits.map(({ id }) => id)
 }
 
+interface Paging {
+  limit: number
+  /** Of the newest entries, that are read first. */
+  window?: number
+  filters?: { call_ids: string[] }[]
+}
+
 /** All pages of this size, one after the other. */
-async function inPages(db: Database, project: string, text: string, limit: number, more: object = {}) {
-  const view = { project, filters: [], query: undefined, sort: [], limit, offset: 0, ...more }
+async function inPages(db: Database, project: string, text: string, { limit, window, filters = [] }: Paging) {
+  const view = { project, filters, query: undefined, sort: [], limit, offset: 0 }
   const ids: string[] = []
   for (let before: number | undefined; ; ) {
-    const hits = await findCalls(db, view, readSearch(text), before, startedAt, signal)
+    const hits = await findCalls(db, view, readSearch(text), before, startedAt, signal, window)
     ids.push(...hits.map(({ id }) => id))
     if (hits.length < limit) return ids
     before = hits.at(-1)?.doc
@@ -150,7 +157,7 @@ export function search(open: Driver['open']): void {
         if (n % 10 === 9) await indexed(db)
       }
       await db.write('deleteCalls', { project_id: wordOf(projects, 0), ids: ['call-40'], now: startedAt })
-      const filtered = { filters: [{ call_ids: ['call-2', 'call-3', 'call-22', 'call-80', 'call-81'] }] }
+      const filters = [{ call_ids: ['call-2', 'call-3', 'call-22', 'call-80', 'call-81'] }]
       for (const text of [
         ...[
           'always',
@@ -177,10 +184,21 @@ export function search(open: Driver['open']): void {
               : [],
           )
           const latest = all.reverse()
-          for (const size of [1, 4, 100])
-            assert.deepEqual(await inPages(db, project, text, size), latest, `${text}, ${size}, ${at}`)
-          const few = latest.filter((id) => filtered.filters[0]?.call_ids.includes(id))
-          assert.deepEqual(await inPages(db, project, text, 2, filtered), few, `${text}, filtered, ${at}`)
+          const few = latest.filter((id) => filters[0]?.call_ids.includes(id))
+          const pagings: Paging[] = [
+            ...[{ limit: 1 }, { limit: 4 }, { limit: 100 }, { limit: 2, filters }],
+            // Windows that fill a page by their last entry, or lack one, or are soon all.
+            ...[1, 2, 3, 7].map((window) => ({ limit: 2, window })),
+            ...[
+              { limit: 3, window: 40 },
+              { limit: 2, window: 20, filters },
+            ],
+          ]
+          for (const paging of pagings) {
+            const expected = paging.filters === undefined ? latest : few
+            const which = `${text}, ${JSON.stringify(paging)}, ${at}`
+            assert.deepEqual(await inPages(db, project, text, paging), expected, which)
+          }
         }
       }
     })
@@ -200,7 +218,11 @@ export function search(open: Driver['open']): void {
         const latest = [...ids].reverse()
         for (const text of ['edge', 'sharp edge', '"sharp" edge', 'edge -edge9'])
           for (const size of [1, 3, 100])
-            assert.deepEqual(await inPages(db, project, text, size), latest, `${text}, ${size}, ${ids}`)
+            assert.deepEqual(
+              await inPages(db, project, text, { limit: size }),
+              latest,
+              `${text}, ${size}, ${ids}`,
+            )
         assert.deepEqual(await found(db, project, 'edge255'), ['d'])
         assert.deepEqual(
           await found(db, project, 'edge -edge0'),
