@@ -202,7 +202,7 @@ const postgres: Entries = {
 }
 
 /** With no more matches than these, the index is faster than the newest entries, of which each has to be unpacked. */
-const maxSorted = 5_000
+const maxSorted = 1_000
 const maxNewest = 2_000
 
 function isMatch(terms: readonly Term[], own = ''): Sql {
