@@ -60,17 +60,18 @@ export async function sendChunks(
   source: AsyncIterable<string | Uint8Array>,
 ): Promise<FastifyReply> {
   const chunks = source[Symbol.asyncIterator]()
-  const all = from(await chunks.next(), chunks)
+  const all = startingWith(await chunks.next(), chunks)
   return reply.type(type).send(Readable.from(all, { objectMode: false, highWaterMark: chunkLength }))
 }
 
-async function* from<Chunk>(
-  first: IteratorResult<Chunk>,
-  chunks: AsyncIterator<Chunk>,
-): AsyncGenerator<Chunk> {
+/** Of an iterator whose first value was awaited. It ends with its reader. */
+export async function* startingWith<Value>(
+  first: IteratorResult<Value, unknown>,
+  others: AsyncIterator<Value>,
+): AsyncGenerator<Value, void> {
   try {
-    for (let next = first; !next.done; next = await chunks.next()) yield next.value
+    for (let next = first; !next.done; next = await others.next()) yield next.value
   } finally {
-    await chunks.return?.(undefined)
+    await others.return?.()
   }
 }

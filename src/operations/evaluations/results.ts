@@ -3,6 +3,7 @@ import { modelOutput } from '../../domain/evaluations/trial.ts'
 import { valueAt } from '../../domain/expressions/json-value.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { startingWith } from '../../http/streams/streamed-answers.ts'
 import type { Database } from '../../storage/database.ts'
 import type { ResultsView, RowPage } from '../../storage/evaluations/evaluation-pages.ts'
 import { deriveThenOpen, type Results, type TrialRow } from '../../storage/evaluations/results.ts'
@@ -42,16 +43,13 @@ export async function queryResults(
     const { results, rows, others, warn } = await readResults({ db, caller, project, body, view, signal })
     const first = await rows.next()
     const areOfOneMoment = await results.areUnchanged()
-    if (!areOfOneMoment && reading < maxReadings) continue
+    if (!areOfOneMoment && reading < maxReadings) {
+      await rows.return()
+      continue
+    }
     if (!areOfOneMoment) warn(changedMeanwhile)
     return { rows: startingWith(first, rows), others }
   }
-}
-
-async function* startingWith<T>(first: IteratorResult<T, void>, others: AsyncGenerator<T, void>) {
-  if (first.done) return
-  yield first.value
-  yield* others
 }
 
 interface Reading {
