@@ -28,6 +28,13 @@ export function Dialog({ label, onClose, children, bare = false }: Props) {
     <dialog
       ref={ref}
       aria-label={label}
+      // The close event is late: what opens the dialog again before it comes would be lost.
+      onCancel={(event) => {
+        // A chooser of files inside is cancelled, too.
+        if (event.target !== ref.current) return
+        event.preventDefault()
+        onClose()
+      }}
       onClose={() => isGone.current || onClose()}
       onClick={(event) => {
         if (event.target === ref.current) onClose()
