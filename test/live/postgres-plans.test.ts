@@ -297,8 +297,10 @@ describe('plans of queries on PostgreSQL', () => {
       await conditionOf(sql`SELECT id FROM ${rare} LIMIT 2001`, 'search_entries_by_word'),
       /words @@/,
     )
-    assert.ok((await entries.estimate(db, rare)) < 100)
-    assert.ok((await entries.estimate(db, entries.withKeys(project, [['common']]))) > 2_000)
+    assert.equal(await entries.areMore(db, project, [['common']], 2_000), true)
+    assert.equal(await entries.areMore(db, project, [['key7', 'partial'], ['common']], 100), false)
+    // PostgreSQL assumes a share of all entries, which no limit is above in a record that is large enough.
+    assert.equal(await entries.areMore(db, project, [['rare', 'partial']], 0), false)
     const page = { projectId: project, limit: 100, offset: 0 }
     const order = [rawSql('started_at DESC'), rawSql('id DESC')]
     const query = { ...page, order, conditions: [entries.isAmong(['call-7', 'call-507'])] }

@@ -32,12 +32,11 @@ export async function valueCandidates(
   const backlog = await unindexed(db, view.project, signal)
   if (backlog === undefined) return undefined
   const entries = entriesOf(db)
-  const found = entries.withKeys(view.project, keys)
-  if ((await entries.estimate(db, found)) > maxCandidates) return undefined
+  if (await entries.areMore(db, view.project, keys, maxCandidates)) return undefined
   const maxFound = maxCandidates - backlog.length
   const rows = await allRows<{ id: string }>(
     db,
-    sql`SELECT id FROM ${found} WHERE ${db.dialect.cancellable} LIMIT ${maxFound + 1}`,
+    sql`SELECT id FROM ${entries.withKeys(view.project, keys)} WHERE ${db.dialect.cancellable} LIMIT ${maxFound + 1}`,
     signal,
   )
   if (rows.length > maxFound) return undefined

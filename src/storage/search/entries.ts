@@ -24,8 +24,8 @@ interface Entries {
   matching(project: string, terms: readonly Term[], before: number | undefined, window?: number): Matching
   /** Entries, as a table `found (id)`, with one key of each of these lists, and those that were written without keys. */
   withKeys(project: string, keys: readonly (readonly string[])[]): Sql
-  /** How many these may be, where reading up to a limit costs as much as reading them all. */
-  estimate(db: Reader, found: Sql): Promise<number>
+  /** Whether they are known to be more, where reading up to a limit costs as much as reading them all. */
+  areMore(db: Reader, project: string, keys: readonly (readonly string[])[], limit: number): Promise<boolean>
   /** A condition that a call is one of these. */
   isAmong(calls: readonly string[]): Sql
 }
@@ -112,7 +112,7 @@ const sqlite: Entries = {
     return sql`(SELECT call_id AS id FROM search_words CROSS JOIN search_entries ON doc = search_words.rowid
       WHERE search_words MATCH ${match} AND project_id = ${project}) AS found`
   },
-  estimate: async () => 0,
+  areMore: async () => false,
   // Of a list of parameters, SQLite estimates that reading the whole project is cheaper.
   isAmong: (calls) => sql`calls.id IN (SELECT value FROM json_each(${JSON.stringify(calls)}))`,
 }
@@ -167,7 +167,7 @@ const postgres: Entries = {
   drop: async (tx, limit) => (await dropSome(tx, limit)) === limit,
   async window(db, project, terms) {
     const found = sql`(SELECT call_id AS id FROM search_entries WHERE project_id = ${project} AND ${isMatch(terms)}) AS found`
-    return (await this.estimate(db, found)) > maxSorted ? maxNewest : 0
+    return (await estimateOf(db, found)) > maxSorted ? maxNewest : 0
   },
   matching(project, terms, before, window) {
     const isFound = isMatch(terms, `('${projectWord(project)}' | '${keylessWord(project)}') & `)
@@ -189,16 +189,24 @@ const postgres: Entries = {
     return sql`(SELECT call_id AS id FROM search_entries WHERE project_id = ${project}
       AND words @@ CAST(CAST(${match.join(' | ')} AS TEXT) AS tsquery)) AS found`
   },
-  async estimate(db, found) {
-    const row = await db.get<{ 'QUERY PLAN': unknown }>(sql`EXPLAIN (FORMAT JSON) SELECT id FROM ${found}`)
-    const plan = row?.['QUERY PLAN']
-    const [planned] = (typeof plan === 'string' ? JSON.parse(plan) : plan) as [
-      { Plan: { 'Plan Rows': number } },
-    ]
-    return planned.Plan['Plan Rows']
+  async areMore(db, project, keys, limit) {
+    const estimate = await estimateOf(db, this.withKeys(project, keys))
+    if (estimate <= limit) return false
+    // Of a word that statistics do not know, PostgreSQL assumes a share of all entries.
+    const unknown = keys.map((list) => list.map(() => 'unknown'))
+    return estimate > (await estimateOf(db, this.withKeys(project, unknown)))
   },
   isAmong: (calls) =>
     sql`calls.id = ANY (ARRAY(SELECT json_array_elements_text(CAST(${JSON.stringify(calls)} AS JSON))))`,
+}
+
+async function estimateOf(db: Reader, found: Sql): Promise<number> {
+  const row = await db.get<{ 'QUERY PLAN': unknown }>(sql`EXPLAIN (FORMAT JSON) SELECT id FROM ${found}`)
+  const plan = row?.['QUERY PLAN']
+  const [planned] = (typeof plan === 'string' ? JSON.parse(plan) : plan) as [
+    { Plan: { 'Plan Rows': number } },
+  ]
+  return planned.Plan['Plan Rows']
 }
 
 /** With no more matches than these, the index is faster than the newest entries, of which each has to be unpacked. */
