@@ -6,7 +6,7 @@ import { insertInto } from './sql/inserts.ts'
 import type { FieldReading } from './sql/readings.ts'
 import { pageOf } from './sql/rows-in-order.ts'
 import { sortingOf } from './sql/sorting.ts'
-import { allOf, join, listOf, rawSql, sql } from './sql/sql.ts'
+import { allOf, emptySql, join, listOf, rawSql, sql } from './sql/sql.ts'
 import type { Command, Reader } from './transaction.ts'
 
 /** In display order. */
@@ -66,8 +66,9 @@ export function pricesOfModels(db: Reader, projectId: string, models: readonly s
   )
 }
 
-export function pricesOfProject(db: Reader, projectId: string): Promise<Price[]> {
-  return db.all<Price>(sql`SELECT ${columns} FROM prices WHERE project_id = ${projectId}`)
+export function pricesOfProject(db: Reader, projectId: string, max?: number): Promise<Price[]> {
+  const limit = max === undefined ? emptySql : sql` LIMIT ${max}`
+  return db.all<Price>(sql`SELECT ${columns} FROM prices WHERE project_id = ${projectId}${limit}`)
 }
 
 export const removePrices: Command<{ project_id: string; ids: readonly string[] }, void> = async (

@@ -1,6 +1,6 @@
 import type { Page } from '../../domain/view.ts'
 import { isLive } from '../calls/calls.ts'
-import { costOfCall } from '../calls/cost.ts'
+import { comparedPrices, costOfCall } from '../calls/cost.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { allOf, join, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
@@ -98,7 +98,8 @@ export async function readAgents(
 ): Promise<AgentSums[]> {
   const { dialect } = db
   const once = sql`${usesTokens} AND ${countsOnce(dialect, view.project, [], now)}`
-  const cost = view.costs ? costOfCall(dialect) : rawSql('NULL')
+  const prices = view.costs ? await comparedPrices(db, view.project) : undefined
+  const cost = view.costs ? costOfCall(dialect, prices) : rawSql('NULL')
   const called = apart(
     dialect,
     sql`SELECT members.agent AS agent_name, members.version AS agent_version, members.is_top AS is_top,

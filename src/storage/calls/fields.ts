@@ -1,6 +1,7 @@
 import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { type FeedbackSubject, maxPayloadBytes, payloadOf } from '../feedback/feedback.ts'
+import type { Price } from '../prices.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { FieldReading, FieldResolver } from '../sql/readings.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
@@ -38,7 +39,7 @@ const derived = new Map<string, (dialect: Dialect) => FieldReading>([
 ])
 
 /** By the prices of the project. */
-const costField = 'cost'
+export const costField = 'cost'
 /** app, judge or evaluation. */
 const originField = 'origin'
 
@@ -51,6 +52,13 @@ const accepted = [
   'feedback.[<type>].payload.…',
 ].join(', ')
 
+export interface FieldSources {
+  /** Whose feedback is meant. */
+  subject?: FeedbackSubject
+  /** All of the project, if they are known and few. */
+  prices?: readonly Price[] | undefined
+}
+
 /**
  * What the fields of a calls query are read from: columns, values inside the JSON, and values derived from the call.
  * `requestPath` is how a refusal names where the field was given.
@@ -58,7 +66,7 @@ const accepted = [
 export function callFields(
   dialect: Dialect,
   requestPath: string,
-  subject: FeedbackSubject = 'call',
+  { subject = 'call', prices }: FieldSources = {},
 ): FieldResolver {
   return (field) => {
     checkPath(field, requestPath)
@@ -66,7 +74,7 @@ export function callFields(
     if (column) return column
     if (field === originField)
       return { kind: 'text', sql: dialect.ordered(originOf(dialect)), isAlways: true }
-    if (field === costField) return { kind: 'number', sql: costOfCall(dialect) }
+    if (field === costField) return { kind: 'number', sql: costOfCall(dialect, prices) }
     const payload = payloadReading(field, dialect, subject)
     if (payload) return payload
     const [document = '', ...path] = splitPath(field)

@@ -1,7 +1,6 @@
-import type { Expression } from '../../domain/expressions/expression.ts'
+import { type Expression, fieldsOf } from '../../domain/expressions/expression.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { View } from '../../domain/view.ts'
-import type { FeedbackSubject } from '../feedback/feedback.ts'
 import { isQueued } from '../queues/items.ts'
 import { asksForValues, valueCandidates } from '../search/candidates.ts'
 import { compileCondition } from '../sql/conditions.ts'
@@ -20,7 +19,8 @@ import {
   countCalls,
   selectCalls,
 } from './calls.ts'
-import { callFields } from './fields.ts'
+import { comparedPrices } from './cost.ts'
+import { callFields, costField, type FieldSources } from './fields.ts'
 import { type CallsFilter, filterConditions } from './filter.ts'
 
 export interface CallsView extends View {
@@ -65,7 +65,8 @@ export function streamMatching<Row>(
 ): AsyncIterable<Row[]> {
   const query = callsQueryOf(db, view)
   // Its thread is free as soon as it is read: a generator around it would hold it for longer.
-  if (!isNarrowable(view) && !asksForValues(view)) return db.stream<Row>(select(query), options)
+  if (!isNarrowable(view) && !asksForValues(view) && !asksForCosts(view))
+    return db.stream<Row>(select(query), options)
   return (async function* () {
     const narrowed = await narrowedQuery(db, view, now, options.signal, query)
     yield* db.stream<Row>(select(narrowed), options)
@@ -98,8 +99,18 @@ export async function narrowedQuery(
   query = callsQueryOf(db, view),
 ): Promise<CallsQuery & { isFew: boolean }> {
   const { narrowed, isFew } = await narrowingOf(db, view, now, signal)
-  return { ...query, isFew, conditions: [...narrowed, ...query.conditions] }
+  const prices = asksForCosts(view) ? await comparedPrices(db, view.project) : undefined
+  const priced = prices === undefined ? query : callsQueryOf(db, view, { prices })
+  return { ...priced, isFew, conditions: [...narrowed, ...priced.conditions] }
 }
+
+/** Whether calls are chosen or sorted by what they cost. */
+export const asksForCosts = ({
+  query,
+  sort,
+}: Pick<View, 'sort'> & { query?: Expression | undefined }): boolean =>
+  sort.some(({ field }) => field === costField) ||
+  (query !== undefined && fieldsOf(query).includes(costField))
 
 /** What is known of the calls that conditions hold for; `isFew` if they are among some that are named. */
 export async function narrowingOf(
@@ -128,14 +139,14 @@ export async function statsOfCalls(
 export function callsQueryOf(
   { dialect }: Pick<Reader, 'dialect'>,
   { project, filters, query, sort, limit, offset }: CallsView,
-  subject: FeedbackSubject = 'call',
+  sources: FieldSources = {},
 ): CallsQuery {
   const conditions = filters.flatMap((filter) => filterConditions(filter, dialect))
   if (query) {
-    const fields = withQueues(callFields(dialect, 'query', subject))
+    const fields = withQueues(callFields(dialect, 'query', sources))
     conditions.push(compileCondition(askingForQueues(query), fields, dialect))
   }
-  const sorting = sortingOf(sort, (path) => callFields(dialect, path), dialect)
+  const sorting = sortingOf(sort, (path) => callFields(dialect, path, sources), dialect)
   const last = sort.at(-1)
   const direction =
     last === undefined || (last.field === 'started_at' && last.direction === 'asc') ? 'ASC' : 'DESC'

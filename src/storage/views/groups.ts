@@ -1,5 +1,5 @@
 import { failedCalls, matchingCalls } from '../calls/calls.ts'
-import { costOfCall } from '../calls/cost.ts'
+import { comparedPrices, costOfCall } from '../calls/cost.ts'
 import { callFields } from '../calls/fields.ts'
 import { originOf } from '../calls/origin.ts'
 import { type CallsView, narrowedQuery } from '../calls/queries.ts'
@@ -91,8 +91,9 @@ export async function largestGroups(
 ): Promise<string[]> {
   const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
   const conditions = [sql`calls.started_at >= ${from} AND calls.started_at < ${end}`, ...query.conditions]
+  const prices = costs ? await comparedPrices(db, view.project) : undefined
   const cost = costs
-    ? sql`CASE WHEN input_tokens IS NULL AND output_tokens IS NULL THEN 0 ELSE ${costOfCall(db.dialect)} END`
+    ? sql`CASE WHEN input_tokens IS NULL AND output_tokens IS NULL THEN 0 ELSE ${costOfCall(db.dialect, prices)} END`
     : rawSql('0')
   const narrow = sql`SELECT ${groupOf(field, view.project, db.dialect)} AS value, CASE WHEN status = 'error' THEN 1 ELSE 0 END AS errors,
     input_tokens AS asked, output_tokens AS said, ${cost} AS cost ${matchingCalls(db, { ...query, conditions }, now)}`

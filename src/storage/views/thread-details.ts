@@ -1,5 +1,6 @@
 import { isLive } from '../calls/calls.ts'
 import { costOfCall } from '../calls/cost.ts'
+import type { FieldSources } from '../calls/fields.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { apart, countsOnce, usesTokens } from './own-usage.ts'
@@ -47,13 +48,18 @@ const callsOfTurns = (db: LongReader, project: string, turns: Sql, now: number) 
 })
 
 /** A subquery: the sums of every thread of these turns. */
-export function sumsOfThreads(db: LongReader, project: string, turns: Sql, now: number): Sql {
+export function sumsOfThreads(
+  db: LongReader,
+  { project, prices }: { project: string } & Pick<FieldSources, 'prices'>,
+  turns: Sql,
+  now: number,
+): Sql {
   const { tables, from } = callsOfTurns(db, project, turns, now)
   const once = sql`${usesTokens} AND ${countsOnce(db.dialect, project, [], now)}`
   const called = apart(
     db.dialect,
     sql`SELECT scopes.thread_id AS thread_id, CASE WHEN calls.status = 'error' THEN 1 ELSE 0 END AS failed,
-      CASE WHEN ${once} THEN 1 END AS counts, input_tokens, output_tokens, ${costOfCall(db.dialect)} AS cost ${from}`,
+      CASE WHEN ${once} THEN 1 END AS counts, input_tokens, output_tokens, ${costOfCall(db.dialect, prices)} AS cost ${from}`,
   )
   const double = (value: string, name: string) => `CAST(sum(${value}) AS DOUBLE PRECISION) AS ${name}`
   const sums = [
@@ -89,7 +95,7 @@ export async function readThreadDetails(
     UNION ALL SELECT thread_id, feedback_type, CASE WHEN feedback_type = 'wandb.reaction.1' THEN ${emoji} END AS emoji
     FROM feedback WHERE project_id = ${project} AND thread_id IN (${listOf(threads)})`
   return {
-    sums: await allRows<ThreadSums>(db, sumsOfThreads(db, project, own, now), signal),
+    sums: await allRows<ThreadSums>(db, sumsOfThreads(db, { project }, own, now), signal),
     values: await allRows<ThreadValue>(
       db,
       sql`${tables} SELECT thread_id, kind, value, count(*) AS count FROM (${values}) AS named WHERE value IS NOT NULL

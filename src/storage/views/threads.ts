@@ -1,7 +1,9 @@
 import { fieldsOf } from '../../domain/expressions/expression.ts'
 import { type CallsQuery, isLive, isTurn, matchingCalls } from '../calls/calls.ts'
+import { comparedPrices } from '../calls/cost.ts'
+import type { FieldSources } from '../calls/fields.ts'
 import { filterConditions } from '../calls/filter.ts'
-import { callsQueryOf, narrowingOf } from '../calls/queries.ts'
+import { asksForCosts, callsQueryOf, narrowingOf } from '../calls/queries.ts'
 import type { FeedbackSubject } from '../feedback/feedback.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { allOf, join, joined, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
@@ -24,17 +26,20 @@ export function streamThreads(
   windows = usualWindows,
 ): AsyncIterable<Thread[]> {
   const { project, query } = view
-  const [readings, named] = [readingsOf(db, view), namedIn(db, view)]
+  const [unpriced, named] = [readingsOf(db, view), namedIn(db, view)]
   return latestOrAll()
 
   async function* latestOrAll() {
+    const prices = asksForCosts(view) ? await comparedPrices(db, project) : undefined
+    const readings = prices === undefined ? unpriced : readingsOf(db, view, prices)
     const { narrowed, isFew } = await narrowingOf(db, { project, query, filters: [] }, now, signal)
     const asked = readings.map((calls) => ({ ...calls, conditions: [...narrowed, ...calls.conditions] }))
     // These may be more than a filter may name.
     const page = (threads: readonly string[]) =>
-      selectThreads(db, view, asked, now, [sql`thread_id IN (${listOf(threads)})`])
+      selectThreads(db, { ...view, prices }, asked, now, [sql`thread_id IN (${listOf(threads)})`])
     const latest = isFew ? undefined : await readLatestThreads(db, view, { page, windows }, now, signal)
-    if (latest === undefined) yield* db.stream<Thread>(selectThreads(db, view, asked, now, named), { signal })
+    if (latest === undefined)
+      yield* db.stream<Thread>(selectThreads(db, { ...view, prices }, asked, now, named), { signal })
     else yield latest
   }
 }
@@ -42,7 +47,7 @@ export function streamThreads(
 /** Everything is read from the index of turns, unless sums are sorted by. */
 function selectThreads(
   db: LongReader,
-  view: ThreadsView,
+  view: ThreadsView & Pick<FieldSources, 'prices'>,
   asked: readonly CallsQuery[],
   now: number,
   named: readonly Sql[],
@@ -56,7 +61,7 @@ function selectThreads(
   const isSummed = view.sort.some(({ field }) => summed.has(field))
   const threads = isSummed
     ? sql`SELECT threads.*, cost, error_count FROM (${grouped}) AS threads
-        LEFT JOIN (${sumsOfThreads(db, view.project, turns, now)}) AS sums ON sums.thread_id = threads.thread_id`
+        LEFT JOIN (${sumsOfThreads(db, view, turns, now)}) AS sums ON sums.thread_id = threads.thread_id`
     : grouped
   const order = orderOf(view.sort)
   const turn = (first: Sql) =>
@@ -92,13 +97,17 @@ function turnsOf(db: LongReader, view: ThreadsView, now: number, named: readonly
 }
 
 /** The calls that a conversation must have one of. */
-function readingsOf(db: LongReader, { project, query }: ThreadsView): CallsQuery[] {
+function readingsOf(
+  db: LongReader,
+  { project, query }: ThreadsView,
+  prices?: FieldSources['prices'],
+): CallsQuery[] {
   if (query === undefined) return []
   const view = { project, query, filters: [], sort: [], limit: null, offset: 0 }
   // Feedback is that of its calls, or that of the conversation.
   const asksForFeedback = fieldsOf(query).some((field) => field.startsWith('feedback.'))
   const subjects: FeedbackSubject[] = asksForFeedback ? ['call', 'conversation'] : ['call']
-  return subjects.map((subject) => callsQueryOf(db, view, subject))
+  return subjects.map((subject) => callsQueryOf(db, view, { subject, prices }))
 }
 
 function askedFor(db: LongReader, asked: readonly CallsQuery[], now: number, named: readonly Sql[]): Sql[] {

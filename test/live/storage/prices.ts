@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
+import { comparedPrices, readCosts } from '../../../src/storage/calls/cost.ts'
+import { streamCalls } from '../../../src/storage/calls/queries.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { type Price, pricesOfModels, readPrices } from '../../../src/storage/prices.ts'
-import { newProject, startedAt } from '../../support/call-parts.ts'
+import { newProject, startedAt, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
-import { equals, viewIn } from '../../support/views.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
+import { collect, equals, viewIn } from '../../support/views.ts'
 
 export function priceOf(project: string, fields: Partial<Price> = {}): Price {
   return {
@@ -76,6 +79,64 @@ export function prices(open: Driver['open']): void {
         small.map((price) => price.id),
         ['c', 'b', 'a'],
       )
+    })
+
+    test('are those in force when a call started, also where all calls are sorted by cost', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const random = seededRandom(7)
+      const below = (count: number) => Math.floor(random() * count)
+      const models = ['a', "it's", 'é', 'unpriced']
+      const randomPrice = (n: number) =>
+        priceOf(project, {
+          id: `${n}`,
+          llm_id: models[below(3)] as string,
+          effective_date: startedAt + below(6) * 10,
+          created_at: startedAt + n,
+          prompt_token_cost: below(1000) / 7e6,
+          completion_token_cost: below(1000) / 3e6,
+          cache_read_input_token_cost: below(1000) / 9e6,
+          cache_creation_input_token_cost: below(1000) / 1e6,
+        })
+      await db.write(
+        'addPrices',
+        Array.from({ length: 20 }, (_, n) => randomPrice(n)),
+      )
+      const tokens = () => ({
+        ...{ prompt_tokens: 500 + below(500), completion_tokens: below(500) },
+        ...{ cache_read_input_tokens: below(200), cache_creation_input_tokens: below(200) },
+      })
+      const calls = Array.from({ length: 200 }, (_, n) => {
+        const used = models.filter((_, m) => m === n % 4 || (n % 9 === 0 && m === 1))
+        const usage = Object.fromEntries(used.map((model) => [model, tokens()]))
+        const start = { started_at: startedAt - 10 + below(80) }
+        return wholePart(project, `call-${n}`, start, { summary: JSON.stringify({ usage }) })
+      })
+      await db.write('upsertCalls', calls)
+      const ids = calls.map(({ id }) => id)
+      const { signal } = new AbortController()
+      const dearest = async () => {
+        const sort = [{ field: 'cost', direction: 'desc' }] as const
+        const view = { ...viewIn(project, { sort, limit: ids.length }), filters: [] }
+        const rows = await collect(
+          streamCalls(db, view, { large: new Set(), totalStorageSize: false }, 1, signal),
+        )
+        return rows.map(({ id }) => id)
+      }
+      const ranked = async () => {
+        const costs = await readCosts(db, project, ids)
+        const costOf = (id: string) => costs.get(id) ?? -1
+        return ids.toSorted((id, other) => costOf(other) - costOf(id) || (id < other ? 1 : -1))
+      }
+      assert.equal((await readCosts(db, project, ids)).size, 155)
+      assert.deepEqual(await dearest(), await ranked())
+      // With more prices, each is looked up.
+      await db.write(
+        'addPrices',
+        Array.from({ length: 50 }, (_, n) => randomPrice(20 + n)),
+      )
+      assert.equal(await comparedPrices(db, project), undefined)
+      assert.deepEqual(await dearest(), await ranked())
     })
 
     test('are removed by id and by project', async (t) => {
