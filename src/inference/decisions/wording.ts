@@ -55,8 +55,9 @@ export function questionText({ kind, text, options }: DecisionQuestion, order: r
 export function ordersOf({ kind, options }: DecisionQuestion, orders: number): number[][] {
   const plain = options.map((_, index) => index)
   if (kind !== 'choice') return [plain]
-  return Array.from({ length: Math.min(orders, options.length) }, (_, index) => {
-    const turn = Math.floor((Math.floor(index / 2) * options.length) / Math.ceil(orders / 2))
+  const length = Math.min(orders, options.length)
+  return Array.from({ length }, (_, index) => {
+    const turn = Math.floor((Math.floor(index / 2) * options.length) / Math.ceil(length / 2))
     const turned = [...plain.slice(turn), ...plain.slice(0, turn)]
     return index % 2 === 0 ? turned : turned.toReversed()
   })

@@ -9,14 +9,17 @@ import { liveObject } from '../objects/read.ts'
 
 export const calibrationClass = 'Calibration'
 
+/** No fit comes near it. Anyone may store an object, and beyond it products overflow to what is no probability. */
+const maxFactor = 1e6
+
 /** What a calibration is needed for: the map, and what it was fitted for. */
 const StoredCalibration = z.object({
   /** The digest of the question with its model, template and settings. */
   question: z.string(),
   /** The digest of the judge's prompt. */
   prompt: z.string(),
-  a: z.number().min(minSlope),
-  b: z.number(),
+  a: z.number().min(minSlope).max(maxFactor),
+  b: z.number().min(-maxFactor).max(maxFactor),
 })
 type StoredCalibration = z.output<typeof StoredCalibration>
 

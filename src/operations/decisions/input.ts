@@ -1,3 +1,4 @@
+import { itemsOf } from '../../../packages/json/index.ts'
 import { writeJson } from '../../domain/json/text.ts'
 import type { DecisionAsked } from '../../inference/decisions/decision.ts'
 import { wrong } from '../generation/checks.ts'
@@ -14,6 +15,29 @@ const partsOf: Record<string, readonly string[]> = {
   assistant: ['output_text', 'refusal'],
 }
 const partsOfOutputs = ['input_text', 'input_image']
+
+/** Members that only some types of items and parts have. Another one would be lost, with what it was to say. */
+const membersOf: Record<string, readonly string[]> = {
+  message: ['role', 'content', 'phase'],
+  function_call: ['call_id', 'namespace', 'name', 'arguments'],
+  custom_tool_call: ['call_id', 'namespace', 'name', 'input'],
+  function_call_output: ['call_id', 'output'],
+  custom_tool_call_output: ['call_id', 'output'],
+  input_text: ['text'],
+  output_text: ['text'],
+  input_json: ['data'],
+  input_image: ['image_url', 'detail'],
+  refusal: ['refusal'],
+}
+const ofAll = ['type', 'id', 'status', 'prompt_cache_breakpoint']
+
+function checkMembers(type: string, checked: object, path: string): void {
+  if (!Object.hasOwn(membersOf, type)) return
+  for (const [name, value] of Object.entries(checked)) {
+    if (value == null || ofAll.includes(name) || membersOf[type]?.includes(name)) continue
+    throw wrong(`${path}.${name}`, `given for a ${type}`, 'nothing')
+  }
+}
 
 type Image = (path: string) => void
 
@@ -52,15 +76,18 @@ export function inputOf({ input }: Pick<DecisionBody, 'input'>): DecisionInput {
 }
 
 function itemOf(item: InputItem, path: string, calls: Set<string>, image: Image): Record<string, unknown> {
-  const { type, role, content, call_id, name, output } = item
-  switch (type ?? 'message') {
+  const { type, role, content, phase, call_id, name, namespace, output } = item
+  const kind = type ?? 'message'
+  checkMembers(kind, item, path)
+  switch (kind) {
     case 'message': {
       const accepted = role == null ? undefined : partsOf[role]
       if (accepted === undefined || !Object.hasOwn(partsOf, role as string)) {
         throw wrong(`${path}.role`, JSON.stringify(role ?? null), Object.keys(partsOf).join(', '))
       }
       if (content == null) throw wrong(`${path}.content`, 'nothing', 'a text or parts')
-      return { role, content: textOf(content, `${path}.content`, accepted, image) }
+      const text = textOf(content, `${path}.content`, accepted, image)
+      return { role, ...(phase != null && { phase }), content: text }
     }
     case 'function_call':
     case 'custom_tool_call': {
@@ -69,7 +96,7 @@ function itemOf(item: InputItem, path: string, calls: Set<string>, image: Image)
         if (item[needed] == null) throw wrong(`${path}.${needed}`, 'nothing', 'a text')
       }
       calls.add(call_id as string)
-      return { type, call_id, name, [member]: item[member] }
+      return { type, call_id, ...(namespace != null && { namespace }), name, [member]: item[member] }
     }
     case 'function_call_output':
     case 'custom_tool_call_output':
@@ -87,6 +114,9 @@ function itemOf(item: InputItem, path: string, calls: Set<string>, image: Image)
   }
 }
 
+const isObjects = (json: string) =>
+  json.startsWith('{') || (json.startsWith('[') && itemsOf(json).every((entry) => entry.startsWith('{')))
+
 /** The texts of parts, one after the other on lines of their own. */
 export function textOf(contents: Contents, path: string, accepted: readonly string[], image: Image): string {
   if (typeof contents === 'string') return contents
@@ -96,13 +126,14 @@ export function textOf(contents: Contents, path: string, accepted: readonly stri
 function textOfPart(piece: Part, path: string, accepted: readonly string[], image: Image): string {
   const { type, text, refusal, data, image_url } = piece
   if (!accepted.includes(type)) throw wrong(`${path}.type`, JSON.stringify(type), accepted.join(', '))
+  checkMembers(type, piece, path)
   switch (type) {
     case 'input_image':
       if (image_url == null) throw wrong(`${path}.image_url`, 'nothing', 'a URL')
       image(path)
       return ''
     case 'input_json':
-      if (data == null || !/^(\{|\[)/.test(data.text)) {
+      if (data == null || !isObjects(data.text)) {
         throw wrong(`${path}.data`, 'no object', 'an object or a list of objects')
       }
       return data.text

@@ -50,6 +50,10 @@ export const GenerateAnswer = answer('The answer to the prompt.', {
   ...line,
   response: z.string(),
   thinking: z.string().optional(),
+  context: z
+    .array(z.int())
+    .max(0)
+    .meta({ description: 'Always empty, because only /api/chat continues a conversation.' }),
   ...ended,
 })
 

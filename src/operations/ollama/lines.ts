@@ -44,9 +44,11 @@ const messageForm: LineForm = ({ content, thinking, calls }) => ({
   },
 })
 
+/** Clients drop a line without a `context`. An empty one stands for no conversation, and is accepted when it comes back. */
 const responseForm: LineForm = ({ content, thinking }) => ({
   response: content,
   ...(thinking !== '' && { thinking }),
+  context: [],
 })
 
 export const lineForms = { message: messageForm, response: responseForm }

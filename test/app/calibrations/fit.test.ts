@@ -156,8 +156,15 @@ test('a fit that names what does not exist, or another class, is refused by its 
   }
   const unknown = await post(url, { ...asked, scorer: 'nobody' })
   assert.deepEqual([unknown.status, unknown.json.code], [404, 'object_not_found'])
+  const val = { _type: 'Calibration', _class_name: 'Calibration', _bases: ['Object', 'BaseModel'] }
+  const boundless = { ...val, question: 'q', prompt: 'p', a: 1e308, b: 0 }
+  const stored = await post('/obj/create', {
+    obj: { project_id: project, object_id: 'boundless', val: boundless },
+  })
+  assert.equal(stored.status, 200, stored.text)
   for (const calibration of [
     ref,
+    `weave:///${project}/object/boundless:latest`,
     'rudeness',
     'weave:///acme/qa/object/nothing:latest',
     'weave:///globex/web/object/x:v0',

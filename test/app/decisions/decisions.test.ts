@@ -94,9 +94,9 @@ test('messages are lines of JSON, calls with their outputs, and leading instruct
   const input = [
     { role: 'developer', content: 'Be strict.' },
     { type: 'message', role: 'user', content: [{ type: 'input_json', data: { a: 1.5 } }] },
-    { type: 'function_call', call_id: 'c1', name: 'find', arguments: '{}', status: 'completed' },
+    { type: 'function_call', call_id: 'c1', namespace: 'web', name: 'find', arguments: '{}' },
     { type: 'function_call_output', call_id: 'c1', output: [{ type: 'input_text', text: 'no "x"\n' }] },
-    { role: 'assistant', content: [{ type: 'refusal', refusal: 'I cannot.' }], phase: null },
+    { role: 'assistant', content: [{ type: 'refusal', refusal: 'I cannot.' }], phase: 'commentary' },
   ]
   const { status, json } = await post(url, { ...body, input, questions: [rude] })
   assert.equal(status, 200, JSON.stringify(json))
@@ -106,9 +106,9 @@ test('messages are lines of JSON, calls with their outputs, and leading instruct
     prompt.includes(
       [
         '{"role":"user","content":"{\\"a\\":1.5}"}',
-        '{"type":"function_call","call_id":"c1","name":"find","arguments":"{}"}',
+        '{"type":"function_call","call_id":"c1","namespace":"web","name":"find","arguments":"{}"}',
         '{"type":"function_call_output","call_id":"c1","output":"no \\"x\\"\\n"}',
-        '{"role":"assistant","content":"I cannot."}\n---\n',
+        '{"role":"assistant","phase":"commentary","content":"I cannot."}\n---\n',
       ].join('\n'),
     ),
     prompt,
@@ -191,6 +191,31 @@ for (const [what, fields, param] of [
     'JSON that is a number',
     { input: [{ role: 'user', content: [{ type: 'input_json', data: 1 }] }] },
     'input.0.content.0.data',
+  ],
+  [
+    'JSON with a number beside objects',
+    { input: [{ role: 'user', content: [{ type: 'input_json', data: [{ a: 1 }, 2] }] }] },
+    'input.0.content.0.data',
+  ],
+  [
+    'the text of a part that is JSON',
+    { input: [{ role: 'user', content: [{ type: 'input_json', data: {}, text: 'x' }] }] },
+    'input.0.content.0.text',
+  ],
+  [
+    'the JSON of a question that is a text',
+    { questions: [{ ...rude, instructions: [{ type: 'input_text', text: 'x', data: {} }] }] },
+    'questions.0.instructions.0.data',
+  ],
+  [
+    'arguments of a message',
+    { input: [{ role: 'user', content: 'x', arguments: '{}' }] },
+    'input.0.arguments',
+  ],
+  [
+    'the content of a call',
+    { input: [{ type: 'function_call', call_id: 'c', name: 'n', arguments: '', content: 'x' }] },
+    'input.0.content',
   ],
   [
     'an output without its call',

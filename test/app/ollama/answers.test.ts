@@ -70,10 +70,15 @@ test('a prompt is a conversation of its own; raw, it is the whole prompt', async
   const answer = await post('/api/generate', { ...body, system: 'Be short.' })
   assert.equal(answer.json.response, 'Hello')
   assert.equal(answer.json.message, undefined)
+  // Clients that keep it send it back.
+  assert.deepEqual(answer.json.context, [])
+  assert.equal((await post('/api/generate', { ...body, context: answer.json.context })).status, 200)
+  backend.asked.pop()
   const raw = await post('/api/generate', { ...body, raw: true, stream: true })
   const lines = linesOf(raw.text)
   assert.equal(lines.map(({ response }) => response).join(''), 'Hello')
   assert.equal(lines.at(-1).done, true)
+  for (const { context } of lines) assert.deepEqual(context, [])
   assert.deepEqual(
     backend.asked.map(({ prompt }) => 'text' in prompt && prompt.text),
     ['<s><|system|>Be short.<|end|><|user|>Hi<|end|><|assistant|>', 'Hi'],

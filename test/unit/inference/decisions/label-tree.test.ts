@@ -117,6 +117,13 @@ test('options of a choice are turned and reversed; levels are not', () => {
     [1, 0],
   ])
   assert.deepEqual(ordersOf({ ...question, kind: 'score' }, 4), [[0, 1, 2, 3]])
+  for (let count = 2; count <= 10; count++) {
+    const many = Array.from({ length: count }, (_, index) => ({ name: `n${index}` }))
+    for (let orders = 1; orders <= 8; orders++) {
+      const different = new Set(ordersOf({ ...question, options: many }, orders).map(String))
+      assert.equal(different.size, Math.min(orders, count), `${orders} orders of ${count}`)
+    }
+  }
 })
 
 test('confidence is the sharpness of the whole distribution', () => {
