@@ -77,7 +77,7 @@ const leftOut = {
   name: 'left out of the file',
   setup({ onLoad }) {
     const filter =
-      /ui.(adding.|datasets.|call.thumbs|export.(button|of-)|parts.(first-call|saved-views|origin-switch|roots-switch)|screens.(calls.(selection|live)|(queue|compare).(change|new)-))/
+      /ui.(adding.|datasets.|call.thumbs|export.(all|button)|parts.(first-call|saved-views|origin-switch|roots-switch)|screens.(calls.(selection|live)|(queue|compare).(change|new)-))/
     onLoad({ filter }, () => ({ contents: '', loader: 'empty' }))
     // A file changes nothing, so nobody has a right in it.
     onLoad({ filter: /ui.(server.rights|parts.add-buttons)\.tsx?$/ }, () => ({

@@ -24,6 +24,12 @@ export function readSize(text: string): number {
   return Number(found[1]) * (sizes[(found[2] ?? 'b').toLowerCase()] as number)
 }
 
+/** The ways to write milliseconds or bytes, the shortest first. */
+export const quantityTexts = (value: number): string[] =>
+  [units, sizes]
+    .flatMap((names) => Object.entries(names).map(([name, unit]) => `${value / unit}${name}`))
+    .sort((a, b) => a.length - b.length)
+
 /** ISO 8601; without an offset it is local time. */
 export function readTime(text: string): string {
   const isTime = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)?)?$/.test(text)

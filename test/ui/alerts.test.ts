@@ -66,7 +66,7 @@ test('a filter of the calls becomes a rule, which is tried, fires, is delivered 
   await page.getByRole('link', { name: 'Deliveries' }).click()
   await page.getByRole('cell', { name: 'alert.fired Refunds' }).waitFor()
   await page.getByRole('link', { name: 'Alerts' }).click()
-  await page.getByRole('cell', { name: 'a call that ends and meets its filter' }).waitFor()
+  await page.getByRole('cell', { name: 'a call that ends and meets op:refund' }).waitFor()
   assert.equal(await page.getByRole('cell', { name: 'not in 30 days' }).count(), 0)
   await page.getByRole('button', { name: 'Pause Refunds' }).click()
   await page.getByRole('cell', { name: 'paused' }).waitFor()

@@ -53,6 +53,17 @@ test('beside the facets the usual columns fit from 1024 px', { skip }, async (t)
   assert.deepEqual(problems, [])
 })
 
+test('at 360 px the name of a chat is read in full', { skip }, async (t) => {
+  const { page, problems } = await open(t, '/ui/acme/qa/calls', narrow)
+  const name = page.locator('.call-name', { hasText: 'heddle.chat.completions' }).first()
+  const hidden = await name.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)
+  assert.equal(hidden, 0)
+  const row = page.getByRole('row').filter({ has: name }).first()
+  const [above, below] = [await name.boundingBox(), await row.locator('.cell-started').boundingBox()]
+  assert.ok(above && below && below.y >= above.y + above.height - 1, JSON.stringify([above, below]))
+  assert.deepEqual(problems, [])
+})
+
 test('a filter that the bar cannot express shows an error, and the list stays', { skip }, async (t) => {
   const { page, problems } = await open(t, calls)
   await page.waitForSelector(rowText('Question 299?'))

@@ -68,6 +68,17 @@ test('a comparison of three runs on a narrow screen has all of them', { skip }, 
   }
 })
 
+test('on a phone a run takes a third of the screen at most, with all its figures', { skip }, async (t) => {
+  const { page, problems } = await open(t, evals, narrow)
+  const rows = page.locator('tbody tr')
+  await rows.nth(2).locator('[data-label="judge.score"]').getByText(/\d/).waitFor()
+  const heights = await rows.evaluateAll((all) => all.map(({ clientHeight }) => clientHeight))
+  assert.ok(Math.max(...heights) <= 210, `${heights} px`)
+  const figures = rows.first().locator('td[data-label]:visible')
+  assert.equal(await figures.count(), 9)
+  assert.deepEqual(problems, [])
+})
+
 test('where a scorer says that lower is better, higher values have the colour of worse ones', {
   skip,
 }, async (t) => {

@@ -400,6 +400,45 @@ test('every screen is accessible', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
+/** Runs in the page: the lowest contrast of the edge of a field to what is inside and around it (WCAG 2.2, 1.4.11). */
+function lowestContrastOfFields(): number {
+  const luminance = (color: string): number => {
+    const [red = 0, green = 0, blue = 0] = (color.match(/[\d.]+/g) ?? []).map((text) => {
+      const share = Number(text) / 255
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+    })
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+  }
+  const none = 'rgba(0, 0, 0, 0)'
+  const groundOf = (element: Element | null): string => {
+    const color = element ? getComputedStyle(element).backgroundColor : 'rgb(255, 255, 255)'
+    return element && color === none ? groundOf(element.parentElement) : color
+  }
+  const contrasts = [...document.querySelectorAll('main :is(input:not([type=checkbox]), select, textarea)')]
+    // The role of a message has no edge, but words.
+    .filter((field) => field.checkVisibility() && getComputedStyle(field).borderColor !== none)
+    .flatMap((field) => {
+      const edge = luminance(getComputedStyle(field).borderColor)
+      return [field, field.parentElement].map((ground) => {
+        const around = luminance(groundOf(ground))
+        return (Math.max(edge, around) + 0.05) / (Math.min(edge, around) + 0.05)
+      })
+    })
+  return Math.min(...contrasts)
+}
+
+test('the edges of fields are seen in both themes', { skip }, async (t) => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const { page } = await open(t, calls, { colorScheme })
+    for (const path of [calls, '/ui/acme/qa/judges/new', '/ui/acme/qa/prompts?new=1', '/ui/play']) {
+      await page.goto(`${served().address}${path}`)
+      await page.locator('main :is(input:not([type=checkbox]), textarea)').first().waitFor()
+      const contrast = await page.evaluate(lowestContrastOfFields)
+      assert.ok(contrast >= 3 && contrast < 21, `${path}, ${colorScheme}: ${contrast}`)
+    }
+  }
+})
+
 test('seven tabs of one browser work, and share one session', { skip }, async (t) => {
   const { address } = served()
   const { page } = await open(t, calls)

@@ -160,6 +160,30 @@ test('the rows of a trace show kinds, tokens and cost, and a closed call those b
   assert.deepEqual(problems, [])
 })
 
+test('the name of a call comes before its kind, tokens and cost, at 360 px and beside the details', {
+  skip,
+}, async (t) => {
+  const prompt_tokens = 1_234_567
+  const summary = { usage: { builtin: { prompt_tokens, completion_tokens: 34 } } }
+  const trace_id = '9'.repeat(32)
+  const name = 'heddle.chat.completions'
+  await writeCalls(served(), [completeOf({ id: id('e', 90), trace_id, op_name: name, summary })])
+  const { page, problems } = await open(t, path(trace_id), narrow)
+  for (const width of [360, 1024, 1440]) {
+    await page.setViewportSize({ width, height: 800 })
+    const named = page.locator('.tree-name')
+    await named.waitFor()
+    const hidden = await named.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)
+    assert.equal(hidden, 0, `${width} px`)
+    const [line, bars] = [
+      await named.boundingBox(),
+      await page.locator('.tree-line .tree-bars').boundingBox(),
+    ]
+    assert.ok(line && bars && line.x + line.width <= bars.x, `${width} px`)
+  }
+  assert.deepEqual(problems, [])
+})
+
 test('inner steps are hidden until a click or a key shows them, and then for the session', {
   skip,
 }, async (t) => {

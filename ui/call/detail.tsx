@@ -136,9 +136,7 @@ function Shown({ tab: wanted, choose, add, changes, onChanged, ...shown }: Shown
               <ExportButton
                 key={id}
                 what="call"
-                load={async () =>
-                  (await import('../export/of-call.ts')).exportOfCall(project, id, nameOf(row))
-                }
+                load={async () => (await import('../export/all.ts')).exportOfCall(project, id, nameOf(row))}
                 hasKey={withTrace}
               />
             </Fragment>

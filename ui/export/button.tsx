@@ -25,7 +25,7 @@ export function ExportButton({ what, load, hasKey = false }: Props) {
     running.current = controller
     setState({ is: 'running' })
     try {
-      const [exported, { exportScreen }] = await Promise.all([load(), import('./make.ts')])
+      const [exported, { exportScreen }] = await Promise.all([load(), import('./all.ts')])
       const holds = await exportScreen(exported, controller.signal)
       setState({ is: 'done', said: `Exported. ${holds.join(' ')}` })
     } catch (given) {

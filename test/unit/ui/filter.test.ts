@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import {
   described,
   type Filter,
+  filterOf,
   queryOf,
   readFilter,
   type Sign,
@@ -164,4 +165,60 @@ test('the record knows every field of the search bar', () => {
     const query = queryOf(readFilter(`${name}:${kind === 'age' ? '<' : ''}${value ?? 'x'}`))
     assert.ok(parseExpression({ $expr: query } as never))
   }
+})
+
+for (const text of [
+  'status:error',
+  'op:heddle.chat latency:>2s',
+  'op:="exact name"',
+  'op:=answer:*',
+  'size:>=20kb cost:<0.01',
+  'first_token:>1.5s',
+  'started:>2026-01-31T12:00:00Z',
+  '-status:error (refund OR "my order")',
+  'model:(a OR b)',
+  'inputs.ticket:7 inputs.name:="7" output.ok:true inputs.user:null',
+  'inputs.q:"two words"',
+  'scores.my\\.judge:>0.8 scores.judge.reason:vague',
+  'annotation.correct:true note:wrong reaction:👍',
+  'has:exception feedback:note has:scores.judge',
+])
+  test(`a stored query is shown as it was typed: ${text}`, () => {
+    const query = queryOf(readFilter(text))
+    const wording = writeFilter(filterOf(JSON.parse(JSON.stringify(query))) as Filter)
+    assert.deepEqual(queryOf(readFilter(wording)), query)
+    assert.equal(wording, queryText(text))
+  })
+
+/** Without the short form of alternatives of one field. */
+const queryText = (text: string) => writeFilter(readFilter(text))
+
+test('a query that the filter bar cannot express has no wording', () => {
+  for (const query of [
+    { $gt: [{ $convert: { input: get('inputs.n'), to: 'double' } }, { $literal: 2 }] },
+    { $eq: [get('inputs.a'), get('output')] },
+    { $eq: [get('inputs.two words'), { $literal: 1 }] },
+    { $in: [get('op_name'), [{ $literal: 'a' }]] },
+    { $and: [] },
+    { $and: [is('$eq', 'op_name', 'a'), { $in: [get('op_name'), [{ $literal: 'a' }]] }] },
+    { $contains: { input: get('op_name'), substr: { $literal: 'A' }, case_insensitive: false } },
+    null,
+    'text',
+  ])
+    assert.equal(filterOf(query), undefined, JSON.stringify(query))
+})
+
+test('the wording of a query means the query', () => {
+  fc.assert(
+    fc.property(filter, (written) => {
+      let query: ReturnType<typeof queryOf>
+      try {
+        query = queryOf(written, 0)
+      } catch {
+        return
+      }
+      const found = query && filterOf(query)
+      if (found) assert.deepEqual(queryOf(readFilter(writeFilter(found)), 0), query)
+    }),
+  )
 })

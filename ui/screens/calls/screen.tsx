@@ -195,7 +195,7 @@ export function CallsScreen({ project }: { project: string }) {
           <Export view={view} />
           <ExportButton
             what="list"
-            load={async () => (await import('../../export/of-calls.ts')).exportOfCalls(view, pageSize)}
+            load={async () => (await import('../../export/all.ts')).exportOfCalls(view, pageSize)}
           />
           <LiveSwitch list={list} />
         </Fragment>

@@ -165,7 +165,7 @@ export function ChartsScreen({ project }: { project: string }) {
             <ExportButton
               what="charts"
               load={async () =>
-                (await import('../../export/of-charts.ts')).exportOfCharts(viewOf, there.range, asked)
+                (await import('../../export/all.ts')).exportOfCharts(viewOf, there.range, asked)
               }
               hasKey
             />

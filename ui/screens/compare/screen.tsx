@@ -136,7 +136,7 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
         <ExportButton
           what="comparison"
           load={async () =>
-            (await import('../../export/of-comparison.ts')).exportOfComparison({
+            (await import('../../export/all.ts')).exportOfComparison({
               ...{ compared, order, pageSize, fields, field, base, names },
             })
           }

@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import { ListTable } from '../../parts/list-table.tsx'
+import { isNamed, NameFilter } from '../../parts/name-filter.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { FailedScreen } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -34,8 +35,7 @@ function PromptList({ project }: { project: string }) {
   const loaded = useLoading((signal) => readPrompts(project, signal), [project])
   const wanted = search.value.get('q') ?? ''
   const shown = useMemo(
-    () =>
-      loaded.value?.prompts.filter(({ object_id }) => object_id.toLowerCase().includes(wanted.toLowerCase())),
+    () => loaded.value?.prompts.filter(({ object_id }) => isNamed(object_id, wanted)),
     [loaded.value, wanted],
   )
   const mayChange = may('write', project)
@@ -46,13 +46,7 @@ function PromptList({ project }: { project: string }) {
     <main class="screen sheet quality">
       <header class="sheet-head prompt-tools">
         <h1>Prompts</h1>
-        <input
-          type="search"
-          aria-label="Filter by name"
-          placeholder="Filter by name"
-          value={wanted}
-          onInput={({ currentTarget }) => setSearch({ q: currentTarget.value })}
-        />
+        <NameFilter {...{ wanted }} onChange={(q) => setSearch({ q })} />
         {mayChange && (
           <button type="button" class="main-button" onClick={begin}>
             New prompt

@@ -1,8 +1,9 @@
 import { ListTable } from '../../parts/list-table.tsx'
+import { isNamed, NameFilter } from '../../parts/name-filter.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { FailedScreen } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { navigate } from '../../router.ts'
+import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { readMonitors } from '../../server/monitors.ts'
@@ -16,6 +17,7 @@ import { QualityHead } from './head.tsx'
 /** Judges, checks, and scorers that run elsewhere. */
 export function JudgesScreen({ project }: { project: string }) {
   const loaded = useLoading((signal) => readWithCounts(project, signal), [project])
+  const wanted = search.value.get('q') ?? ''
   const mayMake = may('write', project)
   const make = () => navigate(paths.newJudge(project))
   useShortcuts('Judges', mayMake ? [{ keys: ['n'], does: 'New judge', run: make }] : [])
@@ -23,6 +25,7 @@ export function JudgesScreen({ project }: { project: string }) {
   return (
     <main class="screen sheet quality">
       <QualityHead project={project} title="Judges">
+        {loaded.value?.length !== 0 && <NameFilter {...{ wanted }} onChange={(q) => setSearch({ q })} />}
         {mayMake && (
           <a class="button main-button" href={paths.newJudge(project)}>
             New judge
@@ -31,7 +34,7 @@ export function JudgesScreen({ project }: { project: string }) {
       </QualityHead>
       <ListTable
         label="Judges"
-        {...{ loaded }}
+        loaded={{ ...loaded, value: loaded.value?.filter(({ name }) => isNamed(name, wanted)) }}
         keyOf={({ name }) => name}
         columns={{
           Name: ({ name }) => (
@@ -64,7 +67,7 @@ export function JudgesScreen({ project }: { project: string }) {
           }),
         }}
         numbers={['Monitors']}
-        empty="No judges yet"
+        empty={wanted === '' ? 'No judges yet' : 'No judge has this in its name'}
       >
         <p>
           A judge asks a model about a call; a check needs no model. Both score the answers of runs, and calls

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { wordingOf } from '../../filter/conditions.ts'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { PlainTable } from '../../parts/plain-table.tsx'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
@@ -77,6 +78,7 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
     }
   }
   const { monitor, stats } = value ?? {}
+  const wording = monitor && wordingOf(monitor)
   return (
     <main class="screen sheet quality">
       <header class="sheet-head monitor-head">
@@ -106,13 +108,25 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
         <>
           <p>
             {monitor.scorers.map(({ scorer }) => parseRef(scorer)?.name ?? scorer).join(', ')} on{' '}
-            {shareText(monitor.sampling_rate)} of its calls.{' '}
+            {shareText(monitor.sampling_rate)} of {wording?.text ? 'the calls below' : 'all calls'}.{' '}
             {monitor.active ? '' : `Paused. ${monitor.stopped ?? ''} `}
             {countText(stats.judged)} judged, {countText(stats.skipped)} skipped, {countText(stats.failed)}{' '}
             failed, {countText(stats.pending)} waiting
             {stats.waits !== null && `: ${stats.waits}`}. Today {countOf(stats.tokens_today, 'token')}
             {stats.token_budget !== null && ` of ${countText(stats.token_budget)}`}.
           </p>
+          {wording?.text && (
+            <p class="monitor-calls">
+              Calls:{' '}
+              <code dir="auto">
+                {wording.isFilter ? (
+                  <a href={paths.calls(project, { q: wording.text, all: '1' })}>{wording.text}</a>
+                ) : (
+                  wording.text
+                )}
+              </code>
+            </p>
+          )}
           {stats.judged + stats.skipped + stats.failed === 0 && (
             <Empty title="Nothing judged yet">
               <p>

@@ -72,7 +72,7 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
           <ExportButton
             what="queue"
             load={async () =>
-              (await import('../../export/of-queue.ts')).exportOfQueue(
+              (await import('../../export/all.ts')).exportOfQueue(
                 { project, queue, state: stateIn(search.value) },
                 pageSize,
               )

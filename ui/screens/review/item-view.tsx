@@ -40,7 +40,7 @@ export function ItemView({ project, held: { item, call }, isWhole, onWhole }: Pr
         <ExportButton
           what="call"
           load={async () =>
-            (await import('../../export/of-call.ts')).exportOfCall(
+            (await import('../../export/all.ts')).exportOfCall(
               project,
               item.call_id,
               shortOp(item.call_op_name),

@@ -144,7 +144,7 @@ export function SearchScreen({ project }: { project: string }) {
           <ExportButton
             what="search"
             load={async () =>
-              (await import('../../export/of-search.ts')).exportOfSearch(project, text, isAll, hits.length)
+              (await import('../../export/all.ts')).exportOfSearch(project, text, isAll, hits.length)
             }
             hasKey
           />

@@ -1,3 +1,4 @@
+import { wordingOf } from '../../filter/conditions.ts'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Time } from '../../parts/time.tsx'
 import { search, setSearch } from '../../router.ts'
@@ -100,19 +101,20 @@ const columns = {
 }
 
 function conditionText({ on, score, decision, queue, budget, window, query, filter }: AlertRule): string {
+  const { text: calls } = wordingOf({ query, filter })
   const of = window ?? score ?? decision
   // A decision may have none.
   const bound = of?.below != null ? ` below ${of.below}` : of?.above != null ? ` above ${of.above}` : ''
   const scored = [(window ?? score)?.scorer, (window ?? score)?.path].filter((name) => name != null).join(' ')
   if (window != null)
-    return `${measureTexts[window.measure]}${scored && ` of ${scored}`}${bound} in ${window.seconds / 60} min`
+    return `${measureTexts[window.measure]}${scored && ` of ${scored}`}${bound} in ${window.seconds / 60} min${calls && ` of ${calls}`}`
   if (decision != null)
     return `decision ${decision.question ?? 'on any question'}: ${decision.answer ?? 'probability'}${bound}`
   if (queue?.waiting === 0) return 'when no item of a queue waits any more'
   if (queue != null) return `from ${countText(queue.waiting)} waiting items of a queue on`
   if (budget != null) return `from ${Math.round(budget.share * 1_000) / 10} % of a budget of the project on`
   if (score != null) return `score ${scored || 'of any scorer'}${bound}`
-  return query == null && filter == null
+  return calls === ''
     ? `for every ${on === 'call' ? 'call that ends' : 'score'}`
-    : `for ${watchedTexts[on]} and meets its filter`
+    : `for ${watchedTexts[on]} and meets ${calls}`
 }

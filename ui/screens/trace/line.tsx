@@ -59,8 +59,16 @@ export function TraceLine(props: Props) {
         )}
         <Status status={branch.isFailedBelow ? 'descendant_error' : row.status} isShort />
         {row.kind !== null && <span class="tree-kind">{row.kind}</span>}
-        <span dir="auto" class="tree-name" title={nameOf(row)}>
-          {nameOf(row)}
+        <span class="tree-named">
+          <span dir="auto" class="tree-name" title={nameOf(row)}>
+            {nameOf(row)}
+          </span>
+          {(branch.tokens || branch.cost !== undefined) && (
+            <span class="tree-used">
+              {branch.tokens && tokensText(branch.tokens)}
+              {branch.cost !== undefined && ` ${costText(branch.cost)}`}
+            </span>
+          )}
         </span>
         {row.feedback > 0 && (
           <span class="tree-said" title={`${row.feedback} feedback`}>
@@ -68,12 +76,6 @@ export function TraceLine(props: Props) {
           </span>
         )}
         {isClosed && <span class="muted">{countText(branch.within)} within</span>}
-        {(branch.tokens || branch.cost !== undefined) && (
-          <span class="tree-used">
-            {branch.tokens && tokensText(branch.tokens)}
-            {branch.cost !== undefined && ` ${costText(branch.cost)}`}
-          </span>
-        )}
       </span>
       <span class="tree-time">
         <span class={critical ? 'tree-bars is-critical' : 'tree-bars'}>

@@ -214,9 +214,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
         </button>
         <ExportButton
           what="trace"
-          load={async () =>
-            (await import('../../export/of-trace.ts')).exportOfTrace(project, trace, chosen, root)
-          }
+          load={async () => (await import('../../export/all.ts')).exportOfTrace(project, trace, chosen, root)}
           hasKey
         />
       </div>
