@@ -84,92 +84,96 @@ async function holds(
 const models = { 'a random model': { vocabulary: 1000 }, 'the built-in model': 'builtin' } as const
 
 for (const [name, model] of Object.entries(models)) {
-  test(`${name}: ${generations} answers and more over the corpus, at temperature 1`, async (t) => {
+  test(name, async (t) => {
     const server = await startChatServer(t, { model })
-    const done = { whole: 0, cut: 0, streamed: 0, ofFour: 0 }
-    const ask = async (at: number) => {
-      const { schema } = asked[at % asked.length] ?? assert.fail()
-      const judge = createAjvValidator(schema)
-      const fields = { temperature: 1, seed: at, n: 1 + (at % 4), stream: at % 8 > 3, max_tokens: 40 }
-      const { whole, cut } = await holds(
-        server,
-        { ...fields, response_format: formatOf(schema) },
-        grammarOf({ kind: 'json', schema }),
-        (text) => judge(JSON.parse(text)) !== false,
-      )
-      assert.equal(whole + cut, fields.n)
-      done.whole += whole
-      done.cut += cut
-      if (fields.stream) done.streamed += fields.n
-      if (fields.n === 4) done.ofFour += fields.n
-    }
-    for (let at = 0; at < asked.length; at += 4) {
-      await Promise.all([0, 1, 2, 3].map((next) => ask(at + next)))
-    }
-    const told = JSON.stringify(done)
-    assert.ok(done.whole + done.cut >= generations, told)
-    assert.ok(done.whole > generations / 2 && done.cut > generations / 25, told)
-    assert.ok(done.streamed > generations / 3 && done.ofFour > generations / 4, told)
-    assert.equal(await server.end('SIGTERM'), 0)
-  })
 
-  test(`${name}: answers fit the schema for all sampling settings`, async (t) => {
-    const server = await startChatServer(t, { model })
-    assert.ok(sample.length > sized(6, 40))
-    let whole = 0
-    for (const [at, { schema }] of sample.entries()) {
-      const judge = createAjvValidator(schema)
-      const counted = await holds(
-        server,
-        {
-          ...samplings[at % samplings.length],
-          seed: at,
-          stream: at % 2 === 1,
-          response_format: formatOf(schema),
-        },
-        grammarOf({ kind: 'json', schema }),
-        (text) => judge(JSON.parse(text)) !== false,
-      )
-      whole += counted.whole
-    }
-    assert.ok(whole > sample.length / 2, `${whole} answers finished`)
-    assert.equal(await server.end('SIGTERM'), 0)
-  })
-
-  test(`${name}: other constraints`, async (t) => {
-    const server = await startChatServer(t, { model })
-    const tag = {
-      type: 'structural_tag',
-      structures: [{ begin: '<n>', schema: { type: 'integer' }, end: '</n>' }],
-      triggers: ['<n'],
-    }
-    const others: [outputs: object, constraint: Constraint, options?: ConstraintOptions][] = [
-      [{ choice: ['yes', 'no', 'é😀', ''] }, { kind: 'choice', choices: ['yes', 'no', 'é😀', ''] }],
-      [{ regex: '[a-z]{2,4}-\\d{1,3}' }, { kind: 'regex', regex: '[a-z]{2,4}-\\d{1,3}' }],
-      [{ regex: '[^a]{0,20}' }, { kind: 'regex', regex: '[^a]{0,20}' }],
-      [
-        { grammar: 'root ::= "(" root ")" | [à-ü]{1,3}' },
-        { kind: 'grammar', grammar: 'root ::= "(" root ")" | [à-ü]{1,3}' },
-      ],
-      [{ json_object: true }, { kind: 'json_object' }],
-      [{ json_object: true, disable_any_whitespace: true }, { kind: 'json_object' }, { whitespace: 'none' }],
-      [{ structural_tag: JSON.stringify(tag) }, { kind: 'structural_tag', tag }],
-    ]
-    for (const [outputs, constraint, options] of others) {
-      const grammar = grammarOf(constraint, options)
-      for (const [at, sampling] of samplings.slice(0, sized(3, samplings.length)).entries()) {
-        const fields = { ...sampling, seed: at, stream: at % 2 === 1, max_tokens: 60 }
-        await holds(server, { ...fields, structured_outputs: outputs }, grammar, () => true)
+    await t.test(`${generations} answers and more over the corpus, at temperature 1`, async () => {
+      const done = { whole: 0, cut: 0, streamed: 0, ofFour: 0 }
+      const ask = async (at: number) => {
+        const { schema } = asked[at % asked.length] ?? assert.fail()
+        const judge = createAjvValidator(schema)
+        const fields = { temperature: 1, seed: at, n: 1 + (at % 4), stream: at % 8 > 3, max_tokens: 40 }
+        const { whole, cut } = await holds(
+          server,
+          { ...fields, response_format: formatOf(schema) },
+          grammarOf({ kind: 'json', schema }),
+          (text) => judge(JSON.parse(text)) !== false,
+        )
+        assert.equal(whole + cut, fields.n)
+        done.whole += whole
+        done.cut += cut
+        if (fields.stream) done.streamed += fields.n
+        if (fields.n === 4) done.ofFour += fields.n
       }
-    }
-    const again = { seed: 7, structured_outputs: { regex: '[a-z]{5,9}x' } }
-    const [one, other] = [await server.said(again), await server.said({ ...again, stream: true })]
-    assert.deepEqual(one.choices, other.choices, 'a seed repeats the answer')
-    const text = { prompt: ['A', 'B'], n: 2, max_tokens: 60, ...again, temperature: 1 }
-    const completion = await server.post('/v1/completions', text)
-    const continued = ((await completion.json()) as { choices: { text: string }[] }).choices
-    assert.equal(continued.length, 4)
-    for (const { text: said } of continued) assert.match(said, /^[a-z]{5,9}x$/)
+      for (let at = 0; at < asked.length; at += 4) {
+        await Promise.all([0, 1, 2, 3].map((next) => ask(at + next)))
+      }
+      const told = JSON.stringify(done)
+      assert.ok(done.whole + done.cut >= generations, told)
+      assert.ok(done.whole > generations / 2 && done.cut > generations / 25, told)
+      assert.ok(done.streamed > generations / 3 && done.ofFour > generations / 4, told)
+    })
+
+    await t.test(`answers fit the schema for all sampling settings`, async () => {
+      assert.ok(sample.length > sized(6, 40))
+      let whole = 0
+      for (const [at, { schema }] of sample.entries()) {
+        const judge = createAjvValidator(schema)
+        const counted = await holds(
+          server,
+          {
+            ...samplings[at % samplings.length],
+            seed: at,
+            stream: at % 2 === 1,
+            response_format: formatOf(schema),
+          },
+          grammarOf({ kind: 'json', schema }),
+          (text) => judge(JSON.parse(text)) !== false,
+        )
+        whole += counted.whole
+      }
+      assert.ok(whole > sample.length / 2, `${whole} answers finished`)
+    })
+
+    await t.test(`other constraints`, async () => {
+      const tag = {
+        type: 'structural_tag',
+        structures: [{ begin: '<n>', schema: { type: 'integer' }, end: '</n>' }],
+        triggers: ['<n'],
+      }
+      const others: [outputs: object, constraint: Constraint, options?: ConstraintOptions][] = [
+        [{ choice: ['yes', 'no', 'é😀', ''] }, { kind: 'choice', choices: ['yes', 'no', 'é😀', ''] }],
+        [{ regex: '[a-z]{2,4}-\\d{1,3}' }, { kind: 'regex', regex: '[a-z]{2,4}-\\d{1,3}' }],
+        [{ regex: '[^a]{0,20}' }, { kind: 'regex', regex: '[^a]{0,20}' }],
+        [
+          { grammar: 'root ::= "(" root ")" | [à-ü]{1,3}' },
+          { kind: 'grammar', grammar: 'root ::= "(" root ")" | [à-ü]{1,3}' },
+        ],
+        [{ json_object: true }, { kind: 'json_object' }],
+        [
+          { json_object: true, disable_any_whitespace: true },
+          { kind: 'json_object' },
+          { whitespace: 'none' },
+        ],
+        [{ structural_tag: JSON.stringify(tag) }, { kind: 'structural_tag', tag }],
+      ]
+      for (const [outputs, constraint, options] of others) {
+        const grammar = grammarOf(constraint, options)
+        for (const [at, sampling] of samplings.slice(0, sized(3, samplings.length)).entries()) {
+          const fields = { ...sampling, seed: at, stream: at % 2 === 1, max_tokens: 60 }
+          await holds(server, { ...fields, structured_outputs: outputs }, grammar, () => true)
+        }
+      }
+      const again = { seed: 7, structured_outputs: { regex: '[a-z]{5,9}x' } }
+      const [one, other] = [await server.said(again), await server.said({ ...again, stream: true })]
+      assert.deepEqual(one.choices, other.choices, 'a seed repeats the answer')
+      const text = { prompt: ['A', 'B'], n: 2, max_tokens: 60, ...again, temperature: 1 }
+      const completion = await server.post('/v1/completions', text)
+      const continued = ((await completion.json()) as { choices: { text: string }[] }).choices
+      assert.equal(continued.length, 4)
+      for (const { text: said } of continued) assert.match(said, /^[a-z]{5,9}x$/)
+    })
+
     assert.equal(await server.end('SIGTERM'), 0)
   })
 }

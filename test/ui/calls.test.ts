@@ -3,13 +3,13 @@ import { after, test } from 'node:test'
 import type { Route } from 'playwright-core'
 import { collectProblems, noBrowser } from '../support/browser.ts'
 import { chatCall, idOf, pageTests, servePageApp, traceCalls, writeCalls } from '../support/page-app.ts'
-import { assertAccessible, narrow } from './accessible.ts'
+import { assertAccessible, goNarrow, narrow } from './accessible.ts'
 
 const skip = noBrowser
 const calls = '/ui/acme/qa/calls'
 const evil = '<img src=x onerror="document.title=`taken`">'
 
-const { open } = await pageTests(
+const { open, served } = await pageTests(
   { after },
   {
     fill: (page) =>
@@ -245,8 +245,9 @@ test('a call is shown although the first request for it found no server', { skip
 })
 
 test('the list is accessible', { skip }, async (t) => {
+  const { page, problems } = await open(t, '/ui/me', narrow)
   for (const path of [calls, `${calls}?q=colour:red`]) {
-    const { page, problems } = await open(t, path, narrow)
+    await goNarrow(page, served().address + path)
     await page.waitForSelector('[role=row]:has-text("Question"), .state')
     if (path === calls) {
       await page.keyboard.press('j')

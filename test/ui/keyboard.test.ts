@@ -36,7 +36,7 @@ const focusIn = (page: Page) =>
     return activeElement?.closest('dialog') === null ? 'the page' : 'the dialog'
   })
 
-const dialogs: [name: string, at: () => string, opener: string, key?: string][] = [
+const dialogs: [name: string, at: () => string, opener: string, user?: 'root'][] = [
   ['saved views', () => `${path}/calls`, 'Views'],
   ['ask again', () => `${path}/calls`, 'Ask again'],
   ['keyboard shortcuts', () => `${path}/calls`, 'Keyboard shortcuts'],
@@ -48,42 +48,46 @@ const dialogs: [name: string, at: () => string, opener: string, key?: string][] 
   ['delete a queue', () => `${path}/queues/${served().queue}`, 'Delete'],
   ['delete an object', () => `${path}/data/capitals`, 'Delete all'],
   ['copy as', () => '/ui/play?p=acme%2Fqa', 'Copy as'],
-  ['keys of a user', () => '/ui/people', 'Keys', keys.root],
-  ['remove a user', () => '/ui/people', 'Remove', keys.root],
+  ['keys of a user', () => '/ui/people', 'Keys', 'root'],
+  ['remove a user', () => '/ui/people', 'Remove', 'root'],
 ]
 
-for (const [name, at, opener, key] of dialogs) {
-  test(`a dialog is opened, used and closed with the keyboard, and the focus returns to its button: ${name}`, {
-    skip,
-  }, async (t) => {
-    const { page, problems } = await open(t, at(), key === undefined ? {} : { key })
-    const where = opener === 'Keys' && key !== undefined ? page.locator('main') : page
-    const button = where.getByRole('button', { name: new RegExp(`^${opener}`) }).first()
-    const dialog = page.locator('dialog[open]')
-    await button.waitFor()
-    for (const way of ['Escape', 'Close'] as const) {
-      await button.focus()
-      await page.keyboard.press('Enter')
-      await dialog.waitFor()
-      await until('the focus is in the dialog', async () => (await focusIn(page)) === 'the dialog')
-      // The dialog keeps the focus in the same way when it is opened again.
-      for (let pressed = 0; way === 'Escape' && pressed < 25; pressed++) {
-        await page.keyboard.press('Tab')
-        assert.notEqual(await focusIn(page), 'the page')
-      }
-      if (way === 'Close' && (await dialog.getByRole('button', { name: way }).count()) > 0) {
-        await dialog.getByRole('button', { name: way }).focus()
+test('a dialog is opened, used and closed with the keyboard, and the focus returns to its button', {
+  skip,
+}, async (t) => {
+  const seenBy = { alice: await open(t, '/ui/me'), root: await open(t, '/ui/me', { key: keys.root }) }
+  for (const [name, at, opener, user = 'alice'] of dialogs) {
+    await t.test(name, async () => {
+      const { page, problems } = seenBy[user]
+      await page.goto(new URL(at(), page.url()).href)
+      const where = opener === 'Keys' ? page.locator('main') : page
+      const button = where.getByRole('button', { name: new RegExp(`^${opener}`) }).first()
+      const dialog = page.locator('dialog[open]')
+      await button.waitFor()
+      for (const way of ['Escape', 'Close'] as const) {
+        await button.focus()
         await page.keyboard.press('Enter')
-      } else {
-        await page.keyboard.press('Escape')
+        await dialog.waitFor()
+        await until('the focus is in the dialog', async () => (await focusIn(page)) === 'the dialog')
+        // The dialog keeps the focus in the same way when it is opened again.
+        for (let pressed = 0; way === 'Escape' && pressed < 25; pressed++) {
+          await page.keyboard.press('Tab')
+          assert.notEqual(await focusIn(page), 'the page')
+        }
+        if (way === 'Close' && (await dialog.getByRole('button', { name: way }).count()) > 0) {
+          await dialog.getByRole('button', { name: way }).focus()
+          await page.keyboard.press('Enter')
+        } else {
+          await page.keyboard.press('Escape')
+        }
+        await dialog.waitFor({ state: 'detached' })
+        const isFocused = () => button.evaluate((element) => element === document.activeElement)
+        await until(`the focus is on the button after ${way}`, isFocused)
       }
-      await dialog.waitFor({ state: 'detached' })
-      const isFocused = () => button.evaluate((element) => element === document.activeElement)
-      await until(`the focus is on the button after ${way}`, isFocused)
-    }
-    assert.deepEqual(problems, [], 'problems of the page')
-  })
-}
+      assert.deepEqual(problems, [], 'problems of the page')
+    })
+  }
+})
 
 const openCalls = async (t: TestContext) => {
   const seen = await open(t, `${path}/calls`)

@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import { noBrowser } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
 import { chatCall, idOf, type PageApp, pageTests } from '../support/page-app.ts'
-import { assertAccessible, narrow } from './accessible.ts'
+import { assertAccessible, goNarrow, narrow } from './accessible.ts'
 
 const skip = noBrowser
 
@@ -179,8 +179,9 @@ test('objects are accessible', { skip }, async (t) => {
     ['/ui/acme/qa/data/brief', 'Be brief.'],
     ['/ui/acme/qa/data/nothing', 'Object not found'],
   ]
+  const { page, problems } = await open(t, '/ui/me', narrow)
   for (const [path, text] of places) {
-    const { page, problems } = await open(t, path, narrow)
+    await goNarrow(page, served().address + path)
     await page.getByText(text).first().waitFor()
     await assertAccessible(page)
     assert.doesNotMatch(await page.title(), /taken/)

@@ -5,7 +5,7 @@ import { keys } from '../support/app.ts'
 import { collectProblems, noBrowser, openPage, type Page } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
 import { chatCall, idOf, pageTests, servePageApp, traceCalls, writeCalls } from '../support/page-app.ts'
-import { assertAccessible, narrow } from './accessible.ts'
+import { assertAccessible, goNarrow, narrow } from './accessible.ts'
 
 const skip = noBrowser
 const calls = '/ui/acme/qa/calls'
@@ -392,10 +392,9 @@ test('every screen is accessible', { skip }, async (t) => {
     '/ui/acme/none/calls',
   ]
   for (const path of places) {
-    const other = await open(t, path, narrow)
-    await other.page.waitForSelector('[role=row]:has-text("Question"), [role=treeitem], .state')
-    await assertAccessible(other.page)
-    problems.push(...other.problems)
+    await goNarrow(page, served().address + path)
+    await page.waitForSelector('[role=row]:has-text("Question"), [role=treeitem], .state')
+    await assertAccessible(page)
   }
   assert.deepEqual(problems, [])
 })

@@ -4,7 +4,7 @@ import { keys } from '../support/app.ts'
 import { noBrowser } from '../support/browser.ts'
 import { pageTests } from '../support/page-app.ts'
 import { prefilled, scriptedBackend, tokens } from '../support/scripted-backend.ts'
-import { assertAccessible, narrow } from './accessible.ts'
+import { assertAccessible, goNarrow, narrow } from './accessible.ts'
 
 const skip = noBrowser
 const backend = scriptedBackend()
@@ -111,8 +111,9 @@ test('the engine screen shows an answer in progress, to its user and to admins',
 
 test('users, keys and engine are accessible', { skip }, async (t) => {
   const key = await made('reader', 'admin')
+  const { page, problems } = await open(t, 'people', { key, ...narrow })
   for (const path of ['people', 'me', 'engine']) {
-    const { page, problems } = await open(t, path, { key, ...narrow })
+    await goNarrow(page, `${served().address}/ui/${path}`)
     await page.waitForSelector('table, .slots')
     await assertAccessible(page)
     assert.deepEqual(problems, [])

@@ -9,7 +9,7 @@ import { monitorsOf } from '../support/monitors.ts'
 import { classValue, create } from '../support/objects.ts'
 import { pageTests, writeCalls } from '../support/page-app.ts'
 import { simulatedBackend } from '../support/simulated-backend.ts'
-import { assertAccessible, narrow } from './accessible.ts'
+import { assertAccessible, goNarrow, narrow } from './accessible.ts'
 
 const skip = noBrowser
 
@@ -443,8 +443,9 @@ test('prompts are accessible', { skip }, async (t) => {
     [`${prompts}/no-prompt`, 'is no prompt'],
     [`${prompts}/nothing`, 'Prompt not found'],
   ]
+  const { page, problems } = await open(t, '/ui/me', narrow)
   for (const [path, text] of places) {
-    const { page, problems } = await open(t, path, narrow)
+    await goNarrow(page, served().address + path)
     await page.getByText(text).first().waitFor()
     await assertAccessible(page)
     assert.deepEqual(
@@ -452,7 +453,7 @@ test('prompts are accessible', { skip }, async (t) => {
       [],
     )
   }
-  const { page } = await open(t, `${prompts}/seen`, narrow)
+  await goNarrow(page, `${served().address}${prompts}/seen`)
   await promote(page)
   await dialog(page).getByRole('region', { name: 'Gate' }).waitFor()
   await assertAccessible(page)

@@ -4,7 +4,7 @@ import { noBrowser } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
 import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
 import { createQueue } from '../support/queues.ts'
-import { assertAccessible, narrow } from './accessible.ts'
+import { assertAccessible, goNarrow, narrow } from './accessible.ts'
 
 const skip = noBrowser
 
@@ -183,8 +183,9 @@ test('queues are accessible', { skip }, async (t) => {
     [`${queue}?tab=rules`, 'Create rule'],
     [`${queue}?tab=reviewers`, 'No reviews yet'],
   ]
+  const { page, problems } = await open(t, '/ui/me', narrow)
   for (const [path, text, press] of places) {
-    const { page, problems } = await open(t, path, narrow)
+    await goNarrow(page, served().address + path)
     await page.getByText(text).first().waitFor()
     if (press) await page.keyboard.press(press)
     await assertAccessible(page)

@@ -5,7 +5,7 @@ import { noBrowser } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
 import { giveFeedback } from '../support/feedback.ts'
 import { chatCall, idOf, pageTests, servePageApp, traceCalls, writeCalls } from '../support/page-app.ts'
-import { assertAccessible, narrow } from './accessible.ts'
+import { assertAccessible, goNarrow, narrow } from './accessible.ts'
 
 const skip = noBrowser
 const screen = '/ui/acme/qa/search'
@@ -201,12 +201,13 @@ test('a view is saved, shared, found in the palette and deleted', { skip }, asyn
 })
 
 test('search, facets and views are accessible', { skip }, async (t) => {
+  const { page, problems } = await open(t, '/ui/me', narrow)
   for (const [path, ready, button] of [
     [`${screen}?q=refund`, '.hit'],
     [`${list}?facets=1&facet=attributes.env&q=status:success&cols=attributes.env,model`, '.facet-value'],
     [list, '[role=row]:has-text("agent")', 'Views'],
   ] as const) {
-    const { page, problems } = await open(t, path, narrow)
+    await goNarrow(page, served().address + path)
     await page.waitForSelector(ready)
     if (button) {
       await page.getByRole('button', { name: button }).click()
