@@ -14,6 +14,7 @@ interface ReplyError {
   message?: unknown
   param?: unknown
   code?: unknown
+  status?: unknown
 }
 
 /** A server's description of a failure: in OpenAI's form, in that of others, or as plain text. */
@@ -41,7 +42,7 @@ export function refusalOf(
   status: number,
   text: string,
   kind: UpstreamKind,
-  retryAfter?: string | undefined,
+  retryAfter?: number | undefined,
 ): Refusal {
   const error = toldError(text)
   const message = String(error.message ?? '')
@@ -65,17 +66,33 @@ export function refusalOf(
   })
 }
 
-/** The refusal for an error in the middle of a stream. */
+/** The refusal for an error in a stream, which begins with status 200 before its server knows. */
 export function failureOf(error: unknown, kind: UpstreamKind): Refusal {
   const told = typeof error === 'object' && error !== null ? (error as ReplyError) : { message: error }
   const own = kind === 'heddle' ? asTold(told) : undefined
   if (own !== undefined) return own
   const message = typeof told.message === 'string' ? told.message : JSON.stringify(told)
   const why = `it says ${JSON.stringify(message.slice(0, maxMessageLength))}`
-  // Anthropic's stream begins with status 200 before it knows.
-  if (kind === 'anthropic' && told.type === 'overloaded_error') return refuse('upstream_unavailable', { why })
-  if (kind === 'anthropic' && told.type === 'rate_limit_error') return refuse('upstream_busy', { seconds: 1 })
-  return refuse('upstream_failed', { why })
+  const status = statusTold(told)
+  if (status === 429) return refuse('upstream_busy', { seconds: 1 })
+  return refuse(status === 503 || status === 529 ? 'upstream_unavailable' : 'upstream_failed', { why })
+}
+
+/** The names that APIs give to an overload where they tell no status. */
+const overloads: Readonly<Record<string, number>> = {
+  overloaded_error: 529,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  slow_down: 503,
+}
+
+function statusTold({ status, code, type }: ReplyError): number | undefined {
+  for (const value of [status, code, type]) {
+    const told = Number(value)
+    if (typeof value === 'number' || (typeof value === 'string' && told > 0)) return told
+    if (typeof value === 'string' && Object.hasOwn(overloads, value)) return overloads[value]
+  }
+  return undefined
 }
 
 function asTold({ code, message, param }: ReplyError, values?: RefusalValues): Refusal | undefined {
@@ -84,11 +101,8 @@ function asTold({ code, message, param }: ReplyError, values?: RefusalValues): R
   return refuseWithMessage(code as RefusalCode, message, typeof param === 'string' ? param : null, values)
 }
 
-/** Seconds of a Retry-After; 1 if there is none. */
-export function secondsOf(retryAfter: string | undefined): number {
-  const seconds = Number(retryAfter)
-  return Number.isFinite(seconds) && seconds >= 1 ? Math.min(Math.ceil(seconds), 3_600) : 1
-}
+/** The seconds of a Retry-After to a client; 1 if the server names no time. */
+export const secondsOf = (told: number | undefined) => Math.min(Math.max(1, Math.ceil(told ?? 1)), 3_600)
 
 /** The refusal for a reply with status 200 that is neither a stream of events nor JSON. */
 export function unreadableReply(answer: IncomingMessage): Refusal {
