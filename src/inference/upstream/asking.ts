@@ -4,9 +4,9 @@ import { Refusal, refuse } from '../../domain/refusals.ts'
 import type { Address, Addresses } from './addresses.ts'
 import { deliver, type Outcome } from './deliveries.ts'
 import { UnreachableError } from './exchange.ts'
-import { isCutOff, isTemporary, refusalOf, secondsOf } from './failures.ts'
+import { compressedReply, isCutOff, isTemporary, refusalOf, secondsOf, withoutKey } from './failures.ts'
 import type { UpstreamKind } from './kinds.ts'
-import { textOf } from './pieces.ts'
+import { contentTypeOf, textOf } from './pieces.ts'
 import { moreAfter, pauseMsOf, type ResendBudget } from './resending.ts'
 import { retryAdviceOf } from './retry-headers.ts'
 
@@ -134,11 +134,16 @@ export function createAsk({
       try {
         const answer = await send(address, question, signal, () => resent('stale'))
         const status = answer.statusCode ?? 0
+        const compressed = compressedReply(answer)
+        if (compressed !== undefined) {
+          answer.destroy()
+          return fail({ outcome: 'refused', refusal: compressed })
+        }
         if (status === 200) {
           if (!isStream(answer)) delivery.sign()
           return { answer, sign: delivery.sign, done, again }
         }
-        const text = await textOf(answer, silenceMs, maxText)
+        const text = withoutKey(await textOf(answer, silenceMs, maxText), address.key)
         const { ifMissing, kind } = question
         if (ifMissing && missing.has(status)) return fail({ outcome: 'refused', refusal: ifMissing })
         const advice = retryAdviceOf(status, answer.headers)
@@ -201,8 +206,7 @@ export function createAsk({
 
 const missing = new Set([404, 405, 501])
 
-const isStream = ({ headers }: IncomingMessage) =>
-  headers['content-type']?.startsWith('text/event-stream') === true
+const isStream = (answer: IncomingMessage) => contentTypeOf(answer).startsWith('text/event-stream')
 
 function outcomeOf(status: number): Setback['outcome'] {
   if (status === 429) return 'busy'

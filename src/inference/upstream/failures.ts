@@ -25,7 +25,8 @@ function toldError(text: string): ReplyError {
     const message = value.error ?? value.message ?? value.detail
     return { message: typeof message === 'string' ? message : JSON.stringify(message ?? value) }
   } catch {
-    return { message: text }
+    // A page of a proxy says nothing to a program.
+    return { message: text.trimStart().startsWith('<') ? '' : text }
   }
 }
 
@@ -56,6 +57,9 @@ export function refusalOf(
   // The other server rejects this server's key, not the caller.
   if (status === 401 || status === 403)
     return refuse('upstream_failed', { why: 'it does not accept the key of this server' })
+  if (status === 402)
+    return refuse('upstream_failed', { why: 'the account of this server there has no credit (402)' })
+  if (status < 300) return refuse('upstream_failed', { why: `it answered ${status} instead of an answer` })
   if (status >= 500 || status === 408)
     return refuse('upstream_unavailable', { why: `it answered ${status}`, seconds: secondsOf(retryAfter) })
   if (status >= 300 && status < 400)
@@ -110,6 +114,20 @@ export function unreadableReply(answer: IncomingMessage): Refusal {
   return refuse('upstream_failed', {
     why: `it answered ${JSON.stringify(type.slice(0, 100))} instead of an answer`,
   })
+}
+
+/** The refusal for a compressed answer: none is asked for. */
+export function compressedReply({ headers }: IncomingMessage): Refusal | undefined {
+  const { 'content-encoding': encoding = 'identity' } = headers
+  if (encoding.trim().toLowerCase() === 'identity' || encoding === '') return undefined
+  return refuse('upstream_failed', {
+    why: `its answer has the encoding ${JSON.stringify(encoding.slice(0, 100))}, which was not asked for`,
+  })
+}
+
+/** A server, or a proxy before it, may repeat the headers of a request in its error. */
+export function withoutKey(text: string, key: string | undefined): string {
+  return key === undefined || key === '' ? text : text.replaceAll(key, '…')
 }
 
 /** The refusal for an answer that ends too early. */
