@@ -213,8 +213,8 @@ function textOf(content: unknown): string {
   if (content == null || typeof content === 'string') return content ?? ''
   if (!Array.isArray(content)) throw garbage('content that is no text')
   return content
-    .map((part) => {
-      const { text } = membersOf(part)
+    .map((piece) => {
+      const { text } = membersOf(piece)
       if (typeof text !== 'string') throw garbage('a part of content without a text')
       return text
     })

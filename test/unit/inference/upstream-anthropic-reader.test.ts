@@ -95,3 +95,18 @@ test('an answer that breaks off has the usage of its beginning, and a token for 
   bare.read(JSON.stringify({ type: 'message_start', message: {} }))
   assert.deepEqual(bare.usage(), { prompt: 3, cached: 0, completion: 0, reasoning: 0 })
 })
+
+test('an answer whose tokens are not reported at its end has one for each piece', () => {
+  const reader = createAnthropicReader({
+    kind: 'anthropic',
+    inputs: 1,
+    choices: 1,
+    isNamed: false,
+    promptLength: 9,
+  })
+  const ending = { type: 'message_delta', delta: { stop_reason: 'end_turn' } }
+  for (const event of [startOf({ input_tokens: 5 }), ...textBlock(0, 'Hi'), ending])
+    reader.read(JSON.stringify(event))
+  const { prompt, completion } = reader.usage()
+  assert.deepEqual([prompt, completion], [5, 1])
+})
