@@ -70,19 +70,11 @@ export interface AnswerReaderOptions {
   kind: UpstreamKind
   inputs: number
   choices: number
-  /** The request names a tool that must be called. */
-  isNamed: boolean
   /** Characters of the prompts, from which their tokens are estimated if the server does not report them. */
   promptLength: number
 }
 
-export function createReader({
-  kind,
-  inputs,
-  choices,
-  isNamed,
-  promptLength,
-}: AnswerReaderOptions): AnswerReader {
+export function createReader({ kind, inputs, choices, promptLength }: AnswerReaderOptions): AnswerReader {
   const prompts: number[][] = Array.from({ length: inputs }, () => [])
   const promptTexts: string[] = []
   const open = Array.from({ length: inputs * choices }, (): OpenChoice => ({ calls: [], isFinished: false }))
@@ -121,7 +113,7 @@ export function createReader({
       if (choice.error != null) throw failureOf(choice.error, kind)
       throw failureOf(`finish_reason ${choice.finish_reason}`, kind)
     }
-    if (finish !== undefined) deltas.push(...endsOf(state, choice.finish_reason, finish, isNamed))
+    if (finish !== undefined) deltas.push(...endsOf(state, choice.finish_reason, finish))
     // If a server reports no tokens, a piece counts as one until it reports the total.
     const count = tokens.length > 0 || deltas.length === 0 ? tokens.length : Math.max(1, logprobs.length)
     counted += count
@@ -255,11 +247,11 @@ function finishOf(value: unknown): FinishReason | 'failed' | undefined {
   return 'stop'
 }
 
-/** The last call is complete if the answer ended with it, and not in the middle of it. */
-function endsOf({ calls }: OpenChoice, told: unknown, finish: FinishReason, isNamed: boolean): Part[] {
+/** The last call is complete if the answer ended with it, and not in the middle of it. Some servers say only `stop`. */
+function endsOf({ calls }: OpenChoice, told: unknown, finish: FinishReason): Part[] {
   const last = calls.at(-1)
   if (last === undefined || finish !== 'stop') return []
-  const isWhole = told === 'tool_calls' || told === 'function_call' || (isNamed && isJson(last.arguments))
+  const isWhole = told === 'tool_calls' || told === 'function_call' || isJson(last.arguments)
   return isWhole ? [{ kind: 'callEnd', index: calls.length - 1 }] : []
 }
 

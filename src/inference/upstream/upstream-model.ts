@@ -143,7 +143,6 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
         kind,
         inputs: asked.inputs,
         choices: asked.choices,
-        isNamed: asked.isNamed,
         promptLength: lengthOf(request.inputs),
       })
       const groups = eventsOf(begun, take, asked, reader, signal)

@@ -50,8 +50,7 @@ function damaged(value: unknown, [step, ...rest]: readonly number[], other: unkn
   return copy
 }
 
-const create = () =>
-  createAnthropicReader({ kind: 'anthropic', inputs: 1, choices: 1, isNamed: false, promptLength: 10 })
+const create = () => createAnthropicReader({ kind: 'anthropic', inputs: 1, choices: 1, promptLength: 10 })
 
 test('a stream or a message that is damaged anywhere is either read or refused', () => {
   let refused = 0
@@ -101,7 +100,6 @@ test('an answer whose tokens are not reported at its end has one for each piece'
     kind: 'anthropic',
     inputs: 1,
     choices: 1,
-    isNamed: false,
     promptLength: 9,
   })
   const ending = { type: 'message_delta', delta: { stop_reason: 'end_turn' } }
