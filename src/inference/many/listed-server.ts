@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { ServedModel } from '../../../packages/engine/index.ts'
 import type { Model } from '../model.ts'
 import { tokenCount } from '../registry.ts'
@@ -17,8 +18,8 @@ export interface ListedServer {
   spec: UpstreamSpec
   /** The models that it lists, if all of them are served; until it is reached, a placeholder. */
   all(): readonly Model[]
-  /** Closes the connection when nothing runs there any more. */
-  retire(): Promise<void>
+  /** Closes the connection when nothing runs there any more, or at the signal. */
+  retire(signal?: AbortSignal): Promise<void>
 }
 
 export function connectListedServer(
@@ -37,19 +38,17 @@ export function connectListedServer(
     },
     log,
   )
-  const closing = new AbortController()
   const listed = spec.serves === 'all' ? modelsOfServer(server, { ...namesOf(spec), names: [] }) : () => []
   return {
     server,
     spec,
     all: listed,
-    async retire() {
+    async retire(signal) {
       const { callers, background } = server.slots
       const isBusy = () =>
         server.addresses.all.some(({ running }) => running > 0) || callers.waiting + background.waiting > 0
-      while (isBusy() && !closing.signal.aborted) {
-        await new Promise((resolve) => setTimeout(resolve, lookMs).unref())
-      }
+      while (isBusy() && signal?.aborted !== true)
+        await delay(lookMs, undefined, { ref: false, ...(signal && { signal }) }).catch(() => undefined)
       await server.close()
     },
   }

@@ -160,7 +160,7 @@ export async function openModels(settings: ManySettings, services: ManyParts): P
     const removed = entries.filter((entry) => !nextEntries.includes(entry))
     const added = nextEntries.filter((entry) => !entries.includes(entry))
     for (const { model } of removed) retire(model.retire())
-    for (const server of servers) if (!nextServers.includes(server)) retire(server.retire())
+    for (const server of servers) if (!nextServers.includes(server)) retire(server.retire(closing.signal))
     servers = nextServers
     entries = nextEntries
     spec = next

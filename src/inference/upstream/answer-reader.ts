@@ -9,6 +9,8 @@ import { countOf, estimatedTokens, garbage, membersOf, parsedReply } from './rep
 /** The part of an answer, or of a chunk, that is read. Nothing of it is trusted. */
 interface ReplyChunk {
   error?: unknown
+  /** `error` with the error's own fields beside it, as older vLLM sends it. */
+  object?: unknown
   choices?: unknown
   usage?: unknown
   prompt_token_ids?: unknown
@@ -18,6 +20,7 @@ interface ReplyChunk {
 
 interface ReplyChoice {
   index?: unknown
+  error?: unknown
   delta?: ReplyTurn | null
   message?: ReplyTurn | null
   text?: unknown
@@ -59,7 +62,7 @@ export interface AnswerReader {
 
 interface OpenChoice {
   /** Calls that have begun, by the numbers that the server gives them. */
-  calls: { told: string; arguments: string }[]
+  calls: { told: string; id: string | undefined; arguments: string }[]
   isFinished: boolean
 }
 
@@ -67,19 +70,11 @@ export interface AnswerReaderOptions {
   kind: UpstreamKind
   inputs: number
   choices: number
-  /** The request names a tool that must be called. */
-  isNamed: boolean
   /** Characters of the prompts, from which their tokens are estimated if the server does not report them. */
   promptLength: number
 }
 
-export function createReader({
-  kind,
-  inputs,
-  choices,
-  isNamed,
-  promptLength,
-}: AnswerReaderOptions): AnswerReader {
+export function createReader({ kind, inputs, choices, promptLength }: AnswerReaderOptions): AnswerReader {
   const prompts: number[][] = Array.from({ length: inputs }, () => [])
   const promptTexts: string[] = []
   const open = Array.from({ length: inputs * choices }, (): OpenChoice => ({ calls: [], isFinished: false }))
@@ -110,11 +105,15 @@ export function createReader({
       choice.prompt_logprobs ?? chunk.prompt_logprobs,
     )
     const turn = choice.delta ?? choice.message ?? { content: choice.text }
-    const deltas = partsOf(turn, state)
+    const deltas = partsOf(turn, state, choice.delta == null)
     const tokens = isTokens(choice.token_ids) ? choice.token_ids : []
     const logprobs = logprobsOf(choice.logprobs, tokens)
     const finish = finishOf(choice.finish_reason)
-    if (finish !== undefined) deltas.push(...endsOf(state, choice.finish_reason, finish, isNamed))
+    if (finish === 'failed') {
+      if (choice.error != null) throw failureOf(choice.error, kind)
+      throw failureOf(`finish_reason ${choice.finish_reason}`, kind)
+    }
+    if (finish !== undefined) deltas.push(...endsOf(state, choice.finish_reason, finish))
     // If a server reports no tokens, a piece counts as one until it reports the total.
     const count = tokens.length > 0 || deltas.length === 0 ? tokens.length : Math.max(1, logprobs.length)
     counted += count
@@ -142,13 +141,14 @@ export function createReader({
     read(data) {
       const chunk: ReplyChunk = parsedReply(data)
       if (chunk.error != null) throw failureOf(chunk.error, kind)
+      if (chunk.object === 'error') throw failureOf(chunk, kind)
       if (typeof chunk.prompt_text === 'string') promptTexts[0] = chunk.prompt_text
       const events: AnswerEvent[] = []
       if (Array.isArray(chunk.choices)) {
         for (const choice of chunk.choices)
           for (const event of choiceEvents(choice, chunk)) events.push(event)
       }
-      told = usageOf(chunk.usage) ?? told
+      told = usageOf(chunk.usage, counted) ?? told
       return events
     },
     hasBegun: () => begun.size > 0,
@@ -168,7 +168,7 @@ const isTokens = (value: unknown): value is number[] =>
 const isBytes = (value: unknown): value is number[] =>
   Array.isArray(value) && value.every((entry) => Number.isInteger(entry) && entry >= 0 && entry <= 255)
 
-function usageOf(value: unknown): ReportedUsage | undefined {
+function usageOf(value: unknown, counted: number): ReportedUsage | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const usage = value as Record<string, unknown>
   const prompt = countOf(usage.prompt_tokens)
@@ -179,7 +179,7 @@ function usageOf(value: unknown): ReportedUsage | undefined {
   const rejected = detail('completion_tokens_details', 'rejected_prediction_tokens')
   return {
     prompt,
-    completion: countOf(usage.completion_tokens) ?? 0,
+    completion: countOf(usage.completion_tokens) ?? counted,
     cached: detail('prompt_tokens_details', 'cached_tokens'),
     reasoning: detail('completion_tokens_details', 'reasoning_tokens'),
     // Some report zeros for answers without a prediction.
@@ -187,51 +187,71 @@ function usageOf(value: unknown): ReportedUsage | undefined {
   }
 }
 
-function partsOf(turn: ReplyTurn, state: OpenChoice): Part[] {
+function partsOf(turn: ReplyTurn, state: OpenChoice, isWhole: boolean): Part[] {
   const deltas: Part[] = []
   const thought = turn.reasoning ?? turn.reasoning_content
   if (typeof thought === 'string' && thought !== '') deltas.push({ kind: 'reasoning', text: thought })
-  for (const text of [turn.content, turn.refusal]) {
-    if (typeof text === 'string' && text !== '') deltas.push({ kind: 'content', text })
-  }
+  for (const text of [textOf(turn.content), textOf(turn.refusal)])
+    if (text !== '') deltas.push({ kind: 'content', text })
   const older = turn.function_call == null ? [] : [{ index: 0, function: turn.function_call }]
   const calls = Array.isArray(turn.tool_calls) ? turn.tool_calls : older
   for (const call of calls)
-    if (typeof call === 'object' && call !== null) addCall(deltas, state, call as ReplyCall)
+    if (typeof call === 'object' && call !== null) addCall(deltas, state, call as ReplyCall, isWhole)
   return deltas
 }
 
-/** A call is identified by its number or, if it has none, by its id. */
-function addCall(deltas: Part[], { calls }: OpenChoice, call: ReplyCall): void {
+/** A text, or a list of parts with a text each. */
+function textOf(content: unknown): string {
+  if (content == null || typeof content === 'string') return content ?? ''
+  if (!Array.isArray(content)) throw garbage('content that is no text')
+  return content
+    .map((piece) => {
+      const { text } = membersOf(piece)
+      if (typeof text !== 'string') throw garbage('a part of content without a text')
+      return text
+    })
+    .join('')
+}
+
+/**
+ * A call is identified by its number or, if it has none, by its id. Some servers number all calls 0: one with another id
+ * and a name is another. In a whole message each is one of its own.
+ */
+function addCall(deltas: Part[], { calls }: OpenChoice, call: ReplyCall, isWhole: boolean): void {
   const written = call.function?.arguments
   const more = typeof written === 'string' ? written : written == null ? '' : JSON.stringify(written)
   const id = typeof call.id === 'string' && call.id !== '' ? call.id : undefined
   const name = call.function?.name
-  const told = call.index === undefined ? (id ?? calls.at(-1)?.told ?? '0') : String(call.index)
-  let index = calls.findIndex((known) => known.told === told)
-  if (index === -1) {
+  const told = call.index == null ? (id ?? calls.at(-1)?.told ?? '0') : String(call.index)
+  let index = calls.findLastIndex((known) => known.told === told)
+  const hasOtherId = id !== undefined && typeof name === 'string' && name !== '' && calls[index]?.id !== id
+  if (index === -1 || hasOtherId || isWhole) {
     if (typeof name !== 'string' || name === '') throw garbage('a tool call without a name')
     if (calls.length > 0) deltas.push({ kind: 'callEnd', index: calls.length - 1 })
-    index = calls.push({ told, arguments: '' }) - 1
+    index = calls.push({ told, id, arguments: '' }) - 1
     deltas.push({ kind: 'call', index, id: id ?? `call_${randomUUID().replaceAll('-', '')}`, name })
   }
   const state = calls[index] as OpenChoice['calls'][number]
   if (more === '') return
+  // Clients were told that it is complete.
+  if (index < calls.length - 1) throw garbage('more arguments of a tool call after the beginning of the next')
   state.arguments += more
   deltas.push({ kind: 'arguments', index, text: more })
 }
 
-function finishOf(value: unknown): FinishReason | undefined {
-  if (value == null) return undefined
+function finishOf(value: unknown): FinishReason | 'failed' | undefined {
+  // Some send an empty one with every chunk.
+  if (value == null || value === '') return undefined
+  if (value === 'error' || value === 'abort') return 'failed'
   if (value === 'length' || value === 'repetition' || value === 'content_filter') return value
   return 'stop'
 }
 
-/** The last call is complete if the answer ended with it, and not in the middle of it. */
-function endsOf({ calls }: OpenChoice, told: unknown, finish: FinishReason, isNamed: boolean): Part[] {
+/** The last call is complete if the answer ended with it, and not in the middle of it. Some servers say only `stop`. */
+function endsOf({ calls }: OpenChoice, told: unknown, finish: FinishReason): Part[] {
   const last = calls.at(-1)
   if (last === undefined || finish !== 'stop') return []
-  const isWhole = told === 'tool_calls' || told === 'function_call' || (isNamed && isJson(last.arguments))
+  const isWhole = told === 'tool_calls' || told === 'function_call' || isJson(last.arguments)
   return isWhole ? [{ kind: 'callEnd', index: calls.length - 1 }] : []
 }
 

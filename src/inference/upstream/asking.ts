@@ -4,10 +4,11 @@ import { Refusal, refuse } from '../../domain/refusals.ts'
 import type { Address, Addresses } from './addresses.ts'
 import { deliver, type Outcome } from './deliveries.ts'
 import { UnreachableError } from './exchange.ts'
-import { isCutOff, isTemporary, refusalOf, secondsOf } from './failures.ts'
+import { compressedReply, isCutOff, isTemporary, refusalOf, secondsOf, withoutKey } from './failures.ts'
 import type { UpstreamKind } from './kinds.ts'
-import { textOf } from './pieces.ts'
+import { contentTypeOf, textOf } from './pieces.ts'
 import { moreAfter, pauseMsOf, type ResendBudget } from './resending.ts'
+import { retryAdviceOf } from './retry-headers.ts'
 
 export interface UpstreamAsk {
   /** Relative to the address; with `../` next to it. */
@@ -75,6 +76,8 @@ interface Setback {
   coolMs?: number
   /** After so long it may be asked again, if there is no other. */
   pauseMs?: number | undefined
+  /** It says that the request would fail again. What it did nothing for may still be done elsewhere. */
+  isFinal?: boolean
 }
 
 /** No error and no list of models is longer. */
@@ -83,6 +86,7 @@ export const maxText = 16 * 1024 * 1024
 /** For a server that has accepted a request and not answered it. */
 const silentCoolMs = 30_000
 const closedCoolMs = 1_000
+const overloadCoolMs = 1_000
 
 export function createAsk({
   addresses,
@@ -124,24 +128,32 @@ export function createAsk({
       }
       const again = async (error: unknown) => {
         const setback = setbackOfError(error)
-        if (signal.aborted || setback.outcome !== 'timeout') throw error
+        if (signal.aborted || moreAfter[setback.outcome] === 'none') throw error
         return firstOf(fail(setback))
       }
       try {
         const answer = await send(address, question, signal, () => resent('stale'))
         const status = answer.statusCode ?? 0
+        const compressed = compressedReply(answer)
+        if (compressed !== undefined) {
+          answer.destroy()
+          return fail({ outcome: 'refused', refusal: compressed })
+        }
         if (status === 200) {
           if (!isStream(answer)) delivery.sign()
           return { answer, sign: delivery.sign, done, again }
         }
-        const text = await textOf(answer, silenceMs, maxText)
-        const retryAfter = answer.headers['retry-after']
-        const { ifMissing } = question
+        const text = withoutKey(await textOf(answer, silenceMs, maxText), address.key)
+        const { ifMissing, kind } = question
         if (ifMissing && missing.has(status)) return fail({ outcome: 'refused', refusal: ifMissing })
-        const refusal = refusalOf(status, text, question.kind, retryAfter)
-        const coolMs = secondsOf(retryAfter) * 1_000
-        const pauseMs = pauseMsOf(status, retryAfter, random)
-        return fail({ outcome: outcomeOf(status), refusal, coolMs, pauseMs })
+        const advice = retryAdviceOf(status, answer.headers)
+        return fail({
+          outcome: outcomeOf(status),
+          refusal: refusalOf(status, text, kind, advice.seconds),
+          coolMs: secondsOf(advice.seconds) * 1_000,
+          pauseMs: pauseMsOf(status, advice, random),
+          isFinal: advice.isWorthwhile === false,
+        })
       } catch (error) {
         if (!signal.aborted) return fail(setbackOfError(error))
         delivery.end()
@@ -150,9 +162,9 @@ export function createAsk({
     }
 
     /** Where it is sent after a setback; undefined if it is not sent again. */
-    async function nextAfter({ outcome, pauseMs }: Setback): Promise<Address | undefined> {
+    async function nextAfter({ outcome, pauseMs, isFinal }: Setback): Promise<Address | undefined> {
       const more = moreAfter[outcome]
-      if (more === 'none' || (more === 'one' && isRepeated)) return undefined
+      if (more === 'none' || (more === 'one' && (isRepeated || isFinal))) return undefined
       const mayWait = pauseMs !== undefined && retried < retries
       const next = order.shift() ?? (mayWait ? only : undefined)
       if (next === undefined) return undefined
@@ -164,7 +176,11 @@ export function createAsk({
       isRepeated ||= more === 'one'
       if (next === only) {
         retried++
-        await rest(pauseMs ?? 0, signal).catch(() => signal.throwIfAborted())
+        // Still in progress there: a server that leaves the list is closed after it.
+        next.running++
+        await rest(pauseMs ?? 0, signal)
+          .catch(() => signal.throwIfAborted())
+          .finally(() => next.running--)
       }
       resent(outcome)
       return next
@@ -190,8 +206,7 @@ export function createAsk({
 
 const missing = new Set([404, 405, 501])
 
-const isStream = ({ headers }: IncomingMessage) =>
-  headers['content-type']?.startsWith('text/event-stream') === true
+const isStream = (answer: IncomingMessage) => contentTypeOf(answer).startsWith('text/event-stream')
 
 function outcomeOf(status: number): Setback['outcome'] {
   if (status === 429) return 'busy'
@@ -200,8 +215,10 @@ function outcomeOf(status: number): Setback['outcome'] {
 
 function setbackOfError(error: unknown): Setback {
   if (error instanceof Refusal && !isCutOff(error)) {
-    if (error.code !== 'upstream_timeout') return { outcome: 'refused', refusal: error }
-    return { outcome: 'timeout', refusal: error, coolMs: silentCoolMs }
+    if (error.code === 'upstream_timeout') return { outcome: 'timeout', refusal: error, coolMs: silentCoolMs }
+    // A stream may tell of an overload after its status 200.
+    const outcome = error.status === 429 || error.status === 503 ? outcomeOf(error.status) : 'refused'
+    return { outcome, refusal: error, coolMs: overloadCoolMs }
   }
   if (error instanceof UnreachableError) {
     const refusal = refuse('upstream_unavailable', { why: 'it cannot be reached' })

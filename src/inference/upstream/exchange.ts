@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import { whenAborted } from '../../../packages/waiting/index.ts'
-import { Refusal } from '../../domain/refusals.ts'
+import { Refusal, refuse } from '../../domain/refusals.ts'
 import { Agent as PlainAgent, request as plainRequest } from '../../threads/node-http.ts'
 import { silent } from './pieces.ts'
 
@@ -117,6 +117,12 @@ export function openConnections(): Connections {
         // The signal also ends the body.
         answer.once('close', stay)
         resolve(answer)
+      })
+      request.once('upgrade', (_answer, socket) => {
+        socket.destroy()
+        settled()
+        stay()
+        reject(refuse('upstream_failed', { why: 'it answered 101, a change of protocol' }))
       })
       request.on('error', (error: NodeJS.ErrnoException) => {
         settled()

@@ -14,6 +14,7 @@ interface ReplyError {
   message?: unknown
   param?: unknown
   code?: unknown
+  status?: unknown
 }
 
 /** A server's description of a failure: in OpenAI's form, in that of others, or as plain text. */
@@ -24,7 +25,8 @@ function toldError(text: string): ReplyError {
     const message = value.error ?? value.message ?? value.detail
     return { message: typeof message === 'string' ? message : JSON.stringify(message ?? value) }
   } catch {
-    return { message: text }
+    // A page of a proxy says nothing to a program.
+    return { message: text.trimStart().startsWith('<') ? '' : text }
   }
 }
 
@@ -41,7 +43,7 @@ export function refusalOf(
   status: number,
   text: string,
   kind: UpstreamKind,
-  retryAfter?: string | undefined,
+  retryAfter?: number | undefined,
 ): Refusal {
   const error = toldError(text)
   const message = String(error.message ?? '')
@@ -55,6 +57,9 @@ export function refusalOf(
   // The other server rejects this server's key, not the caller.
   if (status === 401 || status === 403)
     return refuse('upstream_failed', { why: 'it does not accept the key of this server' })
+  if (status === 402)
+    return refuse('upstream_failed', { why: 'the account of this server there has no credit (402)' })
+  if (status < 300) return refuse('upstream_failed', { why: `it answered ${status} instead of an answer` })
   if (status >= 500 || status === 408)
     return refuse('upstream_unavailable', { why: `it answered ${status}`, seconds: secondsOf(retryAfter) })
   if (status >= 300 && status < 400)
@@ -65,17 +70,33 @@ export function refusalOf(
   })
 }
 
-/** The refusal for an error in the middle of a stream. */
+/** The refusal for an error in a stream, which begins with status 200 before its server knows. */
 export function failureOf(error: unknown, kind: UpstreamKind): Refusal {
   const told = typeof error === 'object' && error !== null ? (error as ReplyError) : { message: error }
   const own = kind === 'heddle' ? asTold(told) : undefined
   if (own !== undefined) return own
   const message = typeof told.message === 'string' ? told.message : JSON.stringify(told)
   const why = `it says ${JSON.stringify(message.slice(0, maxMessageLength))}`
-  // Anthropic's stream begins with status 200 before it knows.
-  if (kind === 'anthropic' && told.type === 'overloaded_error') return refuse('upstream_unavailable', { why })
-  if (kind === 'anthropic' && told.type === 'rate_limit_error') return refuse('upstream_busy', { seconds: 1 })
-  return refuse('upstream_failed', { why })
+  const status = statusTold(told)
+  if (status === 429) return refuse('upstream_busy', { seconds: 1 })
+  return refuse(status === 503 || status === 529 ? 'upstream_unavailable' : 'upstream_failed', { why })
+}
+
+/** The names that APIs give to an overload where they tell no status. */
+const overloads: Readonly<Record<string, number>> = {
+  overloaded_error: 529,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  slow_down: 503,
+}
+
+function statusTold({ status, code, type }: ReplyError): number | undefined {
+  for (const value of [status, code, type]) {
+    const told = Number(value)
+    if (typeof value === 'number' || (typeof value === 'string' && told > 0)) return told
+    if (typeof value === 'string' && Object.hasOwn(overloads, value)) return overloads[value]
+  }
+  return undefined
 }
 
 function asTold({ code, message, param }: ReplyError, values?: RefusalValues): Refusal | undefined {
@@ -84,11 +105,8 @@ function asTold({ code, message, param }: ReplyError, values?: RefusalValues): R
   return refuseWithMessage(code as RefusalCode, message, typeof param === 'string' ? param : null, values)
 }
 
-/** Seconds of a Retry-After; 1 if there is none. */
-export function secondsOf(retryAfter: string | undefined): number {
-  const seconds = Number(retryAfter)
-  return Number.isFinite(seconds) && seconds >= 1 ? Math.min(Math.ceil(seconds), 3_600) : 1
-}
+/** The seconds of a Retry-After to a client; 1 if the server names no time. */
+export const secondsOf = (told: number | undefined) => Math.min(Math.max(1, Math.ceil(told ?? 1)), 3_600)
 
 /** The refusal for a reply with status 200 that is neither a stream of events nor JSON. */
 export function unreadableReply(answer: IncomingMessage): Refusal {
@@ -96,6 +114,20 @@ export function unreadableReply(answer: IncomingMessage): Refusal {
   return refuse('upstream_failed', {
     why: `it answered ${JSON.stringify(type.slice(0, 100))} instead of an answer`,
   })
+}
+
+/** The refusal for a compressed answer: none is asked for. */
+export function compressedReply({ headers }: IncomingMessage): Refusal | undefined {
+  const { 'content-encoding': encoding = 'identity' } = headers
+  if (encoding.trim().toLowerCase() === 'identity' || encoding === '') return undefined
+  return refuse('upstream_failed', {
+    why: `its answer has the encoding ${JSON.stringify(encoding.slice(0, 100))}, which was not asked for`,
+  })
+}
+
+/** A server, or a proxy before it, may repeat the headers of a request in its error. */
+export function withoutKey(text: string, key: string | undefined): string {
+  return key === undefined || key === '' ? text : text.replaceAll(key, '…')
 }
 
 /** The refusal for an answer that ends too early. */

@@ -115,6 +115,12 @@ function letEnd(answer: IncomingMessage): void {
 
 const never = () => false
 
+/** Media types have no case. */
+export const contentTypeOf = ({ headers }: IncomingMessage) => headers['content-type']?.toLowerCase() ?? ''
+
+/** Leaves out a byte order mark. */
+const decoder = new TextDecoder()
+
 /** A whole body as text, with at most `most` bytes; it must arrive within `silenceMs`. */
 export async function textOf(answer: IncomingMessage, silenceMs: number, most: number): Promise<string> {
   const pieces: Buffer[] = []
@@ -124,5 +130,5 @@ export async function textOf(answer: IncomingMessage, silenceMs: number, most: n
     if (length > most) throw refuse('upstream_failed', { why: `its answer has more than ${most} bytes` })
     pieces.push(piece)
   }
-  return Buffer.concat(pieces).toString()
+  return decoder.decode(Buffer.concat(pieces))
 }

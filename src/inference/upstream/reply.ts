@@ -13,7 +13,8 @@ export function parsedReply(data: string): Record<string, unknown> {
   } catch {
     throw garbage('something that is not JSON')
   }
-  if (typeof value !== 'object' || value === null) throw garbage('JSON that is not an object')
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw garbage('JSON that is not an object')
   return value as Record<string, unknown>
 }
 
@@ -21,8 +22,11 @@ export function parsedReply(data: string): Record<string, unknown> {
 export const membersOf = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 
+/** No answer has more tokens, and sums of larger numbers are no longer exact. */
+const maxCount = 1e12
+
 export const countOf = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= maxCount ? value : undefined
 
 /** The usage of an answer whose server has not reported it yet: a token for four characters of the prompt. */
 export const estimatedTokens = (characters: number) => Math.ceil(characters / charactersOfToken)

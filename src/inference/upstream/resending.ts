@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Outcome } from './deliveries.ts'
+import type { RetryAdvice } from './retry-headers.ts'
 
 /** How many requests of a tenant may reach an address of a server a second time. */
 export interface ResendBudget {
@@ -78,17 +79,17 @@ const minJitterMs = 500
 
 /**
  * How long to wait before the only address of a server is asked again: what it asked for, and up to half as much, so that
- * those it refused together do not come back together. Undefined unless it named a short time with a 429 or 503: any
- * other failure may have been this request's work.
+ * those it refused together do not come back together. Undefined unless it named a short time with a 429 or 503, or says
+ * that it is worth while: any other failure may have been this request's work.
  */
 export function pauseMsOf(
   status: number,
-  retryAfter: string | undefined,
+  { seconds, isWorthwhile }: RetryAdvice,
   random: () => number,
 ): number | undefined {
-  if ((status !== 429 && status !== 503) || retryAfter === undefined || retryAfter.trim() === '')
-    return undefined
-  const seconds = Number(retryAfter)
-  if (!(seconds >= 0 && seconds <= maxPauseSeconds)) return undefined
-  return seconds * 1_000 + random() * Math.max(minJitterMs, seconds * 500)
+  if (isWorthwhile === false) return undefined
+  const isNamed = (status === 429 || status === 503) && seconds !== undefined
+  const pause = seconds ?? 0
+  if ((!isNamed && isWorthwhile !== true) || pause > maxPauseSeconds) return undefined
+  return pause * 1_000 + random() * Math.max(minJitterMs, pause * 500)
 }

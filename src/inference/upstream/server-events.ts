@@ -23,13 +23,18 @@ export function createEventReader(): EventReader {
   let rest: string[] = []
   let length = 0
   let data: string | undefined
+  let isFirst = true
   let isDone = false
   return {
     get isDone() {
       return isDone
     },
     read(piece) {
-      const written = decoder.write(piece)
+      let written = decoder.write(piece)
+      if (isFirst && written !== '') {
+        isFirst = false
+        if (written.startsWith('\ufeff')) written = written.slice(1)
+      }
       length += written.length
       if (length + (data?.length ?? 0) > maxEventLength)
         throw refuse('upstream_failed', { why: 'one event of its stream has no end' })
@@ -44,11 +49,12 @@ export function createEventReader(): EventReader {
         const line = text.slice(start, text[end - 1] === '\r' ? end - 1 : end)
         start = end + 1
         if (line === '') {
-          if (data === '[DONE]') {
+          if (data?.trim() === '[DONE]') {
             isDone = true
             return group
           }
-          if (data !== undefined) group.push(data)
+          // Without data it is no event.
+          if (data) group.push(data)
           data = undefined
         } else if (line.startsWith('data:')) {
           const value = line.slice(line[5] === ' ' ? 6 : 5)

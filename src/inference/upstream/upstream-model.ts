@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { BackendStatus, ModelTask, ServedModel } from '../../../packages/engine/index.ts'
 import { whenAborted } from '../../../packages/waiting/index.ts'
+import { Refusal } from '../../domain/refusals.ts'
 import type { AnswerEvent, Answering, AnswerRequest, Model } from '../model.ts'
 import { notReady } from '../served-model.ts'
 import { type AnswerReader, createReader } from './answer-reader.ts'
@@ -8,11 +9,11 @@ import { createAnthropicReader } from './anthropic/reader.ts'
 import { anthropicRequestOf } from './anthropic/request.ts'
 import type { TakenAnswer } from './asking.ts'
 import { createUpstreamDeciding } from './deciding.ts'
-import { cutOff, isBroken, readingError, unreadableReply } from './failures.ts'
+import { cutOff, isBroken, readingError, unreadableReply, withoutKey } from './failures.ts'
 import { createFitting, lengthOf } from './fitting.ts'
 import type { UpstreamKind } from './kinds.ts'
 import type { ModelAbilities } from './listed.ts'
-import { piecesOf, textOf } from './pieces.ts'
+import { contentTypeOf, piecesOf, textOf } from './pieces.ts'
 import { createPooling } from './pooling.ts'
 import type { UpstreamServer } from './server.ts'
 import { createEventReader } from './server-events.ts'
@@ -142,7 +143,6 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
         kind,
         inputs: asked.inputs,
         choices: asked.choices,
-        isNamed: asked.isNamed,
         promptLength: lengthOf(request.inputs),
       })
       const groups = eventsOf(begun, take, asked, reader, signal)
@@ -184,6 +184,8 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
         }
         return
       } catch (error) {
+        if (error instanceof Refusal)
+          for (const { key } of server.addresses.all) error.message = withoutKey(error.message, key)
         if (reader.hasBegun()) throw error
         taken = await take(taken.again(error))
       }
@@ -196,7 +198,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     reader: AnswerReader,
     signal: AbortSignal,
   ): AsyncGenerator<AnswerEvent[]> {
-    const type = response.headers['content-type'] ?? ''
+    const type = contentTypeOf(response)
     if (!isWhole && type.startsWith('text/event-stream')) return streamed(response, reader, signal)
     // Some servers stream nothing.
     if (type.includes('json')) return whole(response, reader, signal)

@@ -17,8 +17,6 @@ export interface UpstreamRequest {
   isWhole: boolean
   /** The beginning of its prompt; requests with the same beginning go to the same address. */
   beginning: string
-  /** The request names a tool that must be called. */
-  isNamed: boolean
   inputs: number
   choices: number
   /** Fields that have no effect there and could not be left out. */
@@ -75,7 +73,6 @@ export function upstreamRequestOf(
     body: writeJson(body),
     isWhole,
     beginning: beginningOf(first, salt),
-    isNamed: typeof turn?.calls?.choice === 'object',
     inputs: inputs.length,
     choices,
     ignored,

@@ -270,6 +270,101 @@ for (const [name, answer, outcome, cools] of [
   })
 }
 
+const overloaded: UpstreamHandler = (response) => {
+  beginStream(response)({ error: { message: 'Too many requests', code: 503 } })
+  response.end()
+}
+const limited: UpstreamHandler = (response) => {
+  beginStream(response)({ error: { message: 'Rate limit reached', type: 'rate_limit_exceeded' } })
+  response.end()
+}
+
+for (const [name, answer, outcome, code] of [
+  ['an overload', overloaded, 'failed', 'upstream_unavailable'],
+  ['a limit', limited, 'busy', 'upstream_busy'],
+] as const) {
+  test(`${name} that a stream begins with cools its address down, and another is asked`, async (t) => {
+    const app = await open(t, [answer])
+    for (const stream of [false, true]) {
+      const [load] = app.loads as [Load]
+      load.coolUntil = 0
+      assert.equal((await app.ask('Hi', { stream })).json.error.code, code)
+      assert.ok(load.coolUntil > 0)
+    }
+    assert.deepEqual(app.loads[0]?.counts, { [outcome]: 2 })
+    const others = await open(t, [answer, streamWords('Hello')])
+    await others.reachedAll()
+    for (let i = 0; i < 8; i++) {
+      const { status, text } = await others.ask(`Question ${i}`, { stream: i % 2 === 0 })
+      assert.equal(status, 200)
+      assert.match(text, /Hello/)
+    }
+  })
+
+  test(`${name} in the middle of a stream cools its address down, and the request is not sent again`, async (t) => {
+    const middle: UpstreamHandler = (response) => {
+      beginStream(response)(delta({ content: 'Half' }))
+      setImmediate(() => {
+        response.write(
+          `data: {"error":{"message":"no","code":"${code === 'upstream_busy' ? 429 : 529}"}}\n\n`,
+        )
+        response.end()
+      })
+    }
+    const app = await open(t, [middle, middle])
+    await app.reachedAll()
+    const { chunks, error } = eventsOf((await app.ask('Hi', { stream: true })).text)
+    assert.equal(error?.code, code)
+    assert.equal(chunks.map(({ choices: [choice] }) => choice?.delta.content ?? '').join(''), 'Half')
+    assert.equal(total(app.upstreams), 1)
+    assert.equal(app.loads.filter(({ coolUntil }) => coolUntil > 0).length, 1)
+  })
+}
+
+test('a server that leaves the list is closed after a request that waits to be sent again', async (t) => {
+  const closed: boolean[] = []
+  let isClosed = false
+  let retired: Promise<void> | undefined
+  const upstream = await startFakeUpstream(t, (response, asked) => {
+    closed.push(isClosed)
+    if (closed.length > 1) return streamWords('Hello')(response, asked)
+    retired = server.retire().then(() => {
+      isClosed = true
+    })
+    return saying(429, { 'retry-after': '1' })(response, asked)
+  })
+  const server = connectListedServer(
+    { name: 'cluster', kind: 'openai', retries: 1, addresses: [{ url: upstream.url, weight: 1 }] },
+    { queue: 16, upstream_timeout: 60_000 },
+    { info() {}, warn() {} },
+  )
+  const model = createModelOfServer({ name: 'far', upstream: 'cluster' }, server)
+  const app = await openApp(t, { models: createModels([model], () => server.server.close()) })
+  await until('the server is reached', () => model.status().state === 'ready')
+  assert.equal((await withTimeout('an answer', app.post(chatUrl, asking()))).status, 200)
+  assert.deepEqual(closed, [false, false])
+  await withTimeout('its end', retired as Promise<void>)
+})
+
+test('a server that has left the list is closed with the list, whatever runs there', async (t) => {
+  const upstream = await startFakeUpstream(t, silent)
+  const server = connectListedServer(
+    { name: 'cluster', kind: 'openai', addresses: [{ url: upstream.url, weight: 1 }] },
+    { queue: 16, upstream_timeout: 60_000 },
+    { info() {}, warn() {} },
+  )
+  const model = createModelOfServer({ name: 'far', upstream: 'cluster' }, server)
+  const app = await openApp(t, { models: createModels([model], () => server.server.close()) })
+  await until('the server is reached', () => model.status().state === 'ready')
+  const asked = app.post(chatUrl, asking())
+  await until('it is asked', () => upstream.asked.length === 1)
+  const stopping = new AbortController()
+  const retired = server.retire(stopping.signal)
+  stopping.abort()
+  await withTimeout('its end', retired)
+  assert.equal((await withTimeout('an answer', asked)).json.error.code, 'upstream_unavailable')
+})
+
 test('vectors and tokens that are cut off count as closed, and are refused', async (t) => {
   const cut: UpstreamHandler = (response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' })

@@ -119,6 +119,36 @@ const failing: Record<string, [answer: (socket: Socket) => unknown, status: numb
     502,
     'upstream_failed',
   ],
+  'it changes the protocol': [
+    writing('HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n'),
+    502,
+    'upstream_failed',
+  ],
+  'it has nothing to say': [
+    writing('HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n'),
+    502,
+    'upstream_failed',
+  ],
+  'its account has no credit': [
+    writing(json('{"error":{"message":"no credit"}}').replace('200 OK', '402 Payment Required')),
+    502,
+    'upstream_failed',
+  ],
+  'the answer is an error of its own': [
+    writing(json('{"object":"error","message":"out of memory","code":500}')),
+    502,
+    'upstream_failed',
+  ],
+  'it ends a choice with an error': [
+    writing(streamHead(), event(delta({}, 'error'))),
+    502,
+    'upstream_failed',
+  ],
+  'its content is a number': [
+    writing(json('{"choices":[{"index":0,"message":{"content":5},"finish_reason":"stop"}]}')),
+    502,
+    'upstream_failed',
+  ],
   'incomplete UTF-8': [writing(streamHead(), 'data: {"a":"\xff\xfe\n\n'), 502, 'upstream_failed'],
 }
 
@@ -235,4 +265,71 @@ test('an address that refuses connections has no model until it answers', async 
   const next = await post(chatUrl, asking())
   assert.deepEqual([next.status, next.json.error.code], [503, 'model_not_ready'])
   assert.equal((await get('/ready')).status, 503)
+})
+
+const key = 'the-key-that-goes-upstream'
+
+for (const [name, answer, status] of [
+  [
+    'a refusal',
+    json(`{"error":{"message":"no: Bearer ${key}","param":"${key}"}}`).replace('200 OK', '400 Bad Request'),
+    400,
+  ],
+  ['an answer', json(`{"error":{"message":"no: Bearer ${key}"}}`), 502],
+  ['a stream', streamHead() + event({ error: { message: `no: Bearer ${key}` } }), 502],
+  ['a type', `HTTP/1.1 200 OK\r\ncontent-type: text/${key}\r\nconnection: close\r\n\r\n`, 502],
+] as const) {
+  test(`a key that ${name} of the upstream repeats reaches no client`, async (t) => {
+    const app = await open(t, writing(answer))
+    for (const stream of [false, true]) {
+      const refused = await app.ask({ stream })
+      assert.equal(refused.status, status)
+      assert.match(refused.json.error.message, /…/)
+      assert.ok(!refused.text.includes(key), refused.text)
+    }
+  })
+}
+
+test('a key that an upstream repeats in the middle of a stream reaches no client and no record', async (t) => {
+  const app = await open(t, writing(streamHead() + said + event({ error: { message: `no: ${key}` } })))
+  const { text } = await app.ask({ stream: true })
+  assert.match(text, /no: …/)
+  assert.ok(!text.includes(key))
+  const calls = await app.post('/calls/stream_query', { project_id: 'acme/default' })
+  assert.match(calls.text, /no: …/)
+  assert.ok(!calls.text.includes(key))
+})
+
+for (const [name, answer] of Object.entries({
+  'with a byte order mark': `${streamHead()}\xef\xbb\xbf${whole}`,
+  'with a type in capitals': streamHead().replace('text/event-stream', 'Text/Event-Stream') + whole,
+  'with events without data': `${streamHead()}data:\n\n${whole}`,
+  'whose end has spaces': streamHead() + whole.replace('data: [DONE]', 'data:  [DONE] '),
+  'with an empty finish reason in each chunk':
+    streamHead() + event(delta({ content: '' }, '')) + event(delta({ content: '' }, '')) + whole,
+  'in JSON with a byte order mark': `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n\xef\xbb\xbf{"choices":[{"index":0,"message":{"content":"Half"},"finish_reason":"stop"}]}`,
+  'with its content in parts':
+    streamHead() +
+    event(
+      delta({
+        content: [
+          { type: 'text', text: 'Ha' },
+          { type: 'text', text: 'lf' },
+        ],
+      }),
+    ) +
+    event(delta({}, 'stop')),
+})) {
+  test(`an answer ${name} is read whole`, async (t) => {
+    const { ask } = await open(t, writing(answer))
+    const { status, json: answered, text } = await ask()
+    assert.equal(status, 200, text)
+    assert.equal(answered.choices[0].message.content, 'Half')
+  })
+}
+
+test('a page is named by its status, and its markup stays away', async (t) => {
+  const page = json('<html><body>nothing here</body></html>').replace('200 OK', '404 Not Found')
+  const { ask } = await open(t, writing(page))
+  assert.match((await ask()).json.error.message, /it answered 404\.$/)
 })

@@ -95,7 +95,7 @@ test('a chunk that is damaged anywhere is either read or refused', () => {
       fc.constantFrom(chat, text, whole),
       fc.array(fc.tuple(fc.array(fc.nat(20), { maxLength: 7 }), junk), { minLength: 1, maxLength: 3 }),
       (kind, chunk, damages) => {
-        const reader = createReader({ kind, inputs: 2, choices: 1, isNamed: true, promptLength: 10 })
+        const reader = createReader({ kind, inputs: 2, choices: 1, promptLength: 10 })
         let given: unknown = chunk
         for (const [steps, other] of damages) given = damaged(given, steps, other)
         try {
@@ -117,7 +117,79 @@ test('a chunk that is damaged anywhere is either read or refused', () => {
 
 test('a text that is not a chunk is refused', () => {
   for (const data of ['', '{"a', '5', 'null', '"x"', '<html>']) {
-    const reader = createReader({ kind: 'openai', inputs: 1, choices: 1, isNamed: false, promptLength: 1 })
+    const reader = createReader({ kind: 'openai', inputs: 1, choices: 1, promptLength: 1 })
     assert.throws(() => reader.read(data), { code: 'upstream_failed' }, data)
   }
+})
+
+/** The calls that are read from chunks, or from a whole message. */
+function callsOf(...chunks: object[]): string[] {
+  const reader = createReader({ kind: 'openai', inputs: 1, choices: 1, promptLength: 1 })
+  const calls: string[] = []
+  for (const chunk of chunks) {
+    for (const event of reader.read(JSON.stringify({ choices: [chunk] }))) {
+      for (const part of event.kind === 'said' ? event.deltas : []) {
+        if (part.kind === 'call') calls[part.index] = `${part.name} `
+        if (part.kind === 'arguments') calls[part.index] += part.text
+      }
+    }
+  }
+  return calls
+}
+
+const pieceOf = (...tool_calls: object[]) => ({ index: 0, delta: { tool_calls } })
+const callOf = (id: string | undefined, args: string) => ({ id, function: { name: 'f', arguments: args } })
+
+test('calls are told apart by their number, their id or their place', () => {
+  const two = ['f {}', 'f {"b":2}']
+  const [first, second] = [callOf('a', '{}'), callOf('b', '{"b":2}')]
+  assert.deepEqual(callsOf(pieceOf({ ...first, index: 0 }), pieceOf({ ...second, index: 0 })), two)
+  assert.deepEqual(callsOf(pieceOf({ ...first, index: null }), pieceOf({ ...second, index: null })), two)
+  assert.deepEqual(callsOf(pieceOf(first, second)), two)
+  const more = { index: 0, function: { arguments: '":2}' } }
+  assert.deepEqual(
+    callsOf(pieceOf({ ...first, index: 0 }), pieceOf({ ...callOf('b', '{"b'), index: 0 }), pieceOf(more)),
+    two,
+  )
+  for (const id of ['a', '', undefined])
+    assert.deepEqual(
+      callsOf({ index: 0, message: { tool_calls: [callOf(id, '{}'), callOf(id, '{"b":2}')] } }),
+      two,
+    )
+})
+
+test('arguments of a call after the beginning of the next are refused', () => {
+  const late = { index: 0, function: { arguments: '}' } }
+  assert.throws(
+    () =>
+      callsOf(
+        pieceOf({ ...callOf('a', '{'), index: 0 }),
+        pieceOf({ ...callOf('b', '{}'), index: 1 }),
+        pieceOf(late),
+      ),
+    /more arguments of a tool call/,
+  )
+})
+
+test('a usage that no answer has is estimated', () => {
+  const usageOf = (usage: object) => {
+    const reader = createReader({ kind: 'openai', inputs: 1, choices: 1, promptLength: 40 })
+    reader.read(JSON.stringify({ choices: [{ index: 0, delta: { content: 'Hi' } }], usage }))
+    const { prompt, completion } = reader.usage()
+    return [prompt, completion]
+  }
+  assert.deepEqual(usageOf({ prompt_tokens: Number.MAX_SAFE_INTEGER, completion_tokens: 1 }), [10, 1])
+  assert.deepEqual(usageOf({ prompt_tokens: 3 }), [3, 1])
+})
+
+test('a call whose arguments are whole is complete, whatever the end of the answer is called', () => {
+  const endsOf = (args: string) => {
+    const reader = createReader({ kind: 'openai', inputs: 1, choices: 1, promptLength: 1 })
+    const choice = { ...pieceOf({ ...callOf('a', args), index: 0 }), finish_reason: 'stop' }
+    return reader
+      .read(JSON.stringify({ choices: [choice] }))
+      .flatMap((event) => (event.kind === 'said' ? event.deltas : []))
+      .filter(({ kind }) => kind === 'callEnd').length
+  }
+  assert.deepEqual([endsOf('{"a":1}'), endsOf('{"a":')], [1, 0])
 })

@@ -50,8 +50,7 @@ function damaged(value: unknown, [step, ...rest]: readonly number[], other: unkn
   return copy
 }
 
-const create = () =>
-  createAnthropicReader({ kind: 'anthropic', inputs: 1, choices: 1, isNamed: false, promptLength: 10 })
+const create = () => createAnthropicReader({ kind: 'anthropic', inputs: 1, choices: 1, promptLength: 10 })
 
 test('a stream or a message that is damaged anywhere is either read or refused', () => {
   let refused = 0
@@ -94,4 +93,18 @@ test('an answer that breaks off has the usage of its beginning, and a token for 
   const bare = create()
   bare.read(JSON.stringify({ type: 'message_start', message: {} }))
   assert.deepEqual(bare.usage(), { prompt: 3, cached: 0, completion: 0, reasoning: 0 })
+})
+
+test('an answer whose tokens are not reported at its end has one for each piece', () => {
+  const reader = createAnthropicReader({
+    kind: 'anthropic',
+    inputs: 1,
+    choices: 1,
+    promptLength: 9,
+  })
+  const ending = { type: 'message_delta', delta: { stop_reason: 'end_turn' } }
+  for (const event of [startOf({ input_tokens: 5 }), ...textBlock(0, 'Hi'), ending])
+    reader.read(JSON.stringify(event))
+  const { prompt, completion } = reader.usage()
+  assert.deepEqual([prompt, completion], [5, 1])
 })

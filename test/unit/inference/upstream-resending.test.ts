@@ -9,6 +9,7 @@ import { createAsk } from '../../../src/inference/upstream/asking.ts'
 import { emptyLoad } from '../../../src/inference/upstream/deliveries.ts'
 import { UnreachableError } from '../../../src/inference/upstream/exchange.ts'
 import { createResendBudgets, pauseMsOf } from '../../../src/inference/upstream/resending.ts'
+import { retryAdviceOf } from '../../../src/inference/upstream/retry-headers.ts'
 
 // How often requests are sent again, on a clock that stands still unless it is told.
 
@@ -66,6 +67,7 @@ function cluster(replies: (Reply | Reply[])[], { retries = 0 } = {}) {
   return {
     ...state,
     state,
+    all,
     async ask(signal = new AbortController().signal, tenant = 'ann'): Promise<string> {
       try {
         const taken = await askNow({ ...question, tenant }, signal)
@@ -143,23 +145,68 @@ test('what reached nobody is always sent to another address', async () => {
   assert.deepEqual([servers.sent, servers.withheld], [[200, 200], []])
 })
 
-for (const [name, status, after, pause] of [
-  ['a 429 with a short time', 429, '2', 2_500],
-  ['a 503 with a short time', 503, '1', 1_250],
-  ['a 429 that names no wait', 429, '0', 250],
-  ['a 429 with a long time', 429, '6', undefined],
-  ['a 429 without a time', 429, undefined, undefined],
-  ['a 429 with an empty time', 429, ' ', undefined],
-  ['a 429 with a date', 429, 'Wed, 21 Oct 2026 07:28:00 GMT', undefined],
-  ['a 500, which may be the work of the request', 500, '1', undefined],
+for (const [name, status, headers, pause] of [
+  ['a 429 with a short time', 429, { 'retry-after': '2' }, 2_500],
+  ['a 503 with a short time', 503, { 'retry-after': '1' }, 1_250],
+  ['a 429 that names no wait', 429, { 'retry-after': '0' }, 250],
+  ['a 429 with a long time', 429, { 'retry-after': '6' }, undefined],
+  ['a 429 without a time', 429, {}, undefined],
+  ['a 429 with an empty time', 429, { 'retry-after': ' ' }, undefined],
+  ['a 429 with no time', 429, { 'retry-after': 'soon' }, undefined],
+  ['a 429 with a near date', 429, { 'retry-after': 'Thu, 01 Jan 1970 00:16:42 GMT' }, 2_500],
+  ['a 429 with a past date', 429, { 'retry-after': 'Thu, 01 Jan 1970 00:00:00 GMT' }, 250],
+  ['a 429 with a far date', 429, { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' }, undefined],
+  [
+    'a date by the clock of the server',
+    429,
+    { date: 'Wed, 21 Oct 2026 07:27:58 GMT', 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' },
+    2_500,
+  ],
+  ['milliseconds, which are more exact', 429, { 'retry-after-ms': '1200', 'retry-after': '2' }, 1_500],
+  [
+    'the reset of a limit that is used up',
+    429,
+    {
+      'x-ratelimit-remaining-requests': '0',
+      'x-ratelimit-reset-requests': '1s500ms',
+      'x-ratelimit-remaining-tokens': '7',
+      'x-ratelimit-reset-tokens': '6m0s',
+    },
+    1_875,
+  ],
+  [
+    'a reset that cannot be read',
+    429,
+    { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '1767225600' },
+    undefined,
+  ],
+  ['a 500, which may be the work of the request', 500, { 'retry-after': '1' }, undefined],
+  ['a 500 after which trying again is worth while', 500, { 'x-should-retry': 'true' }, 250],
+  ['a 429 after which it is not', 429, { 'retry-after': '1', 'x-should-retry': 'false' }, undefined],
 ] as const) {
   test(`the pause after ${name}: ${pause}`, () => {
+    const advice = retryAdviceOf(status, headers, 1_000_000)
     assert.equal(
-      pauseMsOf(status, after, () => 0.5),
+      pauseMsOf(status, advice, () => 0.5),
       pause,
     )
   })
 }
+
+test('a request that would fail again is sent to no other address, unless nothing was done for it', async () => {
+  const headers = { 'x-should-retry': 'false' }
+  const failing = cluster([{ status: 500, headers }, ok])
+  assert.equal(await failing.ask(), 'upstream_unavailable')
+  assert.deepEqual(failing.sent, [1, 0])
+  const limited = cluster([{ status: 429, headers }, ok])
+  assert.equal(await limited.ask(), 'answered')
+})
+
+test('a failure after which trying again is worth while is sent to an only address once more', async () => {
+  const servers = cluster([{ status: 500, headers: { 'x-should-retry': 'true' } }], { retries: 5 })
+  assert.equal(await servers.ask(), 'upstream_unavailable')
+  assert.deepEqual([servers.sent, servers.rests], [[2], [250]])
+})
 
 test('the only address is asked again after the time that it named, as often as the setting says', async () => {
   const patient = cluster([[busy('1'), busy('2'), ok]], { retries: 2 })
@@ -199,8 +246,10 @@ test('a client that leaves ends the pause, and nothing is sent for it', async ()
     new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   const asked = servers.ask(leaving.signal)
   while (servers.rests.length === 0) await turn()
+  // Its server, if it is removed from the list meanwhile, stays open as long.
+  assert.equal(servers.all[0]?.running, 1)
   const left = new Error('the client has left')
   leaving.abort(left)
   await assert.rejects(asked, (error) => error === left)
-  assert.deepEqual(servers.sent, [1])
+  assert.deepEqual([servers.sent, servers.all[0]?.running], [[1], 0])
 })

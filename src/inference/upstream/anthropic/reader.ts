@@ -103,7 +103,7 @@ export function createAnthropicReader({ kind, promptLength }: AnswerReaderOption
     hasBegun: () => hasBegun,
     isComplete: () => isFinished,
     usage() {
-      const told = usageOf(usage)
+      const told = usageOf(usage, counted)
       if (isFinished && told !== undefined) return told
       const prompt = told?.prompt ?? (hasBegun ? estimatedTokens(promptLength) : 0)
       const completion = Math.max(counted, told?.completion ?? 0)
@@ -113,7 +113,7 @@ export function createAnthropicReader({ kind, promptLength }: AnswerReaderOption
 }
 
 /** In the sums of OpenAI: a prompt includes what was read from its cache, and what was written to it. */
-function usageOf(usage: Record<string, unknown>): ReportedUsage | undefined {
+function usageOf(usage: Record<string, unknown>, counted: number): ReportedUsage | undefined {
   const input = countOf(usage.input_tokens)
   if (input === undefined) return undefined
   const cached = countOf(usage.cache_read_input_tokens) ?? 0
@@ -121,7 +121,7 @@ function usageOf(usage: Record<string, unknown>): ReportedUsage | undefined {
   return {
     prompt: input + cached + written,
     cached,
-    completion: countOf(usage.output_tokens) ?? 0,
+    completion: countOf(usage.output_tokens) ?? counted,
     reasoning: countOf(membersOf(usage.output_tokens_details).thinking_tokens) ?? 0,
   }
 }

@@ -61,7 +61,6 @@ export function anthropicRequestOf(
     body: writeJson(asked),
     isWhole: false,
     beginning: beginningOf(input, saltOf(request)),
-    isNamed: false,
     inputs: 1,
     choices: 1,
     ignored: [...thought.ignored, ...unfit, ...(isNaming ? ['messages.name'] : [])],
