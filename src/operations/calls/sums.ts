@@ -1,6 +1,6 @@
 import type { Database } from '../../storage/database.ts'
 import { newPass, sumUp, sumUpDay } from '../../storage/sums/keeping.ts'
-import { hasMarkedHours, type MarkedHour, markedHours } from '../../storage/sums/marks.ts'
+import { hasMarkedHours, type MarkedHour, markedHours, stillMarked } from '../../storage/sums/marks.ts'
 import { day, startOf } from '../../storage/sums/spans.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
@@ -49,11 +49,12 @@ async function sumRound(
     if (before.get(keyOf(hour)) === marks) calm.push(hour)
     else others.set(keyOf(hour), marks)
   }
-  for (const ofDay of Map.groupBy(
-    calm,
-    ({ project_id, at }) => `${startOf(at, day)} ${project_id}`,
-  ).values()) {
-    await sumDay(db, ofDay, signal)
+  const days = [...Map.groupBy(calm, ({ project_id, at }) => `${startOf(at, day)} ${project_id}`).values()]
+  // Servers that share a record begin at different days, and so share the work.
+  const first = Math.floor(Math.random() * days.length)
+  for (const ofDay of [...days.slice(first), ...days.slice(0, first)]) {
+    const left = await stillMarked(db, ofDay, signal)
+    if (left.length > 0) await sumDay(db, left, signal)
   }
   return others
 }

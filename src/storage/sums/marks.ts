@@ -98,6 +98,25 @@ export async function markedHours(db: LongReader, turn: number, signal: AbortSig
   return [...hours.values()].filter(({ isOpen }) => !isOpen)
 }
 
+/** Those whose marks are as they were read: another server may have added up the others. */
+export async function stillMarked<Hour extends MarkedHour>(
+  db: LongReader,
+  hours: readonly Hour[],
+  signal: AbortSignal,
+): Promise<Hour[]> {
+  const [{ project_id: project } = { project_id: '' }] = hours
+  const rows = await allRows<{ at: number | string; mark: number | string }>(
+    db,
+    sql`SELECT at, mark FROM call_sum_marks WHERE project_id = ${project} AND about = '' AND at IN (${listOf(hours.map(({ at }) => at))})
+      ORDER BY at, mark`,
+    signal,
+  )
+  const marks = Map.groupBy(rows, ({ at }) => Number(at))
+  return hours.filter(
+    (hour) => (marks.get(hour.at) ?? []).map(({ mark }) => Number(mark)).join() === hour.marks.join(),
+  )
+}
+
 /** Whether there is anything to add up. */
 export async function hasMarkedHours(db: LongReader): Promise<boolean> {
   const found = await db.get(

@@ -9,7 +9,7 @@ import type { Database } from '../../../src/storage/database.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { findWrongSums } from '../../../src/storage/sums/check.ts'
 import { newPass, type StoredSum, sumUp, sumUpDay } from '../../../src/storage/sums/keeping.ts'
-import { type MarkedHour, markedHours } from '../../../src/storage/sums/marks.ts'
+import { type MarkedHour, markedHours, stillMarked } from '../../../src/storage/sums/marks.ts'
 import { narrowing } from '../../../src/storage/sums/narrowing.ts'
 import { countOfCalls, readSums } from '../../../src/storage/sums/reading.ts'
 import { day, hour, startOf } from '../../../src/storage/sums/spans.ts'
@@ -346,6 +346,20 @@ export function sumsOfCalls(open: Driver['open']): void {
       await sumAll(db, signal)
       assert.deepEqual(await marksOf(db, project), [])
       await sumsAreCounts(db, project, expiry)
+    })
+
+    test('are left to another server that has stored them since their marks were read', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const call = (n: number) => wholePart(project, `call ${n}`, { started_at: from + n * hour })
+      await db.write('upsertCalls', [call(0), call(1)])
+      const turn = await db.write('turnMarks', {})
+      const read = (await markedHours(db, turn, signal)).filter(({ project_id }) => project_id === project)
+      assert.equal((await stillMarked(db, read, signal)).length, 2)
+      await db.write('upsertCalls', [{ ...call(1), id: 'later' }])
+      assert.deepEqual(await stillMarked(db, read, signal), read.slice(0, 1))
+      await sumAll(db, signal)
+      assert.deepEqual(await stillMarked(db, read, signal), [])
     })
 
     test('of too many groups are not read, neither those that are stored nor those that are counted', async (t) => {
