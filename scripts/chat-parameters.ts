@@ -135,7 +135,7 @@ Each chunk has one choice. The first of a choice has \`delta.role\`, its last \`
 
 ## Order of checks
 
-A request is refused for the first of these that fails:
+The first that fails decides:
 
 1. credentials (401), size and type of the body (413, 415)
 2. JSON and schema, fields that contradict each other (400; \`param\` is the path of the field)

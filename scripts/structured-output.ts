@@ -35,8 +35,7 @@ An answer that fits a JSON Schema, a regular expression, a choice, a grammar or 
    "properties": {"city": {"type": "string"}, "country": {"type": "string"}}}}}}
 \`\`\`
 
-What cannot be guaranteed is a 400 that names the keyword and its path. With \`finish_reason: "length"\` it is the beginning of an answer
-that fits.
+What cannot be guaranteed is a 400 that names the keyword and its path. With \`finish_reason: "length"\` it is the beginning of one that fits.
 
 ## Kinds of constraints
 
@@ -85,7 +84,7 @@ fits, and the answer its rest ([why](decisions/0033-a-constraint-reads-what-is-c
 
 | Given | Result |
 |---|---|
-| JSON | read with any white space of JSON; space after a number ends it. Other texts are read character by character |
+| JSON | read with any white space of JSON; space after a number ends it |
 | a complete text that fits | the answer is empty, or continues it where a longer one fits too |
 | an open thought (\`<think>…\` as plain text) | the constraint begins after it; after a closed thought, with the text that follows it |
 | content with tools | no call with \`"tool_choice": "auto"\`; a required or named call follows, and only its arguments are constrained |
