@@ -26,7 +26,7 @@ export function structuredOutputPage(): string {
 
 # Structured output
 
-An answer that fits a JSON Schema, a regular expression, a choice, a grammar or a tag, in chat and in \`/v1/completions\`, streamed or not:
+An answer that fits a JSON Schema, a regular expression, a choice, a grammar or a tag, in chat and in \`/v1/completions\`:
 
 \`\`\`json
 {"messages": [{"role": "user", "content": "Name a city and its country."}],
@@ -48,11 +48,11 @@ of \`structured_outputs\`:
 | \`json_object\` | any JSON object |
 | \`regex\` | a text that the whole expression matches. ECMAScript with the flag \`u\`; lazy repetitions match like greedy ones. Up to 32 look-arounds, word boundaries and anchors inside; flags in groups (\`(?i:…)\`); no back-references |
 | \`choice\` | exactly one of the texts |
-| \`grammar\` | a text of the grammar, in GBNF with \`::=\`. Lark, tokens (\`<[65]>\`), left recursion and undefined rules are refused. Of infinitely many ways to read a text a bounded number is followed: not every text can then be generated |
+| \`grammar\` | a text of the grammar, in GBNF with \`::=\`. Lark, tokens (\`<[65]>\`), left recursion and undefined rules are refused |
 | \`structural_tag\` | free text; after a trigger, the content that the tag prescribes, until its end: \`structures\` with \`triggers\`, or \`format\` |
 
-Both may be given when they are equal, or when \`structured_outputs\` only says how JSON is written. \`strict\` changes nothing: every schema is
-enforced. Beam search accepts no constraint.
+Both may be given when they are equal, or when \`structured_outputs\` only says how JSON is written. Every schema is enforced, \`strict\` or not.
+Beam search accepts no constraint.
 
 ## How JSON is written
 
@@ -85,7 +85,6 @@ fits, and the answer its rest ([why](decisions/0033-a-constraint-reads-what-is-c
 | Given | Result |
 |---|---|
 | JSON | read with any white space of JSON; space after a number ends it |
-| a complete text that fits | the answer is empty, or continues it where a longer one fits too |
 | an open thought (\`<think>…\` as plain text) | the constraint begins after it; after a closed thought, with the text that follows it |
 | content with tools | no call with \`"tool_choice": "auto"\`; a required or named call follows, and only its arguments are constrained |
 | what is not the beginning of a text that fits | 400 \`continued_text_unfit\`: the field, the character, what would be accepted there |
