@@ -60,7 +60,6 @@ output are added in the same write.
 - \`item_reference\` may name items of the conversation.
 - It expires like an answer that is made when something is added.
 - A user has at most 10000, each of at most 10000 items and 32 Mi characters.
-- Its calls are a thread with its id, unless the request names another.
 
 ## Sealed thoughts
 
@@ -74,7 +73,7 @@ back. Every process on the record can decrypt them, for the same user only; othe
 after a kill, and stored once. After a day without room it fails as \`expired\`.
 
 - With \`"stream": true\`, and with \`?stream=true\` while it runs, the events of the answer follow when it has ended.
-- A user has at most 100 that wait, of 64 MiB together; HEDDLE_BATCH_PARALLEL is how many a server asks at the same time. One that failed or
+- A user has at most 100 that wait, of 64 MiB together (HEDDLE_BATCH_PARALLEL at the same time). One that failed or
   was cancelled is shown without its request for HEDDLE_RESPONSE_DAYS, or 30 days, the newest 100 of a user.
 - Refused by name: \`"store": false\`, \`cache_salt\`, a token of an identity provider in place of a key, and projects that
   [replace private texts](redaction.md).
@@ -88,7 +87,7 @@ after a kill, and stored once. After a day without room it fails as \`expired\`.
 | \`function_call\` | a call in the assistant's turn; \`arguments\` are the text of a JSON object |
 | \`function_call_output\` | the result of the call with that \`call_id\`, which must be in the input |
 
-An answer has a \`reasoning\` item, a \`message\` and a \`function_call\` for each call, as the model wrote them, without empty ones. Its \`status\` is
+An answer has a \`reasoning\` item, a \`message\` and a \`function_call\` for each call. Its \`status\` is
 \`completed\`, \`failed\` (in streams, with \`error.message\`), or \`incomplete\`: \`incomplete_details.reason\` is \`max_output_tokens\` (also at the
 end of the context), \`repetition\`, or \`stop\` where a stop text ended it inside a call. A call that was cut off is \`incomplete\` too.
 
