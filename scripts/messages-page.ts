@@ -23,7 +23,7 @@ The base URL of the SDKs is the address of the server without \`/v1\`. \`anthrop
 \`\`\`sh
 export ANTHROPIC_BASE_URL=http://127.0.0.1:8080
 export ANTHROPIC_AUTH_TOKEN=$KEY
-export ANTHROPIC_MODEL=qwen   # a name that GET /v1/models lists
+export ANTHROPIC_MODEL=qwen   # of GET /v1/models
 export CLAUDE_CODE_MAX_CONTEXT_TOKENS=32768   # HEDDLE_CONTEXT
 export CLAUDE_CODE_MAX_OUTPUT_TOKENS=4096
 claude
