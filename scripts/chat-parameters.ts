@@ -109,8 +109,7 @@ curl -s localhost:8080/v1/chat/completions -H "authorization: Bearer $KEY" -H 'c
 
 ## Fields
 
-Every field is honoured, or refused by name with a 400 before the first byte of the answer. One that is not
-in the table is named in \`x-heddle-ignored-fields\`, or refused (HEDDLE_UNKNOWN_FIELDS). Numbers may be sent as text,
+Every field is honoured, or refused by name with a 400. One that is not in the table is named in \`x-heddle-ignored-fields\`, or refused (HEDDLE_UNKNOWN_FIELDS). Numbers may be sent as text,
 booleans as 0, 1 or a word such as \`"true"\`. In brackets: the most characters or entries. \`?\`: \`null\` is accepted.
 
 ${fieldTable(ChatBody)}
@@ -135,7 +134,7 @@ Each chunk has one choice. The first of a choice has \`delta.role\`, its last \`
 
 ## Order of checks
 
-A request is refused for the first of these that fails:
+The first that fails decides:
 
 1. credentials (401), size and type of the body (413, 415)
 2. JSON and schema, fields that contradict each other (400; \`param\` is the path of the field)

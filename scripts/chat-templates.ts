@@ -110,8 +110,7 @@ ${rows.map((row) => `| ${row} |`).join('\n')}
 
 ## llama.cpp's own cases
 
-llama.cpp tests its reading of answers with texts of some 55 templates (\`tests/test-chat.cpp\`). \`node scripts/chat-cases.ts\` reads each as
-the server does, and compares thought, content and calls. Of 456 cases, 362 apply, and 349 pass. Most of the 13 others differ on purpose: a
+\`node scripts/chat-cases.ts\` reads the texts of \`tests/test-chat.cpp\` as the server does. Of 456 cases, 362 apply, and 349 pass. Most of the 13 others differ on purpose: a
 whole call inside a thought ends it, a call of a tool that nobody offered is shown as text. \`--show\` prints them.
 `
 }

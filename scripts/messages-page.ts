@@ -15,23 +15,22 @@ curl -s localhost:8080/v1/messages -H "x-api-key: $KEY" -H 'content-type: applic
   "max_tokens": 100, "messages": [{"role": "user", "content": "What is the capital of Mali?"}]}'
 \`\`\`
 
-The base URL of the SDKs is the address of the server without \`/v1\`. \`anthropic-version\` and \`anthropic-beta\` have no effect. Every answer is a
-[call](recording.md). [Batches](batches.md#messages) are answered in the background.
+The base URL of the SDKs is the address of the server without \`/v1\`. \`anthropic-version\` and \`anthropic-beta\` have no effect.
+[Batches](batches.md#messages) are answered in the background.
 
 ## Claude Code
 
 \`\`\`sh
 export ANTHROPIC_BASE_URL=http://127.0.0.1:8080
 export ANTHROPIC_AUTH_TOKEN=$KEY
-export ANTHROPIC_MODEL=qwen   # a name that GET /v1/models lists
+export ANTHROPIC_MODEL=qwen   # of GET /v1/models
 export CLAUDE_CODE_MAX_CONTEXT_TOKENS=32768   # HEDDLE_CONTEXT
 export CLAUDE_CODE_MAX_OUTPUT_TOKENS=4096
 claude
 \`\`\`
 
 For titles and the like it uses a smaller model: set \`ANTHROPIC_DEFAULT_HAIKU_MODEL\`, or \`HEDDLE_MODEL_NAME=qwen,claude-haiku-4-5\`. Its
-system message and tools take 20,000 tokens and more: set \`HEDDLE_CONTEXT\` to at least 32768. Models on [another server](gateway.md#agents)
-work too. The tests send its requests; version 2.1.330 was run by hand.
+system message and tools take 20,000 tokens and more: set \`HEDDLE_CONTEXT\` to at least 32768.  Models on [another server](gateway.md#agents) work too.
 
 ## Fields
 
@@ -48,7 +47,7 @@ ${fieldTableBesideChat(MessagesBody)}
 | The beginnings of prompts are always cached, but by [models of Anthropic](gateway.md#anthropic) as there: \`cache_read_input_tokens\` counts, \`cache_creation_input_tokens\` is 0 | where \`cache_control\` says |
 | Without \`thinking\` a model does not think, if its template has a switch. One that thinks anyway answers with \`thinking\` blocks | depends on the model |
 | A changed thought of this server is refused; one of another server is accepted, so a conversation can move here | only its own thoughts |
-| Tool results may come after text; the model sees them first, and an error (\`is_error\`) as \`Error: …\` | must come first |
+| Tool results may come after text; an error (\`is_error\`) is \`Error: …\` | must come first |
 | Images go to models on another server, never by \`file_id\`. A model of this machine refuses them by their type, as documents and blocks of server tools are | are supported |
 | Arguments fit the schema of their tool, \`strict\` or not, but for what \`x-heddle-widened\` names | with \`strict\` |
 
@@ -64,7 +63,6 @@ The input of a call that was cut off has only its complete part; a stream has al
 only the usage in \`message_delta\` is final. A \`ping\` comes every 15 seconds while there is nothing else to send.
 
 A refusal is \`{"type": "error", "error": {"type", "message", "details": {"error_code"}}, "request_id"}\`, with Anthropic's types and [our
-codes](errors.md); a failure in the middle of a stream is an \`error\` event. A busy server answers 429 \`rate_limit_error\` or 503
-\`overloaded_error\` with \`Retry-After\`.
+codes](errors.md);  a failure in the middle of a stream is an \`error\` event.
 `
 }

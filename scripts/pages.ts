@@ -19,10 +19,9 @@ export function configurationPage(): string {
 
 # Settings
 
-Every setting of the server, its default and its meaning. Settings are environment variables.
+Settings are environment variables.
 
-- The server refuses to start with a variable that begins with \`HEDDLE_\` and is not in the table. The error names the variable, and
-  the setting that was probably meant.
+- The server refuses to start with a variable that begins with \`HEDDLE_\` and is not in the table.
 - \`HOST\`, \`PORT\`, \`HF_ENDPOINT\` and \`HF_TOKEN\` work without the prefix too; the names with the prefix take precedence.
 - Variables that Kubernetes sets for services (\`HEDDLE_SERVICE_HOST\`, \`HEDDLE_PORT=tcp://…\`) are ignored, which is logged.
 
@@ -52,8 +51,7 @@ ${rows.join('\n')}
 
 # Errors
 
-Every refusal, by status. Match on the code, not on the message, which names the field, what was given and what would be accepted. Every
-answer has an \`x-request-id\`, which the log repeats.
+Every refusal, by status. Match on the code, not on the message, which names the field, what was given and what would be accepted.
 
 | Routes | Form of a refusal |
 |---|---|

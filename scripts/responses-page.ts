@@ -32,9 +32,8 @@ An answer is kept unless its request says \`"store": false\`, as a call of the r
 header \`x-heddle-call-id\` names. Users of its project see the call; by its response id only the user whose key requested it gets the answer.
 
 - It is on the disk before its end is sent; otherwise the request is a 503, and a stream ends with \`response.failed\`.
-- Deleting either, by \`DELETE\` or \`/calls/delete\`, removes both, and they expire together: as calls of the project do, or after
-  HEDDLE_RESPONSE_DAYS if that is set and less. An answer that another continues is kept as long as that one, but never longer than calls.
-  Answers of a removed user go, and their calls stay.
+- Deleting either removes both. They expire as calls of the project do, or after HEDDLE_RESPONSE_DAYS if that is less. An answer
+  that another continues is kept as long as that one, but never longer than calls.
 - Where nothing is [recorded](recording.md#which-answers), nothing is kept: \`"store": true\` and \`previous_response_id\` are a 400
   \`recording_off\` that names the cause, and \`store\` in the answer is false.
 - An answer whose client left before the end, and one that failed, is a call, but cannot be read or continued here. One that is
@@ -61,8 +60,6 @@ output are added in the same write.
 - \`item_reference\` may name items of the conversation.
 - It expires like an answer that is made when something is added.
 - A user has at most 10000, each of at most 10000 items and 32 Mi characters.
-- Its calls are a thread with its id, unless the request names another.
-- It needs the record: otherwise \`recording_off\`.
 
 ## Sealed thoughts
 
@@ -76,7 +73,7 @@ back. Every process on the record can decrypt them, for the same user only; othe
 after a kill, and stored once. After a day without room it fails as \`expired\`.
 
 - With \`"stream": true\`, and with \`?stream=true\` while it runs, the events of the answer follow when it has ended.
-- A user has at most 100 that wait, of 64 MiB together; HEDDLE_BATCH_PARALLEL is how many a server asks at the same time. One that failed or
+- A user has at most 100 that wait, of 64 MiB together (HEDDLE_BATCH_PARALLEL at the same time). One that failed or
   was cancelled is shown without its request for HEDDLE_RESPONSE_DAYS, or 30 days, the newest 100 of a user.
 - Refused by name: \`"store": false\`, \`cache_salt\`, a token of an identity provider in place of a key, and projects that
   [replace private texts](redaction.md).
@@ -86,18 +83,17 @@ after a kill, and stored once. After a day without room it fails as \`expired\`.
 | Item of the input | What the model reads |
 |---|---|
 | \`message\` of \`user\`, \`assistant\`, \`system\` or \`developer\` | a message: a text, or \`input_text\`, \`output_text\` and \`refusal\` parts. Images, audio and files are refused by their type; \`input_image\` with an \`image_url\` goes to models on [another server](gateway.md#agents) |
-| \`reasoning\` | the thought of the next turn of the assistant: the encrypted content, \`content\`, or \`summary\` |
+| \`reasoning\` | the thought of the assistant's next turn: the encrypted content, \`content\`, or \`summary\` |
 | \`function_call\` | a call in the assistant's turn; \`arguments\` are the text of a JSON object |
 | \`function_call_output\` | the result of the call with that \`call_id\`, which must be in the input |
 
-An answer has a \`reasoning\` item, a \`message\` and a \`function_call\` for each call, as the model wrote them, without empty ones. Its \`status\` is
+An answer has a \`reasoning\` item, a \`message\` and a \`function_call\` for each call. Its \`status\` is
 \`completed\`, \`failed\` (in streams, with \`error.message\`), or \`incomplete\`: \`incomplete_details.reason\` is \`max_output_tokens\` (also at the
 end of the context), \`repetition\`, or \`stop\` where a stop text ended it inside a call. A call that was cut off is \`incomplete\` too.
 
 ## Events
 
-Each event is \`event: <type>\` and \`data: {…}\` with \`type\` and \`sequence_number\` from 0; \`data: [DONE]\` ends the stream. All types begin with
-\`response.\`. A refusal before the first event is a JSON body with its status.
+\`data: {…}\` of an event has \`type\` and \`sequence_number\` from 0; \`data: [DONE]\` ends the stream. All types begin with \`response.\`.
 
 | | |
 |---|---|
@@ -115,7 +111,6 @@ ${fieldTableBesideChat(ResponsesBody)}
 
 An answer has at most 65,536 log-probabilities, candidates included.
 
-Of the compliance tests of Open Responses 7 of 17 pass on the built-in model. The others need WebSockets (7), the compaction of conversations
-(2) and images (1).
+Of the compliance tests of Open Responses 7 of 17 pass. The others need WebSockets (7), the compaction of conversations (2) and images (1).
 `
 }

@@ -26,7 +26,7 @@ export function structuredOutputPage(): string {
 
 # Structured output
 
-An answer that fits a JSON Schema, a regular expression, a choice, a grammar or a tag, in chat and in \`/v1/completions\`, streamed or not:
+An answer that fits a JSON Schema, a regular expression, a choice, a grammar or a tag, in chat and in \`/v1/completions\`:
 
 \`\`\`json
 {"messages": [{"role": "user", "content": "Name a city and its country."}],
@@ -35,8 +35,7 @@ An answer that fits a JSON Schema, a regular expression, a choice, a grammar or 
    "properties": {"city": {"type": "string"}, "country": {"type": "string"}}}}}}
 \`\`\`
 
-What cannot be guaranteed is a 400 that names the keyword and its path. With \`finish_reason: "length"\` it is the beginning of an answer
-that fits.
+What cannot be guaranteed is a 400 that names the keyword and its path. With \`finish_reason: "length"\` it is the beginning of one that fits.
 
 ## Kinds of constraints
 
@@ -49,11 +48,11 @@ of \`structured_outputs\`:
 | \`json_object\` | any JSON object |
 | \`regex\` | a text that the whole expression matches. ECMAScript with the flag \`u\`; lazy repetitions match like greedy ones. Up to 32 look-arounds, word boundaries and anchors inside; flags in groups (\`(?i:…)\`); no back-references |
 | \`choice\` | exactly one of the texts |
-| \`grammar\` | a text of the grammar, in GBNF with \`::=\`. Lark, tokens (\`<[65]>\`), left recursion and undefined rules are refused. Of infinitely many ways to read a text a bounded number is followed: not every text can then be generated |
+| \`grammar\` | a text of the grammar, in GBNF with \`::=\`. Lark, tokens (\`<[65]>\`), left recursion and undefined rules are refused |
 | \`structural_tag\` | free text; after a trigger, the content that the tag prescribes, until its end: \`structures\` with \`triggers\`, or \`format\` |
 
-Both may be given when they are equal, or when \`structured_outputs\` only says how JSON is written. \`strict\` changes nothing: every schema is
-enforced. Beam search accepts no constraint.
+Both may be given when they are equal, or when \`structured_outputs\` only says how JSON is written. Every schema is enforced, \`strict\` or not.
+Beam search accepts no constraint.
 
 ## How JSON is written
 
@@ -68,9 +67,9 @@ enforced. Beam search accepts no constraint.
 **Objects are closed by default** ([why](decisions/0012-objects-are-closed-by-default.md)). One that lists \`properties\` accepts no others,
 unless it says something about others (\`additionalProperties\`, \`patternProperties\`, \`unevaluatedProperties\`, \`propertyNames\`), or needs
 more members (\`minProperties\`) than it lists. \`allOf\`, \`$ref\` and the chosen branch count as part of the object; a \`required\` name is
-possible whether listed or not. With \`disable_additional_properties\`, \`false\` leaves objects as open as in JSON Schema, and \`true\` closes
-every object that lists members and has neither \`additionalProperties\` nor \`unevaluatedProperties\`. In an open object undeclared names may
-repeat, and the last value counts, but for \`minProperties\` above one.
+possible whether listed or not. \`"disable_additional_properties": false\` leaves objects as open as in JSON Schema; \`true\` closes
+every object that lists members and has neither \`additionalProperties\` nor \`unevaluatedProperties\`.
+In an open object undeclared names may repeat, but for \`minProperties\` above one.
 
 ## Where the answer continues a text
 
@@ -85,8 +84,7 @@ fits, and the answer its rest ([why](decisions/0033-a-constraint-reads-what-is-c
 
 | Given | Result |
 |---|---|
-| JSON | read with any white space of JSON; space after a number ends it. Other texts are read character by character |
-| a complete text that fits | the answer is empty, or continues it where a longer one fits too |
+| JSON | read with any white space of JSON; space after a number ends it |
 | an open thought (\`<think>…\` as plain text) | the constraint begins after it; after a closed thought, with the text that follows it |
 | content with tools | no call with \`"tool_choice": "auto"\`; a required or named call follows, and only its arguments are constrained |
 | what is not the beginning of a text that fits | 400 \`continued_text_unfit\`: the field, the character, what would be accepted there |
@@ -94,7 +92,7 @@ fits, and the answer its rest ([why](decisions/0033-a-constraint-reads-what-is-c
 
 ## Keywords
 
-JSON Schema drafts 3 to 2020-12. As in the standard, a keyword restricts only values of its own type: add \`type\` to exclude the others. A
+JSON Schema drafts 3 to 2020-12. A keyword restricts only values of its own type: add \`type\` to exclude the others. A
 keyword of a later draft applies in an earlier one too.
 
 | Draft | What differs | Without \`$schema\`, inferred from |
@@ -114,12 +112,12 @@ ${rowsOf(honoured)}
 \`additionalItems\`, \`unevaluatedProperties\` next to other schemas, \`contains\` with counts, non-empty lists or objects in \`enum\` and
 \`const\`, and more than five keywords about other members at once. A member that violates such a keyword comes last among its kind.
 
-**\`uniqueItems\`** remembers items of any type. In them, numbers have no exponent and no trailing zeros in a fraction, strings are escaped as
-by JSON.stringify, and members come in the order in which the schema first names them. It is refused with \`contains\`, around other remembered
+**\`uniqueItems\`** remembers items of any type, written like \`const\`, with members in the order in which the schema first names
+them. It is refused with \`contains\`, around other remembered
 lists unless these are in an open object, where undeclared members are bounded in number or in one of several kinds of objects, and where
 there may be fewer different items than \`minItems\` requires. For arguments of tools it is dropped instead, and the answer names it.
 
-**Annotations** are ignored, as in the standard: ${listed(annotations)}, and every name that is not a keyword. One that is almost a keyword is
+**Annotations** are ignored: ${listed(annotations)}, and every name that is not a keyword. One that is almost a keyword is
 named in the log and in the header \`x-heddle-schema-notes\`, percent-encoded: \`#/properties/a requried: required?\`.
 \`HEDDLE_UNKNOWN_KEYWORDS=refuse\` refuses every name that is no keyword and does not begin with \`x-\`.
 
@@ -140,10 +138,10 @@ Every type of zod 3 and 4.0 to 4.6, as \`openai\`, \`ai\`, LangChain, instructor
 pydantic 2 compile (\`test/clients/schemas\`), with these exceptions:
 
 - A schema that no value fits is refused: \`never\` and \`nan\`; an intersection of two objects that the library has closed; zod 3's
-  \`cidr()\` without a version, which is sent as an address of both.
+  \`cidr()\` without a version.
 - A reference to nothing is refused: instructor leaves out the definition of a type that is used twice, or that refers to itself.
 
-No library writes \`refine\` or \`trim\`, zod 3 no \`base64url\`, \`cidr\` or \`jwt\` for OpenAI, and instructor nothing for zod 4.
+No library writes \`refine\` or \`trim\`, and instructor nothing for zod 4.
 
 ## Sampling and the end of an answer
 
@@ -152,15 +150,15 @@ Tokens that the grammar forbids get a logit of −∞ first (log-probabilities s
 An answer can end only where its text is complete, and ends where nothing can follow, with \`finish_reason: "stop"\`, whatever \`min_tokens\` and
 \`ignore_eos\` say. A stop text or token may cut it off.
 
-What can only be completed with a text of \`bad_words\` is never begun; where nothing is left, the request is a 400 \`no_token_possible\` that names
-both fields. It comes later, in a stream as an error event, only where a grammar continues without end towards a banned text,
+What can only be completed with a text of \`bad_words\` is never begun; where nothing is left, the request is a 400
+\`no_token_possible\`. It comes later, in a stream as an error event, only where a grammar continues without end towards a banned text,
 \`allowed_token_ids\` cannot spell the rest, or in arrays of \`uniqueItems\`.
 
 ## What is not drawn
 
 Where the grammar allows only one text (names of fields after their quotes, \`const\`, the rest of an \`enum\` value), it is written in one step.
-Such tokens use no random number and no penalty; \`usage\` counts them. With \`allowed_token_ids\`, \`logit_bias\`, \`bad_words\` or \`min_tokens\` every token is drawn
-([why](decisions/0044-the-only-text-is-not-drawn.md)).
+Such tokens use no random number and no penalty; \`usage\` counts them. With \`allowed_token_ids\`, \`logit_bias\`, \`bad_words\` or
+\`min_tokens\` every token is drawn ([why](decisions/0044-the-only-text-is-not-drawn.md)).
 
 ## Limits
 
@@ -173,10 +171,9 @@ pattern, counted together with its lengths, 900 optional members of an object th
 
 | Engine | Compiled | Every test right | Valid accepted | Invalid accepted |
 |---|---|---|---|---|
-| Heddle, all 8,845 that can be read, as sent (2026-11-23) | 97.9 % | 93.0 % | 94.3 % of 10,609 | 0 of 16,304 |
+| Heddle, all 8,845 that can be read (2026-11-23) | 97.9 % | 93.0 % | 94.3 % of 10,609 | 0 of 16,304 |
 | \`@mlc-ai/web-xgrammar\` 0.1.27, over 600 of them (seed 1) | 99.2 % | 73.3 % | 95.2 % of 748 | 371 of 1,249 |
 
-Published: llguidance 79 %, XGrammar 72 to 82 %, llama.cpp 58 %. Valid values that are refused mostly have members that their schema does not
-list. A schema compiles in 0.6 ms at the median, 189 ms at most; a mask of 128,000 tokens takes 0.04 and 0.8 ms.
+Valid values that are refused mostly have members that their schema does not list. A schema compiles in 0.6 ms at the median, 189 ms at most.
 `
 }

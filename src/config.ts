@@ -228,7 +228,7 @@ export const settings = {
   users: setting(
     users,
     '',
-    'Users that exist from the start, comma-separated: `name:key` is an admin of every entity, `name:key:entity+entity` has access to those only. A key has at least 20 characters.',
+    'Users, comma-separated: `name:key` is an admin of every entity, `name:key:entity+entity` has access to those only. A key has at least 20 characters.',
     'none',
   ),
   oidc: setting(
@@ -246,11 +246,7 @@ export const settings = {
     'Where browsers find the server, for HEDDLE_OIDC: `https://heddle.example.com`, or with a path that a proxy removes.',
     'none',
   ),
-  key_sign_in: setting(
-    onOff,
-    'on',
-    'Lets people sign in to the page with a key, besides HEDDLE_OIDC: on or off.',
-  ),
+  key_sign_in: setting(onOff, 'on', 'Sign-in to the page with a key, besides HEDDLE_OIDC: on or off.'),
   ollama_user: setting(
     z.string().regex(/^[\w.@-]{0,64}$/, 'expected the name of a user'),
     '',
@@ -315,18 +311,14 @@ export const settings = {
   connection_timeout: setting(
     wholeNumber(0, 3_600_000),
     '0',
-    'Milliseconds without traffic after which a connection is closed; 0 means never.',
+    'Milliseconds without traffic until a connection is closed; 0: never.',
   ),
   request_timeout: setting(
     wholeNumber(0, 3_600_000),
     '120000',
-    'Milliseconds that a client may take to send its request; 0 means no limit.',
+    'Milliseconds to send a request; 0: no limit.',
   ),
-  headers_timeout: setting(
-    wholeNumber(1000, 3_600_000),
-    '30000',
-    'Milliseconds that a client may take to send its headers.',
-  ),
+  headers_timeout: setting(wholeNumber(1000, 3_600_000), '30000', 'Milliseconds to send the headers.'),
   keep_alive_timeout: setting(
     wholeNumber(0, 3_600_000),
     '72000',
@@ -335,7 +327,7 @@ export const settings = {
   query_timeout: setting(
     wholeNumber(1, 3_600_000),
     '60000',
-    'Milliseconds that a long query may take to find its next rows, or wait for the client to read them.',
+    'Milliseconds that a query may take to find its next rows, or wait for the client to read them.',
   ),
   max_loop_delay: setting(
     wholeNumber(0, 60_000),
@@ -345,7 +337,7 @@ export const settings = {
   grace: setting(
     wholeNumber(0, 600_000),
     '10000',
-    'Milliseconds that running requests have to finish when the server stops.',
+    'Milliseconds for running requests to finish when the server stops.',
   ),
   record: setting(
     z.enum(['all', 'asked', 'off'], 'expected all, asked or off'),

@@ -7,13 +7,13 @@ export const refusals = {
     status: 401,
     message:
       'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key or api-key.',
-    help: 'The request has none of these: Basic with user name "api" and a key as password, Bearer with a key, a key in x-api-key or api-key.',
+    help: 'Send a key: as Bearer, as the password of Basic with user name "api", or in x-api-key or api-key.',
   },
   wrong_credentials: {
     status: 401,
     message:
       'These credentials are not accepted: the user name and the key do not belong together, or the key is unknown or revoked.',
-    help: 'User name and key do not belong together, or the key is unknown or revoked; the answer does not tell which.',
+    help: 'User name and key do not belong together, or the key is unknown or revoked.',
   },
   malformed_credentials: {
     status: 401,
@@ -23,24 +23,24 @@ export const refusals = {
   too_many_wrong_keys: {
     status: 429,
     message: 'Too many wrong keys came from your address. Try again in {seconds} s, or send a valid key now.',
-    help: 'HEDDLE_WRONG_KEYS sets how many are answered in a minute; a valid key is never refused for this (docs/security.md).',
+    help: 'HEDDLE_WRONG_KEYS sets how many are answered in a minute (docs/security.md).',
   },
   rate_limit_exceeded: {
     status: 429,
     message: 'The user {user} is limited to {limit} {what}. Try again in {seconds} s.',
-    help: '`heddle user set` sets the limits of a user; the headers `x-ratelimit-…` report what is left, and from when.',
+    help: '`heddle user set` sets the limits of a user; the headers `x-ratelimit-…` report what is left.',
   },
   budget_exceeded: {
     status: 429,
     message:
       'This answer may cost {cost} {currency}, but the budget of {subject} has {left} of {amount} left for this {window}. It opens again at {opens}.',
-    help: 'What an answer may cost is reserved until it ends: a lower `max_tokens` reserves less. `GET /budgets` shows what is spent; admins can change it.',
+    help: 'What an answer may cost is reserved until it ends: a lower `max_tokens` reserves less. `GET /budgets` shows what is spent.',
   },
   model_unpriced: {
     status: 403,
     message:
       'model: the budget of {subject} allows only models with a price in {currency}, and {model} has none in the project {project}.',
-    help: '`POST /cost/create` sets prices. A budget without `block_unpriced` counts a model without a price as free.',
+    help: '`POST /cost/create` sets prices; without `block_unpriced` such a model is free.',
   },
   budget_exists: {
     status: 409,
@@ -65,17 +65,17 @@ export const refusals = {
   too_many_exports: {
     status: 429,
     message: 'The user {user} already has {limit} exports running: read one to its end, or close it.',
-    help: 'Read one to its end, or close it: an export that is not read occupies memory until its client is cut off.',
+    help: 'Read one to its end, or close it.',
   },
   entity_forbidden: {
     status: 403,
     message: 'Your key has no access to the entity of {field}: {received}.',
-    help: 'Your key has no access to the entity, whether the project exists or not. `heddle user add` and HEDDLE_USERS set the entities of a user.',
+    help: 'Your key has no access to the entity, whether the project exists or not. `heddle user add` and HEDDLE_USERS set the entities.',
   },
   session_ended: {
     status: 401,
     message: 'This session of the page has ended: sign in again.',
-    help: 'A session ends 12 hours after its last use, when its user signs out, or with its key. The cookie alone is no session.',
+    help: 'It ends 12 hours after its last use, when its user signs out, or with its key. The cookie alone is none.',
   },
   wrong_logout_token: {
     status: 400,
@@ -111,7 +111,7 @@ export const refusals = {
     status: 403,
     message:
       'A session of the page can be used only by the page itself, but this request comes from another site.',
-    help: 'Only the page itself can use its session. Programs send their key and need none.',
+    help: 'Only the page itself can use its session. Programs send their key.',
   },
   origin_forbidden: {
     status: 403,
@@ -121,12 +121,12 @@ export const refusals = {
   role_forbidden: {
     status: 403,
     message: 'This needs the role {role} ({operation}); your role is {received}.',
-    help: 'Which role may do what, and where: [roles](roles.md). `operate` needs an admin of everything.',
+    help: 'Who may do what: [roles](roles.md). `operate` needs an admin of everything.',
   },
   scope_forbidden: {
     status: 403,
     message: 'This needs a key with the scope {scope}; yours has {scopes}.',
-    help: 'The scopes of a key are set when it is made. A key never does more than its user may.',
+    help: 'The scopes of a key are set when it is made.',
   },
   user_not_found: {
     status: 404,
@@ -136,7 +136,7 @@ export const refusals = {
   user_exists: {
     status: 409,
     message: 'name: there is already a user {name}.',
-    help: 'The record and HEDDLE_USERS share one set of names. `POST /keys` makes another key for a user.',
+    help: 'Also in HEDDLE_USERS. `POST /keys` makes another key for a user.',
   },
   user_configured: {
     status: 409,
@@ -146,27 +146,27 @@ export const refusals = {
   own_user_stays: {
     status: 409,
     message: 'name: {name} is you. Another admin can remove or change you; accepted: another user.',
-    help: 'Nobody removes or raises themselves, so at least one admin remains. Another admin can.',
+    help: 'Nobody removes or raises themselves. Another admin can.',
   },
   last_admin: {
     status: 409,
     message: 'name: {name} is the last admin. Make another user an admin of * first.',
-    help: 'Somebody has to be able to operate the server. `heddle user remove` removes even the last admin.',
+    help: 'Somebody has to operate the server. `heddle user remove` removes even the last admin.',
   },
   invitation_not_found: {
     status: 404,
     message: 'There is no such invitation: it was accepted or withdrawn, or it has expired.',
-    help: 'It was accepted or withdrawn, or has expired, or who made it may no longer invite. An admin can make another one.',
+    help: 'Accepted, withdrawn, expired, or who made it may no longer invite.',
   },
   too_many_invitations: {
     status: 409,
     message: 'The user {name} already has {limit} open invitations, which is the maximum: withdraw some.',
-    help: '`DELETE /invitations/{id}` withdraws one. Those that were accepted or have expired do not count.',
+    help: '`DELETE /invitations/{id}` withdraws one. Only open ones count.',
   },
   key_outlives: {
     status: 403,
     message: 'expires_at: your key expires, and gives nothing that lasts longer.',
-    help: 'A key that expires gives nothing that lasts longer. Use a key without an expiry, or give an earlier time.',
+    help: 'A key that expires gives nothing that lasts longer.',
   },
   key_not_found: {
     status: 404,
@@ -177,7 +177,7 @@ export const refusals = {
     status: 409,
     message:
       'The user {name} already has {limit} keys, which is the maximum: revoke those that are not used.',
-    help: 'Revoke those that are not used; revoked keys do not count.',
+    help: 'Revoke those that are not used.',
   },
   route_not_found: {
     status: 404,
@@ -197,7 +197,7 @@ export const refusals = {
   object_deleted: {
     status: 404,
     message: '{field}: the version {version} of object {name} in project {project} was deleted.',
-    help: '`deleted_at` in the body says when. Creating the same value again brings it back.',
+    help: 'Creating the same value again brings it back.',
   },
   label_gated: {
     status: 409,
@@ -217,7 +217,7 @@ export const refusals = {
   prompt_unusable: {
     status: 400,
     message: '{field}: the object {name} with digest {digest} cannot be used as a prompt: {why}.',
-    help: 'A prompt is an object of Weave, as docs/prompts.md describes.',
+    help: 'docs/prompts.md describes prompts.',
   },
   row_not_found: {
     status: 404,
@@ -257,7 +257,7 @@ export const refusals = {
   erasure_ended: {
     status: 409,
     message: 'Another request has ended the erasure {id} meanwhile.',
-    help: 'Its receipt is in the audit log. Ask again: what is left is erased.',
+    help: 'Ask again: what is left is erased.',
   },
   message_batch_status: {
     status: 400,
@@ -267,7 +267,7 @@ export const refusals = {
   batch_needs_key: {
     status: 403,
     message: 'What is answered in the background is asked with your key, and this request has none.',
-    help: 'What is answered in the background is asked with your key; tokens of identity providers end too early.',
+    help: 'Tokens of identity providers end too early to be asked with in the background.',
   },
   too_many_waiting: {
     status: 409,
@@ -283,13 +283,13 @@ export const refusals = {
   digest_differs: {
     status: 409,
     message: '{field}: {received} was expected, but the digest is {digest}. Nothing was stored.',
-    help: 'Client and server computed different digests: the value was changed on the way.',
+    help: 'The value was changed on the way.',
   },
   object_changed: {
     status: 409,
     message:
       '{field}: {received} was expected to be the latest version, which is {latest}. Nothing was stored.',
-    help: 'Others have written the object meanwhile. Read its latest version and change that one.',
+    help: 'Read its latest version and change that one.',
   },
   class_conflict: {
     status: 400,
@@ -300,23 +300,23 @@ export const refusals = {
   feedback_conflict: {
     status: 409,
     message: '{field}: the feedback {received} already exists in project {project}, with different content.',
-    help: 'The id exists with different content; the same content again is accepted. Leave the id out, use another, or use /feedback/replace.',
+    help: 'The id exists with other content. Leave it out, use another, or use /feedback/replace.',
   },
   feedback_of_other_user: {
     status: 409,
     message:
       '{field}: the same feedback {received} already exists in project {project}, from the user {user}.',
-    help: 'Only the user who sent it first can send it again. Leave the id out, or use another.',
+    help: 'Leave the id out, or use another.',
   },
   invalid_payload: {
     status: 400,
     message: '{field}: {received}; feedback of type {type} accepts {accepted}.',
-    help: 'See docs/feedback.md: it has the payloads of each kind.',
+    help: 'docs/feedback.md has the payloads of each kind.',
   },
   payload_too_large: {
     status: 400,
     message: '{field}: as JSON in ASCII it has more than {limit} characters.',
-    help: 'Characters outside ASCII count as their escapes. Store large things as a file or a call, and refer to them.',
+    help: 'Characters outside ASCII count as their escapes. Store large things as a file or a call.',
   },
   invalid_annotation_spec: {
     status: 400,
@@ -326,12 +326,12 @@ export const refusals = {
   annotation_mismatch: {
     status: 400,
     message: '{field}: {received}; the annotation spec {spec} says: {why}.',
-    help: 'An annotation must fit the field_schema of its spec.',
+    help: 'It must fit the field_schema of its spec.',
   },
   annotation_too_costly: {
     status: 400,
     message: '{field}: checking it against the annotation spec {spec} takes more than {limit}.',
-    help: 'Checking it takes too long: nested repetitions, or branches that double at each level. Simplify the field_schema.',
+    help: 'Nested repetitions, or branches that double at each level. Simplify the field_schema.',
   },
   answer_too_large: {
     status: 413,
@@ -376,7 +376,7 @@ export const refusals = {
   monitor_run_going: {
     status: 409,
     message: '{field}: the monitor {monitor} is already going over old calls, in its run {run}.',
-    help: 'The monitor is already going over old calls. Wait, or cancel that run.',
+    help: 'Wait, or cancel that run.',
   },
   scorer_not_runnable: {
     status: 400,
@@ -407,7 +407,7 @@ export const refusals = {
   annotation_state_conflict: {
     status: 409,
     message: '{field}: {received} cannot follow your state {state}; accepted after it: {accepted}.',
-    help: 'See the table in docs/queues.md.',
+    help: 'docs/queues.md has a table of states.',
   },
   not_a_reviewer: {
     status: 403,
@@ -443,27 +443,27 @@ export const refusals = {
   call_conflict: {
     status: 409,
     message: '{field}: the call {received} already exists in project {project}, with different content.',
-    help: 'The id exists with different content; the same content again is accepted. Leave the id out, or use another; that of a deleted call cannot be used again.',
+    help: 'The id exists with other content, or its call was deleted. Leave the id out, or use another.',
   },
   evaluation_run_ended: {
     status: 409,
     message: '{field}: the evaluation run {run} has already ended, {how}.',
-    help: 'Finishing it again with the same summary changes nothing and is accepted.',
+    help: 'Only the same summary is accepted again.',
   },
   evaluation_run_not_resumable: {
     status: 409,
     message: '{field}: the evaluation run {run} cannot be resumed: {why}.',
-    help: 'A run that the server carried out goes on if it was stopped, or if rows of it failed (docs/evaluation-runs.md).',
+    help: 'A run of the server goes on if it was stopped, or if rows of it failed (docs/evaluation-runs.md).',
   },
   schema_unsupported: {
     status: 400,
     message: '{field}: the keyword {keyword} at {path} cannot be enforced: {why}.',
-    help: 'No grammar can express it; docs/structured-output.md lists the keywords.',
+    help: 'docs/structured-output.md lists the keywords.',
   },
   schema_invalid: {
     status: 400,
     message: '{field}: the keyword {keyword} at {path} is wrong: {why}.',
-    help: 'See docs/structured-output.md: it lists the keywords of drafts 3 to 2020-12.',
+    help: 'docs/structured-output.md lists the keywords of drafts 3 to 2020-12.',
   },
   constraint_invalid: {
     status: 400,
@@ -473,34 +473,34 @@ export const refusals = {
   constraint_unsupported: {
     status: 400,
     message: '{field}: it cannot be enforced: {why}.',
-    help: 'No grammar can express the constraint; docs/structured-output.md lists what is accepted.',
+    help: 'docs/structured-output.md lists what is accepted.',
   },
   constraint_too_large: {
     status: 400,
     message: '{field}: it is too large or too complex: {why}.',
-    help: 'Branches that multiply, long counted repetitions or large patterns would slow every token down. Simplify the constraint.',
+    help: 'Simplify branches that multiply, long counted repetitions and large patterns.',
   },
   constraint_impossible: {
     status: 400,
     message: '{field}: nothing fits it: {why}.',
-    help: 'Nothing fits the constraint: its parts contradict each other, or allow no answer that ends.',
+    help: 'Its parts contradict each other, or allow no answer that ends.',
   },
   whitespace_unsupported: {
     status: 400,
     message:
       '{field}: whitespace_pattern {received} cannot be used: {why}; accepted: a regular expression of JSON white space.',
-    help: 'White space in JSON is spaces, tabs and line breaks; `disable_any_whitespace` leaves it out.',
+    help: 'White space in JSON is spaces, tabs and line breaks.',
   },
   continued_text_unfit: {
     status: 400,
     message:
       '{field}: the answer continues it, and the two together must fit {constraint}: {received} at character {at}; accepted there: {accepted}.',
-    help: 'The constraint applies to the last message and the answer together. Leave that message out, or let it begin a text that fits.',
+    help: 'A constraint applies to the last message and the answer together. Leave that message out, or let it begin a text that fits.',
   },
   no_token_possible: {
     status: 400,
     message: '{fields}: together they leave no token that could follow after {tokens} tokens of the answer.',
-    help: 'Allow more tokens, ban fewer words, or let the answer end: a token that ends it must be among allowed_token_ids too.',
+    help: 'Allow more tokens, ban fewer words, or let the answer end: a token that ends it must be among allowed_token_ids.',
   },
   method_not_allowed: {
     status: 405,
@@ -515,7 +515,7 @@ export const refusals = {
   body_too_deep: {
     status: 413,
     message: 'The body is nested deeper than {limit} levels.',
-    help: 'The bound on nesting protects every part of the server that walks a value.',
+    help: 'The bound protects every part of the server that walks a value.',
   },
   body_too_costly: {
     status: 413,
@@ -540,7 +540,7 @@ export const refusals = {
   malformed_encoding: {
     status: 400,
     message: 'The body cannot be decompressed from {encoding}: {why}.',
-    help: 'The body is cut off, or compressed differently than Content-Encoding says.',
+    help: 'The body is cut off, or compressed in another way than Content-Encoding says.',
   },
   malformed_protobuf: {
     status: 400,
@@ -555,7 +555,7 @@ export const refusals = {
   request_too_slow: {
     status: 408,
     message: 'The request did not arrive in time. The connection is closed.',
-    help: 'HEDDLE_HEADERS_TIMEOUT and HEDDLE_REQUEST_TIMEOUT raise the limits. Below 16 KiB a second a body may lose its share of HEDDLE_BODY_BUDGET to others.',
+    help: 'HEDDLE_HEADERS_TIMEOUT and HEDDLE_REQUEST_TIMEOUT raise the limits. Below 16 KiB a second a body may lose its memory to others.',
   },
   unknown_expectation: {
     status: 417,
@@ -570,7 +570,7 @@ export const refusals = {
   malformed_json: {
     status: 400,
     message: 'The body is not JSON: {why}.',
-    help: 'The body is perhaps empty, cut off, or not UTF-8.',
+    help: 'Perhaps empty, cut off, or not UTF-8.',
   },
   malformed_form: {
     status: 400,
@@ -620,7 +620,7 @@ export const refusals = {
   stopping: {
     status: 503,
     message: 'The server is stopping.',
-    help: 'The server is stopping. Also sent in place of the rest of answers that are not finished after HEDDLE_GRACE.',
+    help: 'Also sent in place of the rest of answers that are not finished after HEDDLE_GRACE.',
   },
   model_not_found: {
     status: 404,
@@ -630,12 +630,12 @@ export const refusals = {
   model_lacks: {
     status: 400,
     message: 'model: the model {model} {why}; accepted: {accepted}.',
-    help: 'GET /v1/models lists what each model can do: write text, give embeddings or rank documents.',
+    help: 'GET /v1/models lists what each model can do.',
   },
   model_not_ready: {
     status: 503,
     message: 'The model is not ready: {why}.',
-    help: 'The model is being loaded, cannot be loaded, or HEDDLE_MODEL is `none`: GET /ready says which.',
+    help: 'It is being loaded, cannot be loaded, or HEDDLE_MODEL is `none`: GET /ready says which.',
   },
   completion_not_found: {
     status: 404,
@@ -650,7 +650,7 @@ export const refusals = {
   recording_off: {
     status: 400,
     message: '{field}: {received}, but {why}, so no answer is recorded; accepted: null, or no value.',
-    help: 'HEDDLE_RECORD, the header x-heddle-record or a setting of the key keeps answers out of the record.',
+    help: 'HEDDLE_RECORD, x-heddle-record or a setting of the key keeps answers out of the record.',
   },
   parent_not_found: {
     status: 404,
@@ -661,12 +661,12 @@ export const refusals = {
   previous_response_not_found: {
     status: 400,
     message: "Previous response with id '{id}' not found.",
-    help: 'It, or one that it continues, is unknown, deleted, expired, was made with `"store": false` or is of another user. Send the whole conversation as `input`.',
+    help: 'It, or one that it continues, is unknown, deleted, expired, not stored or of another user. Send the whole conversation as `input`.',
   },
   response_item_not_found: {
     status: 404,
     message: "{field}: Item with id '{id}' not found. Items of answers made with `store` false are not kept.",
-    help: 'Items of answers made with `store` false are not kept: send the item itself.',
+    help: 'Items of answers that were not stored are not kept: send the item itself.',
   },
   response_exists: {
     status: 409,
@@ -686,7 +686,7 @@ export const refusals = {
   conversation_full: {
     status: 400,
     message: "{field}: the conversation '{id}' has no room for these items; it holds at most {limit}.",
-    help: 'The conversation has no room for these items. Delete some, or begin another.',
+    help: 'Delete some of its items, or begin another.',
   },
   too_many_conversations: {
     status: 409,
@@ -697,13 +697,13 @@ export const refusals = {
   response_not_in_background: {
     status: 400,
     message: "Cannot cancel a response that has ended, or that does not run in the background: '{id}'.",
-    help: 'The answer has ended, or does not run in the background: closing its connection ends it.',
+    help: 'It has ended, or closing its connection ends it.',
   },
   invalid_encrypted_content: {
     status: 400,
     message:
       '{field}: the encrypted content could not be verified; accepted: what this server gave the same user.',
-    help: 'It was changed, or is of another server or user. Leave the reasoning item out.',
+    help: 'Changed, or of another server or user. Leave the reasoning item out.',
   },
   models_chosen: {
     status: 403,
@@ -713,13 +713,13 @@ export const refusals = {
   not_available: {
     status: 400,
     message: '{field}: {received} is not available in this version; accepted: {accepted}.',
-    help: 'The field is known, and refused rather than ignored. docs/chat-parameters.md lists what works.',
+    help: 'The field is known. docs/chat-parameters.md lists what works.',
   },
   thread_unsupported_request: {
     status: 400,
     message:
       '{field}: {received} is not available in this version; accepted: null, and the whole conversation in messages.',
-    help: 'The tool runner of Anthropic’s SDK recognises the code, and sends the whole conversation from then on.',
+    help: 'The tool runner of Anthropic’s SDK then sends the whole conversation.',
   },
   priority_off: {
     status: 400,
@@ -746,7 +746,7 @@ export const refusals = {
   template_failed: {
     status: 400,
     message: '{field}: the template cannot be rendered with these messages: {why}.',
-    help: 'The message has the template’s own words, for example that roles must alternate.',
+    help: 'The message has the template’s own words.',
   },
   template_too_costly: {
     status: 400,
@@ -761,7 +761,7 @@ export const refusals = {
   saved_view_of_other: {
     status: 403,
     message: '{field}: the saved view {view} belongs to {user}, who shares it; only they can change it.',
-    help: 'Only its owner can change a shared view. Save it as a view of your own.',
+    help: 'Save it as a view of your own.',
   },
   saved_view_exists: {
     status: 409,
@@ -771,25 +771,25 @@ export const refusals = {
   too_many_saved_views: {
     status: 409,
     message: 'You already have {limit} saved views in project {project}, which is the maximum.',
-    help: 'Delete those that are no longer needed.',
+    help: 'Delete some.',
   },
   search_off: {
     status: 400,
     message:
       'This server keeps no index of words, so /views/search has nothing to search. $contains in a query reads the calls themselves.',
-    help: 'HEDDLE_SEARCH=on keeps an index of words. Without it, $contains in a query reads the calls themselves.',
+    help: 'HEDDLE_SEARCH=on keeps an index of words. Without it, use $contains.',
   },
   query_too_slow: {
     status: 504,
     message:
       'The query was stopped after {limit} ms without rows, or without a reader for them. Narrow it with a filter or a limit.',
-    help: 'Narrow the query with a filter or a limit. HEDDLE_QUERY_TIMEOUT raises the time without rows, or without a reader for them.',
+    help: 'Narrow the query with a filter or a limit, or raise HEDDLE_QUERY_TIMEOUT.',
   },
   row_too_large: {
     status: 413,
     message:
       'A row of {received} characters is too large to be evaluated by this query; accepted: at most {limit}. Leave it out by id, time or op.',
-    help: 'Leave the row out by id, time or op: it needs a HEDDLE_BODY_LIMIT far above its default.',
+    help: 'Leave the row out by id, time or op: it needs a larger HEDDLE_BODY_LIMIT.',
   },
   context_length_exceeded: {
     status: 400,
@@ -822,43 +822,43 @@ export const refusals = {
   upstream_lacks: {
     status: 400,
     message: '{field}: the server behind this model does not accept {received}; accepted: {accepted}.',
-    help: 'See docs/gateway.md: it lists what each kind of server accepts; no field is dropped silently.',
+    help: 'docs/gateway.md lists what each kind of server accepts.',
   },
   upstream_refused: {
     status: 400,
     message: 'The server behind this model refuses the request: {why}.',
-    help: 'The server behind this model refuses the request. The reason is in its words, and `param` the field that it named.',
+    help: 'The server behind this model refuses the request: the reason is in its words.',
   },
   upstream_busy: {
     status: 429,
     message: 'The server behind this model is busy; try again shortly.',
-    help: 'Every address of the model answered 429. Retry-After is passed on.',
+    help: 'Every address of the model answered 429.',
   },
   upstream_unavailable: {
     status: 503,
     message: 'The server behind this model is not available: {why}.',
-    help: 'No address accepted the request, or one ended the connection without an answer (docs/gateway.md). The log has the addresses.',
+    help: 'No address accepted the request, or one ended the connection without an answer (docs/gateway.md).',
   },
   upstream_failed: {
     status: 502,
     message: 'The server behind this model failed: {why}.',
-    help: 'The server behind this model refused our key, or its answer cannot be read or broke off; what arrived is in the record.',
+    help: 'The server behind this model refused our key, or its answer cannot be read or broke off.',
   },
   upstream_timeout: {
     status: 504,
     message: 'The server behind this model sent nothing for {seconds} s.',
-    help: 'The server behind this model sent nothing for HEDDLE_UPSTREAM_TIMEOUT, before the answer or between two parts of it.',
+    help: 'The server behind this model sent nothing for HEDDLE_UPSTREAM_TIMEOUT.',
   },
   engine_failed: {
     status: 503,
     message: 'The engine of the model failed in the middle of this request: {why}.',
-    help: 'The engine is restarted, and the record is not affected. Send the request again; the log has the engine’s last messages.',
+    help: 'It is restarted. Send the request again; the log has its last messages.',
   },
   record_refuses_writes: {
     status: 503,
     message:
       'The record accepts no writes now, and answers are recorded: {why} Try again shortly, or send the header x-heddle-record: off to leave this answer unrecorded.',
-    help: 'Nothing was generated. The header x-heddle-record: off leaves the answer unrecorded (docs/recording.md).',
+    help: 'Nothing was generated. x-heddle-record: off leaves the answer unrecorded (docs/recording.md).',
   },
   storage_full: {
     status: 503,
@@ -884,7 +884,7 @@ export const refusals = {
     status: 503,
     message:
       'The files of the record were removed or replaced while the server was running. It reads and writes nothing until it is restarted.',
-    help: 'The log says which file or folder. Put the right files back, then restart. A write in progress may be lost; writes answered with 2xx are not.',
+    help: 'The log says which file or folder. Put the right files back, then restart. A write in progress may be lost.',
   },
   storage_failed: {
     status: 503,
@@ -894,12 +894,12 @@ export const refusals = {
   write_unconfirmed: {
     status: 503,
     message: 'The record did not confirm the write: it may or may not be stored.',
-    help: 'It may or may not be stored: the connection broke during the commit, or the disk failed between two parts of a long list. Writes with an id are safe to send again.',
+    help: 'It may or may not be stored: the connection broke during the commit, or the disk failed. Writes with an id are safe to send again.',
   },
   internal_error: {
     status: 500,
     message: 'Internal error. The log has the reason under the request id {request}.',
-    help: 'A fault of the server, never of the request. The log has the reason under the request id.',
+    help: 'A fault of the server. The log has the reason under the request id.',
   },
 } as const satisfies Record<string, { status: number; message: string; help: string }>
 

@@ -95,7 +95,7 @@ export const thinkingBudget = documented(
 export const conversationFields = {
   messages: documented(
     longList(Message),
-    'The conversation: 1 to 10000 messages of any role; `developer` becomes `system` if the template does not know it. Content is a string or text parts; images, audio and files are for models on another server. The arguments of `tool_calls` are a JSON object as a string.',
+    '1 to 10000 messages of any role; `developer` becomes `system` if the template does not know it. Content is a string or text parts; images, audio and files are for models on another server. The arguments of `tool_calls` are a JSON object as a string.',
   ),
   model: documented(
     z.string().max(256).nullish(),
