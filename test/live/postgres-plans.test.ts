@@ -314,6 +314,7 @@ describe('plans of queries on PostgreSQL', () => {
     const { signal } = new AbortController()
     for (const read of [
       () => topGroups(record, view, 'op', 10, now(), signal),
+      () => topGroups(record, view, 'status', 10, now(), signal),
       () => readBuckets(record, { ...view, edges }, now(), signal),
       () => Array.fromAsync(callPages(record, view, undefined, now(), signal)),
       () => Array.fromAsync(streamThreads(record, threads, now(), signal)),
@@ -322,6 +323,7 @@ describe('plans of queries on PostgreSQL', () => {
       await read()
       const last = asked().at(-1) as Sql
       assert.match(await conditionOf(last, 'calls_pkey'), /project_id = .*id = ANY/, last.text)
+      assert.doesNotMatch(last.text, /AS root/, 'every failed trace of the project')
     }
   })
 

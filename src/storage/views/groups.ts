@@ -16,13 +16,17 @@ import { summedGroups } from './summed-groups.ts'
 export const groupFields = ['op', 'model', 'status', 'user', 'origin'] as const
 export type GroupField = (typeof groupFields)[number]
 
+type GroupedCalls = Pick<Awaited<ReturnType<typeof narrowedQuery>>, 'projectId' | 'isFew'>
+
 /**
  * The empty text stands for calls without a value. All these columns are in the index; for any other SQLite would open
- * each row. Roots below which a call has failed are therefore found once, and not by the trace of each call.
+ * each row. Roots below which a call has failed are therefore found once, and by the trace of each call only if it is one
+ * of few that are known.
  */
-function groupOf(field: GroupField, project: string, dialect: Dialect): Sql {
+function groupOf(field: GroupField, { projectId: project, isFew }: GroupedCalls, dialect: Dialect): Sql {
   switch (field) {
     case 'status':
+      if (isFew) return groupValue(field)
       return sql`CASE WHEN ended_at IS NULL THEN 'running' WHEN status = 'success' AND calls.id IN (${rootsOfFailed(project)}) THEN 'descendant_error'
         ELSE coalesce(status, '') END`
     case 'origin':
@@ -37,9 +41,9 @@ const rootsOfFailed = (project: string) =>
     AND root.trace_id IN (SELECT failed.trace_id FROM ${failedCalls} AND failed.project_id = ${project})`
 
 /** The group of a call; null if it is none of these. */
-export function groupAmong(by: BucketsView['by'], project: string, dialect: Dialect): Sql {
+export function groupAmong(by: BucketsView['by'], calls: GroupedCalls, dialect: Dialect): Sql {
   if (by === undefined) return rawSql('CAST(NULL AS TEXT)')
-  const group = groupOf(by.field, project, dialect)
+  const group = groupOf(by.field, calls, dialect)
   return sql`CASE WHEN ${group} IN (${listOf(by.values)}) THEN ${group} END`
 }
 
@@ -61,7 +65,7 @@ export async function topGroups(
   const units = await readSums(db, view, { field }, now, signal)
   if (units !== undefined) return summedGroups(units, most)
   const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
-  const values = sql`SELECT ${groupOf(field, view.project, db.dialect)} AS value ${matchingCalls(db, query, now)}`
+  const values = sql`SELECT ${groupOf(field, query, db.dialect)} AS value ${matchingCalls(db, query, now)}`
   const rows = await allRows<Group & { total: number }>(
     db,
     sql`SELECT value, count, sum(count) OVER () AS total
@@ -95,7 +99,7 @@ export async function largestGroups(
   const cost = costs
     ? sql`CASE WHEN input_tokens IS NULL AND output_tokens IS NULL THEN 0 ELSE ${costOfCall(db.dialect, prices)} END`
     : rawSql('0')
-  const narrow = sql`SELECT ${groupOf(field, view.project, db.dialect)} AS value, CASE WHEN status = 'error' THEN 1 ELSE 0 END AS errors,
+  const narrow = sql`SELECT ${groupOf(field, query, db.dialect)} AS value, CASE WHEN status = 'error' THEN 1 ELSE 0 END AS errors,
     input_tokens AS asked, output_tokens AS said, ${cost} AS cost ${matchingCalls(db, { ...query, conditions }, now)}`
   const sums = measures.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ')
   const ranks = measures.map(
@@ -169,12 +173,12 @@ export async function readBuckets(
 ): Promise<BucketPart[]> {
   const { dialect } = db
   const { edges, by, timed } = view
-  const group = groupAmong(by, view.project, dialect)
   const time = timed ? micros[timed] : micros.latency
   const bin = timed
     ? sql`CASE WHEN ${rawSql(time)} IS NOT NULL THEN ${rawSql(binOf(time))} END`
     : rawSql('CAST(NULL AS INTEGER)')
   const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
+  const group = groupAmong(by, query, dialect)
   const within = rawSql('calls.started_at >= edges.from_time AND calls.started_at < edges.to_time')
   const joined = query.isFew ? { source: rawSql(' CROSS JOIN edges') } : {}
   const narrow = sql`SELECT edges.bucket AS of_bucket, ${group} AS grp, ${bin} AS bin, CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END AS ended,

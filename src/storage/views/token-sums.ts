@@ -26,8 +26,8 @@ export async function readTokenSums(
   now: number,
   signal: AbortSignal,
 ): Promise<TokenSum[]> {
-  const group = groupAmong(by, view.project, db.dialect)
   const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
+  const group = groupAmong(by, query, db.dialect)
   const conditions = [
     sql`calls.started_at >= ${from} AND calls.started_at < ${end}`,
     rawSql('(input_tokens IS NOT NULL OR output_tokens IS NOT NULL)'),
