@@ -394,7 +394,8 @@ export function sumsOfCalls(open: Driver['open']): void {
         return db.writeInBackground(name, input)
       }
       await sumAll({ ...db, writeInBackground }, signal)
-      assert.deepEqual(days, [from, from + day])
+      // Each server begins at another day.
+      assert.deepEqual(days.sort(), [from, from + day])
       assert.deepEqual(await marksOf(db, project), [])
       await sumsAreCounts(db, project, expiry)
     })
