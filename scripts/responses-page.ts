@@ -91,7 +91,8 @@ end of the context), \`repetition\`, or \`stop\` where a stop text ended it insi
 
 ## Events
 
-\`data: {…}\` of an event has \`type\` and \`sequence_number\` from 0; \`data: [DONE]\` ends the stream. All types begin with \`response.\`.
+\`data: {…}\` of an event has \`type\` and \`sequence_number\` from 0; \`data: [DONE]\` ends the stream. All types begin with
+\`response.\`.
 
 | | |
 |---|---|
