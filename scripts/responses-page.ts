@@ -35,10 +35,11 @@ header \`x-heddle-call-id\` names. Users of its project see the call; by its res
 - Deleting either removes both. They expire as calls of the project do, or after HEDDLE_RESPONSE_DAYS if that is less. An answer
   that another continues is kept as long as that one, but never longer than calls.
 - Where nothing is [recorded](recording.md#which-answers), nothing is kept: \`"store": true\` and \`previous_response_id\` are a 400
-    \`recording_off\`, and \`store\` in the answer is false.
+  \`recording_off\`, and \`store\` in the answer is false.
 - An answer whose client left before the end, and one that failed, is a call, but cannot be read or continued here. One that is
   \`incomplete\` because of a limit can.
-- \`previous_response_id\` puts the conversation up to that answer before the input, without its \`instructions\`. A conversation has at most 10000 items and 32 Mi characters.
+- \`previous_response_id\` puts the conversation up to that answer before the input, without its \`instructions\`. A
+  conversation has at most 10000 items and 32 Mi characters.
 - \`{"type": "item_reference", "id": "msg_…"}\` refers to an item of a kept answer or of the conversation.
 
 ## Conversations
