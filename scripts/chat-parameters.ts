@@ -109,8 +109,9 @@ curl -s localhost:8080/v1/chat/completions -H "authorization: Bearer $KEY" -H 'c
 
 ## Fields
 
-Every field is honoured, or refused by name with a 400. One that is not in the table is named in \`x-heddle-ignored-fields\`, or refused (HEDDLE_UNKNOWN_FIELDS). Numbers may be sent as text,
-booleans as 0, 1 or a word such as \`"true"\`. In brackets: the most characters or entries. \`?\`: \`null\` is accepted.
+Every field is honoured, or refused by name with a 400. One that is not in the table is named in \`x-heddle-ignored-fields\`, or refused
+(HEDDLE_UNKNOWN_FIELDS). Numbers may be sent as text, booleans as 0, 1 or a word such as \`"true"\`. In brackets: the most characters or
+entries. \`?\`: \`null\` is accepted.
 
 ${fieldTable(ChatBody)}
 

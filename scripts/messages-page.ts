@@ -29,8 +29,9 @@ export CLAUDE_CODE_MAX_OUTPUT_TOKENS=4096
 claude
 \`\`\`
 
-For titles and the like it uses a smaller model: set \`ANTHROPIC_DEFAULT_HAIKU_MODEL\`, or \`HEDDLE_MODEL_NAME=qwen,claude-haiku-4-5\`. Its
-system message and tools take 20,000 tokens and more: set \`HEDDLE_CONTEXT\` to at least 32768.  Models on [another server](gateway.md#agents) work too.
+For titles and the like it uses a smaller model: set \`ANTHROPIC_DEFAULT_HAIKU_MODEL\`, or \`HEDDLE_MODEL_NAME=qwen,claude-haiku-4-5\`.
+Its system message and tools take 20,000 tokens and more: set \`HEDDLE_CONTEXT\` to at least 32768. Models on [another
+server](gateway.md#agents) work too.
 
 ## Fields
 
@@ -63,6 +64,6 @@ The input of a call that was cut off has only its complete part; a stream has al
 only the usage in \`message_delta\` is final. A \`ping\` comes every 15 seconds while there is nothing else to send.
 
 A refusal is \`{"type": "error", "error": {"type", "message", "details": {"error_code"}}, "request_id"}\`, with Anthropic's types and [our
-codes](errors.md);  a failure in the middle of a stream is an \`error\` event.
+codes](errors.md); a failure in the middle of a stream is an \`error\` event.
 `
 }

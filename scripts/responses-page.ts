@@ -20,7 +20,7 @@ curl http://127.0.0.1:8080/v1/responses -H "Authorization: Bearer $KEY" -H 'cont
 | Route | |
 |---|---|
 | \`POST /v1/responses\` | an answer, whole or with \`"stream": true\` as events |
-| \`GET /v1/responses/{id}\` | an answer that was kept. \`?stream=true\` sends its events again with the same numbers, \`&starting_after=n\` those after n, without the log-probabilities of single deltas |
+| \`GET /v1/responses/{id}\` | an answer that was kept. \`?stream=true\` sends its events again with the same numbers, \`&starting_after=n\` those after n |
 | \`DELETE /v1/responses/{id}\` | removes the answer and its call |
 | \`GET /v1/responses/{id}/input_items\` | the items of its own request, in pages (\`limit\`, \`order\`, \`after\`) |
 | \`POST /v1/responses/input_tokens\` | how many tokens the model would read |
@@ -35,12 +35,12 @@ header \`x-heddle-call-id\` names. Users of its project see the call; by its res
 - Deleting either removes both. They expire as calls of the project do, or after HEDDLE_RESPONSE_DAYS if that is less. An answer
   that another continues is kept as long as that one, but never longer than calls.
 - Where nothing is [recorded](recording.md#which-answers), nothing is kept: \`"store": true\` and \`previous_response_id\` are a 400
-  \`recording_off\` that names the cause, and \`store\` in the answer is false.
+  \`recording_off\`, and \`store\` in the answer is false.
 - An answer whose client left before the end, and one that failed, is a call, but cannot be read or continued here. One that is
   \`incomplete\` because of a limit can.
-- \`previous_response_id\` puts the conversation up to that answer before the input, without its \`instructions\`. A deleted answer in the middle
-  is a 400 \`previous_response_not_found\` that names it. A conversation has at most 10000 items and 32 Mi characters.
-- \`{"type": "item_reference", "id": "msg_…"}\` refers to an item of an answer that was kept.
+- \`previous_response_id\` puts the conversation up to that answer before the input, without its \`instructions\`. A
+  conversation has at most 10000 items and 32 Mi characters.
+- \`{"type": "item_reference", "id": "msg_…"}\` refers to an item of a kept answer or of the conversation.
 
 ## Conversations
 
@@ -57,7 +57,6 @@ output are added in the same write.
 - It belongs to its user and a project (\`x-heddle-project\`), whose redaction its texts go through; those of an answer also go through that
   of the answer's project.
 - Items and answers are deleted separately. An answer whose conversation is deleted meanwhile fails with a 404.
-- \`item_reference\` may name items of the conversation.
 - It expires like an answer that is made when something is added.
 - A user has at most 10000, each of at most 10000 items and 32 Mi characters.
 
@@ -68,8 +67,8 @@ back. Every process on the record can decrypt them, for the same user only; othe
 
 ## In the background
 
-\`"background": true\` answers at once with \`"status": "queued"\`; read the answer until it is \`completed\`, \`incomplete\`, \`failed\` (with its
-\`error\`) or \`cancelled\`. It is asked with your key when the model has room, behind requests that somebody waits for, also
+\`"background": true\` answers at once with \`"status": "queued"\`; read the answer until it is \`completed\`, \`incomplete\`, \`failed\`
+or \`cancelled\`. It is asked with your key when the model has room, behind requests that somebody waits for, also
 after a kill, and stored once. After a day without room it fails as \`expired\`.
 
 - With \`"stream": true\`, and with \`?stream=true\` while it runs, the events of the answer follow when it has ended.
@@ -93,7 +92,8 @@ end of the context), \`repetition\`, or \`stop\` where a stop text ended it insi
 
 ## Events
 
-\`data: {…}\` of an event has \`type\` and \`sequence_number\` from 0; \`data: [DONE]\` ends the stream. All types begin with \`response.\`.
+\`data: {…}\` of an event has \`type\` and \`sequence_number\` from 0; \`data: [DONE]\` ends the stream. All types begin with
+\`response.\`.
 
 | | |
 |---|---|

@@ -327,7 +327,7 @@ export const settings = {
   query_timeout: setting(
     wholeNumber(1, 3_600_000),
     '60000',
-    'Milliseconds that a query may take to find its next rows, or wait for the client to read them.',
+    'Milliseconds that a long query may take to find its next rows, or wait for the client to read them.',
   ),
   max_loop_delay: setting(
     wholeNumber(0, 60_000),

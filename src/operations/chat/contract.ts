@@ -55,7 +55,7 @@ export const ChatBody = z.object({
   ),
   add_special_tokens: switchField(
     false,
-    'Adds the model’s beginning-of-text token to the rendered template.',
+    'Adds the model’s beginning-of-text and similar tokens to the rendered template.',
   ),
   include_reasoning: switchField(
     true,

@@ -100,7 +100,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "add_special_tokens",
   "kind": "boolean",
   "range": "boolean",
-  "says": "Adds the model’s beginning-of-text token to the rendered template.",
+  "says": "Adds the model’s beginning-of-text and similar tokens to the rendered template.",
   "initial": "false",
   "effect": "honoured"
  },
