@@ -45,6 +45,8 @@ export function blockOf(json: Json, depth = 0): Block {
   const type = textOf(members, 'type') ?? ''
   const read = (content: Json) => blocksOf(content, depth + 1)
   if (/^(text|(input|output|summary)_text|refusal)$/.test(type)) return textBlock(textOfBlock(members))
+  const thought = members.get('reasoningContent')
+  if (isObject(thought)) return { kind: 'thought', text: thoughtOf(membersIn(thought)) }
   if (/^(redacted_)?(thinking|reasoning)$/.test(type) || members.get('thought') === 'true')
     return { kind: 'thought', text: thoughtOf(members) }
   if (type === 'compaction') return { kind: 'context', text: textOfBlock(members) }
@@ -68,7 +70,9 @@ function textOfBlock(members: Members): string {
 
 /** A thought is a text, or a list of texts, or hidden. */
 function thoughtOf(members: Members): string {
-  const text = textOf(members, 'thinking', 'content', 'text', 'reasoning')
+  const text =
+    textOf(members, 'thinking', 'content', 'text', 'reasoning') ??
+    textIn(membersIn(members.get('reasoningText')).get('text'))
   if (text !== undefined) return text
   for (const name of ['content', 'summary']) {
     const texts = itemsIn(members.get(name)).map((item) => textOf(membersIn(item), 'text') ?? '')

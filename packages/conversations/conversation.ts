@@ -5,6 +5,7 @@ import { messageLine, textOfMessage, wordsOf } from './lines.ts'
 import type { Block, Message, ToolCall, ToolResult } from './message.ts'
 import { messageOf } from './messages.ts'
 import { inputMessages } from './requests.ts'
+import { resultContent } from './tools.ts'
 
 export interface Conversation {
   asked: Message[]
@@ -56,6 +57,8 @@ const toolMarks: readonly [path: readonly string[], pattern: RegExp][] = [
   [['langsmith', 'span', 'kind'], /^tool$/],
   [['mlflow', 'spanType'], /^"?TOOL"?$/],
   [['span', 'type'], /^tool$/],
+  // Pydantic AI names no operation.
+  [['gen_ai', 'tool', 'call', 'id'], /./],
 ]
 const toolNames: readonly (readonly string[])[] = [
   ['gen_ai', 'tool', 'name'],
@@ -85,7 +88,7 @@ function toolRun(
   const asked: Message[] = [{ role: 'assistant', blocks: [call] }]
   if (output === undefined || isNothing(output)) return { asked, answered: [] }
   const value = unwrapped(output, ['value', 'outputs', 'output', 'result']) ?? output
-  const content = messageContent(value) ?? valueContent(value)
+  const content = messageContent(value) ?? resultContent(value, blocksOf)
   const { id, name } = tool
   return {
     asked,
@@ -94,9 +97,6 @@ function toolRun(
     ],
   }
 }
-
-const valueContent = (value: Json): Block[] =>
-  textIn(value) === undefined ? [{ kind: 'data', json: value }] : blocksOf(value)
 
 /** Tools of LangChain return a message. */
 function messageContent(value: Json): Block[] | undefined {
@@ -128,6 +128,7 @@ function withoutRepeats({ asked, answered }: Conversation): Conversation {
     left.length === 1 &&
     last?.role === 'assistant' &&
     only !== undefined &&
+    textOfWords(last) !== '' &&
     textOfWords(last) === textOfWords(only)
   return { asked: isRepeated ? asked.slice(0, -1) : asked, answered: left }
 }

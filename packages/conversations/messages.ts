@@ -17,6 +17,9 @@ import { flatCall, isCallType, isResultType, resultContent, toolCall } from './t
 /** The message in each item of a list. */
 export const messagesIn = (list: Json): Message[] => itemsIn(list).map(messageOf)
 
+/** OpenInference wraps the two texts of a completion. */
+const completionWrappers = ['prompt', 'completion'] as const
+
 /** Whether a list of values is one of messages, rather than of anything else. */
 export function isMessageList(json: Json | undefined): boolean {
   const [first] = itemsIn(json)
@@ -24,7 +27,7 @@ export function isMessageList(json: Json | undefined): boolean {
   const type = textOf(members, 'type') ?? ''
   return (
     ['role', 'lc', 'parts', 'event.name', 'contents'].some((name) => members.has(name)) ||
-    isObject(members.get('message')) ||
+    ['message', ...completionWrappers].some((name) => isObject(members.get(name))) ||
     (members.has('content') && roleOf(type) !== type) ||
     (type !== '' &&
       (isCallType(type) || isResultType(type) || type === 'reasoning') &&
@@ -90,7 +93,9 @@ function pairIn(json: Json): Message | undefined {
 function innerOf(outer: Members): Json | undefined {
   if (outer.has('lc')) return outer.get('kwargs')
   if (outer.has('role') && outer.has('content')) return undefined
-  const inner = memberOf(outer, 'message', 'delta') ?? (outer.has('type') ? outer.get('data') : undefined)
+  const inner =
+    memberOf(outer, 'message', 'delta', ...completionWrappers) ??
+    (outer.has('type') ? outer.get('data') : undefined)
   return isObject(inner) ? inner : undefined
 }
 
@@ -100,7 +105,8 @@ function roleIn(members: Members): string | undefined {
   const named = textOf(members, 'event.name')
   const [, event] = /^gen_ai\.(system|user|assistant|tool)\.message$/.exec(named ?? '') ?? []
   if (event !== undefined) return event
-  if (named === 'gen_ai.choice') return 'assistant'
+  if (named === 'gen_ai.choice' || isObject(members.get('completion'))) return 'assistant'
+  if (isObject(members.get('prompt'))) return 'prompt'
   // LangChain has the kind of a message in its type, or in the name of its class.
   const type = textIn(itemsIn(members.get('id')).at(-1)) ?? textOf(members, 'type')
   if (type === undefined) return undefined

@@ -82,7 +82,9 @@ function opened(json: Json | undefined): { content: Json | undefined; isError: b
   return { content: members.get('value'), isError: type.startsWith('error') }
 }
 
-const isBlock = (members: Members): boolean => ['type', ...resultWrappers].some((name) => members.has(name))
+/** Blocks of Bedrock are named by their only member. */
+const isBlock = (members: Members): boolean =>
+  ['type', ...resultWrappers].some((name) => members.has(name)) || (members.size === 1 && members.has('text'))
 
 /** A list of blocks is content; any other list or object is what the tool returned. */
 export function resultContent(json: Json | undefined, read: ReadContent): Block[] {

@@ -5,7 +5,7 @@ const left = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))`
 /**
  * Keys whose makers gave them a form: OpenAI and those who write theirs alike, Stripe, GitHub, GitLab, Google, AWS, Slack,
  * Hugging Face, npm, PyPI, SendGrid, DigitalOcean, Groq, xAI, NVIDIA, Replicate, Perplexity, Databricks, Shopify, Linear,
- * Cerebras, Docker, LangSmith, Tavily, Vault, and Heddle.
+ * Cerebras, Docker, LangSmith, Tavily, Vault, Discord, age, and Heddle.
  */
 const key = new RegExp(
   `${left}(?:${[
@@ -22,6 +22,8 @@ const key = new RegExp(
     String.raw`xox[abeoprs]-[\w-]{10,}`,
     String.raw`xapp-\d-[\w-]{10,}`,
     String.raw`hooks\.slack\.com\\?/(?:services|triggers|workflows)(?:\\?/|[\w-]){20,}`,
+    String.raw`discord(?:app)?\.com\\?/api\\?/webhooks\\?/\d{17,20}\\?/[\w-]{60,}`,
+    'AGE-SECRET-KEY-1[A-Z0-9]{58}',
     'hf_[A-Za-z0-9]{30,}',
     'npm_[A-Za-z0-9]{36,}',
     String.raw`pypi-[\w-]{50,}`,
@@ -60,8 +62,10 @@ export const findKeys: Finder = (text, found) => {
   })
 }
 
-const jwt = /(?:(?<![\w-])|(?<=\\[bfnrt]))eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*/g
-const scheme = /(?<![A-Za-z0-9])(?:bearer|basic)\s{1,3}([\w.~+/=-]{16,})/gi
+/** Signed, or encrypted, which have five parts. */
+const jwt =
+  /(?:(?<![\w-])|(?<=\\[bfnrt]))eyJ[\w-]{8,}\.(?:eyJ[\w-]{8,}\.[\w-]*|[\w-]*\.[\w-]{8,}\.[\w-]{2,}\.[\w-]{8,})/g
+const scheme = /(?<![A-Za-z0-9])(?:bearer|basic)(?:\s{1,3}|%20|\+)([\w.~+/=-]{16,})/gi
 /** The password of a URL. Many have an at sign as it is; after one, nothing that ends a host may follow. */
 const inUrl = /:(?:\\?\/){2}[^\s/:@"\\]{0,64}:([^\s/@"\\]{1,128}(?:@[^\s/@"\\?#,;()]{0,128}){0,3})@/g
 

@@ -1,7 +1,7 @@
 import { eachMatch, type Finder, hyphens, leftOfNumber, spaces } from './spans.ts'
 
-/** An at sign, as a URL writes it, and as JSON within JSON may. */
-const atSigns = ['@', '%40', '\\u0040']
+/** An at sign, as URLs and HTML write it, and as JSON within JSON may. */
+const atSigns = ['@', '%40', '%2540', '&#64;', '\\u0040']
 /** Scripts that put no space between words: there an address begins after them, unless it is written in them. */
 const unspaced = String.raw`\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}`
 const localCharacter = new RegExp(String.raw`[\w.%+'-]|(?![${unspaced}])[\p{L}\p{M}]`, 'u')
@@ -40,7 +40,7 @@ const extension = String.raw`(?: ?x\d{1,6})?`
 /** Between two of these numbers, an en dash says from where to where. */
 const hyphensWithin = String.raw`\u2010-\u2012-`
 const international = new RegExp(
-  String.raw`${leftOfNumber}(?<![)+])(?:\+[1-9]\d{0,2}|00[1-9]\d{0,2}(?=[${spaces}./${hyphens}]))(?:[${spaces}.()/${hyphensWithin}]{0,2}\d){5,12}${extension}(?![\w]|[.,]\d)`,
+  String.raw`${leftOfNumber}(?<![)+])(?:(?:\+|%2[Bb]|\\u002[Bb])[1-9]\d{0,2}|00[1-9]\d{0,2}(?=[${spaces}./${hyphens}]))(?:[${spaces}.()/${hyphensWithin}]{0,2}\d){5,12}${extension}(?![\w]|[.,]\d)`,
   'g',
 )
 const northAmerican = new RegExp(
@@ -54,8 +54,8 @@ const typesetAmount = /^\+\d{1,3}(?:[\u2007\u2009\u202f]\d{3})+$/
 /** Telephone numbers as they are dialled from abroad, and those of North America with their hyphens. */
 export const findPhones: Finder = (text, found) => {
   eachMatch(international, text, ({ index, 0: number }) => {
-    if (number.replace(/\D/g, '').length >= minDigits && !typesetAmount.test(number))
-      found(index, index + number.length)
+    const digits = number.replace(/^(?:%2|\\u002)b/i, '').replace(/\D/g, '')
+    if (digits.length >= minDigits && !typesetAmount.test(number)) found(index, index + number.length)
   })
   eachMatch(northAmerican, text, ({ index, 0: number }) => found(index, index + number.length))
 }
@@ -129,7 +129,7 @@ const ibanLengths: Readonly<Record<string, number>> = Object.fromEntries(
 
 /** In one piece, or in groups of four. */
 const ibanStart = new RegExp(
-  String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))[A-Za-z]{2}\d{2}(?:[${spaces}]?[A-Za-z0-9]{4}){2,7}(?:[${spaces}]?[A-Za-z0-9]{1,3})?`,
+  String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))[A-Za-z]{2}\d{2}(?:[${spaces}${hyphens}]?[A-Za-z0-9]{4}){2,7}(?:[${spaces}${hyphens}]?[A-Za-z0-9]{1,3})?`,
   'g',
 )
 

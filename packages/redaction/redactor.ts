@@ -3,7 +3,7 @@ import { replacedJson } from './json.ts'
 import { findKeys, findPrivateKeys, findTokens } from './keys.ts'
 import { below, noSteps, type PathRule, ruleAt, stepsOf } from './paths.ts'
 import { findCards, findEmails, findIbans, findPhones } from './people.ts'
-import { type Finder, type Span, withoutSpans } from './spans.ts'
+import { type Finder, inAscii, type Span, withoutSpans } from './spans.ts'
 
 const finders = {
   email: findEmails,
@@ -65,7 +65,7 @@ export function createRedactor({
   paths = [],
   secret,
 }: RedactorParts): Redactor {
-  const all = [...chosen.map((name) => ({ name: name as string, find: finders[name] as Finder })), ...own]
+  const known = chosen.map((name) => ({ name: name as string, find: finders[name] as Finder }))
   const steps = stepsOf(paths)
   let counts: Record<string, number> = {}
   const count = (kind: string) => {
@@ -77,7 +77,11 @@ export function createRedactor({
 
   function spansOf(text: string): Span[] {
     const spans: Span[] = []
-    for (const { name, find } of all) find(text, (from, to) => spans.push({ kind: name, from, to }))
+    const search = (list: typeof own, searched: string) => {
+      for (const { name, find } of list) find(searched, (from, to) => spans.push({ kind: name, from, to }))
+    }
+    if (known.length > 0) search(known, inAscii(text))
+    search(own, text)
     return spans
   }
 
@@ -110,7 +114,7 @@ export function createRedactor({
   /** An answer without what spells it, if something was replaced in it. */
   function withoutSpelling(json: string, isChanged: boolean): string {
     const names = isChanged ? spelled : ofPrompts
-    if (all.length === 0 || !names.some((name) => json.includes(name))) return json
+    if (known.length + own.length === 0 || !names.some((name) => json.includes(name))) return json
     return replacedJson(json, isChanged ? spellingAnswers : spellingPrompts, {
       text: (value) => value,
       number: () => undefined,

@@ -18,6 +18,19 @@ export const leftOfNumber = String.raw`(?:(?<![\w.]|\w-)|(?<=\\[bfnrt]))`
 export const spaces = String.raw` \u00a0\u2007\u2009\u202f`
 export const hyphens = String.raw`\u2010-\u2013-`
 
+const lookalike = /[\uff01-\uff5e\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\ufe6b\u2212]/g
+const zeros = [0x660, 0x6f0, 0x966]
+
+/** With the digits and signs of ASCII for those of wide, Arabic and Indic writing: each a character, so that places stay. */
+export const inAscii = (text: string): string =>
+  text.replace(lookalike, (character) => {
+    if (character === '\ufe6b') return '@'
+    if (character === '\u2212') return '-'
+    const code = character.charCodeAt(0)
+    if (code >= 0xff01) return String.fromCharCode(code - 0xfee0)
+    return String(code - (zeros.findLast((zero) => code >= zero) ?? code))
+  })
+
 /** All matches of a global expression. `matchAll` would compile it again for each text. */
 export function eachMatch(expression: RegExp, text: string, use: (match: RegExpExecArray) => void): void {
   expression.lastIndex = 0

@@ -79,6 +79,19 @@ for (const [encoding, pieces] of Object.entries(encodings)) {
   }
 }
 
+test('a call at the end of a request stays where the answer has no words, either', () => {
+  const call = { role: 'assistant', parts: [{ type: 'server_tool_call', id: 'k1', name: 'web' }] }
+  const picture = { type: 'uri', modality: 'image', uri: 'https://x.test/a.png' }
+  const found = conversationOf({
+    inputs: JSON.stringify({ messages: [{ role: 'user', content: 'Warp?' }, call] }),
+    output: JSON.stringify([{ role: 'assistant', parts: [picture] }]),
+  })
+  assert.deepEqual(lines(found), {
+    asked: ['user: Warp?', 'assistant: call k1 web()'],
+    answered: ['assistant: picture https://x.test/a.png'],
+  })
+})
+
 test('docs/otel.md has the table of these conventions', () => {
   const byOwner = Map.groupBy(conventions, ({ of }) => of)
   const rows = [...byOwner].map(([of, all]) => `| ${of} | ${all.map(({ name }) => name).join('; ')} |`)

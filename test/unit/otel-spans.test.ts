@@ -284,6 +284,9 @@ for (const [name, attributes, expected] of [
     ['Logfire', 'request_data', 'response_data'],
     ['Sentry', 'gen_ai.request.messages', 'gen_ai.response.text'],
     ['tools of Sentry', 'gen_ai.tool.input', 'gen_ai.tool.output'],
+    ['agents of Semantic Kernel', 'gen_ai.agent.invocation_input', 'gen_ai.agent.invocation_output'],
+    ['agents of Mastra', 'mastra.agent_run.input', 'mastra.agent_run.output'],
+    ['steps of Mastra', 'mastra.workflow_step.input', 'mastra.workflow_step.output'],
     ['tools of Spring AI', 'spring.ai.tool.call.arguments', 'spring.ai.tool.call.result'],
   ].map(
     ([owner = '', input = '', output = '']): [string, Record<string, unknown>, Record<string, unknown>] => [

@@ -15,6 +15,10 @@ const examples: Record<Kind, readonly string[]> = {
     'jürgen@müller.example',
     'иван.1@пример.рф',
     'ирина@example.com',
+    'ada%2540example.com',
+    'ada&#64;example.com',
+    'ada＠example.com',
+    'ａｄａ@example.com',
   ],
   phone: [
     '+49 30 1234567',
@@ -25,6 +29,11 @@ const examples: Record<Kind, readonly string[]> = {
     '1-800-555-0199',
     '+1-202-555-0123x45',
     '+49\u202f30\u20111234567',
+    '%2B12025550123',
+    '\\u002B12025550123',
+    '+１２０２５５５０１２３',
+    '+٤٤٢٠٧٩٤٦٠٩٥٨',
+    '+९१२०७९४६०९५८',
   ],
   card: [
     '4111111111111111',
@@ -38,12 +47,16 @@ const examples: Record<Kind, readonly string[]> = {
     '2200000000000004',
     '4111\u202f1111\u202f1111\u202f1111',
     '4111\u20111111\u20111111\u20111111',
+    '4111\u22121111\u22121111\u22121111',
+    '４１１１１１１１１１１１１１１１',
+    '۴۱۱۱۱۱۱۱۱۱۱۱۱۱۱۱',
   ],
   iban: [
     'DE89370400440532013000',
     'DE89 3704 0044 0532 0130 00',
     'GB82WEST12345698765432',
     'no9386011117947',
+    'DE89-3704-0044-0532-0130-00',
     'DE89\u202f3704\u202f0044\u202f0532\u202f0130\u202f00',
   ],
   key: [
@@ -61,9 +74,14 @@ const examples: Record<Kind, readonly string[]> = {
     `hooks.slack.com\\/services\\/T0123\\/B0123\\/${'aB1'.repeat(8)}`,
     `hvs.${'aB1_'.repeat(8)}`,
     `lsv2_pt_${'0a'.repeat(16)}_0123456789`,
+    `discord.com/api/webhooks/123456789012345678/${'aB1-'.repeat(17)}`,
+    `AGE-SECRET-KEY-1${'QA'.repeat(29)}`,
     `hdl_${'aB-_1'.repeat(8)}abc`,
   ],
-  token: [`eyJ${'a'.repeat(17)}.eyJ${'b'.repeat(20)}.${'c-_'.repeat(9)}`],
+  token: [
+    `eyJ${'a'.repeat(17)}.eyJ${'b'.repeat(20)}.${'c-_'.repeat(9)}`,
+    `eyJ${'a'.repeat(17)}..${'b'.repeat(16)}.${'c'.repeat(14)}.${'d'.repeat(12)}`,
+  ],
   private_key: ['-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----'],
 }
 
@@ -82,6 +100,7 @@ test('every kind is found wherever it stands, and its marker says which it was',
     }
   }
   assert.equal(text('Authorization: Bearer abcdef0123456789'), 'Authorization: Bearer [token]')
+  assert.equal(text('Authorization=Bearer%20abcdef0123456789'), 'Authorization=Bearer%20[token]')
   assert.equal(text('postgres://ada:hunter2@db/x'), 'postgres://ada:[token]@db/x')
   assert.equal(text('postgres://ada:hunter@2@db/x'), 'postgres://ada:[token]@db/x')
   assert.equal(text('http://u:secret@h?x=b@c'), 'http://u:[token]@h?x=b@c')
@@ -114,6 +133,7 @@ test('texts that only look like it stay as they are', () => {
     'class="sk-toggleable__label-arrow sk-container-id-1", the task-force, basic internationalization',
     'const x = a[1] + b - 12345678; // 3 + 4',
     'weave:///acme/qa/object/capitals:v0, chatcmpl-4111111111111111',
+    '价格：１２３４５６７８ 円, x = a − 12345678, ٢٠٢٦−١١−٢٩, 100%2B1234, a%2B1234567, eyJhbGciOiJIUzI1NiJ9.foo',
     'http://localhost:8080/a@b, key = value, Bearer of news',
   ]
   for (const value of harmless) assert.equal(text(value), value)

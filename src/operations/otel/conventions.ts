@@ -11,12 +11,16 @@ const pairs = [
   ['braintrust.input_json', 'braintrust.output_json', 'value'],
   ['gen_ai.tool.input', 'gen_ai.tool.output', 'arguments'],
   ['spring.ai.tool.call.arguments', 'spring.ai.tool.call.result', 'arguments'],
+  ['gen_ai.agent.invocation_input', 'gen_ai.agent.invocation_output', 'value'],
+  ...['agent_run', 'workflow_run', 'workflow_step', 'model_step', 'processor_run', 'generic'].map(
+    (type) => [`mastra.${type}.input`, `mastra.${type}.output`, 'value'] as const,
+  ),
 ] as const
 
 /**
  * The attributes in which instrumentations put the input and output of a model, a tool or a step; the first one present
  * counts. They are those of OpenTelemetry's GenAI conventions, OpenInference, the Vercel AI SDK, OpenLLMetry, MLflow,
- * Langfuse, Pydantic AI, Genkit, Haystack, Braintrust, Sentry and Spring AI. The second name is the one in `inputs`.
+ * Langfuse, Pydantic AI, Genkit, Haystack, Braintrust, Sentry, Spring AI, Semantic Kernel and Mastra. The second name is the one in `inputs`.
  */
 const inputNames: readonly (readonly [attribute: string, name: string])[] = [
   ['gen_ai.input.messages', 'messages'],
@@ -71,6 +75,7 @@ const outputNames: typeof inputNames = [
   ['mlflow.spanOutputs', 'value'],
   ['traceloop.entity.output', 'value'],
   ['llm.completions', 'messages'],
+  ['llm.choices', 'messages'],
   ['final_result', 'result'],
   ['output.value', 'value'],
   ['langfuse.trace.output', 'value'],

@@ -30,9 +30,22 @@ export function eventMessages({ attributes, events }: Span): EventMessages {
   const told = events.flatMap((event) =>
     messageEvent.test(event.name) ? [{ name: event.name, value: eventValue(event) }] : [],
   )
+  const isTool = attributes.get('gen_ai.operation.name') === 'execute_tool'
+  if (isTool && told.length > 0) return toolRun(events)
   if (told.length > 0) return split(told, [])
   const tool = events.find(({ name }) => name === 'tool.output')?.attributes.get('output')
   return tool === undefined ? {} : { output: { name: 'result', value: opened(tool), taken: [] } }
+}
+
+/** Strands has a message for the arguments of a tool, and a choice for what it returned. */
+function toolRun(events: readonly SpanEvent[]): EventMessages {
+  const payloadOf = (event: string, attribute: string, name: string): Payload | undefined => {
+    const value = events.find((other) => other.name === event)?.attributes.get(attribute)
+    return value === undefined ? undefined : { name, value: opened(value), taken: [] }
+  }
+  const input = payloadOf('gen_ai.tool.message', 'content', 'arguments')
+  const output = payloadOf(choice, 'message', 'result')
+  return { ...(input && { input }), ...(output && { output }) }
 }
 
 function eventName(text: string): string {
