@@ -127,9 +127,11 @@ const ibanLengths: Readonly<Record<string, number>> = Object.fromEntries(
     .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
 )
 
-/** In one piece, or in groups of four. */
+const ibanGroups = (separator: string) =>
+  `(?:${separator}[A-Za-z0-9]{4}){2,7}(?:${separator}[A-Za-z0-9]{1,3})?`
+/** In one piece, or in groups of four. With hyphens in all of them: those of a UUID stand elsewhere. */
 const ibanStart = new RegExp(
-  String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))[A-Za-z]{2}\d{2}(?:[${spaces}${hyphens}]?[A-Za-z0-9]{4}){2,7}(?:[${spaces}${hyphens}]?[A-Za-z0-9]{1,3})?`,
+  String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))[A-Za-z]{2}\d{2}(?:${ibanGroups(`[${spaces}]?`)}|${ibanGroups(`[${hyphens}]`)})`,
   'g',
 )
 

@@ -133,6 +133,7 @@ test('texts that only look like it stay as they are', () => {
     'class="sk-toggleable__label-arrow sk-container-id-1", the task-force, basic internationalization',
     'const x = a[1] + b - 12345678; // 3 + 4',
     'weave:///acme/qa/object/capitals:v0, chatcmpl-4111111111111111',
+    '0189f3c2-ad08-4a1b-8c2d-0123456789ab',
     '价格：１２３４５６７８ 円, x = a − 12345678, ٢٠٢٦−١١−٢٩, 100%2B1234, a%2B1234567, eyJhbGciOiJIUzI1NiJ9.foo',
     'http://localhost:8080/a@b, key = value, Bearer of news',
   ]
