@@ -110,8 +110,9 @@ ${rows.map((row) => `| ${row} |`).join('\n')}
 
 ## llama.cpp's own cases
 
-\`node scripts/chat-cases.ts\` reads the texts of \`tests/test-chat.cpp\` as the server does. Of 456 cases, 362 apply, and 349 pass. Most of the 13 others differ on purpose: a
-whole call inside a thought ends it, a call of a tool that nobody offered is shown as text. \`--show\` prints them.
+\`node scripts/chat-cases.ts\` reads the texts of \`tests/test-chat.cpp\` as the server does. Of 456 cases, 362 apply, and 349 pass. Most of the
+13 others differ on purpose: a whole call inside a thought ends it, a call of a tool that nobody offered is shown as text. \`--show\` prints
+them.
 `
 }
 

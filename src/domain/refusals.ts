@@ -217,7 +217,7 @@ export const refusals = {
   prompt_unusable: {
     status: 400,
     message: '{field}: the object {name} with digest {digest} cannot be used as a prompt: {why}.',
-    help: 'docs/prompts.md describes prompts.',
+    help: 'See docs/prompts.md.',
   },
   row_not_found: {
     status: 404,
@@ -311,7 +311,7 @@ export const refusals = {
   invalid_payload: {
     status: 400,
     message: '{field}: {received}; feedback of type {type} accepts {accepted}.',
-    help: 'docs/feedback.md has the payloads of each kind.',
+    help: 'See docs/feedback.md for the payloads of each kind.',
   },
   payload_too_large: {
     status: 400,
@@ -407,7 +407,7 @@ export const refusals = {
   annotation_state_conflict: {
     status: 409,
     message: '{field}: {received} cannot follow your state {state}; accepted after it: {accepted}.',
-    help: 'docs/queues.md has a table of states.',
+    help: 'See docs/queues.md for the states.',
   },
   not_a_reviewer: {
     status: 403,
@@ -458,12 +458,12 @@ export const refusals = {
   schema_unsupported: {
     status: 400,
     message: '{field}: the keyword {keyword} at {path} cannot be enforced: {why}.',
-    help: 'docs/structured-output.md lists the keywords.',
+    help: 'See docs/structured-output.md for the keywords.',
   },
   schema_invalid: {
     status: 400,
     message: '{field}: the keyword {keyword} at {path} is wrong: {why}.',
-    help: 'docs/structured-output.md lists the keywords of drafts 3 to 2020-12.',
+    help: 'See docs/structured-output.md for the keywords of drafts 3 to 2020-12.',
   },
   constraint_invalid: {
     status: 400,
@@ -473,7 +473,7 @@ export const refusals = {
   constraint_unsupported: {
     status: 400,
     message: '{field}: it cannot be enforced: {why}.',
-    help: 'docs/structured-output.md lists what is accepted.',
+    help: 'See docs/structured-output.md.',
   },
   constraint_too_large: {
     status: 400,
@@ -822,7 +822,7 @@ export const refusals = {
   upstream_lacks: {
     status: 400,
     message: '{field}: the server behind this model does not accept {received}; accepted: {accepted}.',
-    help: 'docs/gateway.md lists what each kind of server accepts.',
+    help: 'See docs/gateway.md for what each kind accepts.',
   },
   upstream_refused: {
     status: 400,
