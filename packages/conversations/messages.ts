@@ -17,8 +17,11 @@ import { flatCall, isCallType, isResultType, resultContent, toolCall } from './t
 /** The message in each item of a list. */
 export const messagesIn = (list: Json): Message[] => itemsIn(list).map(messageOf)
 
-/** OpenInference wraps the two texts of a completion. */
-const completionWrappers = ['prompt', 'completion'] as const
+/** OpenInference wraps each of the two texts of a completion, and nothing is beside it. */
+function completionIn(members: Members): Json | undefined {
+  const inner = members.size === 1 ? memberOf(members, 'prompt', 'completion') : undefined
+  return isObject(inner) && textOf(membersIn(inner), 'text') !== undefined ? inner : undefined
+}
 
 /** Whether a list of values is one of messages, rather than of anything else. */
 export function isMessageList(json: Json | undefined): boolean {
@@ -27,7 +30,8 @@ export function isMessageList(json: Json | undefined): boolean {
   const type = textOf(members, 'type') ?? ''
   return (
     ['role', 'lc', 'parts', 'event.name', 'contents'].some((name) => members.has(name)) ||
-    ['message', ...completionWrappers].some((name) => isObject(members.get(name))) ||
+    isObject(members.get('message')) ||
+    completionIn(members) !== undefined ||
     (members.has('content') && roleOf(type) !== type) ||
     (type !== '' &&
       (isCallType(type) || isResultType(type) || type === 'reasoning') &&
@@ -94,7 +98,8 @@ function innerOf(outer: Members): Json | undefined {
   if (outer.has('lc')) return outer.get('kwargs')
   if (outer.has('role') && outer.has('content')) return undefined
   const inner =
-    memberOf(outer, 'message', 'delta', ...completionWrappers) ??
+    memberOf(outer, 'message', 'delta') ??
+    completionIn(outer) ??
     (outer.has('type') ? outer.get('data') : undefined)
   return isObject(inner) ? inner : undefined
 }
@@ -105,8 +110,9 @@ function roleIn(members: Members): string | undefined {
   const named = textOf(members, 'event.name')
   const [, event] = /^gen_ai\.(system|user|assistant|tool)\.message$/.exec(named ?? '') ?? []
   if (event !== undefined) return event
-  if (named === 'gen_ai.choice' || isObject(members.get('completion'))) return 'assistant'
-  if (isObject(members.get('prompt'))) return 'prompt'
+  const isCompletion = completionIn(members) !== undefined
+  if (named === 'gen_ai.choice' || (isCompletion && members.has('completion'))) return 'assistant'
+  if (isCompletion) return 'prompt'
   // LangChain has the kind of a message in its type, or in the name of its class.
   const type = textIn(itemsIn(members.get('id')).at(-1)) ?? textOf(members, 'type')
   if (type === undefined) return undefined

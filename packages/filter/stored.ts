@@ -19,7 +19,7 @@ export function filterOf(query: unknown, depth = 0): Filter | undefined {
   const of = operands.flatMap((operand) => filterOf(operand, depth + 1) ?? [])
   const [first] = of
   if (first === undefined || of.length < operands.length) return undefined
-  if (operator === '$not') return { kind: 'not', of: first }
+  if (operator === '$not' && of.length === 1) return { kind: 'not', of: first }
   if (operator !== '$and' && operator !== '$or') return undefined
   return of.length === 1 ? first : { kind: operator === '$and' ? 'all' : 'any', of }
 }
@@ -68,7 +68,7 @@ function conditionsLike(query: unknown): Filter[] {
       : []
   const [, name] = onlyMember(input)
   const [, value] = onlyMember(literal)
-  if (typeof name !== 'string') return []
+  if (typeof name !== 'string' || (typeof value === 'object' && value !== null)) return []
   const fields = fieldsNamed(name)
   if (operator === '$convert') {
     const type = /^feedback\.\[(.+)\]\.payload$/.exec(name)?.[1] ?? ''

@@ -22,7 +22,7 @@ const key = new RegExp(
     String.raw`xox[abeoprs]-[\w-]{10,}`,
     String.raw`xapp-\d-[\w-]{10,}`,
     String.raw`hooks\.slack\.com\\?/(?:services|triggers|workflows)(?:\\?/|[\w-]){20,}`,
-    String.raw`discord(?:app)?\.com\\?/api\\?/webhooks\\?/\d{17,20}\\?/[\w-]{60,}`,
+    String.raw`discord(?:app)?\.com\\?/api(?:\\?/v\d{1,2})?\\?/webhooks\\?/\d{17,20}\\?/[\w-]{60,}`,
     'AGE-SECRET-KEY-1[A-Z0-9]{58}',
     'hf_[A-Za-z0-9]{30,}',
     'npm_[A-Za-z0-9]{36,}',
@@ -65,7 +65,7 @@ export const findKeys: Finder = (text, found) => {
 /** Signed, or encrypted, which have five parts. */
 const jwt =
   /(?:(?<![\w-])|(?<=\\[bfnrt]))eyJ[\w-]{8,}\.(?:eyJ[\w-]{8,}\.[\w-]*|[\w-]*\.[\w-]{8,}\.[\w-]{2,}\.[\w-]{8,})/g
-const scheme = /(?<![A-Za-z0-9])(?:bearer|basic)(?:\s{1,3}|%20|\+)([\w.~+/=-]{16,})/gi
+const scheme = /(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))(?:bearer|basic)(?:\s{1,3}|%20)([\w.~+/=-]{16,})/gi
 /** The password of a URL. Many have an at sign as it is; after one, nothing that ends a host may follow. */
 const inUrl = /:(?:\\?\/){2}[^\s/:@"\\]{0,64}:([^\s/@"\\]{1,128}(?:@[^\s/@"\\?#,;()]{0,128}){0,3})@/g
 

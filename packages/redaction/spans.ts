@@ -18,14 +18,15 @@ export const leftOfNumber = String.raw`(?:(?<![\w.]|\w-)|(?<=\\[bfnrt]))`
 export const spaces = String.raw` \u00a0\u2007\u2009\u202f`
 export const hyphens = String.raw`\u2010-\u2013-`
 
-const lookalike = /[\uff01-\uff5e\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\ufe6b\u2212]/g
+/** Not the punctuation of Chinese and Japanese texts, which may stand next to a number. */
+const lookalike =
+  /[\uff0b\uff10-\uff19\uff20-\uff3a\uff3f\uff41-\uff5a\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\ufe6b]/g
 const zeros = [0x660, 0x6f0, 0x966]
 
 /** With the digits and signs of ASCII for those of wide, Arabic and Indic writing: each a character, so that places stay. */
 export const inAscii = (text: string): string =>
   text.replace(lookalike, (character) => {
     if (character === '\ufe6b') return '@'
-    if (character === '\u2212') return '-'
     const code = character.charCodeAt(0)
     if (code >= 0xff01) return String.fromCharCode(code - 0xfee0)
     return String(code - (zeros.findLast((zero) => code >= zero) ?? code))

@@ -24,9 +24,10 @@ export function wordingOf({ query, filter, models, statuses }: Conditions): Word
     return { text: JSON.stringify(stored), isFilter: false }
   }
   const parts = [
-    ...anyOf('op', ops as readonly string[] | undefined),
-    ...anyOf('model', models),
-    ...anyOf('status', statuses),
+    ...anyOf(['op'], ops as readonly string[] | undefined),
+    // The model that was asked, or that answered: `model` alone is the latter.
+    ...anyOf(['inputs.model', 'output.model'], models),
+    ...anyOf(['status'], statuses, false),
     ...('kind' in asked ? (asked.kind === 'all' ? asked.of : [asked]) : asked),
   ]
   return { text: writeFilter({ kind: 'all', of: parts }), isFilter: true }
@@ -35,9 +36,21 @@ export function wordingOf({ query, filter, models, statuses }: Conditions): Word
 const setMembers = (value: unknown): Record<string, unknown> =>
   Object.fromEntries(Object.entries(value ?? {}).filter(([, member]) => member != null && member !== false))
 
-function anyOf(field: string, values: readonly string[] | null | undefined): Filter[] {
-  const of = (values ?? []).map(
-    (value): Filter => ({ kind: 'field', field, sign: field === 'op' ? '=' : '', value, isQuoted: false }),
+function anyOf(
+  fields: readonly string[],
+  values: readonly string[] | null | undefined,
+  isExact = true,
+): Filter[] {
+  const of = (values ?? []).flatMap((value) =>
+    fields.map(
+      (field): Filter => ({
+        kind: 'field',
+        field,
+        sign: isExact ? '=' : '',
+        value,
+        isQuoted: field.includes('.'),
+      }),
+    ),
   )
   const [first, ...others] = of
   return first === undefined ? [] : others.length === 0 ? [first] : [{ kind: 'any', of }]

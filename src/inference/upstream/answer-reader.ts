@@ -108,7 +108,7 @@ export function createReader({ kind, inputs, choices, promptLength }: AnswerRead
     const deltas = partsOf(turn, state, choice.delta == null)
     const tokens = isTokens(choice.token_ids) ? choice.token_ids : []
     const logprobs = logprobsOf(choice.logprobs, tokens)
-    const finish = finishOf(choice.finish_reason)
+    const finish = finishOf(choice.finish_reason, choice.delta == null)
     if (finish === 'failed') {
       if (choice.error != null) throw failureOf(choice.error, kind)
       throw failureOf(`finish_reason ${choice.finish_reason}`, kind)
@@ -191,8 +191,9 @@ function partsOf(turn: ReplyTurn, state: OpenChoice, isWhole: boolean): Part[] {
   const deltas: Part[] = []
   const thought = turn.reasoning ?? turn.reasoning_content
   if (typeof thought === 'string' && thought !== '') deltas.push({ kind: 'reasoning', text: thought })
-  for (const text of [textOf(turn.content), textOf(turn.refusal)])
-    if (text !== '') deltas.push({ kind: 'content', text })
+  deltas.push(...partsOfContent(turn.content))
+  if (typeof turn.refusal === 'string' && turn.refusal !== '')
+    deltas.push({ kind: 'content', text: turn.refusal })
   const older = turn.function_call == null ? [] : [{ index: 0, function: turn.function_call }]
   const calls = Array.isArray(turn.tool_calls) ? turn.tool_calls : older
   for (const call of calls)
@@ -200,22 +201,29 @@ function partsOf(turn: ReplyTurn, state: OpenChoice, isWhole: boolean): Part[] {
   return deltas
 }
 
-/** A text, or a list of parts with a text each. */
-function textOf(content: unknown): string {
-  if (content == null || typeof content === 'string') return content ?? ''
+/** A text, or a list of parts, as Mistral sends it: texts, thoughts, and others, which have no words. */
+function partsOfContent(content: unknown): Part[] {
+  if (content == null) return []
+  if (typeof content === 'string') return content === '' ? [] : [{ kind: 'content', text: content }]
   if (!Array.isArray(content)) throw garbage('content that is no text')
-  return content
-    .map((piece) => {
-      const { text } = membersOf(piece)
-      if (typeof text !== 'string') throw garbage('a part of content without a text')
-      return text
-    })
-    .join('')
+  return content.flatMap((piece): Part[] => {
+    const { text, thinking } = membersOf(piece)
+    const thought = Array.isArray(thinking)
+      ? thinking.map((inner) => membersOf(inner).text ?? '').join('')
+      : thinking
+    return [
+      ...(typeof thought === 'string' && thought !== ''
+        ? [{ kind: 'reasoning' as const, text: thought }]
+        : []),
+      ...(typeof text === 'string' && text !== '' ? [{ kind: 'content' as const, text }] : []),
+    ]
+  })
 }
 
 /**
  * A call is identified by its number or, if it has none, by its id. Some servers number all calls 0: one with another id
- * and a name is another. In a whole message each is one of its own.
+ * and a name is another, once the arguments before it are complete. Others make an id for each piece of one. In a whole
+ * message each is one of its own.
  */
 function addCall(deltas: Part[], { calls }: OpenChoice, call: ReplyCall, isWhole: boolean): void {
   const written = call.function?.arguments
@@ -224,8 +232,9 @@ function addCall(deltas: Part[], { calls }: OpenChoice, call: ReplyCall, isWhole
   const name = call.function?.name
   const told = call.index == null ? (id ?? calls.at(-1)?.told ?? '0') : String(call.index)
   let index = calls.findLastIndex((known) => known.told === told)
-  const hasOtherId = id !== undefined && typeof name === 'string' && name !== '' && calls[index]?.id !== id
-  if (index === -1 || hasOtherId || isWhole) {
+  const known = calls[index]
+  const isOther = id !== undefined && typeof name === 'string' && name !== '' && known?.id !== id
+  if (known === undefined || isWhole || (isOther && isJson(known.arguments))) {
     if (typeof name !== 'string' || name === '') throw garbage('a tool call without a name')
     if (calls.length > 0) deltas.push({ kind: 'callEnd', index: calls.length - 1 })
     index = calls.push({ told, id, arguments: '' }) - 1
@@ -239,9 +248,9 @@ function addCall(deltas: Part[], { calls }: OpenChoice, call: ReplyCall, isWhole
   deltas.push({ kind: 'arguments', index, text: more })
 }
 
-function finishOf(value: unknown): FinishReason | 'failed' | undefined {
+function finishOf(value: unknown, isWhole: boolean): FinishReason | 'failed' | undefined {
   // Some send an empty one with every chunk.
-  if (value == null || value === '') return undefined
+  if (value == null || (value === '' && !isWhole)) return undefined
   if (value === 'error' || value === 'abort') return 'failed'
   if (value === 'length' || value === 'repetition' || value === 'content_filter') return value
   return 'stop'

@@ -135,7 +135,7 @@ export function createAsk({
         const answer = await send(address, question, signal, () => resent('stale'))
         const status = answer.statusCode ?? 0
         const compressed = compressedReply(answer)
-        if (compressed !== undefined) {
+        if (compressed !== undefined && status === 200) {
           answer.destroy()
           return fail({ outcome: 'refused', refusal: compressed })
         }
@@ -143,7 +143,9 @@ export function createAsk({
           if (!isStream(answer)) delivery.sign()
           return { answer, sign: delivery.sign, done, again }
         }
-        const text = withoutKey(await textOf(answer, silenceMs, maxText), address.key)
+        const told = await textOf(answer, silenceMs, maxText)
+        // A compressed error is read by its status.
+        const text = compressed === undefined ? withoutKey(told, address.key) : ''
         const { ifMissing, kind } = question
         if (ifMissing && missing.has(status)) return fail({ outcome: 'refused', refusal: ifMissing })
         const advice = retryAdviceOf(status, answer.headers)

@@ -125,9 +125,12 @@ export function compressedReply({ headers }: IncomingMessage): Refusal | undefin
   })
 }
 
+/** Shorter keys protect nothing, and may be words. */
+const minSecret = 8
+
 /** A server, or a proxy before it, may repeat the headers of a request in its error. */
 export function withoutKey(text: string, key: string | undefined): string {
-  return key === undefined || key === '' ? text : text.replaceAll(key, '…')
+  return key === undefined || key.length < minSecret ? text : text.replaceAll(key, '…')
 }
 
 /** The refusal for an answer that ends too early. */

@@ -76,6 +76,7 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
   function headersOf({ key }: GivenAddress, kind: UpstreamKind | undefined): Record<string, string> {
     return {
       accept: 'application/json, text/event-stream',
+      'accept-encoding': 'identity',
       'user-agent': `heddle/${version}`,
       ...(key !== undefined && keyHeader(key, kind)),
       ...(kind === 'anthropic' && { 'anthropic-version': '2023-06-01' }),

@@ -31,7 +31,8 @@ export function eventMessages({ attributes, events }: Span): EventMessages {
     messageEvent.test(event.name) ? [{ name: event.name, value: eventValue(event) }] : [],
   )
   const isTool = attributes.get('gen_ai.operation.name') === 'execute_tool'
-  if (isTool && told.length > 0) return toolRun(events)
+  const run = isTool ? toolRun(events) : {}
+  if (run.input !== undefined || run.output !== undefined) return run
   if (told.length > 0) return split(told, [])
   const tool = events.find(({ name }) => name === 'tool.output')?.attributes.get('output')
   return tool === undefined ? {} : { output: { name: 'result', value: opened(tool), taken: [] } }

@@ -109,6 +109,13 @@ const failing: Record<string, [answer: (socket: Socket) => unknown, status: numb
     502,
     'upstream_failed',
   ],
+  'its error is compressed': [
+    writing(
+      'HTTP/1.1 503 Busy\r\ncontent-type: text/html\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n\x1f\x8b',
+    ),
+    503,
+    'upstream_unavailable',
+  ],
   'an error instead of an answer': [
     writing(json('{"error":{"message":"out of memory"}}')),
     502,

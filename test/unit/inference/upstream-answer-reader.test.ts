@@ -193,3 +193,31 @@ test('a call whose arguments are whole is complete, whatever the end of the answ
   }
   assert.deepEqual([endsOf('{"a":1}'), endsOf('{"a":')], [1, 0])
 })
+
+test('parts of content are thoughts and texts, and others have no words', () => {
+  const reader = createReader({ kind: 'openai', inputs: 1, choices: 1, promptLength: 1 })
+  const content = [
+    { type: 'thinking', thinking: [{ type: 'text', text: 'Hm' }] },
+    { type: 'reference', reference_ids: [1] },
+    { type: 'text', text: 'Hi' },
+  ]
+  const events = reader.read(JSON.stringify({ choices: [{ index: 0, delta: { content, refusal: false } }] }))
+  assert.deepEqual(
+    events.flatMap((event) => (event.kind === 'said' ? event.deltas : [])),
+    [
+      { kind: 'reasoning', text: 'Hm' },
+      { kind: 'content', text: 'Hi' },
+    ],
+  )
+})
+
+test('an id for each piece of a call makes no other calls', () => {
+  const reader = createReader({ kind: 'openai', inputs: 1, choices: 1, promptLength: 1 })
+  const deltas = [callOf('a', '{"a"'), callOf('b', ':1}'), callOf('c', '{}')].flatMap((call) =>
+    reader
+      .read(JSON.stringify({ choices: [pieceOf({ ...call, index: 0 })] }))
+      .flatMap((event) => (event.kind === 'said' ? event.deltas : [])),
+  )
+  const calls = deltas.filter(({ kind }) => kind === 'call')
+  assert.equal(calls.length, 2)
+})
