@@ -301,6 +301,7 @@ describe('plans of queries on PostgreSQL', () => {
     assert.equal(await entries.areMore(db, project, [['key7', 'partial'], ['common']], 100), false)
     // PostgreSQL assumes a share of all entries, which no limit is above in a record that is large enough.
     assert.equal(await entries.areMore(db, project, [['rare', 'partial']], 0), false)
+    assert.equal(await entries.areMore(db, project, [['rare', 'partial'], ['common']], 0), false)
     const page = { projectId: project, limit: 100, offset: 0 }
     const order = [rawSql('started_at DESC'), rawSql('id DESC')]
     const query = { ...page, order, conditions: [entries.isAmong(['call-7', 'call-507'])] }

@@ -50,6 +50,12 @@ function childrenOf(expression: Expression): Expression[] {
 export const allHolding = (expression: Expression | undefined): Expression[] =>
   expression?.op === 'and' ? expression.operands.flatMap(allHolding) : expression ? [expression] : []
 
+/** How often an expression names a field. */
+export function mentionsOf(expression: Expression, field: string): number {
+  const own = expression.op === 'field' && expression.field === field ? 1 : 0
+  return childrenOf(expression).reduce((sum, child) => sum + mentionsOf(child, field), own)
+}
+
 /** Every field that the expression reads, each once, in order of appearance. */
 export function fieldsOf(expression: Expression): string[] {
   const fields = new Set<string>()

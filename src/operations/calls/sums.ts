@@ -53,6 +53,7 @@ async function sumRound(
   // Servers that share a record begin at different days, and so share the work.
   const first = Math.floor(Math.random() * days.length)
   for (const ofDay of [...days.slice(first), ...days.slice(0, first)]) {
+    if (signal.aborted) return others
     const left = await stillMarked(db, ofDay, signal)
     if (left.length > 0) await sumDay(db, left, signal)
   }

@@ -56,24 +56,32 @@ function sumOf({ input, output, cacheRead, cacheCreation }: Used, price: (name: 
       + ${cacheCreation} * ${price('cache_creation_input_token_cost')}`
 }
 
-/** With more prices than these, looking them up is faster than comparing a call with each. */
-const maxCompared = 64
+/**
+ * With more prices in a statement than these, looking them up is as fast as comparing a call with each. Each mention of a
+ * cost has all of them, and SQLite prepares a statement in the square of its constants.
+ */
+const maxCompared = 32
 
 /** For `costOfCall`. Undefined if they are too many. */
-export async function comparedPrices(db: Reader, project: string): Promise<Price[] | undefined> {
-  const prices = await pricesOfProject(db, project, maxCompared + 1)
-  return prices.length > maxCompared ? undefined : prices
+export async function comparedPrices(
+  db: Reader,
+  project: string,
+  mentions = 1,
+): Promise<Price[] | undefined> {
+  const max = Math.floor(maxCompared / mentions)
+  const prices = await pricesOfProject(db, project, max + 1)
+  return prices.length > max ? undefined : prices
 }
 
 function pricedBy(prices: readonly Price[], used: Used): Sql {
   if (prices.length === 0) return rawSql('NULL')
   const costAt = (price: Price) => sumOf(used, (name) => sql`CAST(${price[name]} AS DOUBLE PRECISION)`)
   const models = [...Map.groupBy(prices, ({ llm_id }) => llm_id)].map(([model, ofModel]) => {
-    const newestLast = ofModel.toSorted(
-      (a, b) => a.effective_date - b.effective_date || a.created_at - b.created_at,
+    const inOrder = ofModel.toSorted(
+      (price, other) => price.effective_date - other.effective_date || other.created_at - price.created_at,
     )
-    const inForce = newestLast.filter(
-      ({ effective_date }, n) => effective_date !== newestLast[n + 1]?.effective_date,
+    const inForce = inOrder.filter(
+      ({ effective_date }, n) => effective_date !== inOrder[n - 1]?.effective_date,
     )
     const until = inForce.slice(1).map(({ effective_date }, n) => {
       return sql`WHEN calls.started_at < ${effective_date} THEN ${costAt(inForce[n] as Price)} `

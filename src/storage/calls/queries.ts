@@ -1,4 +1,4 @@
-import { type Expression, fieldsOf } from '../../domain/expressions/expression.ts'
+import { type Expression, mentionsOf } from '../../domain/expressions/expression.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { View } from '../../domain/view.ts'
 import { isQueued } from '../queues/items.ts'
@@ -65,7 +65,7 @@ export function streamMatching<Row>(
 ): AsyncIterable<Row[]> {
   const query = callsQueryOf(db, view)
   // Its thread is free as soon as it is read: a generator around it would hold it for longer.
-  if (!isNarrowable(view) && !asksForValues(view) && !asksForCosts(view))
+  if (!isNarrowable(view) && !asksForValues(view) && costMentions(view) === 0)
     return db.stream<Row>(select(query), options)
   return (async function* () {
     const narrowed = await narrowedQuery(db, view, now, options.signal, query)
@@ -99,18 +99,19 @@ export async function narrowedQuery(
   query = callsQueryOf(db, view),
 ): Promise<CallsQuery & { isFew: boolean }> {
   const { narrowed, isFew } = await narrowingOf(db, view, now, signal)
-  const prices = asksForCosts(view) ? await comparedPrices(db, view.project) : undefined
+  const mentions = costMentions(view)
+  const prices = mentions > 0 ? await comparedPrices(db, view.project, mentions) : undefined
   const priced = prices === undefined ? query : callsQueryOf(db, view, { prices })
   return { ...priced, isFew, conditions: [...narrowed, ...priced.conditions] }
 }
 
-/** Whether calls are chosen or sorted by what they cost. */
-export const asksForCosts = ({
+/** How often calls are chosen or sorted by what they cost. */
+export const costMentions = ({
   query,
   sort,
-}: Pick<View, 'sort'> & { query?: Expression | undefined }): boolean =>
-  sort.some(({ field }) => field === costField) ||
-  (query !== undefined && fieldsOf(query).includes(costField))
+}: Pick<View, 'sort'> & { query?: Expression | undefined }): number =>
+  sort.filter(({ field }) => field === costField).length +
+  (query === undefined ? 0 : mentionsOf(query, costField))
 
 /** What is known of the calls that conditions hold for; `isFew` if they are among some that are named. */
 export async function narrowingOf(

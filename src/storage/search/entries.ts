@@ -193,8 +193,14 @@ const postgres: Entries = {
     const estimate = await estimateOf(db, this.withKeys(project, keys))
     if (estimate <= limit) return false
     // Of a word that statistics do not know, PostgreSQL assumes a share of all entries.
-    const unknown = keys.map((list) => list.map(() => 'unknown'))
-    return estimate > (await estimateOf(db, this.withKeys(project, unknown)))
+    for (const list of keys) {
+      const unknown = list.map(() => 'unknown')
+      const isKnown =
+        (await estimateOf(db, this.withKeys(project, [list]))) >
+        (await estimateOf(db, this.withKeys(project, [unknown])))
+      if (!isKnown) return false
+    }
+    return true
   },
   isAmong: (calls) =>
     sql`calls.id = ANY (ARRAY(SELECT json_array_elements_text(CAST(${JSON.stringify(calls)} AS JSON))))`,

@@ -3,7 +3,7 @@ import { type CallsQuery, isLive, isTurn, matchingCalls } from '../calls/calls.t
 import { comparedPrices } from '../calls/cost.ts'
 import type { FieldSources } from '../calls/fields.ts'
 import { filterConditions } from '../calls/filter.ts'
-import { asksForCosts, callsQueryOf, narrowingOf } from '../calls/queries.ts'
+import { callsQueryOf, costMentions, narrowingOf } from '../calls/queries.ts'
 import type { FeedbackSubject } from '../feedback/feedback.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { allOf, join, joined, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
@@ -30,7 +30,8 @@ export function streamThreads(
   return latestOrAll()
 
   async function* latestOrAll() {
-    const prices = asksForCosts(view) ? await comparedPrices(db, project) : undefined
+    const mentions = costMentions(view)
+    const prices = mentions > 0 ? await comparedPrices(db, project, mentions) : undefined
     const readings = prices === undefined ? unpriced : readingsOf(db, view, prices)
     const { narrowed, isFew } = await narrowingOf(db, { project, query, filters: [] }, now, signal)
     const asked = readings.map((calls) => ({ ...calls, conditions: [...narrowed, ...calls.conditions] }))

@@ -130,6 +130,9 @@ export function prices(open: Driver['open']): void {
       }
       assert.equal((await readCosts(db, project, ids)).size, 155)
       assert.deepEqual(await dearest(), await ranked())
+      assert.equal((await comparedPrices(db, project))?.length, 20)
+      // Each mention of a cost would repeat them all.
+      assert.equal(await comparedPrices(db, project, 2), undefined)
       // With more prices, each is looked up.
       await db.write(
         'addPrices',
