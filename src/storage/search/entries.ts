@@ -193,7 +193,7 @@ const postgres: Entries = {
     const estimate = await estimateOf(db, this.withKeys(project, keys))
     if (estimate <= limit) return false
     // Of a word that statistics do not know, PostgreSQL assumes a share of all entries.
-    for (const list of keys) {
+    for (const list of keys.slice(0, maxEstimated)) {
       const unknown = list.map(() => 'unknown')
       const isKnown =
         (await estimateOf(db, this.withKeys(project, [list]))) >
@@ -205,6 +205,9 @@ const postgres: Entries = {
   isAmong: (calls) =>
     sql`calls.id = ANY (ARRAY(SELECT json_array_elements_text(CAST(${JSON.stringify(calls)} AS JSON))))`,
 }
+
+/** Conditions of a query that are estimated one by one. */
+const maxEstimated = 8
 
 async function estimateOf(db: Reader, found: Sql): Promise<number> {
   const row = await db.get<{ 'QUERY PLAN': unknown }>(sql`EXPLAIN (FORMAT JSON) SELECT id FROM ${found}`)
