@@ -17,6 +17,7 @@ import {
   thoughtStartOf,
 } from '../../packages/chat-format/index.ts'
 import type { ContinuedField, Generation, ServedModel } from '../../packages/engine/index.ts'
+import { exactValue } from '../domain/json/text.ts'
 import { refuse } from '../domain/refusals.ts'
 import type { CompileQuestion } from './constraints/constraint.ts'
 import type { CallsAsked, TurnAsked } from './model.ts'
@@ -172,7 +173,7 @@ function offered({
   function: { name, parameters, strict },
   field,
 }: CallsAsked['tools'][number]): OfferedTool {
-  return { name, parameters: parameters?.value, strict: strict ?? false, field }
+  return { name, parameters: parameters && exactValue(parameters.text), strict: strict ?? false, field }
 }
 
 const allowsOneCall = ({ calls }: AnswerFormat) => !('own' in calls) && calls.gap === undefined
