@@ -125,7 +125,7 @@ const refusals: Record<string, [status: number, code: string, refused: Refused]>
   'in a transfer coding that nobody knows': [
     400,
     'malformed_http',
-    { headers: [asAlice, json, 'Transfer-Encoding: gzip'], chunked: true },
+    { host: ['Host: heddle', 'Transfer-Encoding: gzip'], chunked: true },
   ],
   'with an expectation that nobody knows': [
     417,
