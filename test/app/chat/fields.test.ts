@@ -59,7 +59,7 @@ const effects: [fields: Record<string, unknown>, change: Change][] = [
   [{ presence_penalty: -1 }, sampling({ presencePenalty: -1 })],
   [{ repetition_penalty: 1.1 }, sampling({ repetitionPenalty: 1.1 })],
   [
-    { logit_bias: { '5': 3, '7': -200, '8': 1e9 } },
+    { logit_bias: { '5': '3', '7': -200, '8': 1e9 } },
     sampling({
       bias: [
         [5, 3],
