@@ -1,6 +1,5 @@
 import type { Constraint } from '../../../packages/chat-format/index.ts'
 import type { ConstraintOptions } from '../../../packages/constraints/index.ts'
-import { JsonNumber } from '../../../packages/json/index.ts'
 import { exactValue, type JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
@@ -124,16 +123,9 @@ function outputsOf(kind: (typeof kinds)[number], outputs: Outputs): Asked | unde
   return { constraint: { kind: 'json_object' }, field }
 }
 
-function schemaConstraint({ exact: value, text }: JsonText, field: string): Asked {
-  if (!isRecord(value)) throw wrong(field, text.slice(0, 40), 'a JSON Schema that is an object')
-  return { constraint: { kind: 'json', schema: value }, field }
-}
-
-/** A number with many digits is an object, too. */
-function isRecord(value: unknown): boolean {
-  return (
-    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber)
-  )
+function schemaConstraint({ exact: schema, text }: JsonText, field: string): Asked {
+  if (!text.startsWith('{')) throw notSchema(text, field)
+  return { constraint: { kind: 'json', schema }, field }
 }
 
 function parsed(text: string, field: string): unknown {
@@ -143,9 +135,12 @@ function parsed(text: string, field: string): unknown {
   } catch (error) {
     throw refuse('constraint_invalid', { field, why: `its text is not JSON: ${(error as Error).message}` })
   }
-  if (isRecord(value)) return value
-  throw wrong(field, text.slice(0, 40), 'a JSON Schema that is an object')
+  if (text.trimStart().startsWith('{')) return value
+  throw notSchema(text, field)
 }
+
+const notSchema = (text: string, field: string) =>
+  wrong(field, text.slice(0, 40), 'a JSON Schema that is an object')
 
 function optionsOf(outputs: Outputs | null | undefined): ConstraintOptions {
   const {
