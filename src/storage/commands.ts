@@ -97,6 +97,7 @@ import { sql } from './sql/sql.ts'
 import { markWrongSums } from './sums/check.ts'
 import { keepDay, keepSums } from './sums/keeping.ts'
 import { followMarks, markUnsummed, thinMarks, turnMarks } from './sums/marks.ts'
+import { markRepriced } from './sums/priced.ts'
 import type { Command } from './transaction.ts'
 import {
   closePageSession,
@@ -127,6 +128,7 @@ export const commands = {
   turnMarks,
   markUnsummed,
   followMarks,
+  markRepriced,
   thinMarks,
   keepDay,
   keepSums,

@@ -1,6 +1,7 @@
 import type { Database } from '../../storage/database.ts'
 import { newPass, sumUp, sumUpDay } from '../../storage/sums/keeping.ts'
 import { hasMarkedHours, type MarkedHour, markedHours, stillMarked } from '../../storage/sums/marks.ts'
+import { nextRepricing } from '../../storage/sums/priced.ts'
 import { day, startOf } from '../../storage/sums/spans.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
@@ -42,6 +43,8 @@ async function sumRound(
   while (hasMore && !signal.aborted) hasMore = await db.writeInBackground('followMarks', marksAtOnce)
   await db.writeInBackground('thinMarks', {})
   const turn = await db.write('turnMarks', {})
+  const repricing = await nextRepricing(db, turn, signal)
+  if (repricing !== undefined) await db.writeInBackground('markRepriced', repricing)
   const hours = await markedHours(db, turn, signal)
   const [calm, others] = [[] as MarkedHour[], new Map<string, string>()]
   for (const hour of hours) {
