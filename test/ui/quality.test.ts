@@ -457,7 +457,7 @@ test('an empty project leads from a run to a dataset, and from a monitor to a ju
     ['judges?q=zzz', 'No judges yet'],
     ['prompts?q=zzz', 'No prompts yet'],
     ['alerts/deliveries', 'Nothing has happened yet'],
-  ]) {
+  ] as const) {
     await page.goto(`${served().address}/ui/acme/empty/${path}`)
     await page.getByRole('heading', { name: title }).waitFor()
     assert.equal(await page.getByLabel('Filter by name').count(), 0, path)
