@@ -177,7 +177,7 @@ test('the audit log is read page by page', { skip }, async (t) => {
     assert.equal((await served().send('PUT', '/users/bob/settings', body, keys.root)).status, 200)
   }
   const { page } = await open(t, 'people/audit?action=user.set&actor=root')
-  const cell = (limit: number) => page.getByRole('cell', { name: new RegExp(`requests_at_once ${limit}$`) })
+  const cell = (limit: number) => page.getByRole('cell', { name: new RegExp(`requests at once ${limit}$`) })
   await cell(101).waitFor()
   assert.equal(await cell(1).count(), 0)
   await page.getByRole('button', { name: 'Older' }).click()
