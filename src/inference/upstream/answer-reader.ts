@@ -72,7 +72,10 @@ export interface AnswerReaderOptions {
 export function createReader({ kind, inputs, choices, promptLength }: AnswerReaderOptions): AnswerReader {
   const prompts: number[][] = Array.from({ length: inputs }, () => [])
   const promptTexts: string[] = []
-  const open = Array.from({ length: inputs * choices }, (): OpenChoice => ({ calls: createCallReader(), isFinished: false }))
+  const open = Array.from(
+    { length: inputs * choices },
+    (): OpenChoice => ({ calls: createCallReader(), isFinished: false }),
+  )
   const begun = new Set<number>()
   let told: ToldUsage | undefined
   /** What was counted when the usage came: pieces after it are not in it. */

@@ -111,7 +111,8 @@ export function createCallReader(): CallReader {
       const told = call.index == null ? (id ?? calls.at(-1)?.told ?? '0') : String(call.index)
       const known = calls.findLast((earlier) => earlier.told === told)
       const isOther = id !== undefined && typeof name === 'string' && name !== '' && known?.id !== id
-      if (known !== undefined && !isWhole && !(isOther && isJson(known.arguments))) return addMore(known, more)
+      if (known !== undefined && !isWhole && !(isOther && isJson(known.arguments)))
+        return addMore(known, more)
       if (typeof name !== 'string' || name === '') throw garbage('a tool call without a name')
       const state: CallState = { told, id, name, arguments: more, isOver: false }
       calls.push(state)

@@ -227,11 +227,7 @@ for (const [what, fields, param] of [
     { input: [{ type: 'function_call_output', call_id: 'c', output: 'x' }] },
     'input.0.call_id',
   ],
-  [
-    'the phase of a user',
-    { input: [{ role: 'user', content: 'x', phase: 'commentary' }] },
-    'input.0.phase',
-  ],
+  ['the phase of a user', { input: [{ role: 'user', content: 'x', phase: 'commentary' }] }, 'input.0.phase'],
   ['a priority', { priority: 1 }, 'priority'],
   ['nine orders', { orders: 9 }, 'orders'],
 ] as const) {
