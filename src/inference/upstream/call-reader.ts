@@ -39,28 +39,28 @@ export function createCallReader(): CallReader {
   let waiting: (CallState | Part)[] = []
   let begun = 0
 
-  function begin(parts: Part[], call: CallState): void {
+  function begin(deltas: Part[], call: CallState): void {
     open = call
     const index = begun++
     const id = call.id ?? `call_${randomUUID().replaceAll('-', '')}`
-    parts.push({ kind: 'call', index, id, name: call.name })
-    if (call.arguments !== '') parts.push({ kind: 'arguments', index, text: call.arguments })
+    deltas.push({ kind: 'call', index, id, name: call.name })
+    if (call.arguments !== '') deltas.push({ kind: 'arguments', index, text: call.arguments })
   }
 
-  function end(parts: Part[], call: CallState): void {
+  function end(deltas: Part[], call: CallState): void {
     call.isOver = true
-    parts.push({ kind: 'callEnd', index: begun - 1 })
+    deltas.push({ kind: 'callEnd', index: begun - 1 })
   }
 
   /** Leaves the open call for what waits behind it. */
-  function next(parts: Part[]): void {
+  function next(deltas: Part[]): void {
     open = undefined
     let taken = 0
     for (const item of waiting) {
       taken++
-      if ('kind' in item) parts.push(item)
+      if ('kind' in item) deltas.push(item)
       else {
-        begin(parts, item)
+        begin(deltas, item)
         break
       }
     }
@@ -68,16 +68,16 @@ export function createCallReader(): CallReader {
   }
 
   /** Something new comes after the open call. */
-  function after(parts: Part[], item: CallState | Part): Part[] {
+  function after(deltas: Part[], item: CallState | Part): Part[] {
     if (open !== undefined && !isObjectText(open.arguments)) {
       waiting.push(item)
-      return parts
+      return deltas
     }
-    if (open !== undefined) end(parts, open)
+    if (open !== undefined) end(deltas, open)
     open = undefined
-    if ('kind' in item) parts.push(item)
-    else begin(parts, item)
-    return parts
+    if ('kind' in item) deltas.push(item)
+    else begin(deltas, item)
+    return deltas
   }
 
   function addMore(call: CallState, text: string): Part[] {
@@ -88,12 +88,12 @@ export function createCallReader(): CallReader {
     }
     call.arguments += text
     if (call !== open || text === '') return []
-    const parts: Part[] = [{ kind: 'arguments', index: begun - 1, text }]
+    const deltas: Part[] = [{ kind: 'arguments', index: begun - 1, text }]
     while (waiting.length > 0 && open !== undefined && isObjectText(open.arguments)) {
-      end(parts, open)
-      next(parts)
+      end(deltas, open)
+      next(deltas)
     }
-    return parts
+    return deltas
   }
 
   return {
@@ -119,13 +119,13 @@ export function createCallReader(): CallReader {
       return after([], state)
     },
     finish(told, reason) {
-      const parts: Part[] = []
+      const deltas: Part[] = []
       while (open !== undefined) {
         const isLast = !waiting.some((item) => !('kind' in item))
-        if (hasEnded(open, isLast, told, reason)) end(parts, open)
-        next(parts)
+        if (hasEnded(open, isLast, told, reason)) end(deltas, open)
+        next(deltas)
       }
-      return parts
+      return deltas
     },
   }
 }

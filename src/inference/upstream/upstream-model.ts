@@ -249,7 +249,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     } finally {
       clearTimeout(alarm)
     }
-    if (!reader.isComplete()) yield* cutOf(reader)
+    yield* cutOf(reader)
     checkEnd(reader)
   }
 
