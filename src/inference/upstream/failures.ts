@@ -128,9 +128,20 @@ export function compressedReply({ headers }: IncomingMessage): Refusal | undefin
 /** Shorter keys protect nothing, and may be words. */
 const minSecret = 8
 
-/** A server, or a proxy before it, may repeat the headers of a request in its error. */
+/**
+ * A server, or a proxy before it, may repeat the headers of a request in its error. Each character of the key is found as
+ * itself, or escaped for JSON or a URL, once or in text that is quoted again.
+ */
 export function withoutKey(text: string, key: string | undefined): string {
-  return key === undefined || key.length < minSecret ? text : text.replaceAll(key, '…')
+  if (key === undefined || key.length < minSecret) return text
+  return text.replaceAll(new RegExp([...key].map(spellingsOf).join(''), 'g'), '…')
+}
+
+/** The backslashes are bounded so that a text of nothing else is searched in one pass. */
+function spellingsOf(letter: string): string {
+  const code = letter.charCodeAt(0).toString(16).padStart(2, '0')
+  const hex = code.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`)
+  return `(?:\\\\{0,3}\\x${code}|\\\\{1,3}u00${hex}|%(?:25)?${hex})`
 }
 
 /** The refusal for an answer that ends too early. */
