@@ -12,7 +12,7 @@ import {
   textIn,
 } from './json.ts'
 import type { Message } from './message.ts'
-import { isMessageList, messageOf } from './messages.ts'
+import { isMessageList, messageOf, messagesWithin } from './messages.ts'
 
 /** What was asked: system messages of their own, and then the messages, which are read when they are needed. */
 export interface Request {
@@ -52,7 +52,11 @@ const maxWrapped = 4
 
 export function requestIn(json: Json | undefined, depth = 0, isText = false): Request | undefined {
   if (json === undefined || isNothing(json) || depth > maxWrapped) return undefined
-  if (textIn(json) !== undefined) return isText ? { system: [], items: [json], role: 'user' } : undefined
+  if (textIn(json) !== undefined) {
+    const list = messagesWithin(json)
+    if (list !== json) return requestIn(list, depth + 1)
+    return isText ? { system: [], items: [json], role: 'user' } : undefined
+  }
   if (isList(json)) {
     if (isMessageList(json)) return { system: [], items: itemsIn(json), role: 'user' }
     const items = itemsIn(json)
@@ -80,7 +84,7 @@ export function requestIn(json: Json | undefined, depth = 0, isText = false): Re
 function messagesOf(members: Members): readonly Json[] | undefined {
   const isOfGemini = (name: string) => name === 'contents' && members.has('model')
   for (const name of ['messages', 'input', 'contents', 'prompt', 'events', 'history', 'new_message']) {
-    const json = members.get(name)
+    const json = messagesWithin(members.get(name))
     if (isList(json)) {
       const items = itemsIn(json)
       // LangChain passes a batch, and Gemini's contents may be texts.
