@@ -152,7 +152,17 @@ function failed(members: Members): Message[] | undefined {
 }
 
 /** Members under which SDKs return an answer. A text that an op returns under the others is no message. */
-const wrappers = ['outputs', 'value', 'response', 'result', 'return_value', 'output', 'final_output']
+// The last is the command of a graph of LangChain.
+const wrappers = [
+  'outputs',
+  'value',
+  'response',
+  'result',
+  'return_value',
+  'output',
+  'final_output',
+  'update',
+]
 
 function wrappedMessages(members: Members, depth: number): Message[] | undefined {
   for (const name of wrappers) {

@@ -427,3 +427,17 @@ test('the id of a tool call makes a span the run of a tool, unless an operation 
     ['assistant', 'assistant', 'user'],
   )
 })
+
+test("the messages in a command of LangChain's graphs are an answer, and parts within the text of a part are parts", () => {
+  const message = { lc: 1, id: ['langchain_core', 'messages', 'AIMessage'], kwargs: { content: 'Twelve.' } }
+  const command = { lg_name: 'Command', update: { messages: [message] }, goto: [] }
+  assert.equal(answerLine(json({ output: [command] })), 'Twelve.')
+  const read = (content: string) =>
+    conversationOf({
+      inputs: json({ messages: [{ role: 'system', parts: [{ type: 'text', content }] }] }),
+      output: undefined,
+    })?.asked[0]?.blocks
+  assert.deepEqual(read(json([{ type: 'text', text: 'Be brief.' }])), [{ kind: 'text', text: 'Be brief.' }])
+  for (const text of ['[{"type":"text","text":"cut', '[{"type":"text","text":"a"},{"type":"point"}]'])
+    assert.deepEqual(read(text), [{ kind: 'text', text }])
+})
