@@ -58,7 +58,7 @@ export function requestIn(json: Json | undefined, depth = 0, isText = false): Re
     return isText ? { system: [], items: [json], role: 'user' } : undefined
   }
   if (isList(json)) {
-    if (isMessageList(json)) return { system: [], items: itemsIn(json), role: 'user' }
+    if (isMessageList(json)) return { system: [], items: messagesInPart(itemsIn(json)), role: 'user' }
     const items = itemsIn(json)
     return depth > 0 && items.length === 1 ? requestIn(items[0], depth + 1, isText) : undefined
   }
@@ -81,6 +81,14 @@ export function requestIn(json: Json | undefined, depth = 0, isText = false): Re
   return only === undefined ? undefined : { system, items: [only], role: 'user' }
 }
 
+/** OpenLLMetry writes the items of a request to the Responses API as the text of one message. */
+function messagesInPart(items: readonly Json[]): readonly Json[] {
+  const [part, ...others] = items.length === 1 ? itemsIn(membersIn(items[0]).get('parts')) : []
+  const content = others.length === 0 ? membersIn(part).get('content') : undefined
+  const list = messagesWithin(content)
+  return list === content ? items : itemsIn(list)
+}
+
 function messagesOf(members: Members): readonly Json[] | undefined {
   const isOfGemini = (name: string) => name === 'contents' && members.has('model')
   for (const name of ['messages', 'input', 'contents', 'prompt', 'events', 'history', 'new_message']) {
@@ -91,7 +99,7 @@ function messagesOf(members: Members): readonly Json[] | undefined {
       const [first] = items
       if (items.length === 1 && isMessageList(first)) return itemsIn(first)
       const isTrusted = name === 'messages' || name === 'input' || isOfGemini(name)
-      if (isTrusted || isMessageList(json)) return items
+      if (isTrusted || isMessageList(json)) return messagesInPart(items)
     } else if (json !== undefined && textIn(json) !== undefined && (name === 'input' || isOfGemini(name))) {
       return [json]
     } else if (isObject(json) && /^(contents|new_message)$/.test(name) && isMessageList(`[${json}]`))

@@ -428,6 +428,22 @@ test('the id of a tool call makes a span the run of a tool, unless an operation 
   )
 })
 
+test('items of a request that OpenLLMetry writes as the text of one message are messages', () => {
+  const items = [
+    user('Warp?'),
+    { type: 'function_call', call_id: 'k1', name: 'count', arguments: '{}' },
+    { type: 'function_call_output', call_id: 'k1', output: '12' },
+  ]
+  const inputs = json({
+    messages: [{ role: 'user', parts: [{ type: 'text', content: JSON.stringify(items) }] }],
+  })
+  assert.deepEqual(
+    conversationOf({ inputs, output: undefined })?.asked,
+    conversationOf({ inputs: json({ input: items }), output: undefined })?.asked,
+  )
+  assert.equal(requestLine(inputs), 'Warp?')
+})
+
 test("the messages in a command of LangChain's graphs are an answer, and parts within the text of a part are parts", () => {
   const message = { lc: 1, id: ['langchain_core', 'messages', 'AIMessage'], kwargs: { content: 'Twelve.' } }
   const command = { lg_name: 'Command', update: { messages: [message] }, goto: [] }
