@@ -34,7 +34,7 @@ function partsWithin(json: Json): Block[] | undefined {
   } catch {
     return undefined
   }
-  const blocks = itemsIn(text).map((part) => blockOf(part))
+  const blocks = itemsIn(text).map((item) => blockOf(item))
   return blocks.every(({ kind }) => kind !== 'other') ? blocks : undefined
 }
 

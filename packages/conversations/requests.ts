@@ -83,8 +83,8 @@ export function requestIn(json: Json | undefined, depth = 0, isText = false): Re
 
 /** OpenLLMetry writes the items of a request to the Responses API as the text of one message. */
 function messagesInPart(items: readonly Json[]): readonly Json[] {
-  const [part, ...others] = items.length === 1 ? itemsIn(membersIn(items[0]).get('parts')) : []
-  const content = others.length === 0 ? membersIn(part).get('content') : undefined
+  const [only, ...others] = items.length === 1 ? itemsIn(membersIn(items[0]).get('parts')) : []
+  const content = others.length === 0 ? membersIn(only).get('content') : undefined
   const list = messagesWithin(content)
   return list === content ? items : itemsIn(list)
 }
