@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Constraint } from '../../../packages/chat-format/index.ts'
 import type { ConstraintOptions } from '../../../packages/constraints/index.ts'
-import type { Generation } from '../../../packages/engine/index.ts'
+import { type Generation, plainSampling } from '../../../packages/engine/index.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import { openApp } from '../../support/app.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
-import { plainSampling } from '../../support/generations.ts'
 import { scriptedBackend } from '../../support/scripted-backend.ts'
 
 const plain: Generation = {
