@@ -161,7 +161,7 @@ test('an admin adds and removes a role, and sets a limit, which the audit log ha
   await page.getByRole('link', { name: 'Audit' }).click()
   await page.getByLabel('What').fill('user.set')
   await page.getByRole('button', { name: 'Filter' }).click()
-  await page.getByRole('cell', { name: 'change.requests_per_minute 60' }).waitFor()
+  await page.getByRole('cell', { name: 'change requests per minute 60' }).waitFor()
   assert.ok(!(await page.getByRole('table').textContent())?.includes('{'))
   assert.equal(await page.getByRole('cell', { name: 'user.add' }).count(), 0)
   assert.match(page.url(), /action=user\.set/)
