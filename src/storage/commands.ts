@@ -97,6 +97,8 @@ import { sql } from './sql/sql.ts'
 import { markWrongSums } from './sums/check.ts'
 import { keepDay, keepSums } from './sums/keeping.ts'
 import { followMarks, markUnsummed, thinMarks, turnMarks } from './sums/marks.ts'
+import { keepTraceSums } from './trace-sums/keeping.ts'
+import { markUntraced } from './trace-sums/marks.ts'
 import type { Command } from './transaction.ts'
 import {
   closePageSession,
@@ -131,6 +133,8 @@ export const commands = {
   keepDay,
   keepSums,
   markWrongSums,
+  markUntraced,
+  keepTraceSums,
   switchSearch,
   renewSearch,
   indexCalls,
