@@ -38,7 +38,7 @@ INSERT INTO trace_sums_state (project_id, stored, at)
     SELECT min(project_id) FROM calls
     UNION ALL
     SELECT (SELECT min(project_id) FROM calls WHERE project_id > project.id) FROM project WHERE project.id IS NOT NULL
-  ) SELECT id, 0, -9000000000000000000 FROM project WHERE id IS NOT NULL;
+  ) SELECT id, 0, -9000000000000000 FROM project WHERE id IS NOT NULL;
 
 -- The marks of hours about `traces` stand for the traces with calls in them. A call that goes away, or to another place, may have
 -- been the only one there: then marks at 1 name its trace and conversation, and the traces that it has tied together.
@@ -107,7 +107,7 @@ $$;
 CREATE FUNCTION heddle_mark_prices() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO trace_sums_state (project_id, stored, at)
-    VALUES (CASE WHEN TG_OP = 'DELETE' THEN OLD.project_id ELSE NEW.project_id END, 0, -9000000000000000000)
+    VALUES (CASE WHEN TG_OP = 'DELETE' THEN OLD.project_id ELSE NEW.project_id END, 0, -9000000000000000)
     ON CONFLICT (project_id) DO UPDATE SET at = excluded.at;
   RETURN NULL;
 END;

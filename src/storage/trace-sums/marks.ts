@@ -94,11 +94,11 @@ function tracesOfHours({ dialect }: LongReader, project: string, starts: readonl
   const conditions = [
     sql`calls.project_id = ${project}`,
     rawSql('calls.started_at >= ranges.from_time AND calls.started_at < ranges.to_time'),
-    rawSql('calls.started_at IS NOT NULL AND calls.deleted_at IS NULL'),
+    rawSql('calls.started_at IS NOT NULL AND calls.deleted_at IS NULL AND calls.trace_id IS NOT NULL'),
     dialect.callsCancellable,
   ]
   return sql`WITH ranges (from_time, to_time) AS (VALUES ${spans})
-    SELECT DISTINCT trace_id AS value FROM ranges CROSS JOIN ${ofRange(dialect.engine, 'calls', conditions)} WHERE trace_id IS NOT NULL`
+    SELECT DISTINCT trace_id AS value FROM ranges CROSS JOIN ${ofRange(dialect.engine, 'calls', conditions)}`
 }
 
 /** Of calls that are gone, too: they may have counted. */
