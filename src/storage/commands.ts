@@ -97,6 +97,7 @@ import { sql } from './sql/sql.ts'
 import { markWrongSums } from './sums/check.ts'
 import { keepDay, keepSums } from './sums/keeping.ts'
 import { followMarks, markUnsummed, thinMarks, turnMarks } from './sums/marks.ts'
+import { markWrongTraces } from './trace-sums/check.ts'
 import { keepTraceSums } from './trace-sums/keeping.ts'
 import { markUntraced } from './trace-sums/marks.ts'
 import type { Command } from './transaction.ts'
@@ -135,6 +136,7 @@ export const commands = {
   markWrongSums,
   markUntraced,
   keepTraceSums,
+  markWrongTraces,
   switchSearch,
   renewSearch,
   indexCalls,

@@ -108,13 +108,13 @@ export const keepTraceSums: Command<SummedTraces, boolean> = async (
   if (next === 0) return false
   for (const some of batchesOf(marks, 100)) {
     const read = some.map(({ at, about, mark }) => sql`(at = ${at} AND about = ${about} AND mark = ${mark})`)
-    await tx.run(
-      sql`DELETE FROM call_sum_marks WHERE project_id = ${project} AND (${join(read, ' OR ')})`,
-    )
+    await tx.run(sql`DELETE FROM call_sum_marks WHERE project_id = ${project} AND (${join(read, ' OR ')})`)
   }
   for (const some of batchesOf(hours, 100)) {
     const at = listOf(some)
-    await tx.run(sql`DELETE FROM agent_sums WHERE project_id = ${project} AND span = ${hour} AND at IN (${at})`)
+    await tx.run(
+      sql`DELETE FROM agent_sums WHERE project_id = ${project} AND span = ${hour} AND at IN (${at})`,
+    )
   }
   const rows = agents.map((part) => [project, hour, part.at, ...partColumns.map((column) => part[column])])
   for (const statement of insertAgents(rows)) await tx.run(statement)

@@ -1,7 +1,7 @@
 import { batchesOf } from '../../domain/batches.ts'
+import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { ofRange } from '../sums/counting.ts'
 import { hour, hourOf } from '../sums/spans.ts'
-import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type Command, type LongReader } from '../transaction.ts'
 
 /**
@@ -41,7 +41,6 @@ export interface Affected {
   threads: Set<string>
 }
 
-
 /**
  * What these marks stand for; undefined if it is too much. Traces are tied together where a call is below one of
  * another trace.
@@ -51,7 +50,10 @@ export async function affectedBy(
   project: string,
   marks: readonly Pick<TraceMark, 'at' | 'about'>[],
   signal: AbortSignal,
-  { expiredAt, isTooMuch = () => false }: { expiredAt?: number; isTooMuch?: (traces: number) => boolean } = {},
+  {
+    expiredAt,
+    isTooMuch = () => false,
+  }: { expiredAt?: number; isTooMuch?: (traces: number) => boolean } = {},
 ): Promise<Affected | undefined> {
   const hours = new Set(marks.flatMap(({ at, about }) => (about === 'traces' ? [at] : [])))
   const named = (kind: string) =>
@@ -66,9 +68,8 @@ export async function affectedBy(
   if (expiredAt !== undefined) {
     const expired = sql`FROM calls WHERE project_id = ${project} AND expire_at <= ${expiredAt} AND expire_at IS NOT NULL
       AND deleted_at IS NULL AND started_at IS NOT NULL`
-    await read(
-      sql`SELECT DISTINCT trace_id AS value ${expired} AND trace_id IS NOT NULL`,
-      (trace) => traces.add(trace),
+    await read(sql`SELECT DISTINCT trace_id AS value ${expired} AND trace_id IS NOT NULL`, (trace) =>
+      traces.add(trace),
     )
   }
   let unread = [...traces]
@@ -137,10 +138,10 @@ export async function unsettledTraces(
   return affectedBy(db, project, known, signal, { expiredAt: now, isTooMuch: (count) => count > maxTraces })
 }
 
-const beforeAll = -9_000_000_000_000_000
+export const beforeAll = -9_000_000_000_000_000
 
 /** The mark of a walk is of no write and of no other walk. */
-const walkMark = () => -1 - Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)
+export const walkMark = () => -1 - Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)
 
 /** Marks some hours of calls that were there before. Returns whether there are more. */
 export const markUntraced: Command<{ limit: number }, boolean> = async (tx, { limit }) => {

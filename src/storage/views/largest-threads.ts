@@ -31,11 +31,15 @@ export async function largestThreads(
     const rows = await allRows<{ found: string | number }>(db, query, signal)
     return rows.map(({ found }) => found)
   }
-  const except = unsettled.threads.size === 0 ? rawSql('') : sql` AND thread_id NOT IN (${listOf([...unsettled.threads])})`
+  const except =
+    unsettled.threads.size === 0 ? rawSql('') : sql` AND thread_id NOT IN (${listOf([...unsettled.threads])})`
   const settled = sql`thread_sums WHERE project_id = ${project}${except}`
-  const long = await read(sql`SELECT thread_id AS found FROM ${settled} AND failures IS NULL LIMIT ${maxThreads + 1}`)
+  const long = await read(
+    sql`SELECT thread_id AS found FROM ${settled} AND failures IS NULL LIMIT ${maxThreads + 1}`,
+  )
   const rank = limit + offset
-  const inOrder = (order: Sql, most: number) => read(sql`SELECT thread_id AS found FROM ${settled} AND ${order} LIMIT ${most}`)
+  const inOrder = (order: Sql, most: number) =>
+    read(sql`SELECT thread_id AS found FROM ${settled} AND ${order} LIMIT ${most}`)
   if (by.field === 'error_count') {
     const failed = await inOrder(rawSql('failures IS NOT NULL ORDER BY failures DESC, thread_id'), rank)
     return [...unsettled.threads, ...long, ...failed].map(String)
