@@ -3,6 +3,7 @@ import { costOfCall } from '../calls/cost.ts'
 import type { Price } from '../prices.ts'
 import { allOf, emptySql, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { ofRange, type Range } from '../sums/counting.ts'
+import { hour } from '../sums/spans.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { apart, countsOnce, usesTokens } from '../views/own-usage.ts'
 
@@ -54,9 +55,12 @@ function callsOfAgents({ dialect }: LongReader, { project, agent, ranges, now }:
         WHERE further.project_id = ${project} AND further.id = above.parent_id AND height < ${rawSql(String(maxHeight))}
           AND ${live('further')} AND ${dialect.cancellable})
     SELECT 1 FROM above WHERE above.agent = calls.agent AND above.id <> calls.id)`
+  // Of hours, calls are found by their time, and not in the index of all calls of agents.
+  const areHours = ranges?.every(({ from, end }) => end - from <= hour) ?? false
+  const name = rawSql(areHours ? "(calls.agent || '')" : 'calls.agent')
   const conditions = [
     sql`calls.project_id = ${project}`,
-    agent === undefined ? rawSql('calls.agent IS NOT NULL') : sql`calls.agent = ${agent}`,
+    agent === undefined ? sql`${name} IS NOT NULL` : sql`${name} = ${agent}`,
     isLive(now),
     dialect.callsCancellable,
   ]
