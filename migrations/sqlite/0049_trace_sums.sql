@@ -26,7 +26,7 @@ CREATE TABLE thread_sums (
   PRIMARY KEY (project_id, thread_id)
 ) WITHOUT ROWID;
 CREATE INDEX thread_sums_by_failures ON thread_sums (project_id, failures DESC, thread_id);
-CREATE INDEX thread_sums_by_cost ON thread_sums (project_id, cost) WHERE cost IS NOT NULL;
+CREATE INDEX thread_sums_by_cost ON thread_sums (project_id, cost DESC, thread_id) WHERE cost IS NOT NULL;
 
 -- How often these sums were stored, and the hour up to which calls are marked that were there before, or before prices changed.
 CREATE TABLE trace_sums_state (project_id TEXT PRIMARY KEY, stored BIGINT NOT NULL, at BIGINT) WITHOUT ROWID;

@@ -50,7 +50,12 @@ export async function largestThreads(
   const least = last === undefined ? undefined : Number(last) - Math.abs(Number(last)) * rounding
   const reaches = least === undefined ? rawSql('cost IS NOT NULL') : sql`cost >= ${least}`
   const costly = await inOrder(reaches, maxThreads + 1)
-  if (costly.length > maxThreads || long.length > maxThreads) return undefined
+  if (long.length > maxThreads) return undefined
+  // Of so many that cost the same but for rounding, the stored sums decide.
+  if (costly.length > maxThreads) {
+    const first = await inOrder(rawSql('cost IS NOT NULL ORDER BY cost DESC, thread_id'), rank)
+    return [...unsettled.threads, ...long, ...first].map(String)
+  }
   // Those without a cost are last.
   const others = rawSql('cost IS NULL AND failures IS NOT NULL ORDER BY thread_id')
   const free = costly.length >= rank ? [] : await inOrder(others, rank)
