@@ -98,6 +98,9 @@ import { markWrongSums } from './sums/check.ts'
 import { keepDay, keepSums } from './sums/keeping.ts'
 import { followMarks, markUnsummed, thinMarks, turnMarks } from './sums/marks.ts'
 import { markRepriced } from './sums/priced.ts'
+import { markWrongTraces } from './trace-sums/check.ts'
+import { keepTraceSums } from './trace-sums/keeping.ts'
+import { markUntraced } from './trace-sums/marks.ts'
 import type { Command } from './transaction.ts'
 import {
   closePageSession,
@@ -133,6 +136,9 @@ export const commands = {
   keepDay,
   keepSums,
   markWrongSums,
+  markUntraced,
+  keepTraceSums,
+  markWrongTraces,
   switchSearch,
   renewSearch,
   indexCalls,

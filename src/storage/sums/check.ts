@@ -38,7 +38,7 @@ const beforeAll = -9_000_000_000_000_000
 const smallest = (...values: (string | number | null | undefined)[]) =>
   values.filter((value) => value !== null && value !== undefined)
 
-async function nextProject(db: LongReader, after: string): Promise<string | undefined> {
+export async function nextProject(db: LongReader, after: string): Promise<string | undefined> {
   const firstIn = (table: string) =>
     sql`SELECT min(project_id) AS id FROM ${rawSql(table)} WHERE project_id > ${after}`
   // Compared by the database, which orders by code point.
@@ -47,7 +47,7 @@ async function nextProject(db: LongReader, after: string): Promise<string | unde
   return next?.id ?? undefined
 }
 
-async function nextDay(db: LongReader, project: string, from: number): Promise<number | undefined> {
+export async function nextDay(db: LongReader, project: string, from: number): Promise<number | undefined> {
   const calls = await db.get<{ at: number | string | null }>(
     sql`SELECT min(started_at) AS at FROM calls
         WHERE project_id = ${project} AND started_at >= ${from} AND started_at IS NOT NULL AND deleted_at IS NULL`,

@@ -132,7 +132,8 @@ export async function stillMarked<Hour extends MarkedHour>(
 /** Whether there is anything to add up. */
 export async function hasMarkedHours(db: LongReader): Promise<boolean> {
   const found = await db.get(
-    sql`SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM call_sum_marks) OR EXISTS (SELECT 1 FROM unsummed_projects)`,
+    sql`SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM call_sum_marks) OR EXISTS (SELECT 1 FROM unsummed_projects)
+        OR EXISTS (SELECT 1 FROM trace_sums_state WHERE at IS NOT NULL)`,
   )
   return found !== undefined
 }
