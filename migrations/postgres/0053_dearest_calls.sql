@@ -3,4 +3,4 @@ ALTER TABLE call_sums ADD COLUMN max_cost TEXT COLLATE "C";
 
 -- Hours of projects with prices are added up once more, some at a time.
 INSERT INTO call_sum_marks (project_id, at, about, mark)
-  SELECT project_id, 0, 'prices', nextval('call_sum_marks_order') FROM (SELECT DISTINCT project_id FROM prices) AS priced ON CONFLICT DO NOTHING;
+  SELECT project_id, -1, 'prices', nextval('call_sum_marks_order') FROM (SELECT DISTINCT project_id FROM prices) AS priced ON CONFLICT DO NOTHING;

@@ -140,6 +140,10 @@ function answeredBlocks(members: Members): Block[] | undefined {
     ...(isObject(object) || isList(object) ? [{ kind: 'data' as const, json: object }] : []),
     ...itemsIn(calls).map(toolCall),
     ...(isList(files) ? blocksOf(files) : []),
+    ...['sources', 'warnings'].flatMap((name) => {
+      const json = members.get(name)
+      return isList(json) && json !== '[]' ? [{ kind: 'data' as const, json }] : []
+    }),
   ]
 }
 
@@ -166,6 +170,7 @@ const wrappers = [
 
 function wrappedMessages(members: Members, depth: number): Message[] | undefined {
   for (const name of wrappers) {
+    if (name === 'update' && !members.has('goto')) continue
     const json = messagesWithin(members.get(name))
     if (
       json === undefined ||

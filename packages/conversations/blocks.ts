@@ -27,7 +27,8 @@ export function blocksOf(content: Json | undefined, depth = 0): Block[] {
 /** OpenLLMetry writes the parts of a message of LangChain as the text of one part. */
 function partsWithin(json: Json): Block[] | undefined {
   if (!json.includes('[{')) return undefined
-  const text = textOf(membersIn(json), 'content') ?? ''
+  const members = membersIn(json)
+  const text = textOf(members, 'type') === 'text' ? (textOf(members, 'content') ?? '') : ''
   if (!/^\[\{"type":"text","text":"/.test(text)) return undefined
   try {
     JSON.parse(text)

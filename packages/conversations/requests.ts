@@ -92,7 +92,9 @@ function messagesInPart(items: readonly Json[]): readonly Json[] {
 function messagesOf(members: Members): readonly Json[] | undefined {
   const isOfGemini = (name: string) => name === 'contents' && members.has('model')
   for (const name of ['messages', 'input', 'contents', 'prompt', 'events', 'history', 'new_message']) {
-    const json = messagesWithin(members.get(name))
+    // Beside a model it is the text of a request to an API, whose user may write anything.
+    const isPrompt = members.has('model') && (name === 'input' || name === 'prompt')
+    const json = isPrompt ? members.get(name) : messagesWithin(members.get(name))
     if (isList(json)) {
       const items = itemsIn(json)
       // LangChain passes a batch, and Gemini's contents may be texts.

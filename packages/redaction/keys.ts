@@ -1,6 +1,6 @@
 import { eachMatch, type Finder } from './spans.ts'
 
-const left = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))`
+const left = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]|%(?:25)?[0-9A-Fa-f]{2}))`
 
 /**
  * Keys whose makers gave them a form: OpenAI and those who write theirs alike, Stripe, GitHub, GitLab, Google, AWS, Slack,
@@ -50,7 +50,7 @@ const key = new RegExp(
 /** Those of AWS and Azure are known by their names. */
 const named = [
   /secret_?access_?key[^A-Za-z0-9/+]{1,12}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])/gi,
-  /(?:account|sharedaccess)key(?:=|%3D)([A-Za-z0-9/+%]{40,}={0,2})/gi,
+  /(?:account|sharedaccess)key(?:=|%3D)((?:[A-Za-z0-9/+]|%2[BF]){40,}(?:=|%3D){0,2})/gi,
 ]
 
 /** Names in style sheets begin like the keys of OpenAI, but are words. Langfuse's are a UUID. */

@@ -108,9 +108,11 @@ export const findCards: Finder = (text, found) => {
     })
     const end = length === undefined ? undefined : ends[length - 1]
     if (end !== undefined) found(index, index + end)
-    // A card may begin with a later group of the same run: where its digits are first interrupted.
+    // A card may begin with a later group of the same run: where its digits are first interrupted. Those of a
+    // percent-encoded sign are no part of it.
     const next = ends.findIndex((at, count) => at !== count + 1)
-    digitRun.lastIndex = index + (end ?? (next === -1 ? run.length : next))
+    const sign = /%(?:25)?$/.test(text.slice(Math.max(0, index - 3), index)) ? 2 : run.length
+    digitRun.lastIndex = index + (end ?? Math.min(next === -1 ? run.length : next, sign))
   })
 }
 
@@ -150,7 +152,7 @@ const ibanGroups = (separator: string) =>
   `(?:${separator}[A-Za-z0-9]{4}){2,7}(?:${separator}[A-Za-z0-9]{1,3})?`
 /** In one piece, or in groups of four. With hyphens in all of them: those of a UUID stand elsewhere. */
 const ibanStart = new RegExp(
-  String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))[A-Za-z]{2}\d{2}(?:${ibanGroups(`[${spaces}]?`)}|${ibanGroups(`[${hyphens}]`)})`,
+  String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]|%(?:25)?[0-9A-Fa-f]{2}))[A-Za-z]{2}\d{2}(?:${ibanGroups(`[${spaces}]?`)}|${ibanGroups(`[${hyphens}]`)})`,
   'g',
 )
 

@@ -48,7 +48,9 @@ async function emptyPage(page: Page, address: string): Promise<void> {
   await session.send('Page.resetNavigationHistory')
   await session.detach()
   await context.clearCookies()
+  await context.unrouteAll()
+  await page.mouse.up()
   await page.mouse.move(-1, -1)
-  await page.emulateMedia({ colorScheme: 'light' })
+  await page.emulateMedia({ media: null, colorScheme: 'light', reducedMotion: null, forcedColors: null })
   page.removeAllListeners()
 }

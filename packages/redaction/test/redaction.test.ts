@@ -112,9 +112,15 @@ test('every kind is found wherever it stands, and its marker says which it was',
   assert.equal(text('Authorization%3A%20Bearer%20abcdef0123456789'), 'Authorization%3A%20Bearer%20[token]')
   const azure = `${'aB/+1'.repeat(17)}a==`
   assert.equal(text(`AccountName=a;AccountKey=${azure};x=1`), 'AccountName=a;AccountKey=[key];x=1')
-  assert.equal(text(`AccountKey%3D${encodeURIComponent(azure)}%3B`), 'AccountKey%3D[key]')
+  assert.equal(text(`AccountKey%3D${encodeURIComponent(azure)}%3B`), 'AccountKey%3D[key]%3B')
+  assert.equal(text(`SharedAccessKey=${azure}`), 'SharedAccessKey=[key]')
   assert.equal(text('tel%3A%2B12025550123&a=1'), 'tel%3A[phone]&a=1')
   assert.equal(text('card%3D4111111111111111'), 'card%3D[card]')
+  for (const sign of ['%20', '%22', '%26', '%2520']) {
+    assert.equal(text(`n${sign}4111111111111111${sign}`), `n${sign}[card]${sign}`)
+    assert.equal(text(`n${sign}DE89370400440532013000`), `n${sign}[iban]`)
+    assert.equal(text(`n${sign}AKIAABCDEFGHIJKLMNOP${sign}`), `n${sign}[key]${sign}`)
+  }
   assert.equal(text('Ｎｏ－4111111111111111'), 'Ｎｏ－[card]')
   assert.equal(text('张三（客户）+86 138 0013 8000，2楼'), '张三（客户）[phone]，2楼')
   assert.equal(text('项目1．+86 138 0013 8000'), '项目1．[phone]')

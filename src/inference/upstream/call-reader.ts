@@ -29,6 +29,12 @@ interface CallState {
   id: string | undefined
   name: string
   arguments: string
+  /** Braces that are open in its arguments, outside of texts. */
+  depth: number
+  /** Within a text: whether the next character is escaped. */
+  text: 'plain' | 'escaped' | undefined
+  /** Whether its arguments are an object so far. */
+  isWhole: boolean
   isOver: boolean
 }
 
@@ -69,7 +75,9 @@ export function createCallReader(): CallReader {
 
   /** Something new comes after the open call. */
   function after(deltas: Part[], item: CallState | Part): Part[] {
-    if (open !== undefined && !isObjectText(open.arguments)) {
+    // A call without arguments is over when a text comes. Before another call its own may still come.
+    const isOver = open?.isWhole || (open?.arguments === '' && 'kind' in item)
+    if (open !== undefined && !isOver) {
       waiting.push(item)
       return deltas
     }
@@ -86,10 +94,10 @@ export function createCallReader(): CallReader {
       if (text.trim() !== '') throw garbage('more arguments of a tool call after their end')
       return []
     }
-    call.arguments += text
+    addArguments(call, text)
     if (call !== open || text === '') return []
     const deltas: Part[] = [{ kind: 'arguments', index: begun - 1, text }]
-    while (waiting.length > 0 && open !== undefined && isObjectText(open.arguments)) {
+    while (waiting.length > 0 && open?.isWhole) {
       end(deltas, open)
       next(deltas)
     }
@@ -114,7 +122,11 @@ export function createCallReader(): CallReader {
       if (known !== undefined && !isWhole && !(isOther && isJson(known.arguments)))
         return addMore(known, more)
       if (typeof name !== 'string' || name === '') throw garbage('a tool call without a name')
-      const state: CallState = { told, id, name, arguments: more, isOver: false }
+      const state: CallState = {
+        ...{ told, id, name, arguments: '', depth: 0, text: undefined },
+        ...{ isWhole: false, isOver: false },
+      }
+      addArguments(state, more)
       calls.push(state)
       return after([], state)
     },
@@ -130,12 +142,26 @@ export function createCallReader(): CallReader {
   }
 }
 
+/** Arguments come in many pieces: only where all braces are closed they are worth being read as a whole. */
+function addArguments(call: CallState, text: string): void {
+  for (const letter of text) {
+    if (call.text === 'escaped') call.text = 'plain'
+    else if (call.text === 'plain')
+      call.text = letter === '"' ? undefined : letter === '\\' ? 'escaped' : 'plain'
+    else if (letter === '"') call.text = 'plain'
+    else if (letter === '{') call.depth++
+    else if (letter === '}') call.depth--
+  }
+  call.arguments += text
+  if (text !== '') call.isWhole = call.depth === 0 && call.text === undefined && isObjectText(call.arguments)
+}
+
 /**
  * The last call is complete if the answer ended with it, and not in the middle of it. Some servers say only `stop`. Of
  * an answer that is cut off, any of the calls may be incomplete.
  */
 function hasEnded(call: CallState, isLast: boolean, told: unknown, reason: FinishReason): boolean {
-  if (!isLast) return reason === 'stop' || isJson(call.arguments)
+  if (!isLast) return reason === 'stop' || call.arguments === '' || isJson(call.arguments)
   return reason === 'stop' && (told === 'tool_calls' || told === 'function_call' || isJson(call.arguments))
 }
 

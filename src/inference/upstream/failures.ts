@@ -134,7 +134,25 @@ const minSecret = 8
  */
 export function withoutKey(text: string, key: string | undefined): string {
   if (key === undefined || key.length < minSecret) return text
-  return text.replaceAll(new RegExp([...key].map(spellingsOf).join(''), 'g'), '…')
+  const whole = text.replaceAll(key, '…')
+  // Several in a row could be escaped in too many ways.
+  if (key.includes('\\')) return whole.replaceAll(JSON.stringify(key).slice(1, -1), '…')
+  return /[\\%]/.test(whole) ? whole.replaceAll(escapedForm(key), '…') : whole
+}
+
+/** Letters of a key by which its escaped form is found; what follows them up to white space or a quote is the rest. */
+const maxSpelled = 64
+const escapedForms = new Map<string, RegExp>()
+
+function escapedForm(key: string): RegExp {
+  let form = escapedForms.get(key)
+  if (form === undefined) {
+    const rest = key.length > maxSpelled ? '[^\\s"\']*' : ''
+    form = new RegExp([...key.slice(0, maxSpelled)].map(spellingsOf).join('') + rest, 'g')
+    // Of the few keys of the configuration.
+    escapedForms.set(key, form)
+  }
+  return form
 }
 
 /** The backslashes are bounded so that a text of nothing else is searched in one pass. */

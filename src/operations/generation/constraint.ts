@@ -49,13 +49,12 @@ export function constraintOf(
 }
 
 const membersOfTypes = {
-  text: [],
   json_object: ['schema'],
   json_schema: ['json_schema'],
   structural_tag: ['structures', 'triggers', 'format'],
 } as const
 
-/** A schema under the wrong type would be dropped in silence, and the answer would not fit it. */
+/** A schema under the wrong type would be dropped in silence, and the answer would not fit it. A text fits none. */
 function refuseOtherMembers(format: Format, type: keyof typeof membersOfTypes): void {
   for (const [other, members] of Object.entries(membersOfTypes)) {
     const member = other === type ? undefined : members.find((name) => format[name] != null)
@@ -70,7 +69,7 @@ function formatConstraint(format: Format): Asked | undefined {
   if (type === undefined) {
     throw wrong('response_format.type', 'nothing', '"text", "json_object", "json_schema" or "structural_tag"')
   }
-  refuseOtherMembers(format, type)
+  if (format.type != null && type !== 'text') refuseOtherMembers(format, type)
   switch (type) {
     case 'text':
       return undefined

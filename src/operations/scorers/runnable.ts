@@ -130,7 +130,7 @@ async function checkAnswerSchema(
   signal: AbortSignal,
 ): Promise<void> {
   checkLength(schema, 'judge.schema')
-  await constraints.compile(tenant, { ...answerConstraint(schema.exact), field: 'judge.schema' }, signal)
+  await constraints.compile(tenant, { ...answerConstraint(schema.value), field: 'judge.schema' }, signal)
 }
 
 /** The constraint on the answer of a judge. */

@@ -27,14 +27,14 @@ const lazyMarks = (project: Sql) => [
       AND below.project_id = ${project} AND below.parent_id = substr(marks.about, 8) AND below.started_at IS NOT NULL`,
 ]
 
-/** What a mark is about whose project has other prices now. Its sums are used meanwhile, but not for costs. */
-export const ofPrices = 'prices'
+/** Where the mark of a project is that has other prices now. Its sums are used meanwhile, but not for costs. */
+export const ofPrices = -1
 
 export async function markPrices(tx: Transaction, projects: Iterable<string>): Promise<void> {
   for (const project of new Set(projects)) {
     await tx.run(
       sql`INSERT INTO call_sum_marks (project_id, at, about, mark)
-        SELECT CAST(${project} AS TEXT), 0, ${ofPrices}, ${nextMark[tx.dialect.engine]} WHERE 1 = 1 ON CONFLICT DO NOTHING`,
+        SELECT CAST(${project} AS TEXT), ${rawSql(String(ofPrices))}, 'prices', ${nextMark[tx.dialect.engine]} WHERE 1 = 1 ON CONFLICT DO NOTHING`,
     )
   }
 }
@@ -146,12 +146,12 @@ interface Some {
 export const followMarks: Command<Some, boolean> = async (tx, { limit }) => {
   if (!(await tx.tryLock('marks of sums'))) return false
   const first = await tx.get<{ project_id: string }>(
-    sql`SELECT project_id FROM call_sum_marks WHERE at = 0 AND about NOT IN ('', ${ofPrices}) LIMIT 1`,
+    sql`SELECT project_id FROM call_sum_marks WHERE at = 0 AND about <> '' LIMIT 1`,
   )
   if (first === undefined) return false
   const project = first.project_id
   const lazy = await tx.all<{ about: string; mark: number | string }>(
-    sql`SELECT about, mark FROM call_sum_marks WHERE project_id = ${project} AND at = 0 AND about NOT IN ('', ${ofPrices})
+    sql`SELECT about, mark FROM call_sum_marks WHERE project_id = ${project} AND at = 0 AND about <> ''
       ORDER BY about, mark LIMIT ${limit}`,
   )
   const named = (kind: string) => [

@@ -49,10 +49,11 @@ export async function nextRepricing(
 ): Promise<Repricing | undefined> {
   const rows = await allRows<{ project_id: string; mark: number | string }>(
     db,
-    sql`SELECT project_id, mark FROM call_sum_marks WHERE at = 0 AND about = ${ofPrices} AND mark <= ${turn} ORDER BY project_id, mark LIMIT 100`,
+    sql`SELECT project_id, mark FROM call_sum_marks WHERE at = ${ofPrices} AND mark <= ${turn} ORDER BY project_id, mark LIMIT 1000`,
     signal,
   )
-  const [first] = rows
+  // One that is always written to would keep all others waiting.
+  const first = rows[Math.floor(Math.random() * rows.length)]
   if (first === undefined) return undefined
   const { project_id } = first
   const marks = rows.filter((row) => row.project_id === project_id).map(({ mark }) => Number(mark))
@@ -84,7 +85,7 @@ export const markRepriced: Command<Repricing, boolean> = async (tx, { project_id
     )
   if (stale.length > 0) return false
   await tx.run(
-    sql`DELETE FROM call_sum_marks WHERE project_id = ${project_id} AND at = 0 AND about = ${ofPrices} AND mark IN (${listOf(marks)})`,
+    sql`DELETE FROM call_sum_marks WHERE project_id = ${project_id} AND at = ${ofPrices} AND mark IN (${listOf(marks)})`,
   )
   return false
 }

@@ -335,7 +335,6 @@ const refused: [fields: Record<string, unknown>, code: string, param: string, me
     'response_format.json_schema',
     /given with the type "json_object"; accepted: only with "json_schema"/,
   ],
-  [{ response_format: { type: 'text', schema: {} } }, 'invalid_value', 'response_format.schema'],
   [
     { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: {} }, schema: {} } },
     'invalid_value',

@@ -328,6 +328,8 @@ test('a key is found in whatever way an upstream escapes it', () => {
   ]
   for (const spelling of spellings) assert.equal(withoutKey(`no: ${spelling}!`, own), 'no: …!', spelling)
   assert.equal(withoutKey('sk-a/b+c%d"exf', own), 'sk-a/b+c%d"exf')
+  const long = 'ab/'.repeat(3_000)
+  assert.equal(withoutKey(`"${long.replaceAll('/', '\\/')}" ${long}!`, long), '"…" …!')
 })
 
 test('a key with a slash that an upstream escapes reaches no client', async (t) => {

@@ -190,7 +190,7 @@ test('calls whose arguments come in turns are read one after the other', () => {
   // The server has not said that the last one is complete.
   assert.deepEqual(writtenOf(...inTurns), [...first, '2 end', 'Hm'])
   const begun = ['0 a', '0 {"x"']
-  assert.deepEqual(writtenOf(...inTurns.slice(0, 3)), [...begun, '1 b', '2 c', '2 {}'])
+  assert.deepEqual(writtenOf(...inTurns.slice(0, 3)), [...begun, '1 b', '1 end', '2 c', '2 {}'])
 })
 
 test('a text after a call ends it, and one in the middle of its arguments comes after them', () => {
@@ -202,6 +202,28 @@ test('a text after a call ends it, and one in the middle of its arguments comes 
     writtenOf(call, text, moreOf(0, '}'), { index: 0, delta: {}, finish_reason: 'tool_calls' }),
     whole,
   )
+})
+
+test('a text ends a call without arguments, and so does the end of what is cut off', () => {
+  const none = pieceOf({ ...callOf('a', ''), index: 0 })
+  const text = { index: 0, delta: { content: 'Hm' } }
+  assert.deepEqual(writtenOf(none, text), ['0 a', '0 end', 'Hm'])
+  const next = pieceOf({ ...callOf('b', '{"x"'), index: 1 })
+  const ended = { index: 0, delta: {}, finish_reason: 'length' }
+  assert.deepEqual(writtenOf(none, next, ended), ['0 a', '0 end', '1 b', '1 {"x"'])
+})
+
+test('long arguments beside a call that waits are read in pieces', (t) => {
+  const pieces = Array.from({ length: 5_000 }, () => moreOf(0, '1,{}'))
+  const calls = [
+    pieceOf({ ...callOf('a', '{"x":['), index: 0 }),
+    pieceOf({ ...callOf('b', '{}'), index: 1 }),
+    ...pieces,
+  ]
+  const parse = t.mock.method(JSON, 'parse')
+  assert.equal(writtenOf(...calls).length, pieces.length + 4)
+  // Each chunk is parsed, and the arguments are not read again with each.
+  assert.ok(parse.mock.callCount() < calls.length + 10, `${parse.mock.callCount()} times`)
 })
 
 test('arguments of a call that has ended are refused unless they are white space', () => {

@@ -98,8 +98,10 @@ const earliestTime = 1e15
 /** Each value with its path in words, so that objects become lines of their own. */
 const linesOf = (value: object, path = ''): [string, unknown][] =>
   Object.entries(value).flatMap(([name, member]): [string, unknown][] => {
-    if (member === null || member === '') return []
+    // Within a change, null is the change: a limit was removed.
+    if (member === '' || (member === null && path === '')) return []
     if (name === 'grants') return [[`${path}roles`, grantsText(member as Grant[])]]
+    if (name === 'before' && Array.isArray(member)) return [['roles before', grantsText(member as Grant[])]]
     const words = path + name.replaceAll('_', ' ')
     return isNested(member) ? linesOf(member, `${words} `) : [[words, member]]
   })
@@ -114,5 +116,5 @@ function textOf(name: string, value: unknown, action: string): string {
     return timeText(new Date(Number(value) / 1_000), new Date())
   // Amounts of money are stored in billionths.
   if (name === 'amount' && action.startsWith('budget.')) return String(Number(value) / 1e9)
-  return Array.isArray(value) ? value.join(', ') : String(value)
+  return Array.isArray(value) ? value.join(', ') : String(value ?? 'none')
 }
