@@ -141,8 +141,8 @@ function mergedRanges(starts: readonly number[]): Range[] {
  * Calls that are not behind this one. If calls were deleted since sums were read, a page of them is short, instead of
  * having calls for which others should be there.
  */
-function reaching({ value, isExact, valueOf }: Order, key: string, isByIds: boolean): Sql {
-  const number = valueOf(key)
+function reaching({ value, isExact, lowestOf }: Order, key: string, isByIds: boolean): Sql {
+  const number = lowestOf(key)
   if (!isExact) return sql`${value} >= ${number}`
   const hasMore = sql`${value} > ${number}`
   return isByIds

@@ -39,7 +39,7 @@ export interface Order {
   /** Whether keys are in the order of values and ids, not only in that of rounded values. */
   isExact: boolean
   /** Calls with this key, or a larger one, have at least this value. */
-  valueOf(key: string): number
+  lowestOf(key: string): number
 }
 
 /** Undefined if sums do not know the order by this field. Without prices they do not know what calls cost. */
@@ -55,7 +55,7 @@ export function orderBy(
     largest: rawSql(`CASE WHEN count(${column}) = count(*) THEN max(${column}) END`),
     value: rawSql(value),
     isExact: true,
-    valueOf: numberOf,
+    lowestOf: numberOf,
   }
 }
 
@@ -69,7 +69,7 @@ function orderByCost(dialect: Dialect, { digest, compared }: SummedPrices): Orde
     value: costOfCall(dialect, compared),
     isExact: false,
     // By as much may it be less, rounded and multiplied.
-    valueOf: (key) => (numberOf(key) - 2) / perUnit,
+    lowestOf: (key) => (numberOf(key) - 2) / perUnit,
   }
 }
 
