@@ -4,7 +4,7 @@ import { comparedPrices } from '../calls/cost.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
 import type { Range } from '../sums/counting.ts'
 import { day, hour, startOf } from '../sums/spans.ts'
-import { type AgentPart, addedParts, countAgents } from '../trace-sums/agent-parts.ts'
+import { type AgentCount, addedCounts, countAgents } from '../trace-sums/agent-counts.ts'
 import { unsettledTraces } from '../trace-sums/marks.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 
@@ -121,7 +121,7 @@ async function storedParts(
   view: AgentsView,
   { from, end, unsettled }: Plan,
   signal: AbortSignal,
-): Promise<AgentPart[]> {
+): Promise<AgentCount[]> {
   const edges = [...(from % day === 0 ? [] : [from]), ...(end % day === 0 ? [] : [end])]
   const days = [...new Set([...unsettled, ...edges].map((at) => startOf(at, day)))]
   const own = sql`project_id = ${view.project}${view.agent === undefined ? rawSql('') : sql` AND agent = ${view.agent}`}`
@@ -138,17 +138,17 @@ async function storedParts(
     ),
   ]
   const all = stored.reduce((query, other) => sql`${query} UNION ALL ${other}`)
-  return allRows<AgentPart>(
+  return allRows<AgentCount>(
     db,
-    sql`SELECT agent, version, ${addedParts} FROM (${all}) AS parts GROUP BY agent, version`,
+    sql`SELECT agent, version, ${addedCounts} FROM (${all}) AS counts GROUP BY agent, version`,
     signal,
   )
 }
 
 type Row = Omit<AgentSums, 'total'>
 
-async function agentsOf(parts: readonly AgentPart[], view: AgentsView): Promise<Row[]> {
-  const groups = Map.groupBy(parts, ({ agent, version }) =>
+async function agentsOf(counts: readonly AgentCount[], view: AgentsView): Promise<Row[]> {
+  const groups = Map.groupBy(counts, ({ agent, version }) =>
     JSON.stringify([agent, view.byVersion ? version : '']),
   )
   const rows: Row[] = []
@@ -159,9 +159,9 @@ async function agentsOf(parts: readonly AgentPart[], view: AgentsView): Promise<
   return rows
 }
 
-function rowOf({ agent, version }: AgentPart, own: readonly AgentPart[], { byVersion }: AgentsView): Row {
+function rowOf({ agent, version }: AgentCount, own: readonly AgentCount[], { byVersion }: AgentsView): Row {
   const sum = (name: 'invocations' | 'calls' | 'errors' | 'input' | 'output') =>
-    own.reduce((all, part) => all + Number(part[name]), 0)
+    own.reduce((all, count) => all + Number(count[name]), 0)
   const costs = own.flatMap(({ cost }) => cost ?? [])
   const took = Float64Array.from(
     own.flatMap(({ durations }) => durations?.split(',') ?? []),
@@ -178,17 +178,17 @@ function rowOf({ agent, version }: AgentPart, own: readonly AgentPart[], { byVer
     p50_duration_ms: percentileOf(took, 0.5),
     p95_duration_ms: percentileOf(took, 0.95),
     error_count: sum('errors'),
-    first_seen: Math.min(...own.map((part) => Number(part.first_seen))),
-    last_seen: Math.max(...own.map((part) => Number(part.last_seen))),
+    first_seen: Math.min(...own.map((count) => Number(count.first_seen))),
+    last_seen: Math.max(...own.map((count) => Number(count.last_seen))),
     total_cost_usd: costs.length === 0 ? null : costs.reduce((all, cost) => all + cost, 0),
   }
 }
 
 /** As databases do: between two values, in proportion. */
 function percentileOf(sorted: Float64Array, fraction: number): number | null {
-  const place = (sorted.length - 1) * fraction
-  const [low, high] = [sorted[Math.floor(place)], sorted[Math.ceil(place)]]
-  return low === undefined || high === undefined ? null : low + (high - low) * (place - Math.floor(place))
+  const position = (sorted.length - 1) * fraction
+  const [low, high] = [sorted[Math.floor(position)], sorted[Math.ceil(position)]]
+  return low === undefined || high === undefined ? null : low + (high - low) * (position - Math.floor(position))
 }
 
 function pageOf(rows: readonly Row[], { sort, limit, offset }: AgentsView): AgentSums[] {

@@ -2,7 +2,7 @@ import { sql } from '../sql/sql.ts'
 import { nextDay, nextProject } from '../sums/check.ts'
 import { day, hour } from '../sums/spans.ts'
 import type { Command, LongReader } from '../transaction.ts'
-import { type AgentPart, partColumns } from './agent-parts.ts'
+import { type AgentCount, countColumns } from './agent-counts.ts'
 import { sumsOf, type ThreadSum } from './keeping.ts'
 import { beforeAll, unsettledTraces, walkMark } from './marks.ts'
 
@@ -59,7 +59,7 @@ async function wrongOf(
   const none = { project_id, hours: [], threads: [] }
   const counted = await sumsOf(db, project_id, { hours: new Set(hours), threads: new Set(threads) }, signal)
   const [first = 0, last = 0] = [hours[0], hours.at(-1)]
-  const agents = await db.all<AgentPart & { at: number | string }>(
+  const agents = await db.all<AgentCount & { at: number | string }>(
     sql`SELECT * FROM agent_sums WHERE project_id = ${project_id} AND span = ${hour} AND at >= ${first} AND at <= ${last}`,
   )
   const stored: ThreadSum[] = []
@@ -69,8 +69,8 @@ async function wrongOf(
         sql`SELECT * FROM thread_sums WHERE project_id = ${project_id} AND thread_id = ${thread}`,
       )),
     )
-  const ofHour = (all: readonly (AgentPart & { at: number | string })[], at: number) =>
-    textOf(all.filter((part) => Number(part.at) === at).map((part) => partColumns.map((name) => part[name])))
+  const ofHour = (all: readonly (AgentCount & { at: number | string })[], at: number) =>
+    textOf(all.filter((count) => Number(count.at) === at).map((count) => countColumns.map((name) => count[name])))
   const ofThread = (all: readonly ThreadSum[], id: string) =>
     textOf(all.filter((sum) => sum.thread_id === id).map(({ failures, cost }) => [failures, cost]))
   const wrong = {

@@ -6,10 +6,10 @@ import { join, listOf, rawSql, sql } from '../sql/sql.ts'
 import { day, hour, startOf } from '../sums/spans.ts'
 import { allRows, type Command, type LongReader } from '../transaction.ts'
 import { sumsOfThreads } from '../views/thread-details.ts'
-import { type AgentPart, addedParts, countAgents, partColumns } from './agent-parts.ts'
+import { type AgentCount, addedCounts, countAgents, countColumns } from './agent-counts.ts'
 import { type Affected, affectedBy, type TraceMark, traceLock } from './marks.ts'
 
-type AgentSum = AgentPart & { at: number }
+type AgentSum = AgentCount & { at: number }
 
 export interface ThreadSum {
   thread_id: string
@@ -61,8 +61,8 @@ export async function sumsOf(db: LongReader, project: string, affected: Affected
   const agents: AgentSum[] = []
   for (const some of batchesOf(hours, 100)) {
     const ranges = some.map((from) => ({ from, end: from + hour }))
-    const parts = await countAgents(db, { project, ranges, prices, now: never }, signal)
-    for (const part of parts) agents.push({ ...part, at: Number(part.at) })
+    const counts = await countAgents(db, { project, ranges, prices, now: never }, signal)
+    for (const count of counts) agents.push({ ...count, at: Number(count.at) })
   }
   const sums: ThreadSum[] = []
   for (const some of batchesOf(threads, 100)) {
@@ -89,7 +89,7 @@ export async function sumsOf(db: LongReader, project: string, affected: Affected
   return { hours, agents, threads, sums }
 }
 
-const insertAgents = insertInto('agent_sums', ['project_id', 'span', 'at', ...partColumns])
+const insertAgents = insertInto('agent_sums', ['project_id', 'span', 'at', ...countColumns])
 const insertThreads = insertInto('thread_sums', ['project_id', 'thread_id', 'failures', 'cost'])
 
 /**
@@ -116,7 +116,7 @@ export const keepTraceSums: Command<SummedTraces, boolean> = async (
       sql`DELETE FROM agent_sums WHERE project_id = ${project} AND span = ${hour} AND at IN (${at})`,
     )
   }
-  const rows = agents.map((part) => [project, hour, part.at, ...partColumns.map((column) => part[column])])
+  const rows = agents.map((count) => [project, hour, count.at, ...countColumns.map((column) => count[column])])
   for (const statement of insertAgents(rows)) await tx.run(statement)
   const days = [...new Set(hours.map((at) => startOf(at, day)))]
   for (const some of batchesOf(days, 100))
@@ -125,8 +125,8 @@ export const keepTraceSums: Command<SummedTraces, boolean> = async (
     )
   for (const at of days) {
     await tx.run(
-      sql`INSERT INTO agent_sums (project_id, span, at, ${rawSql(partColumns.join(', '))})
-          SELECT project_id, ${day}, CAST(${at} AS BIGINT), agent, version, ${addedParts} FROM agent_sums
+      sql`INSERT INTO agent_sums (project_id, span, at, ${rawSql(countColumns.join(', '))})
+          SELECT project_id, ${day}, CAST(${at} AS BIGINT), agent, version, ${addedCounts} FROM agent_sums
           WHERE project_id = ${project} AND span = ${hour} AND at >= ${at} AND at < ${at + day} GROUP BY project_id, agent, version`,
     )
   }

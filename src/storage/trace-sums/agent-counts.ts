@@ -8,7 +8,7 @@ import { allRows, type LongReader } from '../transaction.ts'
 import { apart, countsOnce, usesTokens } from '../views/own-usage.ts'
 
 /** Sums over the calls of a version of an agent that calls name in a range of time. Times are microseconds. */
-export interface AgentPart {
+export interface AgentCount {
   agent: string
   version: string
   invocations: number
@@ -23,10 +23,10 @@ export interface AgentPart {
   durations: string | null
 }
 
-export const partColumns = [
+export const countColumns = [
   ...(['agent', 'version', 'invocations', 'calls', 'errors', 'input', 'output', 'cost'] as const),
   ...(['first_seen', 'last_seen', 'durations'] as const),
-] satisfies (keyof AgentPart)[]
+] satisfies (keyof AgentCount)[]
 
 interface Counting {
   project: string
@@ -102,7 +102,7 @@ export function countAgents(
   db: LongReader,
   counting: Counting,
   signal: AbortSignal,
-): Promise<(AgentPart & { at: number | string })[]> {
+): Promise<(AgentCount & { at: number | string })[]> {
   const { dialect } = db
   const { project, prices, now } = counting
   if (counting.ranges?.length === 0) return Promise.resolve([])
@@ -123,7 +123,7 @@ export function countAgents(
 }
 
 /** How stored parts are added up. */
-export const addedParts = rawSql(
+export const addedCounts = rawSql(
   [
     ...['invocations', 'calls', 'errors', 'input', 'output', 'cost'].map((name) => `sum(${name}) AS ${name}`),
     'min(first_seen) AS first_seen',
