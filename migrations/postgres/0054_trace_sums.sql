@@ -17,6 +17,7 @@ CREATE TABLE agent_sums (
   cost DOUBLE PRECISION, -- by the prices of the project
   first_seen BIGINT NOT NULL,
   last_seen BIGINT NOT NULL,
+  took DOUBLE PRECISION NOT NULL, -- microseconds of its runs
   durations TEXT COLLATE "C", -- microseconds, with commas between
   PRIMARY KEY (project_id, span, at, agent, version)
 );
@@ -38,7 +39,7 @@ INSERT INTO trace_sums_state (project_id, stored, at)
     SELECT min(project_id) FROM calls
     UNION ALL
     SELECT (SELECT min(project_id) FROM calls WHERE project_id > project.id) FROM project WHERE project.id IS NOT NULL
-  ) SELECT id, 0, -9000000000000000 FROM project WHERE id IS NOT NULL;
+  ) SELECT id, 0, -9007199254740991 FROM project WHERE id IS NOT NULL;
 
 -- The marks of hours about `traces` stand for the traces with calls in them. A call that goes away, or to another place, may have
 -- been the only one there: then marks at 1 name its trace and conversation, and the traces that it has tied together.
@@ -54,7 +55,8 @@ BEGIN
 END;
 $$;
 
-CREATE OR REPLACE FUNCTION heddle_mark_updated_sums() RETURNS trigger LANGUAGE plpgsql AS $$
+-- A session that has planned for one row would join thousands one by one.
+CREATE OR REPLACE FUNCTION heddle_mark_updated_sums() RETURNS trigger LANGUAGE plpgsql SET enable_nestloop = off AS $$
 BEGIN
   INSERT INTO call_sum_marks (project_id, at, about)
     SELECT project_id, at, about FROM (SELECT DISTINCT project_id, started_at - (started_at % 3600000000 + 3600000000) % 3600000000 AS at
@@ -107,7 +109,7 @@ $$;
 CREATE FUNCTION heddle_mark_prices() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO trace_sums_state (project_id, stored, at)
-    VALUES (CASE WHEN TG_OP = 'DELETE' THEN OLD.project_id ELSE NEW.project_id END, 0, -9000000000000000)
+    VALUES (CASE WHEN TG_OP = 'DELETE' THEN OLD.project_id ELSE NEW.project_id END, 0, -9007199254740991)
     ON CONFLICT (project_id) DO UPDATE SET at = excluded.at;
   RETURN NULL;
 END;

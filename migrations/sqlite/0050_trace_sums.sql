@@ -14,6 +14,7 @@ CREATE TABLE agent_sums (
   cost DOUBLE PRECISION, -- by the prices of the project
   first_seen BIGINT NOT NULL,
   last_seen BIGINT NOT NULL,
+  took DOUBLE PRECISION NOT NULL, -- microseconds of its runs
   durations TEXT, -- microseconds, with commas between
   PRIMARY KEY (project_id, span, at, agent, version)
 ) WITHOUT ROWID;
@@ -35,7 +36,7 @@ INSERT INTO trace_sums_state (project_id, stored, at)
     SELECT min(project_id) FROM calls
     UNION ALL
     SELECT (SELECT min(project_id) FROM calls WHERE project_id > project.id) FROM project WHERE project.id IS NOT NULL
-  ) SELECT id, 0, -9000000000000000 FROM project WHERE id IS NOT NULL;
+  ) SELECT id, 0, -9007199254740991 FROM project WHERE id IS NOT NULL;
 
 -- The marks of hours about `traces` stand for the traces with calls in them. A call that goes away, or to another place, may have
 -- been the only one there: then marks at 1 name its trace and conversation, and the traces that it has tied together.
@@ -106,16 +107,16 @@ END;
 -- Costs are in the sums.
 CREATE TRIGGER prices_insert AFTER INSERT ON prices
 BEGIN
-  INSERT INTO trace_sums_state (project_id, stored, at) VALUES (NEW.project_id, 0, -9000000000000000)
+  INSERT INTO trace_sums_state (project_id, stored, at) VALUES (NEW.project_id, 0, -9007199254740991)
     ON CONFLICT (project_id) DO UPDATE SET at = excluded.at;
 END;
 CREATE TRIGGER prices_update AFTER UPDATE ON prices
 BEGIN
-  INSERT INTO trace_sums_state (project_id, stored, at) VALUES (NEW.project_id, 0, -9000000000000000)
+  INSERT INTO trace_sums_state (project_id, stored, at) VALUES (NEW.project_id, 0, -9007199254740991)
     ON CONFLICT (project_id) DO UPDATE SET at = excluded.at;
 END;
 CREATE TRIGGER prices_delete AFTER DELETE ON prices
 BEGIN
-  INSERT INTO trace_sums_state (project_id, stored, at) VALUES (OLD.project_id, 0, -9000000000000000)
+  INSERT INTO trace_sums_state (project_id, stored, at) VALUES (OLD.project_id, 0, -9007199254740991)
     ON CONFLICT (project_id) DO UPDATE SET at = excluded.at;
 END;

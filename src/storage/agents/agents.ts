@@ -1,7 +1,7 @@
 import { inSteps } from '../../../packages/waiting/index.ts'
 import type { Page } from '../../domain/view.ts'
 import { comparedPrices } from '../calls/cost.ts'
-import { listOf, rawSql, sql } from '../sql/sql.ts'
+import { emptySql, listOf, rawSql, sql } from '../sql/sql.ts'
 import type { Range } from '../sums/counting.ts'
 import { day, hour, startOf } from '../sums/spans.ts'
 import { type AgentCount, addedCounts, countAgents } from '../trace-sums/agent-counts.ts'
@@ -61,7 +61,7 @@ export interface AgentSums {
 const maxCounted = 48
 
 /** Before and after all calls. */
-const [beginning, future] = [-9e15, 9e15]
+const [beginning, future] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
 
 interface Plan {
   counted: Range[]
@@ -85,7 +85,7 @@ export async function readAgents(
   const plan = await planOf(db, view, now, signal)
   const ranges = plan === undefined ? rangesOfAll(view) : plan.counted
   const counted = await countAgents(db, { project, agent, ranges, prices, now }, signal)
-  const stored = plan === undefined ? [] : await storedParts(db, view, plan, signal)
+  const stored = plan === undefined ? [] : await storedCounts(db, view, plan, signal)
   return pageOf(await agentsOf([...stored, ...counted], view), view)
 }
 
@@ -115,8 +115,11 @@ async function planOf(
   return { counted: counted.filter((range) => range.from < range.end), from: first, end, unsettled }
 }
 
+/** Of its newest runs, median and percentile are made: characters of their durations. */
+const maxDurations = 256 * 1024
+
 /** Of whole days where these are known, in one statement: sums of a day and of its hours are stored together. */
-async function storedParts(
+async function storedCounts(
   db: LongReader,
   view: AgentsView,
   { from, end, unsettled }: Plan,
@@ -124,25 +127,39 @@ async function storedParts(
 ): Promise<AgentCount[]> {
   const edges = [...(from % day === 0 ? [] : [from]), ...(end % day === 0 ? [] : [end])]
   const days = [...new Set([...unsettled, ...edges].map((at) => startOf(at, day)))]
-  const own = sql`project_id = ${view.project}${view.agent === undefined ? rawSql('') : sql` AND agent = ${view.agent}`}`
-  const within = sql`${own} AND at >= ${from} AND at < ${end}`
-  const columns = rawSql(
-    `agent, version, invocations, calls, errors, input, output, cost, first_seen, last_seen, durations`,
-  )
+  const own = sql`project_id = ${view.project}${view.agent === undefined ? emptySql : sql` AND agent = ${view.agent}`}`
+  const within = sql`agent_sums WHERE ${own} AND at >= ${from} AND at < ${end}`
   const stored = [
-    sql`SELECT ${columns} FROM agent_sums WHERE ${within} AND span = ${rawSql(String(day))}
-      ${days.length === 0 ? rawSql('') : sql`AND at NOT IN (${listOf(days)})`}`,
+    sql`SELECT * FROM ${within} AND span = ${rawSql(String(day))}
+      ${days.length === 0 ? emptySql : sql`AND at NOT IN (${listOf(days)})`}`,
     ...days.map(
-      (at) => sql`SELECT ${columns} FROM agent_sums WHERE ${within} AND span = ${rawSql(String(hour))}
-        AND at >= ${at} AND at < ${at + day}${unsettled.length === 0 ? rawSql('') : sql` AND at NOT IN (${listOf(unsettled)})`}`,
+      (at) => sql`SELECT * FROM ${within} AND span = ${rawSql(String(hour))}
+        AND at >= ${at} AND at < ${at + day}${unsettled.length === 0 ? emptySql : sql` AND at NOT IN (${listOf(unsettled)})`}`,
     ),
   ]
   const all = stored.reduce((query, other) => sql`${query} UNION ALL ${other}`)
-  return allRows<AgentCount>(
+  const counts = await allRows<AgentCount>(
     db,
-    sql`SELECT agent, version, ${addedCounts} FROM (${all}) AS counts GROUP BY agent, version`,
+    sql`SELECT agent, version, ${addedCounts}, NULL AS durations FROM (${all}) AS counts GROUP BY agent, version`,
     signal,
   )
+  const version = rawSql(view.byVersion ? 'version' : "''")
+  const newest = sql`SELECT agent, ${version} AS version, substr(durations, 1, ${rawSql(String(maxDurations))}) AS durations,
+      sum(length(durations)) OVER (PARTITION BY agent, ${version} ORDER BY at DESC, version) - length(durations) AS before
+    FROM (${all}) AS counts WHERE durations IS NOT NULL`
+  const durations = await allRows<Durations>(
+    db,
+    sql`SELECT agent, version, durations FROM (${newest}) AS newest WHERE before < ${rawSql(String(maxDurations))}`,
+    signal,
+  )
+  return [...counts, ...durations.map((row) => ({ ...nothing, ...row }))]
+}
+
+type Durations = Pick<AgentCount, 'agent' | 'version' | 'durations'>
+
+const nothing = {
+  ...{ invocations: 0, calls: 0, errors: 0, input: 0, output: 0, cost: null, took: 0 },
+  ...{ first_seen: Number.MAX_SAFE_INTEGER, last_seen: Number.MIN_SAFE_INTEGER },
 }
 
 type Row = Omit<AgentSums, 'total'>
@@ -160,13 +177,10 @@ async function agentsOf(counts: readonly AgentCount[], view: AgentsView): Promis
 }
 
 function rowOf({ agent, version }: AgentCount, own: readonly AgentCount[], { byVersion }: AgentsView): Row {
-  const sum = (name: 'invocations' | 'calls' | 'errors' | 'input' | 'output') =>
+  const sum = (name: 'invocations' | 'calls' | 'errors' | 'input' | 'output' | 'took') =>
     own.reduce((all, count) => all + Number(count[name]), 0)
   const costs = own.flatMap(({ cost }) => cost ?? [])
-  const took = Float64Array.from(
-    own.flatMap(({ durations }) => durations?.split(',') ?? []),
-    (micros) => Number(micros) / 1000,
-  ).sort()
+  const took = Float64Array.from(own.flatMap(durationsIn), (micros) => Number(micros) / 1000).sort()
   return {
     agent_name: agent,
     agent_version: byVersion ? version : '',
@@ -174,21 +188,30 @@ function rowOf({ agent, version }: AgentCount, own: readonly AgentCount[], { byV
     span_count: sum('calls'),
     total_input_tokens: sum('input'),
     total_output_tokens: sum('output'),
-    total_duration_ms: took.reduce((all, ms) => all + ms, 0),
+    total_duration_ms: sum('took') / 1000,
     p50_duration_ms: percentileOf(took, 0.5),
     p95_duration_ms: percentileOf(took, 0.95),
     error_count: sum('errors'),
-    first_seen: Math.min(...own.map((count) => Number(count.first_seen))),
-    last_seen: Math.max(...own.map((count) => Number(count.last_seen))),
+    first_seen: own.reduce((first, count) => Math.min(first, Number(count.first_seen)), Infinity),
+    last_seen: own.reduce((last, count) => Math.max(last, Number(count.last_seen)), -Infinity),
     total_cost_usd: costs.length === 0 ? null : costs.reduce((all, cost) => all + cost, 0),
   }
+}
+
+/** The last may be cut. */
+function durationsIn({ durations }: AgentCount): string[] {
+  if (durations === null) return []
+  const isCut = durations.length >= maxDurations
+  return (isCut ? durations.slice(0, durations.lastIndexOf(',', maxDurations - 1)) : durations).split(',')
 }
 
 /** As databases do: between two values, in proportion. */
 function percentileOf(sorted: Float64Array, fraction: number): number | null {
   const position = (sorted.length - 1) * fraction
   const [low, high] = [sorted[Math.floor(position)], sorted[Math.ceil(position)]]
-  return low === undefined || high === undefined ? null : low + (high - low) * (position - Math.floor(position))
+  return low === undefined || high === undefined
+    ? null
+    : low + (high - low) * (position - Math.floor(position))
 }
 
 function pageOf(rows: readonly Row[], { sort, limit, offset }: AgentsView): AgentSums[] {

@@ -39,6 +39,9 @@ export async function markPrices(tx: Transaction, projects: Iterable<string>): P
   }
 }
 
+/** Of marks at 0; others there are of the first hour of 1970. */
+const isFollowed = rawSql("about NOT IN ('', 'traces', 'day')")
+
 /** More marks that have to be followed, or more hours, cost as much as reading the calls. */
 const maxLazy = 1_000
 const maxHours = 5_000
@@ -56,7 +59,7 @@ export async function unsettledHours(
   const expired = sql`SELECT ${rawSql(hourOf('started_at'))} AS at FROM calls
     WHERE expire_at <= ${now} AND expire_at IS NOT NULL AND deleted_at IS NULL AND project_id = ${project} AND started_at IS NOT NULL`
   const tooMany = sql`(SELECT count(*) FROM (SELECT 1 AS one FROM call_sum_marks
-      WHERE project_id = ${project} AND at = 0 AND about <> '' LIMIT ${rawSql(String(maxLazy + 1))}) AS lazy) > ${rawSql(String(maxLazy))}`
+      WHERE project_id = ${project} AND at = 0 AND ${isFollowed} LIMIT ${rawSql(String(maxLazy + 1))}) AS lazy) > ${rawSql(String(maxLazy))}`
   const [state] = await allRows<{ refused: number }>(
     db,
     sql`SELECT CASE WHEN EXISTS (SELECT 1 FROM unsummed_projects WHERE project_id = ${project}) OR ${tooMany} THEN 1 ELSE 0 END AS refused`,
@@ -146,12 +149,12 @@ interface Some {
 export const followMarks: Command<Some, boolean> = async (tx, { limit }) => {
   if (!(await tx.tryLock('marks of sums'))) return false
   const first = await tx.get<{ project_id: string }>(
-    sql`SELECT project_id FROM call_sum_marks WHERE at = 0 AND about <> '' LIMIT 1`,
+    sql`SELECT project_id FROM call_sum_marks WHERE at = 0 AND ${isFollowed} LIMIT 1`,
   )
   if (first === undefined) return false
   const project = first.project_id
   const lazy = await tx.all<{ about: string; mark: number | string }>(
-    sql`SELECT about, mark FROM call_sum_marks WHERE project_id = ${project} AND at = 0 AND about <> ''
+    sql`SELECT about, mark FROM call_sum_marks WHERE project_id = ${project} AND at = 0 AND ${isFollowed}
       ORDER BY about, mark LIMIT ${limit}`,
   )
   const named = (kind: string) => [
@@ -184,13 +187,21 @@ export function markHours(tx: Transaction, hours: Sql): Promise<number> {
   )
 }
 
+const withoutEarlier = sql`DELETE FROM call_sum_marks WHERE EXISTS (SELECT 1 FROM call_sum_marks AS later
+  WHERE later.project_id = call_sum_marks.project_id AND later.at = call_sum_marks.at AND later.about = call_sum_marks.about
+    AND later.mark > call_sum_marks.mark)`
+/** Where writes are not committed in the order of their marks, nobody may have read the one that stays. */
+const withFresh = sql`WITH several AS (SELECT project_id, at, about FROM call_sum_marks WHERE about <> 'day'
+    GROUP BY project_id, at, about HAVING count(*) > 1),
+  removed AS (DELETE FROM call_sum_marks USING several WHERE call_sum_marks.project_id = several.project_id
+    AND call_sum_marks.at = several.at AND call_sum_marks.about = several.about)
+  INSERT INTO call_sum_marks (project_id, at, about, mark)
+    SELECT project_id, at, about, ${nextMark.postgres} FROM several`
+
 /** An hour that is written all the time needs one mark only. */
 export const thinMarks: Command<Record<string, never>, boolean> = async (tx) => {
   if (!(await tx.tryLock('marks of sums'))) return false
-  await tx.run(
-    sql`DELETE FROM call_sum_marks WHERE EXISTS (SELECT 1 FROM call_sum_marks AS later WHERE later.project_id = call_sum_marks.project_id
-      AND later.at = call_sum_marks.at AND later.about = call_sum_marks.about AND later.mark > call_sum_marks.mark)`,
-  )
+  await tx.run(tx.dialect.engine === 'sqlite' ? withoutEarlier : withFresh)
   return false
 }
 

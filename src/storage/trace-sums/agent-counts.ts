@@ -19,13 +19,15 @@ export interface AgentCount {
   cost: number | null
   first_seen: number | string
   last_seen: number | string
+  /** Of all runs. */
+  took: number
   /** Of its runs, with commas between. */
   durations: string | null
 }
 
 export const countColumns = [
   ...(['agent', 'version', 'invocations', 'calls', 'errors', 'input', 'output', 'cost'] as const),
-  ...(['first_seen', 'last_seen', 'durations'] as const),
+  ...(['first_seen', 'last_seen', 'took', 'durations'] as const),
 ] satisfies (keyof AgentCount)[]
 
 interface Counting {
@@ -93,6 +95,7 @@ const sums = rawSql(
     'sum(CASE WHEN counts = 1 THEN cost END) AS cost',
     'min(started_at) AS first_seen',
     'max(coalesce(ended_at, started_at)) AS last_seen',
+    double('CASE WHEN is_top = 1 THEN ended_at - started_at END', 'took'),
     "string_agg(CASE WHEN is_top = 1 THEN CAST(ended_at - started_at AS TEXT) END, ',') AS durations",
   ].join(', '),
 )
@@ -122,12 +125,13 @@ export function countAgents(
   )
 }
 
-/** How stored parts are added up. */
+/** How what is stored is added up; the durations apart. */
 export const addedCounts = rawSql(
   [
     ...['invocations', 'calls', 'errors', 'input', 'output', 'cost'].map((name) => `sum(${name}) AS ${name}`),
     'min(first_seen) AS first_seen',
     'max(last_seen) AS last_seen',
-    "string_agg(durations, ',') AS durations",
+    'sum(took) AS took',
   ].join(', '),
 )
+export const addedDurations = rawSql("string_agg(durations, ',') AS durations")

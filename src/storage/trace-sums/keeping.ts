@@ -4,9 +4,9 @@ import { comparedPrices } from '../calls/cost.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { join, listOf, rawSql, sql } from '../sql/sql.ts'
 import { day, hour, startOf } from '../sums/spans.ts'
-import { allRows, type Command, type LongReader } from '../transaction.ts'
+import { allRows, type Command, type LongReader, type Reader } from '../transaction.ts'
 import { sumsOfThreads } from '../views/thread-details.ts'
-import { type AgentCount, addedCounts, countAgents, countColumns } from './agent-counts.ts'
+import { type AgentCount, addedCounts, addedDurations, countAgents, countColumns } from './agent-counts.ts'
 import { type Affected, affectedBy, type TraceMark, traceLock } from './marks.ts'
 
 type AgentSum = AgentCount & { at: number }
@@ -45,7 +45,7 @@ export async function sumUpTraces(
   return { project_id: project, stored, marks, ...(await sumsOf(db, project, affected, signal)) }
 }
 
-const storedBefore = async (db: LongReader, project: string): Promise<number> =>
+const storedBefore = async (db: Reader, project: string): Promise<number> =>
   Number(
     (
       await db.get<{ stored: number | string }>(
@@ -101,22 +101,32 @@ export const keepTraceSums: Command<SummedTraces, boolean> = async (
   { project_id: project, stored, marks, hours, agents, threads, sums },
 ) => {
   await tx.lock(traceLock(project))
-  const next = await tx.run(
-    sql`INSERT INTO trace_sums_state (project_id, stored) VALUES (${project}, 1)
-        ON CONFLICT (project_id) DO UPDATE SET stored = trace_sums_state.stored + 1 WHERE trace_sums_state.stored = ${stored}`,
-  )
-  if (next === 0) return false
+  if ((await storedBefore(tx, project)) !== stored) return false
+  let removed = 0
   for (const some of batchesOf(marks, 100)) {
     const read = some.map(({ at, about, mark }) => sql`(at = ${at} AND about = ${about} AND mark = ${mark})`)
-    await tx.run(sql`DELETE FROM call_sum_marks WHERE project_id = ${project} AND (${join(read, ' OR ')})`)
+    removed += await tx.run(
+      sql`DELETE FROM call_sum_marks WHERE project_id = ${project} AND (${join(read, ' OR ')})`,
+    )
   }
+  // Without its marks the project was deleted meanwhile.
+  if (removed === 0) return false
+  await tx.run(
+    sql`INSERT INTO trace_sums_state (project_id, stored) VALUES (${project}, 1)
+        ON CONFLICT (project_id) DO UPDATE SET stored = trace_sums_state.stored + 1`,
+  )
   for (const some of batchesOf(hours, 100)) {
     const at = listOf(some)
     await tx.run(
       sql`DELETE FROM agent_sums WHERE project_id = ${project} AND span = ${hour} AND at IN (${at})`,
     )
   }
-  const rows = agents.map((count) => [project, hour, count.at, ...countColumns.map((column) => count[column])])
+  const rows = agents.map((count) => [
+    project,
+    hour,
+    count.at,
+    ...countColumns.map((column) => count[column]),
+  ])
   for (const statement of insertAgents(rows)) await tx.run(statement)
   const days = [...new Set(hours.map((at) => startOf(at, day)))]
   for (const some of batchesOf(days, 100))
@@ -126,7 +136,7 @@ export const keepTraceSums: Command<SummedTraces, boolean> = async (
   for (const at of days) {
     await tx.run(
       sql`INSERT INTO agent_sums (project_id, span, at, ${rawSql(countColumns.join(', '))})
-          SELECT project_id, ${day}, CAST(${at} AS BIGINT), agent, version, ${addedCounts} FROM agent_sums
+          SELECT project_id, ${day}, CAST(${at} AS BIGINT), agent, version, ${addedCounts}, ${addedDurations} FROM agent_sums
           WHERE project_id = ${project} AND span = ${hour} AND at >= ${at} AND at < ${at + day} GROUP BY project_id, agent, version`,
     )
   }
@@ -136,5 +146,5 @@ export const keepTraceSums: Command<SummedTraces, boolean> = async (
     )
   const threadRows = sums.map(({ thread_id, failures, cost }) => [project, thread_id, failures, cost])
   for (const statement of insertThreads(threadRows)) await tx.run(statement)
-  return true
+  return false
 }

@@ -1,5 +1,5 @@
 import { batchesOf } from '../../domain/batches.ts'
-import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { emptySql, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { ofRange } from '../sums/counting.ts'
 import { hour, hourOf } from '../sums/spans.ts'
 import { allRows, type Command, type LongReader } from '../transaction.ts'
@@ -50,10 +50,7 @@ export async function affectedBy(
   project: string,
   marks: readonly Pick<TraceMark, 'at' | 'about'>[],
   signal: AbortSignal,
-  {
-    expiredAt,
-    isTooMuch = () => false,
-  }: { expiredAt?: number; isTooMuch?: (traces: number) => boolean } = {},
+  { expiredAt, maxTraces = Infinity }: { expiredAt?: number; maxTraces?: number } = {},
 ): Promise<Affected | undefined> {
   const hours = new Set(marks.flatMap(({ at, about }) => (about === 'traces' ? [at] : [])))
   const named = (kind: string) =>
@@ -63,18 +60,21 @@ export async function affectedBy(
   const read = async (query: Sql, add: (value: string) => unknown) => {
     for (const { value } of await allRows<{ value: string }>(db, query, signal)) add(String(value))
   }
-  for (const starts of batchesOf([...hours], 100))
-    await read(tracesOfHours(db, project, starts), (trace) => traces.add(trace))
+  const limit = maxTraces === Infinity ? emptySql : sql` LIMIT ${maxTraces + 1}`
+  for (const starts of batchesOf([...hours], 100)) {
+    await read(sql`${tracesOfHours(db, project, starts)}${limit}`, (trace) => traces.add(trace))
+    if (traces.size > maxTraces) return undefined
+  }
   if (expiredAt !== undefined) {
     const expired = sql`FROM calls WHERE project_id = ${project} AND expire_at <= ${expiredAt} AND expire_at IS NOT NULL
       AND deleted_at IS NULL AND started_at IS NOT NULL`
-    await read(sql`SELECT DISTINCT trace_id AS value ${expired} AND trace_id IS NOT NULL`, (trace) =>
+    await read(sql`SELECT DISTINCT trace_id AS value ${expired} AND trace_id IS NOT NULL${limit}`, (trace) =>
       traces.add(trace),
     )
   }
   let unread = [...traces]
   while (unread.length > 0) {
-    if (isTooMuch(traces.size)) return undefined
+    if (traces.size > maxTraces) return undefined
     const tied: string[] = []
     for (const some of batchesOf(unread, 256)) {
       const rows = await allRows<{ kind: string; value: string | number }>(db, factsOf(project, some), signal)
@@ -135,10 +135,10 @@ export async function unsettledTraces(
   )
   if (marks.length > maxNamed) return undefined
   const known = marks.map(({ about, at }) => ({ about, at: Number(at) }))
-  return affectedBy(db, project, known, signal, { expiredAt: now, isTooMuch: (count) => count > maxTraces })
+  return affectedBy(db, project, known, signal, { expiredAt: now, maxTraces })
 }
 
-export const beforeAll = -9_000_000_000_000_000
+export const beforeAll = Number.MIN_SAFE_INTEGER
 
 /** The mark of a walk is of no write and of no other walk. */
 export const walkMark = () => -1 - Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)

@@ -37,6 +37,7 @@ export async function largestThreads(
   const long = await read(
     sql`SELECT thread_id AS found FROM ${settled} AND failures IS NULL LIMIT ${maxThreads + 1}`,
   )
+  if (long.length > maxThreads) return undefined
   const rank = limit + offset
   const inOrder = (order: Sql, most: number) =>
     read(sql`SELECT thread_id AS found FROM ${settled} AND ${order} LIMIT ${most}`)
@@ -50,7 +51,6 @@ export async function largestThreads(
   const least = last === undefined ? undefined : Number(last) - Math.abs(Number(last)) * rounding
   const reaches = least === undefined ? rawSql('cost IS NOT NULL') : sql`cost >= ${least}`
   const costly = await inOrder(reaches, maxThreads + 1)
-  if (long.length > maxThreads) return undefined
   // Of so many that cost the same but for rounding, the stored sums decide.
   if (costly.length > maxThreads) {
     const first = await inOrder(rawSql('cost IS NOT NULL ORDER BY cost DESC, thread_id'), rank)

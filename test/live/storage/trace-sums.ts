@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { sumAll } from '../../../src/operations/calls/sums.ts'
 import { sumTraces } from '../../../src/operations/calls/trace-sums.ts'
 import { agentFields, readAgents } from '../../../src/storage/agents/agents.ts'
 import type { Database } from '../../../src/storage/database.ts'
+import { rawSql, sql } from '../../../src/storage/sql/sql.ts'
 import { day, hour, startOf } from '../../../src/storage/sums/spans.ts'
 import { findWrongTraceSums } from '../../../src/storage/trace-sums/check.ts'
-import { unsettledTraces } from '../../../src/storage/trace-sums/marks.ts'
+import { sumUpTraces } from '../../../src/storage/trace-sums/keeping.ts'
+import { traceMarks, unsettledTraces } from '../../../src/storage/trace-sums/marks.ts'
 import { largestThreads } from '../../../src/storage/views/largest-threads.ts'
 import { streamThreads } from '../../../src/storage/views/threads.ts'
-import { endPart, newProject, startedAt, startPart } from '../../support/call-parts.ts'
+import { endPart, newProject, startedAt, startPart, wholePart } from '../../support/call-parts.ts'
 import { tried } from '../../support/campaign-share.ts'
 import type { Driver } from '../../support/drivers.ts'
 
@@ -171,6 +174,11 @@ async function answersAreExact(db: Database, project: string, now: number): Prom
   }
 }
 
+const agentsView = (project: string) => ({
+  ...{ project, agent: undefined, byVersion: false, from: undefined, before: undefined, costs: false },
+  ...{ sort: [], limit: null, offset: 0 },
+})
+
 export function sumsOfTraces(open: Driver['open']): void {
   describe('sums of traces', () => {
     test('answer as the calls do, after any writes', async (t) => {
@@ -202,6 +210,56 @@ export function sumsOfTraces(open: Driver['open']): void {
       assert.equal((await largestThreads(db, { ...view, sort }, from, signal))?.length, 2)
       await sumTraces(db, await sumTraces(db, new Set(), signal), signal)
       assert.deepEqual(await largestThreads(db, { ...view, sort }, from, signal), ['y'])
+    })
+
+    const weaver = { attributes: '{"gen_ai":{"agent":{"name":"weaver","version":"1"}}}' }
+    const agentsOf = (db: Database, project: string) => readAgents(db, agentsView(project), from, signal)
+
+    test('of a project that was deleted meanwhile are not stored', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      await db.write('upsertCalls', [startPart(project, 'a', { ...weaver, thread_id: 'x' })])
+      const marks = (await traceMarks(db, signal)).filter((mark) => mark.project_id === project)
+      assert.ok(marks.length > 0)
+      const sums = await sumUpTraces(db, project, marks, signal)
+      await db.write('beginProjectDeletion', {
+        project_id: project,
+        now: from,
+        by: { via: 'http', name: 'a' },
+      })
+      for (let isDone = false; !isDone; )
+        isDone = (await db.write('deleteSomeOfProject', { project_id: project, now: from }))?.isDone ?? true
+      await db.write('keepTraceSums', sums)
+      assert.deepEqual(await agentsOf(db, project), [])
+      for (const table of ['agent_sums', 'thread_sums', 'trace_sums_state'])
+        assert.deepEqual(await db.all(sql`SELECT * FROM ${rawSql(table)} WHERE project_id = ${project}`), [])
+    })
+
+    test('of the first hour of 1970 and of any other time are kept', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const times = [0, 600_000_000, -1, -9_001_000_000_000_000, 9_001_000_000_000_000]
+      const parts = times.map((started_at, n) => startPart(project, `c${n}`, { ...weaver, started_at }))
+      await db.write('upsertCalls', parts)
+      assert.equal((await agentsOf(db, project))[0]?.span_count, times.length)
+      await sumAll(db, signal)
+      await sumTraces(db, await sumTraces(db, new Set(), signal), signal)
+      assert.equal((await unsettledTraces(db, project, from, signal))?.hours.size, 0)
+      assert.equal((await agentsOf(db, project))[0]?.span_count, times.length)
+    })
+
+    test('of an agent with a version for each run are added up', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const parts = Array.from({ length: 3_000 }, (_, n) => {
+        const attributes = JSON.stringify({ gen_ai: { agent: { name: 'weaver', version: `${n}` } } })
+        return wholePart(project, `c${n}`, { attributes, trace_id: `${n}` }, {})
+      })
+      await db.write('upsertCalls', parts)
+      await sumTraces(db, await sumTraces(db, new Set(), signal), signal)
+      const [agent] = await agentsOf(db, project)
+      assert.equal(agent?.span_count, parts.length)
+      assert.ok((agent?.total_duration_ms ?? 0) > 0 && (agent?.p95_duration_ms ?? 0) > 0)
     })
 
     test('are found when they are wrong, and added up again', async (t) => {

@@ -15,6 +15,7 @@ const codes: [prefix: string, code: PlainRefusalCode][] = [
   ['SQLITE_IOERR_SHMSIZE', 'storage_full'],
   ['SQLITE_BUSY', 'storage_busy'],
   ['SQLITE_LOCKED', 'storage_busy'],
+  ['SQLITE_PROTOCOL', 'storage_busy'],
   ['SQLITE_READONLY', 'storage_read_only'],
   ['SQLITE_CORRUPT', 'storage_corrupt'],
   ['SQLITE_NOTADB', 'storage_corrupt'],
