@@ -12,7 +12,7 @@ import {
   textOf,
 } from './json.ts'
 import type { Block, Message } from './message.ts'
-import { isMessageList, messageOf, messagesIn } from './messages.ts'
+import { isMessageList, messageOf, messagesIn, messagesWithin } from './messages.ts'
 import { completedResponse, streamedMessages } from './streams.ts'
 import { toolCall } from './tools.ts'
 
@@ -21,8 +21,11 @@ const maxWrapped = 4
 /** The answer of a call, if it is a message; several where it has choices or items. */
 export function outputMessages(output: Json | undefined, depth = 0): Message[] | undefined {
   if (output === undefined || isNothing(output) || depth > maxWrapped) return undefined
-  const text = textIn(output)
-  if (text !== undefined) return depth > 0 ? [{ role: 'assistant', blocks: blocksOf(output) }] : undefined
+  if (textIn(output) !== undefined) {
+    const list = messagesWithin(output)
+    if (list !== output) return outputMessages(list, depth + 1)
+    return depth > 0 ? [{ role: 'assistant', blocks: blocksOf(output) }] : undefined
+  }
   if (isList(output)) return listedMessages(output, depth)
   const members = membersIn(output)
   const choices = memberOf(members, 'choices', 'candidates')
@@ -30,7 +33,7 @@ export function outputMessages(output: Json | undefined, depth = 0): Message[] |
   const items = members.get('output')
   if (isList(items) && (isMessageList(items) || members.has('object') || members.get('output') === '[]'))
     return messagesIn(items)
-  const messages = members.get('messages')
+  const messages = messagesWithin(members.get('messages'))
   if (isList(messages) && isMessageList(messages)) return messagesIn(messages)
   const generations = members.get('generations')
   if (isList(generations)) {
@@ -121,9 +124,9 @@ const isDocumentList = (items: readonly Json[]): boolean => {
   )
 }
 
-const ofOneAnswer = new Set(['text', 'reasoning', 'object', 'toolCalls', 'files'])
+const ofOneAnswer = new Set(['text', 'reasoning', 'object', 'toolCalls', 'files', 'sources', 'warnings'])
 
-/** The Vercel AI SDK writes one answer under several names. */
+/** The Vercel AI SDK, and Mastra with it, writes one answer under several names. */
 function answeredBlocks(members: Members): Block[] | undefined {
   const calls = memberOf(members, 'toolCalls', 'tool_calls')
   const [reasoning, text] = [textOf(members, 'reasoning'), textOf(members, 'text')]
@@ -137,6 +140,10 @@ function answeredBlocks(members: Members): Block[] | undefined {
     ...(isObject(object) || isList(object) ? [{ kind: 'data' as const, json: object }] : []),
     ...itemsIn(calls).map(toolCall),
     ...(isList(files) ? blocksOf(files) : []),
+    ...['sources', 'warnings'].flatMap((name) => {
+      const json = members.get(name)
+      return isList(json) && json !== '[]' ? [{ kind: 'data' as const, json }] : []
+    }),
   ]
 }
 
@@ -149,11 +156,22 @@ function failed(members: Members): Message[] | undefined {
 }
 
 /** Members under which SDKs return an answer. A text that an op returns under the others is no message. */
-const wrappers = ['outputs', 'value', 'response', 'result', 'return_value', 'output', 'final_output']
+// The last is the command of a graph of LangChain.
+const wrappers = [
+  'outputs',
+  'value',
+  'response',
+  'result',
+  'return_value',
+  'output',
+  'final_output',
+  'update',
+]
 
 function wrappedMessages(members: Members, depth: number): Message[] | undefined {
   for (const name of wrappers) {
-    const json = members.get(name)
+    if (name === 'update' && !members.has('goto')) continue
+    const json = messagesWithin(members.get(name))
     if (
       json === undefined ||
       (textIn(json) !== undefined && (members.size > 1 || (depth === 0 && name !== 'outputs')))

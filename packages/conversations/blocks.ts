@@ -19,9 +19,24 @@ const maxDepth = 6
 /** The content of a message: a text, a block or a list of blocks. */
 export function blocksOf(content: Json | undefined, depth = 0): Block[] {
   if (content === undefined || isNothing(content)) return []
-  if (isList(content)) return itemsIn(content).map((item) => blockOf(item, depth))
+  if (isList(content)) return itemsIn(content).flatMap((item) => partsWithin(item) ?? blockOf(item, depth))
   const block = blockOf(content, depth)
   return block.kind === 'text' && block.text === '' ? [] : [block]
+}
+
+/** OpenLLMetry writes the parts of a message of LangChain as the text of one part. */
+function partsWithin(json: Json): Block[] | undefined {
+  if (!json.includes('[{')) return undefined
+  const members = membersIn(json)
+  const text = textOf(members, 'type') === 'text' ? (textOf(members, 'content') ?? '') : ''
+  if (!/^\[\{"type":"text","text":"/.test(text)) return undefined
+  try {
+    JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  const blocks = itemsIn(text).map((item) => blockOf(item))
+  return blocks.every(({ kind }) => kind !== 'other') ? blocks : undefined
 }
 
 /** What coding agents put into messages of the user and the system on their own account. */

@@ -41,7 +41,7 @@ function shownAsIs(role: string, json: Json | undefined): Message[] {
 
 /** Chains answer with a text, or with one that has only a name. */
 function answerAsIs(output: Json | undefined): Message[] {
-  const text = unwrapped(output, ['output', 'answer', 'response', 'result'])
+  const text = unwrapped(output, ['output', 'answer', 'response', 'result', 'text'])
   return textIn(text) === undefined
     ? shownAsIs('output', output)
     : [{ role: 'assistant', blocks: blocksOf(text) }]
@@ -57,8 +57,6 @@ const toolMarks: readonly [path: readonly string[], pattern: RegExp][] = [
   [['langsmith', 'span', 'kind'], /^tool$/],
   [['mlflow', 'spanType'], /^"?TOOL"?$/],
   [['span', 'type'], /^tool$/],
-  // Pydantic AI names no operation.
-  [['gen_ai', 'tool', 'call', 'id'], /./],
 ]
 const toolNames: readonly (readonly string[])[] = [
   ['gen_ai', 'tool', 'name'],
@@ -72,8 +70,13 @@ function toolOf(attributes: Json | undefined, name: string): Pick<ToolCall, 'id'
   // The attributes also hold the whole span, so they are searched once.
   const members = membersIn(attributes)
   const textAt = ([first = '', ...rest]: readonly string[]) => textIn(jsonAt(members.get(first), ...rest))
-  if (!toolMarks.some(([path, pattern]) => pattern.test(textAt(path) ?? ''))) return undefined
-  const id = textAt(['gen_ai', 'tool', 'call', 'id']) ?? textAt(['ai', 'toolCall', 'id'])
+  const callId = textAt(['gen_ai', 'tool', 'call', 'id'])
+  // Pydantic AI has the id of a call, and names no operation.
+  const isTool =
+    toolMarks.some(([path, pattern]) => pattern.test(textAt(path) ?? '')) ||
+    (callId && !textAt(['gen_ai', 'operation', 'name']))
+  if (!isTool) return undefined
+  const id = callId ?? textAt(['ai', 'toolCall', 'id'])
   const own = toolNames.map(textAt).find(Boolean)
   return { name: own ?? name, ...(id !== undefined && { id }) }
 }

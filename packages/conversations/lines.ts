@@ -1,6 +1,7 @@
 import { outputMessages } from './answers.ts'
 import { isList, isObject, itemsIn, type Json, membersIn, textIn } from './json.ts'
 import type { Block, Message } from './message.ts'
+import { messagesWithin } from './messages.ts'
 import { itemMessage, onlyText, type Request, requestIn } from './requests.ts'
 
 /** Messages that are read from the end of a conversation to find the last words of the user. */
@@ -60,7 +61,7 @@ function lastLine(request: Request, read: (message: Message) => string): string 
 /** What was answered, as a text for lists: the first choice, or the last message. */
 export function answerLine(output: Json): string | undefined {
   const text = textIn(output)
-  if (text !== undefined) return text
+  if (text !== undefined && messagesWithin(output) === output) return text
   if (output === 'null') return undefined
   const messages = outputMessages(output)
   if (messages === undefined) {

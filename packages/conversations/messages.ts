@@ -1,3 +1,4 @@
+import { compactJson } from '../json/index.ts'
 import { blockOf, blocksOf, textBlock } from './blocks.ts'
 import {
   isList,
@@ -37,6 +38,23 @@ export function isMessageList(json: Json | undefined): boolean {
       (isCallType(type) || isResultType(type) || type === 'reasoning') &&
       !members.has('choices'))
   )
+}
+
+/** Without one of these near its beginning, a text is not parsed to find out. */
+const memberOfMessages = /"(?:role|lc|parts|event\.name|contents|message|prompt|completion|content|type)"/
+
+/** A list of messages that was written as a text; anything else as it is. */
+export function messagesWithin(json: Json | undefined): Json | undefined {
+  if (!json?.startsWith('"[')) return json
+  const text = textIn(json) ?? ''
+  if (!/^\[\s*\{/.test(text) || !memberOfMessages.test(text.slice(0, 4096))) return json
+  try {
+    JSON.parse(text)
+  } catch {
+    return json
+  }
+  const list = compactJson(text)
+  return isMessageList(list) ? list : json
 }
 
 /** Reasons of an answer's end that need no mention. */

@@ -12,7 +12,7 @@ import {
   textIn,
 } from './json.ts'
 import type { Message } from './message.ts'
-import { isMessageList, messageOf } from './messages.ts'
+import { isMessageList, messageOf, messagesWithin } from './messages.ts'
 
 /** What was asked: system messages of their own, and then the messages, which are read when they are needed. */
 export interface Request {
@@ -52,9 +52,13 @@ const maxWrapped = 4
 
 export function requestIn(json: Json | undefined, depth = 0, isText = false): Request | undefined {
   if (json === undefined || isNothing(json) || depth > maxWrapped) return undefined
-  if (textIn(json) !== undefined) return isText ? { system: [], items: [json], role: 'user' } : undefined
+  if (textIn(json) !== undefined) {
+    const list = messagesWithin(json)
+    if (list !== json) return requestIn(list, depth + 1)
+    return isText ? { system: [], items: [json], role: 'user' } : undefined
+  }
   if (isList(json)) {
-    if (isMessageList(json)) return { system: [], items: itemsIn(json), role: 'user' }
+    if (isMessageList(json)) return { system: [], items: messagesInPart(itemsIn(json)), role: 'user' }
     const items = itemsIn(json)
     return depth > 0 && items.length === 1 ? requestIn(items[0], depth + 1, isText) : undefined
   }
@@ -77,17 +81,27 @@ export function requestIn(json: Json | undefined, depth = 0, isText = false): Re
   return only === undefined ? undefined : { system, items: [only], role: 'user' }
 }
 
+/** OpenLLMetry writes the items of a request to the Responses API as the text of one message. */
+function messagesInPart(items: readonly Json[]): readonly Json[] {
+  const [only, ...others] = items.length === 1 ? itemsIn(membersIn(items[0]).get('parts')) : []
+  const content = others.length === 0 ? membersIn(only).get('content') : undefined
+  const list = messagesWithin(content)
+  return list === content ? items : itemsIn(list)
+}
+
 function messagesOf(members: Members): readonly Json[] | undefined {
   const isOfGemini = (name: string) => name === 'contents' && members.has('model')
   for (const name of ['messages', 'input', 'contents', 'prompt', 'events', 'history', 'new_message']) {
-    const json = members.get(name)
+    // Beside a model it is the text of a request to an API, whose user may write anything.
+    const isPrompt = members.has('model') && (name === 'input' || name === 'prompt')
+    const json = isPrompt ? members.get(name) : messagesWithin(members.get(name))
     if (isList(json)) {
       const items = itemsIn(json)
       // LangChain passes a batch, and Gemini's contents may be texts.
       const [first] = items
       if (items.length === 1 && isMessageList(first)) return itemsIn(first)
       const isTrusted = name === 'messages' || name === 'input' || isOfGemini(name)
-      if (isTrusted || isMessageList(json)) return items
+      if (isTrusted || isMessageList(json)) return messagesInPart(items)
     } else if (json !== undefined && textIn(json) !== undefined && (name === 'input' || isOfGemini(name))) {
       return [json]
     } else if (isObject(json) && /^(contents|new_message)$/.test(name) && isMessageList(`[${json}]`))

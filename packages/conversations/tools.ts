@@ -86,11 +86,12 @@ function opened(json: Json | undefined): { content: Json | undefined; isError: b
 const isBlock = (members: Members): boolean =>
   ['type', ...resultWrappers].some((name) => members.has(name)) || (members.size === 1 && members.has('text'))
 
-/** A list of blocks is content; any other list or object is what the tool returned. */
+/** A list of blocks is content; any other list or object is what the tool returned, also one of things with a type. */
 export function resultContent(json: Json | undefined, read: ReadContent): Block[] {
   if (json === undefined || json === 'null') return []
   if (json.startsWith('"')) return read(json)
   const items = itemsIn(json)
   const isContent = items.length > 0 && items.every((item) => isBlock(membersIn(item)))
-  return isContent ? read(json) : [{ kind: 'data', json }]
+  const blocks = isContent ? read(json) : []
+  return blocks.some(({ kind }) => kind !== 'other') ? blocks : [{ kind: 'data', json }]
 }

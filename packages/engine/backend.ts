@@ -218,18 +218,15 @@ export type Lane = 'background'
 export interface Sampling {
   /** 0 takes the likeliest token. */
   temperature: number
-  /** 1 is off. */
   topP: number
-  /** 0 is off. */
   topK: number
-  /** 0 is off. */
   minP: number
   /** Choice i draws with seed + i; if absent, the seed differs each time. */
   seed?: bigint
-  /** Over the answer's tokens. 0 is off. */
+  /** Over the answer's tokens. */
   frequencyPenalty: number
   presencePenalty: number
-  /** Over the prompt's and the answer's tokens. 1 is off. */
+  /** Over the prompt's and the answer's tokens. */
   repetitionPenalty: number
   /** Pairs of a token and the number that is added to its logit. */
   bias: [token: number, bias: number][]
@@ -237,6 +234,12 @@ export interface Sampling {
   allowed?: number[]
   /** Texts that the answer must not contain in the form of their tokens. */
   badWords: string[]
+}
+
+/** Draws from the model's own distribution: each setting is off. */
+export const plainSampling: Sampling = {
+  ...{ temperature: 1, topP: 1, topK: 0, minP: 0, bias: [], badWords: [] },
+  ...{ frequencyPenalty: 0, presencePenalty: 0, repetitionPenalty: 1 },
 }
 
 export interface Ending {

@@ -2,7 +2,7 @@
 
 export { canonicalJson, exactJson, floatText } from './canonical.ts'
 export { compareText } from './code-points.ts'
-export { JsonNumber, objectOf, parseLossless } from './lossless.ts'
+export { JsonNumber, objectOf, parseLossless, revivedNumbers } from './lossless.ts'
 export {
   compactJson,
   hasMoreMarks,

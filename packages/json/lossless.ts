@@ -1,11 +1,15 @@
 import { membersOf } from './scan.ts'
 
+const mark = 0n
+
 /**
  * A number that a double cannot write back as it was read: 9007199254740993, 1.0, 1E5. `JSON.stringify` writes the
  * original token, so that numbers leave with the digits they came with.
  */
 export class JsonNumber {
   readonly token: string
+  /** JSON has no bigint: by it `revivedNumbers` tells a clone from an object with a member `token`. */
+  readonly mark = mark
 
   constructor(token: string) {
     this.token = token
@@ -34,6 +38,24 @@ function keepDigits(this: unknown, _key: string, value: unknown, context?: { sou
 export function parseLossless(text: string): unknown {
   // A reviver costs several times the parse, and most texts have no such number.
   return fragile.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text)
+}
+
+/**
+ * The same value with the numbers that became plain objects on the way from another thread or process. Changes it in
+ * place.
+ */
+export function revivedNumbers<T>(root: T): T {
+  const holder = { root }
+  const pending: object[] = [holder]
+  for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
+    for (const [name, value] of Object.entries(at)) {
+      if (typeof value !== 'object' || value === null) continue
+      // An assignment to `__proto__` would be another one.
+      if (value.mark === mark) Object.defineProperty(at, name, { value: new JsonNumber(value.token) })
+      else pending.push(value)
+    }
+  }
+  return holder.root
 }
 
 /**

@@ -1,11 +1,11 @@
 import { eachMatch, type Finder } from './spans.ts'
 
-const left = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))`
+const left = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]|%(?:25)?[0-9A-Fa-f]{2}))`
 
 /**
  * Keys whose makers gave them a form: OpenAI and those who write theirs alike, Stripe, GitHub, GitLab, Google, AWS, Slack,
  * Hugging Face, npm, PyPI, SendGrid, DigitalOcean, Groq, xAI, NVIDIA, Replicate, Perplexity, Databricks, Shopify, Linear,
- * Cerebras, Docker, LangSmith, Tavily, Vault, Discord, age, and Heddle.
+ * Cerebras, Docker, LangSmith, Tavily, Vault, Discord, Telegram, age, and Heddle.
  */
 const key = new RegExp(
   `${left}(?:${[
@@ -23,6 +23,7 @@ const key = new RegExp(
     String.raw`xapp-\d-[\w-]{10,}`,
     String.raw`hooks\.slack\.com\\?/(?:services|triggers|workflows)(?:\\?/|[\w-]){20,}`,
     String.raw`discord(?:app)?\.com\\?/api(?:\\?/v\d{1,2})?\\?/webhooks\\?/\d{17,20}\\?/[\w-]{60,}`,
+    String.raw`(?:bot)?\d{8,10}:AA[\w-]{33}(?![\w-])`,
     'AGE-SECRET-KEY-1[A-Z0-9]{58}',
     'hf_[A-Za-z0-9]{30,}',
     'npm_[A-Za-z0-9]{36,}',
@@ -46,7 +47,11 @@ const key = new RegExp(
   ].join('|')})`,
   'g',
 )
-const secretOfAws = /secret_?access_?key[^A-Za-z0-9/+]{1,12}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])/gi
+/** Those of AWS and Azure are known by their names. */
+const named = [
+  /secret_?access_?key[^A-Za-z0-9/+]{1,12}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])/gi,
+  /(?:account|sharedaccess)key(?:=|%3D)((?:[A-Za-z0-9/+]|%2[BF]){40,}(?:=|%3D){0,2})/gi,
+]
 
 /** Names in style sheets begin like the keys of OpenAI, but are words. Langfuse's are a UUID. */
 const isWords = (text: string) =>
@@ -57,9 +62,10 @@ export const findKeys: Finder = (text, found) => {
   eachMatch(key, text, ({ index, 0: match }) => {
     if (!isWords(match)) found(index, index + match.length)
   })
-  eachMatch(secretOfAws, text, ({ index, 0: match, 1: secret = '' }) => {
-    found(index + match.length - secret.length, index + match.length)
-  })
+  for (const secretOf of named)
+    eachMatch(secretOf, text, ({ index, 0: match, 1: secret = '' }) => {
+      found(index + match.length - secret.length, index + match.length)
+    })
 }
 
 /** Signed, or encrypted, which have five parts. */

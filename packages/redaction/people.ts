@@ -38,26 +38,32 @@ function localStart(text: string, at: number, character: RegExp): number {
 /** As Americans write it after a number: x123. */
 const extension = String.raw`(?: ?x\d{1,6})?`
 /** Between two of these numbers, an en dash says from where to where. */
-const hyphensWithin = String.raw`\u2010-\u2012-`
+const hyphensWithin = String.raw`\u2010-\u2012\uff0d-`
 const international = new RegExp(
-  String.raw`${leftOfNumber}(?<![)+])(?:(?:\+|%2[Bb]|\\u002[Bb])[1-9]\d{0,2}|00[1-9]\d{0,2}(?=[${spaces}./${hyphens}]))(?:[${spaces}.()/${hyphensWithin}]{0,2}\d){5,12}${extension}(?![\w]|[.,]\d)`,
+  String.raw`${leftOfNumber}(?<![)+])(?:(?:\+|%(?:25)?2[Bb]|\\u002[Bb])[1-9]\d{0,2}|00[1-9]\d{0,2}(?=[${spaces}./${hyphens}]))(?:[${spaces}.()/${hyphensWithin}]{0,2}\d){5,12}${extension}(?![\w]|[.,]\d)`,
   'g',
 )
 const northAmerican = new RegExp(
   String.raw`${leftOfNumber}(?:1[${spaces}${hyphens}])?(?:\([2-9]\d{2}\)[${spaces}]?|[2-9]\d{2}[${hyphens}])[2-9]\d{2}[${hyphens}]\d{4}${extension}(?![\w]|[${hyphens}]\w)`,
   'g',
 )
+/** With dots, which stand in versions and addresses, too: nothing may be longer. */
+const dotted = new RegExp(
+  String.raw`${leftOfNumber}(?:1\.)?[2-9]\d{2}\.[2-9]\d{2}\.\d{4}${extension}(?![\w]|[.${hyphens}]\w)`,
+  'g',
+)
 const minDigits = 8
 /** As amounts are typeset in French. Plain spaces stand in telephone numbers, too. */
 const typesetAmount = /^\+\d{1,3}(?:[\u2007\u2009\u202f]\d{3})+$/
 
-/** Telephone numbers as they are dialled from abroad, and those of North America with their hyphens. */
+/** Telephone numbers as they are dialled from abroad, and those of North America with their hyphens or dots. */
 export const findPhones: Finder = (text, found) => {
   eachMatch(international, text, ({ index, 0: number }) => {
-    const digits = number.replace(/^(?:%2|\\u002)b/i, '').replace(/\D/g, '')
+    const digits = number.replace(/^(?:%(?:25)?2|\\u002)b/i, '').replace(/\D/g, '')
     if (digits.length >= minDigits && !typesetAmount.test(number)) found(index, index + number.length)
   })
-  eachMatch(northAmerican, text, ({ index, 0: number }) => found(index, index + number.length))
+  for (const form of [northAmerican, dotted])
+    eachMatch(form, text, ({ index, 0: number }) => found(index, index + number.length))
 }
 
 /** The lengths of card numbers, by their first digits. 13 digits are left out: every tenth bar code would be one. */
@@ -71,17 +77,30 @@ const brands: readonly (readonly [RegExp, readonly number[]])[] = [
   [/^(?:50(?:18|20|38)|6304|6759|676[1-3])/, [16]],
 ]
 
+const lengthsOf = (number: string) => brands.find(([first]) => first.test(number))?.[1] ?? []
+
 const digitRun = new RegExp(String.raw`${leftOfNumber}[2-6](?:[${spaces}${hyphens}]?\d){13,18}`, 'g')
+/** Dots stand between whole groups only. */
+const dottedCard = new RegExp(
+  String.raw`${leftOfNumber}[2-6]\d{3}\.(?:\d{4}\.\d{4}\.\d{4}|\d{6}\.\d{4,5})`,
+  'g',
+)
 /** Nothing that would make it a part of a longer name or number. */
 const cardEnd = /(?:$|[^\w.-]|[.-](?!\w))/y
 
 /** Payment cards: first digits and length of a brand, and the check digit of Luhn. */
 export const findCards: Finder = (text, found) => {
+  eachMatch(dottedCard, text, ({ index, 0: run }) => {
+    const end = index + run.length
+    const number = run.replaceAll('.', '')
+    cardEnd.lastIndex = end
+    if (lengthsOf(number).includes(number.length) && cardEnd.test(text) && passesLuhn(number))
+      found(index, end)
+  })
   eachMatch(digitRun, text, ({ index, 0: run }) => {
     const ends = endsOf(run, isDigit)
     const number = ends.map((end) => run.charAt(end - 1)).join('')
-    const lengths = brands.find(([first]) => first.test(number))?.[1] ?? []
-    const length = lengths.find((digits) => {
+    const length = lengthsOf(number).find((digits) => {
       const end = ends[digits - 1]
       if (end === undefined) return false
       cardEnd.lastIndex = index + end
@@ -89,9 +108,11 @@ export const findCards: Finder = (text, found) => {
     })
     const end = length === undefined ? undefined : ends[length - 1]
     if (end !== undefined) found(index, index + end)
-    // A card may begin with a later group of the same run: where its digits are first interrupted.
+    // A card may begin with a later group of the same run: where its digits are first interrupted. Those of a
+    // percent-encoded sign are no part of it.
     const next = ends.findIndex((at, count) => at !== count + 1)
-    digitRun.lastIndex = index + (end ?? (next === -1 ? run.length : next))
+    const sign = /%(?:25)?$/.test(text.slice(Math.max(0, index - 3), index)) ? 2 : run.length
+    digitRun.lastIndex = index + (end ?? Math.min(next === -1 ? run.length : next, sign))
   })
 }
 
@@ -131,7 +152,7 @@ const ibanGroups = (separator: string) =>
   `(?:${separator}[A-Za-z0-9]{4}){2,7}(?:${separator}[A-Za-z0-9]{1,3})?`
 /** In one piece, or in groups of four. With hyphens in all of them: those of a UUID stand elsewhere. */
 const ibanStart = new RegExp(
-  String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))[A-Za-z]{2}\d{2}(?:${ibanGroups(`[${spaces}]?`)}|${ibanGroups(`[${hyphens}]`)})`,
+  String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]|%(?:25)?[0-9A-Fa-f]{2}))[A-Za-z]{2}\d{2}(?:${ibanGroups(`[${spaces}]?`)}|${ibanGroups(`[${hyphens}]`)})`,
   'g',
 )
 

@@ -10,13 +10,13 @@ export type Finder = (text: string, found: (from: number, to: number) => void) =
 
 /**
  * What may stand before a number or a key: no letter, digit or dot, and no hyphen that follows a letter. Inside of JSON
- * within JSON a line break is still two characters, and the second one is a letter.
+ * within JSON a line break is still two characters, and the second one is a letter. Percent-encoded signs end in letters, too.
  */
-export const leftOfNumber = String.raw`(?:(?<![\w.]|\w-)|(?<=\\[bfnrt]))`
+export const leftOfNumber = String.raw`(?:(?<![\w.]|\w-)|(?<=\\[bfnrt]|%(?:25)?[0-9A-Fa-f]{2}))`
 
 /** Between the groups of a number, for a class of characters. Word processors and models write them without breaks. */
 export const spaces = String.raw` \u00a0\u2007\u2009\u202f`
-export const hyphens = String.raw`\u2010-\u2013-`
+export const hyphens = String.raw`\u2010-\u2013\uff0d-`
 
 /** Not the punctuation of Chinese and Japanese texts, which may stand next to a number. */
 const lookalike =

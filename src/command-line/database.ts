@@ -13,6 +13,7 @@ import { isOlder } from '../storage/engines/sqlite/migrate.ts'
 import { checkEvaluation, findEvaluations, maxProblems } from '../storage/evaluations/check.ts'
 import { openRecord, sqliteFile } from '../storage/open.ts'
 import { findWrongSums } from '../storage/sums/check.ts'
+import { findWrongTraceSums } from '../storage/trace-sums/check.ts'
 import { type Command, CommandError, onlyArgument, type Print, usageError, withRecord } from './command.ts'
 import { untilTheEnd } from './operator.ts'
 
@@ -157,6 +158,14 @@ async function checkDerived(db: Database): Promise<void> {
     if (problems.length >= maxProblems) break
     problems.push(`sums of ${formatTime(day).slice(0, 10)} in ${project_id} do not match the calls`)
   }
+  for await (const { project_id, hours, threads } of findWrongTraceSums(db, untilTheEnd)) {
+    if (problems.length >= maxProblems) break
+    const about =
+      threads.length > 0
+        ? `conversation ${threads[0]}`
+        : `agents of ${formatTime(hours[0] ?? 0).slice(0, 10)}`
+    problems.push(`sums of ${about} in ${project_id} do not match the calls`)
+  }
   for (const evaluation of await findEvaluations(db, untilTheEnd)) {
     if (problems.length >= maxProblems) break
     problems.push(...(await checkEvaluation(db, evaluation, now(), untilTheEnd)))
@@ -182,6 +191,7 @@ async function rebuildDerived(db: Database, print: Print): Promise<void> {
     await db.write('markWrongSums', wrong)
     days++
   }
+  for await (const wrong of findWrongTraceSums(db, untilTheEnd)) await db.write('markWrongTraces', wrong)
   await sumAll(db, untilTheEnd)
   print(`Added up ${days} days again.`)
   let evaluations = 0

@@ -34,19 +34,25 @@ export function answerFaults(
   }
 }
 
-/** Two cases that Node would answer itself, with nothing but a status. */
+/** What Node would answer itself, with nothing but a status, or take in a way that a proxy in front may not. */
 export function refuseOddRequests(app: FastifyInstance): void {
   app.server.on('checkExpectation', (request, answer) => app.server.emit('request', request, answer))
   app.addHook('onRequest', ({ raw }, reply, done) => {
-    const { host, expect } = raw.headers
+    const { host, expect, 'transfer-encoding': coding } = raw.headers
     if (host === undefined && raw.httpVersion === '1.1') {
       reply.header('connection', 'close')
       throw refuse('malformed_http', { why: 'it has no Host header' })
     }
-    // Node uses the first Host, and a proxy in front may have used another (RFC 9112, section 3.2).
-    if (hasSecondHost(raw.rawHeaders)) {
+    // Node uses the first, and a proxy in front may have used another (RFC 9112, section 3.2).
+    const repeated = ['Host', 'Authorization'].find((name) => isRepeated(name, raw.rawHeaders))
+    if (repeated !== undefined) {
       reply.header('connection', 'close')
-      throw refuse('malformed_http', { why: 'it has more than one Host header' })
+      throw refuse('malformed_http', { why: `it has more than one ${repeated} header` })
+    }
+    // Node frames the body by the last coding and hands out what the others left (RFC 9112, section 6.1).
+    if (coding !== undefined && !/^chunked$/i.test(coding)) {
+      reply.header('connection', 'close')
+      throw refuse('malformed_http', { why: 'its Transfer-Encoding is not chunked' })
     }
     if (expect !== undefined && !/^100-continue$/i.test(expect))
       throw refuse('unknown_expectation', { received: JSON.stringify(expect.slice(0, 100)) })
@@ -54,11 +60,11 @@ export function refuseOddRequests(app: FastifyInstance): void {
   })
 }
 
-function hasSecondHost(namesAndValues: readonly string[]): boolean {
+function isRepeated(name: string, namesAndValues: readonly string[]): boolean {
   let found = 0
   for (let at = 0; at < namesAndValues.length; at += 2) {
-    const name = namesAndValues[at] as string
-    if (name.length === 4 && name.toLowerCase() === 'host') found++
+    const other = namesAndValues[at] as string
+    if (other.length === name.length && other.toLowerCase() === name.toLowerCase()) found++
   }
   return found > 1
 }

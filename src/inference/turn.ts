@@ -17,6 +17,7 @@ import {
   thoughtStartOf,
 } from '../../packages/chat-format/index.ts'
 import type { ContinuedField, Generation, ServedModel } from '../../packages/engine/index.ts'
+import { exactValue, maxExact } from '../domain/json/text.ts'
 import { refuse } from '../domain/refusals.ts'
 import type { CompileQuestion } from './constraints/constraint.ts'
 import type { CallsAsked, TurnAsked } from './model.ts'
@@ -57,7 +58,9 @@ export function planTurn(turn: TurnParts): TurnPlan {
   const thought = begun === undefined ? thoughtStartOf(turn.format.reasoning, prompt) : 'open'
   const { format, markers } = resolved(turn.format, served.controlTokens)
   const { reasoning } = format
-  const tools = asked.calls?.tools.map(offered) ?? []
+  const toolsAsked = asked.calls?.tools ?? []
+  const length = toolsAsked.reduce((sum, tool) => sum + (tool.function.parameters?.text.length ?? 0), 0)
+  const tools = toolsAsked.map((tool) => offered(tool, length <= maxExact))
   const calls = asked.calls && {
     format: format.calls,
     tools,
@@ -168,11 +171,12 @@ function callMarks(calls: AnswerFormat['calls']): string[] {
   return mark ? [mark] : []
 }
 
-function offered({
-  function: { name, parameters, strict },
-  field,
-}: CallsAsked['tools'][number]): OfferedTool {
-  return { name, parameters: parameters?.value, strict: strict ?? false, field }
+function offered(
+  { function: { name, parameters, strict }, field }: CallsAsked['tools'][number],
+  keepsDigits: boolean,
+): OfferedTool {
+  const schema = keepsDigits && parameters ? exactValue(parameters.text) : parameters?.value
+  return { name, parameters: schema, strict: strict ?? false, field }
 }
 
 const allowsOneCall = ({ calls }: AnswerFormat) => !('own' in calls) && calls.gap === undefined

@@ -106,6 +106,10 @@ import { sql } from './sql/sql.ts'
 import { markWrongSums } from './sums/check.ts'
 import { keepDay, keepSums } from './sums/keeping.ts'
 import { followMarks, markUnsummed, thinMarks, turnMarks } from './sums/marks.ts'
+import { markRepriced } from './sums/priced.ts'
+import { markWrongTraces } from './trace-sums/check.ts'
+import { keepTraceSums } from './trace-sums/keeping.ts'
+import { markUntraced } from './trace-sums/marks.ts'
 import type { Command } from './transaction.ts'
 import {
   closePageSession,
@@ -136,10 +140,14 @@ export const commands = {
   turnMarks,
   markUnsummed,
   followMarks,
+  markRepriced,
   thinMarks,
   keepDay,
   keepSums,
   markWrongSums,
+  markUntraced,
+  keepTraceSums,
+  markWrongTraces,
   switchSearch,
   renewSearch,
   indexCalls,

@@ -7,6 +7,7 @@ import type { FieldReading } from './sql/readings.ts'
 import { pageOf } from './sql/rows-in-order.ts'
 import { sortingOf } from './sql/sorting.ts'
 import { allOf, emptySql, join, listOf, rawSql, sql } from './sql/sql.ts'
+import { markPrices } from './sums/marks.ts'
 import type { Command, Reader } from './transaction.ts'
 
 /** In display order. */
@@ -38,6 +39,10 @@ const insertPrices = insertInto('prices', priceFields)
 export const addPrices: Command<readonly Price[], void> = async (tx, prices) => {
   const rows = prices.map((price) => priceFields.map((field) => price[field]))
   for (const statement of insertPrices(rows)) await tx.run(statement)
+  await markPrices(
+    tx,
+    prices.map(({ project_id }) => project_id),
+  )
 }
 
 /** There are few prices, so a view of them is read at once. */
@@ -76,4 +81,5 @@ export const removePrices: Command<{ project_id: string; ids: readonly string[] 
   { project_id, ids },
 ) => {
   for (const id of ids) await tx.run(sql`DELETE FROM prices WHERE project_id = ${project_id} AND id = ${id}`)
+  await markPrices(tx, [project_id])
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { parseLossless } from '../../packages/json/index.ts'
 import { assertRefused } from '../support/chat.ts'
 import { startChatServer } from '../support/chat-server.ts'
 
@@ -59,4 +60,24 @@ test('P4: a constraint that cannot be satisfied is refused before the first byte
   const errors = server.log.filter((line) => (JSON.parse(line) as { level: number }).level >= 50)
   assert.deepEqual(errors, [])
   assert.equal(await server.end('SIGTERM'), 0)
+})
+
+test('numbers of a schema keep the digits that no double has, wherever the schema is', async (t) => {
+  const server = await startChatServer(t, { model: 'builtin' })
+  const text = '{"const":9007199254740993}'
+  const schema = parseLossless(text)
+  const parameters = { type: 'object', properties: { id: schema }, required: ['id'] }
+  const tag = { type: 'structural_tag', format: { type: 'json_schema', json_schema: schema } }
+  for (const fields of [
+    { structured_outputs: { json: schema } },
+    { structured_outputs: { json: text } },
+    { structured_outputs: { structural_tag: JSON.stringify(tag) } },
+    { response_format: tag },
+    { response_format: { type: 'json_object', schema } },
+    { response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } },
+    { tools: [{ function: { name: 'f', parameters } }], tool_choice: 'required' },
+  ]) {
+    const { text: answer } = await server.ask({ ...fields, max_tokens: 100 })
+    assert.match(answer, /9007199254740993/, JSON.stringify(fields))
+  }
 })

@@ -29,6 +29,7 @@ import { storedCompletions } from './storage/stored-completions.ts'
 import { sumsOfCalls } from './storage/sums.ts'
 import { sweeping } from './storage/sweeping.ts'
 import { tables } from './storage/tables.ts'
+import { sumsOfTraces } from './storage/trace-sums.ts'
 import { usageAndAudit } from './storage/usage-and-audit.ts'
 import { values } from './storage/values.ts'
 import { writing } from './storage/writing.ts'
@@ -51,6 +52,7 @@ for (const driver of allDrivers()) {
     storedCompletions(driver.shared)
     sweeping(driver.open)
     sumsOfCalls(driver.open)
+    sumsOfTraces(driver.open)
     largestCalls(driver.open)
     reading(driver.shared)
     people(driver.open)

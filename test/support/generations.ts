@@ -1,22 +1,9 @@
-import type { Ending, Generation, Sampling } from '../../packages/engine/index.ts'
+import { type Ending, type Generation, plainSampling, type Sampling } from '../../packages/engine/index.ts'
 
 export interface GenerationParts extends Omit<Partial<Generation>, 'sampling' | 'ending' | 'text'> {
   sampling?: Partial<Sampling>
   ending?: Partial<Ending>
   text?: Partial<Generation['text']>
-}
-
-/** Draws from the model's own distribution. */
-export const plainSampling: Sampling = {
-  temperature: 1,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  repetitionPenalty: 1,
-  bias: [],
-  badWords: [],
 }
 
 /** A generation that draws from the model's own distribution and ends where the model ends, except for what is given. */

@@ -161,7 +161,7 @@ test('an admin adds and removes a role, and sets a limit, which the audit log ha
   await page.getByRole('link', { name: 'Audit' }).click()
   await page.getByLabel('What').fill('user.set')
   await page.getByRole('button', { name: 'Filter' }).click()
-  await page.getByRole('cell', { name: 'change.requests_per_minute 60' }).waitFor()
+  await page.getByRole('cell', { name: 'change requests per minute 60' }).waitFor()
   assert.ok(!(await page.getByRole('table').textContent())?.includes('{'))
   assert.equal(await page.getByRole('cell', { name: 'user.add' }).count(), 0)
   assert.match(page.url(), /action=user\.set/)
@@ -177,7 +177,7 @@ test('the audit log is read page by page', { skip }, async (t) => {
     assert.equal((await served().send('PUT', '/users/bob/settings', body, keys.root)).status, 200)
   }
   const { page } = await open(t, 'people/audit?action=user.set&actor=root')
-  const cell = (limit: number) => page.getByRole('cell', { name: new RegExp(`requests_at_once ${limit}$`) })
+  const cell = (limit: number) => page.getByRole('cell', { name: new RegExp(`requests at once ${limit}$`) })
   await cell(101).waitFor()
   assert.equal(await cell(1).count(), 0)
   await page.getByRole('button', { name: 'Older' }).click()

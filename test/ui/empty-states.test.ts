@@ -54,13 +54,18 @@ test('a missing page says so, offers no retry, and links to the list', { skip },
     [`call/${nobodys}`, 'Call not found', 'All calls of the project', 'calls'],
     [`trace/${nobodys}`, 'Trace not found', 'All calls of the project', 'calls'],
     ['data/nothing', 'Object not found', 'All objects', 'objects'],
+    ['calibrations/nothing', 'Judge not found', 'All judges', 'judges'],
+    [`evals/new?runs=${nobodys}`, 'Run not found', 'All runs', 'evals'],
   ] as const) {
     await page.goto(new URL(`/ui/acme/qa/${path}`, page.url()).href)
     await page.getByRole('heading', { name: title }).waitFor()
     assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0, path)
+    assert.equal(await page.getByText(/^\w+: there is/).count(), 0, path)
     await page.getByRole('link', { name: way }).click()
     await page.waitForURL(`**/ui/acme/qa/${lands}`)
   }
+  await page.goto(new URL('/ui/acme/qa/agent', page.url()).href)
+  await page.getByRole('heading', { name: 'No calls of this agent' }).waitFor()
 })
 
 test('a project without access shows only that, and a link to the projects of the user', {

@@ -59,6 +59,7 @@ async function writeCallsOfEachKind(ok: Ok): Promise<void> {
     ...Array.from({ length: 20 }, (_, n) =>
       chatCall(n, n % 3 === 0 ? question : `What is ${n} times ${n}?`, `It is **${n * n}**.`, {
         ...(n % 4 === 0 && { thread_id: `visit-${n % 3}`, turn_id: `turn-${n}` }),
+        ...(n === 2 && { thread_id: 'visit'.repeat(40) }),
         ...(n === 7 && { exception: 'TimeoutError: the model did not answer within 30 s', output: null }),
       }),
     ),

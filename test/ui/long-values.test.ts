@@ -61,5 +61,17 @@ test('the middle of a long conversation is drawn in full once it is expanded', {
   await page.getByText('260 more messages').click()
   await page.getByText('Message 279.', { exact: true }).waitFor()
   assert.equal(await page.locator('.said').count(), messages.length + 1)
+  // On paper all of it is below one another, in light colours, without the bar.
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+  const paper = await page.evaluate(() => ({
+    height: document.documentElement.scrollHeight,
+    ground: getComputedStyle(document.documentElement).colorScheme,
+    scrolled: [...document.querySelectorAll('main *')].filter(
+      (element) => element.querySelector('.said') && element.scrollHeight > element.clientHeight + 1,
+    ).length,
+  }))
+  assert.ok(paper.height > 5_000, `${paper.height} px`)
+  assert.deepEqual([paper.ground, paper.scrolled], ['light', 0])
+  assert.equal(await page.locator('.top, .trace-tree, .tabs').locator('visible=true').count(), 0)
   assert.deepEqual(problems, [])
 })

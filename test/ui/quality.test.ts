@@ -141,7 +141,7 @@ test('a run of two settings with a judge is started in the page, goes on without
     return (await Promise.all(states)).every(({ json }) => json.status === 'completed')
   })
   const again = await open(t, `${ui}/evals/new?runs=${ids.join()}`)
-  await again.page.getByText('Settings A: success').waitFor()
+  await again.page.getByText('Settings A: success, 12 answers').waitFor()
   await again.page.getByRole('link', { name: 'Compare' }).click()
   await again.page.locator('option[value="scores.judged.passed"]').first().waitFor({ state: 'attached' })
   // A million rows of which none has two answers are not all read.
@@ -452,7 +452,18 @@ test('at 360 px a long name of a dataset widens neither a form nor a dialog', { 
 test('an empty project leads from a run to a dataset, and from a monitor to a judge and back', {
   skip,
 }, async (t) => {
-  const { page, problems } = await open(t, '/ui/acme/empty/evals/new')
+  const { page, problems } = await open(t, '/ui/acme/empty/judges?q=zzz')
+  for (const [path, title] of [
+    ['judges?q=zzz', 'No judges yet'],
+    ['prompts?q=zzz', 'No prompts yet'],
+    ['alerts/deliveries', 'Nothing has happened yet'],
+  ] as const) {
+    await page.goto(`${served().address}/ui/acme/empty/${path}`)
+    await page.getByRole('heading', { name: title }).waitFor()
+    assert.equal(await page.getByLabel('Filter by name').count(), 0, path)
+    assert.notEqual(await page.locator('.state p').textContent(), '', path)
+  }
+  await page.goto(`${served().address}/ui/acme/empty/evals/new`)
   await page.getByRole('heading', { name: 'No datasets yet' }).waitFor()
   assert.equal(await page.getByRole('button', { name: 'Start run' }).count(), 0)
   await page.getByRole('link', { name: 'Make a dataset' }).click()

@@ -173,7 +173,7 @@ test('queues after the first hundred load as the list is scrolled', { skip }, as
   assert.deepEqual(problems, [])
 })
 
-test('queues are accessible', { skip }, async (t) => {
+test('queues are accessible, and on a phone a name has two lines', { skip }, async (t) => {
   const queue = `${queuesPath}/${served().queueId}`
   const places: [path: string, text: string, press?: string][] = [
     [queuesPath, 'Hard'],
@@ -184,6 +184,15 @@ test('queues are accessible', { skip }, async (t) => {
     [`${queue}?tab=reviewers`, 'No reviews yet'],
   ]
   const { page, problems } = await open(t, '/ui/me', narrow)
+  await goNarrow(page, served().address + queuesPath)
+  const name = page.locator('.queue-title a').first()
+  await name.waitFor()
+  const lines = await name.evaluate((link) => {
+    link.textContent = 'ما هي عاصمة بوركينا فاسو وكيف يكتب اسمها بالفرنسية؟'
+    const { lineHeight, direction } = getComputedStyle(link)
+    return { direction, lines: Math.round(link.clientHeight / Number.parseFloat(lineHeight)) }
+  })
+  assert.deepEqual(lines, { direction: 'rtl', lines: 2 })
   for (const [path, text, press] of places) {
     await goNarrow(page, served().address + path)
     await page.getByText(text).first().waitFor()

@@ -74,6 +74,8 @@ for (const [name, output, preview] of [
   ['messages', { messages: [{ role: 'assistant', parts: [{ type: 'text', content: 'yes' }] }] }, 'yes'],
   ['the only text', { completion: 'yes' }, 'yes'],
   ['a list', [1, 2], '1, 2'],
+  ['messages as a text', '[{"role":"assistant","content":"yes"}]', 'yes'],
+  ['a text that looks like a list', '[1, 2', '[1, 2'],
 ] as [string, unknown, string | null][]) {
   test(`the preview of an output: ${name}`, () => {
     assert.equal(answerPreview(JSON.stringify(output)), preview)

@@ -174,17 +174,28 @@ test('agents are found in the index of their calls, and what runs below them by 
     ...tx,
     async *stream(query) {
       queries.push(planOf(query))
-      yield []
+      // All calls are read.
+      yield (query.text.includes('FROM trace_sums_state') ? [{ one: 1 }] : []) as never[]
     },
   }
   const view = { project, byVersion: true, costs: false, sort: [], limit: 5, offset: 0, before: undefined }
-  for (const [agent, from] of [[undefined], ['weaver'], [undefined, 1], ['weaver', 1]] as const) {
-    await readAgents(db, { ...view, agent, from }, 1, new AbortController().signal)
+  for (const [agent, from, before] of [
+    [undefined],
+    ['weaver'],
+    [undefined, 1],
+    ['weaver', 1],
+    [undefined, 1, 2],
+  ] as const) {
+    await readAgents(db, { ...view, agent, from, before }, 1, new AbortController().signal)
     const [first, direct, further, below, member] = (queries.pop() ?? []).filter((step) =>
       /calls|direct|further|child/.test(step),
     )
     const own = agent === undefined ? 'project_id=? AND agent>?' : 'project_id=? AND agent=?'
-    assert.equal(first, `SEARCH calls USING INDEX calls_of_agents (${own})`)
+    const index =
+      before === undefined
+        ? `calls_of_agents (${own})`
+        : 'calls_in_time (project_id=? AND started_at>? AND started_at<?)'
+    assert.equal(first, `SEARCH calls USING INDEX ${index}`)
     assert.match(String(direct), /^SEARCH direct USING INDEX \w+ \(project_id=\? AND id=\?\)$/)
     assert.match(String(further), /^SEARCH further USING INDEX \w+ \(project_id=\? AND id=\?\)$/)
     assert.match(String(below), /^SEARCH child USING INDEX \w+ \(project_id=\? AND parent_id=\?\)$/)

@@ -46,12 +46,14 @@ export function Failed({ error, retry, missing }: FailedProps) {
   const isTried = useAutoRetry(error, retry)
   if (isForbidden(error)) return <Forbidden why={error.message} />
   const isGone = isMissing(error)
-  if (isGone && missing !== undefined) return <Missing missing={missing} why={error.message} />
+  // A reader of the page sent no field.
+  const why = isGone ? error.message.replace(/^[\w.]+: there/, 'There') : error.message
+  if (isGone && missing !== undefined) return <Missing {...{ missing, why }} />
   return (
     <div class="state is-failed" role="alert">
       <h2>{isGone ? 'Not found' : 'This could not be loaded'}</h2>
       <p>
-        {error.message}
+        {why}
         {isTried && ' Retrying automatically.'}
       </p>
       {retry && !isGone && (

@@ -76,16 +76,17 @@ export async function readRunFacts(
   return found
 }
 
-/** How many rows of a run have no answer because the model failed, or no score because a judge did. */
-export async function countFailures(
+/** How many answers or scores of a run are there, or failed because the model or a judge did. */
+export async function countCalls(
   project: string,
   run: string,
   of: 'prediction' | 'score',
+  isFailed: boolean,
   signal: AbortSignal,
 ): Promise<number> {
   const isOfKind = [{ $getField: `attributes.weave.${of}` }, { $literal: 'true' }]
   const hasNoError = { $eq: [{ $getField: 'exception' }, { $literal: null }] }
-  const $expr = { $and: [{ $eq: isOfKind }, { $not: [hasNoError] }] }
+  const $expr = { $and: [{ $eq: isOfKind }, isFailed ? { $not: [hasNoError] } : hasNoError] }
   const body = { project_id: project, filter: { trace_ids: [run] }, query: { $expr } }
   return (await requestJson<{ count: number }>('/calls/query_stats', { body, signal })).count
 }

@@ -17,6 +17,7 @@ import {
   trieOf,
   wholeMatch,
 } from '../../constraints/index.ts'
+import { JsonNumber, parseLossless } from '../../json/index.ts'
 import { addFreeText, type Stop } from './free-text.ts'
 
 const deepest = 32
@@ -258,7 +259,7 @@ function checkMembers(fields: Fields, known: readonly string[], path: string): v
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseLossless(text)
   } catch (error) {
     throw new ConstraintError('invalid', `it is not JSON: ${error instanceof Error ? error.message : error}`)
   }
@@ -281,7 +282,8 @@ function endsAt(value: unknown, path: string): string[] {
 }
 
 function objectAt(value: unknown, path: string): Fields {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (isObject && !(value instanceof JsonNumber)) return { ...value }
   throw new ConstraintError('invalid', 'an object is expected', path)
 }
 

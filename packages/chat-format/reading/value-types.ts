@@ -1,3 +1,4 @@
+import { JsonNumber } from '../../json/index.ts'
 import type { ValueType } from '../call-format.ts'
 
 const all: readonly ValueType[] = ['string', 'number', 'boolean', 'null', 'object', 'array']
@@ -58,12 +59,15 @@ export function typesOf(schema: unknown, root: unknown, depth = 0): ReadonlySet<
 export function typeOf(value: unknown): ValueType {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
+  if (value instanceof JsonNumber) return 'number'
   const type = typeof value
   return type === 'string' || type === 'number' || type === 'boolean' ? type : 'object'
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber)
+  )
 }
 
 function listOf(value: unknown): readonly unknown[] {

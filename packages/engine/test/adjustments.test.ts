@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { plainSampling } from '../../../test/support/generations.ts'
-import type { Sampling } from '../backend.ts'
+import { plainSampling, type Sampling } from '../backend.ts'
 import { createAdjustments, planAdjustments } from '../sampling/adjustments.ts'
 
 function plan(sampling: Partial<Sampling>, parts: Partial<Parameters<typeof planAdjustments>[0]> = {}) {

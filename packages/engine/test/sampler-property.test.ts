@@ -4,7 +4,7 @@ import { tried } from '../../../test/support/campaign-share.ts'
 import fc from '../../../test/support/fast-check.ts'
 import { naiveDraw } from '../../../test/support/naive-sampling.ts'
 import { scriptedLogits } from '../../../test/support/scripted-logits.ts'
-import type { Sampling } from '../backend.ts'
+import { plainSampling, type Sampling } from '../backend.ts'
 import { createAdjustments, planAdjustments } from '../sampling/adjustments.ts'
 import { onlyAllowed } from '../sampling/allowed.ts'
 import { createRandom } from '../sampling/random.ts'
@@ -62,6 +62,7 @@ async function drawsAsDefined(given: Settings): Promise<void> {
   const logits = Float32Array.from({ length: size }, (_, token) => shape(random, token))
   const within = (token: number) => token % size
   const sampling: Sampling = {
+    ...plainSampling,
     temperature: given.temperature,
     topP: given.topP,
     topK: given.topK,
@@ -70,7 +71,6 @@ async function drawsAsDefined(given: Settings): Promise<void> {
     frequencyPenalty: given.frequencyPenalty,
     presencePenalty: given.presencePenalty,
     bias: given.bias.map(([token, bias]) => [within(token), bias]),
-    badWords: [],
     ...(given.allowed && { allowed: [...new Set(given.allowed.map(within))] }),
   }
   const likely = [...logits.keys()].sort((a, b) => (logits[b] as number) - (logits[a] as number))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from '../../../test/support/fast-check.ts'
-import { JsonNumber, parseLossless } from '../lossless.ts'
+import { JsonNumber, parseLossless, revivedNumbers } from '../lossless.ts'
 
 test('numbers that a double preserves stay numbers', () => {
   for (const token of ['0', '1', '-5', '0.5', '123456789012345', '1e+21', '5e-324', '9007199254740991']) {
@@ -71,4 +71,18 @@ test('any JSON is written back unchanged', () => {
     }),
     { seed: 20260131, numRuns: 500 },
   )
+})
+
+test('numbers come back from a structured clone, and objects that look like them stay objects', () => {
+  for (const text of [
+    '1.0',
+    '[1.0,{"a":9007199254740993}]',
+    '{"token":"1.0","mark":0,"a":[[1e400]]}',
+    '{"__proto__":1.0}',
+    'null',
+  ]) {
+    const clone = revivedNumbers(structuredClone(parseLossless(text)))
+    assert.equal(JSON.stringify(clone), text)
+    assert.deepEqual(clone, parseLossless(text))
+  }
 })

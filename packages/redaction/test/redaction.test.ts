@@ -34,6 +34,10 @@ const examples: Record<Kind, readonly string[]> = {
     '+１２０２５５５０１２３',
     '+٤٤٢٠٧٩٤٦٠٩٥٨',
     '+९१२०७९४६०९५८',
+    '212.555.0187',
+    '1.212.555.0187',
+    '%252B12025550123',
+    '212－555－0187',
   ],
   card: [
     '4111111111111111',
@@ -49,6 +53,9 @@ const examples: Record<Kind, readonly string[]> = {
     '4111\u20111111\u20111111\u20111111',
     '４１１１１１１１１１１１１１１１',
     '۴۱۱۱۱۱۱۱۱۱۱۱۱۱۱۱',
+    '4111.1111.1111.1111',
+    '3782.822463.10005',
+    '4111－1111－1111－1111',
   ],
   iban: [
     'DE89370400440532013000',
@@ -75,6 +82,8 @@ const examples: Record<Kind, readonly string[]> = {
     `lsv2_pt_${'0a'.repeat(16)}_0123456789`,
     `discord.com/api/webhooks/123456789012345678/${'aB1-'.repeat(17)}`,
     `AGE-SECRET-KEY-1${'QA'.repeat(29)}`,
+    `123456789:AA${'aB-_1'.repeat(6)}abc`,
+    `bot1234567890:AA${'aB-_1'.repeat(6)}abc`,
     `hdl_${'aB-_1'.repeat(8)}abc`,
   ],
   token: [
@@ -101,6 +110,18 @@ test('every kind is found wherever it stands, and its marker says which it was',
   assert.equal(text('Authorization: Bearer abcdef0123456789'), 'Authorization: Bearer [token]')
   assert.equal(text('Authorization=Bearer%20abcdef0123456789'), 'Authorization=Bearer%20[token]')
   assert.equal(text('Authorization%3A%20Bearer%20abcdef0123456789'), 'Authorization%3A%20Bearer%20[token]')
+  const azure = `${'aB/+1'.repeat(17)}a==`
+  assert.equal(text(`AccountName=a;AccountKey=${azure};x=1`), 'AccountName=a;AccountKey=[key];x=1')
+  assert.equal(text(`AccountKey%3D${encodeURIComponent(azure)}%3B`), 'AccountKey%3D[key]%3B')
+  assert.equal(text(`SharedAccessKey=${azure}`), 'SharedAccessKey=[key]')
+  assert.equal(text('tel%3A%2B12025550123&a=1'), 'tel%3A[phone]&a=1')
+  assert.equal(text('card%3D4111111111111111'), 'card%3D[card]')
+  for (const sign of ['%20', '%22', '%26', '%2520']) {
+    assert.equal(text(`n${sign}4111111111111111${sign}`), `n${sign}[card]${sign}`)
+    assert.equal(text(`n${sign}DE89370400440532013000`), `n${sign}[iban]`)
+    assert.equal(text(`n${sign}AKIAABCDEFGHIJKLMNOP${sign}`), `n${sign}[key]${sign}`)
+  }
+  assert.equal(text('Ｎｏ－4111111111111111'), 'Ｎｏ－[card]')
   assert.equal(text('张三（客户）+86 138 0013 8000，2楼'), '张三（客户）[phone]，2楼')
   assert.equal(text('项目1．+86 138 0013 8000'), '项目1．[phone]')
   assert.equal(
@@ -142,6 +163,8 @@ test('texts that only look like it stay as they are', () => {
     '0189f3c2-ad08-4a1b-8c2d-0123456789ab',
     'https://a.cn：请看说明＠小明, 500−200−1000, plan=basic+premium-support-2024',
     '价格：１２３４５６７８ 円, x = a − 12345678, ٢٠٢٦−١١−٢٩, 100%2B1234, a%2B1234567, eyJhbGciOiJIUzI1NiJ9.foo',
+    '10.0.19045.3803, 212.555.0187.1, 1.3.6.1.212.555.0187, v212.555.0187, 2026.11.29, 212.555.018, 121.0.6167.85',
+    '4111.1111.1111.1112, 4111.1111.1111.1111.1, 4111.1111111111.11, 123456789:0aF9, 12:AA34, AccountKey=<key>',
     'http://localhost:8080/a@b, key = value, Bearer of news',
   ]
   for (const value of harmless) assert.equal(text(value), value)

@@ -90,7 +90,11 @@ export function answerPreview(json: string): string | null {
   const output = shortJson(json)
   if (output === undefined) return null
   const value: unknown = JSON.parse(output)
-  return lineOf(typeof value === 'string' ? value : (plainAnswer(value) ?? answerLine(output) ?? ''))
+  return lineOf(
+    typeof value === 'string' && !value.startsWith('[')
+      ? value
+      : (plainAnswer(value) ?? answerLine(output) ?? ''),
+  )
 }
 
 /** Words separated by single spaces: most texts begin like this, and then nothing more has to be read. */

@@ -1,4 +1,8 @@
+import { JsonNumber, parseLossless } from '../../../packages/json/index.ts'
 import { inSteps } from '../../../packages/waiting/index.ts'
+
+/** Reading numbers with their digits takes up to a hundred times as long. A schema that a person writes is shorter. */
+export const maxExact = 16 * 1024
 
 /**
  * UTF-8 in memory that threads share. Large texts are passed between threads in this form, because copying them would
@@ -92,6 +96,15 @@ export class JsonText {
   get value(): unknown {
     return JSON.parse(this.text)
   }
+
+  get exact(): unknown {
+    return exactValue(this.text)
+  }
+}
+
+/** The parsed value, whose numbers keep their digits if the text has at most 16 Ki characters. */
+export function exactValue(text: string): unknown {
+  return text.length > maxExact ? JSON.parse(text) : parseLossless(text)
 }
 
 /** A list that may be long, written in steps. */
@@ -101,9 +114,10 @@ export async function jsonList(items: Iterable<unknown>): Promise<JsonText> {
   return new JsonText(`[${texts.join()}]`)
 }
 
-/** JSON.stringify that writes a JsonText as its text. */
+/** JSON.stringify that writes a JsonText as its text, and each number with its digits. */
 export function writeJson(value: unknown): string {
   if (value instanceof JsonText) return value.text
+  if (value instanceof JsonNumber) return value.token
   if (Array.isArray(value)) {
     let text = '['
     for (let i = 0; i < value.length; i++) text += (i > 0 ? ',' : '') + writeJson(value[i])

@@ -1,3 +1,4 @@
+import { revivedNumbers } from '../../../packages/json/index.ts'
 import { Refusal, type RefusalCode, type RefusalValues } from '../../domain/refusals.ts'
 import { answerParent } from '../../threads/process.ts'
 import { answerTenant } from '../../threads/tenant-cache.ts'
@@ -14,7 +15,7 @@ const compiler = createConstraintCompiler()
 answerParent(({ constraint, options, field, tenant }: AskedBy<CompileQuestion>): CompileAnswer => {
   answerTenant(tenant)
   try {
-    return compiler.compile(constraint, options, field)
+    return compiler.compile(revivedNumbers(constraint), options, field)
   } catch (error) {
     // Anything else is an error of the server, and ends the process.
     if (!(error instanceof Refusal)) throw error

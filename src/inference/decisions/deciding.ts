@@ -1,4 +1,4 @@
-import type { Backend, Generation, Sampling } from '../../../packages/engine/index.ts'
+import { type Backend, type Generation, plainSampling } from '../../../packages/engine/index.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Prompts } from '../prompt/prompts.ts'
 import { notReady } from '../served-model.ts'
@@ -106,11 +106,7 @@ export function createDeciding(engine: Backend, prompts: Prompts): Decide {
   }
 }
 
-/** Takes the likeliest token. */
-export const greedySampling: Sampling = {
-  ...{ temperature: 0, topP: 1, topK: 0, minP: 0, bias: [], badWords: [] },
-  ...{ frequencyPenalty: 0, presencePenalty: 0, repetitionPenalty: 1 },
-}
+export const greedySampling = { ...plainSampling, temperature: 0 }
 
 /** The likeliest token is drawn to see its log-probability; it is no output. */
 function generationOf(asked: DecisionAsked, tokens: number[], named: readonly number[]): Generation {

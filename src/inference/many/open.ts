@@ -236,7 +236,7 @@ export async function openModels(settings: ManySettings, services: ManyParts): P
     closing.abort(new Error('the server is stopping'))
     await watching
     await room.close()
-    await Promise.all(servers.map(({ server }) => server.close()))
+    await Promise.all([...servers.map(({ server }) => server.close()), ...retiring])
     await Promise.all([prompts.close(), compiling.close()])
   })
   return {

@@ -182,6 +182,7 @@ export function createRoom<Thing>(options: RoomOptions, events: LoaderEvents) {
       }
       await Promise.all([...all].map(({ work }) => work))
       await Promise.all([...all].map(({ loaded }) => loaded?.close()))
+      for (const { gone } of all) gone.resolve()
     },
   }
 }

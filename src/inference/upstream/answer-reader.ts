@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import type { Part } from '../../../packages/chat-format/index.ts'
 import type { Candidate, FinishReason, PromptLogprobs, TokenLogprob } from '../../../packages/engine/index.ts'
 import type { AnswerEvent, ReportedUsage } from '../model.ts'
+import { type CallReader, createCallReader, type ReplyCall } from './call-reader.ts'
 import { failureOf } from './failures.ts'
 import type { UpstreamKind } from './kinds.ts'
 import { countOf, estimatedTokens, garbage, membersOf, parsedReply } from './reply.ts'
@@ -41,17 +41,13 @@ interface ReplyTurn {
   function_call?: unknown
 }
 
-interface ReplyCall {
-  index?: unknown
-  id?: unknown
-  function?: { name?: unknown; arguments?: unknown } | null
-}
-
 export interface AnswerReader {
   /** The events of one chunk, or of a whole answer. */
   read(data: string): AnswerEvent[]
-  /** Whether any part of the answer has come. */
+  /** Whether any part of the answer has come: until then, it may begin again at another address. */
   hasBegun(): boolean
+  /** What waited for more of an answer that breaks off. */
+  cut(): AnswerEvent[]
   /** Whether each choice has ended. */
   isComplete(): boolean
   usage(): ReportedUsage
@@ -61,8 +57,7 @@ export interface AnswerReader {
 }
 
 interface OpenChoice {
-  /** Calls that have begun, by the numbers that the server gives them. */
-  calls: { told: string; id: string | undefined; arguments: string }[]
+  calls: CallReader
   isFinished: boolean
 }
 
@@ -77,9 +72,15 @@ export interface AnswerReaderOptions {
 export function createReader({ kind, inputs, choices, promptLength }: AnswerReaderOptions): AnswerReader {
   const prompts: number[][] = Array.from({ length: inputs }, () => [])
   const promptTexts: string[] = []
-  const open = Array.from({ length: inputs * choices }, (): OpenChoice => ({ calls: [], isFinished: false }))
+  const open = Array.from(
+    { length: inputs * choices },
+    (): OpenChoice => ({ calls: createCallReader(), isFinished: false }),
+  )
   const begun = new Set<number>()
-  let told: ReportedUsage | undefined
+  let told: ToldUsage | undefined
+  /** What was counted when the usage came: pieces after it are not in it. */
+  let countedThen = 0
+  let hasBegun = false
   let counted = 0
   let thought = 0
 
@@ -105,7 +106,7 @@ export function createReader({ kind, inputs, choices, promptLength }: AnswerRead
       choice.prompt_logprobs ?? chunk.prompt_logprobs,
     )
     const turn = choice.delta ?? choice.message ?? { content: choice.text }
-    const deltas = partsOf(turn, state, choice.delta == null)
+    const deltas = partsOf(turn, state.calls, choice.delta == null)
     const tokens = isTokens(choice.token_ids) ? choice.token_ids : []
     const logprobs = logprobsOf(choice.logprobs, tokens)
     const finish = finishOf(choice.finish_reason, choice.delta == null)
@@ -113,12 +114,14 @@ export function createReader({ kind, inputs, choices, promptLength }: AnswerRead
       if (choice.error != null) throw failureOf(choice.error, kind)
       throw failureOf(`finish_reason ${choice.finish_reason}`, kind)
     }
-    if (finish !== undefined) deltas.push(...endsOf(state, choice.finish_reason, finish))
+    if (finish !== undefined) deltas.push(...state.calls.finish(choice.finish_reason, finish))
     // If a server reports no tokens, a piece counts as one until it reports the total.
-    const count = tokens.length > 0 || deltas.length === 0 ? tokens.length : Math.max(1, logprobs.length)
+    const isPiece = deltas.length > 0 || (Array.isArray(turn.tool_calls) && turn.tool_calls.length > 0)
+    const count = tokens.length > 0 || !isPiece ? tokens.length : Math.max(1, logprobs.length)
     counted += count
     if (deltas.some((delta) => delta.kind === 'reasoning')) thought += count
-    if (deltas.length > 0 || tokens.length > 0 || logprobs.length > 0) {
+    if (isPiece || tokens.length > 0 || logprobs.length > 0) {
+      hasBegun = true
       events.push({
         kind: 'said',
         choice: index,
@@ -130,6 +133,7 @@ export function createReader({ kind, inputs, choices, promptLength }: AnswerRead
     }
     if (finish !== undefined) {
       state.isFinished = true
+      hasBegun = true
       events.push({ kind: 'finished', choice: index, reason: finish, stop: stopOf(choice.stop_reason) })
     }
     return events
@@ -148,13 +152,22 @@ export function createReader({ kind, inputs, choices, promptLength }: AnswerRead
         for (const choice of chunk.choices)
           for (const event of choiceEvents(choice, chunk)) events.push(event)
       }
-      told = usageOf(chunk.usage, counted) ?? told
+      const usage = usageOf(chunk.usage)
+      if (usage !== undefined) [told, countedThen] = [usage, counted]
       return events
     },
-    hasBegun: () => begun.size > 0,
+    hasBegun: () => hasBegun,
+    cut: () =>
+      open.flatMap(({ calls, isFinished }, choice): AnswerEvent[] => {
+        const deltas = isFinished ? [] : calls.finish(null, 'length')
+        return deltas.length === 0 ? [] : [{ kind: 'said', choice, deltas, tokens: [], count: 0 }]
+      }),
     isComplete: () => open.every(({ isFinished }) => isFinished),
     usage() {
-      if (told !== undefined) return told
+      if (told !== undefined) {
+        const { completion = counted } = told
+        return { ...told, completion: counted > countedThen ? Math.max(completion, counted) : completion }
+      }
       const known = prompts.reduce((sum, { length }) => sum + length, 0)
       const prompt = known > 0 || begun.size === 0 ? known : estimatedTokens(promptLength)
       return { prompt, cached: 0, completion: counted, reasoning: thought }
@@ -168,7 +181,10 @@ const isTokens = (value: unknown): value is number[] =>
 const isBytes = (value: unknown): value is number[] =>
   Array.isArray(value) && value.every((entry) => Number.isInteger(entry) && entry >= 0 && entry <= 255)
 
-function usageOf(value: unknown, counted: number): ReportedUsage | undefined {
+/** Some report the prompt before the answer, and nothing of the answer. */
+type ToldUsage = Omit<ReportedUsage, 'completion'> & { completion: number | undefined }
+
+function usageOf(value: unknown): ToldUsage | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const usage = value as Record<string, unknown>
   const prompt = countOf(usage.prompt_tokens)
@@ -179,7 +195,7 @@ function usageOf(value: unknown, counted: number): ReportedUsage | undefined {
   const rejected = detail('completion_tokens_details', 'rejected_prediction_tokens')
   return {
     prompt,
-    completion: countOf(usage.completion_tokens) ?? counted,
+    completion: countOf(usage.completion_tokens),
     cached: detail('prompt_tokens_details', 'cached_tokens'),
     reasoning: detail('completion_tokens_details', 'reasoning_tokens'),
     // Some report zeros for answers without a prediction.
@@ -187,17 +203,18 @@ function usageOf(value: unknown, counted: number): ReportedUsage | undefined {
   }
 }
 
-function partsOf(turn: ReplyTurn, state: OpenChoice, isWhole: boolean): Part[] {
-  const deltas: Part[] = []
+function partsOf(turn: ReplyTurn, reader: CallReader, isWhole: boolean): Part[] {
+  const texts: Part[] = []
   const thought = turn.reasoning ?? turn.reasoning_content
-  if (typeof thought === 'string' && thought !== '') deltas.push({ kind: 'reasoning', text: thought })
-  deltas.push(...partsOfContent(turn.content))
+  if (typeof thought === 'string' && thought !== '') texts.push({ kind: 'reasoning', text: thought })
+  texts.push(...partsOfContent(turn.content))
   if (typeof turn.refusal === 'string' && turn.refusal !== '')
-    deltas.push({ kind: 'content', text: turn.refusal })
+    texts.push({ kind: 'content', text: turn.refusal })
+  const deltas = texts.flatMap((text) => reader.addText(text))
   const older = turn.function_call == null ? [] : [{ index: 0, function: turn.function_call }]
   const calls = Array.isArray(turn.tool_calls) ? turn.tool_calls : older
   for (const call of calls)
-    if (typeof call === 'object' && call !== null) addCall(deltas, state, call as ReplyCall, isWhole)
+    if (typeof call === 'object' && call !== null) deltas.push(...reader.addCall(call as ReplyCall, isWhole))
   return deltas
 }
 
@@ -220,57 +237,12 @@ function partsOfContent(content: unknown): Part[] {
   })
 }
 
-/**
- * A call is identified by its number or, if it has none, by its id. Some servers number all calls 0: one with another id
- * and a name is another, once the arguments before it are complete. Others make an id for each piece of one. In a whole
- * message each is one of its own.
- */
-function addCall(deltas: Part[], { calls }: OpenChoice, call: ReplyCall, isWhole: boolean): void {
-  const written = call.function?.arguments
-  const more = typeof written === 'string' ? written : written == null ? '' : JSON.stringify(written)
-  const id = typeof call.id === 'string' && call.id !== '' ? call.id : undefined
-  const name = call.function?.name
-  const told = call.index == null ? (id ?? calls.at(-1)?.told ?? '0') : String(call.index)
-  let index = calls.findLastIndex((known) => known.told === told)
-  const known = calls[index]
-  const isOther = id !== undefined && typeof name === 'string' && name !== '' && known?.id !== id
-  if (known === undefined || isWhole || (isOther && isJson(known.arguments))) {
-    if (typeof name !== 'string' || name === '') throw garbage('a tool call without a name')
-    if (calls.length > 0) deltas.push({ kind: 'callEnd', index: calls.length - 1 })
-    index = calls.push({ told, id, arguments: '' }) - 1
-    deltas.push({ kind: 'call', index, id: id ?? `call_${randomUUID().replaceAll('-', '')}`, name })
-  }
-  const state = calls[index] as OpenChoice['calls'][number]
-  if (more === '') return
-  // Clients were told that it is complete.
-  if (index < calls.length - 1) throw garbage('more arguments of a tool call after the beginning of the next')
-  state.arguments += more
-  deltas.push({ kind: 'arguments', index, text: more })
-}
-
 function finishOf(value: unknown, isWhole: boolean): FinishReason | 'failed' | undefined {
   // Some send an empty one with every chunk.
   if (value == null || (value === '' && !isWhole)) return undefined
   if (value === 'error' || value === 'abort') return 'failed'
   if (value === 'length' || value === 'repetition' || value === 'content_filter') return value
   return 'stop'
-}
-
-/** The last call is complete if the answer ended with it, and not in the middle of it. Some servers say only `stop`. */
-function endsOf({ calls }: OpenChoice, told: unknown, finish: FinishReason): Part[] {
-  const last = calls.at(-1)
-  if (last === undefined || finish !== 'stop') return []
-  const isWhole = told === 'tool_calls' || told === 'function_call' || isJson(last.arguments)
-  return isWhole ? [{ kind: 'callEnd', index: calls.length - 1 }] : []
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 function stopOf(value: unknown): string | number | null {

@@ -6,7 +6,7 @@ import { deliver, type Outcome } from './deliveries.ts'
 import { UnreachableError } from './exchange.ts'
 import { compressedReply, isCutOff, isTemporary, refusalOf, secondsOf, withoutKey } from './failures.ts'
 import type { UpstreamKind } from './kinds.ts'
-import { contentTypeOf, textOf } from './pieces.ts'
+import { beginningOf, contentTypeOf } from './pieces.ts'
 import { moreAfter, pauseMsOf, type ResendBudget } from './resending.ts'
 import { retryAdviceOf } from './retry-headers.ts'
 
@@ -80,8 +80,8 @@ interface Setback {
   isFinal?: boolean
 }
 
-/** No error and no list of models is longer. */
-export const maxText = 16 * 1024 * 1024
+/** In bytes. A status says what to do, so the text of an error is read only this far. */
+const maxError = 1024 * 1024
 
 /** For a server that has accepted a request and not answered it. */
 const silentCoolMs = 30_000
@@ -143,7 +143,7 @@ export function createAsk({
           if (!isStream(answer)) delivery.sign()
           return { answer, sign: delivery.sign, done, again }
         }
-        const told = await textOf(answer, silenceMs, maxText)
+        const told = await beginningOf(answer, silenceMs, maxError)
         // A compressed error is read by its status.
         const text = compressed === undefined ? withoutKey(told, address.key) : ''
         const { ifMissing, kind } = question

@@ -128,9 +128,38 @@ export function compressedReply({ headers }: IncomingMessage): Refusal | undefin
 /** Shorter keys protect nothing, and may be words. */
 const minSecret = 8
 
-/** A server, or a proxy before it, may repeat the headers of a request in its error. */
+/**
+ * A server, or a proxy before it, may repeat the headers of a request in its error. Each character of the key is found as
+ * itself, or escaped for JSON or a URL, once or in text that is quoted again.
+ */
 export function withoutKey(text: string, key: string | undefined): string {
-  return key === undefined || key.length < minSecret ? text : text.replaceAll(key, '…')
+  if (key === undefined || key.length < minSecret) return text
+  const whole = text.replaceAll(key, '…')
+  // Several in a row could be escaped in too many ways.
+  if (key.includes('\\')) return whole.replaceAll(JSON.stringify(key).slice(1, -1), '…')
+  return /[\\%]/.test(whole) ? whole.replaceAll(escapedForm(key), '…') : whole
+}
+
+/** Letters of a key by which its escaped form is found; what follows them up to white space or a quote is the rest. */
+const maxSpelled = 64
+const escapedForms = new Map<string, RegExp>()
+
+function escapedForm(key: string): RegExp {
+  let form = escapedForms.get(key)
+  if (form === undefined) {
+    const rest = key.length > maxSpelled ? '[^\\s"\']*' : ''
+    form = new RegExp([...key.slice(0, maxSpelled)].map(spellingsOf).join('') + rest, 'g')
+    // Of the few keys of the configuration.
+    escapedForms.set(key, form)
+  }
+  return form
+}
+
+/** The backslashes are bounded so that a text of nothing else is searched in one pass. */
+function spellingsOf(letter: string): string {
+  const code = letter.charCodeAt(0).toString(16).padStart(2, '0')
+  const hex = code.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`)
+  return `(?:\\\\{0,3}\\x${code}|\\\\{1,3}u00${hex}|%(?:25)?${hex})`
 }
 
 /** The refusal for an answer that ends too early. */

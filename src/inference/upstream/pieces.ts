@@ -121,6 +121,20 @@ export const contentTypeOf = ({ headers }: IncomingMessage) => headers['content-
 /** Leaves out a byte order mark. */
 const decoder = new TextDecoder()
 
+/** A body up to so many bytes, as text: more of it is not read. */
+export async function beginningOf(answer: IncomingMessage, silenceMs: number, most: number): Promise<string> {
+  const pieces: Buffer[] = []
+  let length = 0
+  for await (const piece of piecesOf(answer, silenceMs, never)) {
+    pieces.push(piece)
+    length += piece.length
+    if (length < most) continue
+    answer.destroy()
+    break
+  }
+  return decoder.decode(Buffer.concat(pieces).subarray(0, most))
+}
+
 /** A whole body as text, with at most `most` bytes; it must arrive within `silenceMs`. */
 export async function textOf(answer: IncomingMessage, silenceMs: number, most: number): Promise<string> {
   const pieces: Buffer[] = []

@@ -33,13 +33,16 @@ function retryAfterOf({ 'retry-after': header, date }: IncomingHttpHeaders, now:
   return Math.max(0, until - (Number.isNaN(told) ? now : told)) / 1_000
 }
 
+/** A limit is whole again at its reset, which may be hours away, but has room for a request long before. */
+const maxResetSeconds = 60
+
 /** When the limits that are used up begin anew. They come with every answer of OpenAI's API, used up or not. */
 function resetOf(headers: IncomingHttpHeaders): number | undefined {
   const resets = ['requests', 'tokens'].flatMap((limit) => {
     if (numberOf(headers[`x-ratelimit-remaining-${limit}`]) !== 0) return []
     return durationOf(headers[`x-ratelimit-reset-${limit}`]) ?? []
   })
-  return resets.length === 0 ? undefined : Math.max(...resets)
+  return resets.length === 0 ? undefined : Math.min(maxResetSeconds, Math.max(...resets))
 }
 
 const units = { h: 3_600, m: 60, s: 1, ms: 0.001 }

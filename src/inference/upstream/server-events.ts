@@ -24,6 +24,8 @@ export function createEventReader(): EventReader {
   let length = 0
   let data: string | undefined
   let isFirst = true
+  /** A line feed after it belongs to the same end of a line. */
+  let hasReturned = false
   let isDone = false
   return {
     get isDone() {
@@ -34,6 +36,14 @@ export function createEventReader(): EventReader {
       if (isFirst && written !== '') {
         isFirst = false
         if (written.startsWith('\ufeff')) written = written.slice(1)
+      }
+      if (hasReturned && written !== '') {
+        hasReturned = false
+        if (written.startsWith('\n')) written = written.slice(1)
+      }
+      if (written.includes('\r')) {
+        hasReturned = written.endsWith('\r')
+        written = written.replaceAll(/\r\n?/g, '\n')
       }
       length += written.length
       if (length + (data?.length ?? 0) > maxEventLength)
@@ -46,7 +56,7 @@ export function createEventReader(): EventReader {
       for (;;) {
         const end = text.indexOf('\n', start)
         if (end === -1) break
-        const line = text.slice(start, text[end - 1] === '\r' ? end - 1 : end)
+        const line = text.slice(start, end)
         start = end + 1
         if (line === '') {
           if (data?.trim() === '[DONE]') {

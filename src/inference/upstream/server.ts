@@ -8,7 +8,7 @@ import {
   type ProbeTimes,
   watchAddresses,
 } from './addresses.ts'
-import { type Ask, createAsk, maxText, type ResentReason } from './asking.ts'
+import { type Ask, createAsk, type ResentReason } from './asking.ts'
 import { endpointOfUrl, openConnections, type UpstreamEndpoint } from './exchange.ts'
 import { kindOfUrl, type UpstreamKind } from './kinds.ts'
 import { type ListedModel, listedModels } from './listed.ts'
@@ -55,6 +55,9 @@ export interface UpstreamServer {
   close(): Promise<void>
 }
 
+/** In bytes; no list of models is longer. */
+const maxList = 16 * 1024 * 1024
+
 /** Nobody waits for background work, and it shares the server with callers. */
 const backgroundAtOnce = 2
 
@@ -94,7 +97,7 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
       silenceMs,
     }
     const answer = await connections.send(question, signal)
-    const text = await textOf(answer, silenceMs, maxText)
+    const text = await textOf(answer, silenceMs, maxList)
     const status = answer.statusCode ?? 0
     // Some servers list no models but answer all the same.
     if (status === 404 || status === 405) listed ??= []

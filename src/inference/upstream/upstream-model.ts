@@ -49,7 +49,7 @@ const headMs = 1_000
 const tailMs = 2_000
 
 /** A comment is a sign of life, too; an unfinished line is not. */
-const hasLine = (piece: Buffer) => piece.includes(0x0a)
+const hasLine = (piece: Buffer) => piece.includes(0x0a) || piece.includes(0x0d)
 
 /** How a server is asked, and how its answers are read. */
 const wires = {
@@ -242,10 +242,14 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
       }
     } catch (error) {
       // Of a complete answer nothing is missing.
-      if (signal.aborted || !isBroken(error) || !reader.isComplete()) throw readingError(error, signal)
+      if (signal.aborted || !isBroken(error) || !reader.isComplete()) {
+        yield* cutOf(reader)
+        throw readingError(error, signal)
+      }
     } finally {
       clearTimeout(alarm)
     }
+    yield* cutOf(reader)
     checkEnd(reader)
   }
 
@@ -262,6 +266,11 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     upstream: server.load,
     async close() {},
   }
+}
+
+function* cutOf(reader: AnswerReader): Generator<AnswerEvent[]> {
+  const events = reader.cut()
+  if (events.length > 0) yield events
 }
 
 function checkEnd(reader: AnswerReader): void {

@@ -94,6 +94,10 @@ const evidence = {
   unusable: z
     .int()
     .meta({ description: 'Values that are missing or none of the options; they do not count.' }),
+  improbable: z.int().meta({
+    description:
+      'Decisions that clients wrote with probabilities that are not those of all options or do not add up to 1 within 0.01; they do not count.',
+  }),
   other_digests: z
     .array(z.object({ digest: z.string(), decisions: z.int() }))
     .meta({ description: 'Decisions of another wording, model or setting; they do not count.' }),

@@ -45,6 +45,8 @@ export interface Evidence {
     sources: Record<LabelSource, number>
     disputed: number
     unusable: number
+    /** Decisions whose probabilities are none of the options of the question. */
+    improbable: number
     other_digests: { digest: string; decisions: number }[]
   }
 }
@@ -54,7 +56,7 @@ interface Decision {
   prompt: string
   model: string | null
   runnable: string | null
-  /** Undefined where the question was refused. */
+  /** Undefined where the question was refused; empty where they are no probabilities. */
   probabilities: readonly number[] | undefined
 }
 
@@ -91,14 +93,18 @@ export async function evidenceOf(
   const open: DecidedCall[] = []
   const others = new Map<string, number>()
   const sources = { annotation: 0, expected: 0, feedback: 0 }
-  let [decided, disputed] = [0, 0]
+  let [decided, disputed, improbable] = [0, 0, 0]
   for (const [call_id, decision] of decisions) {
     if (decision.digest !== digest || decision.prompt !== example.prompt) {
       others.set(decision.digest, (others.get(decision.digest) ?? 0) + 1)
       continue
     }
     const { probabilities } = decision
-    if (probabilities?.length !== categories.length) continue
+    if (probabilities === undefined) continue
+    if (probabilities.length !== categories.length) {
+      improbable++
+      continue
+    }
     decided++
     const label = truthOf(call_id)
     if (label === undefined) open.push({ call_id, probabilities })
@@ -113,7 +119,7 @@ export async function evidenceOf(
     prompt: example.prompt,
     model: example.model,
     counts: {
-      ...{ sources, disputed, unusable },
+      ...{ sources, disputed, unusable, improbable },
       other_digests: [...others].map(([digest, count]) => ({ digest, decisions: count })),
     },
   }
@@ -172,15 +178,19 @@ const ownMember = (value: unknown, name: string): unknown => {
   return object && Object.hasOwn(object, name) ? object[name] : undefined
 }
 
+/** Clients may round what they write. */
+const maxSumError = 0.01
+
 /** A refused question has none. */
-function probabilitiesOf({ probability, probabilities }: JudgedValue): number[] | undefined {
+function probabilitiesOf({ probability, probabilities }: JudgedValue): readonly number[] | undefined {
   const isProbability = (value: unknown) => typeof value === 'number' && value >= 0 && value <= 1
   if (Array.isArray(probabilities)) {
-    return probabilities.length <= maxChoices && probabilities.every(isProbability)
-      ? probabilities
-      : undefined
+    if (probabilities.length > maxChoices || !probabilities.every(isProbability)) return []
+    const sum = probabilities.reduce((total, share) => total + share, 0)
+    return Math.abs(sum - 1) <= maxSumError ? probabilities : []
   }
-  return isProbability(probability) ? [probability as number, 1 - (probability as number)] : undefined
+  if (probability == null) return undefined
+  return isProbability(probability) ? [probability, 1 - probability] : []
 }
 
 /** The question in the version of the scorer that decided: its options are those of the probabilities. */

@@ -1,8 +1,10 @@
 import type { Database } from '../../storage/database.ts'
 import { newPass, sumUp, sumUpDay } from '../../storage/sums/keeping.ts'
 import { hasMarkedHours, type MarkedHour, markedHours, stillMarked } from '../../storage/sums/marks.ts'
+import { nextRepricing } from '../../storage/sums/priced.ts'
 import { day, startOf } from '../../storage/sums/spans.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
+import { sumTraces } from './trace-sums.ts'
 
 const firstMs = 1_000
 const failedMs = 5_000
@@ -17,12 +19,14 @@ const maxTogether = 5_000
 /** Adds up the hours that were written, once they have not been written for a round. Until then their calls are counted. */
 export function startSums(db: Database, failed: (error: unknown) => void): BackgroundWork {
   let before: ReadonlyMap<string, string> = new Map()
+  let tracesBefore: ReadonlySet<string> = new Set()
   return inBackground({
     firstMs,
     failedMs,
     failed,
     async run(signal) {
       if (await hasMarkedHours(db)) before = await sumRound(db, before, signal)
+      if (await hasMarkedHours(db)) tracesBefore = await sumTraces(db, tracesBefore, signal)
       return restMs
     },
   })
@@ -42,6 +46,8 @@ async function sumRound(
   while (hasMore && !signal.aborted) hasMore = await db.writeInBackground('followMarks', marksAtOnce)
   await db.writeInBackground('thinMarks', {})
   const turn = await db.write('turnMarks', {})
+  const repricing = await nextRepricing(db, turn, signal)
+  if (repricing !== undefined) await db.writeInBackground('markRepriced', repricing)
   const hours = await markedHours(db, turn, signal)
   const [calm, others] = [[] as MarkedHour[], new Map<string, string>()]
   for (const hour of hours) {
@@ -82,4 +88,5 @@ async function sumDay(db: Database, ofDay: readonly MarkedHour[], signal: AbortS
 /** Adds up all that is marked now. */
 export async function sumAll(db: Database, signal: AbortSignal): Promise<void> {
   await sumRound(db, await sumRound(db, new Map(), signal), signal)
+  await sumTraces(db, await sumTraces(db, new Set(), signal), signal)
 }

@@ -86,6 +86,12 @@ function itemOf(item: InputItem, path: string, calls: Set<string>, image: Image)
         throw wrong(`${path}.role`, JSON.stringify(role ?? null), Object.keys(partsOf).join(', '))
       }
       if (content == null) throw wrong(`${path}.content`, 'nothing', 'a text or parts')
+      if (phase != null && role !== 'assistant')
+        throw wrong(
+          `${path}.phase`,
+          `given for a message of the role ${role}`,
+          'nothing: only the assistant has one',
+        )
       const text = textOf(content, `${path}.content`, accepted, image)
       return { role, ...(phase != null && { phase }), content: text }
     }

@@ -33,7 +33,10 @@ export function questionsOf(
 function optionsOf({ choices, levels }: Question, field: string): DecisionQuestion['options'] {
   if (levels != null) {
     checkCount(`${field}.levels`, levels.length, 2, maxLevels)
-    return levels.map(({ label, description }) => ({ name: label, description: description ?? undefined }))
+    return levels.map(({ label, description }, index) => ({
+      name: writtenLabel(label, `${field}.levels.${index}.label`),
+      description: description ?? undefined,
+    }))
   }
   if (choices == null) return [{ name: 'yes' }, { name: 'no' }]
   checkChoices(
@@ -52,12 +55,18 @@ function checkChoices(field: string, values: readonly (string | boolean)[]): voi
   checkCount(field, values.length, 2, maxChoices)
   const seen = new Set<string | boolean>()
   for (const [index, value] of values.entries()) {
-    if (value === '') throw wrong(`${field}.${index}.value`, 'an empty text', 'a text or a boolean')
+    if (typeof value === 'string') writtenLabel(value, `${field}.${index}.value`)
     if (seen.has(value)) {
       throw wrong(`${field}.${index}.value`, 'a value that was given before', 'different values')
     }
     seen.add(value)
   }
+}
+
+/** A label that shows nothing cannot be chosen for what it says. */
+export function writtenLabel(label: string, field: string): string {
+  if (label.trim() === '') throw wrong(field, 'an empty text', 'a text')
+  return label
 }
 
 export function checkCount(field: string, count: number, min: number, max: number): void {

@@ -9,7 +9,7 @@ import type { GenerationParts } from '../generation/parts.ts'
 import type { PoolingContext } from '../pooling/pooling.ts'
 import { maxChoices, maxLevels, maxQuestions, type SystemOneBody } from './contract.ts'
 import { decide } from './decide.ts'
-import { checkCount } from './questions.ts'
+import { checkCount, writtenLabel } from './questions.ts'
 import { choiceConfidence, diagnosisOf, scoreConfidence, scoreOf, winnerOf } from './shares.ts'
 
 /** Decisions as clients of TypeSafe's System One ask for them and read them. */
@@ -95,14 +95,20 @@ function optionsOf(kind: DecisionQuestion['kind'], criteria: string, field: stri
     if (!criteria.startsWith('[')) throw wrong(field, described(new JsonText(criteria)), 'a list of levels')
     const levels = itemsOf(criteria)
     checkCount(field, levels.length, 2, maxLevels)
-    return levels.map((level, index) => ({ name: describedBy(level, `${field}.${index}`) ?? '' }))
+    return levels.map((level, index) => {
+      const path = `${field}.${index}`
+      return { name: writtenLabel(describedBy(level, path) ?? '', path) }
+    })
   }
   const isObject = criteria.startsWith('{')
   if (kind === 'choice') {
     if (!isObject) throw wrong(field, described(new JsonText(criteria)), 'an object of labels')
     const labels = [...membersOf(criteria)]
     checkCount(field, labels.length, 1, maxChoices)
-    return labels.map(([name, text]) => ({ name, description: describedBy(text, `${field}.${name}`) }))
+    return labels.map(([name, text]) => {
+      const path = `${field}.${name}`
+      return { name: writtenLabel(name, path), description: describedBy(text, path) }
+    })
   }
   if (!isObject && criteria !== 'null') {
     throw wrong(field, described(new JsonText(criteria)), 'an object with true and false, or null')

@@ -1,6 +1,6 @@
 import type { Constraint } from '../../../packages/chat-format/index.ts'
 import type { ConstraintOptions } from '../../../packages/constraints/index.ts'
-import type { JsonText } from '../../domain/json/text.ts'
+import { exactValue, type JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
 
@@ -48,15 +48,29 @@ export function constraintOf(
   return { ...asked, options: optionsOf(body.structured_outputs) }
 }
 
+const membersOfTypes = {
+  json_object: ['schema'],
+  json_schema: ['json_schema'],
+  structural_tag: ['structures', 'triggers', 'format'],
+} as const
+
+/** A schema under the wrong type would be dropped in silence, and the answer would not fit it. A text fits none. */
+function refuseOtherMembers(format: Format, type: keyof typeof membersOfTypes): void {
+  for (const [other, members] of Object.entries(membersOfTypes)) {
+    const member = other === type ? undefined : members.find((name) => format[name] != null)
+    if (member !== undefined)
+      throw wrong(`response_format.${member}`, `given with the type "${type}"`, `only with "${other}"`)
+  }
+}
+
 function formatConstraint(format: Format): Asked | undefined {
   // The specification shows the schema without a type.
-  switch (format.type ?? (format.json_schema == null ? undefined : 'json_schema')) {
-    case undefined:
-      throw wrong(
-        'response_format.type',
-        'nothing',
-        '"text", "json_object", "json_schema" or "structural_tag"',
-      )
+  const type = format.type ?? (format.json_schema == null ? undefined : 'json_schema')
+  if (type === undefined) {
+    throw wrong('response_format.type', 'nothing', '"text", "json_object", "json_schema" or "structural_tag"')
+  }
+  if (format.type != null && type !== 'text') refuseOtherMembers(format, type)
+  switch (type) {
     case 'text':
       return undefined
     case 'json_object':
@@ -75,7 +89,7 @@ function formatConstraint(format: Format): Asked | undefined {
         structures: format.structures,
         triggers: format.triggers,
         format: format.format,
-      }).flatMap(([name, member]) => (member == null ? [] : [[name, member.value]]))
+      }).flatMap(([name, member]) => (member == null ? [] : [[name, member.exact]]))
       const tag: unknown = { type: 'structural_tag', ...Object.fromEntries(members) }
       return { constraint: { kind: 'structural_tag', tag }, field: 'response_format' }
     }
@@ -95,7 +109,7 @@ function outputsOf(kind: (typeof kinds)[number], outputs: Outputs): Asked | unde
   const field = `structured_outputs.${kind}`
   const { json, regex, choice, grammar, structural_tag: tag } = outputs
   if (json != null) {
-    const { value } = json
+    const value = json.exact
     if (typeof value === 'string')
       return { constraint: { kind: 'json', schema: parsed(value, field) }, field }
     return schemaConstraint(json, field)
@@ -108,23 +122,24 @@ function outputsOf(kind: (typeof kinds)[number], outputs: Outputs): Asked | unde
   return { constraint: { kind: 'json_object' }, field }
 }
 
-function schemaConstraint({ value, text }: JsonText, field: string): Asked {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw wrong(field, text.slice(0, 40), 'a JSON Schema that is an object')
-  }
-  return { constraint: { kind: 'json', schema: value }, field }
+function schemaConstraint({ exact: schema, text }: JsonText, field: string): Asked {
+  if (!text.startsWith('{')) throw notSchema(text, field)
+  return { constraint: { kind: 'json', schema }, field }
 }
 
 function parsed(text: string, field: string): unknown {
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = exactValue(text)
   } catch (error) {
     throw refuse('constraint_invalid', { field, why: `its text is not JSON: ${(error as Error).message}` })
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
-  throw wrong(field, text.slice(0, 40), 'a JSON Schema that is an object')
+  if (text.trimStart().startsWith('{')) return value
+  throw notSchema(text, field)
 }
+
+const notSchema = (text: string, field: string) =>
+  wrong(field, text.slice(0, 40), 'a JSON Schema that is an object')
 
 function optionsOf(outputs: Outputs | null | undefined): ConstraintOptions {
   const {

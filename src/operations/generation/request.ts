@@ -3,6 +3,7 @@ import type { AnswerRequest, TurnAsked } from '../../inference/model.ts'
 import { wrong } from './checks.ts'
 import { type GivenBias, maxBiases } from './given-values.ts'
 import type { SamplingFields } from './sampling-fields.ts'
+import { asNumber } from './scalars.ts'
 
 interface Asked {
   inputs: AnswerRequest['inputs']
@@ -108,7 +109,8 @@ function biasOf(bias: GivenBias | null | undefined): [number, number][] {
     const shown = unknown.slice(0, 10).map((id) => JSON.stringify(id.slice(0, 40)))
     throw wrong('logit_bias', shown.join(', '), 'token ids as keys')
   }
-  return entries.map(([id, value]) => {
+  return entries.map(([id, sent]) => {
+    const value = asNumber(sent)
     if (typeof value !== 'number' || !Number.isFinite(value)) {
       throw wrong(`logit_bias.${id}`, 'not a number', 'a number from -100 to 100')
     }

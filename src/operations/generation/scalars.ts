@@ -8,7 +8,7 @@ import { explained } from '../../domain/fields.ts'
 
 const numeric = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i
 
-function asNumber(value: unknown): unknown {
+export function asNumber(value: unknown): unknown {
   if (typeof value !== 'string' || value.length > 100) return value
   const text = value.trim()
   return numeric.test(text) ? Number(text) : value

@@ -102,7 +102,7 @@ function constraintOf({ output_config, output_format }: MessagesBody): CompileQu
   if (format == null) return undefined
   const field = output_config?.format == null ? 'output_format.schema' : 'output_config.format.schema'
   return {
-    constraint: { kind: 'json', schema: format.schema.value as object },
+    constraint: { kind: 'json', schema: format.schema.exact as object },
     field,
     options: { whitespace: 'bounded' },
   }

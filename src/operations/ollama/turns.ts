@@ -146,12 +146,12 @@ function answerRequest(
 }
 
 function constraintOf({ format }: AnyBody): CompileQuestion | undefined {
-  const value = format?.value
+  const value = format?.exact
   if (value == null || value === '') return undefined
   const constraint =
     value === 'json'
       ? ({ kind: 'json_object' } as const)
-      : typeof value === 'object' && !Array.isArray(value)
+      : format?.text.startsWith('{')
         ? { kind: 'json' as const, schema: value }
         : undefined
   if (constraint === undefined) {

@@ -17,6 +17,8 @@ const pairs = [
   ),
 ] as const
 
+const embeddings = 'embedding.embeddings'
+
 /**
  * The attributes in which instrumentations put the input and output of a model, a tool or a step; the first one present
  * counts. They are those of OpenTelemetry's GenAI conventions, OpenInference, the Vercel AI SDK, OpenLLMetry, MLflow,
@@ -40,6 +42,8 @@ const inputNames: readonly (readonly [attribute: string, name: string])[] = [
   ['traceloop.entity.input', 'value'],
   ['llm.prompts', 'messages'],
   ['input.value', 'value'],
+  [embeddings, 'input'],
+  ['tool.parameters', 'arguments'],
   ['langfuse.trace.input', 'value'],
   ['ai.value', 'value'],
   ['ai.values', 'values'],
@@ -169,8 +173,17 @@ function payloadAt(attributes: Attributes, attribute: string, name: string): Pay
   if (value !== undefined) {
     return completed({ name, value: payloadValue(attribute, value), taken: [attribute] }, attributes)
   }
-  const items = itemsOf(attributes, attribute)
+  const items = attribute === embeddings ? embeddedTexts(attributes) : itemsOf(attributes, attribute)
   return items && { name, ...items }
+}
+
+/** OpenInference has each text beside its vector, which stays where it is. */
+function embeddedTexts(attributes: Attributes): Pick<Payload, 'value' | 'taken'> | undefined {
+  const taken = [...attributes.keys()].filter((key) =>
+    /^embedding\.embeddings\.\d+\.embedding\.text$/.test(key),
+  )
+  const value = taken.map((key) => attributes.get(key) as Value)
+  return taken.length > 0 ? { value, taken } : undefined
 }
 
 const instructions = 'gen_ai.system_instructions'
@@ -237,6 +250,6 @@ function itemsOf(attributes: Attributes, attribute: string): Pick<Payload, 'valu
 }
 
 function payloadValue(attribute: string, value: Value): Value {
-  if (!alwaysJson.has(attribute)) return opened(value)
-  return Array.isArray(value) ? value.map((item) => opened(item, anyJson)) : opened(value, anyJson)
+  const open = (item: Value) => (alwaysJson.has(attribute) ? opened(item, anyJson) : opened(item))
+  return Array.isArray(value) ? value.map(open) : open(value)
 }

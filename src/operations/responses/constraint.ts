@@ -24,7 +24,7 @@ export function formatOf({ text, structured_outputs }: ResponsesBody): CompileQu
     return { constraint: { kind: 'json_object' }, field: 'text.format', options }
   }
   return {
-    constraint: { kind: 'json', schema: format.schema.value as object },
+    constraint: { kind: 'json', schema: format.schema.exact as object },
     field: 'text.format.schema',
     options,
   }

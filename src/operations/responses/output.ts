@@ -46,11 +46,19 @@ export function createOutput(options: OutputOptions): Output {
   let open: OpenItem | undefined
 
   function* opened(start: Start): Generator<OutputEvent> {
-    if (open !== undefined) yield* open.close('completed')
+    yield* ended('completed')
     const index = items.length
     open = openItem(start, index, options)
     items.push(open.item)
     yield* open.begin()
+  }
+
+  function* ended(status: 'completed' | 'incomplete'): Generator<OutputEvent> {
+    if (open === undefined) return
+    // A call without the end of its arguments gets no `done` event: clients would run it.
+    if (open.item.type === 'function_call') open.item.status = 'incomplete'
+    else yield* open.close(status)
+    open = undefined
   }
 
   return {
@@ -78,13 +86,7 @@ export function createOutput(options: OutputOptions): Output {
         yield* open.add(turnPart.text)
       }
     },
-    *end(status) {
-      if (open === undefined) return
-      // A call without the end of its arguments gets no `done` event: clients would run it.
-      if (open.item.type === 'function_call') open.item.status = 'incomplete'
-      else yield* open.close(status)
-      open = undefined
-    },
+    end: ended,
   }
 }
 

@@ -1,10 +1,12 @@
+import { inSteps } from '../../../packages/waiting/index.ts'
 import type { Page } from '../../domain/view.ts'
-import { isLive } from '../calls/calls.ts'
-import { comparedPrices, costOfCall } from '../calls/cost.ts'
-import { pageOf } from '../sql/rows-in-order.ts'
-import { allOf, join, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { comparedPrices } from '../calls/cost.ts'
+import { listOf, rawSql, sql } from '../sql/sql.ts'
+import type { Range } from '../sums/counting.ts'
+import { day, hour, startOf } from '../sums/spans.ts'
+import { type AgentCount, addedCounts, countAgents } from '../trace-sums/agent-counts.ts'
+import { unsettledTraces } from '../trace-sums/marks.ts'
 import { allRows, type LongReader } from '../transaction.ts'
-import { apart, countsOnce, usesTokens } from '../views/own-usage.ts'
 
 /** What agents, or their versions, are sorted by. */
 export const agentFields = [
@@ -55,39 +57,20 @@ export interface AgentSums {
   total: number
 }
 
-/** Calls above one that are looked at: in a chain of thousands of agents, all above all would take hours. */
-const maxHeight = 64
+/** Hours whose calls are read. */
+const maxCounted = 48
 
-/**
- * The calls of agents: those that name one, and what runs below them until another agent is named. `is_top`: no
- * call above names the same agent.
- */
-function callsOfAgents({ dialect }: LongReader, view: AgentsView, now: number): Sql {
-  const { project, agent, byVersion, from, before } = view
-  const version = (table: string) => rawSql(byVersion ? `coalesce(${table}.agent_version, '')` : "''")
-  const live = (table: string) => isLive(now, rawSql(table))
-  const above = sql`EXISTS (WITH RECURSIVE above (id, agent, parent_id, height) AS (
-      SELECT direct.id, direct.agent, direct.parent_id, 1 FROM calls AS direct
-        WHERE direct.project_id = ${project} AND direct.id = calls.parent_id AND ${live('direct')}
-      UNION ALL SELECT further.id, further.agent, further.parent_id, height + 1 FROM above CROSS JOIN calls AS further
-        WHERE further.project_id = ${project} AND further.id = above.parent_id AND height < ${rawSql(String(maxHeight))}
-          AND ${live('further')} AND ${dialect.cancellable})
-    SELECT 1 FROM above WHERE above.agent = calls.agent AND above.id <> calls.id)`
-  const named = allOf([
-    agent === undefined ? rawSql('calls.agent IS NOT NULL') : sql`calls.agent = ${agent}`,
-    ...(from === undefined ? [] : [sql`calls.started_at >= ${from}`]),
-    ...(before === undefined ? [] : [sql`calls.started_at < ${before}`]),
-    isLive(now),
-  ])
-  return sql`WITH RECURSIVE members (agent, version, id, is_top) AS (
-      SELECT calls.agent, ${version('calls')}, calls.id, CASE WHEN ${above} THEN 0 ELSE 1 END FROM calls
-        WHERE calls.project_id = ${project} AND ${named} AND ${dialect.callsCancellable}
-      UNION SELECT members.agent, members.version, child.id, 0 FROM members CROSS JOIN calls AS child
-        WHERE child.project_id = ${project} AND child.parent_id = members.id AND child.agent IS NULL
-          AND ${isLive(now, rawSql('child'))} AND ${dialect.cancellable})`
+/** Before and after all calls. */
+const [beginning, future] = [-9e15, 9e15]
+
+interface Plan {
+  counted: Range[]
+  /** The whole hours from and up to which sums are read. */
+  from: number
+  end: number
+  /** Hours whose sums are not. */
+  unsettled: number[]
 }
-
-const double = (sum: string, name: string) => `CAST(coalesce(sum(${sum}), 0) AS DOUBLE PRECISION) AS ${name}`
 
 /** Tokens and costs count once, where an agent and the calls below it both report them. */
 export async function readAgents(
@@ -96,37 +79,135 @@ export async function readAgents(
   now: number,
   signal: AbortSignal,
 ): Promise<AgentSums[]> {
-  const { dialect } = db
-  const once = sql`${usesTokens} AND ${countsOnce(dialect, view.project, [], now)}`
-  const prices = view.costs ? await comparedPrices(db, view.project) : undefined
-  const cost = view.costs ? costOfCall(dialect, prices) : rawSql('NULL')
-  const called = apart(
-    dialect,
-    sql`SELECT members.agent AS agent_name, members.version AS agent_version, members.is_top AS is_top,
-      calls.operation AS operation, calls.status AS status, started_at, ended_at,
-      CASE WHEN ${once} THEN 1 END AS counts, input_tokens, output_tokens, CAST(${cost} AS DOUBLE PRECISION) AS cost
-    FROM members CROSS JOIN calls WHERE calls.project_id = ${view.project} AND calls.id = members.id AND ${isLive(now)}`,
-  )
-  const took = 'CASE WHEN is_top = 1 THEN CAST(ended_at - started_at AS DOUBLE PRECISION) / 1000 END'
-  const sums = [
-    double("CASE WHEN operation = 'invoke_agent' THEN 1 ELSE 0 END", 'invocation_count'),
-    'CAST(count(*) AS DOUBLE PRECISION) AS span_count',
-    double('CASE WHEN counts = 1 THEN input_tokens END', 'total_input_tokens'),
-    double('CASE WHEN counts = 1 THEN output_tokens END', 'total_output_tokens'),
-    double(took, 'total_duration_ms'),
-    double("CASE WHEN status = 'error' THEN 1 ELSE 0 END", 'error_count'),
-    'min(started_at) AS first_seen',
-    'max(coalesce(ended_at, started_at)) AS last_seen',
-    'sum(CASE WHEN counts = 1 THEN cost END) AS total_cost_usd',
+  const { project, agent } = view
+  const prices = view.costs ? await comparedPrices(db, project) : null
+  // Before the sums: what is written from here on may be in the answer or not.
+  const plan = await planOf(db, view, now, signal)
+  const ranges = plan === undefined ? rangesOfAll(view) : plan.counted
+  const counted = await countAgents(db, { project, agent, ranges, prices, now }, signal)
+  const stored = plan === undefined ? [] : await storedParts(db, view, plan, signal)
+  return pageOf(await agentsOf([...stored, ...counted], view), view)
+}
+
+const rangesOfAll = ({ from, before }: AgentsView): Range[] | undefined =>
+  from === undefined && before === undefined
+    ? undefined
+    : [{ from: from ?? beginning, end: before ?? future }]
+
+async function planOf(
+  db: LongReader,
+  view: AgentsView,
+  now: number,
+  signal: AbortSignal,
+): Promise<Plan | undefined> {
+  const { from = beginning, before = future } = view
+  const found = await unsettledTraces(db, view.project, now, signal)
+  if (found === undefined) return undefined
+  const [first, end] = [-startOf(-from, hour), startOf(before, hour)]
+  if (first >= end) return undefined
+  const unsettled = [...found.hours].filter((at) => at >= first && at < end)
+  if (unsettled.length > maxCounted) return undefined
+  const edges = [
+    { from, end: first },
+    { from: end, end: before },
   ]
-  const order = view.sort.map(
-    ({ field, direction }) => `${field} ${direction === 'asc' ? 'ASC' : 'DESC'} NULLS LAST`,
+  const counted = [...edges, ...unsettled.map((at) => ({ from: at, end: at + hour }))]
+  return { counted: counted.filter((range) => range.from < range.end), from: first, end, unsettled }
+}
+
+/** Of whole days where these are known, in one statement: sums of a day and of its hours are stored together. */
+async function storedParts(
+  db: LongReader,
+  view: AgentsView,
+  { from, end, unsettled }: Plan,
+  signal: AbortSignal,
+): Promise<AgentCount[]> {
+  const edges = [...(from % day === 0 ? [] : [from]), ...(end % day === 0 ? [] : [end])]
+  const days = [...new Set([...unsettled, ...edges].map((at) => startOf(at, day)))]
+  const own = sql`project_id = ${view.project}${view.agent === undefined ? rawSql('') : sql` AND agent = ${view.agent}`}`
+  const within = sql`${own} AND at >= ${from} AND at < ${end}`
+  const columns = rawSql(
+    `agent, version, invocations, calls, errors, input, output, cost, first_seen, last_seen, durations`,
   )
-  const query = sql`${callsOfAgents(db, view, now)} SELECT found.*, count(*) OVER () AS total FROM (
-      SELECT agent_name, agent_version, ${rawSql(sums.join(', '))},
-        ${dialect.percentile(rawSql(took), 0.5)} AS p50_duration_ms, ${dialect.percentile(rawSql(took), 0.95)} AS p95_duration_ms
-      FROM (${called}) AS called
-      GROUP BY agent_name, agent_version) AS found
-    ORDER BY ${join([...order, 'agent_name', 'agent_version'].map(rawSql), ', ')}${pageOf(dialect, view)}`
-  return allRows<AgentSums>(db, query, signal)
+  const stored = [
+    sql`SELECT ${columns} FROM agent_sums WHERE ${within} AND span = ${rawSql(String(day))}
+      ${days.length === 0 ? rawSql('') : sql`AND at NOT IN (${listOf(days)})`}`,
+    ...days.map(
+      (at) => sql`SELECT ${columns} FROM agent_sums WHERE ${within} AND span = ${rawSql(String(hour))}
+        AND at >= ${at} AND at < ${at + day}${unsettled.length === 0 ? rawSql('') : sql` AND at NOT IN (${listOf(unsettled)})`}`,
+    ),
+  ]
+  const all = stored.reduce((query, other) => sql`${query} UNION ALL ${other}`)
+  return allRows<AgentCount>(
+    db,
+    sql`SELECT agent, version, ${addedCounts} FROM (${all}) AS counts GROUP BY agent, version`,
+    signal,
+  )
+}
+
+type Row = Omit<AgentSums, 'total'>
+
+async function agentsOf(counts: readonly AgentCount[], view: AgentsView): Promise<Row[]> {
+  const groups = Map.groupBy(counts, ({ agent, version }) =>
+    JSON.stringify([agent, view.byVersion ? version : '']),
+  )
+  const rows: Row[] = []
+  await inSteps(groups.values(), (own) => {
+    const [first] = own
+    if (first !== undefined) rows.push(rowOf(first, own, view))
+  })
+  return rows
+}
+
+function rowOf({ agent, version }: AgentCount, own: readonly AgentCount[], { byVersion }: AgentsView): Row {
+  const sum = (name: 'invocations' | 'calls' | 'errors' | 'input' | 'output') =>
+    own.reduce((all, count) => all + Number(count[name]), 0)
+  const costs = own.flatMap(({ cost }) => cost ?? [])
+  const took = Float64Array.from(
+    own.flatMap(({ durations }) => durations?.split(',') ?? []),
+    (micros) => Number(micros) / 1000,
+  ).sort()
+  return {
+    agent_name: agent,
+    agent_version: byVersion ? version : '',
+    invocation_count: sum('invocations'),
+    span_count: sum('calls'),
+    total_input_tokens: sum('input'),
+    total_output_tokens: sum('output'),
+    total_duration_ms: took.reduce((all, ms) => all + ms, 0),
+    p50_duration_ms: percentileOf(took, 0.5),
+    p95_duration_ms: percentileOf(took, 0.95),
+    error_count: sum('errors'),
+    first_seen: Math.min(...own.map((count) => Number(count.first_seen))),
+    last_seen: Math.max(...own.map((count) => Number(count.last_seen))),
+    total_cost_usd: costs.length === 0 ? null : costs.reduce((all, cost) => all + cost, 0),
+  }
+}
+
+/** As databases do: between two values, in proportion. */
+function percentileOf(sorted: Float64Array, fraction: number): number | null {
+  const position = (sorted.length - 1) * fraction
+  const [low, high] = [sorted[Math.floor(position)], sorted[Math.ceil(position)]]
+  return low === undefined || high === undefined ? null : low + (high - low) * (position - Math.floor(position))
+}
+
+function pageOf(rows: readonly Row[], { sort, limit, offset }: AgentsView): AgentSums[] {
+  const order = [...sort, { field: 'agent_name', direction: 'asc' } as const]
+  const sorted = rows.toSorted((row, other) => {
+    for (const { field, direction } of [...order, { field: 'agent_version', direction: 'asc' } as const]) {
+      const compared = compare(row[field], other[field], direction)
+      if (compared !== 0) return compared
+    }
+    return 0
+  })
+  const page = sorted.slice(offset, limit === null ? undefined : offset + limit)
+  return page.map((row) => ({ ...row, total: rows.length }))
+}
+
+/** What is not known is last. Texts compare by code point, as in databases. */
+function compare(value: Row[AgentField], other: Row[AgentField], direction: 'asc' | 'desc'): number {
+  if (value === null || other === null) return Number(value === null) - Number(other === null)
+  const sign = direction === 'asc' ? 1 : -1
+  if (typeof value === 'number') return sign * (value - Number(other))
+  return sign * Buffer.compare(Buffer.from(value), Buffer.from(String(other)))
 }

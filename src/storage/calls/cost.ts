@@ -60,7 +60,7 @@ function sumOf({ input, output, cacheRead, cacheCreation }: Used, price: (name: 
  * With more prices in a statement than these, looking them up is as fast as comparing a call with each. Each mention of a
  * cost has all of them, and SQLite prepares a statement in the square of its constants.
  */
-const maxCompared = 32
+export const maxCompared = 32
 
 /** For `costOfCall`. Undefined if they are too many. */
 export async function comparedPrices(

@@ -39,9 +39,10 @@ export function streamCalls(
   const select = (query: CallsQuery) => selectCalls(db, query, columns, now)
   const { limit } = view
   if (!isSortedByLargest(view) || limit === null) return streamMatching(db, view, select, now, { signal })
-  const query = callsQueryOf(db, view)
+  // Validated at once.
+  callsQueryOf(db, view)
   return (async function* () {
-    const largest = await largestQuery(db, query, view, now, signal)
+    const largest = await largestQuery(db, view, now, signal)
     let left = limit
     if (largest !== undefined) {
       for await (const rows of db.stream<CallRow>(select(largest), { signal })) {
@@ -79,7 +80,6 @@ export function streamMatching<Row>(
  */
 export async function largestQuery(
   db: LongReader,
-  query: CallsQuery,
   view: CallsView,
   now: number,
   signal: AbortSignal,
@@ -87,6 +87,7 @@ export async function largestQuery(
   const found = isSortedByLargest(view) ? await largestHours(db, view, now, signal) : undefined
   if (found === undefined) return undefined
   const { from, condition } = callsIn(db.dialect, view.project, found)
+  const query = await pricedQuery(db, view)
   return { ...query, from, conditions: [...query.conditions, condition] }
 }
 
@@ -99,10 +100,19 @@ export async function narrowedQuery(
   query = callsQueryOf(db, view),
 ): Promise<CallsQuery & { isFew: boolean }> {
   const { narrowed, isFew } = await narrowingOf(db, view, now, signal)
+  const priced = await pricedQuery(db, view, query)
+  return { ...priced, isFew, conditions: [...narrowed, ...priced.conditions] }
+}
+
+/** If calls are chosen or sorted by what they cost, with the prices of the project. */
+async function pricedQuery(
+  db: LongReader,
+  view: CallsView,
+  query = callsQueryOf(db, view),
+): Promise<CallsQuery> {
   const mentions = costMentions(view)
   const prices = mentions > 0 ? await comparedPrices(db, view.project, mentions) : undefined
-  const priced = prices === undefined ? query : callsQueryOf(db, view, { prices })
-  return { ...priced, isFew, conditions: [...narrowed, ...priced.conditions] }
+  return prices === undefined ? query : callsQueryOf(db, view, { prices })
 }
 
 /** How often calls are chosen or sorted by what they cost. */

@@ -13,6 +13,7 @@ export interface StoredTable {
  * which follow from the calls.
  */
 const ofTheStore = new Set([
+  'agent_sums',
   'call_sum_marks',
   'call_sum_turn',
   'call_sums',
@@ -23,6 +24,8 @@ const ofTheStore = new Set([
   'search_entries',
   'search_marks',
   'search_state',
+  'thread_sums',
+  'trace_sums_state',
   'unsummed_projects',
 ])
 

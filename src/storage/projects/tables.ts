@@ -68,6 +68,8 @@ export const projectTables: readonly ProjectTable[] = [
   rows('call_sums', ['span', 'field', 'at', 'kind', 'value']),
   rows('call_sum_marks', ['at', 'about', 'mark']),
   rows('unsummed_projects', ['at']),
+  rows('agent_sums', ['span', 'at', 'agent', 'version']),
+  rows('thread_sums', ['thread_id']),
   rows('feedback', ['id'], { counts: 'feedback', bytes: 'octet_length(payload)' }),
   // After the calls and notes, so that no new entries are made.
   rows('search_marks', ['mark']),
@@ -98,6 +100,8 @@ export const projectTables: readonly ProjectTable[] = [
   rows('file_uploads', ['upload_id']),
   rows('file_pieces', ['upload_id', 'position'], { bytes: 'octet_length(bytes)' }),
   rows('prices', ['id'], { counts: 'prices' }),
+  // After the prices, whose changes are noted there.
+  rows('trace_sums_state', ['stored']),
   rows('saved_views', ['id']),
   rows('redaction_counts', ['kind']),
 ]

@@ -5,8 +5,10 @@ import type { Dialect } from '../sql/dialect.ts'
 import { allOf, emptySql, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { binOf } from '../views/histogram.ts'
+import { apart } from '../views/own-usage.ts'
 import { addCount, addFigures, addUsage, type Figures, noFigures } from './figures.ts'
 import { addLargest, keysOfCall, type Largest, largestOfGroup, noLargest } from './largest.ts'
+import type { SummedPrices } from './priced.ts'
 
 /** What sums are kept by. */
 export const summedFields = ['op', 'model', 'status', 'user'] as const
@@ -47,7 +49,8 @@ interface Counting {
   fields: readonly SummedField[]
   /** Without it only calls are counted. */
   figures: boolean
-  largest?: boolean
+  /** The largest calls, by these prices, too. */
+  largest?: { prices: SummedPrices | undefined }
   /** Leaves out calls that have expired by then. Sums hold them until they are swept. */
   now?: number
   /** Rows that are returned. */
@@ -90,7 +93,7 @@ export const ofRange = (
 export async function countIn(
   db: LongReader,
   project: string,
-  { ranges, fields, figures, largest = false, now, max }: Counting,
+  { ranges, fields, figures, largest, now, max }: Counting,
   signal: AbortSignal,
 ): Promise<Counted[]> {
   if (ranges.length === 0) return []
@@ -125,20 +128,20 @@ export async function countIn(
     dialect.callsCancellable,
   ]
   const narrow = sql`SELECT ranges.from_time AS at, ${kindOf(dialect)} AS kind, ${values[0] ?? emptySql}, ${values[1] ?? emptySql},
-      ${values[2] ?? emptySql}, ${values[3] ?? emptySql}${rawSql(ofFigures)}${rawSql(largest ? keysOfCall : '')}
+      ${values[2] ?? emptySql}, ${values[3] ?? emptySql}${rawSql(ofFigures)}${largest ? keysOfCall(dialect, largest.prices) : emptySql}
     FROM ranges CROSS JOIN ${ofRange(dialect.engine, 'calls', conditions)}`
   const groups = `at, kind, ${summedFields.map((field) => `by_${field}`).join(', ')}${figures ? ', used, latency_bin, first_bin' : ''}`
   const totals = figures ? added.map((name) => `, coalesce(sum(${name}), 0) AS ${name}`).join('') : ''
   const rows = await allRows<Row>(
     db,
     sql`WITH ranges (from_time, to_time) AS (VALUES ${spans})
-      SELECT ${rawSql(groups.replace(/by_(\w+)/g, 'by_$1 AS "$1"'))}, count(*) AS calls${rawSql(totals)}${rawSql(largest ? largestOfGroup : '')}
-      FROM (${narrow}) AS narrow GROUP BY ${rawSql(groups)}${max === undefined ? emptySql : sql` LIMIT ${max}`}`,
+      SELECT ${rawSql(groups.replace(/by_(\w+)/g, 'by_$1 AS "$1"'))}, count(*) AS calls${rawSql(totals)}${largest ? largestOfGroup(largest.prices) : emptySql}
+      FROM (${largest?.prices ? apart(dialect, narrow) : narrow}) AS narrow GROUP BY ${rawSql(groups)}${max === undefined ? emptySql : sql` LIMIT ${max}`}`,
     signal,
   )
   const counted: Counted[] = []
   await inSteps(rows, (row) => {
-    counted.push(countedIn(row, figures, largest))
+    counted.push(countedIn(row, figures, largest !== undefined))
   })
   return counted
 }

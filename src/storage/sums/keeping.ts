@@ -6,6 +6,7 @@ import { countIn, type Sum, type SummedField, summedFields, sumsOf } from './cou
 import { addFigures, figuresIn, figuresText } from './figures.ts'
 import { addLargest, type Largest, largestColumns } from './largest.ts'
 import { type MarkedHour, sumsLock } from './marks.ts'
+import { summedPrices } from './priced.ts'
 import { day, hour, startOf } from './spans.ts'
 
 export interface StoredSum extends Largest {
@@ -50,12 +51,8 @@ export async function sumUp(
   signal: AbortSignal,
 ): Promise<StoredSum[]> {
   const ranges = hours.map(({ at }) => ({ from: at, end: at + hour }))
-  const counted = await countIn(
-    db,
-    project,
-    { ranges, fields: summedFields, figures: true, largest: true },
-    signal,
-  )
+  const largest = { prices: await summedPrices(db, project) }
+  const counted = await countIn(db, project, { ranges, fields: summedFields, figures: true, largest }, signal)
   return storedOf(await sumsOf(counted))
 }
 

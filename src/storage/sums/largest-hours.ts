@@ -1,10 +1,12 @@
 import type { View } from '../../domain/view.ts'
+import { costField } from '../calls/fields.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { ofRange, type Range } from './counting.ts'
-import { idOfKey, isPlain, type Order, orderBy, valueOfKey } from './largest.ts'
+import { idOfKey, isOrdered, isPlain, type Order, orderBy } from './largest.ts'
 import { unsettledHours } from './marks.ts'
+import { summedPrices } from './priced.ts'
 import { type SummedView, selectionOf } from './selection.ts'
 import { day, hour, startOf } from './spans.ts'
 
@@ -23,15 +25,20 @@ const maxShare = 1 / 3
 type SortedView = SummedView & View & { limit: number }
 
 export const isSortedByLargest = (view: SummedView & View): view is SortedView =>
-  orderOf(view) !== undefined &&
+  sortOf(view) !== undefined &&
   view.limit !== null &&
   view.limit > 0 &&
   view.limit + view.offset <= maxPlaces &&
   selectionOf(view) !== undefined
 
-function orderOf({ sort }: Pick<View, 'sort'>): Order | undefined {
-  const [first] = sort
-  return first?.direction === 'desc' ? orderBy(first.field) : undefined
+function sortOf({ sort: [first] }: Pick<View, 'sort'>): string | undefined {
+  return first?.direction === 'desc' && isOrdered(first.field) ? first.field : undefined
+}
+
+async function orderOf(db: LongReader, view: SortedView): Promise<Order | undefined> {
+  const field = sortOf(view)
+  if (field === undefined) return undefined
+  return orderBy(field, db.dialect, field === costField ? await summedPrices(db, view.project) : undefined)
 }
 
 /** A sum of calls that are as they were when it was stored. */
@@ -53,11 +60,11 @@ export async function largestHours(
   now: number,
   signal: AbortSignal,
 ): Promise<LargestHours | undefined> {
-  const order = orderOf(view)
+  const order = await orderOf(db, view)
   const unsettled = order && (await unsettledHours(db, view.project, now, signal))
   if (order === undefined || unsettled === undefined) return undefined
   const rank = view.limit + view.offset
-  const isByIds = view.sort.length === 1
+  const isByIds = view.sort.length === 1 && order.isExact
   const boundAt = (key: string) => (isByIds ? key : key.slice(0, key.length - idOfKey(key).length))
   const read = spanReader(db, view, order, signal)
   const unsettledDays = new Set([...unsettled].map((at) => startOf(at, day)))
@@ -86,9 +93,8 @@ function nthKey(spans: readonly Span[], rank: number): string | undefined {
 
 const reaches = ({ largest }: Span, key: string) => largest === null || (largest !== '' && largest >= key)
 
-function spanReader(db: LongReader, view: SummedView, { column }: Order, signal: AbortSignal) {
+function spanReader(db: LongReader, view: SummedView, { largest: largestKey }: Order, signal: AbortSignal) {
   const { kinds, only } = selectionOf(view) ?? { kinds: [] }
-  const largestKey = rawSql(`CASE WHEN count(${column}) = count(*) THEN max(${column}) END AS largest`)
   return async (span: number, within?: readonly Span[]): Promise<Span[]> => {
     if (kinds.length === 0 || within?.length === 0) return []
     const conditions = [
@@ -102,7 +108,7 @@ function spanReader(db: LongReader, view: SummedView, { column }: Order, signal:
         : sql`${ranges} ${ofRange(db.dialect.engine, 'call_sums', [...conditions, isWithin('at')])}`
     const rows = await allRows<{ at: number | string; largest: string | null; calls: number | string }>(
       db,
-      sql`SELECT at, ${largestKey}, sum(calls) AS calls FROM ${source} GROUP BY at`,
+      sql`SELECT at, ${largestKey} AS largest, sum(calls) AS calls FROM ${source} GROUP BY at`,
       signal,
     )
     return rows.map(({ at, largest, calls }) => ({
@@ -135,8 +141,9 @@ function mergedRanges(starts: readonly number[]): Range[] {
  * Calls that are not behind this one. If calls were deleted since sums were read, a page of them is short, instead of
  * having calls for which others should be there.
  */
-function reaching({ value }: Order, key: string, isByIds: boolean): Sql {
-  const number = valueOfKey(key)
+function reaching({ value, isExact, lowestOf }: Order, key: string, isByIds: boolean): Sql {
+  const number = lowestOf(key)
+  if (!isExact) return sql`${value} >= ${number}`
   const hasMore = sql`${value} > ${number}`
   return isByIds
     ? sql`(${hasMore} OR (${value} = ${number} AND calls.id >= ${idOfKey(key)}))`

@@ -27,6 +27,18 @@ const lazyMarks = (project: Sql) => [
       AND below.project_id = ${project} AND below.parent_id = substr(marks.about, 8) AND below.started_at IS NOT NULL`,
 ]
 
+/** Where the mark of a project is that has other prices now. Its sums are used meanwhile, but not for costs. */
+export const ofPrices = -1
+
+export async function markPrices(tx: Transaction, projects: Iterable<string>): Promise<void> {
+  for (const project of new Set(projects)) {
+    await tx.run(
+      sql`INSERT INTO call_sum_marks (project_id, at, about, mark)
+        SELECT CAST(${project} AS TEXT), ${rawSql(String(ofPrices))}, 'prices', ${nextMark[tx.dialect.engine]} WHERE 1 = 1 ON CONFLICT DO NOTHING`,
+    )
+  }
+}
+
 /** More marks that have to be followed, or more hours, cost as much as reading the calls. */
 const maxLazy = 1_000
 const maxHours = 5_000
@@ -120,7 +132,8 @@ export async function stillMarked<Hour extends MarkedHour>(
 /** Whether there is anything to add up. */
 export async function hasMarkedHours(db: LongReader): Promise<boolean> {
   const found = await db.get(
-    sql`SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM call_sum_marks) OR EXISTS (SELECT 1 FROM unsummed_projects)`,
+    sql`SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM call_sum_marks) OR EXISTS (SELECT 1 FROM unsummed_projects)
+        OR EXISTS (SELECT 1 FROM trace_sums_state WHERE at IS NOT NULL)`,
   )
   return found !== undefined
 }
@@ -138,7 +151,8 @@ export const followMarks: Command<Some, boolean> = async (tx, { limit }) => {
   if (first === undefined) return false
   const project = first.project_id
   const lazy = await tx.all<{ about: string; mark: number | string }>(
-    sql`SELECT about, mark FROM call_sum_marks WHERE project_id = ${project} AND at = 0 AND about <> '' ORDER BY about, mark LIMIT ${limit}`,
+    sql`SELECT about, mark FROM call_sum_marks WHERE project_id = ${project} AND at = 0 AND about <> ''
+      ORDER BY about, mark LIMIT ${limit}`,
   )
   const named = (kind: string) => [
     ...new Set(lazy.flatMap(({ about }) => (about.startsWith(kind) ? [about.slice(kind.length)] : []))),

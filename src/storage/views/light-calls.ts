@@ -4,7 +4,7 @@ import { answerPreview, maxBytesWithoutPreview, requestPreview } from '../../dom
 import { type CallRow, type CallsQuery, matchingCalls } from '../calls/calls.ts'
 import { shownName } from '../calls/columns.ts'
 import { callFields, statusOfCall } from '../calls/fields.ts'
-import { type CallsView, callsQueryOf, largestQuery, narrowedQuery } from '../calls/queries.ts'
+import { type CallsView, largestQuery, narrowedQuery } from '../calls/queries.ts'
 import { isHere } from '../cold/reference.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
@@ -58,8 +58,7 @@ export async function readLightCalls(
   now: number,
   signal: AbortSignal,
 ): Promise<LightCall[]> {
-  const largest =
-    view.after === undefined ? await largestQuery(db, callsQueryOf(db, view), view, now, signal) : undefined
+  const largest = view.after === undefined ? await largestQuery(db, view, now, signal) : undefined
   const page = largest && (await readPage(db, view, largest, now, signal))
   // Calls may have been deleted since sums were read.
   if (page !== undefined && page.length === view.limit) return page

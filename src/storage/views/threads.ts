@@ -8,6 +8,7 @@ import type { FeedbackSubject } from '../feedback/feedback.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { allOf, join, joined, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
+import { largestThreads } from './largest-threads.ts'
 import { readLatestThreads, usualWindows } from './latest-threads.ts'
 import { readThreadDetails, type SummedField, sumsOfThreads } from './thread-details.ts'
 import type { Thread, ThreadsView } from './threads-view.ts'
@@ -38,6 +39,11 @@ export function streamThreads(
     // These may be more than a filter may name.
     const page = (threads: readonly string[]) =>
       selectThreads(db, { ...view, prices }, asked, now, [sql`thread_id IN (${listOf(threads)})`])
+    const largest = await largestThreads(db, view, now, signal)
+    if (largest !== undefined) {
+      yield* db.stream<Thread>(page(largest), { signal })
+      return
+    }
     const latest = isFew ? undefined : await readLatestThreads(db, view, { page, windows }, now, signal)
     if (latest === undefined)
       yield* db.stream<Thread>(selectThreads(db, { ...view, prices }, asked, now, named), { signal })

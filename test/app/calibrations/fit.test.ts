@@ -36,6 +36,28 @@ test('without labels a report says how many are needed and which calls to review
   assert.ok(decided.some(({ id }) => id === after.review[0]))
 })
 
+test('decisions whose probabilities do not add up to 1 are no evidence, and are counted', async (t) => {
+  const { post, decided, decisions, ref } = await withDecidedCalls(t, 4)
+  const about = { ...asked, question: 'topic' }
+  const { json: before } = await post(`${url}/report`, about)
+  assert.deepEqual([before.decisions, before.improbable], [5, 0])
+  const write = async (id: string | undefined, probabilities: number[]) => {
+    const { status, text } = await post('/feedback/create', {
+      project_id: project,
+      weave_ref: `weave:///${project}/call/${id}`,
+      feedback_type: 'wandb.runnable.manners',
+      runnable_ref: ref,
+      payload: { output: { topic: { value: 'law', probabilities } }, decisions },
+    })
+    assert.equal(status, 200, text)
+  }
+  await write(decided[0]?.id, [0.9, 0.9, 0.9])
+  await write(decided[1]?.id, [0.5, 0.5])
+  await write(decided[2]?.id, [0.333, 0.333, 0.333])
+  const { json: after } = await post(`${url}/report`, about)
+  assert.deepEqual([after.decisions, after.improbable], [3, 2])
+})
+
 test('a calibration is fitted, stored as a version, and given beside the probability only where it fits', async (t) => {
   const opened = await withDecidedCalls(t, 300)
   const { post, label, decided, example, decisions } = opened

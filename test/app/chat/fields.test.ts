@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Constraint } from '../../../packages/chat-format/index.ts'
 import type { ConstraintOptions } from '../../../packages/constraints/index.ts'
-import type { Generation } from '../../../packages/engine/index.ts'
+import { type Generation, plainSampling } from '../../../packages/engine/index.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import { openApp } from '../../support/app.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
-import { plainSampling } from '../../support/generations.ts'
 import { scriptedBackend } from '../../support/scripted-backend.ts'
 
 const plain: Generation = {
@@ -59,7 +58,7 @@ const effects: [fields: Record<string, unknown>, change: Change][] = [
   [{ presence_penalty: -1 }, sampling({ presencePenalty: -1 })],
   [{ repetition_penalty: 1.1 }, sampling({ repetitionPenalty: 1.1 })],
   [
-    { logit_bias: { '5': 3, '7': -200, '8': 1e9 } },
+    { logit_bias: { '5': '3', '7': -200, '8': 1e9 } },
     sampling({
       bias: [
         [5, 3],

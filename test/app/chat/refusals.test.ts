@@ -330,6 +330,18 @@ const refused: [fields: Record<string, unknown>, code: string, param: string, me
   ],
   [{ response_format: { type: 'json_schema' } }, 'invalid_value', 'response_format.json_schema'],
   [
+    { response_format: { type: 'json_object', json_schema: { name: 'x', schema: {} } } },
+    'invalid_value',
+    'response_format.json_schema',
+    /given with the type "json_object"; accepted: only with "json_schema"/,
+  ],
+  [
+    { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: {} }, schema: {} } },
+    'invalid_value',
+    'response_format.schema',
+  ],
+  [{ response_format: { type: 'json_object', format: {} } }, 'invalid_value', 'response_format.format'],
+  [
     { response_format: { type: 'json_schema', json_schema: { name: 'x' } } },
     'invalid_value',
     'response_format.json_schema.schema',

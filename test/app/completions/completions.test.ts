@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { plainSampling } from '../../../packages/engine/index.ts'
 import { refuse } from '../../../src/domain/refusals.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import { version } from '../../../src/version.ts'
 import { type Answer, openApp } from '../../support/app.ts'
-import { plainSampling } from '../../support/generations.ts'
 import {
   candidate,
   prefilled,

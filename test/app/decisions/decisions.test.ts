@@ -162,6 +162,11 @@ for (const [what, fields, param] of [
     'questions.0.choices.0.value',
   ],
   ['11 levels', { questions: [{ ...good, levels: Array(11).fill({ label: 'a' }) }] }, 'questions.0.levels'],
+  [
+    'an empty level',
+    { questions: [{ ...good, levels: [{ label: 'bad' }, { label: ' ' }] }] },
+    'questions.0.levels.1.label',
+  ],
   ['a choice without choices', { questions: [{ ...topic, choices: null }] }, 'questions.0.choices'],
   ['choices of a predicate', { questions: [{ ...rude, choices: choices(2) }] }, 'questions.0.choices'],
   ['an unknown field of a question', { questions: [{ ...rude, temperature: 1 }] }, 'questions.0.temperature'],
@@ -222,6 +227,7 @@ for (const [what, fields, param] of [
     { input: [{ type: 'function_call_output', call_id: 'c', output: 'x' }] },
     'input.0.call_id',
   ],
+  ['the phase of a user', { input: [{ role: 'user', content: 'x', phase: 'commentary' }] }, 'input.0.phase'],
   ['a priority', { priority: 1 }, 'priority'],
   ['nine orders', { orders: 9 }, 'orders'],
 ] as const) {

@@ -65,6 +65,8 @@ for (const [what, text, param] of [
   ['a choice without criteria', '{"a":{"type":"choice"}}', 'questions.a.criteria'],
   ['no labels', '{"a":{"type":"choice","criteria":{}}}', 'questions.a.criteria'],
   ['a label without a text', '{"a":{"type":"choice","criteria":{"x":1,"y":null}}}', 'questions.a.criteria.x'],
+  ['an empty level', '{"a":{"type":"score","criteria":["x",""]}}', 'questions.a.criteria.1'],
+  ['an empty label', '{"a":{"type":"choice","criteria":{"":"x","y":null}}}', 'questions.a.criteria.'],
   ['one level', '{"a":{"type":"score","criteria":["x"]}}', 'questions.a.criteria'],
   ['other criteria', '{"a":{"type":"noul","criteria":{"yes":"x"}}}', 'questions.a.criteria.yes'],
   [

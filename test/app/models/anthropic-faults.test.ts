@@ -149,6 +149,31 @@ test('another address is asked after a 429 or a 529', async (t) => {
   }
 })
 
+test('another address is asked after an overload before the first piece of an answer', async (t) => {
+  const overload = errorBody('overloaded_error', 'Overloaded')
+  const opened = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }
+  for (const stream of [false, true]) {
+    // An address that was busy is left alone for a while, so each has its own.
+    const busy = await startFakeUpstream(t, streaming(startOf(), opened, overload), {
+      models: [listedModel()],
+    })
+    const well = await startFakeUpstream(t, streaming(...spoken), { models: [listedModel()] })
+    const { post } = await openApp(t, { models: await modelsOfUpstream([busy.url, well.url]) })
+    // The beginning of the prompt decides which address is asked first.
+    for (let turn = 0; busy.asked.length === 0; turn++) {
+      assert.ok(turn < 60, 'the busy address is never asked')
+      const messages = [{ role: 'user', content: `Turn ${turn}` }]
+      const { json, text } = await post(messagesUrl, askingMessage({ stream, messages }))
+      if (!stream) assert.equal(json.content?.[0].text, 'Hello', text)
+      else {
+        const words = [...text.matchAll(/"text_delta","text":"(\w+)"/g)].map(([, word]) => word)
+        assert.equal(words.join(''), 'Hello', text)
+      }
+      assert.equal(text.split('event: message_start').length, stream ? 2 : 1)
+    }
+  }
+})
+
 test('silence is a timeout', async (t) => {
   const { post } = await openBeforeAnthropic(t, () => {}, { silenceMs: 200 })
   const { status, json } = await post(chatUrl, asking())

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { withoutKey } from '../../../src/inference/upstream/failures.ts'
 import { basic, keys, openApp } from '../../support/app.ts'
 import { asking, chatUrl, choiceOf, eventsOf } from '../../support/chat.ts'
 import {
@@ -274,6 +275,21 @@ test('an address that refuses connections has no model until it answers', async 
   assert.equal((await get('/ready')).status, 503)
 })
 
+test('an error of any length is named by its status, with the beginning of its text', async (t) => {
+  const head = (status: string) =>
+    `HTTP/1.1 ${status}\r\ncontent-type: text/plain\r\nconnection: close\r\nretry-after: 7\r\n\r\n`
+  const long = `no room ${'x'.repeat(17 * 1024 * 1024)}`
+  const app = await open(t, writing(head('429 Too Many Requests'), long))
+  const busy = await app.ask()
+  assert.deepEqual([busy.status, busy.json.error.code], [429, 'upstream_busy'])
+  assert.equal(busy.headers['retry-after'], '7')
+  app.upstream.answer = writing(head('400 Bad Request'), long)
+  const refused = await app.ask()
+  assert.deepEqual([refused.status, refused.json.error.code], [400, 'upstream_refused'])
+  assert.match(refused.json.error.message, /no room x/)
+  assert.ok(refused.text.length < 5_000)
+})
+
 const key = 'the-key-that-goes-upstream'
 
 for (const [name, answer, status] of [
@@ -296,6 +312,37 @@ for (const [name, answer, status] of [
     }
   })
 }
+
+test('a key is found in whatever way an upstream escapes it', () => {
+  const own = 'sk-a/b+c%d"e.f'
+  const json = JSON.stringify(own).slice(1, -1)
+  const spellings = [
+    own,
+    json,
+    json.replaceAll('/', '\\/'),
+    JSON.stringify(json.replaceAll('/', '\\/')).slice(1, -1),
+    encodeURIComponent(own),
+    encodeURIComponent(own).toLowerCase(),
+    encodeURIComponent(encodeURIComponent(own)),
+    own.replace('/', '\\u002f').replace('+', '\\u002B'),
+  ]
+  for (const spelling of spellings) assert.equal(withoutKey(`no: ${spelling}!`, own), 'no: …!', spelling)
+  assert.equal(withoutKey('sk-a/b+c%d"exf', own), 'sk-a/b+c%d"exf')
+  const long = 'ab/'.repeat(3_000)
+  assert.equal(withoutKey(`"${long.replaceAll('/', '\\/')}" ${long}!`, long), '"…" …!')
+})
+
+test('a key with a slash that an upstream escapes reaches no client', async (t) => {
+  const slashed = 'sk-far/away/key'
+  for (const told of ['sk-far\\/away\\/key', 'sk-far%2Faway%2fkey']) {
+    const answer = json(`{"error":{"message":"no: ${told}"}}`).replace('200 OK', '400 Bad Request')
+    const upstream = await startRawUpstream(t, writing(answer))
+    const addresses = [{ url: upstream.url, weight: 1, key: slashed }]
+    const app = await openApp(t, { models: await modelsOfUpstream([upstream.url], { addresses }) })
+    const refused = await app.post(chatUrl, asking())
+    assert.match(refused.json.error.message, /no: …/)
+  }
+})
 
 test('a key that an upstream repeats in the middle of a stream reaches no client and no record', async (t) => {
   const app = await open(t, writing(streamHead() + said + event({ error: { message: `no: ${key}` } })))

@@ -8,12 +8,12 @@ import {
   type Generation,
   type GenerationEvent,
   type ModelPlan,
+  plainSampling,
   type Run,
   type Supervision,
   usualSupervision,
 } from '../../../packages/engine/index.ts'
 import { withRefusals } from '../../../src/inference/engine-refusals.ts'
-import { plainSampling } from '../../support/generations.ts'
 import { plainPlan } from '../../support/model-plan.ts'
 import { type RandomModelShape, writeRandomModel } from '../../support/random-model.ts'
 import { until } from '../../support/wait.ts'

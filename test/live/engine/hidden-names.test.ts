@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import type { GivenMessage } from '../../../packages/chat-format/index.ts'
+import { plainSampling } from '../../../packages/engine/index.ts'
 import { localModels } from '../../../src/inference/local-model.ts'
 import { startEngine } from './engine.ts'
 
@@ -86,17 +87,7 @@ test('a truncated prompt hides names too', async (t) => {
       prompt: { text, special: true, add: false, mark },
       truncate: { tokens: 5, side: 'left' },
       choices: 1,
-      sampling: {
-        temperature: 0,
-        topP: 1,
-        topK: 0,
-        minP: 0,
-        frequencyPenalty: 0,
-        presencePenalty: 0,
-        repetitionPenalty: 1,
-        bias: [],
-        badWords: [],
-      },
+      sampling: { ...plainSampling, temperature: 0 },
       ending: { maxTokens: 1, minTokens: 0, stop: [], stopTokens: [], ignoreEos: true, includeStop: false },
       text: { skipSpecial: true, spaceSpecial: false },
       priority: 0,

@@ -4,22 +4,20 @@ import fc from 'fast-check'
 import type { SortBy } from '../../../src/domain/view.ts'
 import { sumAll } from '../../../src/operations/calls/sums.ts'
 import { selectCalls } from '../../../src/storage/calls/calls.ts'
-import {
-  type CallsView,
-  callsQueryOf,
-  largestQuery,
-  streamCalls,
-} from '../../../src/storage/calls/queries.ts'
+import { type CallsView, largestQuery, streamCalls } from '../../../src/storage/calls/queries.ts'
 import type { Database } from '../../../src/storage/database.ts'
+import { pricesOfProject } from '../../../src/storage/prices.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { findWrongSums } from '../../../src/storage/sums/check.ts'
 import { isSortedByLargest, largestHours } from '../../../src/storage/sums/largest-hours.ts'
+import { readSums } from '../../../src/storage/sums/reading.ts'
 import { day, hour, startOf } from '../../../src/storage/sums/spans.ts'
 import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
 import { newProject, startedAt, startPart, wholePart } from '../../support/call-parts.ts'
 import { tried } from '../../support/campaign-share.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { equals } from '../../support/views.ts'
+import { priceOf } from './prices.ts'
 
 const signal = new AbortController().signal
 const from = startOf(startedAt, day)
@@ -64,11 +62,25 @@ function partOf(
     expire_at: call.expires ? expiry : null,
   }
   if (latency === null) return startPart(project, id, fields)
-  const usage = input === null ? undefined : { m: { prompt_tokens: input, completion_tokens: 5 } }
+  const used = { prompt_tokens: input, completion_tokens: 5 }
+  const usage = input === null ? undefined : n % 7 === 0 ? { m: used, unpriced: {} } : { m: used }
   const summary = JSON.stringify({ usage, ...(first !== null && { heddle: { first_token_ms: first } }) })
   // Below a millisecond the order is that of the ids.
   const ended_at = started_at + latency * 1000 + (latency > 0 ? n % 1000 : 0)
   return wholePart(project, id, fields, { ended_at, summary })
+}
+
+/** A price of the model from an hour on. */
+const priceFrom = (project: string, at: number, prompt_token_cost: number) =>
+  priceOf(project, {
+    ...{ llm_id: 'm', effective_date: from + at * hour, prompt_token_cost, completion_token_cost: 0.01 },
+    ...{ cache_read_input_token_cost: 0, cache_creation_input_token_cost: 0 },
+  })
+
+async function wrongSums(db: Database) {
+  const wrong = []
+  for await (const found of findWrongSums(db, signal)) wrong.push(found)
+  return wrong
 }
 
 const viewOf = (project: string, view: Partial<CallsView>): CallsView => ({
@@ -85,6 +97,8 @@ const sorts: SortBy[][] = [
   [by('first_token_ms')],
   [latency, by('started_at', 'asc')],
   [by('first_token_ms'), by('input_tokens', 'asc')],
+  [by('cost')],
+  [by('cost'), by('started_at', 'asc')],
 ]
 const selections: Partial<CallsView>[] = [
   {},
@@ -123,7 +137,7 @@ async function pagesAreExact(db: Database, project: string, now: number): Promis
         assert.ok(isSortedByLargest(view))
         const expected = all.slice(offset, offset + limit)
         const name = JSON.stringify({ ...selection, sort, limit, offset })
-        const query = await largestQuery(db, callsQueryOf(db, view), view, now, signal)
+        const query = await largestQuery(db, view, now, signal)
         if (query !== undefined) {
           narrowed++
           const rows = await db.all<{ id: string }>(selectCalls(db, query, columns, now))
@@ -152,6 +166,7 @@ export function largestCalls(open: Driver['open']): void {
           fc.array(written, { maxLength: 6 }),
           async (first, later) => {
             const project = newProject()
+            await db.write('addPrices', [priceFrom(project, 0, 0.001)])
             await db.write(
               'upsertCalls',
               first.map((call, n) => partOf(project, n, call)),
@@ -168,10 +183,13 @@ export function largestCalls(open: Driver['open']): void {
             const ids = [1, 2, 3, 50].map(idOf)
             await db.write('deleteCalls', { project_id: project, ids, now: from })
             narrowed += await pagesAreExact(db, project, expiry - 1)
+            await db.write('addPrices', [priceFrom(project, 60, -0.002)])
+            await pagesAreExact(db, project, expiry - 1)
             await db.write('sweepCalls', { now: expiry + 1, forgetBefore: expiry, limit: 3, bytes: 1e9 })
             await pagesAreExact(db, project, expiry - 1)
             await sumAll(db, signal)
             narrowed += await pagesAreExact(db, project, expiry)
+            assert.deepEqual(await wrongSums(db), [])
           },
         ),
         { ...tried({ share: 2, whole: 40 }), endOnFailure: true },
@@ -247,6 +265,34 @@ export function largestCalls(open: Driver['open']): void {
       }
     })
 
+    test('by cost are added up again after prices have changed, some hours at a time', async (t) => {
+      const db = await open(t)
+      const { project, hours } = await oneInEachHour(db)
+      const dearest = { sort: [by('cost')], limit: 4 }
+      const counted = { project, filters: [], query: undefined }
+      assert.equal(await hours(dearest), undefined, 'nothing costs anything')
+      // From then on they cost more.
+      await db.write('addPrices', [priceFrom(project, 0, 0.001), priceFrom(project, 236, 0.002)])
+      const rest = sql`SELECT at FROM call_sum_marks WHERE project_id = ${project}`
+      let rounds = 0
+      for (; (await db.all(rest)).length > 0; rounds++) {
+        assert.deepEqual(await wrongSums(db), [])
+        await sumAll(db, signal)
+        const sums = await readSums(db, counted, { field: undefined }, expiry, signal)
+        assert.equal(sums?.[0]?.figures.calls, 240, 'counts are not delayed by prices')
+      }
+      assert.ok(rounds > 3, `${rounds} rounds`)
+      assert.deepEqual(await hours(dearest), [236, 237, 238, 239])
+      const view = viewOf(project, dearest)
+      assert.deepEqual(await listed(db, view, expiry), [239, 238, 237, 236].map(plainId))
+      const [price] = await pricesOfProject(db, project)
+      await db.write('removePrices', { project_id: project, ids: [price?.id ?? ''] })
+      assert.equal(await hours(dearest), undefined, 'those of other prices are not used')
+      while ((await db.all(rest)).length > 0) await sumAll(db, signal)
+      const digests = sql`SELECT DISTINCT substr(max_cost, 1, 16) AS digest FROM call_sums WHERE project_id = ${project}`
+      assert.equal((await db.all(digests)).length, 1)
+    })
+
     test('are also looked for in hours that were written since, or whose largest is not known', async (t) => {
       const db = await open(t)
       const { project, hours, slowest } = await oneInEachHour(db)
@@ -315,12 +361,7 @@ export function largestCalls(open: Driver['open']): void {
     test('are checked, and added up again where they are wrong', async (t) => {
       const db = await open(t)
       const { project } = await oneInEachHour(db)
-      const wrongSums = async () => {
-        const wrong = []
-        for await (const found of findWrongSums(db, signal)) wrong.push(found)
-        return wrong
-      }
-      assert.deepEqual(await wrongSums(), [])
+      assert.deepEqual(await wrongSums(db), [])
       const all = sql`SELECT * FROM call_sums WHERE project_id = ${project}`
       for (const wrong of [null, '', '20000000000000008call 0']) {
         const stored = await db.all<Record<string, string | number | null>>(all)
@@ -336,11 +377,11 @@ export function largestCalls(open: Driver['open']): void {
         }
         await db.write('clearRows', { table, most: 10_000 })
         await db.write('copyRows', { table, rows })
-        const found = await wrongSums()
+        const found = await wrongSums(db)
         assert.deepEqual(found, [{ project_id: project, day: from, hours: [from] }])
         for (const sums of found) await db.write('markWrongSums', sums)
         await sumAll(db, signal)
-        assert.deepEqual(await wrongSums(), [])
+        assert.deepEqual(await wrongSums(db), [])
       }
     })
   })

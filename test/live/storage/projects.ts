@@ -12,6 +12,7 @@ import { projectTables } from '../../../src/storage/projects/tables.ts'
 import type { Change } from '../../../src/storage/settings.ts'
 import { rawSql, sql } from '../../../src/storage/sql/sql.ts'
 import { basic, keys, openApp } from '../../support/app.ts'
+import { startPart } from '../../support/call-parts.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { storeOneOfEach } from '../../support/one-of-each.ts'
@@ -137,6 +138,8 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
     const table = { name, columns, key: columns.slice(0, 2) }
     await db.write('copyRows', { table, rows: [[project, ...Object.values(row)]] })
   }
+  const named = { thread_id: 'a thread', attributes: '{"gen_ai":{"agent":{"name":"weaver"}}}' }
+  await db.write('upsertCalls', [startPart(project, `an agent of ${project}`, named)])
   await sumAll(db, untilTheEnd)
   // Nothing asks it here, so it waits.
   const waiting = await opened.app.inject({

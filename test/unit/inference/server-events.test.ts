@@ -25,7 +25,7 @@ async function all(pieces: AsyncIterable<Buffer>): Promise<string[]> {
 
 test('events are the same however their bytes are split', async () => {
   const line = fc.constantFrom('data: é1', 'data:', 'data: {"a":"ü😀"}', '', '', ': sign of life', 'event: x')
-  const end = fc.constantFrom('\n', '\r\n')
+  const end = fc.constantFrom('\n', '\r\n', '\r')
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(line, end)),
@@ -36,6 +36,14 @@ test('events are the same however their bytes are split', async () => {
       },
     ),
   )
+})
+
+test('lines end with CR, LF or both', async () => {
+  for (const end of ['\n', '\r\n', '\r']) {
+    const bytes = Buffer.from(['data: a', 'data: b', '', ': x', 'data: c', '', ''].join(end))
+    assert.deepEqual(await all(cut(bytes, Array(bytes.length).fill(1))), ['a\nb', 'c'])
+    assert.deepEqual(await all(cut(bytes, [])), ['a\nb', 'c'])
+  }
 })
 
 test('a long event in many pieces is joined only once', async () => {

@@ -158,17 +158,97 @@ test('calls are told apart by their number, their id or their place', () => {
     )
 })
 
-test('arguments of a call after the beginning of the next are refused', () => {
-  const late = { index: 0, function: { arguments: '}' } }
-  assert.throws(
-    () =>
-      callsOf(
-        pieceOf({ ...callOf('a', '{'), index: 0 }),
-        pieceOf({ ...callOf('b', '{}'), index: 1 }),
-        pieceOf(late),
-      ),
-    /more arguments of a tool call/,
+/** What comes of chunks, as one would write it down. */
+function writtenOf(...chunks: object[]): string[] {
+  const reader = createReader({ kind: 'openai', inputs: 1, choices: 1, promptLength: 1 })
+  return chunks
+    .flatMap((chunk) => reader.read(JSON.stringify({ choices: [chunk] })))
+    .concat(reader.cut())
+    .flatMap((event) => (event.kind === 'said' ? event.deltas : []))
+    .map((part) => {
+      if (part.kind === 'call') return `${part.index} ${part.id}`
+      if (part.kind === 'callEnd') return `${part.index} end`
+      return part.kind === 'arguments' ? `${part.index} ${part.text}` : part.text
+    })
+}
+
+const moreOf = (index: number, text: string) => pieceOf({ index, function: { arguments: text } })
+const inTurns = [
+  pieceOf({ ...callOf('a', ''), index: 0 }, { ...callOf('b', ''), index: 1 }),
+  pieceOf({ ...callOf('c', '{}'), index: 2 }),
+  moreOf(0, '{"x"'),
+  moreOf(1, '{"y":'),
+  { index: 0, delta: { content: 'Hm' } },
+  moreOf(0, ':1}'),
+  moreOf(1, '2}'),
+]
+
+test('calls whose arguments come in turns are read one after the other', () => {
+  const first = ['0 a', '0 {"x"', '0 :1}', '0 end', '1 b', '1 {"y":', '1 2}', '1 end', '2 c', '2 {}']
+  const ended = [...inTurns, { index: 0, delta: {}, finish_reason: 'tool_calls' }]
+  assert.deepEqual(writtenOf(...ended), [...first, '2 end', 'Hm'])
+  // The server has not said that the last one is complete.
+  assert.deepEqual(writtenOf(...inTurns), [...first, '2 end', 'Hm'])
+  const begun = ['0 a', '0 {"x"']
+  assert.deepEqual(writtenOf(...inTurns.slice(0, 3)), [...begun, '1 b', '1 end', '2 c', '2 {}'])
+})
+
+test('a text after a call ends it, and one in the middle of its arguments comes after them', () => {
+  const text = { index: 0, delta: { content: 'Hm' } }
+  const call = pieceOf({ ...callOf('a', '{'), index: 0 })
+  const whole = ['0 a', '0 {', '0 }', '0 end', 'Hm']
+  assert.deepEqual(writtenOf(call, moreOf(0, '}'), text), whole)
+  assert.deepEqual(
+    writtenOf(call, text, moreOf(0, '}'), { index: 0, delta: {}, finish_reason: 'tool_calls' }),
+    whole,
   )
+})
+
+test('a text ends a call without arguments, and so does the end of what is cut off', () => {
+  const none = pieceOf({ ...callOf('a', ''), index: 0 })
+  const text = { index: 0, delta: { content: 'Hm' } }
+  assert.deepEqual(writtenOf(none, text), ['0 a', '0 end', 'Hm'])
+  const next = pieceOf({ ...callOf('b', '{"x"'), index: 1 })
+  const ended = { index: 0, delta: {}, finish_reason: 'length' }
+  assert.deepEqual(writtenOf(none, next, ended), ['0 a', '0 end', '1 b', '1 {"x"'])
+})
+
+test('long arguments beside a call that waits are read in pieces', (t) => {
+  const pieces = Array.from({ length: 5_000 }, () => moreOf(0, '1,{}'))
+  const calls = [
+    pieceOf({ ...callOf('a', '{"x":['), index: 0 }),
+    pieceOf({ ...callOf('b', '{}'), index: 1 }),
+    ...pieces,
+  ]
+  const parse = t.mock.method(JSON, 'parse')
+  assert.equal(writtenOf(...calls).length, pieces.length + 4)
+  // Each chunk is parsed, and the arguments are not read again with each.
+  assert.ok(parse.mock.callCount() < calls.length + 10, `${parse.mock.callCount()} times`)
+})
+
+test('arguments of a call that has ended are refused unless they are white space', () => {
+  const ended = [
+    pieceOf({ ...callOf('a', '{}'), index: 0 }),
+    pieceOf({ ...callOf('b', '{'), index: 1 }),
+    moreOf(0, ' \n'),
+  ]
+  assert.deepEqual(writtenOf(...ended), ['0 a', '0 {}', '0 end', '1 b', '1 {'])
+  assert.throws(() => writtenOf(...ended, moreOf(0, '}')), /more arguments of a tool call/)
+})
+
+test('a usage before the answer does not end the count', () => {
+  const reader = createReader({ kind: 'openai', inputs: 1, choices: 1, promptLength: 40 })
+  const say = (content: string, usage?: object) =>
+    reader.read(JSON.stringify({ choices: [{ index: 0, delta: { content } }], usage }))
+  const counts = () => [reader.usage().prompt, reader.usage().completion]
+  say('', { prompt_tokens: 3 })
+  for (const word of ['a', 'b', 'c']) say(word)
+  assert.deepEqual(counts(), [3, 3])
+  say('d', { prompt_tokens: 3, completion_tokens: 0 })
+  say('e')
+  assert.deepEqual(counts(), [3, 5])
+  say('', { prompt_tokens: 3, completion_tokens: 2 })
+  assert.deepEqual(counts(), [3, 2])
 })
 
 test('a usage that no answer has is estimated', () => {

@@ -175,6 +175,18 @@ for (const [name, status, headers, pause] of [
     1_875,
   ],
   [
+    'the reset of a limit that is not used up',
+    429,
+    { 'x-ratelimit-remaining-tokens': '7', 'x-ratelimit-reset-tokens': '1s' },
+    undefined,
+  ],
+  [
+    'a Retry-After, whatever limits say',
+    429,
+    { 'retry-after': '2', 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '1s' },
+    2_500,
+  ],
+  [
     'a reset that cannot be read',
     429,
     { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '1767225600' },
@@ -192,6 +204,12 @@ for (const [name, status, headers, pause] of [
     )
   })
 }
+
+test('a reset far away keeps an address cool for a minute, and a Retry-After for as long as it says', () => {
+  const limits = { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '23h59m' }
+  assert.equal(retryAdviceOf(429, limits).seconds, 60)
+  assert.equal(retryAdviceOf(429, { ...limits, 'retry-after': '600' }).seconds, 600)
+})
 
 test('a request that would fail again is sent to no other address, unless nothing was done for it', async () => {
   const headers = { 'x-should-retry': 'false' }

@@ -220,6 +220,16 @@ test('a retired model finishes its requests, accepts no more and then frees its 
   assert.deepEqual([[...inside], room.used.machine], [[], 0])
 })
 
+test('closing the room ends the retirement of a model that is in use', async () => {
+  const { add, room, inside } = openRoom()
+  const a = add('a')
+  await a.hold(caller, never)
+  const gone = a.retire()
+  await room.close()
+  await withTimeout('the model is gone', gone)
+  assert.deepEqual([...inside], [])
+})
+
 test('closing the room ends all loads and waiting requests', async () => {
   const { add, room, inside } = openRoom()
   const [a, b, c] = [add('a'), add('b'), add('c')]

@@ -30,7 +30,8 @@ export function AgentScreen({ project }: { project: string }) {
   const { range, since } = useRange()
   const sort = useSort(named)
   const versions = useLoading(
-    (signal) => readVersions(agent, { project, since, sort }, signal),
+    async (signal) =>
+      agent === '' ? { versions: [] } : readVersions(agent, { project, since, sort }, signal),
     [project, agent, since, sort.field, sort.direction],
   )
   const { feedbackOf, note } = useFeedback(project, since, agent)
@@ -48,7 +49,7 @@ export function AgentScreen({ project }: { project: string }) {
           <Icon name="back" />
         </a>
         <h1 dir="auto" title={agent}>
-          {agent}
+          {agent || 'No agent'}
         </h1>
         <RangeChoice range={range} />
       </div>

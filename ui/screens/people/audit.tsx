@@ -4,7 +4,8 @@ import { Time } from '../../parts/time.tsx'
 import { search, setSearch } from '../../router.ts'
 import { type AuditEntry, readAudit } from '../../server/budgets.ts'
 import { useLoading } from '../../server/loading.ts'
-import { countText } from '../../value/units.ts'
+import { type Grant, grantsText } from '../../server/people.ts'
+import { countText, timeText } from '../../value/units.ts'
 import { PeopleHead } from './head.tsx'
 
 const filters = { actor: 'Who', action: 'What', from: 'From', until: 'Until' }
@@ -94,11 +95,16 @@ const columns = {
 /** Numbers beyond it are times, in microseconds. */
 const earliestTime = 1e15
 
-/** Each value with its path, so that objects become lines of their own. */
+/** Each value with its path in words, so that objects become lines of their own. */
 const linesOf = (value: object, path = ''): [string, unknown][] =>
-  Object.entries(value).flatMap(([name, member]): [string, unknown][] =>
-    isNested(member) ? linesOf(member, `${path}${name}.`) : [[path + name, member]],
-  )
+  Object.entries(value).flatMap(([name, member]): [string, unknown][] => {
+    // Within a change, null is the change: a limit was removed.
+    if (member === '' || (member === null && path === '')) return []
+    if (name === 'grants') return [[`${path}roles`, grantsText(member as Grant[])]]
+    if (name === 'before' && Array.isArray(member)) return [['roles before', grantsText(member as Grant[])]]
+    const words = path + name.replaceAll('_', ' ')
+    return isNested(member) ? linesOf(member, `${words} `) : [[words, member]]
+  })
 
 const isNested = (value: unknown): value is object =>
   typeof value === 'object' &&
@@ -106,8 +112,8 @@ const isNested = (value: unknown): value is object =>
   (!Array.isArray(value) || value.some((entry) => typeof entry === 'object'))
 
 function textOf(name: string, value: unknown, action: string): string {
-  if (/(_at|^until)$/.test(name) && Number(value) > earliestTime)
-    return new Date(Number(value) / 1_000).toISOString()
+  if (/( at|^until)$/.test(name) && Number(value) > earliestTime)
+    return timeText(new Date(Number(value) / 1_000), new Date())
   // Amounts of money are stored in billionths.
   if (name === 'amount' && action.startsWith('budget.')) return String(Number(value) / 1e9)
   return Array.isArray(value) ? value.join(', ') : String(value ?? 'none')

@@ -46,12 +46,16 @@ function PromptList({ project }: { project: string }) {
     <main class="screen sheet quality">
       <header class="sheet-head prompt-tools">
         <h1>Prompts</h1>
-        <NameFilter {...{ wanted }} onChange={(q) => setSearch({ q })} />
-        {mayChange && (
-          <button type="button" class="main-button" onClick={begin}>
-            New prompt
-          </button>
-        )}
+        <div class="head-tools">
+          {loaded.value?.prompts.length !== 0 && (
+            <NameFilter {...{ wanted }} onChange={(q) => setSearch({ q })} />
+          )}
+          {mayChange && (
+            <button type="button" class="main-button" onClick={begin}>
+              New prompt
+            </button>
+          )}
+        </div>
       </header>
       <ListTable
         label="Prompts"
@@ -68,7 +72,7 @@ function PromptList({ project }: { project: string }) {
           Changed: ({ created_at }) => <Time at={created_at} />,
           By: ({ svc_user_id }) => svc_user_id,
         }}
-        empty={wanted === '' ? 'No prompts yet' : 'No prompt has this in its name'}
+        empty={loaded.value?.prompts.length ? 'No prompt has this in its name' : 'No prompts yet'}
       >
         <p>
           Requests name a prompt of their project, and a label such as production decides which version

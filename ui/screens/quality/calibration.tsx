@@ -23,8 +23,13 @@ import { countOf, countText } from '../../value/units.ts'
 
 const readChoices = async (project: string, judge: string, signal: AbortSignal) => {
   const [scorers, specs] = await Promise.all([readScorers(project, signal), readSpecs(project, signal)])
-  const questions = scorers.find(({ name }) => name === judge)?.judge?.questions ?? []
-  return { questions: questions.map(({ name }) => name), specs: [...specs.map(({ id }) => id), thumbs] }
+  const scorer = scorers.find(({ name }) => name === judge)
+  const questions = scorer?.judge?.questions ?? []
+  return {
+    isThere: scorer !== undefined,
+    questions: questions.map(({ name }) => name),
+    specs: [...specs.map(({ id }) => id), thumbs],
+  }
 }
 
 /** How far the questions of a judge can be believed, by what people said about the same calls. */
@@ -45,18 +50,19 @@ export function CalibrationScreen({ project, judge }: { project: string; judge: 
           Calibration of <bdi>{judge}</bdi>
         </h1>
         <div class="head-tools">
-          {Object.entries(chosen).map(([name, all]) => (
-            <select
-              key={name}
-              aria-label={name === 'labels' ? 'Labels' : 'Question'}
-              value={name === 'labels' ? annotation : question}
-              onChange={({ currentTarget }) => setSearch({ [name]: currentTarget.value })}
-            >
-              {all.map((one) => (
-                <option key={one}>{one}</option>
-              ))}
-            </select>
-          ))}
+          {questions.length > 0 &&
+            Object.entries(chosen).map(([name, all]) => (
+              <select
+                key={name}
+                aria-label={name === 'labels' ? 'Labels' : 'Question'}
+                value={name === 'labels' ? annotation : question}
+                onChange={({ currentTarget }) => setSearch({ [name]: currentTarget.value })}
+              >
+                {all.map((one) => (
+                  <option key={one}>{one}</option>
+                ))}
+              </select>
+            ))}
         </div>
       </header>
       {error && <Failed error={error} retry={reload} />}
@@ -69,8 +75,11 @@ export function CalibrationScreen({ project, judge }: { project: string; judge: 
             scorer={judge}
           />
         ) : (
-          <Empty title="This judge has no questions">
-            <p>Labels are what people answer in a queue with questions of its own.</p>
+          <Empty title={value.isThere ? 'This judge has no questions' : 'Judge not found'}>
+            {value.isThere && <p>Labels are what people answer in a queue with questions of its own.</p>}
+            <a class="button" href={paths.judges(project)}>
+              All judges
+            </a>
           </Empty>
         ))}
     </main>

@@ -67,7 +67,7 @@ export function JudgesScreen({ project }: { project: string }) {
           }),
         }}
         numbers={['Monitors']}
-        empty={wanted === '' ? 'No judges yet' : 'No judge has this in its name'}
+        empty={loaded.value?.length ? 'No judge has this in its name' : 'No judges yet'}
       >
         <p>
           A judge asks a model about a call; a check needs no model. Both score the answers of runs, and calls

@@ -1,12 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
-import { Failed, Skeleton } from '../../parts/states.tsx'
+import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { statusWords } from '../../parts/status.tsx'
 import { navigate } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { may } from '../../server/rights.ts'
 import {
-  countFailures,
+  countCalls,
   type RunStatus,
   readRunFacts,
   readRunStatus,
@@ -129,72 +129,83 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
       </header>
       {error && <Failed error={error} retry={() => setTurn(turn + 1)} />}
       {!error && statuses === undefined && <Skeleton rows={2} />}
-      {statuses !== undefined && (
-        <>
-          <ul class="run-progress">
-            {statuses.map((status, index) => (
-              <li key={runs[index]}>
-                <span role="status">
-                  <bdi>{labelOf(index)}</bdi>: {statusText(status, facts?.get(runs[index] ?? '')?.isStopped)}
-                </span>
-                {status.code === 'running' && status.total_rows > 0 && (
-                  <progress
-                    max={status.total_rows}
-                    value={status.completed_rows}
-                    aria-label={labelOf(index)}
-                  />
-                )}
-              </li>
-            ))}
-          </ul>
-          {factsError && <Failed error={factsError} retry={reload} />}
-          <div class="dialog-buttons">
-            {going.length > 0 && <span class="muted">The server continues without this tab.</span>}
-            {mayAct && going.length > 0 && (
-              <button type="button" disabled={work !== undefined} onClick={() => void act('stop')}>
-                {work === 'stop' ? 'Stopping…' : 'Stop'}
-              </button>
-            )}
-            {failed > 0 && <span class="muted">The model failed at {countOf(failed, 'row')}.</span>}
-            {mayAct && unfinished.length > 0 && (
-              <button type="button" disabled={work !== undefined} onClick={() => void act('resume')}>
-                {work === 'resume' ? 'Resuming…' : 'Resume'}
-              </button>
-            )}
-            {unjudged > 0 && <span class="muted">{countOf(unjudged, 'judgement')} failed.</span>}
-            {mayAct && unjudged > 0 && (
-              <button type="button" disabled={work !== undefined} onClick={() => void rescore()}>
-                {work === 'rescore' ? 'Rescoring…' : 'Rescore'}
-              </button>
-            )}
-            <a class="button" href={paths.evals(project)}>
-              All runs
-            </a>
-            <a class="button main-button" href={results}>
-              {beside.length + runs.length > 1 ? 'Compare' : 'Results'}
-            </a>
-          </div>
-        </>
+      {statuses?.every(({ code }) => code === 'not_found') ? (
+        <Empty title={runs.length === 1 ? 'Run not found' : 'Runs not found'}>
+          <p>Deleted, expired, or of another project.</p>
+          <a class="button" href={paths.evals(project)}>
+            All runs
+          </a>
+        </Empty>
+      ) : (
+        statuses !== undefined && (
+          <>
+            <ul class="run-progress">
+              {statuses.map((status, index) => (
+                <li key={runs[index]}>
+                  <span role="status">
+                    <bdi>{labelOf(index)}</bdi>: {statusText(status, facts?.get(runs[index] ?? ''))}
+                  </span>
+                  {status.code === 'running' && status.total_rows > 0 && (
+                    <progress
+                      max={status.total_rows}
+                      value={status.completed_rows}
+                      aria-label={labelOf(index)}
+                    />
+                  )}
+                </li>
+              ))}
+            </ul>
+            {factsError && <Failed error={factsError} retry={reload} />}
+            <div class="dialog-buttons">
+              {going.length > 0 && <span class="muted">The server continues without this tab.</span>}
+              {mayAct && going.length > 0 && (
+                <button type="button" disabled={work !== undefined} onClick={() => void act('stop')}>
+                  {work === 'stop' ? 'Stopping…' : 'Stop'}
+                </button>
+              )}
+              {failed > 0 && <span class="muted">The model failed at {countOf(failed, 'row')}.</span>}
+              {mayAct && unfinished.length > 0 && (
+                <button type="button" disabled={work !== undefined} onClick={() => void act('resume')}>
+                  {work === 'resume' ? 'Resuming…' : 'Resume'}
+                </button>
+              )}
+              {unjudged > 0 && <span class="muted">{countOf(unjudged, 'judgement')} failed.</span>}
+              {mayAct && unjudged > 0 && (
+                <button type="button" disabled={work !== undefined} onClick={() => void rescore()}>
+                  {work === 'rescore' ? 'Rescoring…' : 'Rescore'}
+                </button>
+              )}
+              <a class="button" href={paths.evals(project)}>
+                All runs
+              </a>
+              <a class="button main-button" href={results}>
+                {beside.length + runs.length > 1 ? 'Compare' : 'Results'}
+              </a>
+            </div>
+          </>
+        )
       )}
     </main>
   )
 }
 
-/** Of each run, and of those of the server how many rows and judgements failed. */
+/** Of each run, with how many answers it has; of those of the server also how many rows and judgements failed. */
 async function readFacts(project: string, runs: readonly string[], signal: AbortSignal) {
   const facts = await readRunFacts(project, runs, signal)
   const whole = [...facts].map(async ([run, known]) => {
-    const count = (of: 'prediction' | 'score') => countFailures(project, run, of, signal)
-    const [failed, unjudged] = await Promise.all([
-      known.isServed && !known.isRescored ? count('prediction') : 0,
-      known.isServed ? count('score') : 0,
+    const count = (of: 'prediction' | 'score', isFailed: boolean) =>
+      countCalls(project, run, of, isFailed, signal)
+    const [answers, failed, unjudged] = await Promise.all([
+      known.isRescored ? 0 : count('prediction', false),
+      known.isServed && !known.isRescored ? count('prediction', true) : 0,
+      known.isServed ? count('score', true) : 0,
     ])
-    return [run, { ...known, failed, unjudged }] as const
+    return [run, { ...known, answers, failed, unjudged }] as const
   })
   return new Map(await Promise.all(whole))
 }
 
-function statusText(status: RunStatus, isStopped = false): string {
+function statusText(status: RunStatus, facts?: { isStopped: boolean; answers: number }): string {
   switch (status.code) {
     case 'running':
       // A program need not say how many there will be.
@@ -202,7 +213,10 @@ function statusText(status: RunStatus, isStopped = false): string {
         ? 'no answers yet'
         : `${countText(status.completed_rows)} of ${countOf(status.total_rows, 'answer')}`
     case 'complete':
-      return isStopped ? statusWords.stopped : statusWords.success
+      return [
+        facts?.isStopped ? statusWords.stopped : statusWords.success,
+        ...(facts?.answers ? [countOf(facts.answers, 'answer')] : []),
+      ].join(', ')
     case 'failed':
       return `failed: ${status.error}`
     case 'not_found':

@@ -33,10 +33,14 @@ export function QueueLine({ index, top, project, queue, stats, isActive, onChoos
       onClick={onChoose}
     >
       <div role="gridcell" class="queue-title" title={`${queue.name}\n${queue.description}`}>
-        <a class="strong" href={paths.queue(project, queue.id)}>
+        <a class="strong" dir="auto" href={paths.queue(project, queue.id)}>
           {queue.name}
         </a>
-        {queue.description !== '' && <span class="muted">{queue.description}</span>}
+        {queue.description !== '' && (
+          <span class="muted" dir="auto">
+            {queue.description}
+          </span>
+        )}
       </div>
       <div role="gridcell">
         {stats && <ProgressBar done={stats.completed_items} all={stats.total_items} />}

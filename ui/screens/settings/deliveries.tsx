@@ -89,7 +89,9 @@ export function DeliveriesScreen({ project }: { project: string }) {
             : []
         }
         empty={state === undefined ? 'Nothing has happened yet' : `No ${state} deliveries`}
-      />
+      >
+        <p>Alerts and other events of the project appear here, with what each endpoint answered.</p>
+      </ListTable>
       <OlderPages before={before} next={loaded.value?.next} />
     </main>
   )

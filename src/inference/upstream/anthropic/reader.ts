@@ -8,8 +8,9 @@ import { createBlockReader } from './blocks.ts'
 
 /** Reads the events of a stream of Anthropic's Messages, or a whole message. */
 export function createAnthropicReader({ kind, promptLength }: AnswerReaderOptions): AnswerReader {
-  const blocks = createBlockReader()
+  let blocks = createBlockReader()
   let usage: Record<string, unknown> = {}
+  let hasStarted = false
   let hasBegun = false
   let isFinished = false
   /** Pieces so far, each at least a token: the usage at the beginning says nothing of them. */
@@ -19,14 +20,18 @@ export function createAnthropicReader({ kind, promptLength }: AnswerReaderOption
 
   function begin(message: unknown): AnswerEvent[] {
     if (hasBegun) throw garbage('a second beginning of its message')
-    hasBegun = true
+    const isAgain = hasStarted
+    hasStarted = true
+    blocks = createBlockReader()
+    usage = {}
     addUsage(membersOf(message).usage)
-    return [{ kind: 'prefilled', input: 0, cachedTokens: 0 }]
+    return isAgain ? [] : [{ kind: 'prefilled', input: 0, cachedTokens: 0 }]
   }
 
   function written(deltas: Part[]): AnswerEvent[] {
-    if (!hasBegun) throw garbage('a block before the beginning of its message')
+    if (!hasStarted) throw garbage('a block before the beginning of its message')
     if (deltas.length === 0 || isFinished) return []
+    hasBegun = true
     const count = deltas.filter((delta) => 'text' in delta && delta.text !== '').length
     counted += count
     if (deltas.some((delta) => delta.kind === 'reasoning')) thought += count
@@ -49,7 +54,8 @@ export function createAnthropicReader({ kind, promptLength }: AnswerReaderOption
   function finish(value: unknown): AnswerEvent[] {
     const { stop_reason: reason, stop_sequence: sequence } = membersOf(value)
     if (reason == null || isFinished) return []
-    if (!hasBegun) throw garbage('the end of a message that has not begun')
+    if (!hasStarted) throw garbage('the end of a message that has not begun')
+    hasBegun = true
     const ends = finishOf(reason) === 'length' ? [] : ended()
     isFinished = true
     const stop = reason === 'stop_sequence' && typeof sequence === 'string' ? sequence : null
@@ -101,11 +107,12 @@ export function createAnthropicReader({ kind, promptLength }: AnswerReaderOption
       throw garbage('an event without a type')
     },
     hasBegun: () => hasBegun,
+    cut: () => [],
     isComplete: () => isFinished,
     usage() {
       const told = usageOf(usage, counted)
       if (isFinished && told !== undefined) return told
-      const prompt = told?.prompt ?? (hasBegun ? estimatedTokens(promptLength) : 0)
+      const prompt = told?.prompt ?? (hasStarted ? estimatedTokens(promptLength) : 0)
       const completion = Math.max(counted, told?.completion ?? 0)
       return { prompt, cached: told?.cached ?? 0, completion, reasoning: thought }
     },
