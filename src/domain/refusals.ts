@@ -900,7 +900,7 @@ export const refusals = {
   cold_store_unset: {
     status: 503,
     message:
-      'The inputs and outputs of this call are in a store of cold calls, and HEDDLE_COLD_STORE is not set.',
+      'Inputs and outputs of this project are in a store of cold calls, and HEDDLE_COLD_STORE is not set.',
     help: 'Set it as on other servers of this record.',
   },
   cold_file_damaged: {

@@ -3,8 +3,10 @@ import { setTimeout } from 'node:timers/promises'
 import { batchesOf } from '../../domain/batches.ts'
 import { byCaller } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
+import { refuse } from '../../domain/refusals.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import { cleanAtOnce } from '../../storage/cold/cleaning.ts'
+import { coldBefore } from '../../storage/cold/reference.ts'
 import { thawSubject } from '../../storage/cold/subjects.ts'
 import type { Database } from '../../storage/database.ts'
 import { countOwn, countWithCalls, feedbackOfSubject } from '../../storage/erasures/found.ts'
@@ -31,6 +33,9 @@ export async function erase(
   signal: AbortSignal,
 ) {
   const { kind } = subject
+  // A receipt must not be given for texts that this server cannot reach.
+  if (db.cold?.store === undefined && (await coldBefore(db, project)) !== undefined)
+    throw refuse('cold_store_unset')
   if (dry_run) {
     await thawSubject(db, project, subject, signal)
     const erased = await countFound(db, project, subject, signal)

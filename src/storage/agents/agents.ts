@@ -188,7 +188,9 @@ function rowOf({ agent, version }: AgentCount, own: readonly AgentCount[], { byV
 function percentileOf(sorted: Float64Array, fraction: number): number | null {
   const position = (sorted.length - 1) * fraction
   const [low, high] = [sorted[Math.floor(position)], sorted[Math.ceil(position)]]
-  return low === undefined || high === undefined ? null : low + (high - low) * (position - Math.floor(position))
+  return low === undefined || high === undefined
+    ? null
+    : low + (high - low) * (position - Math.floor(position))
 }
 
 function pageOf(rows: readonly Row[], { sort, limit, offset }: AgentsView): AgentSums[] {

@@ -70,7 +70,9 @@ async function wrongOf(
       )),
     )
   const ofHour = (all: readonly (AgentCount & { at: number | string })[], at: number) =>
-    textOf(all.filter((count) => Number(count.at) === at).map((count) => countColumns.map((name) => count[name])))
+    textOf(
+      all.filter((count) => Number(count.at) === at).map((count) => countColumns.map((name) => count[name])),
+    )
   const ofThread = (all: readonly ThreadSum[], id: string) =>
     textOf(all.filter((sum) => sum.thread_id === id).map(({ failures, cost }) => [failures, cost]))
   const wrong = {

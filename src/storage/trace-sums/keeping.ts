@@ -116,7 +116,12 @@ export const keepTraceSums: Command<SummedTraces, boolean> = async (
       sql`DELETE FROM agent_sums WHERE project_id = ${project} AND span = ${hour} AND at IN (${at})`,
     )
   }
-  const rows = agents.map((count) => [project, hour, count.at, ...countColumns.map((column) => count[column])])
+  const rows = agents.map((count) => [
+    project,
+    hour,
+    count.at,
+    ...countColumns.map((column) => count[column]),
+  ])
   for (const statement of insertAgents(rows)) await tx.run(statement)
   const days = [...new Set(hours.map((at) => startOf(at, day)))]
   for (const some of batchesOf(days, 100))

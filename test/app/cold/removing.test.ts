@@ -102,6 +102,22 @@ test('cold calls: an erasure finds them by their inputs, and leaves no byte in t
   for (const { id, output } of calls.slice(1)) assert.equal((await read(id)).json.call.output, output)
 })
 
+test('cold calls: a server without the store gives no receipt', async (t) => {
+  const { database, post, ok } = await openWithCalls(t, [coldCall('Grace', 'grace@example.com')])
+  const subject = { kind: 'end_user', value: 'grace@example.com' }
+  await moveAll(database, project)
+  const { cold } = database
+  assert.ok(cold)
+  Object.assign(cold, { store: undefined })
+  for (const dry_run of [true, false]) {
+    const { status, text } = await post('/v2/acme/qa/erasures', { subject, dry_run }, admin)
+    assert.equal(status, 503)
+    assert.match(text, /cold_store_unset/)
+  }
+  // Of a project that has nothing there it does.
+  await ok('/v2/acme/other/erasures', { subject }, admin)
+})
+
 test('cold calls: an erasure ends what is being moved at that moment', async (t) => {
   const calls = [coldCall('Grace', 'grace@example.com'), coldCall('Kurt')]
   const { database, folder, ok, read, tidy } = await openWithCalls(t, calls)
