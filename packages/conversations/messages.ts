@@ -40,14 +40,14 @@ export function isMessageList(json: Json | undefined): boolean {
   )
 }
 
-/** Without one of these near its beginning, a text is not parsed to find out. */
-const memberOfMessages = /"(?:role|lc|parts|event\.name|contents|message|prompt|completion|content|type)"/
+/** A longer text is not parsed to find out what is in it. */
+const maxText = 1 << 20
 
 /** A list of messages that was written as a text; anything else as it is. */
 export function messagesWithin(json: Json | undefined): Json | undefined {
-  if (!json?.startsWith('"[')) return json
+  if (!json?.startsWith('"[') || json.length > maxText) return json
   const text = textIn(json) ?? ''
-  if (!/^\[\s*\{/.test(text) || !memberOfMessages.test(text.slice(0, 4096))) return json
+  if (!/^\[\s*\{/.test(text)) return json
   try {
     JSON.parse(text)
   } catch {

@@ -117,11 +117,6 @@ const refusals: Record<string, [status: number, code: string, refused: Refused]>
   ],
   'without a Host': [400, 'malformed_http', { host: [] }],
   'with two Hosts': [400, 'malformed_http', { host: ['Host: heddle', 'host: another'] }],
-  'with two Authorizations': [
-    400,
-    'malformed_http',
-    { headers: [asAlice, json, `authorization: ${basic('wrong-secret-key')}`] },
-  ],
   'in a transfer coding that nobody knows': [
     400,
     'malformed_http',
