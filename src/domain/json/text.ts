@@ -135,6 +135,15 @@ export function writeJson(value: unknown): string {
   return JSON.stringify(value) ?? 'null'
 }
 
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** Whether a text is that of a whole object. */
 export function isObjectText(text: string): boolean {
   try {

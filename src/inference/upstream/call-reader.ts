@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Part } from '../../../packages/chat-format/index.ts'
 import type { FinishReason } from '../../../packages/engine/index.ts'
-import { isObjectText } from '../../domain/json/text.ts'
+import { isJson, isObjectText } from '../../domain/json/text.ts'
 import { garbage } from './reply.ts'
 
 export interface ReplyCall {
@@ -163,13 +163,4 @@ function addArguments(call: CallState, text: string): void {
 function hasEnded(call: CallState, isLast: boolean, told: unknown, reason: FinishReason): boolean {
   if (!isLast) return reason === 'stop' || call.arguments === '' || isJson(call.arguments)
   return reason === 'stop' && (told === 'tool_calls' || told === 'function_call' || isJson(call.arguments))
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }

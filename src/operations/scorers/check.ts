@@ -1,4 +1,5 @@
 import { membersOf, objectOf } from '../../../packages/json/index.ts'
+import { isJson } from '../../domain/json/text.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { CallValues } from './call-values.ts'
 import type { Check } from './contract.ts'
@@ -74,15 +75,6 @@ async function checkSchema({ schema, field, parse }: Of<'json_schema'>, input: C
       return { state: 'failed', reason: 'schema_invalid', detail: result.why }
     case 'over_budget':
       return { state: 'failed', reason: 'check_too_costly', detail: `it takes more than ${result.limit}` }
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
   }
 }
 
