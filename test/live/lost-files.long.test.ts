@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
 import { sqliteFile } from '../../src/storage/open.ts'
-import { startPart } from '../support/call-parts.ts'
+import { startPart, streamOfCalls } from '../support/call-parts.ts'
 import { project, startOf } from '../support/calls.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
@@ -90,6 +90,16 @@ test('a data folder is renamed: it has everything that was acknowledged', async 
   await refusesAll(server, first(acknowledged), /heddle\.db is gone/)
   await server.end('SIGKILL')
   holdsAll(await idsIn(t, `${folder}-moved`), acknowledged)
+})
+
+test('a data folder is renamed: a read that opens the record afterwards is refused as the others are', async (t) => {
+  const folder = join(await newFolder(t), 'data')
+  const told: string[] = []
+  const record = await openSqlite({ file: sqliteFile(folder), onLost: (text) => told.push(text) })
+  t.after(() => record.close())
+  renameSync(folder, `${folder}-moved`)
+  await assert.rejects(streamOfCalls(record, project)[Symbol.asyncIterator]().next(), { code })
+  assert.equal(told.length, 1)
 })
 
 test('the data folder is replaced: the new one is neither written nor read', async (t) => {

@@ -117,16 +117,22 @@ async function eraseAll(db: Database, key: ErasureKey, subject: Subject, signal:
 const patienceMs = 10_000
 const pauseMs = 20
 
+async function mergeWords(db: Database, signal: AbortSignal): Promise<void> {
+  let hasMore = await db.write('mergeSearch', { isFirst: true })
+  while (hasMore) {
+    signal.throwIfAborted()
+    hasMore = await db.writeInBackground('mergeSearch', { isFirst: false })
+  }
+}
+
 /** Leaves nothing of it in the files. Returns whether it did. */
 async function overwrite(db: Database, key: ErasureKey, signal: AbortSignal): Promise<boolean> {
   if (db.dialect.engine !== 'sqlite') return false
   // The words of all projects are in one index: it is only rewritten if it had some of the subject.
   if ((await erasedSoFar(db, key)).search_entries > 0) {
-    let hasMore = await db.write('mergeSearch', { isFirst: true })
-    while (hasMore) {
-      signal.throwIfAborted()
-      hasMore = await db.writeInBackground('mergeSearch', { isFirst: false })
-    }
+    // The first may end a merge that had read words of the subject before they were removed; the second removes those.
+    await mergeWords(db, signal)
+    await mergeWords(db, signal)
   }
   for (let until = performance.now() + patienceMs; ; ) {
     signal.throwIfAborted()

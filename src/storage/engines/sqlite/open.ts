@@ -128,11 +128,17 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     writeInBackground: (name, input) => told(writer.writeInBackground(name, input)),
     async *stream<T>(...[query, options]: Parameters<Database['stream']>) {
       stillOpen()
-      for await (const rows of readerPool.stream<T>(query, options)) {
-        // A newly started reader may have opened another file at the same path.
+      try {
+        for await (const rows of readerPool.stream<T>(query, options)) {
+          // A newly started reader may have opened another file at the same path.
+          look()
+          stillOpen()
+          yield rows
+        }
+      } catch (error) {
+        // It may have found no file at all.
         look()
-        stillOpen()
-        yield rows
+        throw lost ?? error
       }
     },
     async probe() {
