@@ -4,6 +4,8 @@ import { test } from 'node:test'
 import manifest from '../../package.json' with { type: 'json' }
 
 interface Locked {
+  dev?: boolean
+  optional?: boolean
   version: string
   integrity?: string
   hasInstallScript?: boolean
@@ -23,7 +25,7 @@ test('the package contains all of its dependencies, so what is installed is what
 })
 
 test('the builds of the engine have exactly the version of the engine, and none is for a GPU', () => {
-  const engine = manifest.dependencies['node-llama-cpp']
+  const engine = manifest.devDependencies['node-llama-cpp']
   for (const [name, version] of Object.entries(manifest.optionalDependencies)) {
     assert.equal(version, engine, name)
     assert.doesNotMatch(name, /cuda|vulkan/)
@@ -33,6 +35,15 @@ test('the builds of the engine have exactly the version of the engine, and none 
 test('the Node of the lock has checksums', () => {
   const { version } = read('package-lock.json').packages['node_modules/node']
   assert.match(read('scripts/node-checksums.json')[version]?.['linux-x64'], /^[0-9a-f]{64}$/)
+})
+
+test('serving needs at most 129 packages', () => {
+  const { packages } = read('package-lock.json') as { packages: Record<string, Locked> }
+  const needed = Object.entries(packages).filter(
+    ([path, { dev, optional }]) => path !== '' && !dev && !optional,
+  )
+  // One build of the engine, and one of koffi.
+  assert.ok(needed.length + 2 <= 129, `${needed.length + 2}`)
 })
 
 /** Builds for systems other than that of the registry's users, which it does not serve. */
