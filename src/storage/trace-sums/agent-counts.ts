@@ -48,7 +48,9 @@ const maxHeight = 64
  * The calls of agents: those that name one, and what runs below them until another agent is named. `is_top`: no
  * call above names the same agent.
  */
-function callsOfAgents({ dialect }: LongReader, { project, agent, ranges, now }: Counting): Sql {
+function callsOfAgents(db: LongReader, counting: Counting): Sql {
+  const { dialect } = db
+  const { project, agent, ranges, now } = counting
   const live = (table: string) => isLive(now, rawSql(table))
   const above = sql`EXISTS (WITH RECURSIVE above (id, agent, parent_id, height) AS (
       SELECT direct.id, direct.agent, direct.parent_id, 1 FROM calls AS direct
@@ -58,8 +60,7 @@ function callsOfAgents({ dialect }: LongReader, { project, agent, ranges, now }:
           AND ${live('further')} AND ${dialect.cancellable})
     SELECT 1 FROM above WHERE above.agent = calls.agent AND above.id <> calls.id)`
   // Of hours, calls are found by their time, and not in the index of all calls of agents.
-  const areHours = ranges?.every(({ from, end }) => end - from <= hour) ?? false
-  const name = rawSql(areHours ? "(calls.agent || '')" : 'calls.agent')
+  const name = rawSql(areHours(ranges) ? "(calls.agent || '')" : 'calls.agent')
   const conditions = [
     sql`calls.project_id = ${project}`,
     agent === undefined ? sql`${name} IS NOT NULL` : sql`${name} = ${agent}`,
@@ -78,10 +79,30 @@ function callsOfAgents({ dialect }: LongReader, { project, agent, ranges, now }:
   const at = rawSql(ranges === undefined ? 'CAST(0 AS BIGINT)' : 'ranges.from_time')
   return sql`WITH RECURSIVE ${tables}members (at, agent, version, id, is_top) AS (
       SELECT ${at}, calls.agent, coalesce(calls.agent_version, ''), calls.id, CASE WHEN ${above} THEN 0 ELSE 1 END FROM ${source}
-      UNION SELECT members.at, members.agent, members.version, child.id, 0 FROM members CROSS JOIN calls AS child
-        WHERE child.project_id = ${project} AND child.parent_id = members.id AND child.agent IS NULL
-          AND ${live('child')} AND ${dialect.cancellable})`
+      UNION SELECT members.at, members.agent, members.version, child.id, 0 FROM members CROSS JOIN
+        ${joined(db, counting, 'child', [
+          sql`child.project_id = ${project} AND child.parent_id = members.id AND child.agent IS NULL`,
+          sql`${live('child')} AND ${dialect.cancellable}`,
+        ])})`
 }
+
+/**
+ * Calls that a join names. Of hours they are few, which PostgreSQL does not know: without a limit it would read all calls
+ * of the project instead.
+ */
+function joined(
+  { dialect }: LongReader,
+  { ranges }: Counting,
+  table: string,
+  conditions: readonly Sql[],
+): Sql {
+  const rows = sql`calls AS ${rawSql(table)} WHERE ${allOf(conditions)}`
+  const isLookedUp = dialect.engine === 'postgres' && areHours(ranges)
+  return isLookedUp ? sql`LATERAL (SELECT * FROM ${rows} OFFSET 0) AS ${rawSql(table)}` : rows
+}
+
+const areHours = (ranges: Counting['ranges']): boolean =>
+  ranges?.every(({ from, end }) => end - from <= hour) ?? false
 
 const double = (sum: string, name: string) => `CAST(coalesce(sum(${sum}), 0) AS DOUBLE PRECISION) AS ${name}`
 
@@ -116,7 +137,7 @@ export function countAgents(
     sql`SELECT members.at AS at, members.agent AS agent, members.version AS version, members.is_top AS is_top,
       calls.operation AS operation, calls.status AS status, started_at, ended_at,
       CASE WHEN ${once} THEN 1 END AS counts, input_tokens, output_tokens, CAST(${cost} AS DOUBLE PRECISION) AS cost
-    FROM members CROSS JOIN calls WHERE calls.project_id = ${project} AND calls.id = members.id AND ${isLive(now)}`,
+    FROM members CROSS JOIN ${joined(db, counting, 'calls', [sql`calls.project_id = ${project} AND calls.id = members.id`, isLive(now)])}`,
   )
   return allRows(
     db,
