@@ -161,6 +161,21 @@ test('only operators change the grants of an operator, who remains one unless a 
   assert.equal((await get('/me', op)).json.role, 'member')
 })
 
+test('an operator who only reads an entity gives nobody more there', async () => {
+  const grants = [{ scope: 'umbrella', role: 'viewer' }]
+  const steward = { name: 'steward', role: 'admin', entities: ['acme'], grants }
+  const { key } = (await post('/users', steward, keys.root)).json.key
+  assert.equal((await post('/users', { name: 'umbra', entities: ['umbrella'] }, keys.root)).status, 200)
+  for (const [url, body] of [
+    ['/users', { name: 'puppet', entities: ['umbrella'] }],
+    ['/keys', { user: 'umbra' }],
+    ['/budgets', { scope: 'entity', subject: 'umbrella', window: 'day', amount: '1' }],
+  ] as const)
+    assert.deepEqual(outcome(await post(url, body, key)), [403, 'role_forbidden'], url)
+  assert.equal((await post('/users', { name: 'helper', entities: ['acme'] }, key)).status, 200)
+  assert.equal((await post('/keys', { user: 'helper' }, key)).status, 200)
+})
+
 test('the projects of a user are those of its grants', async () => {
   for (const project of ['acme/listed', 'acme/other'])
     assert.equal(
