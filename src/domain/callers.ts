@@ -113,14 +113,6 @@ const implied: { [Of in Right]?: readonly Scope[] } = {
   write_calls: ['write'],
 }
 
-/** Callers cannot give others access that they do not have themselves. */
-export function requireEntities(caller: Caller, entities: Iterable<string>, field: string): void {
-  for (const entity of entities) {
-    if (!grantsOf(caller).some(({ scope }) => covers(scope, entity)))
-      throw refuse('entity_forbidden', { field, received: JSON.stringify(entity) })
-  }
-}
-
 export function entityOf(project: string): string {
   return project.slice(0, project.indexOf('/'))
 }

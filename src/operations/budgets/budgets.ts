@@ -1,5 +1,5 @@
 import { windowAt } from '../../domain/budgets.ts'
-import { byCaller, type Caller, hasAccess, requireAccess, requireEntities } from '../../domain/callers.ts'
+import { byCaller, type Caller, hasAccess, requireAccess } from '../../domain/callers.ts'
 import { entityName, projectId } from '../../domain/fields.ts'
 import { newId } from '../../domain/ids.ts'
 import { amountOf, amountText } from '../../domain/money.ts'
@@ -83,7 +83,7 @@ async function subjectAsked(
       break
     case 'entity':
       if (subject === '*' || !entityName.safeParse(subject).success) throw refused('the name of an entity')
-      requireEntities(caller, [subject], 'subject')
+      requireAccess(caller, subject, 'subject')
       break
     case 'user':
       if (!people.some(({ name }) => name === subject) && !(await hasUser(db, subject)))

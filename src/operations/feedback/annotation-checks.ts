@@ -22,15 +22,26 @@ interface AnnotationChecks {
   check(spec: SpecGiven, value: string, field: string): Promise<void>
 }
 
-/** Checks the annotations of a request against the specs that they name, each of which is read once. */
-export function createAnnotationChecks(db: Reader, schemas: SchemaChecks, tenant: string): AnnotationChecks {
+/** Whether the caller may read an object of this name. */
+export type MayRead = (project: string, name: string) => Promise<boolean>
+
+/**
+ * Checks the annotations of a request against the specs that they name, each of which is read once. A refusal quotes the
+ * spec, so one that the caller may not read does not exist.
+ */
+export function createAnnotationChecks(
+  db: Reader,
+  schemas: SchemaChecks,
+  tenant: string,
+  mayRead: MayRead,
+): AnnotationChecks {
   const read = new Map<string, Promise<string>>()
 
   function schemaOf(spec: SpecGiven): Promise<string> {
     const key = `${spec.project} ${spec.ref}`
     let schema = read.get(key)
     if (schema === undefined) {
-      schema = readSchema(db, spec)
+      schema = readSchema(db, spec, mayRead)
       read.set(key, schema)
     }
     return schema
@@ -58,9 +69,10 @@ export function createAnnotationChecks(db: Reader, schemas: SchemaChecks, tenant
   }
 }
 
-async function readSchema(db: Reader, spec: SpecGiven): Promise<string> {
+async function readSchema(db: Reader, spec: SpecGiven, mayRead: MayRead): Promise<string> {
   const version = await readVersion(db, spec.project, spec)
-  if (version === undefined) throw objectNotFound(spec.field, spec.project, spec)
+  if (version === undefined || !(await mayRead(spec.project, spec.name)))
+    throw objectNotFound(spec.field, spec.project, spec)
   const text =
     version.size > largestSpec
       ? undefined

@@ -4,7 +4,7 @@ import { Refusal, refuse } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import { findQueue } from '../../storage/queues/queues.ts'
 import type { Reader } from '../../storage/transaction.ts'
-import { createAnnotationChecks, type SpecGiven } from './annotation-checks.ts'
+import { createAnnotationChecks, type MayRead, type SpecGiven } from './annotation-checks.ts'
 import type { FeedbackGiven } from './contract.ts'
 import { type FieldName, type Kind, kindOf } from './kinds.ts'
 import { isBeyondLimit, maxPayloadCharacters } from './payload-size.ts'
@@ -38,8 +38,9 @@ export function createCheck(
   schemas: SchemaChecks,
   tenant: string,
   isTaken: (feedback: FeedbackGiven) => Promise<boolean> = async () => false,
+  mayRead: MayRead = async () => true,
 ): Check {
-  const annotations = createAnnotationChecks(db, schemas, tenant)
+  const annotations = createAnnotationChecks(db, schemas, tenant, mayRead)
   const queues = new Map<string, boolean>()
 
   /** Applies the rules in the order that clients know; the first broken rule is the one reported. */

@@ -8,8 +8,9 @@ import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
 import { readFeedback } from '../../storage/feedback/feedback.ts'
 import type { NewFeedback, StoredFeedback } from '../../storage/feedback/writes.ts'
-import { feedbackOwner, requireQueued } from '../queues/annotator-view.ts'
+import { feedbackOwner, mayReadObject, requireQueued } from '../queues/annotator-view.ts'
 import type { CallNames } from '../recording/named-calls.ts'
+import type { MayRead } from './annotation-checks.ts'
 import { type Check, createCheck } from './check.ts'
 import { type BatchBody, type FeedbackGiven, maxInBatch, type ReplaceBody } from './contract.ts'
 import { atItem, atRoot, type FieldName } from './kinds.ts'
@@ -37,7 +38,7 @@ export async function createFeedback(
     field: atRoot('svc_ref'),
     shown: named.svc_ref,
   })
-  const check = createCheck(db, schemas, caller.name, isSentAgain(db))
+  const check = createCheck(db, schemas, caller.name, isSentAgain(db), reading(db, caller))
   const checked = await feedbackToStore(check, caller, named, atRoot)
   const [stored] = await db.write('addFeedback', [checked])
   return answerOf(stored as StoredFeedback, caller)
@@ -54,7 +55,7 @@ export async function createFeedbackBatch(
   }
   for (const [index, { project_id }] of batch.entries())
     requireAccess(caller, project_id, atItem(index)('project_id'))
-  const check = createCheck(db, schemas, caller.name, isSentAgain(db))
+  const check = createCheck(db, schemas, caller.name, isSentAgain(db), reading(db, caller))
   const checked: GivenFeedback[] = []
   await inSteps(batch, async (feedback, index) => {
     const named = await withCallIds(names, feedback)
@@ -81,7 +82,7 @@ export async function replaceOneFeedback(
     field: atRoot('svc_ref'),
     shown: named.svc_ref,
   })
-  const check = createCheck(db, schemas, caller.name)
+  const check = createCheck(db, schemas, caller.name, undefined, reading(db, caller))
   const checked = await feedbackToStore(check, caller, named, atRoot)
   const [stored] = await db.write('replaceFeedback', {
     ...checked,
@@ -90,6 +91,11 @@ export async function replaceOneFeedback(
   })
   return answerOf(stored as StoredFeedback, caller)
 }
+
+const reading =
+  (db: Database, caller: Caller): MayRead =>
+  (project, name) =>
+    mayReadObject(db, caller, project, name)
 
 /** Whether feedback with this id, queue and spec is stored. The write checks that the rest is the same, too. */
 function isSentAgain(db: Database) {

@@ -19,6 +19,11 @@ export function requireAdminOf(caller: Caller, grants: readonly Grant[], field: 
     requireAccess(caller, scope, `${field}.${index}.scope`, 'administer')
 }
 
+/** Whoever gets an entity as a whole becomes an editor of it, or an admin. */
+export function requireAdminOfEntities(caller: Caller, entities: Iterable<string>, field: string): void {
+  for (const entity of entities) requireAccess(caller, entity, field, 'administer')
+}
+
 /** A key gives only what it may be used for itself. */
 export function requireWithinScopes(caller: Caller, grants: readonly Grant[]): void {
   for (const right of new Set(grants.flatMap(rightsOf))) requireScope(caller, right)

@@ -1,4 +1,4 @@
-import { byCaller, type Caller, requireEntities, requireRight } from '../../domain/callers.ts'
+import { byCaller, type Caller, requireRight } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { hashKey, newKey } from '../../domain/keys.ts'
 import { refuse } from '../../domain/refusals.ts'
@@ -7,7 +7,7 @@ import type { Database } from '../../storage/database.ts'
 import { type ApiKey, hasUser, listKeys, ownerOfKey, userNamed } from '../../storage/users/users.ts'
 import type { ConfiguredPeople } from '../parts.ts'
 import type { KeyBody, RotateBody } from './contract.ts'
-import { requireAdminOf, requireKeyWithin } from './grants.ts'
+import { requireAdminOf, requireAdminOfEntities, requireKeyWithin } from './grants.ts'
 
 /** More than a user needs at once. Revoked keys do not count. */
 const maxKeys = 100
@@ -109,7 +109,7 @@ const isOwnerOf = (configured: ConfiguredPeople, caller: Caller, owner: string):
 /** Nobody gets a key to more than they may use themselves. */
 async function requireAccessOf(db: Database, caller: Caller, user: string): Promise<void> {
   const found = await userNamed(db, user)
-  if (found?.grants === undefined) requireEntities(caller, found?.entities ?? [], 'user')
+  if (found?.grants === undefined) requireAdminOfEntities(caller, found?.entities ?? [], 'user')
   else requireAdminOf(caller, found.grants, 'user')
 }
 

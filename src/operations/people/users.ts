@@ -1,4 +1,4 @@
-import { byCaller, type Caller, requireEntities } from '../../domain/callers.ts'
+import { byCaller, type Caller } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { hashKey, newKey } from '../../domain/keys.ts'
 import { refuse } from '../../domain/refusals.ts'
@@ -9,7 +9,13 @@ import { readUserSettings } from '../../storage/users/settings.ts'
 import { listUsers, type User } from '../../storage/users/users.ts'
 import type { ConfiguredPeople } from '../parts.ts'
 import type { SettingsBody, UserBody } from './contract.ts'
-import { hasConfiguredAdmin, requireGrantable, requireNoLonger, requireWithinScopes } from './grants.ts'
+import {
+  hasConfiguredAdmin,
+  requireAdminOfEntities,
+  requireGrantable,
+  requireNoLonger,
+  requireWithinScopes,
+} from './grants.ts'
 
 const userShown = ({ created_at, settings = {}, ...user }: User) => ({
   ...user,
@@ -61,7 +67,7 @@ export async function createUser(
 
 /** Role and entities, grants, or all of them together. Callers give only what they have themselves. */
 function accessOf(caller: Caller, { role = 'member', entities, grants }: Omit<UserBody, 'name'>) {
-  requireEntities(caller, entities ?? [], 'entities')
+  requireAdminOfEntities(caller, entities ?? [], 'entities')
   requireGrantable(caller, grants ?? [], 'grants')
   const access = { role, entities: [...new Set(entities)] }
   // That the key may operate the server, as an admin may, is checked for the route.

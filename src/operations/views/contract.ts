@@ -17,9 +17,9 @@ const maxCalls = 1_000
 export const defaultCalls = 100
 export const defaultCount = 10_000
 
-/** A value inside the JSON of calls. */
+/** A value inside the JSON of calls; those of `summary.weave` follow from the call, and are in no JSON. */
 const valuePath = plainText(1024).regex(
-  /^(?:inputs|output|attributes|summary)\..+$/s,
+  /^(?!summary\.weave\.)(?:inputs|output|attributes|summary)\..+$/s,
   'expected a path such as inputs.question',
 )
 

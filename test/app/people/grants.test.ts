@@ -69,6 +69,28 @@ test('an annotator sees the queue, its calls, their feedback and its questions, 
     assert.deepEqual(outcome(await post(url, body, ann)), [403, 'role_forbidden'], url)
   }
 
+  const hiddenSpec = {
+    ...spec,
+    object_id: 'unasked',
+    val: { name: 'unasked', field_schema: { enum: ['hidden choice'] } },
+  }
+  const unasked = (await post('/obj/create', { obj: hiddenSpec })).json.digest
+  const annotated = (name: string, version: string, as?: string) => {
+    const annotation_ref = `weave:///${project_id}/object/${name}:${version}`
+    const feedback_type = `wandb.annotation.${name}`
+    const entry = { ...about(queued), feedback_type, annotation_ref, payload: { value: 'other' } }
+    return post('/feedback/create', entry, as)
+  }
+  assert.deepEqual(outcome(await annotated('unasked', unasked)), [400, 'annotation_mismatch'])
+  assert.deepEqual(outcome(await annotated('rating', digest, ann)), [400, 'annotation_mismatch'])
+  for (const [name, version] of [
+    ['unasked', unasked],
+    ['private', hiddenDigest],
+    ['missing', unasked],
+  ]) {
+    assert.deepEqual(outcome(await annotated(name, version, ann)), [404, 'object_not_found'], name)
+  }
+
   const own = (await post('/feedback/create', about(queued), ann)).json
   assert.deepEqual(outcome(await post('/feedback/create', about(other), ann)), [404, 'call_not_found'])
   const batch = { batch: [about(queued), about(other)] }
@@ -159,6 +181,21 @@ test('only operators change the grants of an operator, who remains one unless a 
   await grant('op', [{ scope: '*', role: 'admin' }])
   await grant('op', [{ scope: 'acme', role: 'viewer' }])
   assert.equal((await get('/me', op)).json.role, 'member')
+})
+
+test('an operator who only reads an entity gives nobody more there', async () => {
+  const grants = [{ scope: 'umbrella', role: 'viewer' }]
+  const steward = { name: 'steward', role: 'admin', entities: ['acme'], grants }
+  const { key } = (await post('/users', steward, keys.root)).json.key
+  assert.equal((await post('/users', { name: 'umbra', entities: ['umbrella'] }, keys.root)).status, 200)
+  for (const [url, body] of [
+    ['/users', { name: 'puppet', entities: ['umbrella'] }],
+    ['/keys', { user: 'umbra' }],
+    ['/budgets', { scope: 'entity', subject: 'umbrella', window: 'day', amount: '1' }],
+  ] as const)
+    assert.deepEqual(outcome(await post(url, body, key)), [403, 'role_forbidden'], url)
+  assert.equal((await post('/users', { name: 'helper', entities: ['acme'] }, key)).status, 200)
+  assert.equal((await post('/keys', { user: 'helper' }, key)).status, 200)
 })
 
 test('the projects of a user are those of its grants', async () => {

@@ -113,6 +113,16 @@ test('values inside calls can be facets and columns of the list', async (t) => {
   for (const body of [{ columns: ['op_name'] }, { columns: Array(9).fill('inputs.a') }]) {
     assert.equal((await post('/views/calls', { project_id: project, ...body })).status, 422)
   }
+  for (const name of ['status', 'latency_ms', 'trace_name', 'other']) {
+    const fields = [`summary.weave.${name}`]
+    for (const [url, body] of [
+      ['/views/calls', { columns: fields }],
+      ['/views/facets', { fields }],
+    ] as const) {
+      const { status, json } = await post(url, { project_id: project, ...body })
+      assert.deepEqual([status, json.code], [422, 'invalid_request'], `${url} ${name}`)
+    }
+  }
 })
 
 test('the model of a call is a field, whether it comes from its inputs or its usage', async (t) => {
