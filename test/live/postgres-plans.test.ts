@@ -19,6 +19,7 @@ import { findCalls } from '../../src/storage/search/found-calls.ts'
 import { rawSql, type Sql, sql } from '../../src/storage/sql/sql.ts'
 import { sumUp } from '../../src/storage/sums/keeping.ts'
 import { hour, startOf } from '../../src/storage/sums/spans.ts'
+import { sumUpTraces } from '../../src/storage/trace-sums/keeping.ts'
 import { readBuckets, topGroups } from '../../src/storage/views/groups.ts'
 import { readLightCalls } from '../../src/storage/views/light-calls.ts'
 import { streamThreads } from '../../src/storage/views/threads.ts'
@@ -36,6 +37,7 @@ const large =
 interface Plan {
   'Node Type': string
   'Relation Name'?: string
+  Alias?: string
   'Index Name'?: string
   'Index Cond'?: string
   Plans?: Plan[]
@@ -238,6 +240,41 @@ describe('plans of queries on PostgreSQL', () => {
     assert.deepEqual(
       read.map((node) => node['Index Cond']?.match(/started_at >=|\bid = calls|trace_id = calls/)?.[0]),
       ['started_at >=', 'id = calls', 'trace_id = calls'],
+      JSON.stringify(nodes),
+    )
+  })
+
+  test('the agents of some hours are added up by looking up their calls', async (t) => {
+    const databaseUrl = await server.createDatabase()
+    const db = await openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 })
+    t.after(() => db.close())
+    const calls = Array.from({ length: 2000 }, (_, n) =>
+      wholePart(project, `call ${n}`, {
+        started_at: startedAt + n * 60_000_000,
+        trace_id: `trace ${n - (n % 4)}`,
+        parent_id: n % 4 ? `call ${n - (n % 4)}` : null,
+        attributes: n % 4 ? '{}' : '{"gen_ai":{"agent":{"name":"weaver"}}}',
+      }),
+    )
+    for (let from = 0; from < calls.length; from += 500)
+      await db.write('upsertCalls', calls.slice(from, from + 500))
+    await db.all(rawSql('ANALYZE calls'))
+    const { record, asked } = watched(db)
+    const marks = [0, 1].map((n) => ({
+      ...{ project_id: project, at: startOf(startedAt, hour) + n * hour, about: 'traces', mark: n },
+    }))
+    const { agents } = await sumUpTraces(record, project, marks, new AbortController().signal)
+    assert.deepEqual(
+      agents.map(({ agent }) => agent),
+      ['weaver', 'weaver'],
+    )
+    const ofAgents = asked().filter(({ text }) => text.includes('FROM members'))
+    assert.equal(ofAgents.length, 1)
+    const nodes = (await Promise.all(ofAgents.map((query) => nodesIn(db, query)))).flat()
+    const read = nodes.filter(({ Alias }) => Alias === 'child' || Alias === 'calls')
+    assert.deepEqual(
+      read.map((node) => node['Node Type']),
+      ['Index Scan', 'Index Scan'],
       JSON.stringify(nodes),
     )
   })
