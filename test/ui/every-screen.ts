@@ -39,7 +39,7 @@ export async function fillEveryScreen(app: Writer): Promise<string[]> {
     `${at}/call/${idOf('chat', 2)}`,
     ...[`${at}/conversations`, `${at}/conversation?thread=visit-1`],
     ...[`${at}/agents?range=all`, `${at}/agent?agent=weaver&range=all`],
-    ...[`${at}/search`, `${at}/search?q=capital`, `${at}/charts?range=year`],
+    ...[`${at}/search`, `${at}/search?q=capital`, `${at}/charts?range=1y`],
     ...[`${at}/evals`, `${at}/evals/new`, `${at}/evals/new?runs=${runId(0)}`],
     `${at}/evals/compare?ids=${runId(0)},${runId(1)},${runId(2)}`,
     ...[`${at}/judges`, `${at}/judges/new`],
