@@ -83,7 +83,7 @@ async function fillReview(app: Writer, ok: Ok): Promise<string> {
   const call_ids = [0, 1, 2, 3, 7].map((index) => idOf('chat', index))
   await ok(`/annotation_queues/${queue}/items`, { project_id: project, call_ids, display_fields: ['output'] })
   for (const [index, emoji] of ['👍', '👎'].entries()) {
-    const svc_ref = `weave:///${project}/call/${idOf('chat', index + 1)}`
+    const svc_ref = `weave:///${project}/call/${idOf('chat', index === 0 ? 1 : 4)}`
     await giveFeedback(app.post, { svc_ref, feedback_type: 'wandb.reaction.1', payload: { emoji } })
     await giveFeedback(app.post, { svc_ref, feedback_type: 'wandb.note.1', payload: { note: question } })
   }

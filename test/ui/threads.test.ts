@@ -348,6 +348,7 @@ test('the bar of a conversation fits at every width', { skip }, async (t) => {
 test('a conversation that does not exist is not found, and the list is accessible', { skip }, async (t) => {
   const { page, problems } = await open(t, path('nothing'), narrow)
   await page.getByText('Conversation not found').waitFor()
+  assert.equal(await page.getByRole('heading', { level: 1, name: 'Conversation' }).count(), 1)
   await page.getByRole('link', { name: 'All conversations of the project' }).click()
   await row(page, 'How many ends?').waitFor()
   await assertAccessible(page)
