@@ -124,7 +124,7 @@ async function exportTemplate(bundle) {
 }
 
 /** What screens share is in one file: 5 kB smaller than a file for each set of screens. */
-const shared = /\/ui\/(parts|server|value|filter)\/[^/]+\.tsx?$/
+const commonParts = /\/ui\/(parts|server|value|filter)\/[^/]+\.tsx?$/
 
 /**
  * Makes each lazily loaded screen import the page as well. The code that screens share is then reachable from all of
@@ -143,7 +143,7 @@ const screensShareThePage = {
     }
     onLoad({ filter: /\.tsx?$/ }, ({ path }) => {
       if (!opened.has(path)) return undefined
-      const all = [main, ...sourceFiles().filter((file) => shared.test(file))]
+      const all = [main, ...sourceFiles().filter((file) => commonParts.test(file))]
       const contents = `${all.map((file) => `import ${JSON.stringify(file)}`).join(';')}\n${readFileSync(path, 'utf8')}`
       return { contents, loader: extname(path).slice(1) }
     })
