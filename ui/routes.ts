@@ -2,42 +2,18 @@ import { base } from './base.ts'
 
 /** A location within the page. */
 export type Route =
-  | { screen: 'projects' }
-  | { screen: 'calls'; project: string }
+  | { screen: 'projects' | 'play' | 'engine' | 'people' | 'invitations' | 'budgets' | 'audit' | 'me' }
+  | { screen: 'calls' | 'threads' | 'thread' | 'agents' | 'agent' | 'charts' | 'search'; project: string }
+  | { screen: 'evals' | 'compare' | 'queues' | 'objects'; project: string }
+  | { screen: 'newRun' | 'judges' | 'judge' | 'monitors' | 'datasets'; project: string }
+  | { screen: 'alerts' | 'endpoints' | 'deliveries' | 'prices'; project: string }
   | { screen: 'trace'; project: string; trace: string }
   | { screen: 'call'; project: string; call: string }
-  | { screen: 'threads'; project: string }
-  | { screen: 'thread'; project: string }
-  | { screen: 'agents'; project: string }
-  | { screen: 'agent'; project: string }
-  | { screen: 'play' }
-  | { screen: 'engine' }
-  | { screen: 'people' }
-  | { screen: 'invitations' }
-  | { screen: 'budgets' }
-  | { screen: 'audit' }
-  | { screen: 'me' }
-  | { screen: 'evals'; project: string }
-  | { screen: 'compare'; project: string }
-  | { screen: 'newRun'; project: string }
-  | { screen: 'judges'; project: string }
-  | { screen: 'judge'; project: string }
   | { screen: 'calibration'; project: string; judge: string }
-  | { screen: 'monitors'; project: string }
   | { screen: 'monitor'; project: string; monitor: string }
-  | { screen: 'datasets'; project: string }
-  | { screen: 'charts'; project: string }
-  | { screen: 'search'; project: string }
-  | { screen: 'queues'; project: string }
-  | { screen: 'queue'; project: string; queue: string }
-  | { screen: 'review'; project: string; queue: string }
-  | { screen: 'objects'; project: string }
+  | { screen: 'queue' | 'review'; project: string; queue: string }
   | { screen: 'object'; project: string; object: string }
   | { screen: 'prompts'; project: string; prompt: string | undefined }
-  | { screen: 'alerts'; project: string }
-  | { screen: 'endpoints'; project: string }
-  | { screen: 'deliveries'; project: string }
-  | { screen: 'prices'; project: string }
   | { screen: 'nowhere'; path: string }
 
 type Names = Record<string, string>

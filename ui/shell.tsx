@@ -136,7 +136,7 @@ export function Shell() {
           </button>
           <button
             type="button"
-            class="icon-button"
+            class="icon-button keys-button"
             aria-label="Keyboard shortcuts"
             onClick={() => setFront('keys')}
           >

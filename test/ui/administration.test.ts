@@ -196,6 +196,7 @@ test('a budget is set, shown with what is spent, changed and removed', { skip },
   await page.getByLabel('May be spent').fill('12.50')
   await page.getByRole('button', { name: 'Set budget' }).click()
   await page.getByRole('cell', { name: '0 of 12.5 USD a month' }).waitFor()
+  await page.getByRole('cell', { name: '12.5 USD', exact: true }).waitFor()
   const seen = await open(t, 'people/budgets', { key: keys.alice })
   await seen.page.getByRole('cell', { name: `project ${project}` }).waitFor()
   await seen.page.getByRole('cell', { name: '80 %' }).waitFor()

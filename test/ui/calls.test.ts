@@ -53,6 +53,14 @@ test('beside the facets the usual columns fit from 1024 px', { skip }, async (t)
   assert.deepEqual(problems, [])
 })
 
+test('behind the open facets the list keeps the width of the screen', { skip }, async (t) => {
+  const { page, problems } = await open(t, `${calls}?facets=1`, { viewport: { width: 768, height: 700 } })
+  await page.locator('.facets .facet').first().waitFor()
+  const time = await page.locator('.grid-row .cell-started').first().boundingBox()
+  assert.ok(time && time.x + time.width > 740, JSON.stringify(time))
+  assert.deepEqual(problems, [])
+})
+
 test('at 360 px the name of a chat is read in full', { skip }, async (t) => {
   const { page, problems } = await open(t, '/ui/acme/qa/calls', narrow)
   const name = page.locator('.call-name', { hasText: 'heddle.chat.completions' }).first()

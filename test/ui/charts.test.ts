@@ -51,6 +51,21 @@ test('a day is drawn with its totals, and its table links to the calls of an hou
   assert.deepEqual(problems, [])
 })
 
+test('a chart that has nothing to show is one line, behind those that have', { skip }, async (t) => {
+  const { page, problems } = await open(t, `${charts}?range=${ofDay}`)
+  const empty = page.locator('[data-panel="cost"]')
+  await empty.getByText('none in this time range').waitFor()
+  assert.equal(await empty.locator('svg, details').count(), 0)
+  const tops = await page
+    .locator('.chart')
+    .evaluateAll((all) =>
+      all.map((one) => [one.querySelector('svg') !== null, one.getBoundingClientRect().top]),
+    )
+  const topsOf = (isDrawn: boolean) => tops.flatMap(([drawn, top]) => (drawn === isDrawn ? Number(top) : []))
+  assert.ok(Math.min(...topsOf(false)) >= Math.max(...topsOf(true)), JSON.stringify(tops))
+  assert.deepEqual(problems, [])
+})
+
 test('the time range and the grouping are chosen with the keyboard and kept in the URL', {
   skip,
 }, async (t) => {

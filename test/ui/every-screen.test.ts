@@ -64,6 +64,22 @@ function findLayoutFaults(): string[] {
     if (px(label.width) > px(paddingLeft) || px(label.height) > cell.clientHeight)
       found.push(`the label covers something: ${cell.getAttribute('data-label')}: ${about(cell)}`)
   }
+  for (const row of document.querySelectorAll('.list-table tr')) {
+    const cells = [...row.querySelectorAll('td[data-label]')].filter(isShown)
+    const edges = cells.map(
+      (cell) => cell.getBoundingClientRect().left + Number.parseFloat(getComputedStyle(cell).paddingLeft),
+    )
+    const isCard = cells.some((cell) => getComputedStyle(cell).display !== 'table-cell')
+    if (isCard && new Set(edges.map(Math.round)).size > 2) found.push(`a card is ragged: ${about(row)}`)
+  }
+  // What a finger has to hit; a link in a text is as high as its line.
+  const controls = ':is(button, .button, select, textarea, input:not([type=checkbox], [type=radio]))'
+  for (const control of innerWidth < 736 ? document.querySelectorAll(`:is(header, main) ${controls}`) : []) {
+    const { height } = control.getBoundingClientRect()
+    const isOfHead = control.closest('.grid-head, thead, .json-toggle, [role=tree]') !== null
+    if (isShown(control) && height < 40 && !isOfHead)
+      found.push(`only ${Math.round(height)} px high: ${about(control)}`)
+  }
   for (const cell of document.querySelectorAll('main td')) {
     const { left } = cell.getBoundingClientRect()
     if (isShown(cell) && left + Number.parseFloat(getComputedStyle(cell).paddingLeft) < 8)

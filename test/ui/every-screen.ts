@@ -39,7 +39,7 @@ export async function fillEveryScreen(app: Writer): Promise<string[]> {
     `${at}/call/${idOf('chat', 2)}`,
     ...[`${at}/conversations`, `${at}/conversation?thread=visit-1`],
     ...[`${at}/agents?range=all`, `${at}/agent?agent=weaver&range=all`],
-    ...[`${at}/search`, `${at}/search?q=capital`, `${at}/charts?range=year`],
+    ...[`${at}/search`, `${at}/search?q=capital`, `${at}/charts?range=1y`],
     ...[`${at}/evals`, `${at}/evals/new`, `${at}/evals/new?runs=${runId(0)}`],
     `${at}/evals/compare?ids=${runId(0)},${runId(1)},${runId(2)}`,
     ...[`${at}/judges`, `${at}/judges/new`],
@@ -83,7 +83,7 @@ async function fillReview(app: Writer, ok: Ok): Promise<string> {
   const call_ids = [0, 1, 2, 3, 7].map((index) => idOf('chat', index))
   await ok(`/annotation_queues/${queue}/items`, { project_id: project, call_ids, display_fields: ['output'] })
   for (const [index, emoji] of ['👍', '👎'].entries()) {
-    const svc_ref = `weave:///${project}/call/${idOf('chat', index + 1)}`
+    const svc_ref = `weave:///${project}/call/${idOf('chat', index === 0 ? 1 : 4)}`
     await giveFeedback(app.post, { svc_ref, feedback_type: 'wandb.reaction.1', payload: { emoji } })
     await giveFeedback(app.post, { svc_ref, feedback_type: 'wandb.note.1', payload: { note: question } })
   }

@@ -353,7 +353,7 @@ test('of several models only those that write answers are offered', { skip }, as
   const choice = page.getByLabel('model', { exact: true })
   await choice.getByRole('option', { name: 'large' }).waitFor({ state: 'attached' })
   const offered = await choice.getByRole('option').allTextContents()
-  assert.deepEqual(offered, ['first model', 'small', 'large'])
+  assert.deepEqual(offered, ['first model: small', 'small', 'large'])
   await choice.selectOption('large')
   await page.getByLabel('Message 1', { exact: true }).fill('Who are you?')
   await page.keyboard.press('Control+Enter')

@@ -256,6 +256,27 @@ test('a lease is counted down, its end is shown, and the item is leased again', 
   await page.getByText('Your lease ran out').waitFor({ state: 'detached' })
 })
 
+test('a review begins at what is judged, below the turns before it', { skip }, async (t) => {
+  const long = 'A line of the answer.\n\n'.repeat(40)
+  const turns = Array.from({ length: 3 }, (_, index) =>
+    chatCall(50 + index, `Turn ${index}?`, `${index}: ${long}`, {
+      thread_id: 'long',
+      turn_id: `long-${index}`,
+    }),
+  )
+  await writeCalls(served(), turns)
+  const queue = await createQueue(served().post, { name: 'Last turns', scorer_refs: [] })
+  const items = { project_id: project, call_ids: [idOf('chat', 52)] }
+  assert.equal((await served().post(`/annotation_queues/${queue}/items`, items)).status, 200)
+  const { page, problems } = await open(t, queue, '', narrow)
+  await page.getByRole('heading', { name: 'Turn 3: the one to review' }).waitFor()
+  await page.locator('.turns-before .said').first().waitFor({ state: 'attached' })
+  const top = (selector: string) =>
+    page.locator(selector).evaluate((element) => element.getBoundingClientRect().top)
+  assert.ok((await top('.turns-before > h2')) - (await top('.reading')) < 40)
+  assert.deepEqual(problems, [])
+})
+
 test('the review is accessible', { skip }, async (t) => {
   const specs = await Promise.all([
     specOf('correct', { type: 'boolean' }),

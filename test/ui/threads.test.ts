@@ -281,11 +281,11 @@ test('a turn gets feedback, and turns go to a queue, one or all', { skip }, asyn
   await page.keyboard.press('Enter')
   await page.getByText('1 added.').waitFor()
   await page.keyboard.press('Escape')
-  await page.getByRole('button', { name: 'All to queue' }).click()
+  await page.getByRole('button', { name: 'Turns to queue' }).click()
   await page.getByRole('option', { name: 'talks' }).click()
   await page.getByText('3 added, 1 already there.').waitFor()
   await page.keyboard.press('Escape')
-  await page.getByRole('button', { name: 'All to dataset' }).click()
+  await page.getByRole('button', { name: 'Turns to dataset' }).click()
   await page.getByRole('dialog', { name: /Add 4 calls to a dataset/ }).waitFor()
   assert.deepEqual(problems, [])
 })
@@ -337,7 +337,7 @@ test('going back leads to the turn where the conversation was left', { skip }, a
 
 test('the bar of a conversation fits at every width', { skip }, async (t) => {
   const { page, problems } = await open(t, path('visit-7'))
-  await page.getByRole('button', { name: 'All to dataset' }).waitFor()
+  await page.getByRole('button', { name: 'Turns to dataset' }).waitFor()
   for (const width of [360, 768, 900, 1024, 1200]) {
     await page.setViewportSize({ width, height: 800 })
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width)
@@ -348,6 +348,7 @@ test('the bar of a conversation fits at every width', { skip }, async (t) => {
 test('a conversation that does not exist is not found, and the list is accessible', { skip }, async (t) => {
   const { page, problems } = await open(t, path('nothing'), narrow)
   await page.getByText('Conversation not found').waitFor()
+  assert.equal(await page.getByRole('heading', { level: 1, name: 'Conversation' }).count(), 1)
   await page.getByRole('link', { name: 'All conversations of the project' }).click()
   await row(page, 'How many ends?').waitFor()
   await assertAccessible(page)

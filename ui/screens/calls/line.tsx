@@ -161,7 +161,7 @@ export function FeedbackCounts({ feedback }: Pick<LightCall, 'feedback'>) {
     <>
       {feedback.map(({ feedback_type: type, emoji, count }) => (
         <span key={`${type} ${emoji}`} class="feedback-count" title={feedbackWordOf(type)}>
-          {emoji ?? (type.startsWith('wandb.note') ? '✎' : '★')}
+          {emoji ?? (type.startsWith('wandb.note') ? '✎' : '☑')}
           {count > 1 && count}
         </span>
       ))}

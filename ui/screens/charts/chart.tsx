@@ -39,6 +39,16 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
   const timeOf = (bucket: number) => timeText(times[bucket] ?? end, now, toThe)
   const total = (one: Series) => one.values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
   const all = series.reduce((sum, one) => sum + total(one), 0)
+  if (highest === 0)
+    return (
+      <figure class="chart is-empty" data-panel={panel.name}>
+        <figcaption>
+          <h2>{panel.title}</h2>
+          <span class="muted">none in this time range</span>
+        </figcaption>
+        {note && <p class="muted">{note}</p>}
+      </figure>
+    )
   const chosen = held && { first: Math.min(held.from, held.to), last: Math.max(held.from, held.to) }
   return (
     <figure class="chart" data-panel={panel.name}>
@@ -51,7 +61,7 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
         </span>
       </figcaption>
       <div class="plot">
-        <span class="plot-top muted">{highest > 0 ? panel.text(highest) : 'none in this time range'}</span>
+        <span class="plot-top muted">{panel.text(highest)}</span>
         <svg
           viewBox={`0 0 ${width} ${height}`}
           preserveAspectRatio="none"
@@ -142,7 +152,7 @@ function pathOf(values: Series['values'], highest: number, bar: number): string 
       isOpen = false
       continue
     }
-    const y = (highest === 0 ? floor : floor - (value / highest) * (floor - 4)).toFixed(1)
+    const y = (floor - (value / highest) * (floor - 4)).toFixed(1)
     path += `${isOpen ? 'L' : 'M'}${(index * bar).toFixed(1)} ${y}H${((index + 1) * bar).toFixed(1)}`
     isOpen = true
   }
@@ -156,7 +166,6 @@ interface NumbersProps extends Pick<Props, 'panel' | 'times' | 'linkOf'> {
 
 function Numbers({ panel, series, times, timeOf, linkOf }: NumbersProps) {
   const filled = times.flatMap((_, bucket) => (series.some(({ values }) => values[bucket]) ? [bucket] : []))
-  if (filled.length === 0) return <p class="muted">No data in this time range.</p>
   return (
     <div class="chart-table" tabIndex={0} role="region" aria-label={`${panel.title} as a table`}>
       <table>

@@ -63,7 +63,7 @@ export function BudgetsScreen() {
   )
 }
 
-const nameOf = ({ scope, subject }: Budget) => (subject === null ? scope : `${scope} ${subject}`)
+const nameOf = ({ scope, subject }: Budget) => (subject === null ? 'the server' : `${scope} ${subject}`)
 const percentText = (share: number) => String(Math.round(share * 1_000) / 10)
 
 const columns = {
@@ -79,7 +79,9 @@ const columns = {
       {spent} of {amount} {currency} a {window}
     </span>
   ),
-  Left: ({ left }: Budget) => <span class={Number(left) === 0 ? 'problem' : undefined}>{left}</span>,
+  Left: ({ left, currency }: Budget) => (
+    <span class={Number(left) === 0 ? 'problem' : undefined}>{`${left} ${currency}`}</span>
+  ),
   'Warns at': ({ warn_at }: Budget) =>
     warn_at === null ? <span class="muted">never</span> : `${percentText(warn_at)} %`,
   'Without a price': ({ block_unpriced }: Budget) => (block_unpriced ? 'refused' : 'free'),

@@ -97,7 +97,7 @@ const columns = {
     </span>
   ),
   Limits: ({ settings }: User) => <span class="quality-text">{limitsText(settings)}</span>,
-  Since: ({ created_at }: User) => (created_at === null ? 'HEDDLE_USERS' : <Time at={created_at} />),
+  Since: ({ created_at }: User) => (created_at === null ? 'set in HEDDLE_USERS' : <Time at={created_at} />),
 }
 
 function actsOf(user: User, open: (open: Open) => void): (Act | false)[] {

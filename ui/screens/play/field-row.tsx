@@ -81,7 +81,7 @@ function Control({ field, id, value, models, isInvalid, onChange }: ControlProps
     return (
       <Select
         {...{ about, value, onChange }}
-        absent="first model"
+        absent={`first model${models[0] ? `: ${models[0]}` : ''}`}
         options={models.map((one) => JSON.stringify(one))}
       />
     )

@@ -1,5 +1,4 @@
 import { useAutoRetry } from '../../parts/auto-retry.ts'
-import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { RefusedError, requestJson } from '../../server/request.ts'
 import { countText } from '../../value/units.ts'
@@ -25,8 +24,6 @@ export function EngineStrip() {
   return (
     <p class="engine-strip" data-state={state}>
       <span class="engine-state">{text()}</span>
-      <a href={paths.play()}>Playground</a>
-      <a href={paths.engine}>Engine</a>
     </p>
   )
 }

@@ -285,7 +285,7 @@ function ModelChoice({ id, value, onChange }: ModelChoiceProps) {
     <>
       <label for={id}>Model</label>
       <select id={id} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
-        <option value="">first model</option>
+        <option value="">first model{names[0] && `: ${names[0]}`}</option>
         {names.map((name) => (
           <option key={name} value={name}>
             {name}

@@ -24,6 +24,9 @@ export function EarlierTurns({ project, call }: Props) {
   return thread === '' || !isTurn ? null : <TurnsBefore key={thread} {...{ project, thread, id }} />
 }
 
+/** A review begins at what is judged; what was said before stays above it. */
+const show = (element: HTMLElement | null) => element?.scrollIntoView()
+
 function TurnsBefore({ project, thread, id }: { project: string; thread: string; id: string }) {
   const list = useMemo(() => createTurns(project, thread), [project, thread])
   useEffect(() => list.close, [list])
@@ -56,7 +59,9 @@ function TurnsBefore({ project, thread, id }: { project: string; thread: string;
       {turns?.slice(0, at).map((turn, index) => (
         <TurnView key={turn.id} {...{ index, project, turn, list }} />
       ))}
-      <h2 class="turn-note">Turn {countText(at + 1)}: the one to review</h2>
+      <h2 class="turn-note" key={id} ref={show}>
+        Turn {countText(at + 1)}: the one to review
+      </h2>
     </section>
   )
 }

@@ -138,6 +138,7 @@ export function ThreadScreen({ project }: { project: string }) {
   if (turns.length === 0) {
     return (
       <main class="screen">
+        <h1 class="hidden-text">Conversation</h1>
         <Empty title="Conversation not found">
           <p>
             It has no turns here: calls without a caller. It was deleted, has expired, or belongs to another
@@ -166,7 +167,7 @@ export function ThreadScreen({ project }: { project: string }) {
           {countText(count)} {count === 1 ? 'turn' : 'turns'}
         </span>
         {tokens && tokens.input + tokens.output > 0 && (
-          <span title="Input and output tokens">{tokensText(tokens)}</span>
+          <span title="Read → written">{tokensText(tokens)} tokens</span>
         )}
         {summary?.cost != null && <span>{costText(summary.cost)}</span>}
         {summary !== undefined && summary.error_count > 0 && (
@@ -196,8 +197,8 @@ export function ThreadScreen({ project }: { project: string }) {
                 !summary,
               ],
               ['Conversation to dataset', 'As one row', () => setAdding({ to: 'dataset' }), false],
-              ['All to queue', 'Each turn as an item', () => void addAll('queue'), false],
-              ['All to dataset', 'Each turn as a row', () => void addAll('dataset'), false],
+              ['Turns to queue', 'Each turn as an item', () => void addAll('queue'), false],
+              ['Turns to dataset', 'Each turn as a row', () => void addAll('dataset'), false],
             ] as const
           ).map(([name, title, run, disabled]) => (
             <button key={name} type="button" {...{ title, disabled }} onClick={run}>

@@ -98,7 +98,7 @@ function Used({ turn, content }: { turn: LightCall; content: TurnContent | undef
   const failed = content?.failed ?? 0
   return (
     <>
-      {tokens && <span title="Input and output tokens">{tokensText(tokens)}</span>}
+      {tokens && <span title="Read → written">{tokensText(tokens)} tokens</span>}
       {cost !== null && <span>{costText(cost)}</span>}
       {failed > 0 && <span class="turn-failed">{countText(failed)} failed below</span>}
     </>

@@ -178,7 +178,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
           {!isPart && rows.length === mostOfTrace && ', and more not shown'}
         </span>
         {!isPart && <span>{durationText(span.end - span.start)}</span>}
-        {tokens !== undefined && <span title="Input and output tokens">{tokensText(tokens)}</span>}
+        {tokens !== undefined && <span title="Read → written">{tokensText(tokens)} tokens</span>}
         {cost !== undefined && <span>{costText(cost)}</span>}
         {failed > 0 && (
           <button
