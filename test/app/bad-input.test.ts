@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import { codeOf } from '../support/answers.ts'
 import { type Answer, keys } from '../support/app.ts'
 import { project } from '../support/calls.ts'
-import { isWhole, sampled } from '../support/campaign-share.ts'
+import { isWhole, picked, sampled } from '../support/campaign-share.ts'
 import { documentedPath, documentOf, type Operation } from '../support/openapi.ts'
 import { addressOf, openAppWithRoutes } from '../support/routes.ts'
 import {
@@ -205,11 +205,9 @@ for (const url of Object.keys(sampleBodies)) {
   test(`${url}: an optional field may be missing or null`, async () => {
     const { requestBody } = operationOf(url)
     assert.ok(requestBody)
-    for (const { path, required, nullable } of fieldsOf(
-      requestBody.content['application/json'].schema,
-      sample(),
-    )) {
-      for (const value of [...(nullable ? [null] : []), ...(required ? [] : [missing])]) {
+    const fields = fieldsOf(requestBody.content['application/json'].schema, sample())
+    for (const [index, { path, required, nullable }] of [...fields].entries()) {
+      for (const value of picked([...(nullable ? [null] : []), ...(required ? [] : [missing])], index)) {
         const { status, text } = await send(method, address, without(url, sample(), path, value))
         assert.ok(isTaken(url, status), `${path.join('.')} ${shortly(value)}: ${text}`)
       }
@@ -235,8 +233,8 @@ for (const url of Object.keys(sampleBodies)) {
   test(`${url}: when a field is given twice the last one counts`, async () => {
     const text = JSON.stringify(sample())
     const { status } = await send(method, address, text)
-    for (const name of Object.keys(sample())) {
-      for (const bad of sampled(['5', '"x"', '[[]]', 'null', '{"x":[1.0]}'])) {
+    for (const [index, name] of Object.keys(sample()).entries()) {
+      for (const bad of picked(['5', '"x"', '[[]]', 'null', '{"x":[1.0]}'], index)) {
         const first = await send(method, address, text.replace('{', `{"${name}":${bad},`))
         // Each of them may create something, until there is no room for more.
         const isSame = first.status === status || (status === 200 && isTaken(url, first.status))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { openRecord } from '../../src/storage/open.ts'
 import { keys, openApp } from '../support/app.ts'
 import { sized } from '../support/campaign-share.ts'
@@ -78,80 +78,83 @@ async function assertWhole(fetched: Fetch, batch: Batch, count: number): Promise
 const kills = sized(2, 10)
 const noResults = { processing: 0, succeeded: 0, errored: 0, canceled: 0, expired: 0 }
 
-test(`each line of a batch is answered once, though the server is killed ${kills} times`, async (t) => {
-  const [folder, upstream] = [await newFolder(t), await echoing(t, 30)]
-  const settings = { HEDDLE_DATA: folder, HEDDLE_MODEL: upstream.url }
-  const count = 60 * (kills + 1)
-  const fetchedFrom =
-    ({ address }: RunningServer): Fetch =>
-    (path, init) =>
-      fetch(`${address}${path}`, { ...init, headers: { ...init?.headers, ...headers } })
-  let id = ''
-  let answered = 0
-  for (let kill = 0; kill <= kills; kill++) {
-    const server = await startServer(t, settings)
-    const fetched = fetchedFrom(server)
-    if (kill === 0) id = (await begin(fetched, count)).id
-    const before = answered
-    await until('some more are answered', async () => {
-      answered = (await read(fetched, id)).request_counts.completed
-      return answered >= Math.min(count, before + 20)
-    })
-    if (kill < kills) await server.end('SIGKILL')
-    else {
-      await until('the batch is over', async () => (await read(fetched, id)).status === 'completed')
-      await assertWhole(fetched, await read(fetched, id), count)
+/** A killed server's batch is free for the next only after seconds: they are waited for side by side. */
+describe('a batch whose server is killed', { concurrency: true }, () => {
+  test(`each line of a batch is answered once, though the server is killed ${kills} times`, async (t) => {
+    const [folder, upstream] = [await newFolder(t), await echoing(t, 30)]
+    const settings = { HEDDLE_DATA: folder, HEDDLE_MODEL: upstream.url }
+    const count = 60 * (kills + 1)
+    const fetchedFrom =
+      ({ address }: RunningServer): Fetch =>
+      (path, init) =>
+        fetch(`${address}${path}`, { ...init, headers: { ...init?.headers, ...headers } })
+    let id = ''
+    let answered = 0
+    for (let kill = 0; kill <= kills; kill++) {
+      const server = await startServer(t, settings)
+      const fetched = fetchedFrom(server)
+      if (kill === 0) id = (await begin(fetched, count)).id
+      const before = answered
+      await until('some more are answered', async () => {
+        answered = (await read(fetched, id)).request_counts.completed
+        return answered >= Math.min(count, before + 20)
+      })
+      if (kill < kills) await server.end('SIGKILL')
+      else {
+        await until('the batch is over', async () => (await read(fetched, id)).status === 'completed')
+        await assertWhole(fetched, await read(fetched, id), count)
+        // A kill repeats no more than what was being asked.
+        assert.ok(upstream.asked.length <= count + kills * 8, `${upstream.asked.length} requests`)
+        assert.equal(await server.end('SIGTERM'), 0)
+      }
+    }
+  })
+
+  test(`each request of a batch of messages has one result, though the server is killed ${kills} times`, async (t) => {
+    const [folder, upstream] = [await newFolder(t), await echoing(t, 30)]
+    const settings = { HEDDLE_DATA: folder, HEDDLE_MODEL: upstream.url }
+    const count = 60 * (kills + 1)
+    const requests = Array.from({ length: count }, (_, at) => ({
+      custom_id: `${at}`,
+      params: { model: 'far', max_tokens: 16, messages: [{ role: 'user', content: `question ${at}` }] },
+    }))
+    let id = ''
+    for (let kill = 0; kill <= kills; kill++) {
+      const server = await startServer(t, settings)
+      const url = `${server.address}/v1/messages/batches`
+      const json = { ...headers, 'content-type': 'application/json' }
+      if (kill === 0) {
+        const made = await fetch(url, { method: 'POST', headers: json, body: JSON.stringify({ requests }) })
+        id = ((await made.json()) as { id: string }).id
+      }
+      const before = upstream.asked.length
+      const seen = async () =>
+        (await (await fetch(`${url}/${id}`, { headers })).json()) as Record<string, unknown>
+      if (kill < kills) {
+        await until('some more are asked', () => upstream.asked.length >= before + 20)
+        const { processing_status, request_counts } = await seen()
+        assert.equal(processing_status, 'in_progress')
+        assert.deepEqual(request_counts, { ...noResults, processing: count })
+        await server.end('SIGKILL')
+        continue
+      }
+      await until('the batch is over', async () => (await seen()).processing_status === 'ended')
+      const { request_counts, results_url } = await seen()
+      assert.deepEqual(request_counts, { ...noResults, succeeded: count })
+      const text = await (await fetch(String(results_url), { headers })).text()
+      assert.deepEqual(
+        text
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line))
+          .map(({ custom_id, result }) => `${custom_id}: ${result.message.content[0].text}`),
+        Array.from({ length: count }, (_, at) => `${at}: question ${at}`),
+      )
       // A kill repeats no more than what was being asked.
       assert.ok(upstream.asked.length <= count + kills * 8, `${upstream.asked.length} requests`)
       assert.equal(await server.end('SIGTERM'), 0)
     }
-  }
-})
-
-test(`each request of a batch of messages has one result, though the server is killed ${kills} times`, async (t) => {
-  const [folder, upstream] = [await newFolder(t), await echoing(t, 30)]
-  const settings = { HEDDLE_DATA: folder, HEDDLE_MODEL: upstream.url }
-  const count = 60 * (kills + 1)
-  const requests = Array.from({ length: count }, (_, at) => ({
-    custom_id: `${at}`,
-    params: { model: 'far', max_tokens: 16, messages: [{ role: 'user', content: `question ${at}` }] },
-  }))
-  let id = ''
-  for (let kill = 0; kill <= kills; kill++) {
-    const server = await startServer(t, settings)
-    const url = `${server.address}/v1/messages/batches`
-    const json = { ...headers, 'content-type': 'application/json' }
-    if (kill === 0) {
-      const made = await fetch(url, { method: 'POST', headers: json, body: JSON.stringify({ requests }) })
-      id = ((await made.json()) as { id: string }).id
-    }
-    const before = upstream.asked.length
-    const seen = async () =>
-      (await (await fetch(`${url}/${id}`, { headers })).json()) as Record<string, unknown>
-    if (kill < kills) {
-      await until('some more are asked', () => upstream.asked.length >= before + 20)
-      const { processing_status, request_counts } = await seen()
-      assert.equal(processing_status, 'in_progress')
-      assert.deepEqual(request_counts, { ...noResults, processing: count })
-      await server.end('SIGKILL')
-      continue
-    }
-    await until('the batch is over', async () => (await seen()).processing_status === 'ended')
-    const { request_counts, results_url } = await seen()
-    assert.deepEqual(request_counts, { ...noResults, succeeded: count })
-    const text = await (await fetch(String(results_url), { headers })).text()
-    assert.deepEqual(
-      text
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line))
-        .map(({ custom_id, result }) => `${custom_id}: ${result.message.content[0].text}`),
-      Array.from({ length: count }, (_, at) => `${at}: question ${at}`),
-    )
-    // A kill repeats no more than what was being asked.
-    assert.ok(upstream.asked.length <= count + kills * 8, `${upstream.asked.length} requests`)
-    assert.equal(await server.end('SIGTERM'), 0)
-  }
+  })
 })
 
 test('two servers on one PostgreSQL answer two batches, each line once', async (t) => {

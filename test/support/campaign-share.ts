@@ -19,3 +19,8 @@ export function tried(
 export function sampled<Case>(cases: readonly Case[], from = 0): readonly Case[] {
   return isWhole ? cases : cases.filter((_, at) => at % 4 === from % 4)
 }
+
+/** One of the cases, another for each index. */
+export function picked<Case>(cases: readonly Case[], index: number): readonly Case[] {
+  return isWhole ? cases : cases.filter((_, at) => at === index % cases.length)
+}

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContextOptions } from 'playwright-core'
 import { keys, openApp, type TestApp, type TestParts } from './app.ts'
-import { noBrowser, type OpenedPage, openBrowser, openPage } from './browser.ts'
+import { noBrowser, type OpenedPage, openBrowser } from './browser.ts'
 import { buildPage } from './built-page.ts'
 import { completeOf, project } from './calls.ts'
+import { sharingPage } from './shared-page.ts'
 
-type Ending = Parameters<typeof openApp>[0]
+export type Ending = Parameters<typeof openApp>[0]
 
 export interface PageApp extends TestApp {
   address: string
@@ -14,7 +15,7 @@ export interface PageApp extends TestApp {
   link: string
 }
 
-interface Opening extends BrowserContextOptions {
+export interface Opening extends BrowserContextOptions {
   /** The key that signs in; alice's if absent. */
   key?: string
   /** A server other than that of the file. */
@@ -45,11 +46,7 @@ export async function pageTests<Filled = unknown>(
   return {
     served: () => started().served,
     browser: () => started().browser,
-    async open(test, path, { key = keys.alice, at = started().served, ...options } = {}) {
-      const seen = await openPage(started().browser, test, `${at.address}${path}#key=${key}`, options)
-      await seen.page.waitForSelector('header.top')
-      return seen
-    },
+    open: sharingPage(started),
   }
 }
 

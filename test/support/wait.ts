@@ -3,6 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** Also on two cores that run fifteen other things. */
 const mostMs = 300_000
 
+/** To ask takes processor time from what is waited for. So who waits for seconds asks less often. */
+const [minPauseMs, maxPauseMs] = [20, 100]
+
 /**
  * Waits until something becomes true. The limit is far beyond what it takes, so that a failure means "never", not "too
  * slow".
@@ -12,10 +15,11 @@ export async function until(
   holds: () => Promise<boolean> | boolean,
   boundMs = mostMs,
 ): Promise<void> {
-  const last = performance.now() + boundMs
+  const began = performance.now()
   while (!(await holds())) {
-    if (performance.now() > last) throw new Error(`never happened: ${what}`)
-    await sleep(20)
+    const waitedMs = performance.now() - began
+    if (waitedMs > boundMs) throw new Error(`never happened: ${what}`)
+    await sleep(Math.min(maxPauseMs, Math.max(minPauseMs, waitedMs / 10)))
   }
 }
 

@@ -4,7 +4,6 @@ import { noBrowser } from '../support/browser.ts'
 import { comparedRuns, runId } from '../support/compared-runs.ts'
 import { pageTests, writeCalls } from '../support/page-app.ts'
 import { assertAccessible, narrow } from './accessible.ts'
-import { sharingPage } from './shared-page.ts'
 
 const skip = noBrowser
 const evals = '/ui/acme/qa/evals'
@@ -19,23 +18,21 @@ const evil = [
   '<style>*{display:none}</style></textarea></pre><svg onload=document.title="taken">',
 ].join('\n')
 
-const { served, open } = sharingPage(
-  await pageTests(
-    { after },
-    {
-      async fill(page) {
-        for (const [name, given] of [
-          ['acme/qa', { runs: 3, rows: 120, trials: 2 }],
-          ['acme/evil', { runs: 2, rows: 5, text: evil }],
-        ] as const) {
-          const batch = comparedRuns(given).map((call) => ({ ...call, project_id: name }))
-          await writeCalls(page, batch, name)
-        }
-        const exact = { name: 'exact', check: { kind: 'length', max: 9 }, direction: 'lower' }
-        assert.equal((await page.post('/v2/acme/evil/scorers', exact)).status, 200)
-      },
+const { served, open } = await pageTests(
+  { after },
+  {
+    async fill(page) {
+      for (const [name, given] of [
+        ['acme/qa', { runs: 3, rows: 120, trials: 2 }],
+        ['acme/evil', { runs: 2, rows: 5, text: evil }],
+      ] as const) {
+        const batch = comparedRuns(given).map((call) => ({ ...call, project_id: name }))
+        await writeCalls(page, batch, name)
+      }
+      const exact = { name: 'exact', check: { kind: 'length', max: 9 }, direction: 'lower' }
+      assert.equal((await page.post('/v2/acme/evil/scorers', exact)).status, 200)
     },
-  ),
+  },
 )
 
 /** The open row, as the server orders them. */

@@ -11,7 +11,6 @@ import { comparedRuns, runId } from '../support/compared-runs.ts'
 import { chatCall, idOf, pageTests, servePageApp, traceCalls, writeCalls } from '../support/page-app.ts'
 import { createQueue } from '../support/queues.ts'
 import { assertAccessible } from './accessible.ts'
-import { sharingPage } from './shared-page.ts'
 
 const skip = noBrowser
 const evil = [
@@ -27,34 +26,32 @@ const folder = mkdtempSync(join(tmpdir(), 'heddle-files-'))
 after(() => rmSync(folder, { recursive: true }))
 let files = 0
 
-const { browser, open, served } = sharingPage(
-  await pageTests(
-    { after },
-    {
-      async fill(page) {
-        const text = JSON.stringify({
-          batch: [chatCall(1, evil, evil, { display_name: evil, attributes: { number: 'HERE' } })],
-        })
-        const { status } = await page.post(
-          `/v2/${project}/calls/complete`,
-          text.replace('"HERE"', '9007199254740993'),
-        )
-        assert.equal(status, 200)
-        await writeCalls(page, traceCalls(300))
-        await writeCalls(page, comparedRuns({ runs: 3, rows: 60, trials: 2 }))
-        const weave_ref = `weave:///${project}/call/${idOf('search', 300)}`
-        const note = { feedback_type: 'wandb.note.1', payload: { note: `Too slow. ${evil}` } }
-        const said = await page.post('/feedback/create', { project_id: project, weave_ref, ...note })
-        assert.equal(said.status, 200, said.text)
-        const queue = await createQueue(page.post, { name: `Round ${evil}`, description: evil })
-        const call_ids = [idOf('chat', 1), idOf('search', 300)]
-        const added = await page.post(`/annotation_queues/${queue}/items`, { project_id: project, call_ids })
-        assert.equal(added.status, 200, added.text)
-        while (await page.database.writeInBackground('indexCalls', { limit: 100, characters: 1 << 20 }));
-        return { queue }
-      },
+const { browser, open, served } = await pageTests(
+  { after },
+  {
+    async fill(page) {
+      const text = JSON.stringify({
+        batch: [chatCall(1, evil, evil, { display_name: evil, attributes: { number: 'HERE' } })],
+      })
+      const { status } = await page.post(
+        `/v2/${project}/calls/complete`,
+        text.replace('"HERE"', '9007199254740993'),
+      )
+      assert.equal(status, 200)
+      await writeCalls(page, traceCalls(300))
+      await writeCalls(page, comparedRuns({ runs: 3, rows: 60, trials: 2 }))
+      const weave_ref = `weave:///${project}/call/${idOf('search', 300)}`
+      const note = { feedback_type: 'wandb.note.1', payload: { note: `Too slow. ${evil}` } }
+      const said = await page.post('/feedback/create', { project_id: project, weave_ref, ...note })
+      assert.equal(said.status, 200, said.text)
+      const queue = await createQueue(page.post, { name: `Round ${evil}`, description: evil })
+      const call_ids = [idOf('chat', 1), idOf('search', 300)]
+      const added = await page.post(`/annotation_queues/${queue}/items`, { project_id: project, call_ids })
+      assert.equal(added.status, 200, added.text)
+      while (await page.database.writeInBackground('indexCalls', { limit: 100, characters: 1 << 20 }));
+      return { queue }
     },
-  ),
+  },
 )
 
 /** The exported file as its recipient opens it, without a server. */

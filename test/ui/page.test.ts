@@ -6,25 +6,22 @@ import { collectProblems, noBrowser, openPage, type Page } from '../support/brow
 import { project } from '../support/calls.ts'
 import { chatCall, idOf, pageTests, servePageApp, traceCalls, writeCalls } from '../support/page-app.ts'
 import { assertAccessible, goNarrow, narrow } from './accessible.ts'
-import { sharingPage } from './shared-page.ts'
 
 const skip = noBrowser
 const calls = '/ui/acme/qa/calls'
 
 // 200 questions, and a trace of three calls as the newest entry.
-const { served, browser, open } = sharingPage(
-  await pageTests(
-    { after },
-    {
-      fill: (page) =>
-        writeCalls(page, [
-          ...Array.from({ length: 200 }, (_, index) =>
-            chatCall(index, `Question ${index}?`, `Answer ${index}.`),
-          ),
-          ...traceCalls(300),
-        ]),
-    },
-  ),
+const { served, browser, open } = await pageTests(
+  { after },
+  {
+    fill: (page) =>
+      writeCalls(page, [
+        ...Array.from({ length: 200 }, (_, index) =>
+          chatCall(index, `Question ${index}?`, `Answer ${index}.`),
+        ),
+        ...traceCalls(300),
+      ]),
+  },
 )
 
 const rowText = (text: string) => `[role=row]:has-text("${text}")`

@@ -8,7 +8,6 @@ import { completeOf } from '../support/calls.ts'
 import { attributesOf, exportOf } from '../support/otlp.ts'
 import { pageTests, writeCalls } from '../support/page-app.ts'
 import { assertAccessible, narrow } from './accessible.ts'
-import { sharingPage } from './shared-page.ts'
 
 const skip = noBrowser
 const odd = '../odd & long?'
@@ -81,23 +80,21 @@ const write = (app: TestApp, batch: readonly object[], project_id: string) =>
     project_id,
   )
 
-const { served, open } = sharingPage(
-  await pageTests(
-    { after },
-    {
-      fill: async (page) => {
-        const costs = { m1: { prompt_token_cost: 0.001, completion_token_cost: 0.01 } }
-        assert.equal((await page.post('/cost/create', { project_id: 'acme/qa', costs })).status, 200)
-        await writeCalls(page, agent)
-        const failed = (index: number) =>
-          index === 2 ? { exception: 'RateLimitError: too many requests' } : {}
-        await writeCalls(page, turnsOf('a', 'visit-7', 4, failed))
-        const long = turnsOf('d', 'long', 200)
-        for (let from = 0; from < long.length; from += 50)
-          await write(page, long.slice(from, from + 50), 'acme/long')
-      },
+const { served, open } = await pageTests(
+  { after },
+  {
+    fill: async (page) => {
+      const costs = { m1: { prompt_token_cost: 0.001, completion_token_cost: 0.01 } }
+      assert.equal((await page.post('/cost/create', { project_id: 'acme/qa', costs })).status, 200)
+      await writeCalls(page, agent)
+      const failed = (index: number) =>
+        index === 2 ? { exception: 'RateLimitError: too many requests' } : {}
+      await writeCalls(page, turnsOf('a', 'visit-7', 4, failed))
+      const long = turnsOf('d', 'long', 200)
+      for (let from = 0; from < long.length; from += 50)
+        await write(page, long.slice(from, from + 50), 'acme/long')
     },
-  ),
+  },
 )
 
 const list = '/ui/acme/qa/conversations'

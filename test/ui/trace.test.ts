@@ -6,7 +6,6 @@ import { completeOf, project } from '../support/calls.ts'
 import { exportOf } from '../support/otlp.ts'
 import { pageTests, writeCalls } from '../support/page-app.ts'
 import { assertAccessible, narrow } from './accessible.ts'
-import { sharingPage } from './shared-page.ts'
 
 const skip = noBrowser
 const hostile = '<img src=x onerror="document.title=`taken`">'
@@ -36,27 +35,25 @@ const calls = [
   call(4, 0, 58_000, 60_000, { exception: hostile }),
 ]
 
-const { served, open } = sharingPage(
-  await pageTests(
-    { after },
-    {
-      fill: async (page) => {
-        await writeCalls(page, calls)
-        const many = Array.from({ length: 5_000 }, (_, index) =>
-          completeOf({
-            id: id('d', index),
-            trace_id: large,
-            parent_id: index === 0 ? null : id('d', Math.floor((index - 1) / 8)),
-            op_name: `step ${index}`,
-            started_at: at(index),
-            ended_at: at(20_000 - index),
-          }),
-        )
-        for (let from = 0; from < many.length; from += 1_000)
-          await writeCalls(page, many.slice(from, from + 1_000))
-      },
+const { served, open } = await pageTests(
+  { after },
+  {
+    fill: async (page) => {
+      await writeCalls(page, calls)
+      const many = Array.from({ length: 5_000 }, (_, index) =>
+        completeOf({
+          id: id('d', index),
+          trace_id: large,
+          parent_id: index === 0 ? null : id('d', Math.floor((index - 1) / 8)),
+          op_name: `step ${index}`,
+          started_at: at(index),
+          ended_at: at(20_000 - index),
+        }),
+      )
+      for (let from = 0; from < many.length; from += 1_000)
+        await writeCalls(page, many.slice(from, from + 1_000))
     },
-  ),
+  },
 )
 
 /** Runs in the page: holds back the lines of a trace after the first ones, each of many calls, until the test lets go. */

@@ -1,24 +1,30 @@
-import { keys } from '../support/app.ts'
-import { collectProblems, openPage, type Page } from '../support/browser.ts'
-import type { PageTests } from '../support/page-app.ts'
+import { keys } from './app.ts'
+import { type Browser, collectProblems, type OpenedPage, openPage, type Page } from './browser.ts'
+import type { Ending, Opening } from './page-app.ts'
 
 const wide = { width: 1400, height: 800 }
 
 /**
- * The tests of a file open one page in turn, emptied after each: a new one starts a process and compiles everything anew.
- * Whoever opens with emulation, or on another server, gets a page that is new; so does who opens two at once.
+ * The tests of a file open one page in turn, signed in, and emptied after each: a new one starts a process and compiles
+ * everything anew. Whoever opens with emulation, or on another server, gets a page that is new; so does who opens two at
+ * once.
  */
-export function sharingPage<Filled>(tests: PageTests<Filled>): PageTests<Filled> {
+export function sharingPage(started: () => { served: { address: string }; browser: Browser }) {
   const empty: Page[] = []
-  async function open(...[test, path, opening = {}]: Parameters<typeof tests.open>) {
+  return async (test: Ending, path: string, opening: Opening = {}): Promise<OpenedPage> => {
+    const { served, browser } = started()
     const { key = keys.alice, at, viewport = wide, ...emulation } = opening
-    if (at || !viewport || Object.keys(emulation).length > 0) return tests.open(test, path, opening)
-    const { address } = tests.served()
-    const url = `${address}${path}#key=${key}`
-    const page = empty.pop() ?? (await newPage())
+    const url = `${(at ?? served).address}${path}#key=${key}`
+    if (at || !viewport || Object.keys(emulation).length > 0) {
+      const alone = await openPage(browser, test, url, { viewport, ...emulation })
+      await alone.page.waitForSelector('header.top')
+      return alone
+    }
+    // A new one ends with the browser.
+    const page = empty.pop() ?? (await openPage(browser, { after() {} }, 'about:blank')).page
     test.after(async () => {
       if (page.isClosed()) return page.context().close()
-      await emptyPage(page, address)
+      await emptyPage(page, served.address)
       empty.push(page)
     })
     await page.setViewportSize(viewport)
@@ -27,9 +33,6 @@ export function sharingPage<Filled>(tests: PageTests<Filled>): PageTests<Filled>
     await page.waitForSelector('header.top')
     return { page, problems }
   }
-  /** It ends with the browser. */
-  const newPage = async () => (await openPage(tests.browser(), { after() {} }, 'about:blank')).page
-  return { ...tests, open }
 }
 
 /** Leaves nothing of a test in its page. */
