@@ -123,9 +123,6 @@ async function exportTemplate(bundle) {
     .replace('<script></script>', () => `<script>${script}</script>`)
 }
 
-/** What screens share is in one file: 5 kB smaller than a file for each set of screens. */
-const commonParts = /\/ui\/(parts|server|value|filter)\/[^/]+\.tsx?$/
-
 /**
  * Makes each lazily loaded screen import the page as well. The code that screens share is then reachable from all of
  * them in the same way, and esbuild puts it in one file; otherwise it would make a file for each set of screens that
@@ -143,8 +140,7 @@ const screensShareThePage = {
     }
     onLoad({ filter: /\.tsx?$/ }, ({ path }) => {
       if (!opened.has(path)) return undefined
-      const all = [main, ...sourceFiles().filter((file) => commonParts.test(file))]
-      const contents = `${all.map((file) => `import ${JSON.stringify(file)}`).join(';')}\n${readFileSync(path, 'utf8')}`
+      const contents = `import ${JSON.stringify(main)}\n${readFileSync(path, 'utf8')}`
       return { contents, loader: extname(path).slice(1) }
     })
   },
@@ -162,7 +158,7 @@ async function build(hash) {
     format: 'esm',
     metafile: true,
     entryNames: '[name]-[hash]',
-    chunkNames: '[name]-[hash]',
+    chunkNames: '[hash]',
     define: { exportTemplate: JSON.stringify(`/ui/${templateName}`) },
   })
   const named = new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]))

@@ -1,7 +1,7 @@
 import { live } from '../export/contents.ts'
 import { route } from '../router.ts'
 import { paths } from '../routes.ts'
-import { costText } from '../value/units.ts'
+import { costText, tokensText } from '../value/units.ts'
 
 interface Props {
   cost: number | null | undefined
@@ -32,3 +32,7 @@ export function Cost({ cost, tokens, models = [], tabIndex }: Props) {
 
 export const unpricedText = (models: readonly string[]): string =>
   models.length === 0 ? 'No price is set for its models.' : `No price is set for ${models.join(', ')}.`
+
+export const Tokens = (tokens: { input: number; output: number }) => (
+  <span title="Read → written">{tokensText(tokens)} tokens</span>
+)

@@ -5,6 +5,7 @@ import { AddToQueue } from '../../adding/add-to-queue.tsx'
 import { toggleValue } from '../../filter/facet-filter.ts'
 import { addKeys } from '../../parts/add-buttons.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
+import { Tokens } from '../../parts/cost.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useListPosition } from '../../parts/list-position.ts'
 import { useShortcuts } from '../../parts/shortcuts.ts'
@@ -13,7 +14,7 @@ import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { followEvents } from '../../server/events.ts'
 import { may } from '../../server/rights.ts'
-import { costText, countText, tokensText } from '../../value/units.ts'
+import { costText, countText } from '../../value/units.ts'
 import { DisconnectedNote } from '../calls/live.tsx'
 import { ThreadFeedback } from './thread-feedback.tsx'
 import { TurnView } from './turn-view.tsx'
@@ -166,9 +167,7 @@ export function ThreadScreen({ project }: { project: string }) {
         <span>
           {countText(count)} {count === 1 ? 'turn' : 'turns'}
         </span>
-        {tokens && tokens.input + tokens.output > 0 && (
-          <span title="Read → written">{tokensText(tokens)} tokens</span>
-        )}
+        {tokens && tokens.input + tokens.output > 0 && <Tokens {...tokens} />}
         {summary?.cost != null && <span>{costText(summary.cost)}</span>}
         {summary !== undefined && summary.error_count > 0 && (
           <button

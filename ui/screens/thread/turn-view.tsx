@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { LightCall } from '../../../src/operations/views/contract.ts'
 import { Thumbs } from '../../call/thumbs.tsx'
 import { AddButtons } from '../../parts/add-buttons.tsx'
+import { Tokens } from '../../parts/cost.tsx'
 import { Failed } from '../../parts/states.tsx'
 import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -9,7 +10,7 @@ import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { Chat } from '../../value/chat.tsx'
 import { callRefOf, refName } from '../../value/ref.ts'
-import { costText, countText, durationText, tokensText } from '../../value/units.ts'
+import { costText, countText, durationText } from '../../value/units.ts'
 import { FeedbackCounts } from '../calls/line.tsx'
 import type { TurnContent } from './turn-content.ts'
 import type { Turns } from './turns.ts'
@@ -98,7 +99,7 @@ function Used({ turn, content }: { turn: LightCall; content: TurnContent | undef
   const failed = content?.failed ?? 0
   return (
     <>
-      {tokens && <span title="Read → written">{tokensText(tokens)} tokens</span>}
+      {tokens && <Tokens {...tokens} />}
       {cost !== null && <span>{costText(cost)}</span>}
       {failed > 0 && <span class="turn-failed">{countText(failed)} failed below</span>}
     </>

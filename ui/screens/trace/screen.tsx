@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { CallDetail } from '../../call/detail.tsx'
 import { ExportButton } from '../../export/button.tsx'
 import { toggleValue } from '../../filter/facet-filter.ts'
+import { Tokens } from '../../parts/cost.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
@@ -11,7 +12,7 @@ import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { mostOfTrace, nameOf, readTrace, type TraceCall } from '../../server/calls.ts'
 import { useLoading } from '../../server/loading.ts'
-import { costText, countText, durationText, tokensText } from '../../value/units.ts'
+import { costText, countText, durationText } from '../../value/units.ts'
 import { criticalPath } from './critical-path.ts'
 import { showsInnerSteps, turnInnerSteps, withoutInnerSteps } from './inner-steps.ts'
 import { lineHeight, TimeRuler, TraceLine } from './line.tsx'
@@ -178,7 +179,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
           {!isPart && rows.length === mostOfTrace && ', and more not shown'}
         </span>
         {!isPart && <span>{durationText(span.end - span.start)}</span>}
-        {tokens !== undefined && <span title="Read → written">{tokensText(tokens)} tokens</span>}
+        {tokens !== undefined && <Tokens {...tokens} />}
         {cost !== undefined && <span>{costText(cost)}</span>}
         {failed > 0 && (
           <button
