@@ -158,7 +158,7 @@ async function build(hash) {
     format: 'esm',
     metafile: true,
     entryNames: '[name]-[hash]',
-    chunkNames: '[hash]',
+    chunkNames: 'c-[hash]',
     define: { exportTemplate: JSON.stringify(`/ui/${templateName}`) },
   })
   const named = new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]))

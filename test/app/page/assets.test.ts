@@ -38,7 +38,7 @@ test('every file that the page loads comes from this server, under /ui/', async 
   const { body } = await get('/')
   const names = [...body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, name = '']) => name)
   assert.deepEqual(names.map((name) => name.replace(/^\/ui\/(\w+).*\.(\w+)$/, '$1.$2')).sort(), [
-    'chunk.js',
+    'c.js',
     'icon.svg',
     'main.js',
     'page.css',
