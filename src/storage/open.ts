@@ -1,4 +1,7 @@
 import { join } from 'node:path'
+import { coldRecord } from './cold/cold-record.ts'
+import { openColdStore } from './cold/open.ts'
+import type { ColdSettings, ColdStore } from './cold/store.ts'
 import { unfinishedCopy } from './copying/unfinished.ts'
 import type { Database } from './database.ts'
 import { openSqlite } from './engines/sqlite/open.ts'
@@ -21,6 +24,10 @@ export interface RecordPlace {
   report?: (error: Error) => void
   /** Called once when the files of the record were removed or replaced. */
   onLost?: (text: string) => void
+  /** Where the texts of old calls are. */
+  cold?: ColdSettings | undefined
+  /** The same, opened. */
+  coldStore?: ColdStore | undefined
 }
 
 export function sqliteFile(folder: string): string {
@@ -28,8 +35,14 @@ export function sqliteFile(folder: string): string {
 }
 
 /** Opens the record that the settings name and brings it to the schema of this version. */
-export async function openRecord({ mayBePart = false, ...settings }: RecordPlace): Promise<Database> {
-  const db = redactingRecord(await openEngine(settings))
+export async function openRecord({
+  mayBePart = false,
+  cold,
+  coldStore,
+  ...settings
+}: RecordPlace): Promise<Database> {
+  const store = coldStore ?? (cold && (await openColdStore(cold)))
+  const db = redactingRecord(coldRecord(await openEngine(settings), store))
   if (mayBePart) return db
   const from = await unfinishedCopy(db).catch(async (error) => {
     await db.close()
@@ -51,7 +64,7 @@ async function openEngine({
   mustExist = false,
   report,
   onLost,
-}: Omit<RecordPlace, 'mayBePart'>): Promise<Database> {
+}: Omit<RecordPlace, 'mayBePart' | 'cold' | 'coldStore'>): Promise<Database> {
   if (databaseUrl === '') {
     return openSqlite({ file: sqliteFile(folder), queryTimeoutMs, mustExist, ...(onLost && { onLost }) })
   }

@@ -1,5 +1,7 @@
 import { refuse } from '../../src/domain/refusals.ts'
 import { createWatchers } from '../../src/storage/changes.ts'
+import { coldRecord } from '../../src/storage/cold/cold-record.ts'
+import type { ColdStore } from '../../src/storage/cold/store.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { loadMigrations } from '../../src/storage/engines/migrations.ts'
 import { type Connection, connect } from '../../src/storage/engines/sqlite/connection.ts'
@@ -32,7 +34,7 @@ function connectEmpty(): Connection {
  * A new record on one connection in memory, without threads or files: for tests of the layers above the storage. Its
  * statements and its writer are those of the file; the threads, the limits and the closing of the file are missing.
  */
-export function openMemoryRecord(): Database {
+export function openMemoryRecord(coldStore?: ColdStore): Database {
   const connection = connectEmpty()
   const pending = new Map<number, PromiseWithResolvers<unknown>>()
   const watchers = createWatchers()
@@ -89,5 +91,5 @@ export function openMemoryRecord(): Database {
       return closing
     },
   }
-  return redactingRecord(database)
+  return redactingRecord(coldRecord(database, coldStore))
 }

@@ -63,7 +63,7 @@ export const projectRoutes = family(
     params: projectPath,
     body: ErasureBody,
     answer: Erasure,
-    refusals: ['role_forbidden', 'erasure_ended', 'query_too_slow'],
+    refusals: ['role_forbidden', 'erasure_ended', 'cold_store_unset', 'query_too_slow'],
     rule: ({ db, signal }, { caller, params, body }) => erase(db, scopeOf(caller, params), body, signal),
   }),
   operation('GET', ofRedaction, {

@@ -13,7 +13,7 @@ export interface Subject {
 }
 
 /** Where clients put the name of their own user: OpenAI, Anthropic; OpenTelemetry, Langfuse, LangSmith, Weave. */
-const endUserPaths: Record<'inputs' | 'attributes', readonly (readonly string[])[]> = {
+export const endUserPaths: Record<'inputs' | 'attributes', readonly (readonly string[])[]> = {
   inputs: [['user'], ['safety_identifier'], ['metadata', 'user_id']],
   attributes: [
     ['user', 'id'],
