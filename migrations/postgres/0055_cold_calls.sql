@@ -21,12 +21,29 @@ CREATE TABLE cold_marks (
   PRIMARY KEY (project_id, file_id, call_id)
 );
 
+-- Who is named in inputs that are in the store: an erasure finds calls by it.
+CREATE TABLE cold_users (
+  project_id TEXT COLLATE "C" NOT NULL,
+  end_user TEXT COLLATE "C" NOT NULL, -- a hash
+  call_id TEXT COLLATE "C" NOT NULL,
+  PRIMARY KEY (project_id, end_user, call_id)
+);
+CREATE INDEX cold_users_calls ON cold_users (project_id, call_id);
+
 -- Files that nothing refers to.
 CREATE TABLE cold_removals (
   id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+  project_id TEXT COLLATE "C", -- NULL for one that was removed, and is removed again in case it was being written
   remove_at BIGINT NOT NULL
 );
 CREATE INDEX cold_removals_due ON cold_removals (remove_at);
+CREATE INDEX cold_removals_projects ON cold_removals (project_id);
+
+-- The name of this record in the file heddle-owner of its store. No copy of the record has it.
+CREATE TABLE cold_owner (
+  id BIGINT NOT NULL PRIMARY KEY, -- always 1
+  record TEXT COLLATE "C" NOT NULL
+);
 
 CREATE FUNCTION heddle_mark_cold() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -36,6 +53,9 @@ BEGIN
                  (OLD.output, CASE WHEN TG_OP = 'UPDATE' THEN NEW.output END)) AS gone (old, new)
     WHERE substr(gone.old, 1, 7) = ' "cold:' AND gone.new IS DISTINCT FROM gone.old
     ON CONFLICT DO NOTHING;
+  IF TG_OP = 'DELETE' OR NEW.inputs IS DISTINCT FROM OLD.inputs THEN
+    DELETE FROM cold_users WHERE project_id = OLD.project_id AND call_id = OLD.id;
+  END IF;
   RETURN NULL;
 END;
 $$;

@@ -50,6 +50,7 @@ import {
   takeColdTurn,
   thawCalls,
 } from './cold/files.ts'
+import { nameColdRecord } from './cold/owner.ts'
 import {
   addConversation,
   addConversationItems,
@@ -276,6 +277,7 @@ export const commands = {
   dropColdFile,
   dropUnfinishedFiles,
   forgetRemoved,
+  nameColdRecord,
   takeColdTurn,
   thawCalls,
   eraseFeedback,

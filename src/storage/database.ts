@@ -1,7 +1,7 @@
 import type { WithSharedTexts } from '../domain/json/text.ts'
 import type { Watcher } from './changes.ts'
+import type { OwnedStore } from './cold/owner.ts'
 import type { ColdReading } from './cold/reading.ts'
-import type { ColdStore } from './cold/store.ts'
 import type { Commands } from './commands.ts'
 import type { LongReader } from './transaction.ts'
 
@@ -53,10 +53,10 @@ export interface Database extends LongReader {
 interface ColdTexts {
   /** The same record without the texts: rows have references. */
   bare: Database
-  store: ColdStore | undefined
+  store: OwnedStore | undefined
   reading: ColdReading
-  /** Puts these texts back into the record, where their references still are. */
-  thaw(references: readonly string[]): Promise<void>
+  /** Puts these texts back into the record, where their references still are. Returns how many there were. */
+  thaw(references: readonly string[]): Promise<number>
 }
 
 /** The same record, used on behalf of one tenant. Without a name, the server itself reads and writes. */

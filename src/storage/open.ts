@@ -44,10 +44,13 @@ export async function openRecord({
   const store = coldStore ?? (cold && (await openColdStore(cold)))
   const db = redactingRecord(coldRecord(await openEngine(settings), store))
   if (mayBePart) return db
-  const from = await unfinishedCopy(db).catch(async (error) => {
+  async function closed(error: unknown): Promise<never> {
     await db.close()
     throw error
-  })
+  }
+  const from = await unfinishedCopy(db).catch(closed)
+  // Whatever else is wrong with the store: newer calls are served without it.
+  await db.cold?.store?.check().catch((error) => (error instanceof StorageRefusal ? closed(error) : undefined))
   if (from === undefined) return db
   await db.close()
   throw new StorageRefusal(

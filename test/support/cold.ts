@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { zstdDecompressSync } from 'node:zlib'
 import { now } from '../../src/domain/time.ts'
 import { moveSome } from '../../src/storage/cold/moving.ts'
-import { type ColdStore, folderStore } from '../../src/storage/cold/store.ts'
+import type { OwnedStore } from '../../src/storage/cold/owner.ts'
+import { folderStore, ownerFile } from '../../src/storage/cold/store.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { openAppRecord } from './app-record.ts'
 
@@ -19,7 +20,7 @@ export async function openColdRecord(t: { after(close: () => void): void }) {
   return { folder, store, database }
 }
 
-export function coldParts({ cold }: Database): { bare: Database; store: ColdStore } {
+export function coldParts({ cold }: Database): { bare: Database; store: OwnedStore } {
   if (cold?.store === undefined) throw new Error('the record has no store of cold calls')
   return { bare: cold.bare, store: cold.store }
 }
@@ -37,7 +38,7 @@ export async function moveAll(database: Database, project: string, time = now())
 
 export const filesIn = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) =>
-    entry.isFile() ? [join(entry.parentPath, entry.name)] : [],
+    entry.isFile() && entry.name !== ownerFile ? [join(entry.parentPath, entry.name)] : [],
   )
 
 /** All that is in the files of a folder, unpacked. */

@@ -87,8 +87,10 @@ export function startCold(
         const removed = await removeSome(record, time, signal)
         let cleaned = 0
         if (performance.now() >= cleanAt) {
+          const last = cleanAt
+          cleanAt = performance.now() + cleanEveryMs
           cleaned = await cleanSome(record, undefined, { now: time, atOnce: false }, signal)
-          if (cleaned === 0) cleanAt = performance.now() + cleanEveryMs
+          if (cleaned > 0) cleanAt = last
         }
         const isMoving = await move(signal)
         return isMoving || removed + cleaned > 0 ? busyMs : idleMs

@@ -3,11 +3,8 @@ import { setTimeout } from 'node:timers/promises'
 import { batchesOf } from '../../domain/batches.ts'
 import { byCaller } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
-import { refuse } from '../../domain/refusals.ts'
 import { formatTime, now } from '../../domain/time.ts'
-import { cleanAtOnce } from '../../storage/cold/cleaning.ts'
-import { coldBefore } from '../../storage/cold/reference.ts'
-import { thawSubject } from '../../storage/cold/subjects.ts'
+import { cleanAtOnce, storeOfProject } from '../../storage/cold/cleaning.ts'
 import type { Database } from '../../storage/database.ts'
 import { countOwn, countWithCalls, feedbackOfSubject } from '../../storage/erasures/found.ts'
 import {
@@ -33,11 +30,8 @@ export async function erase(
   signal: AbortSignal,
 ) {
   const { kind } = subject
-  // A receipt must not be given for texts that this server cannot reach.
-  if (db.cold?.store === undefined && (await coldBefore(db, project)) !== undefined)
-    throw refuse('cold_store_unset')
+  await storeOfProject(db, project)
   if (dry_run) {
-    await thawSubject(db, project, subject, signal)
     const erased = await countFound(db, project, subject, signal)
     return { subject: { kind, hash: null }, erased, receipt: null, not_covered: notCovered }
   }
@@ -45,15 +39,9 @@ export async function erase(
   const key = { project_id: project, hash }
   const named = { ...key, kind, by: byCaller(caller) }
   const { id } = await db.write('beginErasure', { ...named, id: newId(), now: now() })
-  // A call may have moved again since it was thawed.
-  for (let thawed = 1; thawed > 0; ) {
-    thawed = await thawSubject(db, project, subject, signal)
-    await eraseAll(db, key, subject, signal)
-  }
-  if (db.cold?.store !== undefined) {
-    const { bare, store } = db.cold
-    await cleanAtOnce({ bare, store }, project, now(), signal)
-  }
+  await eraseAll(db, key, subject, signal)
+  const cold = await storeOfProject(db, project)
+  if (cold !== undefined) await cleanAtOnce(cold, project, signal)
   const ended_at = now()
   // Results of evaluations that were derived from what is gone.
   await derivePending(db, project, ended_at, signal)

@@ -1,14 +1,24 @@
+import { setTimeout } from 'node:timers/promises'
+import { refuse } from '../../domain/refusals.ts'
+import { now } from '../../domain/time.ts'
 import type { Database } from '../database.ts'
-import { emptySql, sql } from '../sql/sql.ts'
+import { emptySql, type Sql, sql } from '../sql/sql.ts'
 import { allRows } from '../transaction.ts'
-import { readBlock } from './blocks.ts'
-import { abandonedAfter, type FileOfProject } from './files.ts'
-import { type ColdRecord, readTexts, writeFile } from './moving.ts'
+import { type Block, readBlock } from './blocks.ts'
+import { abandonedAfter, type FileOfProject, hasColdFiles } from './files.ts'
+import { type ColdRecord, knownOf, readTexts, writeFile } from './moving.ts'
 import { damaged } from './reading.ts'
 import { isReference, parseReference } from './reference.ts'
 
 /** How long readers that have a reference may still read the file that it names, in microseconds. */
 const readersLeft = 600_000_000
+
+/** An upload takes no longer, in microseconds: see s3.ts. */
+const longestWrite = 150_000_000
+
+/** Of files that others move calls to meanwhile. */
+const maxAttempts = 100
+const pauseMs = 50
 
 interface Cleaning {
   now: number
@@ -17,11 +27,8 @@ interface Cleaning {
 }
 
 interface StoredFile {
-  project_id: string
-  id: string
   from_at: number
   until_at: number
-  created_at: number
   call_ids: string
 }
 
@@ -43,29 +50,36 @@ function markedFiles(
   )
 }
 
-/** Writes marked files anew without what nothing refers to. Returns how many there were. */
+/** Writes marked files anew without what nothing refers to. Returns how many were. */
 export async function cleanSome(
   record: ColdRecord,
   project: string | undefined,
   cleaning: Cleaning,
   signal: AbortSignal,
 ): Promise<number> {
-  const files = await markedFiles(record.bare, project, cleaning, signal)
-  for (const file of files) await cleanFile(record, file, cleaning, signal)
-  return files.length
+  let dropped = 0
+  const failures: unknown[] = []
+  for (const file of await markedFiles(record.bare, project, cleaning, signal)) {
+    signal.throwIfAborted()
+    // The others do not wait for one that is damaged.
+    const isDropped = await cleanFile(record, file, cleaning, signal).catch((error) => void failures.push(error))
+    if (isDropped) dropped++
+  }
+  if (failures.length > 0) throw failures[0]
+  return dropped
 }
 
+/** False if calls refer to it again: the next attempt finds them. */
 async function cleanFile(
   record: ColdRecord,
   file: FileOfProject,
   { now, atOnce }: Cleaning,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const { bare: db, store } = record
-  signal.throwIfAborted()
   const { project_id, id } = file
   const row = await db.get<StoredFile>(
-    sql`SELECT project_id, id, from_at, until_at, created_at, call_ids FROM cold_files WHERE project_id = ${project_id} AND id = ${id}`,
+    sql`SELECT from_at, until_at, call_ids FROM cold_files WHERE project_id = ${project_id} AND id = ${id}`,
   )
   const calls = row === undefined ? [] : (JSON.parse(row.call_ids) as string[])
   const live = (await readTexts(db, project_id, calls, signal)).flatMap(({ call, column, text }) => {
@@ -76,59 +90,96 @@ async function cleanFile(
     const size = live.reduce((end, { reference: { offset, length } }) => Math.max(end, offset + length), 0)
     const bytes = await store.read(id, 0, size, signal)
     if (bytes === undefined) throw damaged(new Error(`${id} is not in ${store.address}`))
-    const blocks = new Map<number, ReturnType<typeof readBlock>>()
+    const blocks = new Map<number, Block>()
     const texts = []
-    for (const { reference, ...of } of live) {
+    for (const { call, column, before, reference } of live) {
       const { offset, length, entry } = reference
-      const block =
-        blocks.get(offset) ?? readBlock(id, bytes.subarray(offset, offset + length)).catch(failDamaged)
-      blocks.set(offset, block)
-      texts.push({ ...of, preview: null, text: (await block).textOf(entry) })
+      try {
+        const block = blocks.get(offset) ?? (await readBlock(id, bytes.subarray(offset, offset + length)))
+        blocks.set(offset, block)
+        const own = { call, column, text: block.textOf(entry) }
+        texts.push({ ...own, before, preview: null, users: knownOf(own)?.users ?? [] })
+      } catch (error) {
+        throw damaged(error)
+      }
     }
     await writeFile(record, project_id, texts, [Number(row.from_at), Number(row.until_at)], now, signal)
   }
-  const isDropped = await db.write('dropColdFile', { ...file, remove_at: atOnce ? now : now + readersLeft })
-  if (isDropped && atOnce) await removeFile(record, id, now)
+  return db.write('dropColdFile', { ...file, remove_at: atOnce ? now : now + readersLeft })
 }
 
-function failDamaged(error: unknown): never {
-  throw damaged(error)
+/**
+ * The store of the record. A deletion must not be confirmed for texts that this server cannot reach: without a store it is
+ * refused, if the project has files in one.
+ */
+export async function storeOfProject(db: Database, project: string): Promise<ColdRecord | undefined> {
+  const { cold } = db
+  if (cold?.store !== undefined) return { bare: cold.bare, store: cold.store }
+  if (await hasColdFiles(db, project)) throw refuse('cold_store_unset')
+  return undefined
 }
 
-async function removeFile({ bare: db, store }: ColdRecord, id: string, now: number): Promise<void> {
-  await store.remove(id)
-  await db.write('forgetRemoved', { ids: [id], now })
+/** Leaves nothing of calls that are gone in the store, whoever reads it. */
+export async function cleanAtOnce(record: ColdRecord, project: string, signal: AbortSignal): Promise<void> {
+  await finishWriting(record, project, signal)
+  for (let attempts = 0; ; ) {
+    const cleaning = { now: now(), atOnce: true }
+    // A file is marked until nothing in it is without a reference.
+    if ((await markedFiles(record.bare, project, cleaning, signal)).length === 0) break
+    attempts = (await cleanSome(record, project, cleaning, signal)) > 0 ? 0 : attempts + 1
+    if (attempts === maxAttempts) throw refuse('cold_store_unreachable')
+    if (attempts > 0) await setTimeout(pauseMs, undefined, { signal })
+  }
+  await removeNow(record, project, signal)
 }
 
-/** Leaves nothing of calls that are gone in the store. What is being written is dropped, too. */
-export async function cleanAtOnce(
-  record: ColdRecord,
+/** Waits for files that are being written: they appear later than they could be removed. */
+async function finishWriting(
+  { bare: db }: ColdRecord,
   project: string,
-  now: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const { bare: db, store } = record
-  const dropped = await db.write('dropUnfinishedFiles', { project_id: project, before: now, now })
-  for (const id of dropped) await store.remove(id)
-  // A file is marked until nothing in it is without a reference.
-  while ((await cleanSome(record, project, { now, atOnce: true }, signal)) > 0) signal.throwIfAborted()
+  for (;;) {
+    const time = now()
+    const unfinished = { project_id: project, before: time - longestWrite, now: time }
+    if ((await db.write('dropUnfinishedFiles', unfinished)) === 0) return
+    await setTimeout(pauseMs, undefined, { signal })
+  }
+}
+
+/** Removes all files of a project whose calls are gone. */
+export async function emptyStore(record: ColdRecord, project: string, signal: AbortSignal): Promise<void> {
+  await finishWriting(record, project, signal)
+  await removeNow(record, project, signal)
+}
+
+/** Removes files of the project that nothing refers to, also those that readers may still want. */
+async function removeNow(record: ColdRecord, project: string, signal: AbortSignal): Promise<void> {
+  while ((await removeFiles(record, sql`project_id = ${project}`, now(), signal)) > 0);
 }
 
 /** Removes files that nothing refers to. Returns how many. */
-export async function removeSome(
+export async function removeSome(record: ColdRecord, time: number, signal: AbortSignal): Promise<number> {
+  const before = time - abandonedAfter
+  await record.bare.write('dropUnfinishedFiles', { project_id: null, before, now: time })
+  return removeFiles(record, sql`remove_at <= ${time}`, time, signal)
+}
+
+async function removeFiles(
   { bare: db, store }: ColdRecord,
-  now: number,
+  which: Sql,
+  time: number,
   signal: AbortSignal,
 ): Promise<number> {
-  await db.write('dropUnfinishedFiles', { project_id: null, before: now - abandonedAfter, now })
-  const due = await db.all<{ id: string }>(
-    sql`SELECT id FROM cold_removals WHERE remove_at <= ${now} ORDER BY remove_at LIMIT 100`,
+  const files = await db.all<{ id: string }>(
+    sql`SELECT id FROM cold_removals WHERE ${which} ORDER BY remove_at LIMIT 100`,
   )
-  for (const { id } of due) {
+  for (const { id } of files) {
     signal.throwIfAborted()
-    await removeFile({ bare: db, store }, id, now)
+    await store.remove(id)
+    await db.write('forgetRemoved', { ids: [id], now: time })
   }
-  return due.length
+  return files.length
 }
 
 interface CheckedFile {

@@ -3,12 +3,13 @@ import type { Commands } from '../commands.ts'
 import type { Database } from '../database.ts'
 import type { LongReader } from '../transaction.ts'
 import type { ThawedText } from './files.ts'
+import { ownedStore } from './owner.ts'
 import { createColdReading, damaged, MissingFile } from './reading.ts'
 import { coldColumns, isReference, parseReference } from './reference.ts'
 import type { ColdStore } from './store.ts'
 
-/** A write that reads cold calls is tried again with their texts in the record: at most so often. */
-const maxAttempts = 100
+/** A write that reads cold calls is tried again with their texts in the record: at most so often while none gets there. */
+const maxAttempts = 10
 
 /** Blocks whose texts are in memory for rows of a stream that were not taken yet. */
 const maxBlocksAtOnce = 4
@@ -20,7 +21,8 @@ const maxMoves = 3
  * The same record, in which the texts of cold calls are in a store. Whoever reads rows gets the texts. A transaction must not
  * wait for the store: it is refused when it reads one of them, and tried again after they were put back into the record.
  */
-export function coldRecord(bare: Database, store: ColdStore | undefined): Database {
+export function coldRecord(bare: Database, anyStore: ColdStore | undefined): Database {
+  const store = anyStore && ownedStore(bare, anyStore)
   const reading = createColdReading(store)
 
   async function put<T>(rows: readonly T[], signal?: AbortSignal): Promise<void> {
@@ -49,7 +51,8 @@ export function coldRecord(bare: Database, store: ColdStore | undefined): Databa
     }
   }
 
-  async function thaw(texts: readonly string[]): Promise<void> {
+  /** Returns how many are in the record now that were not. */
+  async function thaw(texts: readonly string[]): Promise<number> {
     const thawed = new Map<string, ThawedText[]>()
     for (const text of texts) {
       const reference = parseReference(text)
@@ -67,17 +70,21 @@ export function coldRecord(bare: Database, store: ColdStore | undefined): Databa
         throw error instanceof Refusal ? error : damaged(error)
       }
     }
-    for (const [project_id, own] of thawed) await bare.write('thawCalls', { project_id, texts: own })
+    let done = 0
+    for (const [project_id, own] of thawed) done += await bare.write('thawCalls', { project_id, texts: own })
+    return done
   }
 
   async function thawing<T>(write: () => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
+    for (let attempts = 0; ; ) {
       try {
         return await write()
       } catch (error) {
         if (!(error instanceof Refusal) || error.code !== 'cold_call_in_write') throw error
-        if (attempt === maxAttempts) throw damaged(error)
-        await thaw(String(error.values.references).split('\n'))
+        if (attempts === maxAttempts) throw damaged(error)
+        // A write may read any number of calls, one after the other.
+        const thawed = await thaw(String(error.values.references).split('\n'))
+        attempts = thawed > 0 ? 0 : attempts + 1
       }
     }
   }

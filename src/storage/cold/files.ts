@@ -1,6 +1,6 @@
 import { nextDerivation } from '../calls/facts.ts'
-import { emptySql, listOf, rawSql, sql } from '../sql/sql.ts'
-import type { Command, Transaction } from '../transaction.ts'
+import { emptySql, join, listOf, rawSql, sql } from '../sql/sql.ts'
+import type { Command, Reader, Transaction } from '../transaction.ts'
 import type { ColdColumn } from './reference.ts'
 
 /**
@@ -34,9 +34,11 @@ export const beginColdFile: Command<NewFile, boolean> = async (
   tx,
   { project_id, id, calls, from_at, until_at, now },
 ) => {
+  // What was erased before this is not in a file; a file that was begun before is found by whoever has the lock next.
+  await tx.lock(coldLock(project_id))
   const found = await tx.get<{ count: number }>(
     sql`SELECT count(*) AS count FROM calls WHERE project_id = ${project_id} AND id IN (${listOf(calls)})
-        AND deleted_at IS NULL AND (inputs IS NOT NULL OR output IS NOT NULL)`,
+        AND (inputs IS NOT NULL OR output IS NOT NULL)`,
   )
   if (Number(found?.count) !== calls.length) return false
   await tx.run(
@@ -54,6 +56,8 @@ export interface Placing {
   after: string
   /** What lists show of a text that is too short for a stored preview: they read it no more. */
   preview: string | null
+  /** Hashes of whom the text names: an erasure finds the call by them. */
+  users: readonly string[]
 }
 
 /**
@@ -71,14 +75,18 @@ export const placeColdCalls: Command<
     await tx.run(sql`UPDATE cold_files SET state = 'ready', bytes = ${bytes} WHERE ${isFile(file)}`)
     await mark(tx, file, '')
   }
-  for (const { call, column, before, after, preview } of texts) {
+  for (const { call, column, before, after, preview, users } of texts) {
     const name = rawSql(column)
     const shown = rawSql(column === 'inputs' ? 'input_preview' : 'output_preview')
     const placed = await tx.run(
       sql`UPDATE calls SET ${name} = ${after}, ${shown} = coalesce(${shown}, ${preview}), ${rawSql(nextDerivation('calls'))}
-          WHERE project_id = ${file.project_id} AND id = ${call} AND ${name} = ${before} AND deleted_at IS NULL`,
+          WHERE project_id = ${file.project_id} AND id = ${call} AND ${name} = ${before}`,
     )
     if (placed === 0) await mark(tx, file, call)
+    else if (users.length > 0) {
+      const rows = users.map((user) => sql`(${file.project_id}, ${user}, ${call})`)
+      await tx.run(sql`INSERT INTO cold_users (project_id, end_user, call_id) VALUES ${join(rows, ', ')}`)
+    }
   }
   if (isLast) await tx.run(sql`DELETE FROM cold_marks WHERE ${isMarked(file)} AND call_id = ''`)
   return true
@@ -109,61 +117,68 @@ export const dropColdFile: Command<FileOfProject & { remove_at: number }, boolea
     await tx.run(sql`DELETE FROM cold_files WHERE ${isFile(file)}`)
   }
   await tx.run(sql`DELETE FROM cold_marks WHERE ${isMarked(file)}`)
-  await removeLater(tx, [file.id], remove_at)
+  await removeLater(tx, file, remove_at)
   return true
 }
 
 /**
- * Files that no call refers to yet. They are removed again after a while, in case one of them was being written. Returns
- * their ids.
+ * Files that no call refers to yet, of one project or of all. They are removed again after a while, in case one of them is
+ * being written. Returns how many are left that may be.
  */
 export const dropUnfinishedFiles: Command<
   { project_id: string | null; before: number; now: number },
-  string[]
+  number
 > = async (tx, { project_id, before, now }) => {
+  if (project_id !== null) await tx.lock(coldLock(project_id))
   const ofProject = project_id === null ? emptySql : sql`AND project_id = ${project_id}`
-  const files = await tx.all<FileOfProject>(
-    sql`SELECT project_id, id FROM cold_files WHERE state = 'writing' AND created_at <= ${before} ${ofProject} LIMIT 100`,
+  const files = await tx.all<FileOfProject & { created_at: number }>(
+    sql`SELECT project_id, id, created_at FROM cold_files WHERE state = 'writing' ${ofProject} ORDER BY created_at LIMIT 100`,
   )
-  const dropped: string[] = []
-  for (const file of files) {
+  const abandoned = files.filter(({ created_at }) => Number(created_at) <= before)
+  for (const file of abandoned) {
     await tx.lock(coldLock(file.project_id))
     const deleted = await tx.run(sql`DELETE FROM cold_files WHERE ${isFile(file)} AND state = 'writing'`)
-    if (deleted === 0) continue
-    await removeLater(tx, [file.id], now + abandonedAfter)
-    dropped.push(file.id)
+    if (deleted > 0) await removeLater(tx, file, now + abandonedAfter)
   }
-  return dropped
+  return files.length - abandoned.length
 }
 
-async function removeLater(tx: Transaction, ids: readonly string[], at: number): Promise<void> {
-  for (const id of ids) {
-    await tx.run(
-      sql`INSERT INTO cold_removals (id, remove_at) VALUES (${id}, ${at})
-          ON CONFLICT (id) DO UPDATE SET remove_at = excluded.remove_at`,
-    )
-  }
+async function removeLater(tx: Transaction, { project_id, id }: FileOfProject, at: number): Promise<void> {
+  await tx.run(
+    sql`INSERT INTO cold_removals (id, project_id, remove_at) VALUES (${id}, ${project_id}, ${at})
+        ON CONFLICT (id) DO UPDATE SET project_id = excluded.project_id, remove_at = excluded.remove_at`,
+  )
 }
 
-/** The file is no longer in the store. */
+/** These files were removed from the store: nothing waits for them any more. */
 export const forgetRemoved: Command<{ ids: readonly string[]; now: number }, void> = async (
   tx,
   { ids, now },
 ) => {
   await tx.run(sql`DELETE FROM cold_removals WHERE id IN (${listOf(ids)}) AND remove_at <= ${now}`)
+  await tx.run(sql`UPDATE cold_removals SET project_id = NULL WHERE id IN (${listOf(ids)})`)
 }
 
-/** The files of a project that is being deleted. What still writes one finds that it is no longer wanted. */
-export async function dropFilesOfProject(tx: Transaction, project: string, most: number, now: number) {
-  await tx.lock(coldLock(project))
-  const files = await tx.all<{ id: string; state: string }>(
-    sql`SELECT id, state FROM cold_files WHERE project_id = ${project} ORDER BY id LIMIT ${most}`,
+/** The files of a project that is being deleted, without those that are being written. */
+export async function dropFilesOfProject(tx: Transaction, project_id: string, most: number, now: number) {
+  await tx.lock(coldLock(project_id))
+  const files = await tx.all<{ id: string }>(
+    sql`SELECT id FROM cold_files WHERE project_id = ${project_id} AND state = 'ready' ORDER BY id LIMIT ${most}`,
   )
-  for (const { id, state } of files) {
-    await removeLater(tx, [id], state === 'writing' ? now + abandonedAfter : now)
-    await tx.run(sql`DELETE FROM cold_files WHERE ${isFile({ project_id: project, id })}`)
+  for (const { id } of files) {
+    await removeLater(tx, { project_id, id }, now)
+    await tx.run(sql`DELETE FROM cold_files WHERE ${isFile({ project_id, id })}`)
   }
   return files.length
+}
+
+/** Whether files of the project are in the store, or may be. */
+export async function hasColdFiles(db: Reader, project: string): Promise<boolean> {
+  const found = await db.get(
+    sql`SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM cold_files WHERE project_id = ${project})
+        OR EXISTS (SELECT 1 FROM cold_removals WHERE project_id = ${project})`,
+  )
+  return found !== undefined
 }
 
 export interface ThawedText {
@@ -173,18 +188,20 @@ export interface ThawedText {
   text: string
 }
 
-/** Puts texts back where their references still are. */
-export const thawCalls: Command<{ project_id: string; texts: readonly ThawedText[] }, void> = async (
+/** Puts texts back where their references still are. Returns how many there were. */
+export const thawCalls: Command<{ project_id: string; texts: readonly ThawedText[] }, number> = async (
   tx,
   { project_id, texts },
 ) => {
+  let thawed = 0
   for (const { call, column, reference, text } of texts) {
     const name = rawSql(column)
-    await tx.run(
+    thawed += await tx.run(
       sql`UPDATE calls SET ${name} = ${text}, ${rawSql(nextDerivation('calls'))}
           WHERE project_id = ${project_id} AND id = ${call} AND ${name} = ${reference}`,
     )
   }
+  return thawed
 }
 
 /** Whether this server moves calls until then: no other does at the same time. */

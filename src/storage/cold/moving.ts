@@ -4,13 +4,14 @@ import { answerPreview, isPreviewStored, requestPreview } from '../../domain/cal
 import { backfillPosition } from '../calls/backfill.ts'
 import { originOf } from '../calls/origin.ts'
 import type { Database } from '../database.ts'
+import { endUserHashes } from '../erasures/subjects.ts'
 import { searchState } from '../search/indexing.ts'
 import { rawSql, sql } from '../sql/sql.ts'
 import { allRows, onlyRow } from '../transaction.ts'
 import { type ColdText, packFile } from './blocks.ts'
 import type { Placing } from './files.ts'
+import type { OwnedStore } from './owner.ts'
 import { coldColumns, isHere, isReference, referenceText } from './reference.ts'
-import type { ColdStore } from './store.ts'
 
 /** Of a file. */
 const maxCalls = 1_000
@@ -41,7 +42,7 @@ interface Candidate {
 export interface ColdRecord {
   /** Its rows have references. */
   bare: Database
-  store: ColdStore
+  store: OwnedStore
 }
 
 /** Whether what lists and searches show of calls was derived from all of them: only then may their texts move. */
@@ -120,7 +121,8 @@ export async function moveSome(
   const moved: MovedText[] = []
   await inSteps(texts, (own) => {
     if (isReference(own.text) || Buffer.byteLength(own.text) < minBytes) return
-    moved.push({ ...own, before: own.text, preview: previewOf(own) })
+    const known = knownOf(own)
+    if (known !== undefined) moved.push({ ...own, ...known, before: own.text })
   })
   if (moved.length === 0) return { calls: 0, next }
   const isDone = await writeFile({ bare: db, store }, project, moved, times, now, signal)
@@ -142,7 +144,7 @@ export async function readTexts(
       db.dialect.engine === 'sqlite'
         ? sql`SELECT value FROM json_each(${own})`
         : sql`SELECT json_array_elements_text(CAST(${own} AS JSON))`
-    const query = sql`SELECT id, inputs, output FROM calls WHERE project_id = ${project} AND id IN (${list}) AND deleted_at IS NULL`
+    const query = sql`SELECT id, inputs, output FROM calls WHERE project_id = ${project} AND id IN (${list})`
     for await (const rows of db.stream<{ id: string; inputs: string | null; output: string | null }>(query, {
       signal,
       rows: 50,
@@ -158,19 +160,19 @@ export async function readTexts(
   return found
 }
 
-interface MovedText extends ColdText {
+interface MovedText extends ColdText, Pick<Placing, 'preview' | 'users'> {
   /** What the column of the call holds until then: the text, or an older reference. */
   before: string
-  preview: string | null
 }
 
-/** Of a text that lists would have read. */
-function previewOf({ column, text }: ColdText): string | null {
-  if (isPreviewStored(text)) return null
+/** What the record keeps of a text. Undefined if it was damaged on disk: it stays where `db check` finds it. */
+export function knownOf({ column, text }: ColdText): Pick<Placing, 'preview' | 'users'> | undefined {
   try {
-    return column === 'inputs' ? requestPreview(text).preview : answerPreview(text)
+    const users = column === 'inputs' ? endUserHashes(text) : []
+    if (isPreviewStored(text)) return { preview: null, users }
+    return { preview: column === 'inputs' ? requestPreview(text).preview : answerPreview(text), users }
   } catch (error) {
-    if (error instanceof SyntaxError) return null
+    if (error instanceof SyntaxError) return undefined
     throw error
   }
 }
@@ -184,6 +186,8 @@ export async function writeFile(
   now: number,
   signal: AbortSignal,
 ): Promise<boolean> {
+  // Before the record names a file in it.
+  await store.check()
   const id = randomUUID()
   const calls = [...new Set(texts.map(({ call }) => call))]
   const isBegun = await db.write('beginColdFile', {
@@ -196,14 +200,9 @@ export async function writeFile(
   await store.write(id, bytes)
   let some: Placing[] = []
   let size = 0
-  for (const [index, { call, column, before, preview }] of texts.entries()) {
-    some.push({
-      call,
-      column,
-      before,
-      preview,
-      after: referenceText(references[index] as (typeof references)[0]),
-    })
+  for (const [index, { call, column, before, preview, users }] of texts.entries()) {
+    const after = referenceText(references[index] as (typeof references)[0])
+    some.push({ call, column, before, after, preview, users })
     size += before.length
     const isLast = index === texts.length - 1
     if (!isLast && some.length < placedAtOnce && size < placedBytes) continue

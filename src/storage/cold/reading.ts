@@ -37,16 +37,7 @@ export function createColdReading(store: ColdStore | undefined): ColdReading {
   async function fetch({ file, offset, length }: Reference, signal: AbortSignal): Promise<Block> {
     if (store === undefined) throw refuse('cold_store_unset')
     counted.reads++
-    let bytes: Uint8Array | undefined
-    try {
-      bytes = await store.read(file, offset, length, signal)
-    } catch (error) {
-      if (signal.aborted && !(signal.reason as Error | undefined)?.name.startsWith('Timeout'))
-        throw signal.reason
-      const refusal = refuse('cold_store_unreachable')
-      refusal.cause = error
-      throw refusal
-    }
+    const bytes = await store.read(file, offset, length, signal)
     if (bytes === undefined) throw new MissingFile(`${file} is not in ${store.address}`)
     try {
       return await readBlock(file, bytes)

@@ -1,5 +1,5 @@
 import { AwsClient } from 'aws4fetch'
-import type { ColdSettings, ColdStore } from './store.ts'
+import { type ColdSettings, type ColdStore, ownerFile } from './store.ts'
 
 /** A request that is answered no sooner counts as failed. */
 const patienceMs = 20_000
@@ -18,7 +18,8 @@ export function s3Store(settings: ColdSettings): ColdStore {
     // What is not confirmed is tried again by the work that asked.
     retries: 0,
   })
-  const urlOf = (file: string) => [endpoint, bucket, ...prefix, file.slice(0, 2), `${file}.cold`].join('/')
+  const urlOf = (file: string) =>
+    [endpoint, bucket, ...prefix, ...(file === ownerFile ? [file] : [file.slice(0, 2), `${file}.cold`])].join('/')
 
   /** Undefined for a file that is not there. */
   async function ask(
@@ -36,17 +37,18 @@ export function s3Store(settings: ColdSettings): ColdStore {
 
   const soon = () => AbortSignal.timeout(patienceMs)
 
+  async function write(file: string, bytes: Uint8Array): Promise<void> {
+    const headers = { 'content-type': 'application/octet-stream' }
+    const body = new Uint8Array(bytes)
+    const answer = await ask('PUT', file, { body, headers, signal: AbortSignal.timeout(uploadMs) })
+    await answer?.body?.cancel()
+  }
+
   return {
     address: cold_store,
-    async write(file, bytes) {
-      const headers = { 'content-type': 'application/octet-stream' }
-      const answer = await ask('PUT', file, {
-        body: new Uint8Array(bytes),
-        headers,
-        signal: AbortSignal.timeout(uploadMs),
-      })
-      await answer?.body?.cancel()
-    },
+    write,
+    readOwner: async () => (await ask('GET', ownerFile, { signal: soon() }))?.text().then((text) => text.trim()),
+    writeOwner: (record) => write(ownerFile, Buffer.from(record)),
     async read(file, from, length, signal) {
       const headers = { range: `bytes=${from}-${from + length - 1}` }
       const answer = await ask('GET', file, { headers, signal: AbortSignal.any([signal, soon()]) })

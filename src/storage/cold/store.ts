@@ -1,5 +1,9 @@
-import { mkdir, open, readdir, rename, unlink } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { access, mkdir, open, readdir, readFile, rename, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+
+/** In the store, with the name of the record whose store it is. */
+export const ownerFile = 'heddle-owner'
 
 /** Where files of cold calls are. Its names are opaque ids. */
 export interface ColdStore {
@@ -13,6 +17,9 @@ export interface ColdStore {
   remove(file: string): Promise<void>
   /** Bytes of the file; undefined if there is no such file. */
   size(file: string, signal: AbortSignal): Promise<number | undefined>
+  /** The name of the record whose store it is; undefined if it has none. */
+  readOwner(): Promise<string | undefined>
+  writeOwner(record: string): Promise<void>
 }
 
 export interface ColdSettings {
@@ -28,6 +35,7 @@ const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 
 
 /** Files under the first two digits of their id, as a folder with very many files is slow to list. */
 export function folderStore(folder: string): ColdStore {
+  const owner = join(folder, ownerFile)
   const folderOf = (file: string) => join(folder, file.slice(0, 2))
   const pathOf = (file: string) => join(folderOf(file), `${file}.cold`)
 
@@ -37,27 +45,34 @@ export function folderStore(folder: string): ColdStore {
     } catch (error) {
       if (!isMissing(error)) throw error
       // A folder that is not mounted has no files, and they are not lost.
-      await readdir(folder)
+      await access(owner)
       return undefined
     }
   }
 
   return {
     address: folder,
+    async readOwner() {
+      try {
+        return (await readFile(owner, 'utf8')).trim()
+      } catch (error) {
+        if (!isMissing(error)) throw error
+        await readdir(folder)
+        return undefined
+      }
+    },
+    async writeOwner(record) {
+      // Other servers of the record may do the same at this moment.
+      await writeWhole(owner, Buffer.from(`${record}\n`), `${owner}.${randomUUID()}`)
+      await syncFolder(folder)
+    },
     async write(file, bytes) {
-      // Not recursive: where a disk is not mounted, nothing is written beneath.
+      // Where a disk is not mounted, nothing is written beneath.
+      await access(owner)
       await mkdir(folderOf(file)).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== 'EEXIST') throw error
       })
-      const unfinished = `${pathOf(file)}.part`
-      const handle = await open(unfinished, 'w', 0o600)
-      try {
-        await handle.writeFile(bytes)
-        await handle.sync()
-      } finally {
-        await handle.close()
-      }
-      await rename(unfinished, pathOf(file))
+      await writeWhole(pathOf(file), bytes, `${pathOf(file)}.part`)
       for (const changed of [folderOf(file), folder]) await syncFolder(changed)
     },
     read: (file, from, length) =>
@@ -89,6 +104,11 @@ export function folderStore(folder: string): ColdStore {
         }
       }),
   }
+}
+
+async function writeWhole(path: string, bytes: Buffer, unfinished: string): Promise<void> {
+  await writeFile(unfinished, bytes, { mode: 0o600, flush: true })
+  await rename(unfinished, path)
 }
 
 async function syncFolder(folder: string): Promise<void> {

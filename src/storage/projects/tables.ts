@@ -64,6 +64,9 @@ export const projectTables: readonly ProjectTable[] = [
   { table: 'calls', counts: 'calls', live: `started_at IS NOT NULL AND ${notDeleted}`, remove: removeCalls },
   rows('cold_marks', ['file_id', 'call_id']),
   { table: 'cold_files', remove: removeColdFiles },
+  // From the store, first.
+  { table: 'cold_removals' },
+  rows('cold_users', ['end_user', 'call_id']),
   rows('underived_calls', ['call_id']),
   rows('call_sums', ['span', 'field', 'at', 'kind', 'value']),
   rows('call_sum_marks', ['at', 'about', 'mark']),
@@ -171,7 +174,6 @@ async function removeCalls(tx: Transaction, project: string, now: number): Promi
   return { rows: some.length, counted: countOf(some) }
 }
 
-/** What is in the store is removed in the background. */
 async function removeColdFiles(tx: Transaction, project: string, now: number): Promise<Removed> {
   return { rows: await dropFilesOfProject(tx, project, rowsAtOnce, now), counted: 0 }
 }

@@ -22,7 +22,8 @@ test('a bucket: cold calls are written, read by range and removed, with signatur
   const call = completeOf({ id, trace_id: id, inputs: { q: 'why '.repeat(200) }, output: 'so '.repeat(200) })
   assert.equal((await post('/v2/acme/qa/calls/complete', { batch: [call] })).status, 200)
   assert.equal(await moveAll(database, project), 1)
-  const [path = ''] = [...objects.keys()]
+  const [owner = '', path = ''] = [...objects.keys()]
+  assert.equal(owner, '/cold/of/heddle/heddle-owner')
   assert.match(path, /^\/cold\/of\/heddle\/[\da-f]{2}\/[\da-f-]{36}\.cold$/)
   const { json } = await post('/call/read', { project_id: project, id })
   assert.deepEqual([json.call.inputs, json.call.output], [call.inputs, call.output])

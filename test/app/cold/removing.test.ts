@@ -6,12 +6,13 @@ import { hashKey } from '../../../src/domain/keys.ts'
 import { now } from '../../../src/domain/time.ts'
 import { cleanSome, removeSome } from '../../../src/storage/cold/cleaning.ts'
 import { moveSome } from '../../../src/storage/cold/moving.ts'
-import type { ColdStore } from '../../../src/storage/cold/store.ts'
+import type { OwnedStore } from '../../../src/storage/cold/owner.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { openApp } from '../../support/app.ts'
 import { completeOf, project } from '../../support/calls.ts'
 import { coldParts, contentsOf, filesIn, moveAll, openColdRecord } from '../../support/cold.ts'
+import { until } from '../../support/wait.ts'
 
 const never = new AbortController().signal
 const hour = 3_600_000_000
@@ -123,18 +124,19 @@ test('cold calls: an erasure ends what is being moved at that moment', async (t)
   const { database, folder, ok, read, tidy } = await openWithCalls(t, calls)
   const { bare, store } = coldParts(database)
   const subject = { kind: 'end_user', value: 'grace@example.com' }
-  const slow: ColdStore = {
+  let erasing: ReturnType<typeof ok> | undefined
+  const slow: OwnedStore = {
     ...store,
     async write(file, bytes) {
-      await store.write(file, bytes)
-      await ok('/v2/acme/qa/erasures', { subject }, admin)
-      assert.deepEqual(filesIn(folder), [])
-      // The file appears after it was removed.
+      erasing = ok('/v2/acme/qa/erasures', { subject }, admin)
+      await until('the call is erased', async () => (await read(calls[0]?.id ?? '')).status === 404)
+      // The file appears after its call was erased.
       await store.write(file, bytes)
     },
   }
   await moveSome({ bare, store: slow }, project, { at: 0, id: '' }, now(), now(), never)
-  assert.deepEqual(filesIn(folder), [])
+  assert.equal((await erasing)?.erased.calls, 1)
+  assert.doesNotMatch(contentsOf(folder), /Grace/)
   assert.equal((await read(calls[1]?.id ?? '')).status, 200)
   await tidy()
   assert.equal(await count(database, 'cold_removals'), 0)
@@ -151,7 +153,7 @@ test('cold calls: a deleted project leaves no file', async (t) => {
 })
 
 /** Fails at its n-th step, as if the server had ended there: what was written before stays. */
-function endingAt(step: number, { bare, store }: { bare: Database; store: ColdStore }) {
+function endingAt(step: number, { bare, store }: { bare: Database; store: OwnedStore }) {
   let steps = 0
   const next = () => {
     if (++steps === step) throw new Error('ended here')
