@@ -50,7 +50,9 @@ export async function openRecord({
   }
   const from = await unfinishedCopy(db).catch(closed)
   // Whatever else is wrong with the store: newer calls are served without it.
-  await db.cold?.store?.check().catch((error) => (error instanceof StorageRefusal ? closed(error) : undefined))
+  await db.cold?.store
+    ?.check()
+    .catch((error) => (error instanceof StorageRefusal ? closed(error) : undefined))
   if (from === undefined) return db
   await db.close()
   throw new StorageRefusal(

@@ -1,13 +1,21 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { TestContext } from 'node:test'
 import { zstdDecompressSync } from 'node:zlib'
+import { hashKey } from '../../src/domain/keys.ts'
 import { now } from '../../src/domain/time.ts'
+import { cleanSome, removeSome } from '../../src/storage/cold/cleaning.ts'
 import { moveSome } from '../../src/storage/cold/moving.ts'
 import type { OwnedStore } from '../../src/storage/cold/owner.ts'
 import { folderStore, ownerFile } from '../../src/storage/cold/store.ts'
 import type { Database } from '../../src/storage/database.ts'
+import { rawSql, sql } from '../../src/storage/sql/sql.ts'
+import { openApp } from './app.ts'
 import { openAppRecord } from './app-record.ts'
+import { completeOf, project } from './calls.ts'
 
 const never = new AbortController().signal
 
@@ -46,3 +54,88 @@ export const contentsOf = (folder: string): string =>
   filesIn(folder)
     .map((path) => zstdDecompressSync(readFileSync(path)).toString())
     .join('\n')
+
+const hour = 3_600_000_000
+/** The key of an administrator. */
+export const admin = 'the-secret-key-of-ada'
+
+const long = (text: string) => `${text} ${'lorem ipsum dolor sit amet '.repeat(20)}`
+
+export function coldCall(name: string, user = 'nobody') {
+  const id = randomUUID()
+  return completeOf({
+    id,
+    trace_id: id,
+    inputs: { question: long(`question of ${name}`), user },
+    output: long(`answer for ${name}`),
+  })
+}
+
+/** An app with these calls in it. */
+export async function openWithCalls(t: TestContext, calls: ReturnType<typeof completeOf>[]) {
+  const cold = await openColdRecord(t)
+  const app = await openApp(t, { database: cold.database })
+  await app.database.write('addUser', {
+    user: { name: 'ada', role: 'admin', entities: ['acme'], created_at: 1 },
+    key: { id: 'ada', hash: hashKey(admin) },
+  })
+  const ok = async (url: string, body: object, key?: string) => {
+    const { status, json, text } = await app.post(url, body, key)
+    assert.equal(status, 200, text)
+    return json
+  }
+  await ok('/v2/acme/qa/calls/complete', { batch: calls })
+  const read = (id: string) => app.post('/call/read', { project_id: project, id })
+  /** Everything that background work would do within hours. */
+  const tidy = async (time = now() + 3 * hour) => {
+    const parts = coldParts(cold.database)
+    while ((await cleanSome(parts, undefined, { now: time, atOnce: false }, never)) > 0);
+    for (const later of [0, 2, 4]) await removeSome(parts, time + later * hour, never)
+  }
+  return { ...cold, ...app, ok, read, tidy }
+}
+
+export async function countOf({ cold }: Database, table: string): Promise<number> {
+  const rows = await cold?.bare.all<{ n: number }>(sql`SELECT count(*) AS n FROM ${rawSql(table)}`)
+  return Number(rows?.[0]?.n)
+}
+
+/** Empties deleted calls. */
+export const sweep = (db: Database) =>
+  db.write('sweepCalls', { now: now() + hour, forgetBefore: 0, limit: 100, bytes: 1 << 20 })
+
+/** Fails at its n-th step, as if the server had ended there: what was written before stays. */
+export function endingAt(step: number, { bare, store }: { bare: Database; store: OwnedStore }) {
+  let steps = 0
+  const next = () => {
+    if (++steps === step) throw new Error('ended here')
+  }
+  const ending: Database = {
+    ...bare,
+    write: (async (...given: Parameters<Database['write']>) => {
+      next()
+      const answer = await bare.write(...given)
+      next()
+      return answer
+    }) as Database['write'],
+  }
+  return {
+    parts: {
+      bare: ending,
+      store: {
+        ...store,
+        async write(file: string, bytes: Buffer) {
+          next()
+          await store.write(file, bytes)
+          next()
+        },
+        async remove(file: string) {
+          next()
+          await store.remove(file)
+          next()
+        },
+      },
+    },
+    isOver: () => steps < step,
+  }
+}

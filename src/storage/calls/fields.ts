@@ -90,6 +90,10 @@ export function callFields(
   }
 }
 
+/** What the request names; of a cold call its fact, which may be shortened. */
+export const requestedModel = (dialect: Dialect): Sql =>
+  sql`(CASE WHEN ${isHere('calls.inputs')} THEN ${dialect.json(rawSql('calls.inputs'), ['model']).text} ELSE calls.asked_model END)`
+
 /** The whole text of a document; of one in the store of cold calls nothing is known, and its reference is nobody's business. */
 const hereOnly = (document: LargeColumn): Sql =>
   document === 'inputs' || document === 'output'

@@ -14,7 +14,7 @@ import { isReference, parseReference } from './reference.ts'
 const readersLeft = 600_000_000
 
 /** An upload takes no longer, in microseconds: see s3.ts. */
-const longestWrite = 150_000_000
+const longestWrite = 45_000_000
 
 /** Of files that others move calls to meanwhile. */
 const maxAttempts = 100
@@ -62,7 +62,9 @@ export async function cleanSome(
   for (const file of await markedFiles(record.bare, project, cleaning, signal)) {
     signal.throwIfAborted()
     // The others do not wait for one that is damaged.
-    const isDropped = await cleanFile(record, file, cleaning, signal).catch((error) => void failures.push(error))
+    const isDropped = await cleanFile(record, file, cleaning, signal).catch(
+      (error) => void failures.push(error),
+    )
     if (isDropped) dropped++
   }
   if (failures.length > 0) throw failures[0]
@@ -134,11 +136,7 @@ export async function cleanAtOnce(record: ColdRecord, project: string, signal: A
 }
 
 /** Waits for files that are being written: they appear later than they could be removed. */
-async function finishWriting(
-  { bare: db }: ColdRecord,
-  project: string,
-  signal: AbortSignal,
-): Promise<void> {
+async function finishWriting({ bare: db }: ColdRecord, project: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     const time = now()
     const unfinished = { project_id: project, before: time - longestWrite, now: time }

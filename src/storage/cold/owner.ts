@@ -8,9 +8,7 @@ import type { ColdStore } from './store.ts'
 
 /** The name of this record in its store. The first that is proposed stays. */
 export const nameColdRecord: Command<{ record: string }, string> = async (tx, { record }) => {
-  await tx.run(
-    sql`INSERT INTO cold_owner (id, record) VALUES (1, ${record}) ON CONFLICT (id) DO NOTHING`,
-  )
+  await tx.run(sql`INSERT INTO cold_owner (id, record) VALUES (1, ${record}) ON CONFLICT (id) DO NOTHING`)
   return (await tx.get<{ record: string }>(sql`SELECT record FROM cold_owner`))?.record ?? record
 }
 

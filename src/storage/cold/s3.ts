@@ -5,7 +5,7 @@ import { type ColdSettings, type ColdStore, ownerFile } from './store.ts'
 const patienceMs = 20_000
 
 /** An upload may take longer. */
-const uploadMs = 120_000
+const uploadMs = 30_000
 
 /** A bucket of an S3-compatible server, addressed by path. */
 export function s3Store(settings: ColdSettings): ColdStore {
@@ -19,7 +19,9 @@ export function s3Store(settings: ColdSettings): ColdStore {
     retries: 0,
   })
   const urlOf = (file: string) =>
-    [endpoint, bucket, ...prefix, ...(file === ownerFile ? [file] : [file.slice(0, 2), `${file}.cold`])].join('/')
+    [endpoint, bucket, ...prefix, ...(file === ownerFile ? [file] : [file.slice(0, 2), `${file}.cold`])].join(
+      '/',
+    )
 
   /** Undefined for a file that is not there. */
   async function ask(
@@ -47,7 +49,8 @@ export function s3Store(settings: ColdSettings): ColdStore {
   return {
     address: cold_store,
     write,
-    readOwner: async () => (await ask('GET', ownerFile, { signal: soon() }))?.text().then((text) => text.trim()),
+    readOwner: async () =>
+      (await ask('GET', ownerFile, { signal: soon() }))?.text().then((text) => text.trim()),
     writeOwner: (record) => write(ownerFile, Buffer.from(record)),
     async read(file, from, length, signal) {
       const headers = { range: `bytes=${from}-${from + length - 1}` }

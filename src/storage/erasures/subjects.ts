@@ -31,7 +31,9 @@ const endUserHash = (value: string) => createHash('sha256').update(value).digest
 
 /** All that these inputs name. */
 export function endUserHashes(inputs: string): string[] {
-  const named = endUserPaths.inputs.map((path) => textOfJson(valueAt(inputs, path))).filter((value) => value !== '')
+  const named = endUserPaths.inputs
+    .map((path) => textOfJson(valueAt(inputs, path)))
+    .filter((value) => value !== '')
   return [...new Set(named)].map(endUserHash)
 }
 

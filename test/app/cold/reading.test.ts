@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { renameSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
+import { now } from '../../../src/domain/time.ts'
+import { makersOf } from '../../../src/storage/queues/preferences.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { openApp } from '../../support/app.ts'
 import { completeOf, endOf, project, startOf } from '../../support/calls.ts'
@@ -103,6 +105,57 @@ test('cold calls: a reference is shown to nobody, whatever is asked for', async 
     assert.equal(found.text.trim(), '', found.text)
     const facets = await post('/views/facets', { project_id: project, fields: [field] })
     assert.ok(!facets.text.includes('cold:'), facets.text)
+  }
+})
+
+test('cold calls: a preference names the model that was asked', async (t) => {
+  const call = coldCall()
+  const { database } = await openWithCalls(t, [call])
+  const { signal } = new AbortController()
+  const models = async () => [
+    ...(await makersOf(database, project, { ids: [call.id], by: 'model', now: now() }, signal)),
+  ]
+  const before = await models()
+  assert.deepEqual(before, [[call.id, 'm']])
+  await moveAll(database, project)
+  assert.deepEqual(await models(), before)
+})
+
+test('cold calls: conditions and sorts on a whole document read it as those on a path do', async (t) => {
+  const { post, database } = await openWithCalls(t, [coldCall(), coldCall()])
+  await moveAll(database, project)
+  const found = async (body: object) => {
+    const { status, text, headers } = await post('/calls/stream_query', { project_id: project, ...body })
+    assert.equal(status, 200, text)
+    assert.ok(headers['x-heddle-cold-before'], JSON.stringify(body))
+    return text.split('\n').filter(Boolean).length
+  }
+  const conditions = (name: string) => {
+    const field = { $getField: name }
+    const literal = (value: unknown) => ({ $literal: value })
+    return [
+      { $contains: { input: field, substr: literal('cold') } },
+      { $contains: { input: field, substr: literal('"') } },
+      { $contains: { input: field, substr: literal('') } },
+      { $eq: [field, literal('cold')] },
+      { $eq: [field, literal(null)] },
+      { $eq: [field, literal('')] },
+      { $gt: [field, literal(' ')] },
+      { $gte: [field, literal('')] },
+      { $lt: [field, literal('z')] },
+      { $gt: [{ $convert: { input: field, to: 'int' } }, literal(0)] },
+      { $eq: [{ $convert: { input: field, to: 'exists' } }, literal(true)] },
+      { $eq: [{ $convert: { input: field, to: 'string' } }, literal('')] },
+      { $in: [field, [literal('a'), literal('')]] },
+    ].flatMap((condition) => [condition, { $not: [condition] }])
+  }
+  for (const document of ['inputs', 'output']) {
+    const ofPath = conditions(`${document}.some.path`)
+    for (const [index, condition] of conditions(document).entries()) {
+      const whole = await found({ query: { $expr: condition } })
+      assert.equal(whole, await found({ query: { $expr: ofPath[index] } }), JSON.stringify(condition))
+    }
+    assert.equal(await found({ sort_by: [{ field: document, direction: 'desc' }] }), 2)
   }
 })
 
