@@ -352,7 +352,7 @@ export const settings = {
   cold_after: setting(
     wholeNumber(0, 36_500),
     '0',
-    'Days from its start until the inputs and output of a call move to HEDDLE_COLD_STORE (docs/cold.md); 0 moves none.',
+    'Days until inputs and output of a call move to HEDDLE_COLD_STORE (docs/cold.md); 0: never.',
   ),
   cold_store: setting(
     z
@@ -362,30 +362,30 @@ export const settings = {
         'expected an absolute path or s3://<bucket>[/<prefix>]',
       ),
     '',
-    'Where inputs and outputs of old calls are: a folder, or `s3://<bucket>/<prefix>` (docs/cold.md).',
+    'A folder, or `s3://<bucket>/<prefix>`.',
     'none',
   ),
   cold_endpoint: setting(
     z.string().regex(/^$|^https?:\/\/[^\s?#]+$/, 'expected https://…'),
     '',
-    'The address of the S3-compatible server of HEDDLE_COLD_STORE.',
+    'Its S3-compatible server.',
     'that of AWS',
   ),
   cold_region: setting(
     z.string().regex(/^[\w-]{1,64}$/, 'expected the name of a region'),
     'us-east-1',
-    'The region of that bucket.',
+    'Its region.',
   ),
   cold_key: setting(
     z.string().regex(/^[\x21-\x7e]*$/, 'expected a key without spaces'),
     '',
-    'The access key id for that bucket.',
+    'Its access key id.',
     'none',
   ),
   cold_secret: setting(
     z.string().regex(/^[\x21-\x7e]*$/, 'expected a key without spaces'),
     '',
-    'The secret access key for that bucket.',
+    'Its secret access key.',
     'none',
   ),
   response_days: setting(

@@ -46,11 +46,11 @@ import {
   dropColdFile,
   dropUnfinishedFiles,
   forgetRemoved,
+  nameColdRecord,
   placeColdCalls,
   takeColdTurn,
   thawCalls,
 } from './cold/files.ts'
-import { nameColdRecord } from './cold/owner.ts'
 import {
   addConversation,
   addConversationItems,

@@ -1,7 +1,7 @@
 import type { WithSharedTexts } from '../domain/json/text.ts'
 import type { Watcher } from './changes.ts'
-import type { OwnedStore } from './cold/owner.ts'
 import type { ColdReading } from './cold/reading.ts'
+import type { OwnedStore } from './cold/store.ts'
 import type { Commands } from './commands.ts'
 import type { LongReader } from './transaction.ts'
 

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { coldRecord } from './cold/cold-record.ts'
-import { openColdStore } from './cold/open.ts'
-import type { ColdSettings, ColdStore } from './cold/store.ts'
+import { type ColdSettings, type ColdStore, folderStore } from './cold/store.ts'
 import { unfinishedCopy } from './copying/unfinished.ts'
 import type { Database } from './database.ts'
 import { openSqlite } from './engines/sqlite/open.ts'
@@ -41,7 +40,7 @@ export async function openRecord({
   coldStore,
   ...settings
 }: RecordPlace): Promise<Database> {
-  const store = coldStore ?? (cold && (await openColdStore(cold)))
+  const store = coldStore ?? (cold && (await openStore(cold)))
   const db = redactingRecord(coldRecord(await openEngine(settings), store))
   if (mayBePart) return db
   async function closed(error: unknown): Promise<never> {
@@ -59,6 +58,13 @@ export async function openRecord({
     'foreign',
     `The record is only a part of a copy of ${from}. Run the same \`heddle db copy\` again: it continues where it stopped.`,
   )
+}
+
+/** Undefined if there is none. Most servers have no bucket. */
+async function openStore(settings: ColdSettings): Promise<ColdStore | undefined> {
+  const { cold_store } = settings
+  if (cold_store.startsWith('s3://')) return (await import('./cold/s3.ts')).s3Store(settings)
+  return cold_store === '' ? undefined : folderStore(cold_store)
 }
 
 async function openEngine({

@@ -4,12 +4,12 @@ import { now } from '../../domain/time.ts'
 import { cleanSome, removeSome } from '../../storage/cold/cleaning.ts'
 import {
   coldTotals,
-  coldUntil,
   isDerived,
   moveSome,
   nextProjectOfCalls,
   type Position,
 } from '../../storage/cold/moving.ts'
+import { coldUntil } from '../../storage/cold/reference.ts'
 import type { Database } from '../../storage/database.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
@@ -51,11 +51,11 @@ export function startCold(
   let passing: Passing | undefined
 
   /** The next project in turn, and where its calls begin that were not looked at. */
-  async function nextPassing(after: string, signal: AbortSignal): Promise<Passing | undefined> {
+  async function nextPassing(after: string): Promise<Passing | undefined> {
     const project = await nextProjectOfCalls(bare, after)
     if (project === undefined) return undefined
-    const first = { at: Number.MIN_SAFE_INTEGER, id: '' }
-    return { project, at: isWhole ? first : await coldUntil(bare, project, signal) }
+    const until = isWhole ? undefined : await coldUntil(bare, project)
+    return { project, at: { at: until ?? Number.MIN_SAFE_INTEGER, id: '' } }
   }
 
   async function move(signal: AbortSignal): Promise<boolean> {
@@ -63,14 +63,14 @@ export function startCold(
     if (passing === undefined) {
       isWhole = performance.now() >= wholeAt
       if (isWhole) wholeAt = performance.now() + againMs
-      passing = await nextPassing('', signal)
+      passing = await nextPassing('')
     }
     if (passing === undefined) return false
     const { project, at } = passing
     const time = now()
     const { calls, next } = await moveSome(record, project, at, time - afterDays * day, time, signal)
     metrics.moved.inc(calls)
-    passing = next === undefined ? await nextPassing(project, signal) : { project, at: next }
+    passing = next === undefined ? await nextPassing(project) : { project, at: next }
     return passing !== undefined
   }
 

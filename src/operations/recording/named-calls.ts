@@ -2,7 +2,7 @@ import { inSteps } from '../../../packages/waiting/index.ts'
 import { isCompletionId } from '../../domain/ids.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import { callOfCompletion } from '../../storage/answers/completions.ts'
-import { coldBefore, isColdField } from '../../storage/cold/reference.ts'
+import { coldUntil, isColdField } from '../../storage/cold/reference.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { Recorder } from './answer.ts'
 
@@ -72,8 +72,9 @@ export function createCallNames(
     call,
     async looksAt(project, fields) {
       if (!fields.some((field) => isColdField(field))) return
-      const time = await coldBefore(services.db, project)
-      if (time !== undefined) withoutBefore(formatTime(time))
+      const time = await coldUntil(services.db, project)
+      // The time itself is that of a cold call.
+      if (time !== undefined) withoutBefore(formatTime(time + 1))
     },
     async calls(project, names) {
       const ids: string[] = []

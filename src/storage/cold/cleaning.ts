@@ -14,7 +14,7 @@ import { isReference, parseReference } from './reference.ts'
 const readersLeft = 600_000_000
 
 /** An upload takes no longer, in microseconds: see s3.ts. */
-const longestWrite = 45_000_000
+const maxWrite = 45_000_000
 
 /** Of files that others move calls to meanwhile. */
 const maxAttempts = 100
@@ -139,7 +139,7 @@ export async function cleanAtOnce(record: ColdRecord, project: string, signal: A
 async function finishWriting({ bare: db }: ColdRecord, project: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     const time = now()
-    const unfinished = { project_id: project, before: time - longestWrite, now: time }
+    const unfinished = { project_id: project, before: time - maxWrite, now: time }
     if ((await db.write('dropUnfinishedFiles', unfinished)) === 0) return
     await setTimeout(pauseMs, undefined, { signal })
   }

@@ -5,7 +5,7 @@ import type { LongReader } from '../transaction.ts'
 import type { ThawedText } from './files.ts'
 import { ownedStore } from './owner.ts'
 import { createColdReading, damaged, MissingFile } from './reading.ts'
-import { coldColumns, isReference, parseReference } from './reference.ts'
+import { coldColumns, isReference, parseReference, referencesIn } from './reference.ts'
 import type { ColdStore } from './store.ts'
 
 /** A write that reads cold calls is tried again with their texts in the record: at most so often while none gets there. */
@@ -116,15 +116,6 @@ export function coldRecord(bare: Database, anyStore: ColdStore | undefined): Dat
       throw error instanceof MissingFile ? damaged(error) : error
     }
   }
-}
-
-function referencesIn(rows: readonly unknown[]): Set<string> {
-  const references = new Set<string>()
-  for (const row of rows as readonly (Record<string, unknown> | undefined)[]) {
-    if (row === undefined) continue
-    for (const column of coldColumns) if (isReference(row[column])) references.add(row[column])
-  }
-  return references
 }
 
 /** The same rows in pieces, so that little is in memory for a slow reader. */

@@ -172,6 +172,12 @@ export async function dropFilesOfProject(tx: Transaction, project_id: string, mo
   return files.length
 }
 
+/** The name of this record in its store. The first that is proposed stays. */
+export const nameColdRecord: Command<{ record: string }, string> = async (tx, { record }) => {
+  await tx.run(sql`INSERT INTO cold_owner (id, record) VALUES (1, ${record}) ON CONFLICT (id) DO NOTHING`)
+  return (await tx.get<{ record: string }>(sql`SELECT record FROM cold_owner`))?.record ?? record
+}
+
 /** Whether files of the project are in the store, or may be. */
 export async function hasColdFiles(db: Reader, project: string): Promise<boolean> {
   const found = await db.get(

@@ -10,8 +10,8 @@ import { rawSql, sql } from '../sql/sql.ts'
 import { allRows, onlyRow } from '../transaction.ts'
 import { type ColdText, packFile } from './blocks.ts'
 import type { Placing } from './files.ts'
-import type { OwnedStore } from './owner.ts'
 import { coldColumns, isHere, isReference, referenceText } from './reference.ts'
+import type { OwnedStore } from './store.ts'
 
 /** Of a file. */
 const maxCalls = 1_000
@@ -228,16 +228,6 @@ export async function nextProjectOfCalls(db: Database, after: string): Promise<s
     sql`SELECT min(project_id) AS project_id FROM calls WHERE project_id > ${after}`,
   )
   return row?.project_id ?? undefined
-}
-
-/** Where the newest file of the project ends. */
-export async function coldUntil(db: Database, project: string, signal: AbortSignal): Promise<Position> {
-  const { at } = await onlyRow<{ at: number | null }>(
-    db,
-    sql`SELECT max(until_at) AS at FROM cold_files WHERE project_id = ${project} AND state = 'ready'`,
-    signal,
-  )
-  return { at: Number(at ?? Number.MIN_SAFE_INTEGER), id: '' }
 }
 
 export async function coldTotals(

@@ -3,20 +3,7 @@ import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../database.ts'
 import { StorageRefusal } from '../failures.ts'
 import { sql } from '../sql/sql.ts'
-import type { Command } from '../transaction.ts'
-import type { ColdStore } from './store.ts'
-
-/** The name of this record in its store. The first that is proposed stays. */
-export const nameColdRecord: Command<{ record: string }, string> = async (tx, { record }) => {
-  await tx.run(sql`INSERT INTO cold_owner (id, record) VALUES (1, ${record}) ON CONFLICT (id) DO NOTHING`)
-  return (await tx.get<{ record: string }>(sql`SELECT record FROM cold_owner`))?.record ?? record
-}
-
-/** A store that is used once it turned out to be that of this record. */
-export interface OwnedStore extends ColdStore {
-  /** Throws a `StorageRefusal` if it is that of another record, and a refusal if it cannot be asked. */
-  check(): Promise<void>
-}
+import type { ColdStore, OwnedStore } from './store.ts'
 
 /**
  * A record and a copy of it name the same files, and each removes what the other still needs: so a store belongs to one

@@ -25,6 +25,16 @@ export const referenceText = ({ file, offset, length, entry }: Reference): strin
 export const isReference = (value: unknown): value is string =>
   typeof value === 'string' && value.charCodeAt(0) === 32 && value.startsWith(mark)
 
+/** Of rows of any query. */
+export function referencesIn(rows: readonly unknown[]): Set<string> {
+  const references = new Set<string>()
+  for (const row of rows as readonly (Record<string, unknown> | undefined)[]) {
+    if (row === undefined) continue
+    for (const column of coldColumns) if (isReference(row[column])) references.add(row[column])
+  }
+  return references
+}
+
 export function parseReference(text: string): Reference | undefined {
   const [, file, offset, length, entry] = form.exec(text) ?? []
   if (file === undefined) return undefined
@@ -38,10 +48,9 @@ export const isHere = (column: string): Sql => rawSql(`substr(${column}, 1, 1) <
 export const isColdField = (field: string): boolean => /^(?:inputs|output)(?:\.|$)/.test(field)
 
 /** When the last call of the project began whose texts are in the store; undefined if there is none. */
-export async function coldBefore(db: Reader, project: string): Promise<number | undefined> {
+export async function coldUntil(db: Reader, project: string): Promise<number | undefined> {
   const row = await db.get<{ at: number | null }>(
     sql`SELECT max(until_at) AS at FROM cold_files WHERE project_id = ${project} AND state = 'ready'`,
   )
-  // The time itself is that of a cold call.
-  return row?.at == null ? undefined : Number(row.at) + 1
+  return row?.at == null ? undefined : Number(row.at)
 }

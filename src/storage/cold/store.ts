@@ -22,6 +22,12 @@ export interface ColdStore {
   writeOwner(record: string): Promise<void>
 }
 
+/** A store that is used once it turned out to be that of this record. */
+export interface OwnedStore extends ColdStore {
+  /** Throws a `StorageRefusal` if it is that of another record, and a refusal if it cannot be asked. */
+  check(): Promise<void>
+}
+
 export interface ColdSettings {
   /** A folder, or s3://<bucket>/<prefix>. */
   cold_store: string

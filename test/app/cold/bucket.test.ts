@@ -5,8 +5,8 @@ import { s3Store } from '../../../src/storage/cold/s3.ts'
 import { openApp } from '../../support/app.ts'
 import { openAppRecord } from '../../support/app-record.ts'
 import { completeOf, project } from '../../support/calls.ts'
-import { moveAll } from '../../support/cold.ts'
-import { s3Keys, startFakeS3 } from '../../support/fake-s3.ts'
+import { moveAll } from './cold-app.ts'
+import { s3Keys, startFakeS3 } from './fake-s3.ts'
 
 const settingsOf = (endpoint: string, bucket = 'cold') => ({
   ...{ cold_store: `s3://${bucket}/of/heddle/`, cold_endpoint: endpoint, cold_region: s3Keys.region },

@@ -4,9 +4,10 @@ import { test } from 'node:test'
 import { now } from '../../../src/domain/time.ts'
 import { cleanAtOnce, cleanSome, removeSome } from '../../../src/storage/cold/cleaning.ts'
 import { moveSome } from '../../../src/storage/cold/moving.ts'
-import type { OwnedStore } from '../../../src/storage/cold/owner.ts'
+import type { OwnedStore } from '../../../src/storage/cold/store.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { project } from '../../support/calls.ts'
+import { until } from '../../support/wait.ts'
 import {
   admin,
   coldCall,
@@ -18,8 +19,7 @@ import {
   moveAll,
   openWithCalls,
   sweep,
-} from '../../support/cold.ts'
-import { until } from '../../support/wait.ts'
+} from './cold-app.ts'
 
 const never = new AbortController().signal
 const hour = 3_600_000_000

@@ -8,7 +8,7 @@ import { removeSome } from '../../../src/storage/cold/cleaning.ts'
 import { backupSqlite } from '../../../src/storage/engines/sqlite/maintenance.ts'
 import { openRecord } from '../../../src/storage/open.ts'
 import { project } from '../../support/calls.ts'
-import { coldCall, coldParts, countOf, filesIn, moveAll, openWithCalls } from '../../support/cold.ts'
+import { coldCall, coldParts, countOf, filesIn, moveAll, openWithCalls } from './cold-app.ts'
 
 const never = new AbortController().signal
 

@@ -7,7 +7,7 @@ import { makersOf } from '../../../src/storage/queues/preferences.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { openApp } from '../../support/app.ts'
 import { completeOf, endOf, project, startOf } from '../../support/calls.ts'
-import { coldParts, filesIn, moveAll, openColdRecord } from '../../support/cold.ts'
+import { coldParts, filesIn, moveAll, openColdRecord } from './cold-app.ts'
 
 const long = (name: string) => `${name} ${'said that the answer is 42 and '.repeat(20)}`
 

@@ -16,7 +16,7 @@ import {
   moveAll,
   openWithCalls,
   sweep,
-} from '../../support/cold.ts'
+} from './cold-app.ts'
 
 const never = new AbortController().signal
 const hour = 3_600_000_000
