@@ -25,14 +25,18 @@ export const referenceText = ({ file, offset, length, entry }: Reference): strin
 export const isReference = (value: unknown): value is string =>
   typeof value === 'string' && value.charCodeAt(0) === 32 && value.startsWith(mark)
 
-/** Of rows of any query. */
-export function referencesIn(rows: readonly unknown[]): Set<string> {
-  const references = new Set<string>()
-  for (const row of rows as readonly (Record<string, unknown> | undefined)[]) {
+const noReferences: ReadonlySet<string> = new Set()
+
+/** Of rows of any query: each of them passes here, so it only looks at two first characters. */
+export function referencesIn(rows: readonly unknown[]): ReadonlySet<string> {
+  let found: Set<string> | undefined
+  for (const row of rows as readonly (Partial<Record<ColdColumn, unknown>> | undefined)[]) {
     if (row === undefined) continue
-    for (const column of coldColumns) if (isReference(row[column])) references.add(row[column])
+    const { inputs, output } = row
+    if (isReference(inputs)) found = (found ?? new Set()).add(inputs)
+    if (isReference(output)) found = (found ?? new Set()).add(output)
   }
-  return references
+  return found ?? noReferences
 }
 
 export function parseReference(text: string): Reference | undefined {
