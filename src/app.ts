@@ -43,6 +43,7 @@ import type { FindCaller } from './operations/background-asking.ts'
 import { startBatches } from './operations/batches/carrying.ts'
 import { createBudgets, registerBudgetMetrics } from './operations/budgets/spending.ts'
 import { startBackfill } from './operations/calls/backfill.ts'
+import { startCold } from './operations/calls/cold.ts'
 import { startSums } from './operations/calls/sums.ts'
 import { startSweep } from './operations/calls/sweep.ts'
 import { chatAsking } from './operations/chat/asking.ts'
@@ -284,7 +285,20 @@ function openOperations(
       usage.spent(caller.name, tokens)
     },
   }
-  const background = services.sweep === false ? [] : startBackground(app, config, operations, limits)
+  const background =
+    services.sweep === false
+      ? []
+      : [
+          ...startBackground(app, config, operations, limits),
+          ...startCold(
+            database,
+            { afterDays: config.cold_after, registry },
+            logging(
+              app,
+              'older calls could not be moved to the store of cold calls; the next attempt continues',
+            ),
+          ),
+        ]
   const asking = services.sweep === false ? [] : startAsking(app, config, operations, services.callerOfHash)
   // What they ask are requests of this app, which otherwise waits for them before it stops its background work.
   app.addHook('preClose', async () => {

@@ -349,6 +349,45 @@ export const settings = {
     '0',
     'Days from its start until a call expires, unless it has its own expire_at; 0 keeps calls for ever.',
   ),
+  cold_after: setting(
+    wholeNumber(0, 36_500),
+    '0',
+    'Days until inputs and output of a call move to HEDDLE_COLD_STORE (docs/cold.md); 0: never.',
+  ),
+  cold_store: setting(
+    z
+      .string()
+      .regex(
+        /^$|^\/.|^s3:\/\/[\w.-]+(\/[\w./-]*)?$/,
+        'expected an absolute path or s3://<bucket>[/<prefix>]',
+      ),
+    '',
+    'A folder, or `s3://<bucket>/<prefix>`.',
+    'none',
+  ),
+  cold_endpoint: setting(
+    z.string().regex(/^$|^https?:\/\/[^\s?#]+$/, 'expected https://…'),
+    '',
+    'Its S3-compatible server.',
+    'that of AWS',
+  ),
+  cold_region: setting(
+    z.string().regex(/^[\w-]{1,64}$/, 'expected the name of a region'),
+    'us-east-1',
+    'Its region.',
+  ),
+  cold_key: setting(
+    z.string().regex(/^[\x21-\x7e]*$/, 'expected a key without spaces'),
+    '',
+    'Its access key id.',
+    'none',
+  ),
+  cold_secret: setting(
+    z.string().regex(/^[\x21-\x7e]*$/, 'expected a key without spaces'),
+    '',
+    'Its secret access key.',
+    'none',
+  ),
   response_days: setting(
     wholeNumber(0, 36_500),
     '0',
@@ -552,8 +591,10 @@ const unprefixed: Record<string, string> = {
   hf_token: 'HF_TOKEN',
 }
 
+const keys = ['hf_token', 'upstream_key', 'cold_key', 'cold_secret']
+
 /** Their values hold keys and passwords, and messages end up in logs. */
-const secret = new Set(['users', 'database_url', 'hf_token', 'upstream_key'])
+const secret = new Set(['users', 'database_url', ...keys])
 
 const withoutPassword = (url: string) =>
   url.replace(/\/\/[^/]*@/, '//[redacted]@').replace(/(password=)[^&]*/i, '$1[redacted]')
@@ -565,7 +606,7 @@ export function changedSettings(config: Config): Record<string, unknown> {
     const value = config[name as keyof Config]
     if (JSON.stringify(value) === JSON.stringify(schema.parse(initial))) continue
     const text = typeof value === 'string' ? withoutPassword(value) : value
-    shown[name] = name === 'hf_token' || name === 'upstream_key' ? '[redacted]' : text
+    shown[name] = keys.includes(name) ? '[redacted]' : text
   }
   if (config.users.length > 0) {
     shown.users = config.users.map(({ name, entities }) => `${name}:${entities.join('+')}`)
@@ -635,6 +676,14 @@ export function readConfig(environment: Environment): Config {
         `${variable}: given together with HEDDLE_MODELS, which sets it for each model; accepted: only one of the two`,
       )
   }
+  if (config.cold_after && !config.cold_store)
+    wrong.push(
+      'HEDDLE_COLD_STORE: given nothing together with HEDDLE_COLD_AFTER; expected an absolute path or s3://<bucket>[/<prefix>]',
+    )
+  if (String(config.cold_store).startsWith('s3:') && !(config.cold_key && config.cold_secret))
+    wrong.push(
+      'HEDDLE_COLD_KEY and HEDDLE_COLD_SECRET: given nothing together with a bucket in HEDDLE_COLD_STORE; expected its keys',
+    )
   if (config.oidc && !config.public_url)
     wrong.push('HEDDLE_PUBLIC_URL: given nothing together with HEDDLE_OIDC; expected https://<host>[/<path>]')
   if (config.oidc === '' && config.key_sign_in === false)

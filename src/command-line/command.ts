@@ -59,6 +59,7 @@ export function recordOptions(config: Config) {
     folder: config.data,
     queryTimeoutMs: config.query_timeout,
     maxConnections: config.database_connections,
+    cold: config,
   }
 }
 

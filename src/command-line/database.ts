@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import { formatTime, now } from '../domain/time.ts'
 import { sumAll } from '../operations/calls/sums.ts'
 import { findWrongBatches, findWrongCalls } from '../storage/calls/check.ts'
+import { missingFiles } from '../storage/cold/cleaning.ts'
 import type { Database } from '../storage/database.ts'
 import { loadMigrations } from '../storage/engines/migrations.ts'
 import { backupSqlite, checkSqlite } from '../storage/engines/sqlite/maintenance.ts'
@@ -147,7 +148,8 @@ function placeInWords(databaseUrl: string, folder: string): string {
 }
 
 async function checkDerived(db: Database): Promise<void> {
-  const problems: string[] = []
+  const problems = await missingFiles(db, maxProblems, untilTheEnd)
+  if (problems.length > 0) throw new CommandError(problems.join('\n'))
   for await (const { project_id, id, derived } of findWrongCalls(db, untilTheEnd)) {
     problems.push(`${derived.join(', ')} of call ${id} in ${project_id} does not match the call`)
     if (problems.length >= maxProblems) break

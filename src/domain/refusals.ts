@@ -891,6 +891,28 @@ export const refusals = {
     message: 'The record cannot be reached: nothing of this request was stored.',
     help: 'An I/O error, or the database server does not answer; the log has the reason.',
   },
+  cold_store_unreachable: {
+    status: 503,
+    message:
+      'The store of cold calls, which has inputs and outputs of older calls, does not answer. Try again.',
+    help: 'The log has the reason. Lists and newer calls still work.',
+  },
+  cold_store_unset: {
+    status: 503,
+    message:
+      'Inputs and outputs of this project are in a store of cold calls, and HEDDLE_COLD_STORE is not set.',
+    help: 'Set it as on other servers of this record.',
+  },
+  cold_file_damaged: {
+    status: 503,
+    message: 'A file of cold calls is missing or damaged; `heddle db check` reports which.',
+    help: 'Restore it from a backup.',
+  },
+  cold_call_in_write: {
+    status: 503,
+    message: 'An older call that this write needs is in the store of cold calls. Send it again.',
+    help: 'Send it again.',
+  },
   write_unconfirmed: {
     status: 503,
     message: 'The record did not confirm the write: it may or may not be stored.',

@@ -15,7 +15,7 @@ import type { EventHub } from './events/hub.ts'
 import type { GenerationParts } from './generation/parts.ts'
 import type { Projects } from './projects/settings.ts'
 import { recordFor } from './queues/annotator-view.ts'
-import { type CallNames, createCallNames, matchesHeader } from './recording/named-calls.ts'
+import { type CallNames, coldHeader, createCallNames, matchesHeader } from './recording/named-calls.ts'
 import type { Sealing } from './sealing.ts'
 import type { UsageMeter } from './usage/meter.ts'
 
@@ -119,8 +119,10 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
       },
       handler: async (request, reply) => {
         const db = recordFor(request.caller, databaseOf(request.caller.name, services.db))
-        const names = createCallNames({ db, settled: services.recorder.settled }, (matches) =>
-          reply.header(matchesHeader, matches),
+        const names = createCallNames(
+          { db, settled: services.recorder.settled },
+          (matches) => reply.header(matchesHeader, matches),
+          (time) => reply.header(coldHeader, time),
         )
         let signal: AbortSignal | undefined
         const own: RequestParts = {

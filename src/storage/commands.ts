@@ -42,6 +42,16 @@ import { joinCalls } from './calls/joined.ts'
 import { deriveAgain, deriveMarked } from './calls/underived.ts'
 import { renameCall, sweepCalls, upsertCalls } from './calls/writes.ts'
 import {
+  beginColdFile,
+  dropColdFile,
+  dropUnfinishedFiles,
+  forgetRemoved,
+  nameColdRecord,
+  placeColdCalls,
+  takeColdTurn,
+  thawCalls,
+} from './cold/files.ts'
+import {
   addConversation,
   addConversationItems,
   changeConversation,
@@ -262,6 +272,14 @@ export const commands = {
   extendPageSession,
   closePageSession,
   eraseCalls,
+  beginColdFile,
+  placeColdCalls,
+  dropColdFile,
+  dropUnfinishedFiles,
+  forgetRemoved,
+  nameColdRecord,
+  takeColdTurn,
+  thawCalls,
   eraseFeedback,
   eraseOwnRows,
   deleteSomeOfProject,
@@ -308,6 +326,8 @@ export const unflushedCommands: ReadonlySet<string> = new Set<keyof typeof comma
   'settleDelivery',
   'takeWindowRule',
   'addRedactionCounts',
+  'placeColdCalls',
+  'takeColdTurn',
 ])
 
 /**

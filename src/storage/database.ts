@@ -1,5 +1,7 @@
 import type { WithSharedTexts } from '../domain/json/text.ts'
 import type { Watcher } from './changes.ts'
+import type { ColdReading } from './cold/reading.ts'
+import type { OwnedStore } from './cold/store.ts'
 import type { Commands } from './commands.ts'
 import type { LongReader } from './transaction.ts'
 
@@ -13,6 +15,8 @@ type BackgroundCommands = {
  * with plain data in and out, because the writer may run in another thread.
  */
 export interface Database extends LongReader {
+  /** Where the texts of old calls are. */
+  readonly cold?: ColdTexts
   /** Resolves when the write is on disk. The input must not be used afterwards. */
   write<Name extends keyof Commands>(
     name: Name,
@@ -44,6 +48,15 @@ export interface Database extends LongReader {
   probe(): Promise<void>
   /** Waits for running writes, flushes, and closes. */
   close(): Promise<void>
+}
+
+interface ColdTexts {
+  /** The same record without the texts: rows have references. */
+  bare: Database
+  store: OwnedStore | undefined
+  reading: ColdReading
+  /** Puts these texts back into the record, where their references still are. Returns how many there were. */
+  thaw(references: readonly string[]): Promise<number>
 }
 
 /** The same record, used on behalf of one tenant. Without a name, the server itself reads and writes. */

@@ -1,4 +1,6 @@
 import { join } from 'node:path'
+import { coldRecord } from './cold/cold-record.ts'
+import { type ColdSettings, type ColdStore, folderStore } from './cold/store.ts'
 import { unfinishedCopy } from './copying/unfinished.ts'
 import type { Database } from './database.ts'
 import { openSqlite } from './engines/sqlite/open.ts'
@@ -21,6 +23,10 @@ export interface RecordPlace {
   report?: (error: Error) => void
   /** Called once when the files of the record were removed or replaced. */
   onLost?: (text: string) => void
+  /** Where the texts of old calls are. */
+  cold?: ColdSettings | undefined
+  /** The same, opened. */
+  coldStore?: ColdStore | undefined
 }
 
 export function sqliteFile(folder: string): string {
@@ -28,19 +34,37 @@ export function sqliteFile(folder: string): string {
 }
 
 /** Opens the record that the settings name and brings it to the schema of this version. */
-export async function openRecord({ mayBePart = false, ...settings }: RecordPlace): Promise<Database> {
-  const db = redactingRecord(await openEngine(settings))
+export async function openRecord({
+  mayBePart = false,
+  cold,
+  coldStore,
+  ...settings
+}: RecordPlace): Promise<Database> {
+  const store = coldStore ?? (cold && (await openStore(cold)))
+  const db = redactingRecord(coldRecord(await openEngine(settings), store))
   if (mayBePart) return db
-  const from = await unfinishedCopy(db).catch(async (error) => {
+  async function closed(error: unknown): Promise<never> {
     await db.close()
     throw error
-  })
+  }
+  const from = await unfinishedCopy(db).catch(closed)
+  // Whatever else is wrong with the store: newer calls are served without it.
+  await db.cold?.store
+    ?.check()
+    .catch((error) => (error instanceof StorageRefusal ? closed(error) : undefined))
   if (from === undefined) return db
   await db.close()
   throw new StorageRefusal(
     'foreign',
     `The record is only a part of a copy of ${from}. Run the same \`heddle db copy\` again: it continues where it stopped.`,
   )
+}
+
+/** Undefined if there is none. Most servers have no bucket. */
+async function openStore(settings: ColdSettings): Promise<ColdStore | undefined> {
+  const { cold_store } = settings
+  if (cold_store.startsWith('s3://')) return (await import('./cold/s3.ts')).s3Store(settings)
+  return cold_store === '' ? undefined : folderStore(cold_store)
 }
 
 async function openEngine({
@@ -51,7 +75,7 @@ async function openEngine({
   mustExist = false,
   report,
   onLost,
-}: Omit<RecordPlace, 'mayBePart'>): Promise<Database> {
+}: Omit<RecordPlace, 'mayBePart' | 'cold' | 'coldStore'>): Promise<Database> {
   if (databaseUrl === '') {
     return openSqlite({ file: sqliteFile(folder), queryTimeoutMs, mustExist, ...(onLost && { onLost }) })
   }

@@ -15,6 +15,8 @@ export interface StreamOptions {
   tenant?: string
   /** Rows fetched at a time; no more than this is buffered for a slow reader. */
   rows?: number
+  /** References instead of the texts of cold calls: see cold/cold-record.ts. */
+  asStored?: true
 }
 
 /** A reader that also runs long queries, without blocking the event loop. */

@@ -1,5 +1,5 @@
 import type { Database } from '../../src/storage/database.ts'
-import { openRecord } from '../../src/storage/open.ts'
+import { openRecord, type RecordPlace } from '../../src/storage/open.ts'
 import { openMemoryRecord } from './memory-record.ts'
 import type { TestPostgres } from './postgres.ts'
 
@@ -8,13 +8,13 @@ let postgres: Promise<TestPostgres> | undefined
 export const onPostgres = process.env.npm_lifecycle_event === 'test:postgres'
 
 /** An empty record for an app: in memory, and in PostgreSQL while `npm run test:postgres` runs the same tests. */
-export async function openAppRecord(): Promise<Database> {
-  if (!onPostgres) return openMemoryRecord()
+export async function openAppRecord(coldStore?: RecordPlace['coldStore']): Promise<Database> {
+  if (!onPostgres) return openMemoryRecord(coldStore)
   const [{ startPostgres }, { createRecord }] = await Promise.all([
     import('./postgres.ts'),
     import('./postgres-record.ts'),
   ])
   postgres ??= startPostgres()
   const databaseUrl = await createRecord(await postgres)
-  return openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 })
+  return openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000, coldStore })
 }

@@ -1,5 +1,6 @@
 import { refuse } from '../../src/domain/refusals.ts'
 import { createWatchers } from '../../src/storage/changes.ts'
+import { coldRecord } from '../../src/storage/cold/cold-record.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { loadMigrations } from '../../src/storage/engines/migrations.ts'
 import { type Connection, connect } from '../../src/storage/engines/sqlite/connection.ts'
@@ -28,11 +29,9 @@ function connectEmpty(): Connection {
   return connect(migrated as unknown as string, 'write')
 }
 
-/**
- * A new record on one connection in memory, without threads or files: for tests of the layers above the storage. Its
- * statements and its writer are those of the file; the threads, the limits and the closing of the file are missing.
- */
-export function openMemoryRecord(): Database {
+// Its statements and its writer are those of the file; the threads, the limits and the closing of the file are missing.
+/** A new record on one connection in memory, without threads or files: for tests of the layers above the storage. */
+export function openMemoryRecord(coldStore?: Parameters<typeof coldRecord>[1]): Database {
   const connection = connectEmpty()
   const pending = new Map<number, PromiseWithResolvers<unknown>>()
   const watchers = createWatchers()
@@ -89,5 +88,5 @@ export function openMemoryRecord(): Database {
       return closing
     },
   }
-  return redactingRecord(database)
+  return redactingRecord(coldRecord(database, coldStore))
 }

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
  * (https://fetch.spec.whatwg.org/#cors-safelisted-response-header-name).
  */
 const exposed =
-  'x-request-id, request-id, retry-after, x-heddle-call-id, x-heddle-prompt, x-heddle-matches, x-heddle-widened, x-heddle-skipped-tools, x-heddle-ignored-fields'
+  'x-request-id, request-id, retry-after, x-heddle-call-id, x-heddle-prompt, x-heddle-matches, x-heddle-widened, x-heddle-skipped-tools, x-heddle-ignored-fields, x-heddle-cold-before'
 
 /** How long a browser caches a preflight answer, in seconds; Chromium's maximum. */
 const rememberedSeconds = 7_200

@@ -75,7 +75,15 @@ export async function callsViewOf(
   names: CallNames,
   body: Parameters<typeof viewOf>[0] & Pick<StreamQueryBody, 'filter'>,
 ): Promise<CallsView> {
-  return { ...viewOf(body), filters: body.filter ? [await namedIn(names, body)] : [] }
+  const view = { ...viewOf(body), filters: body.filter ? [await namedIn(names, body)] : [] }
+  const { input_refs, output_refs } = body.filter ?? {}
+  await names.looksAt(body.project_id, [
+    ...(view.query ? fieldsOf(view.query) : []),
+    ...view.sort.map(({ field }) => field),
+    ...(input_refs?.length ? ['inputs'] : []),
+    ...(output_refs?.length ? ['output'] : []),
+  ])
+  return view
 }
 
 /** Refuses conditions and sorts on what lies below an expanded column: the calls themselves have no such field. */

@@ -4,6 +4,7 @@ import { batchesOf } from '../../domain/batches.ts'
 import { byCaller } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { formatTime, now } from '../../domain/time.ts'
+import { cleanAtOnce, storeOfProject } from '../../storage/cold/cleaning.ts'
 import type { Database } from '../../storage/database.ts'
 import { countOwn, countWithCalls, feedbackOfSubject } from '../../storage/erasures/found.ts'
 import {
@@ -29,6 +30,7 @@ export async function erase(
   signal: AbortSignal,
 ) {
   const { kind } = subject
+  await storeOfProject(db, project)
   if (dry_run) {
     const erased = await countFound(db, project, subject, signal)
     return { subject: { kind, hash: null }, erased, receipt: null, not_covered: notCovered }
@@ -38,6 +40,8 @@ export async function erase(
   const named = { ...key, kind, by: byCaller(caller) }
   const { id } = await db.write('beginErasure', { ...named, id: newId(), now: now() })
   await eraseAll(db, key, subject, signal)
+  const cold = await storeOfProject(db, project)
+  if (cold !== undefined) await cleanAtOnce(cold, project, signal)
   const ended_at = now()
   // Results of evaluations that were derived from what is gone.
   await derivePending(db, project, ended_at, signal)

@@ -50,7 +50,7 @@ export const projectRoutes = family(
     tags,
     params: projectPath,
     answer: DeleteAnswer,
-    refusals: ['role_forbidden', 'project_not_found'],
+    refusals: ['role_forbidden', 'project_not_found', 'cold_store_unset', 'cold_store_unreachable'],
     async rule({ db, signal }, { caller, params }) {
       const { project } = scopeOf(caller, params)
       return { deleted: await deleteProject(db, project, byCaller(caller), signal) }
@@ -63,7 +63,13 @@ export const projectRoutes = family(
     params: projectPath,
     body: ErasureBody,
     answer: Erasure,
-    refusals: ['role_forbidden', 'erasure_ended', 'query_too_slow'],
+    refusals: [
+      'role_forbidden',
+      'erasure_ended',
+      'cold_store_unset',
+      'cold_store_unreachable',
+      'query_too_slow',
+    ],
     rule: ({ db, signal }, { caller, params, body }) => erase(db, scopeOf(caller, params), body, signal),
   }),
   operation('GET', ofRedaction, {

@@ -1,7 +1,8 @@
 import { inSteps } from '../../../packages/waiting/index.ts'
 import { isCompletionId } from '../../domain/ids.ts'
-import { now } from '../../domain/time.ts'
+import { formatTime, now } from '../../domain/time.ts'
 import { callOfCompletion } from '../../storage/answers/completions.ts'
+import { coldUntil, isColdField } from '../../storage/cold/reference.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { Recorder } from './answer.ts'
 
@@ -10,6 +11,9 @@ import type { Recorder } from './answer.ts'
  * them is used.
  */
 export const matchesHeader = 'x-heddle-matches'
+
+/** Header of a response: inputs and outputs of calls that began before this time were not looked into. */
+export const coldHeader = 'x-heddle-cold-before'
 
 interface NamedCall {
   /** The id of the call, or the given name if it is not that of a completion in the project. */
@@ -40,6 +44,8 @@ export interface CallNames {
   calls(project: string, names: readonly string[]): Promise<string[]>
   /** The reference to a call of the project with the call's own id; any other text is returned unchanged. */
   ref(project: string, text: string): Promise<string>
+  /** Says that the request looks at these fields in the record alone, where those of cold calls are not. */
+  looksAt(project: string, fields: readonly string[]): Promise<void>
 }
 
 /**
@@ -49,6 +55,7 @@ export interface CallNames {
 export function createCallNames(
   services: { db: Reader; settled: Recorder['settled'] },
   several: (matches: number) => void,
+  withoutBefore: (time: string) => void = () => {},
 ): CallNames {
   let most = 1
 
@@ -63,6 +70,12 @@ export function createCallNames(
 
   return {
     call,
+    async looksAt(project, fields) {
+      if (!fields.some((field) => isColdField(field))) return
+      const time = await coldUntil(services.db, project)
+      // The time itself is that of a cold call.
+      if (time !== undefined) withoutBefore(formatTime(time + 1))
+    },
     async calls(project, names) {
       const ids: string[] = []
       await inSteps(names, async (name) => {

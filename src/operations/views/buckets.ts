@@ -46,6 +46,7 @@ export async function readFacets(
 ) {
   requireAccess(caller, body.project_id)
   const view = await callsViewOf(names, body)
+  await names.looksAt(body.project_id, body.fields ?? [])
   const time = now()
   const facets = []
   for (const field of new Set(body.fields ?? usualFields)) {
@@ -87,6 +88,7 @@ export async function readTimeBuckets(
     query: body.query,
   })
   const field = body.by ?? undefined
+  await names.looksAt(body.project_id, field === undefined ? [] : [field])
   const range = { from: edges[0] as number, step: body.step_seconds * 1_000_000, end: edges.at(-1) as number }
   const prices = body.costs ? await chartPrices(db, body.project_id, range) : undefined
   const units = await readSums(db, view, { field, buckets: range, cuts: prices?.dates ?? [] }, time, signal)

@@ -33,6 +33,7 @@ export async function listCalls({ db, names }: Asked, caller: Caller, body: Call
     after: positionGiven(body),
     columns: body.columns ?? [],
   }
+  await names.looksAt(body.project_id, view.columns)
   const time = now()
   const rows = await readLightCalls(db, view, time, signal)
   const last = rows.at(-1)

@@ -3,7 +3,7 @@ import { costOfCall } from '../calls/cost.ts'
 import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
 import { countsOnce, usesTokens } from '../views/own-usage.ts'
-import { type SpanRow, spanColumns } from './spans.ts'
+import { type SpanRow, spanColumns, withSmallDocuments } from './spans.ts'
 
 /** Times are microseconds: from, and up to but not including. */
 interface ConversationsView {
@@ -155,19 +155,20 @@ export async function readTurns(
 export type TurnSpan = SpanRow & { counts: number }
 
 /** The calls of traces by their start, up to `limit`. */
-export function streamTurnSpans(
+export async function* streamTurnSpans(
   db: LongReader,
   { project, traces, limit }: { project: string; traces: readonly string[]; limit: number },
   now: number,
   signal: AbortSignal,
-): AsyncIterable<TurnSpan[]> {
+): AsyncGenerator<TurnSpan[]> {
   const once = sql`${usesTokens} AND ${countsOnce(db.dialect, project, [], now)}`
   const first = sql`SELECT calls.id AS found_id, calls.started_at AS began FROM calls
     WHERE ${ofTraces(db, project, traces, now)} ORDER BY calls.started_at, calls.id LIMIT ${limit}`
-  return db.stream<TurnSpan>(
+  const found = db.stream<TurnSpan>(
     sql`SELECT ${spanColumns(db, { costs: true, documents: true })}, CASE WHEN ${once} THEN 1 ELSE 0 END AS counts
         FROM (${first}) AS found CROSS JOIN calls WHERE calls.project_id = ${project} AND calls.id = found_id
         ORDER BY began, found_id`,
     { signal, rows: 50 },
   )
+  for await (const rows of found) yield rows.map(withSmallDocuments)
 }

@@ -83,7 +83,7 @@ export function spansQueryOf({ dialect }: LongReader, view: SpansView): CallsQue
 }
 
 /** Newest first by default. */
-export function readSpans(
+export async function readSpans(
   db: LongReader,
   view: SpansView,
   shown: { costs: boolean; documents: boolean },
@@ -98,7 +98,16 @@ export function readSpans(
     order: query.order,
     page: query,
   })
-  return allRows<SpanRow>(db, statement, signal)
+  return (await allRows<SpanRow>(db, statement, signal)).map(withSmallDocuments)
+}
+
+/** Without documents of cold calls that SQL would have left out. */
+export function withSmallDocuments<Row extends Pick<SpanRow, 'inputs' | 'output'>>(row: Row): Row {
+  const small = (text: string | null) =>
+    text !== null && text.length * 3 > maxDocumentBytes && Buffer.byteLength(text) > maxDocumentBytes
+      ? null
+      : text
+  return { ...row, inputs: small(row.inputs), output: small(row.output) }
 }
 
 export async function countSpans(

@@ -58,7 +58,10 @@ export function wrongFacts(call: StoredCall): [column: string, value: string | n
     // One of the engines returns numbers as texts.
     const isSame =
       value === call[name] || (typeof value === 'number' && Number(call[name] ?? Number.NaN) === value)
-    return isSame ? [] : [[name, value]]
+    // A call that was in the store of cold calls has previews of short texts, too.
+    const isPreview =
+      value === null && call[name] !== null && name.endsWith('_preview') && call.inputs !== null
+    return isSame || isPreview ? [] : [[name, value]]
   })
 }
 

@@ -1,5 +1,6 @@
 import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { isHere } from '../cold/reference.ts'
 import { type FeedbackSubject, maxPayloadBytes, payloadOf } from '../feedback/feedback.ts'
 import type { Price } from '../prices.ts'
 import type { Dialect } from '../sql/dialect.ts'
@@ -11,6 +12,7 @@ import {
   isLarge,
   isOptional,
   kindOf,
+  type LargeColumn,
   largeColumns,
   nameOf,
   namesOf,
@@ -82,11 +84,21 @@ export function callFields(
       const read = derived.get(path.slice(1).join('.'))
       if (read) return read(dialect)
     } else if (isLarge(document)) {
-      return { kind: 'json', column: rawSql(document), path }
+      return { kind: 'json', column: path.length === 0 ? hereOnly(document) : rawSql(document), path }
     }
     throw refuse('unknown_field', { field: requestPath, received: JSON.stringify(field), accepted })
   }
 }
+
+/** What the request names; of a cold call its fact, which may be shortened. */
+export const requestedModel = (dialect: Dialect): Sql =>
+  sql`(CASE WHEN ${isHere('calls.inputs')} THEN ${dialect.json(rawSql('calls.inputs'), ['model']).text} ELSE calls.asked_model END)`
+
+/** The whole text of a document; of one in the store of cold calls nothing is known, and its reference is nobody's business. */
+const hereOnly = (document: LargeColumn): Sql =>
+  document === 'inputs' || document === 'output'
+    ? sql`(CASE WHEN ${isHere(document)} THEN ${rawSql(document)} END)`
+    : rawSql(document)
 
 /** `feedback.[wandb.runnable.judge].payload.output.score`; a kind may contain dots, and `*` matches any kind. */
 const feedbackField = /^feedback\.\[(.+?)\]\.payload(?:\.(.+))?$/s

@@ -17,6 +17,8 @@ const ofTheStore = new Set([
   'call_sum_marks',
   'call_sum_turn',
   'call_sums',
+  'cold_owner',
+  'cold_turn',
   'derivation_turn',
   'heddle_migrations',
   'heddle_probe',

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import { batchesOf } from '../../domain/batches.ts'
+import { textOfJson, valueAt } from '../../domain/expressions/json-value.ts'
 import { judgeOp, shadowOp } from '../../domain/judge-op.ts'
 import { parseRef } from '../../domain/refs.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
@@ -24,6 +26,17 @@ const endUserPaths: Record<'inputs' | 'attributes', readonly (readonly string[])
   ],
 }
 
+/** Stands for an end user beside a call whose inputs are in the store of cold calls, where SQL does not see them. */
+const endUserHash = (value: string) => createHash('sha256').update(value).digest('base64url').slice(0, 22)
+
+/** All that these inputs name. */
+export function endUserHashes(inputs: string): string[] {
+  const named = endUserPaths.inputs
+    .map((path) => textOfJson(valueAt(inputs, path)))
+    .filter((value) => value !== '')
+  return [...new Set(named)].map(endUserHash)
+}
+
 /** Holds or not, and is never NULL, so that it can be negated. */
 function isOfSubject({ dialect }: Pick<Reader, 'dialect'>, { kind, value }: Subject): Sql {
   if (kind === 'user') return sql`(coalesce(calls.user_id, '') = ${value})`
@@ -31,7 +44,9 @@ function isOfSubject({ dialect }: Pick<Reader, 'dialect'>, { kind, value }: Subj
   const texts = Object.entries(endUserPaths).flatMap(([column, paths]) =>
     paths.map((path) => sql`${dialect.json(rawSql(`calls.${column}`), path).text} = ${value}`),
   )
-  return sql`(${texts.reduce((all, next) => sql`${all} OR ${next}`)})`
+  const isCold = sql`EXISTS (SELECT 1 FROM cold_users WHERE cold_users.project_id = calls.project_id
+    AND cold_users.end_user = ${endUserHash(value)} AND cold_users.call_id = calls.id)`
+  return sql`(${texts.reduce((all, next) => sql`${all} OR ${next}`, isCold)})`
 }
 
 /** Calls that a read looks at: however many a project has, no read is long. */

@@ -1,3 +1,4 @@
+import { hasColdFiles } from '../cold/files.ts'
 import { lockTrialsForDeletion } from '../evaluations/pending.ts'
 import { join, rawSql, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
@@ -69,6 +70,8 @@ export const beginProjectDeletion: Command<OfProject & { by?: Actor }, boolean> 
 
 interface DeletionStep {
   isDone: boolean
+  /** Only files of cold calls are left, which have to be removed from the store. */
+  isInStore?: true
   /** So far. */
   deleted: Counts
 }
@@ -98,6 +101,12 @@ async function takeStep(
     await keepDeletion(tx, project_id, { ...deletion, table, deleted })
     return { isDone: false, deleted }
   }
+  if (await hasColdFiles(tx, project_id)) {
+    // It starts over. If the client has left, other deletions have their turn before this one has the next.
+    const { table } = steps[0] as ProjectTable
+    await keepDeletion(tx, project_id, { ...deletion, table, deleted, touched_at: now })
+    return { isDone: false, isInStore: true, deleted }
+  }
   await tx.run(sql`DELETE FROM projects WHERE project_id = ${project_id}`)
   const { by } = deletion
   await noteDeed(tx, { ...(by && { by }), action: 'project.deleted', project_id, details: deleted })
@@ -116,6 +125,7 @@ export const continueProjectDeletion: Command<{ now: number; leftBefore: number 
   if (left === undefined) return false
   await tx.lock(projectLock(left.project_id))
   const deletion = await findDeletion(tx, left.project_id)
-  if (deletion !== undefined) await takeStep(tx, { project_id: left.project_id, now }, deletion)
-  return true
+  if (deletion === undefined) return true
+  const { isInStore } = await takeStep(tx, { project_id: left.project_id, now }, deletion)
+  return isInStore !== true
 }

@@ -1,4 +1,5 @@
 import { removeResponses } from '../answers/response-removals.ts'
+import { dropFilesOfProject } from '../cold/files.ts'
 import { freeConversations } from '../conversations/freeing.ts'
 import { derivePending, markTrialsOfDeleted, readPending } from '../evaluations/pending.ts'
 import { entriesOf } from '../search/entries.ts'
@@ -61,6 +62,11 @@ export const projectTables: readonly ProjectTable[] = [
   // Before the calls, so that no item of them is added to one.
   { table: 'conversations', remove: removeConversations },
   { table: 'calls', counts: 'calls', live: `started_at IS NOT NULL AND ${notDeleted}`, remove: removeCalls },
+  rows('cold_marks', ['file_id', 'call_id']),
+  { table: 'cold_files', remove: removeColdFiles },
+  // From the store, first.
+  { table: 'cold_removals' },
+  rows('cold_users', ['end_user', 'call_id']),
   rows('underived_calls', ['call_id']),
   rows('call_sums', ['span', 'field', 'at', 'kind', 'value']),
   rows('call_sum_marks', ['at', 'about', 'mark']),
@@ -166,6 +172,10 @@ async function removeCalls(tx: Transaction, project: string, now: number): Promi
   const touched = [...ids, ...some.flatMap(({ parent_id }) => parent_id ?? [])]
   await markTrialsOfDeleted(tx, project, touched, now)
   return { rows: some.length, counted: countOf(some) }
+}
+
+async function removeColdFiles(tx: Transaction, project: string, now: number): Promise<Removed> {
+  return { rows: await dropFilesOfProject(tx, project, rowsAtOnce, now), counted: 0 }
 }
 
 async function removeConversations(tx: Transaction, project: string): Promise<Removed> {

@@ -4,6 +4,7 @@ import { newId } from '../../domain/ids.ts'
 import { type FilteredCall, matchesRule } from '../../domain/queues/rules.ts'
 import type { QueueStep } from '../alerts/queues.ts'
 import { isLive } from '../calls/calls.ts'
+import { requestedModel } from '../calls/fields.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
 import type { Reader, Transaction } from '../transaction.ts'
 import { addToQueue } from './additions.ts'
@@ -87,7 +88,7 @@ export async function endedCalls(
   const none = rawSql('NULL')
   const asksModels = rules.some(({ filter }) => filter.models !== null)
   const usage = asksModels ? dialect.token(rawSql('calls.summary'), ['usage']) : none
-  const model = asksModels ? dialect.json(rawSql('calls.inputs'), ['model']).text : none
+  const model = asksModels ? requestedModel(dialect) : none
   type Row = { id: string; op_name: string; failed: number; usage: string | null; model: string | null }
   const byId = new Map<string, EndedCall>()
   for (const some of batchesOf(ids, idsAtOnce)) {

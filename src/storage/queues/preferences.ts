@@ -2,6 +2,7 @@ import { membersOf } from '../../../packages/json/index.ts'
 import { batchesOf } from '../../domain/batches.ts'
 import { type Maker, preferenceType } from '../../domain/queues/pairs.ts'
 import { isLive } from '../calls/calls.ts'
+import { requestedModel } from '../calls/fields.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import type { QueueKey } from './queues.ts'
@@ -52,7 +53,7 @@ export async function makersOf(
     dialect.json(rawSql('calls.attributes'), ['heddle', 'prompt', field]).text
   const usage = by === 'model' ? dialect.token(rawSql('calls.summary'), ['usage']) : rawSql('NULL')
   const name = {
-    model: () => dialect.json(rawSql('calls.inputs'), ['model']).text,
+    model: () => requestedModel(dialect),
     op: () => rawSql('calls.op_name'),
     prompt: () => sql`(${promptField('id')} || ':' || ${promptField('version')})`,
   }[by]()

@@ -51,20 +51,28 @@ export interface FoundTexts {
 }
 
 /** The searchable part of the texts of these calls. */
-export function readFoundTexts(
+export async function readFoundTexts(
   db: LongReader,
   project: string,
   calls: readonly string[],
   signal: AbortSignal,
 ): Promise<FoundTexts[]> {
   const document = rawSql(String(maxDocumentLength))
-  return allRows<FoundTexts>(
+  const found = await allRows<FoundTexts>(
     db,
     sql`SELECT id, substr(inputs, 1, ${document}) AS inputs, substr(output, 1, ${document}) AS output,
           substr(exception, 1, ${rawSql(String(maxTextsLength))}) AS exception
         FROM calls WHERE project_id = ${project} AND id IN (${listOf(calls)}) AND ${db.dialect.cancellable}`,
     signal,
   )
+  // Texts of cold calls are whole.
+  const cut = (text: string | null) =>
+    text !== null && text.length > maxDocumentLength
+      ? Array.from(text.slice(0, 2 * maxDocumentLength))
+          .slice(0, maxDocumentLength)
+          .join('')
+      : text
+  return found.map((row) => ({ ...row, inputs: cut(row.inputs), output: cut(row.output) }))
 }
 
 type IndexCoverage = 'off' | 'all' | 'some'

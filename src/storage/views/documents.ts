@@ -13,18 +13,18 @@ type CallDocuments = Record<LargeColumn, string | null> & {
 }
 
 /** The contents of the newest calls of a view, some at a time. */
-export function streamDocuments(
+export async function* streamDocuments(
   db: LongReader,
   view: CallsView,
   most: number,
   now: number,
   signal: AbortSignal,
-): AsyncIterable<CallDocuments[]> {
+): AsyncGenerator<CallDocuments[]> {
   const { dialect } = db
   const isLarge = (name: string) => `${dialect.bytes(rawSql(name)).text} > ${maxDocumentBytes}`
   const columns = largeColumns.map((name) => `CASE WHEN NOT ${isLarge(name)} THEN ${name} END AS ${name}`)
   const leftOut = largeColumns.map((name) => `CASE WHEN ${isLarge(name)} THEN 1 ELSE 0 END`).join(' + ')
-  return streamMatching<CallDocuments>(
+  const found = streamMatching<CallDocuments>(
     db,
     { ...view, sort: [] },
     (
@@ -34,4 +34,14 @@ export function streamDocuments(
     now,
     { signal, rows: 20 },
   )
+  for await (const rows of found) yield rows.map(withSmall)
+}
+
+/** Documents of cold calls are seen here for the first time. */
+function withSmall(row: CallDocuments): CallDocuments {
+  let { inputs, output, left_out } = row
+  const isTooLarge = (text: string | null) => text !== null && Buffer.byteLength(text) > maxDocumentBytes
+  if (isTooLarge(inputs)) [inputs, left_out] = [null, left_out + 1]
+  if (isTooLarge(output)) [output, left_out] = [null, left_out + 1]
+  return { ...row, inputs, output, left_out }
 }

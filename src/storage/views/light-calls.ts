@@ -5,6 +5,7 @@ import { type CallRow, type CallsQuery, matchingCalls } from '../calls/calls.ts'
 import { shownName } from '../calls/columns.ts'
 import { callFields, statusOfCall } from '../calls/fields.ts'
 import { type CallsView, largestQuery, narrowedQuery } from '../calls/queries.ts'
+import { isHere } from '../cold/reference.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
@@ -107,7 +108,7 @@ type Row = Omit<LightCall, 'values'> & { inputs: string | null; output: string |
 /** A text short enough to be read here when no preview of it is stored. */
 function unkept(dialect: Dialect, column: 'inputs' | 'output', preview: string): Sql {
   const name = rawSql(column)
-  return sql`CASE WHEN ${rawSql(preview)} IS NULL AND ${dialect.bytes(name)} <= ${rawSql(String(maxBytesWithoutPreview))} THEN ${name} END AS ${name}`
+  return sql`CASE WHEN ${rawSql(preview)} IS NULL AND ${isHere(column)} AND ${dialect.bytes(name)} <= ${rawSql(String(maxBytesWithoutPreview))} THEN ${name} END AS ${name}`
 }
 
 /** Text that was damaged on disk has no preview; reading the call reports the damage. */

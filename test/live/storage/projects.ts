@@ -180,6 +180,22 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
   await db.write('changeProjectSettings', { project_id: project, change: { retention_days: 0 } })
 }
 
+async function addColdFiles(db: Database, project_id: string): Promise<void> {
+  const id = 'a file'
+  const size = { calls: 1, bytes: 1, from_at: 0, until_at: 0, created_at: 0, call_ids: '["c"]' }
+  const rows: Record<string, Record<string, string | number>> = {
+    cold_files: { id, state: 'ready', ...size },
+    cold_marks: { file_id: id, call_id: 'c' },
+    cold_users: { end_user: 'u', call_id: 'c' },
+    cold_removals: { id: 'an older file', remove_at: now },
+  }
+  for (const [name, row] of Object.entries(rows)) {
+    const columns = ['project_id', ...Object.keys(row)]
+    const table = { name, columns, key: columns.slice(0, 2) }
+    await db.write('copyRows', { table, rows: [[project_id, ...Object.values(row)]] })
+  }
+}
+
 async function rowsOf(db: Database, project: string): Promise<Record<string, number>> {
   const dump = await dumpOf(db, (other) => other !== project, [])
   return Object.fromEntries(projectTables.map(({ table }) => [table, dump[table]?.length ?? -1]))
@@ -277,6 +293,7 @@ export function projects(open: Driver['open']): void {
       }
       const unsummed = { name: 'unsummed_projects', columns: ['project_id', 'at'], key: ['project_id'] }
       await db.write('copyRows', { table: unsummed, rows: [['acme/qa', 0]] })
+      await addColdFiles(db, 'acme/qa')
       for (const [table, rows] of Object.entries(await rowsOf(db, 'acme/qa'))) {
         assert.ok(rows > 0, `${table} has rows`)
       }
@@ -290,6 +307,8 @@ export function projects(open: Driver['open']): void {
       for (let isDone = false; !isDone; ) {
         const step = await db.write('deleteSomeOfProject', { project_id: 'acme/qa', now })
         isDone = step?.isDone ?? true
+        // Here is no store.
+        if (step?.isInStore) await db.write('forgetRemoved', { ids: ['a file', 'an older file'], now })
         if (isDone) assert.deepEqual(step?.deleted, counts)
       }
       const left = await rowsOf(db, 'acme/qa')

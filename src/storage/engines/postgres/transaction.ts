@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Change } from '../../changes.ts'
+import { refuseCold } from '../../cold/in-transactions.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { type Sql, sql } from '../../sql/sql.ts'
 import type { Command, Transaction } from '../../transaction.ts'
@@ -102,8 +103,8 @@ function transactionOn(session: Session, statements: Statements, dialect: Dialec
   const tx: Transaction = {
     dialect,
     record: statements,
-    all: async <T>(query: Sql) => (await ask(query)).rows as T[],
-    get: async <T>(query: Sql) => (await ask(query)).rows[0] as T | undefined,
+    all: async <T>(query: Sql) => refuseCold((await ask(query)).rows) as T[],
+    get: async <T>(query: Sql) => refuseCold((await ask(query)).rows)[0] as T | undefined,
     run: async (query) => (await ask(query)).rowCount ?? 0,
     async lockShared(key) {
       await ask(sql`SELECT pg_advisory_xact_lock_shared(hashtextextended(${key}, ${lockSeed}))`)

@@ -1,5 +1,6 @@
 import { withTexts } from '../../../domain/json/text.ts'
 import type { Change } from '../../changes.ts'
+import { refuseCold } from '../../cold/in-transactions.ts'
 import { commands, commandsWithBytes } from '../../commands.ts'
 import type { Command, Transaction } from '../../transaction.ts'
 import type { Connection } from './connection.ts'
@@ -78,8 +79,8 @@ function transactionOn(connection: Connection, changes: Change[] | undefined): T
   return {
     dialect: sqliteDialect,
     record: connection,
-    all: async (query) => connection.all(query),
-    get: async (query) => connection.get(query),
+    all: async (query) => refuseCold(connection.all(query)),
+    get: async (query) => refuseCold([connection.get(query)])[0] as never,
     run: async (query) => connection.run(query),
     lock: async () => {},
     lockShared: async () => {},

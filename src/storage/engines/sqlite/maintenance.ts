@@ -12,6 +12,7 @@ export function backupSqlite(file: string, copy: string): void {
     handle.pragma('query_only = OFF')
     try {
       handle.prepare('VACUUM INTO ?').run(copy)
+      forgetStore(handle, copy)
     } catch (error) {
       if (fresh) rmSync(copy, { force: true })
       throw isErrorOfCopy(error)
@@ -19,6 +20,15 @@ export function backupSqlite(file: string, copy: string): void {
         : error
     }
   })
+}
+
+/** The store of cold calls is that of the record: the copy must not remove files there. */
+function forgetStore(handle: SqliteHandle, copy: string): void {
+  handle.prepare('ATTACH ? AS copy').run(copy)
+  // An older record has no such table.
+  const has = handle.prepare(`SELECT 1 FROM copy.sqlite_master WHERE name = 'cold_owner'`).get()
+  if (has !== undefined) handle.exec('DELETE FROM copy.cold_owner')
+  handle.exec('DETACH copy')
 }
 
 /** If something is damaged or locked, it is the record; if it cannot be opened or written, it is the copy. */

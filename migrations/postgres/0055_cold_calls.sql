@@ -1,0 +1,76 @@
+-- Files with the texts of old calls, in a folder or a bucket: see src/storage/cold.
+CREATE TABLE cold_files (
+  project_id TEXT COLLATE "C" NOT NULL,
+  id TEXT COLLATE "C" NOT NULL,
+  state TEXT COLLATE "C" NOT NULL, -- writing, or ready: calls refer to it
+  calls BIGINT NOT NULL,
+  bytes BIGINT NOT NULL,
+  from_at BIGINT NOT NULL, -- when the first of its calls began
+  until_at BIGINT NOT NULL, -- and the last
+  created_at BIGINT NOT NULL,
+  call_ids TEXT COLLATE "C" NOT NULL, -- JSON list
+  PRIMARY KEY (project_id, id)
+);
+CREATE INDEX cold_files_writing ON cold_files (created_at) WHERE state = 'writing';
+
+-- Calls that no longer refer to a file. While references to a file are being written it is marked with an empty id.
+CREATE TABLE cold_marks (
+  project_id TEXT COLLATE "C" NOT NULL,
+  file_id TEXT COLLATE "C" NOT NULL,
+  call_id TEXT COLLATE "C" NOT NULL,
+  PRIMARY KEY (project_id, file_id, call_id)
+);
+
+-- Who is named in inputs that are in the store: an erasure finds calls by it.
+CREATE TABLE cold_users (
+  project_id TEXT COLLATE "C" NOT NULL,
+  end_user TEXT COLLATE "C" NOT NULL, -- a hash
+  call_id TEXT COLLATE "C" NOT NULL,
+  PRIMARY KEY (project_id, end_user, call_id)
+);
+CREATE INDEX cold_users_calls ON cold_users (project_id, call_id);
+
+-- Files that nothing refers to.
+CREATE TABLE cold_removals (
+  id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+  project_id TEXT COLLATE "C", -- NULL for one that was removed, and is removed again in case it was being written
+  remove_at BIGINT NOT NULL
+);
+CREATE INDEX cold_removals_due ON cold_removals (remove_at);
+CREATE INDEX cold_removals_projects ON cold_removals (project_id);
+
+-- The name of this record in the file heddle-owner of its store. No copy of the record has it.
+CREATE TABLE cold_owner (
+  id BIGINT NOT NULL PRIMARY KEY, -- always 1
+  record TEXT COLLATE "C" NOT NULL
+);
+
+CREATE FUNCTION heddle_mark_cold() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO cold_marks (project_id, file_id, call_id)
+    SELECT OLD.project_id, substr(gone.old, 8, 36), OLD.id
+    FROM (VALUES (OLD.inputs, CASE WHEN TG_OP = 'UPDATE' THEN NEW.inputs END),
+                 (OLD.output, CASE WHEN TG_OP = 'UPDATE' THEN NEW.output END)) AS gone (old, new)
+    WHERE substr(gone.old, 1, 7) = ' "cold:' AND gone.new IS DISTINCT FROM gone.old
+    ON CONFLICT DO NOTHING;
+  IF TG_OP = 'DELETE' OR NEW.inputs IS DISTINCT FROM OLD.inputs THEN
+    DELETE FROM cold_users WHERE project_id = OLD.project_id AND call_id = OLD.id;
+  END IF;
+  RETURN NULL;
+END;
+$$;
+
+CREATE TRIGGER calls_inputs_warmed AFTER UPDATE OF inputs ON calls FOR EACH ROW
+  WHEN (substr(OLD.inputs, 1, 7) = ' "cold:') EXECUTE FUNCTION heddle_mark_cold();
+CREATE TRIGGER calls_output_warmed AFTER UPDATE OF output ON calls FOR EACH ROW
+  WHEN (substr(OLD.output, 1, 7) = ' "cold:') EXECUTE FUNCTION heddle_mark_cold();
+CREATE TRIGGER calls_cold_deleted AFTER DELETE ON calls FOR EACH ROW
+  WHEN (substr(OLD.inputs, 1, 7) = ' "cold:' OR substr(OLD.output, 1, 7) = ' "cold:')
+  EXECUTE FUNCTION heddle_mark_cold();
+
+-- Which server moves calls now.
+CREATE TABLE cold_turn (
+  id BIGINT NOT NULL PRIMARY KEY, -- always 1
+  holder TEXT COLLATE "C" NOT NULL,
+  until BIGINT NOT NULL
+);

@@ -1,0 +1,71 @@
+import { AwsClient } from 'aws4fetch'
+import { type ColdSettings, type ColdStore, ownerFile } from './store.ts'
+
+/** A request that is answered no sooner counts as failed. */
+const patienceMs = 20_000
+
+/** An upload may take longer. */
+const uploadMs = 30_000
+
+/** A bucket of an S3-compatible server, addressed by path. */
+export function s3Store(settings: ColdSettings): ColdStore {
+  const { cold_store, cold_endpoint, cold_region: region } = settings
+  const [bucket = '', ...prefix] = cold_store.slice('s3://'.length).replace(/\/+$/, '').split('/')
+  const endpoint = (cold_endpoint || `https://s3.${region}.amazonaws.com`).replace(/\/+$/, '')
+  const client = new AwsClient({
+    ...{ accessKeyId: settings.cold_key, secretAccessKey: settings.cold_secret },
+    ...{ service: 's3', region },
+    // What is not confirmed is tried again by the work that asked.
+    retries: 0,
+  })
+  const urlOf = (file: string) =>
+    [endpoint, bucket, ...prefix, ...(file === ownerFile ? [file] : [file.slice(0, 2), `${file}.cold`])].join(
+      '/',
+    )
+
+  /** Undefined for a file that is not there. */
+  async function ask(
+    method: 'GET' | 'HEAD' | 'PUT' | 'DELETE',
+    file: string,
+    { signal, ...init }: RequestInit & { signal: AbortSignal },
+  ): Promise<Response | undefined> {
+    const response = await client.fetch(urlOf(file), { ...init, method, signal })
+    if (response.ok) return response
+    // A missing bucket is no missing file: its files are not lost. An answer to HEAD does not tell the two apart.
+    const text = await response.text()
+    if (response.status === 404 && (method === 'HEAD' || /<Code>NoSuchKey</.test(text))) return undefined
+    throw new Error(`${method} ${urlOf(file)} was answered ${response.status}: ${text.slice(0, 300)}`)
+  }
+
+  const soon = () => AbortSignal.timeout(patienceMs)
+
+  async function write(file: string, bytes: Uint8Array): Promise<void> {
+    const headers = { 'content-type': 'application/octet-stream' }
+    const body = new Uint8Array(bytes)
+    const answer = await ask('PUT', file, { body, headers, signal: AbortSignal.timeout(uploadMs) })
+    await answer?.body?.cancel()
+  }
+
+  return {
+    address: cold_store,
+    write,
+    readOwner: async () =>
+      (await ask('GET', ownerFile, { signal: soon() }))?.text().then((text) => text.trim()),
+    writeOwner: (record) => write(ownerFile, Buffer.from(record)),
+    async read(file, from, length, signal) {
+      const headers = { range: `bytes=${from}-${from + length - 1}` }
+      const answer = await ask('GET', file, { headers, signal: AbortSignal.any([signal, soon()]) })
+      if (answer === undefined) return undefined
+      const bytes = new Uint8Array(await answer.arrayBuffer())
+      // A server without ranges sends the whole file.
+      return answer.status === 206 ? bytes : bytes.subarray(from, from + length)
+    },
+    async remove(file) {
+      await (await ask('DELETE', file, { signal: soon() }))?.body?.cancel()
+    },
+    async size(file, signal) {
+      const answer = await ask('HEAD', file, { signal: AbortSignal.any([signal, soon()]) })
+      return answer && Number(answer.headers.get('content-length'))
+    },
+  }
+}
