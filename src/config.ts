@@ -366,7 +366,7 @@ export const settings = {
     'none',
   ),
   cold_endpoint: setting(
-    z.string().regex(/^$|^https?:\/\/[^\s?#]+$/, 'expected https://…'),
+    z.string().regex(/^$|^https?:\/\/[^\s?#@]+$/, 'expected https://…'),
     '',
     'Its S3-compatible server.',
     'that of AWS',

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from '@prometheus-io/client'
 import { newId } from '../../domain/ids.ts'
 import { now } from '../../domain/time.ts'
-import { cleanSome, removeSome } from '../../storage/cold/cleaning.ts'
+import { cleanSome, maxFilesAtOnce, removeSome } from '../../storage/cold/cleaning.ts'
 import {
   coldTotals,
   isDerived,
@@ -68,9 +68,11 @@ export function startCold(
     if (passing === undefined) return false
     const { project, at } = passing
     const time = now()
+    // A batch that fails, such as one that a proxy does not let through, holds up no other project.
+    passing = await nextPassing(project)
     const { calls, next } = await moveSome(record, project, at, time - afterDays * day, time, signal)
     metrics.moved.inc(calls)
-    passing = next === undefined ? await nextPassing(project) : { project, at: next }
+    if (next !== undefined) passing = { project, at: next }
     return passing !== undefined
   }
 
@@ -90,7 +92,7 @@ export function startCold(
           const last = cleanAt
           cleanAt = performance.now() + cleanEveryMs
           cleaned = await cleanSome(record, undefined, { now: time, atOnce: false }, signal)
-          if (cleaned > 0) cleanAt = last
+          if (cleaned === maxFilesAtOnce) cleanAt = last
         }
         const isMoving = await move(signal)
         return isMoving || removed + cleaned > 0 ? busyMs : idleMs

@@ -1,3 +1,4 @@
+import { Refusal } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
 import { firstKeyless, hasUnread, searchState } from '../../storage/search/indexing.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
@@ -9,6 +10,13 @@ const firstMs = 200
 /** Parts of one call that arrive within this time are read once. */
 const idleMs = 1_000
 const failedMs = 60_000
+
+/** Calls that were written again and whose store is away keep their former words: the others do not wait for them. */
+const indexSome = (db: Database): Promise<boolean> =>
+  db.writeInBackground('indexCalls', atOnce).catch((error: unknown) => {
+    if (!(error instanceof Refusal && error.code.startsWith('cold_'))) throw error
+    return db.writeInBackground('indexCalls', { ...atOnce, isColdLeft: true })
+  })
 
 /** Indexes new calls for the search, after the pending writes; or frees the space of the index if the search is off. */
 export function startIndexing(db: Database, isOn: boolean, failed: (error: unknown) => void): BackgroundWork {
@@ -27,9 +35,7 @@ export function startIndexing(db: Database, isOn: boolean, failed: (error: unkno
       }
       let hasMore = !isOn || (await hasUnread(db))
       while (hasMore && !signal.aborted) {
-        hasMore = await (isOn
-          ? db.writeInBackground('indexCalls', atOnce)
-          : db.writeInBackground('dropSearch', droppedAtOnce))
+        hasMore = await (isOn ? indexSome(db) : db.writeInBackground('dropSearch', droppedAtOnce))
       }
       return isOn ? idleMs : 60 * idleMs
     },

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../database.ts'
-import { emptySql, type Sql, sql } from '../sql/sql.ts'
+import { emptySql, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows } from '../transaction.ts'
 import { type Block, readBlock } from './blocks.ts'
 import { abandonedAfter, type FileOfProject, hasColdFiles } from './files.ts'
@@ -19,6 +19,9 @@ const maxWrite = 45_000_000
 /** Of files that others move calls to meanwhile. */
 const maxAttempts = 100
 const pauseMs = 50
+
+/** Marked files that are written anew in turn. */
+export const maxFilesAtOnce = 100
 
 interface Cleaning {
   now: number
@@ -39,13 +42,16 @@ function markedFiles(
   { now, atOnce }: Cleaning,
   signal: AbortSignal,
 ): Promise<FileOfProject[]> {
+  const isDue = atOnce
+    ? rawSql('1 = 1')
+    : sql`(marks.call_id <> '' OR files.id IS NULL OR files.created_at <= ${now - abandonedAfter})`
   const ofProject = project === undefined ? emptySql : sql`marks.project_id = ${project} AND`
   return allRows<FileOfProject>(
     db,
     sql`SELECT DISTINCT marks.project_id AS project_id, marks.file_id AS id FROM cold_marks AS marks
         LEFT JOIN cold_files AS files ON files.project_id = marks.project_id AND files.id = marks.file_id
-        WHERE ${ofProject} (marks.call_id <> '' OR files.id IS NULL OR files.created_at <= ${atOnce ? now : now - abandonedAfter})
-        ORDER BY 1, 2 LIMIT 100`,
+        WHERE ${ofProject} ${isDue}
+        ORDER BY 1, 2 LIMIT ${rawSql(String(maxFilesAtOnce))}`,
     signal,
   )
 }
@@ -105,7 +111,7 @@ async function cleanFile(
         throw damaged(error)
       }
     }
-    await writeFile(record, project_id, texts, [Number(row.from_at), Number(row.until_at)], now, signal)
+    await writeFile(record, project_id, texts, [Number(row.from_at), Number(row.until_at)], signal)
   }
   return db.write('dropColdFile', { ...file, remove_at: atOnce ? now : now + readersLeft })
 }

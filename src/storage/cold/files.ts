@@ -22,6 +22,9 @@ const coldLock = (project: string) => `cold files ${project}`
 const isFile = ({ project_id, id }: FileOfProject) => sql`project_id = ${project_id} AND id = ${id}`
 const isMarked = ({ project_id, id }: FileOfProject) => sql`project_id = ${project_id} AND file_id = ${id}`
 
+/** Files that are looked at together. */
+const maxUnfinished = 100
+
 interface NewFile extends FileOfProject {
   calls: readonly string[]
   from_at: number
@@ -132,7 +135,7 @@ export const dropUnfinishedFiles: Command<
   if (project_id !== null) await tx.lock(coldLock(project_id))
   const ofProject = project_id === null ? emptySql : sql`AND project_id = ${project_id}`
   const files = await tx.all<FileOfProject & { created_at: number }>(
-    sql`SELECT project_id, id, created_at FROM cold_files WHERE state = 'writing' ${ofProject} ORDER BY created_at LIMIT 100`,
+    sql`SELECT project_id, id, created_at FROM cold_files WHERE state = 'writing' ${ofProject} ORDER BY created_at LIMIT ${rawSql(String(maxUnfinished))}`,
   )
   const abandoned = files.filter(({ created_at }) => Number(created_at) <= before)
   for (const file of abandoned) {
@@ -140,7 +143,7 @@ export const dropUnfinishedFiles: Command<
     const deleted = await tx.run(sql`DELETE FROM cold_files WHERE ${isFile(file)} AND state = 'writing'`)
     if (deleted > 0) await removeLater(tx, file, now + abandonedAfter)
   }
-  return files.length - abandoned.length
+  return files.length === maxUnfinished ? files.length : files.length - abandoned.length
 }
 
 async function removeLater(tx: Transaction, { project_id, id }: FileOfProject, at: number): Promise<void> {

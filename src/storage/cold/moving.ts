@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { inSteps } from '../../../packages/waiting/index.ts'
 import { answerPreview, isPreviewStored, requestPreview } from '../../domain/call-facts/preview.ts'
+import { now } from '../../domain/time.ts'
 import { backfillPosition } from '../calls/backfill.ts'
 import { originOf } from '../calls/origin.ts'
 import type { Database } from '../database.ts'
@@ -10,7 +11,8 @@ import { rawSql, sql } from '../sql/sql.ts'
 import { allRows, onlyRow } from '../transaction.ts'
 import { type ColdText, packFile } from './blocks.ts'
 import type { Placing } from './files.ts'
-import { coldColumns, isHere, isReference, referenceText } from './reference.ts'
+import { damaged } from './reading.ts'
+import { coldColumns, isReference, referenceText } from './reference.ts'
 import type { OwnedStore } from './store.ts'
 
 /** Of a file. */
@@ -64,7 +66,8 @@ async function candidates(
 ): Promise<{ rows: Candidate[]; next: Position | undefined }> {
   const texts = coldColumns.map((column) => {
     const name = `calls.${column}`
-    return `(${name} IS NOT NULL AND ${isHere(name).text} AND ${db.dialect.bytes(rawSql(name)).text} >= ${minBytes})`
+    // A reference is shorter.
+    return `(${name} IS NOT NULL AND ${db.dialect.bytes(rawSql(name)).text} >= ${minBytes})`
   })
   const isEligible = sql`ended_at IS NOT NULL AND summary IS NOT NULL AND deleted_at IS NULL AND (expire_at IS NULL OR expire_at > ${now})
     AND start_bytes + end_bytes >= ${rawSql(String(minBytes))} AND (${rawSql(texts.join(' OR '))}) AND ${originOf(db.dialect)} = 'app'
@@ -125,7 +128,7 @@ export async function moveSome(
     if (known !== undefined) moved.push({ ...own, ...known, before: own.text })
   })
   if (moved.length === 0) return { calls: 0, next }
-  const isDone = await writeFile({ bare: db, store }, project, moved, times, now, signal)
+  const isDone = await writeFile({ bare: db, store }, project, moved, times, signal)
   // Some of them are gone: the others are looked at again.
   return isDone ? { calls: new Set(moved.map(({ call }) => call)).size, next } : { calls: 0, next: after }
 }
@@ -183,29 +186,32 @@ export async function writeFile(
   project_id: string,
   texts: readonly MovedText[],
   times: readonly number[],
-  now: number,
   signal: AbortSignal,
 ): Promise<boolean> {
   // Before the record names a file in it.
   await store.check()
   const id = randomUUID()
   const calls = [...new Set(texts.map(({ call }) => call))]
+  const { bytes, references } = await packFile(id, project_id, texts)
+  // From here on an erasure waits for as long as an upload may take.
   const isBegun = await db.write('beginColdFile', {
-    ...{ project_id, id, calls, now },
+    ...{ project_id, id, calls, now: now() },
     from_at: times.reduce((a, b) => Math.min(a, b)),
     until_at: times.reduce((a, b) => Math.max(a, b)),
   })
   if (!isBegun) return false
-  const { bytes, references } = await packFile(id, project_id, texts)
   await store.write(id, bytes)
+  // What replaces texts has to be there.
+  const size = await store.size(id, signal)
+  if (size !== bytes.length) throw damaged(new Error(`${id} has ${size} bytes instead of ${bytes.length}`))
   let some: Placing[] = []
-  let size = 0
+  let length = 0
   for (const [index, { call, column, before, preview, users }] of texts.entries()) {
     const after = referenceText(references[index] as (typeof references)[0])
     some.push({ call, column, before, after, preview, users })
-    size += before.length
+    length += before.length
     const isLast = index === texts.length - 1
-    if (!isLast && some.length < placedAtOnce && size < placedBytes) continue
+    if (!isLast && some.length < placedAtOnce && length < placedBytes) continue
     signal.throwIfAborted()
     const isWanted = await db.write('placeColdCalls', {
       ...{ project_id, id, texts: some, isLast },
@@ -217,7 +223,7 @@ export async function writeFile(
       return false
     }
     some = []
-    size = 0
+    length = 0
   }
   return true
 }

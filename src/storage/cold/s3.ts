@@ -29,10 +29,13 @@ export function s3Store(settings: ColdSettings): ColdStore {
     file: string,
     { signal, ...init }: RequestInit & { signal: AbortSignal },
   ): Promise<Response | undefined> {
-    const response = await client.fetch(urlOf(file), { ...init, method, signal })
+    // A redirect may turn a PUT into a GET, whose answer would look like success.
+    const response = await client.fetch(urlOf(file), { ...init, method, signal, redirect: 'error' })
     if (response.ok) return response
     // A missing bucket is no missing file: its files are not lost. An answer to HEAD does not tell the two apart.
     const text = await response.text()
+    // Nothing of the range is in the file: it was cut.
+    if (response.status === 416) return new Response()
     if (response.status === 404 && (method === 'HEAD' || /<Code>NoSuchKey</.test(text))) return undefined
     throw new Error(`${method} ${urlOf(file)} was answered ${response.status}: ${text.slice(0, 300)}`)
   }

@@ -112,8 +112,14 @@ export function folderStore(folder: string): ColdStore {
   }
 }
 
+/** See `maxWrite` in cleaning.ts. */
+const maxWriteMs = 30_000
+
 async function writeWhole(path: string, bytes: Buffer, unfinished: string): Promise<void> {
+  const began = performance.now()
   await writeFile(unfinished, bytes, { mode: 0o600, flush: true })
+  // A disk that hung: an erasure may have counted on the file never being there.
+  if (performance.now() - began > maxWriteMs) throw new Error(`${unfinished} took too long to write`)
   await rename(unfinished, path)
 }
 

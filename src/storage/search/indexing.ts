@@ -109,6 +109,8 @@ interface IndexStep {
   /** The most calls of a step, and the most characters of their texts. */
   limit: number
   characters: number
+  /** Calls whose texts are in a store keep the words that they have. */
+  isColdLeft?: boolean
 }
 
 /** Indexes some calls of one project as they are now. Returns whether there may be more to do. */
@@ -134,7 +136,7 @@ async function indexMarked(tx: Transaction, project: string, step: IndexStep): P
   )
   const named = marks.map(({ mark, call_ids }) => ({ mark, calls: JSON.parse(call_ids) as string[] }))
   const calls = [...new Set(named.flatMap(({ calls }) => calls))].slice(0, step.limit)
-  const seen = new Set(await indexSome(tx, project, calls, step.characters))
+  const seen = new Set(await indexSome(tx, project, calls, step))
   const done: string[] = []
   for (const { mark, calls } of named) {
     const left = calls.filter((id) => !seen.has(id))
@@ -152,7 +154,7 @@ async function indexMarked(tx: Transaction, project: string, step: IndexStep): P
 async function indexOlder(
   tx: Transaction,
   { at_project: project, at_call: after }: State,
-  { limit, characters }: IndexStep,
+  step: IndexStep,
 ): Promise<boolean> {
   if (project === null || after === null) return false
   if (project === '') {
@@ -162,13 +164,13 @@ async function indexOlder(
     if (awaited.length > 0) return false
   }
   const found = await tx.all<{ id: string }>(
-    sql`SELECT id FROM calls WHERE project_id = ${project} AND id > ${after} ORDER BY id LIMIT ${limit}`,
+    sql`SELECT id FROM calls WHERE project_id = ${project} AND id > ${after} ORDER BY id LIMIT ${step.limit}`,
   )
   const seen = await indexSome(
     tx,
     project,
     found.map(({ id }) => id),
-    characters,
+    step,
   )
   const last = seen.at(-1)
   if (last !== undefined) await moveTo(tx, project, last)
@@ -214,11 +216,13 @@ async function indexSome(
   tx: Transaction,
   project: string,
   calls: readonly string[],
-  characters: number,
+  { characters, isColdLeft = false }: IndexStep,
 ): Promise<string[]> {
-  const seen: string[] = []
+  const cold = new Set(isColdLeft ? await coldAmong(tx, project, calls) : [])
+  const seen: string[] = [...cold]
   let read = 0
-  for (const some of batchesOf(calls, readAtOnce)) {
+  const here = calls.filter((id) => !cold.has(id))
+  for (const some of batchesOf(here, readAtOnce)) {
     if (read >= characters) break
     const found = await tx.all<Found>(
       sql`SELECT id, op_name, coalesce(renamed, display_name) AS name, substr(inputs, 1, ${rawSql(String(maxDocumentLength))}) AS inputs,
@@ -245,6 +249,14 @@ async function indexSome(
     seen.push(...some)
   }
   return seen
+}
+
+async function coldAmong(tx: Transaction, project: string, calls: readonly string[]): Promise<string[]> {
+  const rows = await tx.all<{ id: string }>(
+    sql`SELECT id FROM calls WHERE project_id = ${project} AND id IN (${listOf(calls)})
+        AND (substr(inputs, 1, 1) = ' ' OR substr(output, 1, 1) = ' ')`,
+  )
+  return rows.map(({ id }) => id)
 }
 
 const textsOf = ({ op_name, name, inputs, output, exception }: Found, notes: readonly string[]) => [
