@@ -194,6 +194,12 @@ test('an operator who only reads an entity gives nobody more there', async () =>
     ['/budgets', { scope: 'entity', subject: 'umbrella', window: 'day', amount: '1' }],
   ] as const)
     assert.deepEqual(outcome(await post(url, body, key)), [403, 'role_forbidden'], url)
+  const limit = { scope: 'project', subject: 'umbrella/core', window: 'day', amount: '1' }
+  const { id } = (await post('/budgets', limit, keys.root)).json.budget
+  const changed = await send('PUT', `/budgets/${id}`, { amount: '9' }, key)
+  assert.deepEqual(outcome(changed), [403, 'role_forbidden'])
+  assert.deepEqual(outcome(await send('DELETE', `/budgets/${id}`, undefined, key)), [403, 'role_forbidden'])
+  assert.equal((await get('/budgets', key)).json.budgets[0].amount, '1')
   assert.equal((await post('/users', { name: 'helper', entities: ['acme'] }, key)).status, 200)
   assert.equal((await post('/keys', { user: 'helper' }, key)).status, 200)
 })
