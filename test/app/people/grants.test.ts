@@ -252,6 +252,17 @@ test('a key does what its scopes say, and makes no wider or longer one', async (
   assert.deepEqual(outcome(past), [400, 'invalid_value'])
 })
 
+test('a key without the scope read learns nothing of calls by trying scorers on them', async () => {
+  const whole = await made('trier', { scope: 'acme/qa', role: 'editor' })
+  const tried = async (...scopes: string[]) => {
+    const { key } = (await post('/keys', { scopes }, whole)).json
+    const check = { kind: 'contains', field: 'output', any_of: ['swordfish'] }
+    return post('/v2/acme/qa/scorers/try', { call_ids: ['x'], check }, key)
+  }
+  assert.deepEqual(outcome(await tried('infer')), [403, 'scope_forbidden'])
+  assert.equal((await tried('infer', 'read')).status, 200)
+})
+
 test('a limited key gives no rights that it lacks, and nothing that outlives it', async () => {
   const whole = await made('limiter', { scope: '*', role: 'admin' })
   const keyWith = async (body: object) => (await post('/keys', body, whole)).json.key as string
