@@ -263,6 +263,21 @@ test('a key without the scope read learns nothing of calls by trying scorers on 
   assert.equal((await tried('infer', 'read')).status, 200)
 })
 
+test('a key that only asks models makes no version of an evaluation by running one', async () => {
+  const whole = await made('runner', { scope: 'acme/qa', role: 'editor' })
+  const { key } = (await post('/keys', { scopes: ['infer'] }, whole)).json
+  const dataset = 'weave:///acme/qa/object/d:latest'
+  const run = { name: 'e', dataset, settings: [{ name: 's', request: { model: 'any' } }] }
+  const rescoring = { project_id: 'acme/qa', source_evaluation_run_id: 'x', scorer_refs: ['x'] }
+  for (const [url, body] of [
+    ['/v2/acme/qa/evaluation_runs/serve', run],
+    ['/evaluations/rescore', rescoring],
+  ] as const) {
+    assert.deepEqual(outcome(await post(url, body, key)), [403, 'scope_forbidden'], url)
+    assert.notEqual((await post(url, body, whole)).json.code, 'scope_forbidden')
+  }
+})
+
 test('a limited key gives no rights that it lacks, and nothing that outlives it', async () => {
   const whole = await made('limiter', { scope: '*', role: 'admin' })
   const keyWith = async (body: object) => (await post('/keys', body, whole)).json.key as string
