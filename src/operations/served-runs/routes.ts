@@ -119,6 +119,7 @@ export const servedRunRoutes = family(
     body: ScoreCallsBody,
     answer: Scoring,
     refusals: [
+      'scope_forbidden',
       'invalid_value',
       'call_not_found',
       'object_not_found',

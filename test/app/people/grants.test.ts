@@ -278,6 +278,40 @@ test('a key that only asks models makes no version of an evaluation by running o
   }
 })
 
+test('a key without the scope infer has no judge ask a model later', async () => {
+  const whole = await made('judging', { scope: 'acme/qa', role: 'editor' })
+  const scoring = async (name: string, fields: object) => {
+    const { json, text } = await post('/v2/acme/qa/scorers', { name, ...fields }, whole)
+    assert.ok(json.scorer, text)
+    return json.scorer as string
+  }
+  const judge = await scoring('judge', {
+    judge: { model: 'any', prompt: 'Is {output} right?', schema: { type: 'object' } },
+  })
+  const check = await scoring('check', { check: { kind: 'length', max: 9 } })
+  const { key } = (await post('/keys', { scopes: ['read', 'write'] }, whole)).json
+  const monitor = (scorer: string, as = key) =>
+    post('/monitors', { project_id: 'acme/qa', name: 'm', scorers: [{ scorer }] }, as)
+  const ofCheck = (await monitor(check)).json.monitor
+  const ofJudge = (await monitor(judge, whole)).json.monitor
+  const change = (id: string, fields: object) =>
+    send('PUT', `/monitors/${id}`, { project_id: 'acme/qa', ...fields }, key)
+  const run = (id: string) => post(`/monitors/${id}/run`, { project_id: 'acme/qa' }, key)
+  const shadow = { version: 'v0', share: 1, scorer: judge }
+  for (const refused of [
+    await monitor(judge),
+    await change(ofCheck.id, { scorers: [{ scorer: judge }] }),
+    await change(ofJudge.id, { sampling_rate: 1 }),
+    await run(ofJudge.id),
+    await post('/calls/score', { project_id: 'acme/qa', call_ids: ['x'], scorer_refs: [judge] }, key),
+    await send('PUT', '/objs/p/aliases/live/shadow', { project_id: 'acme/qa', shadow }, key),
+  ])
+    assert.deepEqual(outcome(refused), [403, 'scope_forbidden'], refused.text)
+  assert.equal((await change(ofCheck.id, { sampling_rate: 0.5 })).status, 200)
+  assert.equal((await run(ofCheck.id)).status, 200)
+  assert.equal((await change(ofJudge.id, { active: false })).status, 200)
+})
+
 test('a limited key gives no rights that it lacks, and nothing that outlives it', async () => {
   const whole = await made('limiter', { scope: '*', role: 'admin' })
   const keyWith = async (body: object) => (await post('/keys', body, whole)).json.key as string
