@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Grant } from '../../../src/domain/roles.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
-import { keys, openApp } from '../../support/app.ts'
+import { basic, keys, openApp } from '../../support/app.ts'
 import { completeOf } from '../../support/calls.ts'
+import { scriptedBackend } from '../../support/scripted-backend.ts'
 
 const app = await openApp({ after })
 const { get, post, send } = app
@@ -112,6 +113,41 @@ test('an annotator sees the queue, its calls, their feedback and its questions, 
   const done = { project_id, annotation_state: 'completed' }
   assert.deepEqual(outcome(await post(progress, done, ann)), [403, 'role_forbidden'])
   assert.equal((await post('/call/read', { project_id, id: other }, ann)).status, 200)
+})
+
+test('the id of an answer leads an annotator to no call that is in no queue', async (t) => {
+  const { app: served, post } = await openApp(t, { backend: scriptedBackend() })
+  const project_id = 'acme/review'
+  const asked = await served.inject({
+    method: 'POST',
+    url: '/v1/chat/completions',
+    headers: { authorization: basic(keys.alice), 'x-heddle-project': project_id },
+    payload: { messages: [{ role: 'user', content: 'hi' }] },
+  })
+  const call = completeOf({ project_id })
+  await post('/v2/acme/review/calls/complete', { batch: [call] })
+  const { id: queue } = (await post('/annotation_queues', { project_id, name: 'q', scorer_refs: [] })).json
+  await post(`/annotation_queues/${queue}/items`, { project_id, call_ids: [call.id] })
+  const grants = [{ scope: project_id, role: 'annotator' }]
+  const { key } = (await post('/users', { name: 'guest', grants }, keys.root)).json.key
+  const refTo = (id: string) => `weave:///${project_id}/call/${id}`
+  const call_ref = refTo(asked.json().id)
+  const note = {
+    project_id,
+    feedback_type: 'note',
+    payload: {},
+    weave_ref: refTo(call.id as string),
+    call_ref,
+  }
+  const refs: string[] = []
+  for (const as of [key, keys.alice]) {
+    const { id } = (await post('/feedback/create', note, as)).json
+    const query = { $expr: { $eq: [{ $getField: 'id' }, { $literal: id }] } }
+    const { json } = await post('/feedback/query', { project_id, fields: ['call_ref'], query }, as)
+    refs.push(json.result[0].call_ref)
+  }
+  assert.equal(refs[0], call_ref)
+  assert.notEqual(refs[1], call_ref)
 })
 
 test('a deleted queue shows its calls to annotators no longer', async () => {
