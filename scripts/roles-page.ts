@@ -59,7 +59,8 @@ operation. An annotator sees the queues of the project, the calls that these nam
 only its own. A role that falls ends nothing that runs: the next request is refused, and a lease expires.
 
 A key may have scopes, which are these operations, and an expiry. It never does more than its user. \`read\` and \`review\` include
-\`read_queues\`; \`write\` includes \`write_calls\`. A key that expires or is revoked during an answer ends with the next request.
+\`read_queues\`; \`write\` includes \`write_calls\`. Setting judges or shadows to work needs \`infer\`, too. An answer that has begun
+outlives its key.
 
 | | Routes |
 |---|---|

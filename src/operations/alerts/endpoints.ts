@@ -147,7 +147,8 @@ export async function updateEndpoint(
     const next = {
       ...secrets,
       ...(url !== undefined && { url: checkedUrl(services, known.format, url) }),
-      ...(routing_key !== undefined && checkedKey(known.format, routing_key)),
+      // Whoever names another address names the key that goes there, too: it need not be theirs to know.
+      ...checkedKey(known.format, routing_key),
     }
     change.shown = shownUrl(known.format, next.url)
     change.sealed = await sealed(sealing, key, next)

@@ -96,6 +96,11 @@ async function subjectAsked(
   return subject
 }
 
+/** Whoever only reads a project or an entity sees its budgets and leaves them as they are. */
+function requireOwnSubject(caller: Caller, { scope, subject }: Budget): void {
+  if (scope === 'project' || scope === 'entity') requireAccess(caller, subject, 'id')
+}
+
 function requirePrices(caller: Caller, project: string | null | undefined): string | null {
   if (project == null) return null
   requireAccess(caller, project, 'prices_of')
@@ -138,6 +143,7 @@ export async function changeBudget(
 ) {
   const { db, budgets } = services
   const { stored } = await found(services, caller, id)
+  requireOwnSubject(caller, stored)
   const { amount, warn_at, block_unpriced, prices_of } = body
   const change = {
     id,
@@ -155,7 +161,8 @@ export async function changeBudget(
 
 export async function deleteBudget(services: BudgetParts, caller: Caller, id: string) {
   const { db, budgets } = services
-  await found(services, caller, id)
+  const { stored } = await found(services, caller, id)
+  requireOwnSubject(caller, stored)
   if (!(await db.write('deleteBudget', { id, by: byCaller(caller) })))
     throw refuse('budget_not_found', { id })
   budgets.changed()

@@ -8,7 +8,7 @@ import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
 import { readFeedback } from '../../storage/feedback/feedback.ts'
 import type { NewFeedback, StoredFeedback } from '../../storage/feedback/writes.ts'
-import { feedbackOwner, mayReadObject, requireQueued } from '../queues/annotator-view.ts'
+import { feedbackOwner, mayReadObject, requireQueued, seesQueuesOnly } from '../queues/annotator-view.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import type { MayRead } from './annotation-checks.ts'
 import { type Check, createCheck } from './check.ts'
@@ -33,7 +33,7 @@ export async function createFeedback(
   feedback: FeedbackGiven,
 ) {
   requireAccess(caller, feedback.project_id)
-  const named = await withCallIds(names, feedback)
+  const named = await withCallIds(names, caller, feedback)
   await requireQueued(db, caller, named.project_id, subjectOf(named).call_id, {
     field: atRoot('svc_ref'),
     shown: named.svc_ref,
@@ -58,7 +58,7 @@ export async function createFeedbackBatch(
   const check = createCheck(db, schemas, caller.name, isSentAgain(db), reading(db, caller))
   const checked: GivenFeedback[] = []
   await inSteps(batch, async (feedback, index) => {
-    const named = await withCallIds(names, feedback)
+    const named = await withCallIds(names, caller, feedback)
     await requireQueued(db, caller, named.project_id, subjectOf(named).call_id, {
       field: atItem(index)('svc_ref'),
       shown: named.svc_ref,
@@ -77,7 +77,7 @@ export async function replaceOneFeedback(
   replacement: ReplaceBody,
 ) {
   requireAccess(caller, replacement.project_id)
-  const named = await withCallIds(names, replacement)
+  const named = await withCallIds(names, caller, replacement)
   await requireQueued(db, caller, named.project_id, subjectOf(named).call_id, {
     field: atRoot('svc_ref'),
     shown: named.svc_ref,
@@ -110,12 +110,18 @@ function isSentAgain(db: Database) {
 }
 
 /** References to a call by its completion are stored as references to the call. */
-async function withCallIds(names: CallNames, feedback: FeedbackGiven): Promise<FeedbackGiven> {
+async function withCallIds(
+  names: CallNames,
+  caller: Caller,
+  feedback: FeedbackGiven,
+): Promise<FeedbackGiven> {
   const { project_id, svc_ref, call_ref } = feedback
+  // For an annotator, most calls do not exist: the id of one would tell that it does.
+  const isOpen = !seesQueuesOnly(caller, project_id)
   return {
     ...feedback,
     svc_ref: await names.ref(project_id, svc_ref),
-    call_ref: call_ref && (await names.ref(project_id, call_ref)),
+    call_ref: isOpen && call_ref ? await names.ref(project_id, call_ref) : call_ref,
   }
 }
 

@@ -76,6 +76,7 @@ export const labelRoutes = family(
     answer: ShadowAnswer,
     refusals: [
       'role_forbidden',
+      'scope_forbidden',
       'invalid_value',
       'object_not_found',
       'prompt_unusable',

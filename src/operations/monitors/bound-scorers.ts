@@ -1,3 +1,4 @@
+import { type Caller, requireScope } from '../../domain/callers.ts'
 import { shortened } from '../../domain/described.ts'
 import { parseRef } from '../../domain/refs.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
@@ -38,6 +39,11 @@ export async function bindScorers(
     bound.push({ name, ref, kind: 'judge' in scorer ? 'judge' : 'check', fields: { ...fields } })
   }
   return bound
+}
+
+/** Judges ask a model, whatever else the request does. */
+export function requireJudging(caller: Caller, scorers: readonly MonitorScorer[]): void {
+  if (scorers.some(({ kind }) => kind === 'judge')) requireScope(caller, 'infer')
 }
 
 /** Reads the scorer that a reference leads to, in its project. */

@@ -11,7 +11,7 @@ import {
 } from '../../storage/monitors/monitors.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { jsonLines } from '../json-lines.ts'
-import { bindScorers } from './bound-scorers.ts'
+import { bindScorers, requireJudging } from './bound-scorers.ts'
 import { checkConditions, conditionNames, conditionsText, storedConditions } from './conditions.ts'
 import type { CreateBody, QueryBody, UpdateBody } from './contract.ts'
 import { monitorRecord } from './record.ts'
@@ -20,13 +20,15 @@ export async function createMonitor(db: Database, caller: Caller, body: CreateBo
   const { project_id } = body
   requireAccess(caller, project_id)
   checkConditions(db, project_id, body)
+  const scorers = await bindScorers(db, project_id, body.scorers)
+  requireJudging(caller, scorers)
   const time = now()
   const monitor = {
     project_id,
     id: newId(),
     name: body.name,
     description: body.description ?? '',
-    scorers: JSON.stringify(await bindScorers(db, project_id, body.scorers)),
+    scorers: JSON.stringify(scorers),
     conditions: conditionsText(body),
     sampling_rate: body.sampling_rate ?? 1,
     token_budget: body.token_budget ?? null,
@@ -61,6 +63,8 @@ export async function updateMonitor(db: Database, caller: Caller, monitor_id: st
   if (token_budget !== undefined) change.token_budget = token_budget
   if (active != null) change.active = active ? 1 : 0
   if (scorers !== undefined) change.scorers = JSON.stringify(await bindScorers(db, project_id, scorers))
+  // Whoever pauses it has nothing asked.
+  if (active !== false) requireJudging(caller, JSON.parse(change.scorers ?? known.scorers))
   if (conditionNames.some((condition) => body[condition] !== undefined)) {
     const changed = conditionNames.filter((condition) => body[condition] !== undefined)
     const conditions = {

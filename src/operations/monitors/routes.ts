@@ -24,7 +24,7 @@ import { monitorStats } from './stats.ts'
 const tags = ['monitors']
 const notFound = 'monitor_not_found'
 const ndjson = 'application/x-ndjson'
-const refused = ['invalid_value', 'object_not_found', 'scorer_not_runnable'] as const
+const refused = ['scope_forbidden', 'invalid_value', 'object_not_found', 'scorer_not_runnable'] as const
 
 export const monitorRoutes = family(
   operation('POST', '/monitors', {
@@ -92,7 +92,7 @@ export const monitorRoutes = family(
     params: MonitorPath,
     body: RunBody,
     answer: RunAnswer,
-    refusals: [notFound, 'monitor_run_going', 'invalid_value'],
+    refusals: ['scope_forbidden', notFound, 'monitor_run_going', 'invalid_value'],
     rule: ({ db }, { caller, body, params }) => startRun(db, caller, params.monitor_id, body),
   }),
   operation('GET', '/monitors/:monitor_id/runs', {

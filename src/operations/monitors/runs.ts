@@ -11,6 +11,7 @@ import {
   requireRun,
 } from '../../storage/monitors/runs.ts'
 import type { Reader } from '../../storage/transaction.ts'
+import { requireJudging } from './bound-scorers.ts'
 import { checkConditions, conditionsText } from './conditions.ts'
 import type { RunBody } from './contract.ts'
 import { conditionFields } from './record.ts'
@@ -19,7 +20,8 @@ import { conditionFields } from './record.ts'
 export async function startRun(db: Database, caller: Caller, monitor_id: string, body: RunBody) {
   const { project_id } = body
   requireAccess(caller, project_id)
-  await requireMonitor(db, { project_id, monitor_id })
+  const { scorers } = await requireMonitor(db, { project_id, monitor_id })
+  requireJudging(caller, JSON.parse(scorers))
   checkConditions(db, project_id, body)
   const time = now()
   const run: MonitorRun = {

@@ -1,3 +1,4 @@
+import { requireScope } from '../../domain/callers.ts'
 import { projectPath } from '../../domain/fields.ts'
 import { newId } from '../../domain/ids.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
@@ -58,6 +59,7 @@ export const scorerRoutes = family(
     answer: Tried,
     spendsTokens: true,
     refusals: [
+      'scope_forbidden',
       'invalid_value',
       'model_not_found',
       'model_lacks',
@@ -67,7 +69,10 @@ export const scorerRoutes = family(
       'upstream_failed',
       'upstream_timeout',
     ],
-    rule: (services, { caller, body, params }) =>
-      tryScorer(services, scopeOf(caller, params), body, services.signal),
+    rule(services, { caller, body, params }) {
+      // What it finds in the calls tells what they contain.
+      requireScope(caller, 'read')
+      return tryScorer(services, scopeOf(caller, params), body, services.signal)
+    },
   }),
 )

@@ -1,3 +1,4 @@
+import { requireScope } from '../../domain/callers.ts'
 import { shortened } from '../../domain/described.ts'
 import { objectRef, parseRef } from '../../domain/refs.ts'
 import type { MonitorScorer } from '../../storage/monitors/monitors.ts'
@@ -20,8 +21,11 @@ export async function namedScorers(
       const accepted = 'a scorer with another name: names must be unique'
       throw wrong(`${field}.${index}`, JSON.stringify(shortened(text, 200)), accepted)
     }
-    // A judge whose model nobody serves would wait without end.
-    if ('judge' in scorer) models.find(scorer.judge.model, caller)
+    if ('judge' in scorer) {
+      requireScope(caller, 'infer')
+      // A judge whose model nobody serves would wait without end.
+      models.find(scorer.judge.model, caller)
+    }
     const { scheme } = parseRef(text) ?? { scheme: 'weave' }
     const ref = objectRef(scheme, project, 'object', name, digest)
     found.push({ name, ref, kind: 'judge' in scorer ? 'judge' : 'check', fields: {} })

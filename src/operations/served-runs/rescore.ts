@@ -1,3 +1,4 @@
+import { requireScope } from '../../domain/callers.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { opNameOf, parseRef } from '../../domain/refs.ts'
 import { refuse } from '../../domain/refusals.ts'
@@ -27,6 +28,8 @@ export async function rescoreRun(
 ) {
   const { db } = services
   const { project } = scope
+  // It stores a version of the evaluation with the new scorers.
+  requireScope(scope.caller, 'write_calls')
   const time = now()
   const root = await readCall(db, project, source, false, time)
   if (root === undefined || !opNameOf(root.op_name).endsWith('Evaluation.evaluate')) {

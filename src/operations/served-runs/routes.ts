@@ -41,6 +41,7 @@ export const servedRunRoutes = family(
     body: StartBody,
     answer: Started,
     refusals: [
+      'scope_forbidden',
       'invalid_value',
       'object_not_found',
       'class_conflict',
@@ -88,6 +89,7 @@ export const servedRunRoutes = family(
     body: RescoreBody,
     answer: Rescoring,
     refusals: [
+      'scope_forbidden',
       'invalid_value',
       'evaluation_run_not_found',
       'object_not_found',
@@ -117,6 +119,7 @@ export const servedRunRoutes = family(
     body: ScoreCallsBody,
     answer: Scoring,
     refusals: [
+      'scope_forbidden',
       'invalid_value',
       'call_not_found',
       'object_not_found',

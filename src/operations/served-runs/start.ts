@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { objectText } from '../../../packages/json/index.ts'
+import { requireScope } from '../../domain/callers.ts'
 import { shortened } from '../../domain/described.ts'
 import { newId } from '../../domain/ids.ts'
 import { JsonText, withTexts, writeJson } from '../../domain/json/text.ts'
@@ -32,6 +33,8 @@ export async function startRuns(
   signal: AbortSignal,
 ) {
   const { db } = services
+  // Its evaluation and its models become the latest versions of their names.
+  requireScope(scope.caller, 'write_calls')
   const { dataset, trials, scorers, requests } = await checkStart(services, scope, body, signal)
   if (dataset.order) await storeOrder(db, scope.project, dataset.table, dataset.order)
   const evaluation = await evaluations.create(

@@ -1,4 +1,4 @@
-import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
+import { byCaller, type Caller, requireAccess, requireScope } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { winRates } from '../../domain/statistics/sequential.ts'
 import { formatTime, now } from '../../domain/time.ts'
@@ -26,6 +26,8 @@ export async function setShadowOf(
   { project_id, shadow }: ShadowBody,
 ): Promise<void> {
   requireAccess(caller, project_id)
+  // It asks models besides writing.
+  requireScope(caller, 'infer')
   const name = { project_id, object_id: path.object_id, alias: path.alias }
   const { digest: present, share } = await readLabel(db, name)
   const label = JSON.stringify(path.alias.slice(0, 200))

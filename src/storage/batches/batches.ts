@@ -80,14 +80,20 @@ export const heldBy = (held: HeldBatch): Sql => sql`${of(held)} AND held_by = ${
 export const readBatch = (db: Reader, key: BatchKey): Promise<Batch | undefined> =>
   db.get<Batch>(sql`SELECT ${allColumns} FROM batches WHERE ${of(key)}`)
 
+/** Its user was not removed: a later one of the same name has nothing of it. */
+const isOwned = sql`expires_at > 0`
+
 export const batchOfUser = (db: Reader, user: string, id: string): Promise<Batch | undefined> =>
-  db.get<Batch>(sql`SELECT ${allColumns} FROM batches WHERE user_name = ${user} AND id = ${id}`)
+  db.get<Batch>(
+    sql`SELECT ${allColumns} FROM batches WHERE user_name = ${user} AND id = ${id} AND ${isOwned}`,
+  )
 
 /** Those of one wire: of Anthropic's or of OpenAI's. */
 export const listBatches = (db: Reader, { user, ...page }: WirePage, ofMessages: boolean): Promise<Batch[]> =>
   db.all<Batch>(
     sql`SELECT ${allColumns} FROM batches
-        WHERE user_name = ${user} AND endpoint ${rawSql(ofMessages ? '=' : '<>')} ${messagesEndpoint} AND ${pageOf(page)}`,
+        WHERE user_name = ${user} AND ${isOwned} AND endpoint ${rawSql(ofMessages ? '=' : '<>')} ${messagesEndpoint}
+          AND ${pageOf(page)}`,
   )
 
 export const addBatch: Command<Batch, void> = async (tx, batch) => {
@@ -200,7 +206,12 @@ export const finishBatch: Command<FinishedBatch, boolean> = async (
           error_file_id = ${error?.file.id ?? null} WHERE ${heldBy(held)} AND ended_at IS NULL`,
   )
   if (changed === 0) return false
-  for (const file of [output, error]) if (file !== null) await keepWireFile(tx, file)
+  const isOver = (await tx.get(sql`SELECT id FROM batches WHERE ${of(held)} AND ${isOwned}`)) === undefined
+  for (const written of [output, error]) {
+    if (written === null) continue
+    const file = isOver ? { ...written.file, expires_at: 0 } : written.file
+    await keepWireFile(tx, { ...written, file })
+  }
   return true
 }
 

@@ -197,7 +197,7 @@ export const removeUser: Command<RemovedUser, boolean> = async (tx, removed) => 
   )
   await tx.run(sql`UPDATE conversations SET expire_at = 0 WHERE user_name = ${name}`)
   await tx.run(sql`UPDATE wire_files SET expires_at = 0 WHERE user_name = ${name}`)
-  await tx.run(sql`UPDATE batches SET expires_at = 0 WHERE user_name = ${name} AND ended_at IS NULL`)
+  await tx.run(sql`UPDATE batches SET expires_at = 0 WHERE user_name = ${name}`)
   if (!isConfigured) await stopMonitorsOf(tx, { user: name, now })
   return true
 }

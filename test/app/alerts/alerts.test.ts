@@ -153,6 +153,12 @@ test('alert endpoints: secrets are shown once, and addresses of private networks
   const pager = await create({ format: 'pagerduty', routing_key: 'R0123456789' })
   assert.equal(pager.status, 200, pager.text)
   assert.doesNotMatch(pager.text, /R0123456789/)
+  const move = (fields: object) =>
+    send('PUT', `/alert_endpoints/${pager.json.endpoint.id}`, { project_id: project, ...fields })
+  const elsewhere = { url: 'https://other.example.com/' }
+  // The key that is stored would go there.
+  assert.match((await move(elsewhere)).json.reason, /^routing_key: /)
+  assert.equal((await move({ ...elsewhere, routing_key: 'R9876543210' })).status, 200)
   const slack = await create({ format: 'slack', url: 'https://hooks.slack.com/services/T/B/secret' })
   assert.equal(slack.json.endpoint.url, 'https://hooks.slack.com/…')
   for (const { id } of [made.json.endpoint, pager.json.endpoint, slack.json.endpoint]) {

@@ -311,6 +311,60 @@ test('a batch is its user’s: to others it does not exist, and its input stays 
   assert.deepEqual([kept.status, kept.json.error.code], [409, 'wire_file_in_use'])
 })
 
+test('a later user of the same name has nothing of the batches of one that was removed', async (t) => {
+  const opened = await openApp(t, { backend: scriptedBackend() })
+  const { post, send, get, database } = opened
+  const add = async () => {
+    const made = await post('/users', { name: 'temp', entities: ['acme'] }, keys.root)
+    return made.json.key.key as string
+  }
+  const first = await add()
+  const ids: string[] = []
+  for (let at = 0; at < 2; at++) {
+    const body = {
+      input_file_id: await store(opened, [line('a')], first),
+      endpoint,
+      completion_window: '24h',
+    }
+    ids.push((await post('/v1/batches', body, first)).json.id)
+  }
+  const taken = await database.write('takeBatch', { holder: 'h', now: 1, until: 2, mayAsk: true })
+  assert.ok(taken)
+  const { project_id, id: over } = taken
+  await database.write('failBatch', { project_id, id: over, holder: 'h', total: 1, errors: '[]', now: 2 })
+  assert.equal((await get('/v1/batches', first)).json.data.length, 2)
+  assert.equal((await send('DELETE', '/users/temp', undefined, keys.root)).status, 200)
+  const second = await add()
+  assert.deepEqual((await get('/v1/batches', second)).json.data, [])
+  for (const id of ids) assert.equal((await get(`/v1/batches/${id}`, second)).status, 404)
+})
+
+test('what is written for a batch after its user was removed is no file of a later user', async (t) => {
+  const backend = scriptedBackend(slowly)
+  const opened = await open(t, { backend, settings: { HEDDLE_BATCH_PARALLEL: '1' } })
+  const user = { name: 'carol', role: 'member', entities: ['acme'] }
+  const { key } = (await opened.post('/users', user, keys.root)).json.key
+  const input_file_id = await store(
+    opened,
+    ['fast', 'slow'].map((id) => line(id)),
+    key,
+  )
+  const began = await opened.post('/v1/batches', { input_file_id, endpoint, completion_window: '24h' }, key)
+  await until('the second is asked', () => backend.asked.length === 2)
+  assert.equal((await opened.send('DELETE', '/users/carol', undefined, keys.root)).status, 200)
+  release.emit('release')
+  const endOfOld = () =>
+    opened.database.get<{ output_file_id: string }>(
+      sql`SELECT output_file_id FROM batches WHERE id = ${began.json.id} AND ended_at IS NOT NULL`,
+    )
+  await until('the batch is over', async () => (await endOfOld()) !== undefined)
+  const { key: later } = (await opened.post('/users', user, keys.root)).json.key
+  const url = `/v1/files/${(await endOfOld())?.output_file_id}`
+  assert.match(url, /file-/)
+  assert.deepEqual((await opened.get('/v1/files', later)).json.data, [])
+  assert.equal((await opened.get(`${url}/content`, later)).status, 404)
+})
+
 test('a cancelled batch ends soon, with what was answered', async (t) => {
   const opened = await open(t, { backend: scriptedBackend(slowly), settings: { HEDDLE_BATCH_PARALLEL: '2' } })
   const began = await begin(

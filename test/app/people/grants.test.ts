@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Grant } from '../../../src/domain/roles.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
-import { keys, openApp } from '../../support/app.ts'
+import { basic, keys, openApp } from '../../support/app.ts'
 import { completeOf } from '../../support/calls.ts'
+import { scriptedBackend } from '../../support/scripted-backend.ts'
 
 const app = await openApp({ after })
 const { get, post, send } = app
@@ -114,6 +115,41 @@ test('an annotator sees the queue, its calls, their feedback and its questions, 
   assert.equal((await post('/call/read', { project_id, id: other }, ann)).status, 200)
 })
 
+test('the id of an answer leads an annotator to no call that is in no queue', async (t) => {
+  const { app: served, post } = await openApp(t, { backend: scriptedBackend() })
+  const project_id = 'acme/review'
+  const asked = await served.inject({
+    method: 'POST',
+    url: '/v1/chat/completions',
+    headers: { authorization: basic(keys.alice), 'x-heddle-project': project_id },
+    payload: { messages: [{ role: 'user', content: 'hi' }] },
+  })
+  const call = completeOf({ project_id })
+  await post('/v2/acme/review/calls/complete', { batch: [call] })
+  const { id: queue } = (await post('/annotation_queues', { project_id, name: 'q', scorer_refs: [] })).json
+  await post(`/annotation_queues/${queue}/items`, { project_id, call_ids: [call.id] })
+  const grants = [{ scope: project_id, role: 'annotator' }]
+  const { key } = (await post('/users', { name: 'guest', grants }, keys.root)).json.key
+  const refTo = (id: string) => `weave:///${project_id}/call/${id}`
+  const call_ref = refTo(asked.json().id)
+  const note = {
+    project_id,
+    feedback_type: 'note',
+    payload: {},
+    weave_ref: refTo(call.id as string),
+    call_ref,
+  }
+  const refs: string[] = []
+  for (const as of [key, keys.alice]) {
+    const { id } = (await post('/feedback/create', note, as)).json
+    const query = { $expr: { $eq: [{ $getField: 'id' }, { $literal: id }] } }
+    const { json } = await post('/feedback/query', { project_id, fields: ['call_ref'], query }, as)
+    refs.push(json.result[0].call_ref)
+  }
+  assert.equal(refs[0], call_ref)
+  assert.notEqual(refs[1], call_ref)
+})
+
 test('a deleted queue shows its calls to annotators no longer', async () => {
   const project_id = 'acme/gone'
   const call = completeOf({ project_id })
@@ -194,6 +230,12 @@ test('an operator who only reads an entity gives nobody more there', async () =>
     ['/budgets', { scope: 'entity', subject: 'umbrella', window: 'day', amount: '1' }],
   ] as const)
     assert.deepEqual(outcome(await post(url, body, key)), [403, 'role_forbidden'], url)
+  const limit = { scope: 'project', subject: 'umbrella/core', window: 'day', amount: '1' }
+  const { id } = (await post('/budgets', limit, keys.root)).json.budget
+  const changed = await send('PUT', `/budgets/${id}`, { amount: '9' }, key)
+  assert.deepEqual(outcome(changed), [403, 'role_forbidden'])
+  assert.deepEqual(outcome(await send('DELETE', `/budgets/${id}`, undefined, key)), [403, 'role_forbidden'])
+  assert.equal((await get('/budgets', key)).json.budgets[0].amount, '1')
   assert.equal((await post('/users', { name: 'helper', entities: ['acme'] }, key)).status, 200)
   assert.equal((await post('/keys', { user: 'helper' }, key)).status, 200)
 })
@@ -244,6 +286,66 @@ test('a key does what its scopes say, and makes no wider or longer one', async (
   assert.deepEqual(outcome(await get('/keys', child.key)), [403, 'scope_forbidden'])
   const past = await post('/keys', { expires_at: '2020-01-01T00:00:00Z' }, whole)
   assert.deepEqual(outcome(past), [400, 'invalid_value'])
+})
+
+test('a key without the scope read learns nothing of calls by trying scorers on them', async () => {
+  const whole = await made('trier', { scope: 'acme/qa', role: 'editor' })
+  const tried = async (...scopes: string[]) => {
+    const { key } = (await post('/keys', { scopes }, whole)).json
+    const check = { kind: 'contains', field: 'output', any_of: ['swordfish'] }
+    return post('/v2/acme/qa/scorers/try', { call_ids: ['x'], check }, key)
+  }
+  assert.deepEqual(outcome(await tried('infer')), [403, 'scope_forbidden'])
+  assert.equal((await tried('infer', 'read')).status, 200)
+})
+
+test('a key that only asks models makes no version of an evaluation by running one', async () => {
+  const whole = await made('runner', { scope: 'acme/qa', role: 'editor' })
+  const { key } = (await post('/keys', { scopes: ['infer'] }, whole)).json
+  const dataset = 'weave:///acme/qa/object/d:latest'
+  const run = { name: 'e', dataset, settings: [{ name: 's', request: { model: 'any' } }] }
+  const rescoring = { project_id: 'acme/qa', source_evaluation_run_id: 'x', scorer_refs: ['x'] }
+  for (const [url, body] of [
+    ['/v2/acme/qa/evaluation_runs/serve', run],
+    ['/evaluations/rescore', rescoring],
+  ] as const) {
+    assert.deepEqual(outcome(await post(url, body, key)), [403, 'scope_forbidden'], url)
+    assert.notEqual((await post(url, body, whole)).json.code, 'scope_forbidden')
+  }
+})
+
+test('a key without the scope infer has no judge ask a model later', async () => {
+  const whole = await made('judging', { scope: 'acme/qa', role: 'editor' })
+  const scoring = async (name: string, fields: object) => {
+    const { json, text } = await post('/v2/acme/qa/scorers', { name, ...fields }, whole)
+    assert.ok(json.scorer, text)
+    return json.scorer as string
+  }
+  const judge = await scoring('judge', {
+    judge: { model: 'any', prompt: 'Is {output} right?', schema: { type: 'object' } },
+  })
+  const check = await scoring('check', { check: { kind: 'length', max: 9 } })
+  const { key } = (await post('/keys', { scopes: ['read', 'write'] }, whole)).json
+  const monitor = (scorer: string, as = key) =>
+    post('/monitors', { project_id: 'acme/qa', name: 'm', scorers: [{ scorer }] }, as)
+  const ofCheck = (await monitor(check)).json.monitor
+  const ofJudge = (await monitor(judge, whole)).json.monitor
+  const change = (id: string, fields: object) =>
+    send('PUT', `/monitors/${id}`, { project_id: 'acme/qa', ...fields }, key)
+  const run = (id: string) => post(`/monitors/${id}/run`, { project_id: 'acme/qa' }, key)
+  const shadow = { version: 'v0', share: 1, scorer: judge }
+  for (const refused of [
+    await monitor(judge),
+    await change(ofCheck.id, { scorers: [{ scorer: judge }] }),
+    await change(ofJudge.id, { sampling_rate: 1 }),
+    await run(ofJudge.id),
+    await post('/calls/score', { project_id: 'acme/qa', call_ids: ['x'], scorer_refs: [judge] }, key),
+    await send('PUT', '/objs/p/aliases/live/shadow', { project_id: 'acme/qa', shadow }, key),
+  ])
+    assert.deepEqual(outcome(refused), [403, 'scope_forbidden'], refused.text)
+  assert.equal((await change(ofCheck.id, { sampling_rate: 0.5 })).status, 200)
+  assert.equal((await run(ofCheck.id)).status, 200)
+  assert.equal((await change(ofJudge.id, { active: false })).status, 200)
 })
 
 test('a limited key gives no rights that it lacks, and nothing that outlives it', async () => {
