@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { s3Store } from '../../../src/storage/cold/s3.ts'
 import { openApp } from '../../support/app.ts'
@@ -48,4 +51,17 @@ test('a bucket: a wrong key and a missing bucket are no missing file', async (t)
     s3Store(settingsOf(endpoint, 'other')).read(randomUUID(), 0, 9, signal),
     /404.*NoSuchBucket/,
   )
+})
+
+test('a bucket: a redirect confirms nothing', async (t) => {
+  const server = createServer((request, response) => {
+    if (request.url === '/login') response.end('hello')
+    else response.writeHead(303, { location: '/login' }).end()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const store = s3Store(settingsOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))
+  await assert.rejects(store.write(randomUUID(), Buffer.from('texts')))
+  await assert.rejects(store.remove(randomUUID()))
 })

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
-import { readFileSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { now } from '../../../src/domain/time.ts'
+import { startIndexing } from '../../../src/operations/views/index-in-background.ts'
 import { cleanSome, removeSome } from '../../../src/storage/cold/cleaning.ts'
 import { moveSome } from '../../../src/storage/cold/moving.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { project } from '../../support/calls.ts'
+import { until } from '../../support/wait.ts'
 import {
   coldCall,
   coldParts,
@@ -133,4 +135,32 @@ test('cold calls: damage is named, and other calls are read', async (t) => {
     assert.deepEqual([status, json.code], [503, 'cold_file_damaged'])
     assert.equal((await read(warm.id)).status, 200)
   }
+})
+
+test('cold calls: what a store confirms and does not have replaces no text', async (t) => {
+  const call = coldCall('Kurt')
+  const { database, read } = await openWithCalls(t, [call])
+  const { bare, store } = coldParts(database)
+  const forgetful = { bare, store: { ...store, write: async () => undefined } }
+  await assert.rejects(moveSome(forgetful, project, { at: 0, id: '' }, now(), now(), never), {
+    code: 'cold_file_damaged',
+  })
+  assert.deepEqual((await read(call.id)).json.call.inputs, call.inputs)
+})
+
+test('cold calls: while the store is away, words of other calls are found', async (t) => {
+  const cold = coldCall('Kurt')
+  const { database, folder, ok } = await openWithCalls(t, [cold])
+  assert.equal(await moveAll(database, project), 1)
+  renameSync(folder, `${folder}-away`)
+  t.after(() => rmSync(`${folder}-away`, { recursive: true }))
+  await ok('/call/update', { project_id: project, call_id: cold.id, display_name: 'renamed' })
+  const warm = coldCall('zeugmatic')
+  await ok('/v2/acme/qa/calls/complete', { batch: [warm] })
+  const indexing = startIndexing(database, true, (error) => assert.fail(String(error)))
+  t.after(() => indexing.stop())
+  await until('the other call is found', async () => {
+    const { found } = await ok('/views/search', { project_id: project, text: 'zeugmatic' })
+    return found.length === 1
+  })
 })
