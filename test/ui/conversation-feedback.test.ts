@@ -142,7 +142,10 @@ test('a reviewer reads the whole conversation above the fields of its last turn'
   const { page, problems } = await open(t, `/ui/acme/qa/queues/${queue}/review`)
   const before = page.getByRole('region', { name: 'The conversation before' })
   const turn = (number: number) => before.getByRole('region', { name: `Turn ${number}`, exact: true })
+  // The review opens below, at the turn that is judged.
+  await turn(2).scrollIntoViewIfNeeded()
   await turn(2).locator('.chat:not([aria-busy]) .is-answer', { hasText: 'answer 1' }).waitFor()
+  await turn(1).scrollIntoViewIfNeeded()
   await before.getByText(`question 0 of ${odd}`).waitFor()
   assert.equal(await before.getByRole('region').count(), 2)
   assert.equal(await before.getByRole('button', { name: /^(Good|Bad|To )/ }).count(), 0)
