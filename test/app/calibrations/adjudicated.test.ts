@@ -13,8 +13,9 @@ test('the truth is what an adjudicator decided, else the strict majority; people
   const spec = (await post('/obj/read', { project_id, object_id: 'verdict', digest: 'latest' })).json.obj
   const annotation_ref = `weave:///${project}/object/verdict:${spec.digest}`
   const settings = { annotators: 2, adjudication: 'on_disagreement', adjudicators: ['kim'] }
-  const queue = (await post('/annotation_queues', { project_id, name: 'q', scorer_refs: [], ...settings }))
-    .json.id
+  const queue = (
+    await post('/annotation_queues', { project_id, name: 'q', scorer_refs: [annotation_ref], ...settings })
+  ).json.id
   await post(`/annotation_queues/${queue}/items`, { project_id, call_ids: ids })
   const { items } = (await post(`/annotation_queues/${queue}/items/query`, { project_id })).json
   const personal = new Map<string, string>()
