@@ -121,7 +121,6 @@ test('cold calls: wherever a move or an erasure was cut short, the next one leav
       const [grace, kurt] = [coldCall('Grace', subject.value), coldCall('Kurt')]
       await ok('/v2/acme/qa/calls/complete', { batch: [grace, kurt] })
       const ending = endingAt(step, coldParts(database))
-      // A file that is not finished counts as abandoned.
       const time = now() - hour
       async function cutShort(): Promise<void> {
         if (work === 'move') {
