@@ -16,7 +16,7 @@ import { openApp } from '../../support/app.ts'
 import { openAppRecord } from '../../support/app-record.ts'
 import { completeOf, project } from '../../support/calls.ts'
 
-const never = new AbortController().signal
+export const never = new AbortController().signal
 
 /** A record whose old calls move to a folder of its own. */
 export async function openColdRecord(t: { after(close: () => void): void }) {
@@ -54,7 +54,7 @@ export const contentsOf = (folder: string): string =>
     .map((path) => zstdDecompressSync(readFileSync(path)).toString())
     .join('\n')
 
-const hour = 3_600_000_000
+export const hour = 3_600_000_000
 /** The key of an administrator. */
 export const admin = 'the-secret-key-of-ada'
 

@@ -16,13 +16,13 @@ import {
   countOf,
   endingAt,
   filesIn,
+  hour,
   moveAll,
+  never,
   openWithCalls,
   sweep,
 } from './cold-app.ts'
 
-const never = new AbortController().signal
-const hour = 3_600_000_000
 const subject = { kind: 'end_user', value: 'grace@example.com' }
 
 test('cold calls: an erasure finds them by their inputs, and leaves no byte in the store', async (t) => {

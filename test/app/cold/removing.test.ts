@@ -15,13 +15,12 @@ import {
   countOf,
   endingAt,
   filesIn,
+  hour,
   moveAll,
+  never,
   openWithCalls,
   sweep,
 } from './cold-app.ts'
-
-const never = new AbortController().signal
-const hour = 3_600_000_000
 
 test('cold calls: files are written anew without deleted calls, and removed with the last', async (t) => {
   const [kept, gone] = [coldCall('Kurt'), coldCall('Gina')]
