@@ -84,7 +84,12 @@ export function callFields(
       const read = derived.get(path.slice(1).join('.'))
       if (read) return read(dialect)
     } else if (isLarge(document)) {
-      return { kind: 'json', column: path.length === 0 ? hereOnly(document) : rawSql(document), path }
+      const column = rawSql(document)
+      return {
+        kind: 'json',
+        path,
+        ...(path.length > 0 ? { column } : { column: hereOnly(document), within: column }),
+      }
     }
     throw refuse('unknown_field', { field: requestPath, received: JSON.stringify(field), accepted })
   }

@@ -51,7 +51,12 @@ export function boundReadings(readings: readonly FieldReading[], requestPath = '
     })
   }
   const keyOf = ({ text, values }: Sql, path: readonly string[]) => JSON.stringify([text, values, path])
-  const known = new Set(ofJson.map(({ column, path }) => keyOf(column, path)))
+  const known = new Set(
+    ofJson.flatMap(({ column, within, path }) => {
+      const isWhole = within !== undefined && path.length === 0
+      return isWhole ? [keyOf(column, path), keyOf(within, path)] : [keyOf(column, path)]
+    }),
+  )
   for (const { column, path } of ofJson) {
     const around = path.filter((_, steps) => known.has(keyOf(column, path.slice(0, steps)))).length
     if (around <= maxAround) continue
