@@ -905,8 +905,8 @@ export const refusals = {
   },
   cold_file_damaged: {
     status: 503,
-    message: 'A file of cold calls is missing or damaged; `heddle db check` reports which.',
-    help: 'Restore it from a backup.',
+    message: 'The file {file} of cold calls is missing or damaged; `heddle db check` reports all such files.',
+    help: 'Restore it from a backup of the store. If there is none, delete its calls ([docs/cold.md](cold.md)).',
   },
   cold_call_in_write: {
     status: 503,
