@@ -1,7 +1,16 @@
 // In a process of its own: it keeps threads of it busy.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { closeSync, constants, mkdtempSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,19 +23,23 @@ import { coldCall, filesIn, moveAll, openWithCalls } from './cold-app.ts'
 
 const patienceMs = 200
 
-/** Whoever reads this file waits, in a thread, until the returned function is called. */
+/** Whoever opens this file waits, in a thread, until the returned function is called. */
 function hang(t: TestContext, path: string): () => void {
+  const own = mkdtempSync(join(tmpdir(), 'heddle-hangs-'))
+  const pipe = join(own, 'pipe')
+  execFileSync('mkfifo', [pipe])
   renameSync(path, `${path}.away`)
-  execFileSync('mkfifo', [path])
-  let handle: number | undefined = openSync(path, constants.O_RDWR)
-  function go(): void {
-    if (handle === undefined) return
+  symlinkSync(pipe, path)
+  // Whoever opens it for both opens it at once, and for those that wait.
+  const go = () => closeSync(openSync(pipe, constants.O_RDWR))
+  t.after(() => {
+    go()
+    rmSync(own, { recursive: true })
+  })
+  return () => {
     renameSync(`${path}.away`, path)
-    closeSync(handle)
-    handle = undefined
+    go()
   }
-  t.after(() => handle !== undefined && closeSync(handle))
-  return go
 }
 
 test('cold calls: a folder that hangs is named, and everything else goes on', async (t) => {
