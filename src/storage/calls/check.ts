@@ -1,4 +1,4 @@
-import { endUserHashes } from '../erasures/subjects.ts'
+import { knownOf } from '../cold/moving.ts'
 import { searchState } from '../search/indexing.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { LongReader, Reader } from '../transaction.ts'
@@ -30,23 +30,19 @@ const wrongWords = rawSql(`CASE WHEN EXISTS (SELECT 1 FROM search_entries AS ent
   THEN CASE WHEN swept_at IS NULL THEN 0 ELSE 1 END
   ELSE CASE WHEN started_at IS NULL OR deleted_at IS NOT NULL THEN 0 ELSE 1 END END`)
 
-const coldUsers = rawSql(`CASE WHEN substr(inputs, 1, 1) = ' ' THEN coalesce((SELECT string_agg(end_user, ' ')
+const coldUsers =
+  rawSql(`CASE WHEN substr(inputs, 1, 1) = ' ' THEN coalesce((SELECT string_agg(end_user, ',' ORDER BY end_user)
     FROM cold_users WHERE cold_users.project_id = calls.project_id AND call_id = calls.id), '') END`)
 
 const selectCalls = (more: Sql) =>
   sql`SELECT project_id, start_bytes + end_bytes AS size, ${storedColumns}, ${wrongWords} AS wrong_words,
         ${coldUsers} AS cold_users FROM calls ${more}`
 
-/** Derived again, a call returns into the record, and what is known of its users goes. */
-function isOfOthers({ inputs, cold_users }: Row): boolean {
+/** Derived again, such a call returns into the record, and what is known of its users goes. */
+function isOfOthers({ id, inputs, cold_users }: Row): boolean {
   if (inputs === null || cold_users === null) return false
-  const known = cold_users.split(' ').filter(Boolean).sort().join()
-  try {
-    return known !== endUserHashes(inputs).sort().join()
-  } catch (error) {
-    if (error instanceof SyntaxError) return false
-    throw error
-  }
+  const known = knownOf({ call: id, column: 'inputs', text: inputs })
+  return known !== undefined && [...known.users].sort().join() !== cold_users
 }
 
 /**

@@ -51,7 +51,7 @@ export function coldRecord(bare: Database, anyStore: ColdStore | undefined): Dat
         return rows
       } catch (error) {
         if (!(error instanceof MissingFile)) throw error
-        if (moves === maxMoves) throw damaged(error.file, error)
+        if (moves === maxMoves) throw damaged(error.message, error)
       }
       rows = await again(rows)
     }

@@ -13,15 +13,9 @@ const maxReads = 4
 /** A read of the store that takes longer counts as failed. */
 const patienceMs = 20_000
 
-/** Thrown where a file is gone: the call may have moved to another one meanwhile. */
+/** Thrown with the name of a file that is gone: the call may have moved to another one meanwhile. */
 export class MissingFile extends Error {
   override readonly name = 'MissingFile'
-  readonly file: string
-
-  constructor(file: string) {
-    super(`${file} is not in the store`)
-    this.file = file
-  }
 }
 
 export interface ColdReading {
