@@ -157,3 +157,21 @@ export function endingAt(step: number, { bare, store }: { bare: Database; store:
     isOver: () => steps < step,
   }
 }
+
+export interface Taken {
+  before?: (() => Promise<void>) | undefined
+}
+
+/** A folder of which `before` is done once before a file is read. */
+export function folderWith(folder: string, taken: Taken): ColdStore {
+  const store = folderStore(folder)
+  return {
+    ...store,
+    async read(...question) {
+      const { before } = taken
+      taken.before = undefined
+      await before?.()
+      return store.read(...question)
+    },
+  }
+}
