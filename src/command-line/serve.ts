@@ -44,7 +44,9 @@ export const serveCommand: Command = {
         `${text}. Nothing is read or written from now on, and requests get 503. Put the record of HEDDLE_DATA back, then restart the server.`,
       )
     await checkAddress(config)
-    const database = await openRecord({ ...recordOptions(config), report, onLost })
+    const onColdFailure = (error: Error) =>
+      logger.error({ err: error }, 'the store of cold calls does not answer; older calls cannot be read')
+    const database = await openRecord({ ...recordOptions(config), report, onLost, onColdFailure })
     const firstKey = await makeFirstUser(config, database)
     // A full disk must not keep a server from starting that can still be read.
     const noted = database

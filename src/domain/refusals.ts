@@ -905,8 +905,9 @@ export const refusals = {
   },
   cold_file_damaged: {
     status: 503,
-    message: 'A file of cold calls is missing or damaged; `heddle db check` reports which.',
-    help: 'Restore it from a backup.',
+    message:
+      'The file {file} of cold calls is missing or damaged: restore it from a backup, or delete its calls. `heddle db check` reports all such files.',
+    help: 'See [docs/cold.md](cold.md).',
   },
   cold_call_in_write: {
     status: 503,

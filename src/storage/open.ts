@@ -25,6 +25,8 @@ export interface RecordPlace {
   onLost?: (text: string) => void
   /** Where the texts of old calls are. */
   cold?: ColdSettings | undefined
+  /** Called when that cannot be asked now. */
+  onColdFailure?: (error: Error) => void
   /** The same, opened. */
   coldStore?: ColdStore | undefined
 }
@@ -38,6 +40,7 @@ export async function openRecord({
   mayBePart = false,
   cold,
   coldStore,
+  onColdFailure,
   ...settings
 }: RecordPlace): Promise<Database> {
   const store = coldStore ?? (cold && (await openStore(cold)))
@@ -51,7 +54,7 @@ export async function openRecord({
   // Whatever else is wrong with the store: newer calls are served without it.
   await db.cold?.store
     ?.check()
-    .catch((error) => (error instanceof StorageRefusal ? closed(error) : undefined))
+    .catch((error) => (error instanceof StorageRefusal ? closed(error) : onColdFailure?.(error)))
   if (from === undefined) return db
   await db.close()
   throw new StorageRefusal(
@@ -75,7 +78,7 @@ async function openEngine({
   mustExist = false,
   report,
   onLost,
-}: Omit<RecordPlace, 'mayBePart' | 'cold' | 'coldStore'>): Promise<Database> {
+}: Omit<RecordPlace, 'mayBePart' | 'cold' | 'coldStore' | 'onColdFailure'>): Promise<Database> {
   if (databaseUrl === '') {
     return openSqlite({ file: sqliteFile(folder), queryTimeoutMs, mustExist, ...(onLost && { onLost }) })
   }

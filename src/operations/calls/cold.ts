@@ -3,8 +3,10 @@ import { newId } from '../../domain/ids.ts'
 import { now } from '../../domain/time.ts'
 import { cleanSome, maxFilesAtOnce, removeSome } from '../../storage/cold/cleaning.ts'
 import {
+  type ColdRecord,
   coldTotals,
   isDerived,
+  maxCalls,
   moveSome,
   nextProjectOfCalls,
   type Position,
@@ -31,6 +33,51 @@ const againMs = 86_400_000
 interface Passing {
   project: string
   at: Position
+  /** Calls of the next file. */
+  most: number
+}
+
+/** Moves some calls of one project after the other, and says how many. */
+export function createMoves(record: ColdRecord, afterDays: number) {
+  const { bare } = record
+  let wholeAt = performance.now() + againMs
+  let isWhole = false
+  let passing: Passing | undefined
+  /** Where the last file of a project failed. */
+  const failed = new Map<string, Passing>()
+
+  /** The next project in turn, and where its calls begin that were not looked at. */
+  async function nextPassing(after: string): Promise<Passing | undefined> {
+    const project = await nextProjectOfCalls(bare, after)
+    if (project === undefined) return undefined
+    const again = failed.get(project)
+    if (again !== undefined && !isWhole) return again
+    const until = isWhole ? undefined : await coldUntil(bare, project)
+    return { project, at: { at: until ?? Number.MIN_SAFE_INTEGER, id: '' }, most: maxCalls }
+  }
+
+  return {
+    isUnderway: () => passing !== undefined,
+    async move(signal: AbortSignal): Promise<number> {
+      if (afterDays === 0 || !(await isDerived(bare))) return 0
+      if (passing === undefined) {
+        isWhole = performance.now() >= wholeAt
+        if (isWhole) wholeAt = performance.now() + againMs
+        passing = await nextPassing('')
+      }
+      if (passing === undefined) return 0
+      const { project, at, most } = passing
+      const time = now()
+      // A file that fails, such as one that a proxy does not let through, holds up no other project. The next has half of
+      // its calls, and the last of them is passed over until the next whole pass.
+      failed.set(project, { project, at, most: most >> 1 })
+      passing = await nextPassing(project)
+      const { calls, next } = await moveSome(record, project, at, time - afterDays * day, time, signal, most)
+      failed.delete(project)
+      if (next !== undefined) passing = { project, at: next, most: Math.min(maxCalls, 2 * most || maxCalls) }
+      return calls
+    },
+  }
 }
 
 /** Moves the texts of old calls to the store, and removes what nothing refers to. */
@@ -45,36 +92,8 @@ export function startCold(
   const record = { bare, store }
   const metrics = registerColdMetrics(registry, reading.counted)
   const holder = newId()
+  const moves = createMoves(record, afterDays)
   let cleanAt = 0
-  let wholeAt = performance.now() + againMs
-  let isWhole = false
-  let passing: Passing | undefined
-
-  /** The next project in turn, and where its calls begin that were not looked at. */
-  async function nextPassing(after: string): Promise<Passing | undefined> {
-    const project = await nextProjectOfCalls(bare, after)
-    if (project === undefined) return undefined
-    const until = isWhole ? undefined : await coldUntil(bare, project)
-    return { project, at: { at: until ?? Number.MIN_SAFE_INTEGER, id: '' } }
-  }
-
-  async function move(signal: AbortSignal): Promise<boolean> {
-    if (afterDays === 0 || !(await isDerived(bare))) return false
-    if (passing === undefined) {
-      isWhole = performance.now() >= wholeAt
-      if (isWhole) wholeAt = performance.now() + againMs
-      passing = await nextPassing('')
-    }
-    if (passing === undefined) return false
-    const { project, at } = passing
-    const time = now()
-    // A batch that fails, such as one that a proxy does not let through, holds up no other project.
-    passing = await nextPassing(project)
-    const { calls, next } = await moveSome(record, project, at, time - afterDays * day, time, signal)
-    metrics.moved.inc(calls)
-    if (next !== undefined) passing = { project, at: next }
-    return passing !== undefined
-  }
 
   return [
     inBackground({
@@ -84,7 +103,7 @@ export function startCold(
       async run(signal) {
         const time = now()
         const isOurs = await bare.write('takeColdTurn', { holder, now: time, until: time + turn })
-        if (!isOurs || passing === undefined) metrics.set(await coldTotals(bare, signal))
+        if (!isOurs || !moves.isUnderway()) metrics.set(await coldTotals(bare, signal))
         if (!isOurs) return idleMs
         const removed = await removeSome(record, time, signal)
         let cleaned = 0
@@ -94,8 +113,8 @@ export function startCold(
           cleaned = await cleanSome(record, undefined, { now: time, atOnce: false }, signal)
           if (cleaned === maxFilesAtOnce) cleanAt = last
         }
-        const isMoving = await move(signal)
-        return isMoving || removed + cleaned > 0 ? busyMs : idleMs
+        metrics.moved.inc(await moves.move(signal))
+        return moves.isUnderway() || removed + cleaned > 0 ? busyMs : idleMs
       },
     }),
   ]

@@ -68,6 +68,7 @@ export const projectRoutes = family(
       'erasure_ended',
       'cold_store_unset',
       'cold_store_unreachable',
+      'cold_file_damaged',
       'query_too_slow',
     ],
     rule: ({ db, signal }, { caller, params, body }) => erase(db, scopeOf(caller, params), body, signal),

@@ -52,7 +52,7 @@ const maxDocumentBytes = 64 * 1024
 const small = [
   ...['id', 'trace_id', 'parent_id', 'op_name', 'thread_id', 'started_at', 'ended_at', 'status', 'operation'],
   ...['agent', 'agent_version', 'asked_model', 'model', 'user_id', 'input_tokens', 'output_tokens'],
-  ...['cache_read_tokens', 'cache_creation_tokens'],
+  ...['cache_read_tokens', 'cache_creation_tokens', 'project_id'],
 ].map((name) => `calls.${name} AS ${name}`)
 
 /** What is selected of a span. */

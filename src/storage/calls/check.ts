@@ -1,3 +1,4 @@
+import { knownOf } from '../cold/moving.ts'
 import { searchState } from '../search/indexing.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { LongReader, Reader } from '../transaction.ts'
@@ -19,6 +20,8 @@ interface Row extends StoredCall {
   size: number
   project_id: string
   wrong_words: number
+  /** Those by whom an erasure finds it; null if its inputs are in the record. */
+  cold_users: string | null
 }
 
 /** The words of a call are there from its start on, until its texts are removed. */
@@ -27,8 +30,20 @@ const wrongWords = rawSql(`CASE WHEN EXISTS (SELECT 1 FROM search_entries AS ent
   THEN CASE WHEN swept_at IS NULL THEN 0 ELSE 1 END
   ELSE CASE WHEN started_at IS NULL OR deleted_at IS NOT NULL THEN 0 ELSE 1 END END`)
 
+const coldUsers =
+  rawSql(`CASE WHEN substr(inputs, 1, 1) = ' ' THEN coalesce((SELECT string_agg(end_user, ',' ORDER BY end_user)
+    FROM cold_users WHERE cold_users.project_id = calls.project_id AND call_id = calls.id), '') END`)
+
 const selectCalls = (more: Sql) =>
-  sql`SELECT project_id, start_bytes + end_bytes AS size, ${storedColumns}, ${wrongWords} AS wrong_words FROM calls ${more}`
+  sql`SELECT project_id, start_bytes + end_bytes AS size, ${storedColumns}, ${wrongWords} AS wrong_words,
+        ${coldUsers} AS cold_users FROM calls ${more}`
+
+/** Derived again, such a call returns into the record, and what is known of its users goes. */
+function isOfOthers({ id, inputs, cold_users }: Row): boolean {
+  if (inputs === null || cold_users === null) return false
+  const known = knownOf({ call: id, column: 'inputs', text: inputs })
+  return known !== undefined && [...known.users].sort().join() !== cold_users
+}
 
 /**
  * Compares what lists, charts and the search know of calls with the calls themselves. What a running server is about to
@@ -42,10 +57,16 @@ export async function* findWrongCalls(db: LongReader, signal: AbortSignal): Asyn
     rows.flatMap((row) => {
       const derived = wrongFacts(row).map(([column]) => column)
       if (isIndexed && row.wrong_words === 1) derived.push('words')
+      if (isOfOthers(row)) derived.push('end users')
       return derived.length === 0
         ? []
         : [{ project_id: row.project_id, id: row.id, derived, size: Number(row.size) }]
     })
+  const surplus = sql`SELECT DISTINCT project_id, call_id AS id FROM cold_users WHERE NOT EXISTS (SELECT 1 FROM calls
+      WHERE calls.project_id = cold_users.project_id AND calls.id = call_id AND substr(inputs, 1, 1) = ' ')`
+  for await (const rows of db.stream<Pick<Row, 'project_id' | 'id'>>(surplus, { signal })) {
+    yield* rows.map((row) => ({ ...row, derived: ['end users'], size: 0 }))
+  }
   const all = selectCalls(sql`ORDER BY project_id, id`)
   for await (const rows of db.stream<Row>(all, { signal, rows: callsAtOnce })) {
     for (const [project, calls] of Map.groupBy(wrongAmong(rows), ({ project_id }) => project_id)) {

@@ -83,6 +83,8 @@ export const deriveAgain: Command<CallsOfProject, void> = async (tx, { project_i
     sql`SELECT parent_id, moved_from, ${storedColumns} FROM calls WHERE project_id = ${project} AND id IN (${listOf(calls)})`,
   )
   for (const call of stored) await storeFacts(tx, project, call)
+  // Those that were read are in the record.
+  await tx.run(sql`DELETE FROM cold_users WHERE project_id = ${project} AND call_id IN (${listOf(calls)})`)
   await markForSearch(tx, project, calls)
   const above = stored.flatMap(({ parent_id, moved_from }) => [parent_id ?? [], moved_from ?? []].flat())
   const trials = await knownTrials(tx, project, [...new Set([...calls, ...above])])

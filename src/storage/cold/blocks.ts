@@ -74,6 +74,26 @@ function packed(head: Head, bodies: readonly Buffer[]): Promise<Buffer> {
   })
 }
 
+/** Whether a file has this many bytes, in blocks that can be read. */
+export async function isWhole(file: string, read: Uint8Array, bytes: number): Promise<boolean> {
+  if (read.length !== bytes) return false
+  const options = { maxOutputLength: maxUnpackedBytes, info: true }
+  try {
+    for (let from = 0; from < bytes; ) {
+      // The types know no `info`.
+      const { buffer, engine } = (await decompress(read.subarray(from), options)) as unknown as {
+        buffer: Buffer
+        engine: { bytesWritten: number }
+      }
+      if (buffer.indexOf(`{"file":"${file}"`) !== 4) return false
+      from += engine.bytesWritten
+    }
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** Throws if it is damaged, or not of this file. */
 export async function readBlock(file: string, bytes: Uint8Array): Promise<Block> {
   const unpacked = await decompress(bytes, {

@@ -4,7 +4,7 @@ import { now } from '../../domain/time.ts'
 import type { Database } from '../database.ts'
 import { emptySql, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows } from '../transaction.ts'
-import { type Block, readBlock } from './blocks.ts'
+import { type Block, isWhole, readBlock } from './blocks.ts'
 import { abandonedAfter, type FileOfProject, hasColdFiles } from './files.ts'
 import { type ColdRecord, knownOf, readTexts, writeFile } from './moving.ts'
 import { damaged } from './reading.ts'
@@ -90,14 +90,15 @@ async function cleanFile(
     sql`SELECT from_at, until_at, call_ids FROM cold_files WHERE project_id = ${project_id} AND id = ${id}`,
   )
   const calls = row === undefined ? [] : (JSON.parse(row.call_ids) as string[])
-  const live = (await readTexts(db, project_id, calls, signal)).flatMap(({ call, column, text }) => {
-    const reference = isReference(text) ? parseReference(text) : undefined
-    return reference?.file === id ? [{ call, column, before: text, reference }] : []
-  })
+  const live = await liveTexts(db, file, calls, signal)
   if (live.length > 0 && row !== undefined) {
     const size = live.reduce((end, { reference: { offset, length } }) => Math.max(end, offset + length), 0)
     const bytes = await store.read(id, 0, size, signal)
-    if (bytes === undefined) throw damaged(new Error(`${id} is not in ${store.address}`))
+    if (bytes === undefined) {
+      // Another server has written it anew, or its calls are gone.
+      if ((await liveTexts(db, file, calls, signal)).length < live.length) return false
+      throw damaged(id, new Error(`${id} is not in ${store.address}`))
+    }
     const blocks = new Map<number, Block>()
     const texts = []
     for (const { call, column, before, reference } of live) {
@@ -108,12 +109,25 @@ async function cleanFile(
         const own = { call, column, text: block.textOf(entry) }
         texts.push({ ...own, before, preview: null, users: knownOf(own)?.users ?? [] })
       } catch (error) {
-        throw damaged(error)
+        throw damaged(id, error)
       }
     }
     await writeFile(record, project_id, texts, [Number(row.from_at), Number(row.until_at)], signal)
   }
   return db.write('dropColdFile', { ...file, remove_at: atOnce ? now : now + readersLeft })
+}
+
+/** What refers to the file. */
+async function liveTexts(
+  db: Database,
+  { project_id, id }: FileOfProject,
+  calls: readonly string[],
+  signal: AbortSignal,
+) {
+  return (await readTexts(db, project_id, calls, signal)).flatMap(({ call, column, text }) => {
+    const reference = isReference(text) ? parseReference(text) : undefined
+    return reference?.file === id ? [{ call, column, before: text, reference }] : []
+  })
 }
 
 /**
@@ -211,9 +225,15 @@ export async function missingFiles(db: Database, most: number, signal: AbortSign
     const store = db.cold?.store
     if (store === undefined) return ['Inputs and outputs of calls are in a store: set HEDDLE_COLD_STORE.']
     for (const { project_id, id, bytes, calls } of files) {
-      const size = await store.size(id, signal)
-      if (size === Number(bytes)) continue
-      const is = size === undefined ? 'is missing' : `has ${size} bytes instead of ${bytes}`
+      const read = await store.read(id, 0, Number(bytes) + 1, signal)
+      const is =
+        read === undefined ? 'is missing' : (await isWhole(id, read, Number(bytes))) ? '' : 'is damaged'
+      if (is === '') continue
+      // A server may have written it anew since.
+      const row = await db.get(
+        sql`SELECT 1 AS one FROM cold_files WHERE project_id = ${project_id} AND id = ${id}`,
+      )
+      if (row === undefined) continue
       problems.push(`the file ${id} of ${calls} calls in ${project_id} ${is} in ${store.address}`)
     }
     after = last

@@ -1,10 +1,11 @@
 import { Refusal } from '../../domain/refusals.ts'
 import type { Commands } from '../commands.ts'
 import type { Database } from '../database.ts'
+import { sql } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
 import type { ThawedText } from './files.ts'
 import { ownedStore } from './owner.ts'
-import { createColdReading, damaged, MissingFile } from './reading.ts'
+import { createColdReading, damaged, MissingFile, unreadable } from './reading.ts'
 import { coldColumns, isReference, parseReference, referencesIn } from './reference.ts'
 import type { ColdStore } from './store.ts'
 
@@ -38,17 +39,35 @@ export function coldRecord(bare: Database, anyStore: ColdStore | undefined): Dat
   }
 
   /** A file that is gone was written anew, if the row has another reference when it is read again. */
-  async function whole<T>(read: () => Promise<readonly T[]>): Promise<readonly T[]> {
+  async function whole<T>(
+    read: () => Promise<readonly T[]>,
+    again: (rows: readonly T[]) => Promise<readonly T[]> = read,
+    signal?: AbortSignal,
+  ): Promise<readonly T[]> {
+    let rows = await read()
     for (let moves = 1; ; moves++) {
-      const rows = await read()
       try {
-        await put(rows)
+        await put(rows, signal)
         return rows
       } catch (error) {
         if (!(error instanceof MissingFile)) throw error
-        if (moves === maxMoves) throw damaged(error)
+        if (moves === maxMoves) throw damaged(error.message, error)
       }
+      rows = await again(rows)
     }
+  }
+
+  /** Rows of a stream may be older than a cleaning or an erasure: with what their calls have now, which may be nothing. */
+  async function renewed<T>(rows: readonly T[]): Promise<readonly T[]> {
+    for (const row of rows as readonly Record<string, unknown>[]) {
+      const { project_id, id } = row
+      if (referencesIn([row]).size === 0 || typeof project_id !== 'string') continue
+      const call = await bare.get<Record<string, unknown>>(
+        sql`SELECT inputs, output FROM calls WHERE project_id = ${project_id} AND id = ${String(id)}`,
+      )
+      for (const column of coldColumns) if (isReference(row[column])) row[column] = call?.[column] ?? null
+    }
+    return rows
   }
 
   /** Returns how many are in the record now that were not. */
@@ -56,7 +75,7 @@ export function coldRecord(bare: Database, anyStore: ColdStore | undefined): Dat
     const thawed = new Map<string, ThawedText[]>()
     for (const text of texts) {
       const reference = parseReference(text)
-      if (reference === undefined) throw damaged(new Error('a reference cannot be read'))
+      if (reference === undefined) throw unreadable(text)
       try {
         const { project, entries, textOf } = await reading.blockOf(reference)
         const of = entries[reference.entry]
@@ -67,7 +86,7 @@ export function coldRecord(bare: Database, anyStore: ColdStore | undefined): Dat
       } catch (error) {
         // Of a missing file the next attempt reads the new reference.
         if (error instanceof MissingFile) continue
-        throw error instanceof Refusal ? error : damaged(error)
+        throw error instanceof Refusal ? error : damaged(reference.file, error)
       }
     }
     let done = 0
@@ -81,9 +100,10 @@ export function coldRecord(bare: Database, anyStore: ColdStore | undefined): Dat
         return await write()
       } catch (error) {
         if (!(error instanceof Refusal) || error.code !== 'cold_call_in_write') throw error
-        if (attempts === maxAttempts) throw damaged(error)
+        const references = String(error.values.references).split('\n')
+        if (attempts === maxAttempts) throw unreadable(references[0] as string)
         // A write may read any number of calls, one after the other.
-        const thawed = await thaw(String(error.values.references).split('\n'))
+        const thawed = await thaw(references)
         attempts = thawed > 0 ? 0 : attempts + 1
       }
     }
@@ -99,22 +119,14 @@ export function coldRecord(bare: Database, anyStore: ColdStore | undefined): Dat
     async *stream<T>(...[query, options]: Parameters<LongReader['stream']>) {
       for await (const rows of bare.stream<T>(query, options)) {
         for (const some of options.asStored ? [rows] : ofFewBlocks(rows)) {
-          if (!options.asStored) await putOfStream(some, options.signal)
-          yield some
+          if (options.asStored) yield rows
+          else yield (await whole(async () => some, renewed, options.signal)) as T[]
         }
       }
     },
     write: <Name extends keyof Commands>(...[name, input, tenant]: Parameters<typeof bare.write<Name>>) =>
       thawing(() => bare.write(name, input, tenant)),
     writeInBackground: (name, input) => thawing(() => bare.writeInBackground(name, input)),
-  }
-
-  async function putOfStream<T>(rows: readonly T[], signal: AbortSignal): Promise<void> {
-    try {
-      await put(rows, signal)
-    } catch (error) {
-      throw error instanceof MissingFile ? damaged(error) : error
-    }
   }
 }
 

@@ -16,7 +16,7 @@ import { coldColumns, isReference, referenceText } from './reference.ts'
 import type { OwnedStore } from './store.ts'
 
 /** Of a file. */
-const maxCalls = 1_000
+export const maxCalls = 1_000
 const maxBytes = 8 << 20
 
 /** Rows that a query looks at, so that none takes long. */
@@ -55,13 +55,14 @@ export async function isDerived(db: Database): Promise<boolean> {
   return search.is_on !== 1 || search.at_project === null
 }
 
-/** Calls of the project behind the position that begin before `before`, as many as one file has. */
+/** Calls of the project behind the position that begin before `before`, as many as one file may have. */
 async function candidates(
   db: Database,
   project: string,
   after: Position,
   before: number,
   now: number,
+  most: number,
   signal: AbortSignal,
 ): Promise<{ rows: Candidate[]; next: Position | undefined }> {
   const texts = coldColumns.map((column) => {
@@ -84,7 +85,7 @@ async function candidates(
   let bytes = 0
   let last: Candidate | undefined
   for (const row of rows) {
-    const isFull = chosen.length === maxCalls || (chosen.length > 0 && bytes + Number(row.size) > maxBytes)
+    const isFull = chosen.length === most || (chosen.length > 0 && bytes + Number(row.size) > maxBytes)
     if (row.is_eligible === 1 && isFull) return { rows: chosen, next: last && positionOf(last) }
     if (row.is_eligible === 1) {
       chosen.push(row)
@@ -103,7 +104,7 @@ interface Moved {
   next: Position | undefined
 }
 
-/** Moves some calls of a project into one file. */
+/** Moves at most so many calls of a project into one file. If it is none, the next one is passed over. */
 export async function moveSome(
   { bare: db, store }: ColdRecord,
   project: string,
@@ -111,9 +112,10 @@ export async function moveSome(
   before: number,
   now: number,
   signal: AbortSignal,
+  most = maxCalls,
 ): Promise<Moved> {
-  const { rows, next } = await candidates(db, project, after, before, now, signal)
-  if (rows.length === 0) return { calls: 0, next }
+  const { rows, next } = await candidates(db, project, after, before, now, Math.max(1, most), signal)
+  if (rows.length === 0 || most === 0) return { calls: 0, next }
   const texts = await readTexts(
     db,
     project,
@@ -203,7 +205,8 @@ export async function writeFile(
   await store.write(id, bytes)
   // What replaces texts has to be there.
   const size = await store.size(id, signal)
-  if (size !== bytes.length) throw damaged(new Error(`${id} has ${size} bytes instead of ${bytes.length}`))
+  if (size !== bytes.length)
+    throw damaged(id, new Error(`${id} has ${size} bytes instead of ${bytes.length}`))
   let some: Placing[] = []
   let length = 0
   for (const [index, { call, column, before, preview, users }] of texts.entries()) {

@@ -13,7 +13,7 @@ const maxReads = 4
 /** A read of the store that takes longer counts as failed. */
 const patienceMs = 20_000
 
-/** Thrown where a file is gone: the call may have moved to another one meanwhile. */
+/** Thrown with the name of a file that is gone: the call may have moved to another one meanwhile. */
 export class MissingFile extends Error {
   override readonly name = 'MissingFile'
 }
@@ -38,11 +38,11 @@ export function createColdReading(store: ColdStore | undefined): ColdReading {
     if (store === undefined) throw refuse('cold_store_unset')
     counted.reads++
     const bytes = await store.read(file, offset, length, signal)
-    if (bytes === undefined) throw new MissingFile(`${file} is not in ${store.address}`)
+    if (bytes === undefined) throw new MissingFile(file)
     try {
       return await readBlock(file, bytes)
     } catch (error) {
-      throw damaged(error)
+      throw damaged(file, error)
     }
   }
 
@@ -72,9 +72,12 @@ export function createColdReading(store: ColdStore | undefined): ColdReading {
         for (let own = waiting.pop(); own !== undefined; own = waiting.pop()) {
           const parsed = own.map((text) => ({ text, reference: parseReference(text) }))
           const [first] = parsed
-          if (first?.reference === undefined) throw damaged(new Error('a reference cannot be read'))
+          if (first?.reference === undefined) throw unreadable(first?.text ?? '')
+          const { file } = first.reference
           const block = await blockOf(first.reference, either)
-          for (const { text, reference } of parsed) found.set(text, entryOf(block, reference?.entry ?? -1))
+          for (const { text, reference } of parsed) {
+            found.set(text, entryOf(file, block, reference?.entry ?? -1))
+          }
         }
       }
       await Promise.all(Array.from({ length: Math.min(maxReads, waiting.length) }, readSome))
@@ -83,16 +86,23 @@ export function createColdReading(store: ColdStore | undefined): ColdReading {
   }
 }
 
-function entryOf(block: Block, entry: number): string {
+function entryOf(file: string, block: Block, entry: number): string {
   try {
     return block.textOf(entry)
   } catch (error) {
-    throw damaged(error)
+    throw damaged(file, error)
   }
 }
 
-export function damaged(cause: unknown): Refusal {
-  const refusal = refuse('cold_file_damaged')
+export function damaged(file: string, cause: unknown): Refusal {
+  const refusal = refuse('cold_file_damaged', { file })
   refusal.cause = cause
   return refusal
 }
+
+/** Of a reference that leads to no text. */
+export const unreadable = (reference: string) =>
+  damaged(
+    parseReference(reference)?.file ?? reference.slice(0, 80),
+    new Error('its reference cannot be read'),
+  )

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { access, mkdir, open, readdir, readFile, rename, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { whenAborted } from '../../../packages/waiting/index.ts'
+import { createSlots } from '../../threads/slots.ts'
 
 /** In the store, with the name of the record whose store it is. */
 export const ownerFile = 'heddle-owner'
@@ -39,11 +41,41 @@ export interface ColdSettings {
 
 const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT'
 
+/** A network folder that hangs keeps a thread for each question, and this process has four for all its files. */
+const maxAtOnce = 2
+const maxWaiting = 200
+
+/** A question that is answered no sooner counts as failed. */
+const maxAnswerMs = 20_000
+
+/** See `maxWrite` in cleaning.ts. */
+const maxWriteMs = 30_000
+
 /** Files under the first two digits of their id, as a folder with very many files is slow to list. */
-export function folderStore(folder: string): ColdStore {
+export function folderStore(folder: string, patienceMs = maxAnswerMs): ColdStore {
+  const slots = createSlots({ shared: maxAtOnce }, { perTenant: maxWaiting, total: maxWaiting })
   const owner = join(folder, ownerFile)
   const folderOf = (file: string) => join(folder, file.slice(0, 2))
   const pathOf = (file: string) => join(folderOf(file), `${file}.cold`)
+
+  /** A thread that hangs keeps its slot. */
+  async function asked<T>(
+    work: (late: AbortSignal) => Promise<T>,
+    signal?: AbortSignal,
+    limitMs = patienceMs,
+  ) {
+    const late = AbortSignal.timeout(limitMs)
+    const either = signal ? AbortSignal.any([signal, late]) : late
+    try {
+      const slot = await slots.acquire('', either)
+      const answer = work(late).finally(() => slots.release(slot))
+      const ended = Promise.withResolvers<never>()
+      const stay = whenAborted(either, () => ended.reject(either.reason))
+      return await Promise.race([answer, ended.promise]).finally(stay)
+    } catch (error) {
+      throw error === late.reason ? new Error(`${folder} does not answer`) : error
+    }
+  }
 
   async function whereItIs<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
@@ -56,33 +88,40 @@ export function folderStore(folder: string): ColdStore {
     }
   }
 
+  const find = <T>(work: () => Promise<T>, signal?: AbortSignal) => asked(() => whereItIs(work), signal)
+
   return {
     address: folder,
-    async readOwner() {
-      try {
-        return (await readFile(owner, 'utf8')).trim()
-      } catch (error) {
-        if (!isMissing(error)) throw error
-        await readdir(folder)
-        return undefined
-      }
-    },
-    async writeOwner(record) {
-      // Other servers of the record may do the same at this moment.
-      await writeWhole(owner, Buffer.from(`${record}\n`), `${owner}.${randomUUID()}`)
-      await syncFolder(folder)
-    },
+    readOwner: () =>
+      asked(async () => {
+        try {
+          return (await readFile(owner, 'utf8')).trim()
+        } catch (error) {
+          if (!isMissing(error)) throw error
+          await readdir(folder)
+          return undefined
+        }
+      }),
+    writeOwner: (record) =>
+      asked(async (late) => {
+        // Other servers of the record may do the same at this moment.
+        await writeWhole(owner, Buffer.from(`${record}\n`), `${owner}.${randomUUID()}`, late)
+        await syncFolder(folder)
+      }),
     async write(file, bytes) {
-      // Where a disk is not mounted, nothing is written beneath.
-      await access(owner)
-      await mkdir(folderOf(file)).catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EEXIST') throw error
-      })
-      await writeWhole(pathOf(file), bytes, `${pathOf(file)}.part`)
-      for (const changed of [folderOf(file), folder]) await syncFolder(changed)
+      async function written(late: AbortSignal): Promise<void> {
+        // Where a disk is not mounted, nothing is written beneath.
+        await access(owner)
+        await mkdir(folderOf(file)).catch((error: NodeJS.ErrnoException) => {
+          if (error.code !== 'EEXIST') throw error
+        })
+        await writeWhole(pathOf(file), bytes, `${pathOf(file)}.part`, late)
+        for (const changed of [folderOf(file), folder]) await syncFolder(changed)
+      }
+      await asked(written, undefined, maxWriteMs)
     },
-    read: (file, from, length) =>
-      whereItIs(async () => {
+    read: (file, from, length, signal) =>
+      find(async () => {
         const handle = await open(pathOf(file), 'r')
         try {
           const bytes = Buffer.allocUnsafe(length)
@@ -94,32 +133,34 @@ export function folderStore(folder: string): ColdStore {
         } finally {
           await handle.close()
         }
-      }),
+      }, signal),
     async remove(file) {
-      await whereItIs(() => unlink(`${pathOf(file)}.part`))
-      await whereItIs(() => unlink(pathOf(file)))
-      await whereItIs(() => syncFolder(folderOf(file)))
+      await find(() => unlink(`${pathOf(file)}.part`))
+      await find(() => unlink(pathOf(file)))
+      await find(() => syncFolder(folderOf(file)))
     },
-    size: (file) =>
-      whereItIs(async () => {
+    size: (file, signal) =>
+      find(async () => {
         const handle = await open(pathOf(file), 'r')
         try {
           return (await handle.stat()).size
         } finally {
           await handle.close()
         }
-      }),
+      }, signal),
   }
 }
 
-/** See `maxWrite` in cleaning.ts. */
-const maxWriteMs = 30_000
-
-async function writeWhole(path: string, bytes: Buffer, unfinished: string): Promise<void> {
-  const began = performance.now()
-  await writeFile(unfinished, bytes, { mode: 0o600, flush: true })
+async function writeWhole(path: string, bytes: Buffer, unfinished: string, late: AbortSignal): Promise<void> {
+  try {
+    await writeFile(unfinished, bytes, { mode: 0o600, flush: true })
+  } catch (error) {
+    // On a full disk it would stand in the way of the next.
+    await unlink(unfinished).catch(() => undefined)
+    throw error
+  }
   // A disk that hung: an erasure may have counted on the file never being there.
-  if (performance.now() - began > maxWriteMs) throw new Error(`${unfinished} took too long to write`)
+  late.throwIfAborted()
   await rename(unfinished, path)
 }
 

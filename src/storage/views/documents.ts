@@ -29,7 +29,7 @@ export async function* streamDocuments(
     { ...view, sort: [] },
     (
       query,
-    ) => sql`SELECT ${rawSql(columns.join(', '))}, ${rawSql(leftOut)} AS left_out ${matchingCalls(db, query, now)}
+    ) => sql`SELECT calls.project_id, calls.id, ${rawSql(columns.join(', '))}, ${rawSql(leftOut)} AS left_out ${matchingCalls(db, query, now)}
         ORDER BY calls.started_at DESC, calls.id DESC LIMIT ${most}`,
     now,
     { signal, rows: 20 },

@@ -65,3 +65,37 @@ test('a bucket: a redirect confirms nothing', async (t) => {
   await assert.rejects(store.write(randomUUID(), Buffer.from('texts')))
   await assert.rejects(store.remove(randomUUID()))
 })
+
+test('a bucket: a read that may succeed later is tried once more, and no other', async (t) => {
+  const { endpoint, requests, failures } = await startFakeS3(t)
+  const store = s3Store(settingsOf(endpoint))
+  const { signal } = new AbortController()
+  const file = randomUUID()
+  await store.write(file, Buffer.from('texts'))
+  await store.writeOwner('me')
+  const reads: [() => Promise<unknown>, unknown][] = [
+    [async () => String(Buffer.from((await store.read(file, 0, 5, signal)) ?? [])), 'texts'],
+    [() => store.size(file, signal), 5],
+    [store.readOwner, 'me'],
+  ]
+  for (const [read, answer] of reads) {
+    for (const [statuses, attempts] of [
+      [[503], 2],
+      [[429], 2],
+      [[0], 2],
+      [[500, 502], 2],
+      [[0, 0], 2],
+      [[403], 1],
+    ] as const) {
+      failures.push(...statuses)
+      requests.length = 0
+      if (attempts > statuses.length) assert.equal(await read(), answer)
+      else await assert.rejects(read)
+      assert.deepEqual([requests.length, failures], [attempts, []], String(statuses))
+    }
+  }
+  failures.push(503)
+  requests.length = 0
+  await assert.rejects(store.write(file, Buffer.from('texts')), /503/)
+  assert.equal(requests.length, 1)
+})

@@ -9,7 +9,7 @@ import { hashKey } from '../../../src/domain/keys.ts'
 import { now } from '../../../src/domain/time.ts'
 import { cleanSome, removeSome } from '../../../src/storage/cold/cleaning.ts'
 import { moveSome } from '../../../src/storage/cold/moving.ts'
-import { folderStore, type OwnedStore, ownerFile } from '../../../src/storage/cold/store.ts'
+import { type ColdStore, folderStore, type OwnedStore, ownerFile } from '../../../src/storage/cold/store.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { rawSql, sql } from '../../../src/storage/sql/sql.ts'
 import { openApp } from '../../support/app.ts'
@@ -19,10 +19,13 @@ import { completeOf, project } from '../../support/calls.ts'
 export const never = new AbortController().signal
 
 /** A record whose old calls move to a folder of its own. */
-export async function openColdRecord(t: { after(close: () => void): void }) {
+export async function openColdRecord(
+  t: { after(close: () => void): void },
+  storeIn: (folder: string) => ColdStore = folderStore,
+) {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-cold-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
-  const store = folderStore(folder)
+  const store = storeIn(folder)
   const database = await openAppRecord(store)
   return { folder, store, database }
 }
@@ -48,10 +51,20 @@ export const filesIn = (folder: string): string[] =>
     entry.isFile() && entry.name !== ownerFile ? [join(entry.parentPath, entry.name)] : [],
   )
 
-/** All that is in the files of a folder, unpacked. */
+/** All that is in a file, unpacked: one block after the other. */
+export function unpacked(bytes: Buffer): string {
+  if (bytes.length === 0) return ''
+  const { buffer, engine } = zstdDecompressSync(bytes, { info: true }) as unknown as {
+    buffer: Buffer
+    engine: { bytesWritten: number }
+  }
+  return `${buffer}\n${unpacked(bytes.subarray(engine.bytesWritten))}`
+}
+
+/** The same of all files of a folder. */
 export const contentsOf = (folder: string): string =>
   filesIn(folder)
-    .map((path) => zstdDecompressSync(readFileSync(path)).toString())
+    .map((path) => unpacked(readFileSync(path)))
     .join('\n')
 
 export const hour = 3_600_000_000
@@ -71,8 +84,12 @@ export function coldCall(name: string, user = 'nobody') {
 }
 
 /** An app with these calls in it. */
-export async function openWithCalls(t: TestContext, calls: ReturnType<typeof completeOf>[]) {
-  const cold = await openColdRecord(t)
+export async function openWithCalls(
+  t: TestContext,
+  calls: ReturnType<typeof completeOf>[],
+  storeIn?: (folder: string) => ColdStore,
+) {
+  const cold = await openColdRecord(t, storeIn)
   const app = await openApp(t, { database: cold.database })
   await app.database.write('addUser', {
     user: { name: 'ada', role: 'admin', entities: ['acme'], created_at: 1 },
@@ -138,5 +155,23 @@ export function endingAt(step: number, { bare, store }: { bare: Database; store:
       },
     },
     isOver: () => steps < step,
+  }
+}
+
+export interface Taken {
+  before?: (() => Promise<void>) | undefined
+}
+
+/** A folder of which `before` is done once before a file is read. */
+export function folderWith(folder: string, taken: Taken): ColdStore {
+  const store = folderStore(folder)
+  return {
+    ...store,
+    async read(...question) {
+      const { before } = taken
+      taken.before = undefined
+      await before?.()
+      return store.read(...question)
+    },
   }
 }

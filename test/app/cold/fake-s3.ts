@@ -40,10 +40,15 @@ function signatureOf({ method = '', url = '', headers }: IncomingMessage, body: 
 export async function startFakeS3(t: { after(close: () => void): void }) {
   const objects = new Map<string, Buffer>()
   const requests: string[] = []
+  /** Statuses of the next answers; 0 for a connection that breaks. */
+  const failures: number[] = []
   const server = createServer(async (request, response) => {
     const body = await buffer(request)
     const { method = '', url = '', headers } = request
     requests.push(`${method} ${headers.range ?? ''}`.trim())
+    const failure = failures.shift()
+    if (failure === 0) return void request.socket.destroy()
+    if (failure !== undefined) return void response.writeHead(failure).end('<Error/>')
     const answer = (status: number, bytes: string | Buffer = '') => {
       response.writeHead(status, { 'content-length': bytes.length }).end(method === 'HEAD' ? '' : bytes)
     }
@@ -64,5 +69,5 @@ export async function startFakeS3(t: { after(close: () => void): void }) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => server.close())
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { endpoint, objects, requests }
+  return { endpoint, objects, requests, failures }
 }
