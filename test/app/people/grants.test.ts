@@ -321,9 +321,11 @@ test('a key without the scope infer has no judge ask a model later', async () =>
     assert.ok(json.scorer, text)
     return json.scorer as string
   }
-  const judge = await scoring('judge', {
-    judge: { model: 'any', prompt: 'Is {output} right?', schema: { type: 'object' } },
-  })
+  const asked = (prompt: string) => ({ model: 'any', prompt, schema: { type: 'object' } })
+  const judge = await scoring('judge', { judge: asked('Is {output} right?') })
+  const marks = { _type: 'Scorer', _class_name: 'Scorer', _bases: ['Object', 'BaseModel'] }
+  const val = { ...marks, judge: asked('Is {output} short?') }
+  const judgeObject = { project_id: 'acme/qa', object_id: 'judge', val }
   const check = await scoring('check', { check: { kind: 'length', max: 9 } })
   const { key } = (await post('/keys', { scopes: ['read', 'write'] }, whole)).json
   const monitor = (scorer: string, as = key) =>
@@ -341,6 +343,8 @@ test('a key without the scope infer has no judge ask a model later', async () =>
     await run(ofJudge.id),
     await post('/calls/score', { project_id: 'acme/qa', call_ids: ['x'], scorer_refs: [judge] }, key),
     await send('PUT', '/objs/p/aliases/live/shadow', { project_id: 'acme/qa', shadow }, key),
+    await post('/v2/acme/qa/scorers', { name: 'judge', judge: asked('Is {output} long?') }, key),
+    await post('/obj/create', { obj: judgeObject }, key),
   ])
     assert.deepEqual(outcome(refused), [403, 'scope_forbidden'], refused.text)
   assert.equal((await change(ofCheck.id, { sampling_rate: 0.5 })).status, 200)
