@@ -60,8 +60,7 @@ only its own. A role that falls ends nothing that runs: the next request is refu
 
 A key may have scopes, which are these operations, and an expiry. It never does more than its user. \`read\` and \`review\` include
 \`read_queues\`; \`write\` includes \`write_calls\`. Making judges and setting them or shadows to work needs \`infer\`, too. A monitor
-runs as who last changed what it asks, resumed it or started a run. What goes on in the name of a user ends with its removal. An
-answer that has begun outlives its key.
+runs as who last changed what it asks, resumed it or ran it. An answer that has begun outlives its key.
 
 | | Routes |
 |---|---|

@@ -139,7 +139,7 @@ export const queueRoutes = family(
     params: ItemPath,
     body: InProject,
     answer: ItemAnswer,
-    refusals: [notFound, 'queue_item_not_found'],
+    refusals: [notFound, 'queue_item_not_found', 'annotation_state_conflict'],
     rule: ({ db }, { caller, body, params }) => reopenItem(db, caller, params, body),
   }),
   operation('POST', '/annotation_queues/:queue_id/next', {

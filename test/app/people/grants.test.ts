@@ -115,6 +115,29 @@ test('an annotator sees the queue, its calls, their feedback and its questions, 
   assert.equal((await post('/call/read', { project_id, id: other }, ann)).status, 200)
 })
 
+test('who reads and reviews but does not write removes and replaces only its own feedback', async () => {
+  const project_id = 'acme/notes'
+  const call = completeOf({ project_id })
+  assert.equal((await post(`/v2/${project_id}/calls/complete`, { batch: [call] })).status, 200)
+  const note = {
+    project_id,
+    weave_ref: `weave:///${project_id}/call/${call.id}`,
+    feedback_type: 'wandb.note.1',
+    payload: { note: 'seen' },
+  }
+  const { id } = (await post('/feedback/create', note)).json
+  const grants = ['viewer', 'annotator'].map((role) => ({ scope: project_id, role }))
+  const both = await made('both', ...grants)
+  const { key: limited } = (await post('/keys', { scopes: ['read', 'review'] }, keys.alice)).json
+  const query = { $expr: { $eq: [{ $getField: 'id' }, { $literal: id }] } }
+  await post('/feedback/purge', { project_id, query }, both)
+  await post('/feedback/replace', { ...note, feedback_id: id }, both)
+  const left = (await post('/feedback/query', { project_id, query })).json.result
+  assert.equal(left.length, 1)
+  await post('/feedback/purge', { project_id, query }, limited)
+  assert.equal((await post('/feedback/query', { project_id, query })).json.result.length, 0)
+})
+
 test('the id of an answer leads an annotator to no call that is in no queue', async (t) => {
   const { app: served, post } = await openApp(t, { backend: scriptedBackend() })
   const project_id = 'acme/review'
