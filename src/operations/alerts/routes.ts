@@ -94,7 +94,7 @@ export const alertRoutes = family(
     tags,
     body: CreateEndpointBody,
     answer: SecretAnswer,
-    refusals: ['invalid_value', tooMany],
+    refusals: ['scope_forbidden', 'invalid_value', tooMany],
     rule: (services, { caller, body }) => createEndpoint(services, caller, body),
   }),
   operation('GET', '/alert_endpoints', {
@@ -112,7 +112,7 @@ export const alertRoutes = family(
     params: EndpointPath,
     body: UpdateEndpointBody,
     answer: EndpointAnswer,
-    refusals: [noEndpoint, 'invalid_value'],
+    refusals: ['scope_forbidden', noEndpoint, 'invalid_value'],
     rule: (services, { caller, body, params }) => updateEndpoint(services, caller, params.endpoint_id, body),
   }),
   operation('DELETE', '/alert_endpoints/:endpoint_id', {

@@ -375,6 +375,28 @@ test('a key without the scope infer has no judge ask a model later', async () =>
   assert.equal((await change(ofJudge.id, { active: false })).status, 200)
 })
 
+test('a key without the scope read has nothing of calls told to an address or in proposals', async () => {
+  const whole = await made('telling', { scope: 'acme/qa', role: 'editor' })
+  const { key } = (await post('/keys', { scopes: ['write', 'infer'] }, whole)).json
+  const endpoint = { project_id: 'acme/qa', name: 'out', url: 'https://example.com/hook' }
+  const { id } = (await post('/alert_endpoints', endpoint, whole)).json.endpoint
+  const address = { project_id: 'acme/qa', url: 'https://example.com/other' }
+  for (const refused of [
+    await post('/alert_endpoints', endpoint, key),
+    await send('PUT', `/alert_endpoints/${id}`, address, key),
+    await post('/objs/support/proposals', { project_id: 'acme/qa', run: 'none' }, key),
+  ])
+    assert.deepEqual(outcome(refused), [403, 'scope_forbidden'], refused.text)
+})
+
+test('a key that only asks models resumes no run of an evaluation', async () => {
+  const whole = await made('resuming', { scope: 'acme/qa', role: 'editor' })
+  const { key } = (await post('/keys', { scopes: ['infer'] }, whole)).json
+  const run = '/v2/acme/qa/evaluation_runs/019a9c1e-0000-7000-8000-000000000000/resume'
+  assert.deepEqual(outcome(await post(run, {}, key)), [403, 'scope_forbidden'])
+  assert.deepEqual(outcome(await post(run, {}, whole)), [404, 'evaluation_run_not_found'])
+})
+
 test('a limited key gives no rights that it lacks, and nothing that outlives it', async () => {
   const whole = await made('limiter', { scope: '*', role: 'admin' })
   const keyWith = async (body: object) => (await post('/keys', body, whole)).json.key as string
