@@ -95,7 +95,8 @@ function isHidden({ user, unhidden }: Reading, { position, text }: Dialect): Sql
   const adjudicators = sql`(',' || substr(queue.adjudicators, 2, length(queue.adjudicators) - 2) || ',')`
   const name = `,${JSON.stringify(user)},`
   const own = sql`FROM annotation_progress AS own WHERE own.project_id = item.project_id AND own.item_id = item.id
-    AND own.annotator = ${user}`
+    AND own.annotator = ${user}
+    AND own.updated_at >= coalesce((SELECT users.created_at FROM users WHERE users.name = ${user}), 0)`
   // Each of the two has an index; one condition over both would read the whole queue for each row.
   const hiddenFor = (
     column: string,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { keys, openApp } from '../../support/app.ts'
-import { project } from '../../support/calls.ts'
+import { completeOf, project } from '../../support/calls.ts'
 import { root } from '../../support/evaluation-runs.ts'
 import { monitorsOf } from '../../support/monitors.ts'
 import { create } from '../../support/objects.ts'
@@ -80,6 +80,34 @@ test('saved views of a removed user are nobody’s: the private ones are gone, o
     [['shared', false]],
   )
   assert.equal((await send('DELETE', `/views/saved/${id}${query}`)).status, 200)
+})
+
+test('feedback of a removed user is not replaced or removed by a later annotator of the name', async () => {
+  const call = completeOf({})
+  assert.equal((await post(`/v2/${project}/calls/complete`, { batch: [call] })).status, 200)
+  const { id: queue } = (
+    await post('/annotation_queues', { project_id: project, name: 'q', scorer_refs: [] })
+  ).json
+  await post(`/annotation_queues/${queue}/items`, { project_id: project, call_ids: [call.id] })
+  const body = { grants: [{ scope: project, role: 'annotator' }] }
+  const note = {
+    project_id: project,
+    weave_ref: `weave:///${project}/call/${call.id}`,
+    feedback_type: 'wandb.note.1',
+    payload: { note: 'seen' },
+  }
+  const purge = async (key: string) => {
+    const { id } = (await post('/feedback/create', note, key)).json
+    return async (as: string) => {
+      const query = { $expr: { $eq: [{ $getField: 'id' }, { $literal: id }] } }
+      await post('/feedback/purge', { project_id: project, query }, as)
+      return (await post('/feedback/query', { project_id: project, query })).json.result.length
+    }
+  }
+  const ofFirst = await purge(await add('nora', body))
+  const later = await replaced('nora', body)
+  assert.equal(await ofFirst(later), 1)
+  assert.equal(await (await purge(later))(later), 0)
 })
 
 test('an invitation is void once its maker was removed, also for a later user of the name', async () => {

@@ -153,6 +153,11 @@ for (const driver of allDrivers()) {
       assert.equal(code(await answer('anna', 1, 5)), 200, 'another item')
       await finish('alice', 0, 4)
       assert.equal(code(await reopen('alice', 0)), 200, 'an editor sees all answers anyway')
+      assert.equal((await queue.send('DELETE', '/users/anna', undefined, keys.root)).status, 200)
+      const again = { name: 'anna', grants: [{ scope: project_id, role: 'annotator' }] }
+      const later = (await post('/users', again, keys.root)).json.key.key
+      const seen = (await post('/feedback/query', { project_id, fields: ['svc_user_id'] }, later)).json.result
+      assert.ok(!JSON.stringify(seen).includes('ben'), 'a later user of the name has completed nothing')
     })
 
     test('notes, other feedback and queues that are not blind are for everybody', async (t) => {
