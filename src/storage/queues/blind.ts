@@ -3,7 +3,6 @@ import type { Dialect } from '../sql/dialect.ts'
 import { join, rawSql, Sql, sql } from '../sql/sql.ts'
 import type { Reader } from '../transaction.ts'
 import { isAnswer } from './answers.ts'
-import type { SeenItem } from './items.ts'
 
 interface Reading {
   user: string
@@ -65,19 +64,6 @@ export async function isSettledBlind(db: Reader, answer: OwnAnswer): Promise<boo
           AND (item.call_id = ${call_id} OR item.other_call_id = ${call_id}) AND ${isAnswer(db.dialect.text(feedback_type))}`,
   )
   return items?.done === 1
-}
-
-/** Whether others have answered to the item. */
-export async function isAnsweredByOthers(
-  db: Reader,
-  { project_id, queue_id, call_id }: Pick<SeenItem, 'project_id' | 'queue_id' | 'call_id'>,
-  user: string,
-): Promise<boolean> {
-  const other = await db.get(
-    sql`SELECT id FROM feedback WHERE project_id = ${project_id} AND call_id = ${call_id} AND queue_id = ${queue_id}
-          AND user_id <> ${user} AND ${isAnswer(rawSql('feedback.feedback_type'))} LIMIT 1`,
-  )
-  return other !== undefined
 }
 
 /**
