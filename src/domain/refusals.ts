@@ -39,7 +39,7 @@ export const refusals = {
   model_unpriced: {
     status: 403,
     message:
-      'model: the budget of {subject} allows only models with a price in {currency}, and {model} has none in the project {project}.',
+      'model: the budget of {subject} allows only models with a price in {currency}, and {model} has none.',
     help: '`POST /cost/create` sets prices; without `block_unpriced` such a model is free.',
   },
   budget_exists: {

@@ -19,6 +19,7 @@ import { audited, noteDeed } from './users/audit.ts'
 import { signUp } from './users/identities.ts'
 import * as invitations from './users/invitations.ts'
 import { endProviderSessions } from './users/page-sessions.ts'
+import { removeUser } from './users/removal.ts'
 import * as settings from './users/settings.ts'
 import * as users from './users/users.ts'
 
@@ -170,9 +171,7 @@ export const auditedCommands = {
   endProviderSessions: audited(endProviderSessions, ({ issuer, sid, subject }, ended) =>
     ended ? { action: 'session.end', count: ended, details: { issuer, sid, subject } } : undefined,
   ),
-  removeUser: audited(users.removeUser, ({ name }, removed) =>
-    removed ? ofUser('user.remove', name) : undefined,
-  ),
+  removeUser: audited(removeUser, ({ name }, removed) => (removed ? ofUser('user.remove', name) : undefined)),
   setGrants: audited(users.setGrants, ({ name, grants }, answer) =>
     answer.result === 'set' ? ofUser('user.grants', name, { before: answer.before, grants }) : undefined,
   ),

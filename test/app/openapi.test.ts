@@ -170,7 +170,7 @@ for (const [path, statuses] of Object.entries({
   '/annotation_queues/{queue_id}/items/query': [...withBody, 404, 504],
   '/annotation_queues/{queue_id}/items/{item_id}/progress': [...withBody, 404, 409],
   '/annotation_queues/{queue_id}/items/{item_id}/release': [...withBody, 404],
-  '/annotation_queues/{queue_id}/items/{item_id}/reopen': [...withBody, 404],
+  '/annotation_queues/{queue_id}/items/{item_id}/reopen': [...withBody, 404, 409],
   '/annotation_queues/{queue_id}/next': [...withBody, 404],
   '/annotation_queues/{queue_id}/preferences': [...withBody, 404, 504],
   '/annotation_queues/{queue_id}/rules': [...withBody, 404, 409],

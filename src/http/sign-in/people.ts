@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts'
 import type { Caller } from '../../domain/callers.ts'
 import { hashKey } from '../../domain/keys.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { type Grant, summaryOf } from '../../domain/roles.ts'
+import { type Grant, scopes, summaryOf } from '../../domain/roles.ts'
 import { now } from '../../domain/time.ts'
 import { isDisabled } from '../../domain/user-settings.ts'
 import type { Database } from '../../storage/database.ts'
@@ -131,7 +131,9 @@ export async function openPeople(
       const identity = { issuer: claims.iss, subject: claims.sub }
       const grants = hasClaim(spec, claims) ? grantsIn(spec, claims) : undefined
       // What a token says of groups holds for this request: an older one must not change what a sign-in has found.
-      const asToken = (caller: Caller): Caller => (grants ? { ...caller, ...accessOf(grants) } : caller)
+      // It makes no keys either, which would have all of the user's roles, and gives nobody more than it lasts itself.
+      const key = { scopes: scopes.filter((scope) => scope !== 'keys'), expires_at: claims.exp * 1_000_000 }
+      const asToken = (caller: Caller): Caller => ({ ...caller, ...(grants && accessOf(grants)), key })
       const user = await userFor(spec, identity, claims, grants)
       return {
         caller: asToken(callerOfUser(user)),

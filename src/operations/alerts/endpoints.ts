@@ -1,5 +1,5 @@
 import type { Format } from '../../domain/alerts.ts'
-import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
+import { byCaller, type Caller, requireAccess, requireScope } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
@@ -84,6 +84,8 @@ function checkedKey(format: Format, key: string | null | undefined): { routingKe
 export async function createEndpoint(services: Services, caller: Caller, body: CreateEndpointBody) {
   const { project_id, name, types } = body
   requireAccess(caller, project_id)
+  // Messages say what calls match which condition.
+  requireScope(caller, 'read')
   const format = body.format ?? 'standard'
   const url = checkedUrl(services, format, body.url)
   const secret = newSecret()
@@ -135,6 +137,7 @@ export async function updateEndpoint(
 ) {
   const { project_id, name, url, routing_key, types, active } = body
   requireAccess(caller, project_id)
+  requireScope(caller, 'read')
   const key = { project_id, endpoint_id }
   const { db, sealing } = services
   const known = await requireEndpoint(db, key)

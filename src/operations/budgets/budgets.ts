@@ -54,7 +54,10 @@ export async function listed(services: BudgetParts, caller: Caller) {
   const isOwn = ({ scope, subject }: Budget) =>
     (scope !== 'user' || subject === caller.name) &&
     (scope !== 'key' || keys.some(({ id }) => id === subject))
-  return { budgets: all.filter(isOwn).map((budget) => shown(budget, time)) }
+  const pricesOf = ({ prices_of }: Budget) =>
+    prices_of !== null && hasAccess(caller, prices_of, 'read') ? prices_of : null
+  const own = all.filter(isOwn).map((budget) => ({ ...budget, prices_of: pricesOf(budget) }))
+  return { budgets: own.map((budget) => shown(budget, time)) }
 }
 
 async function found(services: BudgetParts, caller: Caller, id: string) {

@@ -94,8 +94,7 @@ export function createBudgets({ db, metrics, refused, warned }: BudgetsParts): B
     const shares = new Map<string, PricedShare>()
     for (const budget of budgets) {
       const { id, currency, period, prices_of } = budget
-      const source = prices_of ?? project
-      const all = await pricesOfModels(db, source, models)
+      const all = await pricesOfModels(db, prices_of ?? project, models)
       const prices = new Map<string, TokenPrice>()
       for (const model of models) {
         const named = all.filter(({ llm_id, ...price }) => llm_id === model && isIn(price, currency))
@@ -107,7 +106,7 @@ export function createBudgets({ db, metrics, refused, warned }: BudgetsParts): B
             completion: exactPrice(completion_token_cost),
           })
         } else if (budget.block_unpriced) {
-          throw refuse('model_unpriced', { subject: subjectOf(budget), currency, model, project: source })
+          throw refuse('model_unpriced', { subject: subjectOf(budget), currency, model })
         }
       }
       const amount = Math.max(0, ...[...prices.values()].map((price) => costOfTokens(tokens, price)))

@@ -8,7 +8,13 @@ import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
 import { readFeedback } from '../../storage/feedback/feedback.ts'
 import type { NewFeedback, StoredFeedback } from '../../storage/feedback/writes.ts'
-import { feedbackOwner, mayReadObject, requireQueued, seesQueuesOnly } from '../queues/annotator-view.ts'
+import {
+  feedbackOwner,
+  mayReadObject,
+  requireQueued,
+  requireUnsettled,
+  seesQueuesOnly,
+} from '../queues/annotator-view.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import type { MayRead } from './annotation-checks.ts'
 import { type Check, createCheck } from './check.ts'
@@ -39,7 +45,7 @@ export async function createFeedback(
     shown: named.svc_ref,
   })
   const check = createCheck(db, schemas, caller.name, isSentAgain(db), reading(db, caller))
-  const checked = await feedbackToStore(check, caller, named, atRoot)
+  const checked = await feedbackToStore(db, check, caller, named, atRoot)
   const [stored] = await db.write('addFeedback', [checked])
   return answerOf(stored as StoredFeedback, caller)
 }
@@ -63,7 +69,7 @@ export async function createFeedbackBatch(
       field: atItem(index)('svc_ref'),
       shown: named.svc_ref,
     })
-    checked.push(await feedbackToStore(check, caller, named, atItem(index)))
+    checked.push(await feedbackToStore(db, check, caller, named, atItem(index)))
   })
   const stored = checked.length > 0 ? await db.write('addFeedback', checked) : []
   const answers = stored.map((record) => answerOf(record, caller))
@@ -83,7 +89,9 @@ export async function replaceOneFeedback(
     shown: named.svc_ref,
   })
   const check = createCheck(db, schemas, caller.name, undefined, reading(db, caller))
-  const checked = await feedbackToStore(check, caller, named, atRoot)
+  const checked = await feedbackToStore(db, check, caller, named, atRoot)
+  const replaced = await readFeedback(db, replacement.project_id, replacement.feedback_id)
+  if (replaced) await requireUnsettled(db, caller, replaced, atRoot('feedback_id'))
   const [stored] = await db.write('replaceFeedback', {
     ...checked,
     replaced: replacement.feedback_id,
@@ -126,12 +134,15 @@ async function withCallIds(
 }
 
 async function feedbackToStore(
+  db: Database,
   check: Check,
   caller: Caller,
   feedback: FeedbackGiven,
   at: FieldName,
 ): Promise<GivenFeedback> {
-  return { record: await feedbackOf(check, caller, feedback, at), field: at('id') }
+  const record = await feedbackOf(check, caller, feedback, at)
+  if (!(await isSentAgain(db)(feedback))) await requireUnsettled(db, caller, record, at('queue_id'))
+  return { record, field: at('id') }
 }
 
 /** Checks the feedback and makes the record that is stored. */

@@ -8,8 +8,9 @@ import { refuse } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
 import { type View, viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
+import { readFeedback } from '../../storage/feedback/feedback.ts'
 import { type FoundFeedback, feedbackInView } from '../../storage/feedback/queries.ts'
-import { feedbackOwner, seesQueuesOnly } from '../queues/annotator-view.ts'
+import { feedbackOwner, requireUnsettled, seesQueuesOnly } from '../queues/annotator-view.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import type { PurgeBody, QueryBody } from './contract.ts'
 
@@ -94,10 +95,15 @@ export async function purgeFeedback(
 ): Promise<void> {
   requireAccess(caller, project_id)
   const ids = idsNamed(parseExpressionText(query.text))
+  const of = feedbackOwner(caller, project_id)
+  for (const id of of === null ? [] : ids) {
+    const answer = await readFeedback(db, project_id, id)
+    if (answer) await requireUnsettled(db, caller, answer, 'query')
+  }
   await db.write('removeFeedback', {
     project_id,
     ids,
-    of: feedbackOwner(caller, project_id),
+    of,
     by: byCaller(caller),
   })
 }

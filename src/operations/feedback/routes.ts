@@ -16,7 +16,13 @@ import { purgeFeedback, queryFeedback } from './query.ts'
 
 const tags = ['feedback']
 
-const refused = ['invalid_value', 'object_not_found', 'feedback_conflict', 'record_refuses_writes'] as const
+const refused = [
+  'invalid_value',
+  'object_not_found',
+  'feedback_conflict',
+  'annotation_state_conflict',
+  'record_refuses_writes',
+] as const
 
 export const feedbackRoutes = family(
   operation('POST', '/feedback/create', {
@@ -57,6 +63,7 @@ export const feedbackRoutes = family(
     tags,
     body: PurgeBody,
     answer: PurgeAnswer,
+    refusals: ['annotation_state_conflict'],
     rule: ({ db }, { caller, body }) => purgeFeedback(db, caller, body),
   }),
   operation('POST', '/feedback/replace', {

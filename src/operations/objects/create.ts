@@ -1,4 +1,5 @@
-import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { membersOf } from '../../../packages/json/index.ts'
+import { type Caller, requireAccess, requireScope } from '../../domain/callers.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
@@ -40,6 +41,9 @@ export async function createObject(
   requireAccess(caller, project_id, at('project_id'))
   const value = object.val ?? nullValue
   const { digest, kind, base } = value
+  // Monitors ask the latest version of a judge in the name of their users.
+  if (base === 'Scorer' && (membersOf(value.val.text).get('judge') ?? 'null') !== 'null')
+    requireScope(caller, 'infer')
   if (expected_digest != null && expected_digest !== digest) {
     throw refuse('digest_differs', {
       field: at('expected_digest'),

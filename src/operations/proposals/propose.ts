@@ -155,8 +155,9 @@ export const proposalRoutes = family(
     ],
     async rule(services, { caller, params, body }) {
       requireAccess(caller, body.project_id)
-      // It asks models besides writing.
+      // It asks models besides writing, and shows the rows at which a version failed in other words.
       requireScope(caller, 'infer')
+      requireScope(caller, 'read')
       const scope = { caller, project: body.project_id }
       return propose(services, scope, params.object_id, body, services.signal)
     },

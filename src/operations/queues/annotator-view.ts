@@ -3,7 +3,7 @@ import { parseRef } from '../../domain/refs.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { type Grant, grantsOf, mayWith } from '../../domain/roles.ts'
 import type { Database } from '../../storage/database.ts'
-import { blinded } from '../../storage/queues/blind.ts'
+import { blinded, isSettledBlind } from '../../storage/queues/blind.ts'
 import { questionsOf, queuedCalls } from '../../storage/queues/queued.ts'
 import type { Reader } from '../../storage/transaction.ts'
 
@@ -51,6 +51,23 @@ export async function mayReadObject(
   })
 }
 
-/** Whose feedback the caller may replace or remove: an annotator its own, others all. */
+/** Below an editor: in a blind queue, the answers of others are hidden until the caller has completed the item. */
+export const isBlind = (caller: Caller, project: string): boolean =>
+  !hasScope(caller, 'read') || !hasAccess(caller, project, 'write')
+
+/** Whose feedback the caller may replace or remove: below an editor its own, others all. */
 export const feedbackOwner = (caller: Caller, project: string): string | null =>
-  seesQueuesOnly(caller, project) ? caller.name : null
+  isBlind(caller, project) ? caller.name : null
+
+/** Who has completed an item of a blind queue may have seen the answers of others: its own stands. */
+export async function requireUnsettled(
+  db: Reader,
+  caller: Caller,
+  answer: Parameters<typeof isSettledBlind>[1],
+  field: string,
+): Promise<void> {
+  if (!isBlind(caller, answer.project_id) || answer.user_id !== caller.name) return
+  if (!(await isSettledBlind(db, answer))) return
+  const accepted = 'reopening the item'
+  throw refuse('annotation_state_conflict', { field, received: 'an answer', state: 'completed', accepted })
+}

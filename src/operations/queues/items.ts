@@ -9,6 +9,7 @@ import type { Database } from '../../storage/database.ts'
 import { streamItems } from '../../storage/queues/items.ts'
 import { requireQueue } from '../../storage/queues/queues.ts'
 import type { CallNames } from '../recording/named-calls.ts'
+import { isBlind } from './annotator-view.ts'
 import {
   type AddItemsBody,
   type CallPair,
@@ -143,6 +144,7 @@ export async function reopenItem(db: Database, caller: Caller, key: ItemKey, { p
     ...key,
     project_id,
     annotator: caller.name,
+    isBlind: isBlind(caller, project_id),
     now: time,
     lease,
   })

@@ -1,4 +1,5 @@
 import { membersOf, objectText } from '../../../packages/json/index.ts'
+import { requireScope } from '../../domain/callers.ts'
 import { Refusal, refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { sumTrials } from '../../storage/evaluations/evaluation-list.ts'
@@ -25,6 +26,7 @@ const notResumable = (run: string, why: string): Refusal =>
  * asked. Its plan is made of what is stored, so that it needs nothing of the process that had carried it out.
  */
 export async function resumeRun(services: OperationParts, scope: Scope, id: string, signal: AbortSignal) {
+  requireScope(scope.caller, 'write_calls')
   const { db } = services
   const { project } = scope
   const root = await requireMarked(db, 'run', project, id, field, now())

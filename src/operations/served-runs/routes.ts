@@ -74,6 +74,7 @@ export const servedRunRoutes = family(
     params: RunPath,
     answer: Resumed,
     refusals: [
+      'scope_forbidden',
       'evaluation_run_not_found',
       'evaluation_run_not_resumable',
       'too_many_served_runs',

@@ -96,7 +96,8 @@ export const addEndpoint: Command<Endpoint, void> = async (tx, endpoint) => {
 type Changed = Partial<Pick<Endpoint, 'name' | 'format' | 'shown' | 'sealed' | 'types' | 'active'>>
 
 /**
- * Returns the endpoint after the change. Who switches it on again answers for it, and what waits is tried at once.
+ * Returns the endpoint after the change. Who switches it on again or says where messages go answers for it, and what
+ * waits is tried at once.
  */
 export const changeEndpoint: Command<
   EndpointKey & { user: string; change: Changed; now: number },
@@ -107,8 +108,12 @@ export const changeEndpoint: Command<
   const endpoint = await requireEndpoint(tx, key)
   const fresh = { failures: 0, failing_since: null, rests_until: 0 }
   const isOther = change.sealed !== undefined || change.active !== undefined
-  const takenOver = change.active === 1 && endpoint.active === 0 ? { runs_as: user, stopped: null } : {}
-  const changed: Endpoint = { ...endpoint, ...change, ...(isOther && fresh), ...takenOver, updated_at: now }
+  const isResumed = change.active === 1 && endpoint.active === 0
+  const changed: Endpoint = {
+    ...{ ...endpoint, ...change, ...(isOther && fresh), ...(isResumed && { stopped: null }) },
+    ...((isResumed || change.shown !== undefined) && { runs_as: user }),
+    updated_at: now,
+  }
   await tx.run(
     sql`UPDATE alert_endpoints SET name = ${changed.name}, format = ${changed.format}, shown = ${changed.shown},
         sealed = ${changed.sealed}, types = ${changed.types}, active = ${changed.active}, stopped = ${changed.stopped},

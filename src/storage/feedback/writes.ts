@@ -101,7 +101,9 @@ async function remove(
   id: string,
   of: string | null,
 ): Promise<QueuedFeedback[]> {
-  const isOwn = of === null ? rawSql('1 = 1') : sql`user_id = ${of}`
+  // A removed user of the same name may have written earlier ones.
+  const since = sql`coalesce((SELECT users.created_at FROM users WHERE users.name = ${of}), 0)`
+  const isOwn = of === null ? rawSql('1 = 1') : sql`user_id = ${of} AND created_at >= ${since}`
   const gone = await tx.all<QueuedFeedback>(
     sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id} AND ${isOwn}
         RETURNING project_id, feedback_type, call_id, queue_id, payload`,

@@ -5,7 +5,7 @@ import { insertInto } from '../sql/inserts.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { columnOrder } from '../sql/sorting.ts'
 import { allOf, join, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { Command, LongReader, Reader } from '../transaction.ts'
+import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
 
 const kinds = {
   project_id: 'text',
@@ -119,12 +119,29 @@ export interface MonitorChange extends MonitorKey {
   now: number
 }
 
+/** Whether the change decides what is asked, how often or for how much: whoever decides that answers for it. */
+function isWork(monitor: Monitor, { name: _, description: __, active, ...asked }: MonitorChange['change']) {
+  const isOther = (field: keyof typeof asked) => asked[field] !== undefined && asked[field] !== monitor[field]
+  return (
+    (active === 1 && monitor.active === 0) || (Object.keys(asked) as (keyof typeof asked)[]).some(isOther)
+  )
+}
+
+/** A run over old calls is asked as the user who starts it, as is all that follows. */
+export async function takeOver(tx: Transaction, key: MonitorKey, user: string): Promise<void> {
+  await tx.run(
+    sql`UPDATE monitors SET runs_as = ${user} WHERE project_id = ${key.project_id} AND id = ${key.monitor_id}`,
+  )
+}
+
 /** Returns the monitor after the change. */
 export const changeMonitor: Command<MonitorChange, Monitor> = async (tx, { change, user, now, ...key }) => {
   await tx.lock(monitorLock(key))
   const monitor = await requireMonitor(tx, key)
   if (Object.keys(change).length === 0) return monitor
-  const takenOver = change.active === 1 && monitor.stopped !== null ? { runs_as: user, stopped: null } : {}
+  const takenOver = isWork(monitor, change)
+    ? { runs_as: user, ...(change.active === 1 && { stopped: null }) }
+    : {}
   // The reason to wait may no longer apply.
   const changed: Monitor = { ...monitor, ...change, ...takenOver, waits: null, updated_at: now }
   await tx.run(

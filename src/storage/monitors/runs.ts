@@ -3,7 +3,7 @@ import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
-import { findMonitor, type MonitorKey, monitorLock, requireMonitor } from './monitors.ts'
+import { findMonitor, type MonitorKey, monitorLock, requireMonitor, takeOver } from './monitors.ts'
 import { noteOldCalls } from './notes.ts'
 
 const kinds = {
@@ -103,6 +103,7 @@ export const addMonitorRun: Command<MonitorRun, void> = async (tx, run) => {
     })
   }
   for (const statement of insertRun([columns.map((column) => run[column])])) await tx.run(statement)
+  await takeOver(tx, key, run.created_by)
 }
 
 interface RunStep extends RunKey {

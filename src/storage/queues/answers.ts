@@ -20,6 +20,19 @@ export const isAnswer = (type: Sql): Sql =>
   sql`(substr(${type}, 1, ${annotationPrefix.length}) = ${annotationPrefix}
     OR ${type} IN (${reaction}, ${preferenceType}))`
 
+/** Whether others have answered to the item. */
+export async function isAnsweredByOthers(
+  db: Reader,
+  { project_id, queue_id, call_id }: QueueKey & { call_id: string },
+  user: string,
+): Promise<boolean> {
+  const other = await db.get(
+    sql`SELECT id FROM feedback WHERE project_id = ${project_id} AND call_id = ${call_id} AND queue_id = ${queue_id}
+          AND user_id <> ${user} AND ${isAnswer(rawSql('feedback.feedback_type'))} LIMIT 1`,
+  )
+  return other !== undefined
+}
+
 interface StoredAnswer {
   user_id: string
   feedback_type: string

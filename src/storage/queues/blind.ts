@@ -1,6 +1,7 @@
 import type { Database } from '../database.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { join, rawSql, Sql, sql } from '../sql/sql.ts'
+import type { Reader } from '../transaction.ts'
 import { isAnswer } from './answers.ts'
 
 interface Reading {
@@ -40,6 +41,31 @@ function withSeen({ dialect }: Database, reading: Reading, query: Sql): Sql {
   return sql`WITH ${rawSql(list[1] ?? '')}${seen}, ${new Sql(text.slice(list[0].length), query.values)}`
 }
 
+/** What a reviewer answers in a queue. */
+interface OwnAnswer {
+  project_id: string
+  queue_id: string | null
+  call_id: string | null
+  feedback_type: string
+  user_id: string
+}
+
+/** Whether a reviewer of a blind queue has completed what the answer is about, and may therefore see what others say. */
+export async function isSettledBlind(db: Reader, answer: OwnAnswer): Promise<boolean> {
+  const { project_id, queue_id, call_id, feedback_type, user_id } = answer
+  if (queue_id === null || call_id === null) return false
+  const items = await db.get<{ done: number | null }>(
+    sql`SELECT min(CASE WHEN own.state = 'completed' AND own.adjudicates = 0 THEN 1 ELSE 0 END) AS done
+        FROM annotation_queues AS queue JOIN annotation_queue_items AS item
+          ON item.project_id = queue.project_id AND item.queue_id = queue.id
+        LEFT JOIN annotation_progress AS own
+          ON own.project_id = item.project_id AND own.item_id = item.id AND own.annotator = ${user_id}
+        WHERE queue.project_id = ${project_id} AND queue.id = ${queue_id} AND queue.blind = 1
+          AND (item.call_id = ${call_id} OR item.other_call_id = ${call_id}) AND ${isAnswer(db.dialect.text(feedback_type))}`,
+  )
+  return items?.done === 1
+}
+
 /**
  * The item of the row is one of a blind queue, and the reader has not completed it and does not decide it. Who skips an
  * item could reopen it.
@@ -55,7 +81,8 @@ function isHidden({ user, unhidden }: Reading, { position, text }: Dialect): Sql
   const adjudicators = sql`(',' || substr(queue.adjudicators, 2, length(queue.adjudicators) - 2) || ',')`
   const name = `,${JSON.stringify(user)},`
   const own = sql`FROM annotation_progress AS own WHERE own.project_id = item.project_id AND own.item_id = item.id
-    AND own.annotator = ${user}`
+    AND own.annotator = ${user}
+    AND own.updated_at >= coalesce((SELECT users.created_at FROM users WHERE users.name = ${user}), 0)`
   // Each of the two has an index; one condition over both would read the whole queue for each row.
   const hiddenFor = (
     column: string,

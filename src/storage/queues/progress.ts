@@ -4,7 +4,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { fireForQueues } from '../alerts/queues.ts'
 import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
-import { settleAnswers } from './answers.ts'
+import { isAnsweredByOthers, settleAnswers } from './answers.ts'
 import { findItem, firstItem, lastPosition, ofQueue, type SeenItem } from './items.ts'
 import { type QueueKey, queueLock, requireQueue } from './queues.ts'
 import { openToAdjudicator, openToReviewer, requireReviewer, roleIn, settleDecision } from './review-roles.ts'
@@ -105,13 +105,28 @@ async function changeState(
     await fireForQueues(tx, project_id, [{ queue_id, waiting: -finished }], now)
 }
 
+interface Reopening extends Omit<Progress, 'state'> {
+  /** Of a blind queue, the annotator sees the answers of others only once it has completed the item. */
+  isBlind?: boolean
+}
+
 /**
  * Undoes that the annotator has finished an item: it is in progress again, and leased to the annotator if it is free.
  */
-export const reopenItem: Command<Omit<Progress, 'state'>, SeenItem> = async (tx, progress) => {
+export const reopenItem: Command<Reopening, SeenItem> = async (tx, { isBlind, ...progress }) => {
   const { item, settings } = await lockItem(tx, progress)
   if (item.own_state === null || !isFinished(item.own_state)) return item
   const role = roleIn(settings, item, progress.annotator)
+  const mayHaveSeen = isBlind && settings.blind && item.own_state === 'completed' && role === 'reviewer'
+  if (mayHaveSeen && (await isAnsweredByOthers(tx, item, progress.annotator))) {
+    const accepted = 'nothing, because others have answered in a blind queue'
+    throw refuse('annotation_state_conflict', {
+      field: 'item_id',
+      received: 'in_progress',
+      state: item.own_state,
+      accepted,
+    })
+  }
   const begun = { ...progress, state: 'in_progress' as const }
   await changeState(tx, begun, item, { role, lease: leaseAfter(item, begun), finished: -1 })
   return (await findItem(tx, progress, progress.item_id, progress.annotator)) as SeenItem

@@ -1,8 +1,6 @@
 import type { Caller } from '../../domain/callers.ts'
-import { refuse } from '../../domain/refusals.ts'
 import { type Grant, grantsOf, type ServerRole, summaryOf } from '../../domain/roles.ts'
 import type { KeySettings, UserSettings } from '../../domain/user-settings.ts'
-import { stopMonitorsOf } from '../monitors/monitors.ts'
 import { type Change, changed, storedSettings } from '../settings.ts'
 import { rawSql, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
@@ -139,7 +137,7 @@ type GrantsResult =
   | { result: 'unknown' | 'changed' | 'last admin' }
   | { result: 'set'; before: readonly Grant[] }
 
-async function isLastAdmin(tx: Transaction, { name, role }: User): Promise<boolean> {
+export async function isLastAdmin(tx: Transaction, { name, role }: User): Promise<boolean> {
   if (role !== 'admin') return false
   return (
     (await tx.get(sql`SELECT name FROM users WHERE role = 'admin' AND name <> ${name} LIMIT 1`)) === undefined
@@ -168,38 +166,6 @@ export const addFirstUser: typeof addUser = async (tx, first) => {
   await tx.lock('first user')
   if (await tx.get(sql`SELECT name FROM users LIMIT 1`)) return false
   return addUser(tx, first)
-}
-
-interface RemovedUser {
-  name: string
-  now: number
-  /** A user of this name is also in HEDDLE_USERS, and stays. */
-  isConfigured: boolean
-  /** Refused if nobody else in the record may operate the server. */
-  lastAdminStays?: boolean
-}
-
-/** Also removes its keys, identities and settings, expires its answers, and stops its monitors. False if there is no such user. */
-export const removeUser: Command<RemovedUser, boolean> = async (tx, removed) => {
-  const { name, now, isConfigured, lastAdminStays = false } = removed
-  await tx.lock('admins')
-  const user = lastAdminStays ? await userNamed(tx, name) : undefined
-  if (user !== undefined && (await isLastAdmin(tx, user))) throw refuse('last_admin', { name })
-  if ((await tx.run(sql`DELETE FROM users WHERE name = ${name}`)) === 0) return false
-  await tx.run(sql`DELETE FROM user_settings WHERE user_name = ${name}`)
-  await tx.run(
-    sql`DELETE FROM page_sessions WHERE (issuer, subject) IN (SELECT issuer, subject FROM identities WHERE user_name = ${name})`,
-  )
-  await tx.run(sql`DELETE FROM identities WHERE user_name = ${name}`)
-  await tx.run(sql`UPDATE responses SET expire_at = 0 WHERE user_name = ${name}`)
-  await tx.run(
-    sql`UPDATE waiting_responses SET expire_at = 0, ended_at = 0, held_by = NULL WHERE user_name = ${name}`,
-  )
-  await tx.run(sql`UPDATE conversations SET expire_at = 0 WHERE user_name = ${name}`)
-  await tx.run(sql`UPDATE wire_files SET expires_at = 0 WHERE user_name = ${name}`)
-  await tx.run(sql`UPDATE batches SET expires_at = 0 WHERE user_name = ${name}`)
-  if (!isConfigured) await stopMonitorsOf(tx, { user: name, now })
-  return true
 }
 
 /** False if there is no such user. */

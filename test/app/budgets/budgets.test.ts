@@ -172,3 +172,22 @@ test('a model without a price is free, unless the budget blocks it or has other 
   assert.deepEqual(await ask(), [429, 'insufficient_quota', 'budget_exceeded'])
   assert.equal((await get('/budgets', keys.alice)).json.budgets[0].spent, '0')
 })
+
+test('whence the prices of a budget come is not told to those who may not see that project', async (t) => {
+  const { post, get } = await openApp(t, { backend: scriptedBackend() })
+  for (const prices_of of ['globex/prices', 'acme/default'])
+    await post(
+      '/budgets',
+      {
+        ...{ scope: 'server', window: 'day', amount: '1', block_unpriced: true, prices_of },
+        currency: prices_of === 'acme/default' ? 'EUR' : 'USD',
+      },
+      keys.root,
+    )
+  const refused = await post(chatUrl, asking({ max_tokens: 5 }))
+  assert.equal(refused.json.error.code, 'model_unpriced')
+  const listed = await get('/budgets', keys.alice)
+  for (const { text } of [refused, listed]) assert.doesNotMatch(text, /globex/)
+  assert.match(listed.text, /"prices_of":"acme\/default"/)
+  assert.match((await get('/budgets', keys.root)).text, /globex\/prices/)
+})

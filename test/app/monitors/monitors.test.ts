@@ -115,6 +115,40 @@ test('monitors: an invalid monitor is refused, and the field is named', async ()
   await monitor([short])
 })
 
+test('monitors: whoever changes what a monitor asks, resumes it or starts a run answers for it', async () => {
+  const short = await scorer('owned', { check: { kind: 'length', max: 5 } })
+  const made = await post('/users', { name: 'erin', entities: ['acme'] }, keys.root)
+  const { key } = made.json.key
+  const runsAs = async (id: string) => {
+    const { runs_as } = (await get(`/monitors/${id}?project_id=${project}`)).json.monitor
+    return runs_as
+  }
+  const put = async (id: string, body: object, as: string) => {
+    const { status, text } = await send('PUT', `/monitors/${id}`, { project_id: project, ...body }, as)
+    assert.equal(status, 200, text)
+  }
+  const kept = await monitor([short])
+  const same = { name: 'Renamed', description: 'x', scorers: [{ scorer: short }], sampling_rate: 1 }
+  await put(kept, { ...same, active: true }, key)
+  await put(kept, { active: false }, key)
+  assert.equal(await runsAs(kept), 'alice')
+  await put(kept, { active: true }, key)
+  assert.equal(await runsAs(kept), 'erin')
+  for (const change of [
+    { scorers: [{ scorer: short.replace(/:[^:]*$/, ':latest') }] },
+    { sampling_rate: 0.5 },
+    { token_budget: 10 },
+    { models: ['other'] },
+  ]) {
+    const id = await monitor([short])
+    await put(id, change, key)
+    assert.equal(await runsAs(id), 'erin', JSON.stringify(change))
+  }
+  const id = await monitor([short])
+  assert.equal((await post(`/monitors/${id}/run`, { project_id: project }, key)).status, 200)
+  assert.equal(await runsAs(id), 'erin')
+})
+
 test('monitors: stop when their user is removed, and continue for the user who resumes them', async (t) => {
   const backend = simulatedBackend(t, '{"score": 0.5}')
   const opened = await openApp(t, { sweep: true, backend })

@@ -115,6 +115,29 @@ test('an annotator sees the queue, its calls, their feedback and its questions, 
   assert.equal((await post('/call/read', { project_id, id: other }, ann)).status, 200)
 })
 
+test('who reads and reviews but does not write removes and replaces only its own feedback', async () => {
+  const project_id = 'acme/notes'
+  const call = completeOf({ project_id })
+  assert.equal((await post(`/v2/${project_id}/calls/complete`, { batch: [call] })).status, 200)
+  const note = {
+    project_id,
+    weave_ref: `weave:///${project_id}/call/${call.id}`,
+    feedback_type: 'wandb.note.1',
+    payload: { note: 'seen' },
+  }
+  const { id } = (await post('/feedback/create', note)).json
+  const grants = ['viewer', 'annotator'].map((role) => ({ scope: project_id, role }))
+  const both = await made('both', ...grants)
+  const { key: limited } = (await post('/keys', { scopes: ['read', 'review'] }, keys.alice)).json
+  const query = { $expr: { $eq: [{ $getField: 'id' }, { $literal: id }] } }
+  await post('/feedback/purge', { project_id, query }, both)
+  await post('/feedback/replace', { ...note, feedback_id: id }, both)
+  const left = (await post('/feedback/query', { project_id, query })).json.result
+  assert.equal(left.length, 1)
+  await post('/feedback/purge', { project_id, query }, limited)
+  assert.equal((await post('/feedback/query', { project_id, query })).json.result.length, 0)
+})
+
 test('the id of an answer leads an annotator to no call that is in no queue', async (t) => {
   const { app: served, post } = await openApp(t, { backend: scriptedBackend() })
   const project_id = 'acme/review'
@@ -321,9 +344,11 @@ test('a key without the scope infer has no judge ask a model later', async () =>
     assert.ok(json.scorer, text)
     return json.scorer as string
   }
-  const judge = await scoring('judge', {
-    judge: { model: 'any', prompt: 'Is {output} right?', schema: { type: 'object' } },
-  })
+  const asked = (prompt: string) => ({ model: 'any', prompt, schema: { type: 'object' } })
+  const judge = await scoring('judge', { judge: asked('Is {output} right?') })
+  const marks = { _type: 'Scorer', _class_name: 'Scorer', _bases: ['Object', 'BaseModel'] }
+  const val = { ...marks, judge: asked('Is {output} short?') }
+  const judgeObject = { project_id: 'acme/qa', object_id: 'judge', val }
   const check = await scoring('check', { check: { kind: 'length', max: 9 } })
   const { key } = (await post('/keys', { scopes: ['read', 'write'] }, whole)).json
   const monitor = (scorer: string, as = key) =>
@@ -341,11 +366,35 @@ test('a key without the scope infer has no judge ask a model later', async () =>
     await run(ofJudge.id),
     await post('/calls/score', { project_id: 'acme/qa', call_ids: ['x'], scorer_refs: [judge] }, key),
     await send('PUT', '/objs/p/aliases/live/shadow', { project_id: 'acme/qa', shadow }, key),
+    await post('/v2/acme/qa/scorers', { name: 'judge', judge: asked('Is {output} long?') }, key),
+    await post('/obj/create', { obj: judgeObject }, key),
   ])
     assert.deepEqual(outcome(refused), [403, 'scope_forbidden'], refused.text)
   assert.equal((await change(ofCheck.id, { sampling_rate: 0.5 })).status, 200)
   assert.equal((await run(ofCheck.id)).status, 200)
   assert.equal((await change(ofJudge.id, { active: false })).status, 200)
+})
+
+test('a key without the scope read has nothing of calls told to an address or in proposals', async () => {
+  const whole = await made('telling', { scope: 'acme/qa', role: 'editor' })
+  const { key } = (await post('/keys', { scopes: ['write', 'infer'] }, whole)).json
+  const endpoint = { project_id: 'acme/qa', name: 'out', url: 'https://example.com/hook' }
+  const { id } = (await post('/alert_endpoints', endpoint, whole)).json.endpoint
+  const address = { project_id: 'acme/qa', url: 'https://example.com/other' }
+  for (const refused of [
+    await post('/alert_endpoints', endpoint, key),
+    await send('PUT', `/alert_endpoints/${id}`, address, key),
+    await post('/objs/support/proposals', { project_id: 'acme/qa', run: 'none' }, key),
+  ])
+    assert.deepEqual(outcome(refused), [403, 'scope_forbidden'], refused.text)
+})
+
+test('a key that only asks models resumes no run of an evaluation', async () => {
+  const whole = await made('resuming', { scope: 'acme/qa', role: 'editor' })
+  const { key } = (await post('/keys', { scopes: ['infer'] }, whole)).json
+  const run = '/v2/acme/qa/evaluation_runs/019a9c1e-0000-7000-8000-000000000000/resume'
+  assert.deepEqual(outcome(await post(run, {}, key)), [403, 'scope_forbidden'])
+  assert.deepEqual(outcome(await post(run, {}, whole)), [404, 'evaluation_run_not_found'])
 })
 
 test('a limited key gives no rights that it lacks, and nothing that outlives it', async () => {

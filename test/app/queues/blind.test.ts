@@ -125,8 +125,42 @@ for (const driver of allDrivers()) {
       await queue.finish('ben', 0, 1)
       assert.deepEqual(await textsOf(key('ben'), all), await textsOf(key('alice'), all))
       assert.equal((await own(key('eva'))).json.result.length, 0)
-      await post(`${queue.url}/items/${queue.items[0]}/reopen`, { project_id }, key('ben'))
-      assert.equal((await own(key('ben'))).json.result.length, 1)
+    })
+
+    test('an answer stands once its reviewer may have seen those of others', async (t) => {
+      const queue = await openReviewedQueue(t, await driver.open(t), 2, { annotators: 3, blind: true })
+      const { post, key, project_id, answer, finish } = queue
+      const reopen = (person: 'anna' | 'ben' | 'alice', n: number) =>
+        post(`${queue.url}/items/${queue.items[n]}/reopen`, { project_id }, key(person))
+      const code = ({ status, json }: Answer) => (status === 200 ? 200 : json.code)
+      await finish('anna', 0, 1)
+      assert.equal(code(await reopen('anna', 0)), 200, 'nobody else has answered')
+      await finish('ben', 0, 5)
+      await finish('anna', 0, 2)
+      const conflict = 'annotation_state_conflict'
+      assert.equal(code(await reopen('anna', 0)), conflict)
+      assert.equal(code(await answer('anna', 0, 5)), conflict)
+      const { json } = await post(
+        '/feedback/query',
+        { project_id, fields: ['id', 'svc_user_id'] },
+        key('anna'),
+      )
+      const own = json.result.filter((row: { svc_user_id: string }) => row.svc_user_id === 'anna')
+      const [{ id }] = own
+      const query = { $expr: { $eq: [{ $getField: 'id' }, { $literal: id }] } }
+      assert.equal(code(await post('/feedback/purge', { project_id, query }, key('anna'))), conflict)
+      const note = { ...queue.about(0), feedback_type: 'wandb.note.1', payload: { note: 'odd' } }
+      const replacing = { ...note, feedback_id: id }
+      assert.equal(code(await post('/feedback/replace', replacing, key('anna'))), conflict)
+      assert.equal(code(await post('/feedback/create', note, key('anna'))), 200)
+      assert.equal(code(await answer('anna', 1, 5)), 200, 'another item')
+      await finish('alice', 0, 4)
+      assert.equal(code(await reopen('alice', 0)), 200, 'an editor sees all answers anyway')
+      assert.equal((await queue.send('DELETE', '/users/anna', undefined, keys.root)).status, 200)
+      const again = { name: 'anna', grants: [{ scope: project_id, role: 'annotator' }] }
+      const later = (await post('/users', again, keys.root)).json.key.key
+      const seen = (await post('/feedback/query', { project_id, fields: ['svc_user_id'] }, later)).json.result
+      assert.ok(!JSON.stringify(seen).includes('ben'), 'a later user of the name has completed nothing')
     })
 
     test('notes, other feedback and queues that are not blind are for everybody', async (t) => {

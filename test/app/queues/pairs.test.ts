@@ -203,7 +203,9 @@ for (const driver of allDrivers()) {
         outcome: 'adjudicated',
         adjudicated_by: 'kim',
       })
-      // A changed answer is compared again.
+      // A changed answer is compared again; in a blind queue it stands.
+      assert.equal((await queue.prefer('ben', [1, 2], null)).status, 409)
+      await queue.send('PUT', queue.url, { project_id, blind: false })
       assert.equal((await queue.prefer('ben', [1, 2], null)).status, 200)
       const changed = (await itemOf(1, 2)) as unknown as { review: { outcome: string } }
       assert.equal(changed.review.outcome, 'agreed')

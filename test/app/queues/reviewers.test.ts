@@ -102,7 +102,7 @@ for (const driver of allDrivers()) {
     })
 
     test('answers that change after both have finished are compared again', async (t) => {
-      const queue = await openReviewedQueue(t, await driver.open(t), 1)
+      const queue = await openReviewedQueue(t, await driver.open(t), 1, { ...worked, blind: false })
       const { finish, answer, post, key, project_id, review } = queue
       const first = await answer('anna', 0, 1)
       await queue.set('anna', 0, 'completed')

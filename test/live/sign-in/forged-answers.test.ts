@@ -118,6 +118,24 @@ test('an access token of the issuer is a credential, with what it says of groups
   assert.equal(((await without.json()) as { role: string }).role, 'member')
 })
 
+test('a token makes nothing that outlives it: no key, no user and no grant', async () => {
+  const token = await forged.sign(access({ groups: ['ops'] }))
+  for (const [method, path, body] of [
+    ['POST', '/keys', {}],
+    ['POST', '/invitations', { grants: [{ scope: 'acme', role: 'viewer' }] }],
+    ['POST', '/users', { name: 'later', entities: ['acme'] }],
+    ['PUT', '/users/somebody/grants', { grants: [{ scope: 'acme', role: 'viewer' }] }],
+  ] as const) {
+    const answer = await fetch(`${heddle.address}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    const { code } = (await answer.json()) as { code: string }
+    assert.deepEqual([answer.status, code], [403, 'scope_forbidden'])
+  }
+})
+
 test('a token for another audience, issuer, time or use is refused, and says why', async () => {
   const cases: [Record<string, unknown>, RegExp, string?][] = [
     [{ aud: 'heddle' }, /aud/],

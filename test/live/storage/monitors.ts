@@ -284,9 +284,9 @@ export function monitors(open: Driver['open']): void {
       const resumed = await change('bob', { active: 1 })
       assert.deepEqual([resumed.active, resumed.stopped, resumed.runs_as], [1, null, 'bob'])
       assert.deepEqual({ ...(await findMonitor(db, key)) }, { ...resumed })
-      // Resuming a monitor that was only paused does not change its user.
-      await change('carol', { active: 0 })
-      assert.equal((await change('carol', { active: 1 })).runs_as, 'bob')
+      // A pause does not change the user, even of a monitor that only another resumes.
+      assert.equal((await change('carol', { active: 0 })).runs_as, 'bob')
+      assert.equal((await change('carol', { active: 1 })).runs_as, 'carol')
       assert.equal(await atWork(), 1)
       assert.deepEqual(
         (
