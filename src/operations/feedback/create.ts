@@ -10,6 +10,7 @@ import { readFeedback } from '../../storage/feedback/feedback.ts'
 import type { NewFeedback, StoredFeedback } from '../../storage/feedback/writes.ts'
 import {
   feedbackOwner,
+  isBlind,
   mayReadObject,
   requireQueued,
   requireUnsettled,
@@ -141,7 +142,8 @@ async function feedbackToStore(
   at: FieldName,
 ): Promise<GivenFeedback> {
   const record = await feedbackOf(check, caller, feedback, at)
-  if (!(await isSentAgain(db)(feedback))) await requireUnsettled(db, caller, record, at('queue_id'))
+  if (isBlind(caller, record.project_id) && !(await isSentAgain(db)(feedback)))
+    await requireUnsettled(db, caller, record, at('queue_id'))
   return { record, field: at('id') }
 }
 
