@@ -34,15 +34,18 @@ export async function beginChat(
   const conversation = conversationFrom({ ...body, tools: toolsOf(body) }, services.settings)
   const constraint = constraintOf(body)
   checkCalls(body, calls, constraint)
-  const request = requestOf(body, {
-    inputs: [{ conversation, addSpecial: body.add_special_tokens ?? false }],
-    constraint,
-    turn: turnOf(calls, body),
-    tenant: asking.caller.name,
-    maxTokens,
-    ...logprobsAsked(body),
-    ...predictionOf(body),
-  })
+  const request = requestOf(
+    { ...body, seed: body.seed ?? body.random_seed },
+    {
+      inputs: [{ conversation, addSpecial: body.add_special_tokens ?? false }],
+      constraint,
+      turn: turnOf(calls, body),
+      tenant: asking.caller.name,
+      maxTokens,
+      ...logprobsAsked(body),
+      ...predictionOf(body),
+    },
+  )
   const candidates = candidatesAsked(request, 'top_logprobs')
   if (!body.stream) {
     checkCandidates(candidates.field, request.choices * (maxTokens ?? 0) * candidates.ofToken)
