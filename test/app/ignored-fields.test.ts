@@ -133,6 +133,15 @@ test('what clients of OpenAI, LangChain and Mistral add to an answer and send ba
   for (const { post: ask } of [{ post }, strict]) {
     const { status, headers } = await ask(chatUrl, asking({ messages }))
     assert.deepEqual([status, headers[header]], [200, undefined])
+    const part = { type: 'output_text', text: 'So', annotations: [], parsed: { a: 1 } }
+    const input = [
+      user,
+      { role: 'assistant', content: [part] },
+      { type: 'function_call', call_id: 'a', ...called },
+      { type: 'function_call_output', call_id: 'a', output: 'x' },
+    ]
+    const response = await ask('/v1/responses', { input })
+    assert.deepEqual([response.status, response.headers[header]], [200, undefined])
     const prefix = await ask(chatUrl, asking({ messages: [user, { ...user, prefix: true }] }))
     assert.deepEqual([prefix.status, prefix.json.error.param], [400, 'messages.1.prefix'])
     assert.match(prefix.json.error.message, /continue_final_message/)

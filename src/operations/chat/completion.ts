@@ -34,18 +34,16 @@ export async function beginChat(
   const conversation = conversationFrom({ ...body, tools: toolsOf(body) }, services.settings)
   const constraint = constraintOf(body)
   checkCalls(body, calls, constraint)
-  const request = requestOf(
-    { ...body, seed: body.seed ?? body.random_seed },
-    {
-      inputs: [{ conversation, addSpecial: body.add_special_tokens ?? false }],
-      constraint,
-      turn: turnOf(calls, body),
-      tenant: asking.caller.name,
-      maxTokens,
-      ...logprobsAsked(body),
-      ...predictionOf(body),
-    },
-  )
+  const seeded = { ...body, seed: body.seed ?? body.random_seed }
+  const request = requestOf(seeded, {
+    inputs: [{ conversation, addSpecial: body.add_special_tokens ?? false }],
+    constraint,
+    turn: turnOf(calls, body),
+    tenant: asking.caller.name,
+    maxTokens,
+    ...logprobsAsked(body),
+    ...predictionOf(body),
+  })
   const candidates = candidatesAsked(request, 'top_logprobs')
   if (!body.stream) {
     checkCandidates(candidates.field, request.choices * (maxTokens ?? 0) * candidates.ofToken)

@@ -49,6 +49,8 @@ const ToolCall = explainedObject({
   index: [echoed(), 'No effect: its place in the stream that it came in.'],
 })
 
+const onlyFalse = { error: 'is not supported here; continue_final_message continues a message' }
+
 export const Message = explainedObject({
   role: [
     plainText(64).min(1),
@@ -77,13 +79,7 @@ export const Message = explainedObject({
   function_call: [FunctionCall.nullish(), 'The older form of `tool_calls`.'],
   annotations: [echoed(), 'No effect: of an earlier answer.'],
   parsed: [echoed(), 'No effect: `content`, as `parse` of the client read it.'],
-  prefix: [
-    z
-      .literal(false, { error: 'is not supported here; continue_final_message continues a message' })
-      .nullish()
-      .meta({ default: false }),
-    'Only `false`, which clients of Mistral send.',
-  ],
+  prefix: [z.literal(false, onlyFalse).nullish().meta({ default: false }), 'Only `false`.'],
 })
 
 export const ToolFunction = explainedObject({

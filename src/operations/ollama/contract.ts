@@ -146,13 +146,10 @@ const answerFields = {
 }
 
 /** Ollama has no such field. `ollama-ai-provider-v2` sends it as OpenAI's Responses have it. */
-const ToolChoice = z.union(
-  [
-    z.enum(['none', 'auto', 'required']),
-    z.object({ type: z.literal('function'), name: z.string().max(256) }),
-  ],
-  { error: 'expected "none", "auto", "required", or {"type": "function", "name": …}' },
-)
+const NamedTool = z.object({ type: z.literal('function'), name: z.string().max(256) })
+const ToolChoice = z.union([z.enum(['none', 'auto', 'required']), NamedTool], {
+  error: 'expected "none", "auto", "required", or {"type": "function", "name": …}',
+})
 
 export const OllamaChatBody = z.object({
   ...answerFields,
