@@ -315,11 +315,11 @@ function isSame(a: unknown, b: unknown): boolean {
 }
 
 /** Whether an alias was used, for the rules: their refusals name the field as the client spelled it. */
-export function isSpelled() {
-  const schema = z.preprocess((value) => value !== null, z.boolean()).optional()
-  traits.add(schema, { isHidden: true })
-  return schema
-}
+export const isSpelled = () => hidden(z.preprocess((value) => value !== null, z.boolean()).optional())
+
+/** A field that documents do not list. */
+export const hidden = <Schema extends z.ZodType>(schema: Schema): Schema =>
+  traits.add(schema, { isHidden: true }) && schema
 
 /**
  * For `z.toJSONSchema`: adds the default of a field that has a transform, which it drops, and leaves out hidden fields.

@@ -124,6 +124,30 @@ test('an answer that is sent back as it came has no unknown fields', async () =>
   }
 })
 
+test('what clients of OpenAI, LangChain and Mistral add to an answer and send back is known', async () => {
+  const user = { role: 'user', content: 'Hi' }
+  const called = { name: 'find', arguments: '{}', parsed_arguments: {} }
+  const call = { id: 'a', index: 0, type: 'function', function: called }
+  const answer = { role: 'assistant', content: '', tool_calls: [call], parsed: { a: [] }, annotations: [] }
+  const messages = [user, { ...answer, prefix: false }, { role: 'tool', tool_call_id: 'a', content: 'x' }]
+  for (const { post: ask } of [{ post }, strict]) {
+    const { status, headers } = await ask(chatUrl, asking({ messages }))
+    assert.deepEqual([status, headers[header]], [200, undefined])
+    const part = { type: 'output_text', text: 'So', annotations: [], parsed: { a: 1 } }
+    const input = [
+      user,
+      { role: 'assistant', content: [part] },
+      { type: 'function_call', call_id: 'a', ...called },
+      { type: 'function_call_output', call_id: 'a', output: 'x' },
+    ]
+    const response = await ask('/v1/responses', { input })
+    assert.deepEqual([response.status, response.headers[header]], [200, undefined])
+    const prefix = await ask(chatUrl, asking({ messages: [user, { ...user, prefix: true }] }))
+    assert.deepEqual([prefix.status, prefix.json.error.param], [400, 'messages.1.prefix'])
+    assert.match(prefix.json.error.message, /continue_final_message/)
+  }
+})
+
 test('with HEDDLE_UNKNOWN_FIELDS=refuse they are refused by name, with the name that was probably meant', async () => {
   const error = async (url: string, body: unknown) => (await strict.post(url, body)).json.error
   assert.partialDeepStrictEqual(await error(chatUrl, asking({ temprature: 1 })), {

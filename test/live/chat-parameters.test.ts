@@ -360,6 +360,13 @@ describe('P2: every field is honoured, or refused by name', () => {
       },
       bad: [{ seed: 1.5 }, { seed: 'x' }],
     },
+    random_seed: {
+      async effect() {
+        const { tokens } = await one({ seed: 7, max_tokens: 20 })
+        assert.deepEqual((await one({ random_seed: 7, max_tokens: 20 })).tokens, tokens)
+      },
+      bad: [{ random_seed: 1.5 }],
+    },
     n: {
       async effect() {
         const { choices } = await said({ n: 3, seed: 10, max_tokens: 20 })

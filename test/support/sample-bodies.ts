@@ -138,6 +138,8 @@ const feedback = (project_id: string) => ({
 const nothing = (fields: object): Record<string, null> =>
   Object.fromEntries(Object.keys(fields).map((name) => [name, null]))
 
+const lookUp = () => ({ name: 'look_up', arguments: '{"a":1}', parsed_arguments: null })
+
 const chat = () => ({
   prompt: null,
   ...nothing({ ...refusedChatFields, ...unusedOpenAiFields, ...unusedVllmFields }),
@@ -147,12 +149,10 @@ const chat = () => ({
       role: 'assistant',
       content: 'Hello',
       name: 'name',
-      tool_calls: [{ id: 'call', type: 'function', function: { name: 'look_up', arguments: '{"a":1}' } }],
+      tool_calls: [{ id: 'call', type: 'function', function: lookUp(), index: 0 }],
       tool_call_id: 'call',
-      reasoning: 'why',
-      reasoning_content: 'why',
-      refusal: null,
-      function_call: { name: 'look_up', arguments: '{"a":1}' },
+      ...{ reasoning: 'why', reasoning_content: 'why', refusal: null },
+      ...{ function_call: lookUp(), annotations: [], parsed: null, prefix: false },
     },
   ],
   chat_template: '{{ messages[0].content }}',

@@ -34,7 +34,8 @@ export async function beginChat(
   const conversation = conversationFrom({ ...body, tools: toolsOf(body) }, services.settings)
   const constraint = constraintOf(body)
   checkCalls(body, calls, constraint)
-  const request = requestOf(body, {
+  const seeded = { ...body, seed: body.seed ?? body.random_seed }
+  const request = requestOf(seeded, {
     inputs: [{ conversation, addSpecial: body.add_special_tokens ?? false }],
     constraint,
     turn: turnOf(calls, body),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { explainedObject } from '../../domain/fields.ts'
+import { explainedObject, hidden } from '../../domain/fields.ts'
 import { answerFields } from '../generation/answer-fields.ts'
 import { constraintFields } from '../generation/constraint-fields.ts'
 import { conversationFields, ToolFunction, thinkingBudget } from '../generation/conversation-fields.ts'
@@ -69,6 +69,7 @@ export const ChatBody = z.object({
     'The most tokens of an answer; as many as the context leaves if absent. More is refused.',
   ),
   ...samplingFields,
+  random_seed: hidden(samplingFields.seed.meta({})),
 
   prediction: documented(
     Prediction.nullish(),

@@ -30,16 +30,26 @@ const Part = z.looseObject(
   }),
 )
 
+/** What clients add to an answer, or read from it, and send back with it. No model is shown it. */
+const echoed = () =>
+  jsonValue()
+    .transform(() => undefined)
+    .nullish()
+
 const FunctionCall = explainedObject({
   name: [plainText(256).min(1), 'The name of the tool.'],
   arguments: [z.string().nullish(), 'A JSON object, as a string.'],
+  parsed_arguments: [echoed(), 'No effect: `arguments`, as `parse` of the client read them.'],
 })
 
 const ToolCall = explainedObject({
   id: [z.string().max(256).nullish(), 'Names the call in the answer to it.'],
   type: [z.string().max(64).nullish(), 'Only `function`.'],
   function: [FunctionCall, 'What was called.'],
+  index: [echoed(), 'No effect: its place in the stream that it came in.'],
 })
+
+const onlyFalse = { error: 'is not supported here; continue_final_message continues a message' }
 
 export const Message = explainedObject({
   role: [
@@ -67,6 +77,9 @@ export const Message = explainedObject({
   reasoning_content: [z.string().nullish(), 'The same as `reasoning`, under its older name.'],
   refusal: [z.string().nullish(), 'The refusal of an earlier answer.'],
   function_call: [FunctionCall.nullish(), 'The older form of `tool_calls`.'],
+  annotations: [echoed(), 'No effect: of an earlier answer.'],
+  parsed: [echoed(), 'No effect: `content`, as `parse` of the client read it.'],
+  prefix: [z.literal(false, onlyFalse).nullish().meta({ default: false }), 'Only `false`.'],
 })
 
 export const ToolFunction = explainedObject({

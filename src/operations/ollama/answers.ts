@@ -36,10 +36,12 @@ const chat: Writers<OllamaChatBody, OllamaTurn> = {
   kind: 'chat',
   begin: beginChat,
   createAnswer: createChatAnswer,
-  inputsOf: ({ messages, tools, ...body }) => ({
+  inputsOf: ({ messages, tools, tool_choice: choice, ...body }) => ({
     ...recordedFields(body),
     messages: messagesOf(messages ?? [], anyReader),
     tools: tools ?? undefined,
+    tool_choice:
+      typeof choice === 'string' ? choice : choice && { type: 'function', function: { name: choice.name } },
   }),
 }
 

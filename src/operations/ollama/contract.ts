@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { explained, int64, jsonObject, jsonValue, longList, plainText } from '../../domain/fields.ts'
+import { explained, hidden, int64, jsonObject, jsonValue, longList, plainText } from '../../domain/fields.ts'
 import { conversationFields } from '../generation/conversation-fields.ts'
 import { refused } from '../generation/refused-fields.ts'
 import { maxLogprobs, maxTokenCount, samplingFields } from '../generation/sampling-fields.ts'
@@ -145,6 +145,12 @@ const answerFields = {
   shift: unused(flag(), 'The same.', false),
 }
 
+/** Ollama has no such field. `ollama-ai-provider-v2` sends it as OpenAI's Responses have it. */
+const NamedTool = z.object({ type: z.literal('function'), name: z.string().max(256) })
+const ToolChoice = z.union([z.enum(['none', 'auto', 'required']), NamedTool], {
+  error: 'expected "none", "auto", "required", or {"type": "function", "name": …}',
+})
+
 export const OllamaChatBody = z.object({
   ...answerFields,
   messages: documented(
@@ -152,6 +158,7 @@ export const OllamaChatBody = z.object({
     'The conversation. Without one the model is loaded, and nothing else happens.',
   ),
   tools: conversationFields.tools,
+  tool_choice: hidden(ToolChoice.nullish()),
 })
 export type OllamaChatBody = z.output<typeof OllamaChatBody>
 

@@ -38,7 +38,8 @@ export async function beginChat(
 ): Promise<OllamaTurn> {
   const found = findModel(services.models, body.model, asking.caller)
   const messages = messagesOf(body.messages ?? [], pictureReaderOf(found.served))
-  return beginTurn(services, found, body, asking, { messages, field: 'messages', tools: body.tools })
+  const { tools, tool_choice: choice } = body
+  return beginTurn(services, found, body, asking, { messages, field: 'messages', tools, choice })
 }
 
 export async function beginPrompt(
@@ -67,6 +68,7 @@ interface Turn {
   /** The field that has them. */
   field: string
   tools?: OllamaChatBody['tools']
+  choice?: OllamaChatBody['tool_choice']
 }
 
 async function beginTurn(
@@ -74,11 +76,11 @@ async function beginTurn(
   found: FoundModel,
   body: AnyBody,
   asking: GenerationContext,
-  { messages, field, tools }: Turn,
+  { messages, field, tools, choice }: Turn,
 ): Promise<OllamaTurn> {
   await checkThoughts(body, found)
   const calls = callsAsked(
-    { tools, choice: undefined, isParallel: true },
+    { tools, choice: choice ?? undefined, isParallel: true },
     { tools: 'tools', choice: 'tool_choice' },
     services.settings,
   )

@@ -30,9 +30,12 @@ export async function askWithTruncation<T>(
 function excessOf(error: unknown): number | undefined {
   if (!(error instanceof Refusal) || error.code !== 'context_length_exceeded') return undefined
   const { limit, prompt, answer } = error.values
-  const excess = Number(prompt) + Number(answer) - Number(limit)
-  return excess > 0 && Number(prompt) > 0 ? excess / Number(prompt) : undefined
+  const excess = countOf(prompt) + countOf(answer) - Number(limit)
+  return excess > 0 && countOf(prompt) > 0 ? excess / countOf(prompt) : undefined
 }
+
+/** Of `at least 1`, too, which is what an answer without a limit needs. */
+const countOf = (value: unknown) => Number(/\d+$/.exec(String(value)))
 
 /** Cuts before a message of the user: an answer without its question, or an output without its call, means nothing. */
 function withoutOldest(messages: readonly GivenMessage[], excess: number): readonly GivenMessage[] {

@@ -19,9 +19,10 @@ const Part = z.object({
   file_data: media(),
   file_id: z.string().nullish(),
   input_audio: media(),
-  /** Parts of answers have these, and are sent back with them. */
+  /** Parts of answers have these, the last from `parse` of the client, and are sent back with them. */
   annotations: media(),
   logprobs: media(),
+  parsed: media(),
 })
 
 const contents = () =>
@@ -44,6 +45,7 @@ export const InputItem = z.object({
   call_id: id(),
   name: plainText(256).min(1).nullish(),
   arguments: z.string().nullish(),
+  parsed_arguments: media(),
   output: contents().nullish(),
   /** Members of reasoning. */
   summary: z.array(Part).max(1_024).nullish(),

@@ -259,6 +259,24 @@ test('calls come whole, thoughts apart, and results find their call by order or 
     calls,
   )
 
+  const onlyNow = { type: 'function', name: 'now' }
+  simulated.say = '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
+  const chosen = await ask('/api/chat', { messages, tools, tool_choice: onlyNow, stream: false })
+  assert.equal(chosen.json.message.tool_calls[0].function.name, 'now')
+  const { json: kept } = await ask('/call/read', {
+    project_id: 'acme/default',
+    id: chosen.headers['x-heddle-call-id'],
+  })
+  assert.deepEqual(kept.call.inputs.tool_choice, { type: 'function', function: { name: 'now' } })
+  for (const [tool_choice, error] of [
+    [{ ...onlyNow, name: 'later' }, /^tool_choice: the tool "later"/],
+    ['always', /tool_choice: expected/],
+  ] as const) {
+    const refused = await ask('/api/chat', { messages, tools, tool_choice, stream: false })
+    assert.equal(refused.status, 400)
+    assert.match(refused.json.error, error)
+  }
+
   simulated.asked.length = 0
   simulated.say = 'Warm.'
   const next = await ask('/api/chat', {

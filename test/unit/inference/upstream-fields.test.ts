@@ -16,6 +16,7 @@ const withoutIt = [
     'model',
     'n',
     'seed',
+    'random_seed',
     'logit_bias',
     'max_tokens',
     'max_completion_tokens',

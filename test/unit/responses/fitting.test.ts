@@ -48,6 +48,17 @@ test('the oldest turns are dropped as a whole, and the system message stays', as
   }
 })
 
+test('a count of which only the least is known is enough', async () => {
+  const ask = async (messages: readonly GivenMessage[]) => {
+    const prompt = messages.reduce((sum, { content }) => sum + String(content).length, 0)
+    const known = prompt > 250 ? `at least ${prompt - 50}` : prompt
+    const values = { limit: 100, prompt: known, answer: 'at least 1', field: 'input' }
+    if (prompt >= 100) throw refuse('context_length_exceeded', values)
+    return messages
+  }
+  assert.deepEqual(await askWithTruncation(conversation, ask), [conversation[0], conversation.at(-1)])
+})
+
 test('a last turn that is too long by itself is refused', async () => {
   for (const given of [conversation, conversation.slice(-1), conversation.slice(0, 1), []]) {
     const { ask, asked } = asking(12)
