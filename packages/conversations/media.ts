@@ -24,6 +24,7 @@ const holders = [
   'file_data',
   'audio_url',
   'video_url',
+  'media',
 ]
 /** What Weave writes in the place of data that it keeps as a file. */
 const contentObject = '{"_type":"CustomWeaveType"'
@@ -59,7 +60,7 @@ function collect(members: Members, found: Map<string, string>, depth: number): v
   const type = textOf(members, 'type')
   note('type', type)
   note('modality', textOf(members, 'modality'))
-  note('mime', textOf(members, 'mime_type', 'mimeType', 'media_type', 'mediaType'))
+  note('mime', textOf(members, 'mime_type', 'mimeType', 'media_type', 'mediaType', 'contentType'))
   const format = textOf(members, 'format')
   if (format !== undefined) note('mime', format.includes('/') ? format : `audio/${format}`)
   note('name', textOf(members, 'filename', 'title', 'display_name', 'displayName', 'file_id', 'fileId'))

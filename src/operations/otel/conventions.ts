@@ -2,6 +2,7 @@ import { JsonText } from '../../domain/json/text.ts'
 import { anyJson, opened } from './attribute-values.ts'
 import { nested, withLists } from './attributes.ts'
 import { eventMessages, type Payload } from './event-messages.ts'
+import { rawBody } from './raw-bodies.ts'
 import type { Attributes, Span, Value } from './span.ts'
 
 /** Makers with one attribute for what goes in and one for what comes out. */
@@ -12,9 +13,10 @@ const pairs = [
   ['gen_ai.tool.input', 'gen_ai.tool.output', 'arguments'],
   ['spring.ai.tool.call.arguments', 'spring.ai.tool.call.result', 'arguments'],
   ['gen_ai.agent.invocation_input', 'gen_ai.agent.invocation_output', 'value'],
-  ...['agent_run', 'workflow_run', 'workflow_step', 'model_step', 'processor_run', 'generic'].map(
-    (type) => [`mastra.${type}.input`, `mastra.${type}.output`, 'value'] as const,
-  ),
+  ...[
+    ...['agent_run', 'workflow_run', 'workflow_step', 'model_generation', 'model_step', 'processor_run'],
+    'generic',
+  ].map((type) => [`mastra.${type}.input`, `mastra.${type}.output`, 'value'] as const),
 ] as const
 
 const embeddings = 'embedding.embeddings'
@@ -46,7 +48,7 @@ const inputNames: readonly (readonly [attribute: string, name: string])[] = [
   ['tool.parameters', 'arguments'],
   ['langfuse.trace.input', 'value'],
   ['ai.value', 'value'],
-  ['ai.values', 'values'],
+  ['ai.values', 'input'],
   ['tool_arguments', 'arguments'],
   ['gen_ai.request.messages', 'messages'],
   ...pairs.map(([input, , name]) => [input, name] as const),
@@ -174,7 +176,7 @@ function payloadAt(attributes: Attributes, attribute: string, name: string): Pay
     return completed({ name, value: payloadValue(attribute, value), taken: [attribute] }, attributes)
   }
   const items = attribute === embeddings ? embeddedTexts(attributes) : itemsOf(attributes, attribute)
-  return items && { name, ...items }
+  return items && (rawBody(attributes, attribute) ?? { name, ...items })
 }
 
 /** OpenInference has each text beside its vector, which stays where it is. */
@@ -187,7 +189,7 @@ function embeddedTexts(attributes: Attributes): Pick<Payload, 'value' | 'taken'>
 }
 
 const instructions = 'gen_ai.system_instructions'
-const besideInstructions = ['gen_ai.input.messages', 'pydantic_ai.all_messages']
+const besideInstructions = ['gen_ai.input.messages', 'pydantic_ai.all_messages', 'mastra.agent_run.input']
 
 /** What belongs to the same request or answer, but has an attribute of its own. */
 function completed(payload: Payload, attributes: Attributes): Payload {
