@@ -28,9 +28,6 @@ export function outputMessages(output: Json | undefined, depth = 0): Message[] |
   }
   if (isList(output)) return listedMessages(output, depth)
   const members = membersIn(output)
-  // A prompt of LangChain.
-  const kwargs = members.has('lc') ? members.get('kwargs') : undefined
-  if (membersIn(kwargs).has('messages')) return outputMessages(kwargs, depth + 1)
   const choices = memberOf(members, 'choices', 'candidates')
   if (isList(choices)) return numbered(itemsIn(choices).map(choiceOf))
   const items = members.get('output')

@@ -93,9 +93,7 @@ function toolRun(
   inputs: Json | undefined,
   output: Json | undefined,
 ): Conversation {
-  // OpenLLMetry has the arguments as a text in a list.
-  const [, args] = /^\{"args":\[("\{.*")\]\}$/.exec(inputs ?? '') ?? []
-  const input = args ?? unwrapped(inputs, ['arguments', 'value', 'inputs', 'input'])
+  const input = unwrapped(inputs, ['arguments', 'value', 'inputs', 'input'])
   const value = unwrapped(output, ['value', 'outputs', 'output', 'result']) ?? 'null'
   const {
     id = tool.id,

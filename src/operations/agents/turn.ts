@@ -1,4 +1,9 @@
-import { type Conversation, conversationOf, type Message, transcriptOf } from '../../../packages/conversations/index.ts'
+import {
+  type Conversation,
+  conversationOf,
+  type Message,
+  transcriptOf,
+} from '../../../packages/conversations/index.ts'
 import { inSteps } from '../../../packages/waiting/index.ts'
 import { formatTime, formatTimeOrNull } from '../../domain/time.ts'
 import type { TurnSpan } from '../../storage/agents/conversations.ts'

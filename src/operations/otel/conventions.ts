@@ -1,8 +1,8 @@
+import { itemsOf as jsonItems, membersOf } from '../../../packages/json/index.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { anyJson, opened } from './attribute-values.ts'
 import { nested, withLists } from './attributes.ts'
 import { eventMessages, type Payload } from './event-messages.ts'
-import { rawBody } from './raw-bodies.ts'
 import type { Attributes, Span, Value } from './span.ts'
 
 /** Makers with one attribute for what goes in and one for what comes out. */
@@ -179,6 +179,29 @@ function payloadAt(attributes: Attributes, attribute: string, name: string): Pay
   return items && (rawBody(attributes, attribute) ?? { name, ...items })
 }
 
+/** Where OpenInference has the body of a request or an answer beside its messages, and the lists that a whole body has. */
+const bodies: { [attribute: string]: readonly [body: string, ...lists: string[]] } = {
+  'llm.input_messages': ['input.value', 'messages'],
+  'llm.output_messages': ['output.value', 'choices', 'generations', 'output', 'content'],
+}
+
+/**
+ * The body that flattened messages were made of, where it is all there: its flattened form may lack the system, thoughts,
+ * pictures and the ids of calls.
+ */
+function rawBody(attributes: Attributes, attribute: string): Payload | undefined {
+  const [body = '', ...lists] = bodies[attribute] ?? []
+  const value = attributes.get(body)
+  const json = value === undefined ? undefined : opened(value)
+  if (!(json instanceof JsonText) || !json.text.startsWith('{')) return undefined
+  const members = membersOf(json.text)
+  const isWhole = lists.some((name) => {
+    const list = members.get(name)
+    return list?.startsWith('[') && /^[[{]/.test(jsonItems(list)[0] ?? '')
+  })
+  return isWhole ? { name: 'value', value: json, taken: [body] } : undefined
+}
+
 /** OpenInference has each text beside its vector, which stays where it is. */
 function embeddedTexts(attributes: Attributes): Pick<Payload, 'value' | 'taken'> | undefined {
   const taken = [...attributes.keys()].filter((key) =>
@@ -253,5 +276,14 @@ function itemsOf(attributes: Attributes, attribute: string): Pick<Payload, 'valu
 
 function payloadValue(attribute: string, value: Value): Value {
   const open = (item: Value) => (alwaysJson.has(attribute) ? opened(item, anyJson) : opened(item))
-  return Array.isArray(value) ? value.map(open) : open(value)
+  if (Array.isArray(value)) return value.map(open)
+  return attribute === 'traceloop.entity.input' ? withoutList(open(value)) : open(value)
+}
+
+/** OpenLLMetry has the arguments of a tool of LangChain as a text in a list. */
+function withoutList(json: Value): Value {
+  if (!(json instanceof JsonText && json.text.startsWith('{"args":["{'))) return json
+  const members = membersOf(json.text)
+  const [text, ...others] = jsonItems(members.get('args') ?? '')
+  return members.size > 1 || others.length > 0 ? json : opened(JSON.parse(text ?? '""') as string)
 }
