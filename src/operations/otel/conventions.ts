@@ -277,13 +277,24 @@ function itemsOf(attributes: Attributes, attribute: string): Pick<Payload, 'valu
 function payloadValue(attribute: string, value: Value): Value {
   const open = (item: Value) => (alwaysJson.has(attribute) ? opened(item, anyJson) : opened(item))
   if (Array.isArray(value)) return value.map(open)
-  return attribute === 'traceloop.entity.input' ? withoutList(open(value)) : open(value)
+  return attribute === 'traceloop.entity.input' ? onlyArguments(open(value)) : open(value)
 }
 
-/** OpenLLMetry has the arguments of a tool of LangChain as a text in a list. */
-function withoutList(json: Value): Value {
-  if (!(json instanceof JsonText && json.text.startsWith('{"args":["{'))) return json
+/** What Python shows of an object without a text, such as the one that a method belongs to, begins with this. */
+const objectMark = '<'
+
+/** OpenLLMetry has the arguments of a function in a list, and those with names beside it. */
+function onlyArguments(json: Value): Value {
+  if (!(json instanceof JsonText && /^\{\s*"args"/.test(json.text))) return json
   const members = membersOf(json.text)
-  const [text, ...others] = jsonItems(members.get('args') ?? '')
-  return members.size > 1 || others.length > 0 ? json : opened(JSON.parse(text ?? '""') as string)
+  const named = members.get('kwargs') ?? '{}'
+  const args = members.get('args') ?? ''
+  if (!args.startsWith('[')) return json
+  const [only, ...others] = jsonItems(args)
+  if (others.length > 0 || members.size > (members.has('kwargs') ? 2 : 1)) return json
+  if (only === undefined) return named === '{}' ? json : new JsonText(named)
+  if (named !== '{}') return json
+  const text: unknown = only.startsWith('"') ? JSON.parse(only) : undefined
+  if (typeof text !== 'string') return new JsonText(only)
+  return text.startsWith(objectMark) ? json : opened(text)
 }
