@@ -101,7 +101,7 @@ function listedMessages(list: Json, depth: number): Message[] | undefined {
   const streamed = streamedMessages(items)
   if (streamed !== undefined) return numbered(streamed)
   if (isMessageList(list)) {
-    const messages = messagesIn(list)
+    const messages = messagesIn(list).map(answerLast)
     // In OpenTelemetry's conventions each message of the output is a choice.
     const isChoices = items.every(
       (item) => membersIn(item).has('parts') || textOf(membersIn(item), 'event.name') === 'gen_ai.choice',
@@ -114,6 +114,14 @@ function listedMessages(list: Json, depth: number): Message[] | undefined {
   return items.length === 1 && depth > 0 ? outputMessages(items[0], depth + 1) : undefined
 }
 
+/** The Vercel AI SDK has the calls of all steps, and what they returned, behind the answer of the last step. */
+function answerLast(message: Message): Message {
+  const isRun = ({ kind }: Block) => kind === 'call' || kind === 'result'
+  const { blocks } = message
+  if (message.role !== 'assistant' || blocks.at(-1)?.kind !== 'result') return message
+  return { ...message, blocks: [...blocks.filter(isRun), ...blocks.filter((block) => !isRun(block))] }
+}
+
 const isDocumentList = (items: readonly Json[]): boolean => {
   const members = membersIn(items[0])
   return (
@@ -124,21 +132,34 @@ const isDocumentList = (items: readonly Json[]): boolean => {
   )
 }
 
-const ofOneAnswer = new Set(['text', 'reasoning', 'object', 'toolCalls', 'files', 'sources', 'warnings'])
+const ofOneAnswer = new Set([
+  'text',
+  'reasoning',
+  'reasoningText',
+  'object',
+  'toolCalls',
+  'files',
+  'sources',
+  'warnings',
+])
 
 /** The Vercel AI SDK, and Mastra with it, writes one answer under several names. */
 function answeredBlocks(members: Members): Block[] | undefined {
   const calls = memberOf(members, 'toolCalls', 'tool_calls')
-  const [reasoning, text] = [textOf(members, 'reasoning'), textOf(members, 'text')]
+  const [reasoning, text] = [textOf(members, 'reasoning', 'reasoningText'), textOf(members, 'text')]
   const isWhole =
     members.has('finishReason') || (members.size > 1 && members.keys().every((name) => ofOneAnswer.has(name)))
   if (!isList(calls) && (text === undefined || !isWhole)) return undefined
   const [object, files] = [members.get('object'), members.get('files')]
+  const called = itemsIn(calls).map(toolCall)
+  // Mastra has the calls of all steps with the answer of the last one.
+  const isOfSteps = members.has('reasoningText') && text
   return [
+    ...(isOfSteps ? called : []),
     ...(reasoning ? [{ kind: 'thought' as const, text: reasoning }] : []),
     ...(text ? [textBlock(text)] : []),
     ...(isObject(object) || isList(object) ? [{ kind: 'data' as const, json: object }] : []),
-    ...itemsIn(calls).map(toolCall),
+    ...(isOfSteps ? [] : called),
     ...(isList(files) ? blocksOf(files) : []),
     ...['sources', 'warnings'].flatMap((name) => {
       const json = members.get(name)

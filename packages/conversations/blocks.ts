@@ -62,7 +62,11 @@ export function blockOf(json: Json, depth = 0): Block {
   if (/^(text|(input|output|summary)_text|refusal)$/.test(type)) return textBlock(textOfBlock(members))
   const thought = members.get('reasoningContent')
   if (isObject(thought)) return { kind: 'thought', text: thoughtOf(membersIn(thought)) }
-  if (/^(redacted_)?(thinking|reasoning)$/.test(type) || members.get('thought') === 'true')
+  if (
+    /^(redacted_)?(thinking|reasoning)$/.test(type) ||
+    members.get('thought') === 'true' ||
+    members.has('reasoning')
+  )
     return { kind: 'thought', text: thoughtOf(members) }
   if (type === 'compaction') return { kind: 'context', text: textOfBlock(members) }
   if (isResultType(type) || resultWrappers.some((name) => isObject(members.get(name))))
@@ -70,7 +74,7 @@ export function blockOf(json: Json, depth = 0): Block {
   if (isCallType(type) || callWrappers.some((name) => isObject(members.get(name)))) return toolCall(json)
   const isMedia =
     isMediaType(type) ||
-    ['inlineData', 'inline_data', 'fileData', 'file_data'].some((name) => members.has(name))
+    ['inlineData', 'inline_data', 'fileData', 'file_data', 'media'].some((name) => members.has(name))
   const media = isMedia ? mediaBlock(json) : undefined
   if (media !== undefined) return media
   const text = textOf(members, 'text')

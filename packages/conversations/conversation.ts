@@ -47,36 +47,43 @@ function answerAsIs(output: Json | undefined): Message[] {
     : [{ role: 'assistant', blocks: blocksOf(text) }]
 }
 
-/** Where the conventions say that a span is the run of a tool, and what they write there. */
-const toolMarks: readonly [path: readonly string[], pattern: RegExp][] = [
-  [['gen_ai', 'operation', 'name'], /^execute_tool$/],
-  [['openinference', 'span', 'kind'], /^TOOL$/i],
-  [['ai', 'operationId'], /^ai\.toolCall$/],
-  [['traceloop', 'span', 'kind'], /^tool$/],
-  [['langfuse', 'observation', 'type'], /^tool$/i],
-  [['langsmith', 'span', 'kind'], /^tool$/],
-  [['mlflow', 'spanType'], /^"?TOOL"?$/],
-  [['span', 'type'], /^tool$/],
+/** Where the conventions say that a span is the run of a tool. */
+const toolMarks = [
+  'gen_ai.operation.name',
+  'openinference.span.kind',
+  'ai.operationId',
+  'traceloop.span.kind',
+  'langfuse.observation.type',
+  'langsmith.span.kind',
+  'mlflow.spanType',
+  'span.type',
+  'genkit:metadata:subtype',
 ]
-const toolNames: readonly (readonly string[])[] = [
-  ['gen_ai', 'tool', 'name'],
-  ['tool', 'name'],
-  ['ai', 'toolCall', 'name'],
-  ['traceloop', 'entity', 'name'],
-  ['tool_name'],
+/** What they write there; MLflow quotes it. */
+const toolWord = /^"?(execute_tool|tool|ai\.toolCall)"?$/i
+const toolNames = [
+  'gen_ai.tool.name',
+  'tool.name',
+  'ai.toolCall.name',
+  'traceloop.entity.name',
+  'tool_name',
+  'genkit:name',
 ]
 
 function toolOf(attributes: Json | undefined, name: string): Pick<ToolCall, 'id' | 'name'> | undefined {
   // The attributes also hold the whole span, so they are searched once.
   const members = membersIn(attributes)
-  const textAt = ([first = '', ...rest]: readonly string[]) => textIn(jsonAt(members.get(first), ...rest))
-  const callId = textAt(['gen_ai', 'tool', 'call', 'id'])
+  const textAt = (path: string) => {
+    const [first = '', ...rest] = path.split('.')
+    return textIn(jsonAt(members.get(first), ...rest))
+  }
+  const callId = textAt('gen_ai.tool.call.id')
   // Pydantic AI has the id of a call, and names no operation.
   const isTool =
-    toolMarks.some(([path, pattern]) => pattern.test(textAt(path) ?? '')) ||
-    (callId && !textAt(['gen_ai', 'operation', 'name']))
+    toolMarks.some((path) => toolWord.test(textAt(path) ?? '')) ||
+    (callId && !textAt('gen_ai.operation.name'))
   if (!isTool) return undefined
-  const id = callId ?? textAt(['ai', 'toolCall', 'id'])
+  const id = callId ?? textAt('ai.toolCall.id') ?? textAt('tool_call.id')
   const own = toolNames.map(textAt).find(Boolean)
   return { name: own ?? name, ...(id !== undefined && { id }) }
 }
@@ -87,26 +94,27 @@ function toolRun(
   output: Json | undefined,
 ): Conversation {
   const input = unwrapped(inputs, ['arguments', 'value', 'inputs', 'input'])
-  const call: ToolCall = { kind: 'call', ...tool, input: textIn(input) ?? input ?? '' }
-  const asked: Message[] = [{ role: 'assistant', blocks: [call] }]
-  if (output === undefined || isNothing(output)) return { asked, answered: [] }
-  const value = unwrapped(output, ['value', 'outputs', 'output', 'result']) ?? output
-  const content = messageContent(value) ?? resultContent(value, blocksOf)
-  const { id, name } = tool
+  const value = unwrapped(output, ['value', 'outputs', 'output', 'result']) ?? 'null'
+  const {
+    id = tool.id,
+    name = tool.name,
+    content,
+  } = messageResult(value) ?? { content: resultContent(value, blocksOf) }
+  const ran = { ...(id !== undefined && { id }), name }
+  const call: ToolCall = { kind: 'call', ...ran, input: textIn(input) ?? input ?? '' }
+  const result: ToolResult = { kind: 'result', ...ran, content }
   return {
-    asked,
-    answered: [
-      { role: 'tool', blocks: [{ kind: 'result', ...(id !== undefined && { id }), name, content }] },
-    ],
+    asked: [{ role: 'assistant', blocks: [call] }],
+    answered: isNothing(output) ? [] : [{ role: 'tool', blocks: [result] }],
   }
 }
 
-/** Tools of LangChain return a message. */
-function messageContent(value: Json): Block[] | undefined {
+/** Tools of LangChain return a message, which has the id of the call. */
+function messageResult(value: Json): (Partial<ToolResult> & Pick<ToolResult, 'content'>) | undefined {
   const members = membersIn(value)
   if (!members.has('lc') && !members.has('tool_call_id')) return undefined
   const [block] = messageOf(value).blocks
-  return block?.kind === 'result' ? block.content : undefined
+  return block?.kind === 'result' ? block : undefined
 }
 
 function unwrapped(json: Json | undefined, names: readonly string[]): Json | undefined {

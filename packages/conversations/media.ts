@@ -1,4 +1,4 @@
-import { isObject, type Json, jsonAt, type Members, memberOf, membersIn, textIn, textOf } from './json.ts'
+import { type Json, jsonAt, type Members, membersIn, textIn, textOf } from './json.ts'
 import type { Block } from './message.ts'
 
 const mediaTypes =
@@ -9,22 +9,6 @@ export const isMediaType = (type: string): boolean => mediaTypes.test(type)
 /** Of what is no picture, although it is kept as a file, too. */
 const otherTypes = /audio|video|document|file/i
 
-/** Members that hold what the block refers to; it may be wrapped twice (OpenInference's `image.image.url`). */
-const holders = [
-  'image_url',
-  'image',
-  'source',
-  'audio',
-  'video',
-  'input_audio',
-  'file',
-  'inlineData',
-  'inline_data',
-  'fileData',
-  'file_data',
-  'audio_url',
-  'video_url',
-]
 /** What Weave writes in the place of data that it keeps as a file. */
 const contentObject = '{"_type":"CustomWeaveType"'
 const addresses = ['url', 'uri', 'fileUri', 'file_uri', 'image_url', 'image', 'audio', 'file_data']
@@ -59,7 +43,7 @@ function collect(members: Members, found: Map<string, string>, depth: number): v
   const type = textOf(members, 'type')
   note('type', type)
   note('modality', textOf(members, 'modality'))
-  note('mime', textOf(members, 'mime_type', 'mimeType', 'media_type', 'mediaType'))
+  note('mime', textOf(members, 'mime_type', 'mimeType', 'media_type', 'mediaType', 'contentType'))
   const format = textOf(members, 'format')
   if (format !== undefined) note('mime', format.includes('/') ? format : `audio/${format}`)
   note('name', textOf(members, 'filename', 'title', 'display_name', 'displayName', 'file_id', 'fileId'))
@@ -76,9 +60,9 @@ function collect(members: Members, found: Map<string, string>, depth: number): v
     textOf(members, 'data') ?? (type === 'blob' || type === 'binary' ? textOf(members, 'content') : undefined)
   if (data !== undefined) note(data.startsWith('data:') ? 'address' : 'data', data)
   if (depth === maxWrapped) return
-  for (const name of holders) {
-    const inner = memberOf(members, name)
-    if (isObject(inner)) collect(membersIn(inner), found, depth + 1)
+  // It may be wrapped twice (OpenInference's `image.image.url`).
+  for (const inner of members.values()) {
+    if (!inner.startsWith(contentObject)) collect(membersIn(inner), found, depth + 1)
   }
 }
 

@@ -122,9 +122,12 @@ function innerOf(outer: Members): Json | undefined {
   return isObject(inner) ? inner : undefined
 }
 
+const speakers = /^(system|developer|user|assistant|tool)$/
+
 function roleIn(members: Members): string | undefined {
-  const role = textOf(members, 'role')
-  if (role) return roleOf(role)
+  const role = roleOf(textOf(members, 'role') ?? '')
+  // Langfuse has the name of a tool of LangChain as the role of its result.
+  if (role) return members.has('additional_kwargs') && !speakers.test(role) ? 'tool' : role
   const named = textOf(members, 'event.name')
   const [, event] = /^gen_ai\.(system|user|assistant|tool)\.message$/.exec(named ?? '') ?? []
   if (event !== undefined) return event
@@ -145,7 +148,9 @@ function endingOf(members: Members): { ending?: string } {
 }
 
 function thoughtsOf(members: Members): Block[] {
-  const text = textOf(members, 'reasoning', 'reasoning_content')
+  const text =
+    textOf(members, 'reasoning', 'reasoning_content') ??
+    textIn(jsonAt(members.get('additional_kwargs'), 'reasoning_content'))
   return text ? [{ kind: 'thought', text }] : []
 }
 
@@ -162,7 +167,8 @@ function contentOf(members: Members, role: string | undefined): Block[] {
   }
   const blocks = resultContent(content, blocksOf)
   if (blocks.some(({ kind }) => kind === 'result')) return blocks
-  const name = textOf(members, 'name')
+  const speaker = textOf(members, 'role')
+  const name = textOf(members, 'name') ?? (speaker === 'tool' ? undefined : speaker)
   return [
     { kind: 'result', ...(id !== undefined && { id }), ...(name !== undefined && { name }), content: blocks },
   ]

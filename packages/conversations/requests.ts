@@ -59,7 +59,7 @@ export function requestIn(json: Json | undefined, depth = 0, isText = false): Re
   }
   if (isList(json)) {
     if (isMessageList(json)) return { system: [], items: messagesInPart(itemsIn(json)), role: 'user' }
-    const items = itemsIn(json)
+    const items = itemsIn(json).filter((item) => item !== '{}')
     return depth > 0 && items.length === 1 ? requestIn(items[0], depth + 1, isText) : undefined
   }
   const members = membersIn(json)

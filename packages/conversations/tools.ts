@@ -18,7 +18,7 @@ export function toolCall(json: Json): ToolCall {
   if (isObject(wrapped)) return toolCall(wrapped)
   const members = isObject(outer.get('function')) ? membersIn(outer.get('function')) : outer
   // Items of the Responses API have an id of their own beside that of the call.
-  const id = textOf(outer, 'call_id', 'toolCallId', 'tool_call_id', 'toolUseId', 'id')
+  const id = textOf(outer, 'call_id', 'toolCallId', 'tool_call_id', 'toolUseId', 'id', 'ref')
   const type = textOf(outer, 'type')
   const server = outer.get('server_tool_call')
   const name =
@@ -48,16 +48,16 @@ const callTypes = /^(function|tool-call|function-call|(server_|mcp_)?tool_use|[a
 
 export const isCallType = (type: string): boolean => callTypes.test(type)
 
-/** Google and Bedrock have an object within an object. */
-export const callWrappers = ['functionCall', 'function_call', 'toolUse'] as const
-export const resultWrappers = ['functionResponse', 'function_response', 'toolResult'] as const
+/** Google, Bedrock and Genkit have an object within an object. */
+export const callWrappers = ['functionCall', 'function_call', 'toolUse', 'toolRequest'] as const
+export const resultWrappers = ['functionResponse', 'function_response', 'toolResult', 'toolResponse'] as const
 
 /** What a tool returned, in any of the forms. */
 export function toolResult(json: Json, read: ReadContent): ToolResult {
   const outer = membersIn(json)
   const wrapped = memberOf(outer, ...resultWrappers)
   if (isObject(wrapped)) return toolResult(wrapped, read)
-  const id = textOf(outer, 'tool_use_id', 'toolUseId', 'call_id', 'tool_call_id', 'toolCallId', 'id')
+  const id = textOf(outer, 'tool_use_id', 'toolUseId', 'call_id', 'tool_call_id', 'toolCallId', 'id', 'ref')
   const name = textOf(outer, 'name', 'toolName', 'tool_name')
   const { content, isError } = opened(
     memberOf(outer, 'content', 'output', 'response', 'result', 'server_tool_call_response', 'tools'),

@@ -221,3 +221,19 @@ test('all versions of an op count as one op, and an op name too long for an inde
   assert.equal(opOf('module:answer'), 'module:answer')
   assert.equal(opOf(`weave:///${'x'.repeat(2000)}`), null)
 })
+
+test('the model that is asked is in the inputs, or else in the attributes of a convention', () => {
+  const askedModel = (inputs: object, attributes: object) =>
+    startFacts({ op_name: 'chat', inputs: JSON.stringify(inputs), attributes: JSON.stringify(attributes) })
+      .asked_model
+  for (const attributes of [
+    { gen_ai: { request: { model: 'loom-1' } } },
+    { llm: { model_name: 'loom-1' } },
+    { ai: { model: { id: 'loom-1' } } },
+    { langfuse: { observation: { model: { name: 'loom-1' } } } },
+  ]) {
+    assert.equal(askedModel({}, attributes), 'loom-1')
+    assert.equal(askedModel({ model: 'loom-2' }, attributes), 'loom-2')
+  }
+  assert.equal(askedModel({}, { model: 'loom-1' }), null)
+})

@@ -1,4 +1,4 @@
-import { decoded, RefusedError, type RequestOptions, request } from './request.ts'
+import { eventTexts, RefusedError, type RequestOptions, request } from './request.ts'
 
 interface ChatAsked {
   project: string
@@ -43,21 +43,13 @@ async function* wholeOf(response: Response): AsyncGenerator<string> {
   yield await response.text()
 }
 
-/** https://html.spec.whatwg.org/multipage/server-sent-events.html, as far as the server uses it. */
-async function* eventsOf({ body }: Response): AsyncGenerator<string> {
-  if (body === null) return
-  let rest = ''
-  for await (const piece of decoded(body)) {
-    rest += piece
-    const events = rest.split('\n\n')
-    rest = events.pop() ?? ''
-    for (const event of events) {
-      if (!event.startsWith('data: ')) continue
-      const data = event.slice('data: '.length)
-      if (data === '[DONE]') return
-      if (data.startsWith('{"error"')) throw failureIn(data)
-      yield data
-    }
+async function* eventsOf(response: Response): AsyncGenerator<string> {
+  for await (const event of eventTexts(response)) {
+    if (!event.startsWith('data: ')) continue
+    const data = event.slice('data: '.length)
+    if (data === '[DONE]') return
+    if (data.startsWith('{"error"')) throw failureIn(data)
+    yield data
   }
 }
 

@@ -1,6 +1,6 @@
 import { effect, signal } from '@preact/signals'
 import type { RecordEvent } from '../../src/operations/events/contract.ts'
-import { decoded, request } from './request.ts'
+import { eventTexts, request } from './request.ts'
 import { isSignedIn } from './session-half.ts'
 
 /** An event, or `resync` where it is not known what has changed and everything shown has to be read again. */
@@ -109,17 +109,9 @@ function deliverToAllTabs(id: string, heard: LiveEvent): void {
 
 async function* streamEvents(signal: AbortSignal) {
   const headers: Record<string, string> = last === undefined ? {} : { 'last-event-id': last }
-  const { body } = await request('/views/events', { signal, headers })
-  if (body === null) return
-  let rest = ''
-  for await (const piece of decoded(body)) {
-    rest += piece
-    const events = rest.split('\n\n')
-    rest = events.pop() ?? ''
-    for (const event of events) {
-      const fields = new Map(event.split('\n').map((line) => line.split(/: ?(.*)/, 2) as [string, string]))
-      const [name, id, data] = [fields.get('event'), fields.get('id'), fields.get('data')]
-      if (name !== undefined && data !== undefined) yield { name, id, data }
-    }
+  for await (const event of eventTexts(await request('/views/events', { signal, headers }))) {
+    const fields = new Map(event.split('\n').map((line) => line.split(/: ?(.*)/, 2) as [string, string]))
+    const [name, id, data] = [fields.get('event'), fields.get('id'), fields.get('data')]
+    if (name !== undefined && data !== undefined) yield { name, id, data }
   }
 }

@@ -151,8 +151,20 @@ export async function* requestLines(path: string, asked: RequestOptions): AsyncG
   if (rest !== '') yield rest
 }
 
+/** https://html.spec.whatwg.org/multipage/server-sent-events.html, as far as the server uses it. */
+export async function* eventTexts({ body }: Response): AsyncGenerator<string> {
+  if (body === null) return
+  let rest = ''
+  for await (const piece of decoded(body)) {
+    rest += piece
+    const events = rest.split('\n\n')
+    rest = events.pop() ?? ''
+    yield* events
+  }
+}
+
 /** Ending the loop early ends the request. */
-export async function* decoded(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+async function* decoded(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
   try {

@@ -9,6 +9,8 @@ export interface AgentFacts {
   agent_version: string | null
   /** By the names of OpenTelemetry's GenAI conventions, such as `invoke_agent`. */
   operation: string | null
+  /** The model that is asked, where it is not in the inputs. */
+  asked_model: string | null
 }
 
 type Path = readonly string[]
@@ -19,6 +21,13 @@ const versionPaths: readonly Path[] = [
   ['gen_ai', 'agent', 'version'],
   ['agent', 'version'],
   ['agent_version'],
+]
+/** OpenTelemetry, OpenInference, Vercel AI SDK, Langfuse. */
+const modelPaths: readonly Path[] = [
+  ['gen_ai', 'request', 'model'],
+  ['llm', 'model_name'],
+  ['ai', 'model', 'id'],
+  ['langfuse', 'observation', 'model', 'name'],
 ]
 /** OpenLLMetry names agents, tools and workflows alike. */
 const entityName: Path = ['traceloop', 'entity', 'name']
@@ -32,7 +41,7 @@ const codingAgents: readonly [op: RegExp, agent: string][] = [
   [/^codex\./, 'codex'],
 ]
 
-const nothing: AgentFacts = { agent: null, agent_version: null, operation: null }
+const nothing: AgentFacts = { agent: null, agent_version: null, operation: null, asked_model: null }
 
 /** `name` is the op of the call without its reference: where an agent has no name, it is that of the agent. */
 export function agentFacts(name: string, attributes: string): AgentFacts {
@@ -59,5 +68,6 @@ export function agentFacts(name: string, attributes: string): AgentFacts {
     agent: named,
     agent_version: firstOf(versionPaths),
     operation: textAt(operationName) ?? (kind && conventions[kind]),
+    asked_model: firstOf(modelPaths),
   }
 }

@@ -11,7 +11,6 @@ const maxNameBytes = 400
 /** What lists and charts show of the start of a call; the preview is stored only if the inputs are long. */
 export interface StartFacts extends AgentFacts {
   op: string | null
-  asked_model: string | null
   input_preview: string | null
 }
 
@@ -20,10 +19,11 @@ export function startFacts(start: { op_name: string; inputs: string; attributes:
   const { model, preview } = isPreviewStored(inputs)
     ? requestPreview(inputs)
     : { model: modelIn(inputs), preview: null }
-  const { agent, agent_version, operation } = agentFacts(nameOfOp(op_name), attributes)
+  const { agent, agent_version, operation, asked_model } = agentFacts(nameOfOp(op_name), attributes)
+  const asked = model || asked_model
   return {
     op: opOf(op_name),
-    asked_model: model && shortName(model),
+    asked_model: asked && shortName(asked),
     input_preview: preview,
     agent: agent && shortName(agent),
     agent_version: agent_version && shortName(agent_version),

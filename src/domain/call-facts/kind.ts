@@ -2,7 +2,7 @@
 export const callKinds = ['model', 'tool', 'agent', 'retrieval'] as const
 export type CallKind = (typeof callKinds)[number]
 
-/** Where clients say it: Weave, OpenTelemetry, OpenInference, OpenLLMetry, Langfuse, LangSmith, MLflow, Vercel AI SDK, Claude Code. */
+/** Where clients say it: Weave, OpenTelemetry, OpenInference, OpenLLMetry, Langfuse, LangSmith, MLflow, Vercel AI SDK, Claude Code, Genkit. */
 export const kindAttributes: readonly (readonly string[])[] = [
   ['weave', 'kind'],
   ['gen_ai', 'operation', 'name'],
@@ -13,6 +13,7 @@ export const kindAttributes: readonly (readonly string[])[] = [
   ['mlflow', 'spanType'],
   ['ai', 'operationId'],
   ['span', 'type'],
+  ['genkit:metadata:subtype'],
 ]
 
 /** Codex says of a span that it is the run of a tool only by having both. */
@@ -20,7 +21,7 @@ export const toolRunAttributes: readonly (readonly string[])[] = [['tool_name'],
 
 const words: Record<CallKind, RegExp> = {
   model:
-    /^(?:llm|chat|text_completion|generate_content|embeddings?|generation|reranker|chat_model|llm_request|ai\.\w+\.do\w+)$/,
+    /^(?:llm|chat|model|embedder|text_completion|generate_content|embeddings?|generation|reranker|chat_model|llm_request|ai\.\w+\.do\w+)$/,
   tool: /^(?:tool|execute_tool|ai\.toolcall)$/,
   agent:
     /^(?:agent|invoke_agent|create_agent|invoke_workflow|interaction|ai\.(?:generate|stream)(?:text|object))$/,

@@ -1,4 +1,9 @@
-import { type Conversation, conversationOf, transcriptOf } from '../../../packages/conversations/index.ts'
+import {
+  type Conversation,
+  conversationOf,
+  type Message,
+  transcriptOf,
+} from '../../../packages/conversations/index.ts'
 import { inSteps } from '../../../packages/waiting/index.ts'
 import { formatTime, formatTimeOrNull } from '../../domain/time.ts'
 import type { TurnSpan } from '../../storage/agents/conversations.ts'
@@ -113,7 +118,7 @@ function toolKeys(conversation: Conversation | undefined): string[] {
 
 /** Adds messages for a call and those below it, and returns the last answer among them. `ran`: the tools that calls ran, where other ones are shown, too. */
 function walker(messages: ChatMessage[], ran: ReadonlySet<string> | undefined) {
-  return function walk(node: Node, above: Agent, depth: number): string | undefined {
+  return function walk(node: Node, above: Agent, depth: number): ChatMessage | undefined {
     if (node.isVisited || depth > maxDepth) return undefined
     node.isVisited = true
     const { row, conversation, children } = node
@@ -127,7 +132,7 @@ function walker(messages: ChatMessage[], ran: ReadonlySet<string> | undefined) {
     // Codex has the arguments in a record below the span of a tool.
     const isToldBelow = tool === undefined && children.some((child) => child.row.operation === 'execute_tool')
     if (run && !isToldBelow) messages.push(toolCall(row, agent, run))
-    let last: string | undefined
+    let last: ChatMessage | undefined
     for (const child of children) last = walk(child, agent, depth + 1) ?? last
     // What answers a tool is not the answer of its caller.
     if (run) return undefined
@@ -140,13 +145,21 @@ function walker(messages: ChatMessage[], ran: ReadonlySet<string> | undefined) {
       }
     }
     const answer = assistantMessage(row, agent, conversation)
-    const text = answer?.assistant_message?.text
-    // Frameworks repeat the last answer on what encloses it.
-    if (answer === undefined || (!asksModel(row) && text?.trim() === last?.trim())) return last
+    // Whatever is handed an answer, such as a step that chooses the next one, does not answer itself.
+    const isHanded = !asksModel(row) && conversation.asked.at(-1)?.role === 'assistant'
+    if (answer === undefined || isHanded) return last
+    // Frameworks repeat the last answer on what encloses it. A call with tokens knows more of it than one without.
+    if (last !== undefined && isSameText(answer, last)) {
+      if (!asksModel(row) || last.assistant_message?.input_tokens != null) return last
+      messages.splice(messages.indexOf(last), 1)
+    }
     messages.push(answer)
-    return text
+    return answer
   }
 }
+
+const textOf = ({ assistant_message }: ChatMessage) => assistant_message?.text.trim()
+const isSameText = (a: ChatMessage, b: ChatMessage) => textOf(a) === textOf(b)
 
 const callsIn = ({ answered }: Conversation) =>
   answered.flatMap(({ blocks }) => blocks.flatMap((block) => (block.kind === 'call' ? [block] : [])))
@@ -177,11 +190,18 @@ function assistantMessage(row: TurnSpan, agent: Agent, conversation: Conversatio
   const answered = conversation.answered.filter(({ role }) => !/^(user|system|developer|tool)$/.test(role))
   const [first] = answered
   const chosen = first?.choice === undefined ? answered : [first]
-  const [text, thought] = [wordsOf(chosen, 'text'), wordsOf(chosen, 'thought')]
+  const text = wordsOf(chosen, 'text') || (asksModel(row) ? objectOf(chosen) : '')
+  const thought = wordsOf(chosen, 'thought')
   if (text === '' && thought === '') return undefined
   return messageOf('assistant_message', row, agent, {
     ...{ text, model: row.model ?? row.asked_model, reasoning_content: thought || null },
     ...{ input_tokens: row.input_tokens, output_tokens: row.output_tokens, total_cost_usd: row.cost },
     ...{ duration_ms: durationOf(row), status: statusCodeOf(row) },
   })
+}
+
+/** An answer that is nothing but an object, as its JSON. */
+function objectOf(messages: readonly Message[]): string {
+  const [block, ...others] = messages.flatMap(({ blocks }) => blocks)
+  return others.length === 0 && (block?.kind === 'data' || block?.kind === 'other') ? block.json : ''
 }

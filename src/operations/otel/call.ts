@@ -34,6 +34,8 @@ const threadNames = [
   'traceloop.association.properties.chat_id',
   'traceloop.association.properties.thread_id',
   'mlflow.trace.session',
+  'mastra.metadata.threadId',
+  'mastra.metadata.sessionId',
 ] as const
 
 /** The call that a span becomes. Throws SpanError if it cannot become one. */

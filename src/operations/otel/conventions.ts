@@ -1,3 +1,4 @@
+import { itemsOf as jsonItems, membersOf } from '../../../packages/json/index.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { anyJson, opened } from './attribute-values.ts'
 import { nested, withLists } from './attributes.ts'
@@ -12,9 +13,10 @@ const pairs = [
   ['gen_ai.tool.input', 'gen_ai.tool.output', 'arguments'],
   ['spring.ai.tool.call.arguments', 'spring.ai.tool.call.result', 'arguments'],
   ['gen_ai.agent.invocation_input', 'gen_ai.agent.invocation_output', 'value'],
-  ...['agent_run', 'workflow_run', 'workflow_step', 'model_step', 'processor_run', 'generic'].map(
-    (type) => [`mastra.${type}.input`, `mastra.${type}.output`, 'value'] as const,
-  ),
+  ...[
+    ...['agent_run', 'workflow_run', 'workflow_step', 'model_generation', 'model_step', 'processor_run'],
+    'generic',
+  ].map((type) => [`mastra.${type}.input`, `mastra.${type}.output`, 'value'] as const),
 ] as const
 
 const embeddings = 'embedding.embeddings'
@@ -46,7 +48,7 @@ const inputNames: readonly (readonly [attribute: string, name: string])[] = [
   ['tool.parameters', 'arguments'],
   ['langfuse.trace.input', 'value'],
   ['ai.value', 'value'],
-  ['ai.values', 'values'],
+  ['ai.values', 'input'],
   ['tool_arguments', 'arguments'],
   ['gen_ai.request.messages', 'messages'],
   ...pairs.map(([input, , name]) => [input, name] as const),
@@ -174,7 +176,30 @@ function payloadAt(attributes: Attributes, attribute: string, name: string): Pay
     return completed({ name, value: payloadValue(attribute, value), taken: [attribute] }, attributes)
   }
   const items = attribute === embeddings ? embeddedTexts(attributes) : itemsOf(attributes, attribute)
-  return items && { name, ...items }
+  return items && (rawBody(attributes, attribute) ?? { name, ...items })
+}
+
+/** Where OpenInference has the body of a request or an answer beside its messages, and the lists that a whole body has. */
+const bodies: { [attribute: string]: readonly [body: string, ...lists: string[]] } = {
+  'llm.input_messages': ['input.value', 'messages'],
+  'llm.output_messages': ['output.value', 'choices', 'generations', 'output', 'content'],
+}
+
+/**
+ * The body that flattened messages were made of, where it is all there: its flattened form may lack the system, thoughts,
+ * pictures and the ids of calls.
+ */
+function rawBody(attributes: Attributes, attribute: string): Payload | undefined {
+  const [body = '', ...lists] = bodies[attribute] ?? []
+  const value = attributes.get(body)
+  const json = value === undefined ? undefined : opened(value)
+  if (!(json instanceof JsonText) || !json.text.startsWith('{')) return undefined
+  const members = membersOf(json.text)
+  const isWhole = lists.some((name) => {
+    const list = members.get(name)
+    return list?.startsWith('[') && /^[[{]/.test(jsonItems(list)[0] ?? '')
+  })
+  return isWhole ? { name: 'value', value: json, taken: [body] } : undefined
 }
 
 /** OpenInference has each text beside its vector, which stays where it is. */
@@ -187,7 +212,7 @@ function embeddedTexts(attributes: Attributes): Pick<Payload, 'value' | 'taken'>
 }
 
 const instructions = 'gen_ai.system_instructions'
-const besideInstructions = ['gen_ai.input.messages', 'pydantic_ai.all_messages']
+const besideInstructions = ['gen_ai.input.messages', 'pydantic_ai.all_messages', 'mastra.agent_run.input']
 
 /** What belongs to the same request or answer, but has an attribute of its own. */
 function completed(payload: Payload, attributes: Attributes): Payload {
@@ -251,5 +276,25 @@ function itemsOf(attributes: Attributes, attribute: string): Pick<Payload, 'valu
 
 function payloadValue(attribute: string, value: Value): Value {
   const open = (item: Value) => (alwaysJson.has(attribute) ? opened(item, anyJson) : opened(item))
-  return Array.isArray(value) ? value.map(open) : open(value)
+  if (Array.isArray(value)) return value.map(open)
+  return attribute === 'traceloop.entity.input' ? onlyArguments(open(value)) : open(value)
+}
+
+/** What Python shows of an object without a text, such as the one that a method belongs to, begins with this. */
+const objectMark = '<'
+
+/** OpenLLMetry has the arguments of a function in a list, and those with names beside it. */
+function onlyArguments(json: Value): Value {
+  if (!(json instanceof JsonText && /^\{\s*"args"/.test(json.text))) return json
+  const members = membersOf(json.text)
+  const named = members.get('kwargs') ?? '{}'
+  const args = members.get('args') ?? ''
+  if (!args.startsWith('[')) return json
+  const [only, ...others] = jsonItems(args)
+  if (others.length > 0 || members.size > (members.has('kwargs') ? 2 : 1)) return json
+  if (only === undefined) return named === '{}' ? json : new JsonText(named)
+  if (named !== '{}') return json
+  const text: unknown = only.startsWith('"') ? JSON.parse(only) : undefined
+  if (typeof text !== 'string') return new JsonText(only)
+  return text.startsWith(objectMark) ? json : opened(text)
 }

@@ -17,6 +17,7 @@ const modelNames = [
   'model_name',
   'mlflow.llm.model',
   'model',
+  'genkit:name',
 ]
 
 /** Under the names that prices need; see operations/calls/costs.ts. */
@@ -34,7 +35,10 @@ const usageNames: readonly [name: string, attributes: readonly string[]][] = [
       'mlflow.usage.input_tokens',
       'ai.usage.inputTokens',
       'ai.usage.promptTokens',
+      // Only embeddings have this one.
+      'ai.usage.tokens',
       'langsmith.usage.input_tokens',
+      'genkit.usage.inputTokens',
     ],
   ],
   [
@@ -51,6 +55,7 @@ const usageNames: readonly [name: string, attributes: readonly string[]][] = [
       'ai.usage.outputTokens',
       'ai.usage.completionTokens',
       'langsmith.usage.output_tokens',
+      'genkit.usage.outputTokens',
     ],
   ],
   [
@@ -65,6 +70,7 @@ const usageNames: readonly [name: string, attributes: readonly string[]][] = [
       'langfuse.usage.total',
       'langfuse.usage.total_tokens',
       'langsmith.usage.total_tokens',
+      'genkit.usage.totalTokens',
     ],
   ],
   [
@@ -81,6 +87,9 @@ const usageNames: readonly [name: string, attributes: readonly string[]][] = [
       'ai.usage.cachedInputTokens',
       'ai.usage.inputTokenDetails.cacheReadTokens',
       'mlflow.usage.cache_read_input_tokens',
+      'genkit.usage.cachedContentTokens',
+      'adk.usage.cachedContentTokenCount',
+      'adk.usage.cached_content_token_count',
     ],
   ],
   [
@@ -136,22 +145,31 @@ function modelOf(attributes: Attributes): string {
   return /^"[^"\\]+"$/.test(name) ? name.slice(1, -1) : name
 }
 
-const usageTexts = [
+const usageTexts: readonly (readonly [attribute: string, prefix: string, ...members: string[]])[] = [
   ['langfuse.observation.usage_details', 'langfuse.usage'],
   ['mlflow.chat.tokenUsage', 'mlflow.usage'],
   ['langsmith.usage_metadata', 'langsmith.usage'],
   ['gen_ai.usage.input_token_details', 'langsmith.details'],
-] as const
+  ['genkit:output', 'genkit.usage', 'usage'],
+  ['gcp.vertex.agent.llm_response', 'adk.usage', 'usageMetadata', 'usage_metadata'],
+]
+
+/** What encloses the models of Genkit repeats the counts of the last one. */
+const isCounted = (attribute: string, attributes: Attributes): boolean =>
+  attribute !== 'genkit:output' || attributes.get('genkit:metadata:subtype') === 'model'
 
 /** Some put their counts into the JSON of one attribute. */
 function withUsageInTexts(attributes: Attributes): Attributes {
   let all: Map<string, Value> | undefined
-  for (const [attribute, prefix] of usageTexts) {
-    const value = attributes.get(attribute)
+  for (const [attribute, prefix, ...names] of usageTexts) {
+    const value = isCounted(attribute, attributes) ? attributes.get(attribute) : undefined
     const details = value === undefined ? undefined : opened(value)
     if (!(details instanceof JsonText) || !details.text.startsWith('{')) continue
+    const whole = membersOf(details.text)
+    const inner = names.map((name) => whole.get(name)).find((json) => json?.startsWith('{'))
+    if (names.length > 0 && inner === undefined) continue
     all ??= new Map(attributes)
-    const counts = membersOf(details.text)
+    const counts = inner === undefined ? whole : membersOf(inner)
     if (prefix === 'langfuse.usage') addBuckets(counts)
     for (const [name, text] of counts) all.set(`${prefix}.${name}`, new JsonText(text))
   }

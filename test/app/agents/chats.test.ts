@@ -180,6 +180,39 @@ test('a graph that returns its messages, and a tool told by a record below its s
   assert.deepEqual(shown, ['Warp count?', null, '{"n":12}', 'Twelve.'])
 })
 
+/** What a trace with these calls answers: the text of each answer, and the tokens that it took. */
+async function answersOf(name: string, root: string, calls: object[]) {
+  const project_id = await storedCalls(post, name, calls)
+  const { messages } = await answerOf('/agents/traces/chat', { project_id, trace_id: root })
+  return messages.flatMap(({ assistant_message: answer }: { assistant_message?: Record<string, unknown> }) =>
+    answer === undefined ? [] : [[answer.text, answer.input_tokens]],
+  )
+}
+
+test('a step that is handed an answer, to choose the next one, does not answer', async () => {
+  const { root, calls } = turn('a', 0, 'Warp count?', 'Twelve.')
+  const messages = [user('Warp count?'), { role: 'assistant', content: 'Twelve.' }]
+  const step = { trace_id: root, parent_id: root, started_at: at(4), ended_at: at(5), op_name: 'route' }
+  const route = { ...step, inputs: { messages }, output: '__end__' }
+  assert.deepEqual(await answersOf('routed', root, [...calls, route]), [['Twelve.', 20]])
+})
+
+test('an answer that a call with tokens repeats is that of this call', async () => {
+  const root = randomUUID()
+  const asked = { started_at: at(0), ended_at: at(1), inputs: { messages: [user('Warp count?')] } }
+  const outer = { ...asked, id: root, op_name: 'chat', ...attributesOf('chat'), ...usage(20, 3) }
+  const inner = { ...asked, op_name: 'step', trace_id: root, parent_id: root, ...attributesOf('agent_step') }
+  const calls = [outer, inner].map((call) => ({ ...call, ...answered('Twelve.') }))
+  assert.deepEqual(await answersOf('enclosed', root, calls), [['Twelve.', 20]])
+})
+
+test('an answer that is an object is shown as its JSON', async () => {
+  const id = randomUUID()
+  const asked = { started_at: at(0), ended_at: at(1), inputs: { messages: [user('Warp count?')] } }
+  const call = { ...asked, id, op_name: 'chat', ...attributesOf('chat'), ...usage(20, 3), output: { n: 12 } }
+  assert.deepEqual(await answersOf('object', id, [call]), [['{"n":12}', 20]])
+})
+
 test('tools that a model asked for and no span ran are shown on request', async () => {
   const { root, calls } = turn('a', 0, 'Warp count?', 'Twelve.')
   const project_id = await storedCalls(
