@@ -31,10 +31,7 @@ const Part = z.looseObject(
 )
 
 /** What clients add to an answer, or read from it, and send back with it. No model is shown it. */
-const echoed = () =>
-  jsonValue()
-    .transform(() => undefined)
-    .nullish()
+const echoed = (value: z.ZodType = jsonValue()) => value.transform(() => undefined).nullish()
 
 const FunctionCall = explainedObject({
   name: [plainText(256).min(1), 'The name of the tool.'],
@@ -46,7 +43,7 @@ const ToolCall = explainedObject({
   id: [z.string().max(256).nullish(), 'Names the call in the answer to it.'],
   type: [z.string().max(64).nullish(), 'Only `function`.'],
   function: [FunctionCall, 'What was called.'],
-  index: [echoed(), 'No effect: its place in the stream that it came in.'],
+  index: [echoed(z.int().min(0)), 'No effect: its place in the stream that it came in.'],
 })
 
 const onlyFalse = { error: 'is not supported here; continue_final_message continues a message' }
