@@ -1,9 +1,11 @@
 import type { FastifyReply } from 'fastify'
+import type { z } from 'zod'
 import { refuse } from '../../domain/refusals.ts'
 import { headerOf } from '../../http/answer-headers/header-list.ts'
 import { openAiRefusalContracts, type Routes, wholeOrEvents } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { type EventForm, openAiEvents, sendEvents } from '../../http/streams/sse.ts'
+import { wrong } from '../generation/checks.ts'
 import { generationRefusals, promptedBody, respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
 import { withNamedPrompt } from '../prompts/in-request.ts'
@@ -30,7 +32,7 @@ import {
 } from './background/waiting.ts'
 import { conversationIdOf, InputTokensBody, ResponsesBody } from './contract.ts'
 import { type ResponseEvent, writeEvent } from './events.ts'
-import { pageOf } from './input-items.ts'
+import type { Item } from './items.ts'
 import { replayOf } from './replay.ts'
 import { type ReadableResponse, responsesOf } from './store.ts'
 import { toolsGiven } from './tools.ts'
@@ -250,3 +252,19 @@ const inputTokens: RoutePlugin = async (app, services) => {
 }
 
 export const responseRoutes = family(create, read, remove, cancel, inputItems, inputTokens)
+
+/** A page of the items of an input. */
+function pageOf(input: readonly Item[], { limit, order, after }: z.output<typeof InputItemsQuery>) {
+  const items = order === 'asc' ? input : input.toReversed()
+  const before = after === undefined ? -1 : items.findIndex(({ id }) => id === after)
+  if (after !== undefined && before === -1)
+    throw wrong('after', JSON.stringify(after), 'the id of an item of this input')
+  const data = items.slice(before + 1, before + 1 + limit)
+  return {
+    object: 'list' as const,
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: before + 1 + limit < items.length,
+  }
+}

@@ -3,9 +3,9 @@ import { StorageRefusal } from '../failures.ts'
 import { projectTables } from '../projects/tables.ts'
 import { rawSql, type SqlValue, sql } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
+import { unfinishedCopy } from './incomplete-copy.ts'
 import { type Contents, contentsOf, lastKey, rowsOf } from './row-reads.ts'
 import { type StoredTable, tablesInBoth } from './stored-tables.ts'
-import { unfinishedCopy } from './unfinished.ts'
 
 interface CopyOptions {
   /** A description of the source; a copy can be resumed only from the same source. */
