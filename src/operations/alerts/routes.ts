@@ -1,4 +1,4 @@
-import { family, operation } from '../parts.ts'
+import { family, operationsOf } from '../parts.ts'
 import {
   CreateEndpointBody,
   CreateRuleBody,
@@ -34,7 +34,7 @@ import {
 import { createRule, deleteRule, readRules, updateRule } from './rules.ts'
 import { tryRule } from './trial.ts'
 
-const tags = ['alerts']
+const operation = operationsOf('alerts')
 const tooMany = 'too_many_alert_things'
 const noRule = 'alert_rule_not_found'
 const noQueue = 'annotation_queue_not_found'
@@ -45,7 +45,6 @@ export const alertRoutes = family(
     right: 'write',
     summary:
       'Create a rule that sends messages about calls, scores, decisions, queues, budgets or figures of a window',
-    tags,
     body: CreateRuleBody,
     answer: RuleAnswer,
     refusals: ['invalid_value', tooMany, noQueue],
@@ -54,7 +53,6 @@ export const alertRoutes = family(
   operation('GET', '/alert_rules', {
     right: 'read',
     summary: 'List the alert rules of a project',
-    tags,
     querystring: InProject,
     answer: RulesAnswer,
     rule: ({ db }, { caller, query }) => readRules(db, caller, query.project_id),
@@ -62,7 +60,6 @@ export const alertRoutes = family(
   operation('POST', '/alert_rules/try', {
     right: 'read',
     summary: 'Say what an alert rule would have sent in the last day',
-    tags,
     body: TryRuleBody,
     answer: TryAnswer,
     refusals: ['invalid_value', 'query_too_slow', noQueue],
@@ -71,7 +68,6 @@ export const alertRoutes = family(
   operation('PUT', '/alert_rules/:rule_id', {
     right: 'write',
     summary: 'Change, pause or resume an alert rule',
-    tags,
     params: RulePath,
     body: UpdateRuleBody,
     answer: RuleAnswer,
@@ -81,7 +77,6 @@ export const alertRoutes = family(
   operation('DELETE', '/alert_rules/:rule_id', {
     right: 'write',
     summary: 'Delete an alert rule; what it has fired is still delivered',
-    tags,
     params: RulePath,
     querystring: InProject,
     answer: RuleAnswer,
@@ -91,7 +86,6 @@ export const alertRoutes = family(
   operation('POST', '/alert_endpoints', {
     right: 'write',
     summary: 'Create an endpoint to which events are sent, and show its secret once',
-    tags,
     body: CreateEndpointBody,
     answer: SecretAnswer,
     refusals: ['invalid_value', tooMany],
@@ -100,7 +94,6 @@ export const alertRoutes = family(
   operation('GET', '/alert_endpoints', {
     right: 'write',
     summary: 'List the alert endpoints of a project',
-    tags,
     querystring: InProject,
     answer: EndpointsAnswer,
     rule: ({ db }, { caller, query }) => readEndpoints(db, caller, query.project_id),
@@ -108,7 +101,6 @@ export const alertRoutes = family(
   operation('PUT', '/alert_endpoints/:endpoint_id', {
     right: 'write',
     summary: 'Change, pause or resume an alert endpoint',
-    tags,
     params: EndpointPath,
     body: UpdateEndpointBody,
     answer: EndpointAnswer,
@@ -118,7 +110,6 @@ export const alertRoutes = family(
   operation('DELETE', '/alert_endpoints/:endpoint_id', {
     right: 'write',
     summary: 'Delete an alert endpoint with its deliveries',
-    tags,
     params: EndpointPath,
     querystring: InProject,
     answer: EndpointAnswer,
@@ -128,7 +119,6 @@ export const alertRoutes = family(
   operation('POST', '/alert_endpoints/:endpoint_id/rotate', {
     right: 'write',
     summary: 'Give an alert endpoint a new secret; the old one signs as well for a while',
-    tags,
     params: EndpointPath,
     body: RotateBody,
     answer: SecretAnswer,
@@ -138,7 +128,6 @@ export const alertRoutes = family(
   operation('POST', '/alert_endpoints/:endpoint_id/test', {
     right: 'write',
     summary: 'Send a test event to an alert endpoint',
-    tags,
     params: EndpointPath,
     body: InProject,
     answer: TestAnswer,
@@ -148,7 +137,6 @@ export const alertRoutes = family(
   operation('POST', '/alert_endpoints/:endpoint_id/replay', {
     right: 'write',
     summary: 'Send events again',
-    tags,
     params: EndpointPath,
     body: ReplayBody,
     answer: ReplayAnswer,
@@ -159,7 +147,6 @@ export const alertRoutes = family(
   operation('POST', '/alert_events/query', {
     right: 'read',
     summary: 'List events and their deliveries',
-    tags,
     body: EventsBody,
     answer: EventsAnswer,
     rule: ({ db }, { caller, body }) => listEvents(db, caller, body),

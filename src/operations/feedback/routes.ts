@@ -1,5 +1,5 @@
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
-import { family, operation } from '../parts.ts'
+import { family, operationsOf } from '../parts.ts'
 import {
   BatchAnswer,
   BatchBody,
@@ -14,7 +14,7 @@ import {
 import { createFeedback, createFeedbackBatch, replaceOneFeedback } from './create.ts'
 import { purgeFeedback, queryFeedback } from './query.ts'
 
-const tags = ['feedback']
+const operation = operationsOf('feedback')
 
 const refused = ['invalid_value', 'object_not_found', 'feedback_conflict', 'record_refuses_writes'] as const
 
@@ -22,7 +22,6 @@ export const feedbackRoutes = family(
   operation('POST', '/feedback/create', {
     right: 'review',
     summary: 'Create feedback on a call, an object, or anything else',
-    tags,
     body: FeedbackGiven,
     answer: FeedbackAnswer,
     refusals: [...refused],
@@ -32,7 +31,6 @@ export const feedbackRoutes = family(
   operation('POST', '/feedback/batch/create', {
     right: 'review',
     summary: 'Create feedback in a batch, all or none',
-    tags,
     body: BatchBody,
     answer: BatchAnswer,
     refusals: [...refused, 'too_many_ids'],
@@ -42,7 +40,6 @@ export const feedbackRoutes = family(
   operation('POST', '/feedback/query', {
     right: 'read_queues',
     summary: 'Find feedback',
-    tags,
     body: QueryBody,
     answer: QueryAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
@@ -54,7 +51,6 @@ export const feedbackRoutes = family(
   operation('POST', '/feedback/purge', {
     right: 'review',
     summary: 'Delete feedback by id',
-    tags,
     body: PurgeBody,
     answer: PurgeAnswer,
     rule: ({ db }, { caller, body }) => purgeFeedback(db, caller, body),
@@ -62,7 +58,6 @@ export const feedbackRoutes = family(
   operation('POST', '/feedback/replace', {
     right: 'review',
     summary: 'Replace feedback',
-    tags,
     body: ReplaceBody,
     answer: FeedbackAnswer,
     refusals: [...refused],

@@ -7,16 +7,15 @@ import { formatTime, now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
 import { type Price, priceFields, readPrices } from '../../storage/prices.ts'
-import { family, operation } from '../parts.ts'
+import { family, operationsOf } from '../parts.ts'
 import { CreateAnswer, CreateBody, PurgeAnswer, PurgeBody, QueryAnswer, QueryBody } from './contract.ts'
 
-const tags = ['costs']
+const operation = operationsOf('costs')
 
 export const priceRoutes = family(
   operation('POST', '/cost/create', {
     right: 'write',
     summary: 'Create prices of models',
-    tags,
     body: CreateBody,
     answer: CreateAnswer,
     refusals: ['invalid_value'],
@@ -25,7 +24,6 @@ export const priceRoutes = family(
   operation('POST', '/cost/query', {
     right: 'read',
     summary: 'Find prices',
-    tags,
     body: QueryBody,
     answer: QueryAnswer,
     refusals: ['invalid_value'],
@@ -34,7 +32,6 @@ export const priceRoutes = family(
   operation('POST', '/cost/purge', {
     right: 'write',
     summary: 'Delete prices by id',
-    tags,
     body: PurgeBody,
     answer: PurgeAnswer,
     refusals: ['invalid_value'],

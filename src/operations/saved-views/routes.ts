@@ -3,7 +3,7 @@ import { newId } from '../../domain/ids.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import { type SavedView, savedViewsOf } from '../../storage/views/saved-views.ts'
-import { family, operation } from '../parts.ts'
+import { family, operationsOf } from '../parts.ts'
 import {
   ChangeViewBody,
   DeletedAnswer,
@@ -16,13 +16,12 @@ import {
   SaveViewBody,
 } from './contract.ts'
 
-const tags = ['views']
+const operation = operationsOf('views')
 
 export const savedViewRoutes = family(
   operation('POST', '/views/saved', {
     right: 'write',
     summary: 'Save the settings of a screen under a name',
-    tags,
     body: SaveViewBody,
     answer: SavedViewAnswer,
     refusals: ['too_many_saved_views'],
@@ -31,7 +30,6 @@ export const savedViewRoutes = family(
   operation('POST', '/views/saved/query', {
     right: 'read',
     summary: 'List your own and the shared views of a project',
-    tags,
     body: SavedViewsBody,
     answer: SavedViewsAnswer,
     rule: ({ db }, { caller, body }) => listViews(db, caller, body),
@@ -39,7 +37,6 @@ export const savedViewRoutes = family(
   operation('PUT', '/views/saved/:view_id', {
     right: 'write',
     summary: 'Rename, replace or share one of your views',
-    tags,
     params: SavedViewPath,
     body: ChangeViewBody,
     answer: SavedViewAnswer,
@@ -49,7 +46,6 @@ export const savedViewRoutes = family(
   operation('DELETE', '/views/saved/:view_id', {
     right: 'write',
     summary: 'Delete one of your views',
-    tags,
     params: SavedViewPath,
     querystring: InProject,
     answer: DeletedAnswer,

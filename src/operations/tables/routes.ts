@@ -5,7 +5,7 @@ import { sendJsonList } from '../../http/streams/streamed-answers.ts'
 import type { Database } from '../../storage/database.ts'
 import { readTable, readTables, sizeOfTable, streamRows } from '../../storage/objects/tables.ts'
 import type { Reader } from '../../storage/transaction.ts'
-import { family, operation } from '../parts.ts'
+import { family, operationsOf } from '../parts.ts'
 import {
   CreateAnswer,
   CreateBody,
@@ -23,13 +23,12 @@ import {
 import { createFromDigests, createTable } from './create.ts'
 import { tableNotFound, updateTable } from './update.ts'
 
-const tags = ['tables']
+const operation = operationsOf('tables')
 
 export const tableRoutes = family(
   operation('POST', '/table/create', {
     right: 'write_calls',
     summary: 'Store rows as a table',
-    tags,
     body: CreateBody,
     answer: CreateAnswer,
     refusals: ['too_many_rows', 'digest_differs'],
@@ -39,7 +38,6 @@ export const tableRoutes = family(
   operation('POST', '/table/update', {
     right: 'write_calls',
     summary: 'Create a new table from another one',
-    tags,
     body: UpdateBody,
     answer: UpdateAnswer,
     refusals: ['invalid_value', 'too_many_rows', 'table_not_found', 'query_too_slow'],
@@ -49,7 +47,6 @@ export const tableRoutes = family(
   operation('POST', '/table/create_from_digests', {
     right: 'write_calls',
     summary: 'Create a table from rows that the project already has',
-    tags,
     body: FromDigestsBody,
     answer: FromDigestsAnswer,
     refusals: ['too_many_rows', 'digest_differs', 'row_not_found'],
@@ -59,7 +56,6 @@ export const tableRoutes = family(
   operation('POST', '/table/query', {
     right: 'read',
     summary: 'Read the rows of a table, in order',
-    tags,
     body: QueryBody,
     answer: QueryAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
@@ -69,7 +65,6 @@ export const tableRoutes = family(
   operation('POST', '/table/query_stats', {
     right: 'read',
     summary: 'Count the rows of a table',
-    tags,
     body: StatsBody,
     answer: StatsAnswer,
     refusals: ['table_not_found'],
@@ -78,7 +73,6 @@ export const tableRoutes = family(
   operation('POST', '/table/query_stats_batch', {
     right: 'read',
     summary: 'Count the rows of several tables',
-    tags,
     body: StatsBatchBody,
     answer: StatsBatchAnswer,
     refusals: ['query_too_slow'],
