@@ -124,6 +124,12 @@ export function jsonLinesOf(schema: z.ZodType, type = 'application/jsonl') {
   return { description: 'JSON Lines', content: { [type]: { schema } } }
 }
 
+/** The answer of an operation that sends a file. */
+export const bytesAnswer = {
+  description: 'The bytes',
+  content: { 'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) } },
+}
+
 export const writeAnswers: FastifySerializerCompiler<unknown> = () => writeJson
 
 /** For tests: an answer that breaks its contract is an error. */

@@ -1,7 +1,6 @@
-import { z } from 'zod'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { answers } from '../../http/contracts.ts'
+import { answers, bytesAnswer } from '../../http/contracts.ts'
 import { acceptForms, readForm } from '../../http/forms.ts'
 import { sendChunks } from '../../http/streams/streamed-answers.ts'
 import { type Database, databaseOf } from '../../storage/database.ts'
@@ -12,10 +11,6 @@ import { ContentBody, StatsAnswer, StatsBody, UploadAnswer, UploadForm } from '.
 import { receiveFile } from './receive.ts'
 
 const tags = ['files']
-const bytes = {
-  description: 'The bytes',
-  content: { 'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) } },
-}
 
 /** Its bodies are forms. */
 export const uploadRoutes = inScope(async (app, { db, fileLimit }) => {
@@ -42,7 +37,7 @@ export const fileRoutes = family(
       summary: 'Read a file',
       tags,
       body: ContentBody,
-      answer: bytes,
+      answer: bytesAnswer,
       refusals: ['file_not_found'],
       rule: async ({ db }, { caller, body }, reply) => {
         const { size, pieces } = await readFile(db, caller, body)

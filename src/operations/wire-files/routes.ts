@@ -1,6 +1,5 @@
-import { z } from 'zod'
 import { requireAccess } from '../../domain/callers.ts'
-import { openAiRefusalContracts, type Routes } from '../../http/contracts.ts'
+import { bytesAnswer, openAiRefusalContracts, type Routes } from '../../http/contracts.ts'
 import { acceptForms, readForm } from '../../http/forms.ts'
 import { sendChunks } from '../../http/streams/streamed-answers.ts'
 import { databaseOf } from '../../storage/database.ts'
@@ -17,10 +16,6 @@ const url = '/v1/files/:file_id'
 const refusals = openAiRefusalContracts('wire_file_not_found', 'invalid_request', 'entity_forbidden')
 /** Files are for answers of models, and belong to the user that made them. */
 const config = { right: 'infer' } as const
-const bytes = {
-  description: 'The bytes',
-  content: { 'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) } },
-}
 
 const create = inScope(async (app, { db, fileLimit }) => {
   await acceptForms(app)
@@ -91,7 +86,7 @@ const read: RoutePlugin = async (app, { db }) => {
     `${url}/content`,
     {
       config,
-      schema: { summary: 'Read a file', tags, params: FilePath, response: { 200: bytes, ...refusals } },
+      schema: { summary: 'Read a file', tags, params: FilePath, response: { 200: bytesAnswer, ...refusals } },
     },
     async ({ caller, params }, reply) => {
       const own = databaseOf(caller.name, db)
