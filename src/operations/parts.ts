@@ -145,7 +145,7 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
 }
 
 /** Declares operations under a tag of the OpenAPI document, which one of them may replace. */
-export const operationsOf =
+export const operationsUnder =
   (tag: string) =>
   <Body extends z.ZodType, Params extends z.ZodType, Query extends z.ZodType>(
     method: Method,

@@ -1,4 +1,4 @@
-import { family, operationsOf } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import {
   CreateEndpointBody,
   CreateRuleBody,
@@ -34,7 +34,7 @@ import {
 import { createRule, deleteRule, readRules, updateRule } from './rules.ts'
 import { tryRule } from './trial.ts'
 
-const operation = operationsOf('alerts')
+const operation = operationsUnder('alerts')
 const tooMany = 'too_many_alert_things'
 const noRule = 'alert_rule_not_found'
 const noQueue = 'annotation_queue_not_found'

@@ -1,13 +1,13 @@
 import { projectOf, projectPath } from '../../domain/fields.ts'
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
-import { family, operationsOf } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import { viewEvaluations } from './evaluation-list.ts'
 import { queryResults, rankRow } from './results.ts'
 import { ResultsAnswer, ResultsBody } from './results-contract.ts'
 import { viewScores } from './score-views.ts'
 import { ListAnswer, ListBody, RankAnswer, RankBody, ScoresAnswer, ScoresBody } from './views-contract.ts'
 
-const operation = operationsOf('evaluations')
+const operation = operationsUnder('evaluations')
 
 export const evaluationRoutes = family(
   operation('POST', '/v2/:entity/:project/eval_results/query', {

@@ -1,5 +1,5 @@
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
-import { family, operationsOf } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import {
   BatchAnswer,
   BatchBody,
@@ -14,7 +14,7 @@ import {
 import { createFeedback, createFeedbackBatch, replaceOneFeedback } from './create.ts'
 import { purgeFeedback, queryFeedback } from './query.ts'
 
-const operation = operationsOf('feedback')
+const operation = operationsUnder('feedback')
 
 const refused = ['invalid_value', 'object_not_found', 'feedback_conflict', 'record_refuses_writes'] as const
 

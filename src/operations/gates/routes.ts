@@ -1,11 +1,11 @@
-import { family, operationsOf } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import { ShadowAnswer, ShadowBody } from '../shadows/contract.ts'
 import { removeShadowOf, setShadowOf, shadowOf } from '../shadows/shadows.ts'
 import { GateBody, InProject, LabelAnswer, LabelPath, MoveAnswer, MoveBody } from './contract.ts'
 import { labelOf, moveLabelOf, setGateOf } from './labels.ts'
 
 const label = '/objs/:object_id/aliases/:alias'
-const operation = operationsOf('objects')
+const operation = operationsUnder('objects')
 
 export const labelRoutes = family(
   operation('GET', `${label}/gate`, {

@@ -1,5 +1,5 @@
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
-import { family, operationsOf } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import {
   AliasesAnswer,
   AliasesBody,
@@ -26,7 +26,7 @@ import { deleteObject } from './delete.ts'
 import { changeTagsOf, labelsOf, removeAliasesOf, setAliasesOf } from './labels.ts'
 import { queryObjects, readOneObject, readRefs } from './read.ts'
 
-const operation = operationsOf('objects')
+const operation = operationsUnder('objects')
 
 export const objectRoutes = family(
   operation('POST', '/obj/create', {

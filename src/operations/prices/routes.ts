@@ -7,10 +7,10 @@ import { formatTime, now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
 import { type Price, priceFields, readPrices } from '../../storage/prices.ts'
-import { family, operationsOf } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import { CreateAnswer, CreateBody, PurgeAnswer, PurgeBody, QueryAnswer, QueryBody } from './contract.ts'
 
-const operation = operationsOf('costs')
+const operation = operationsUnder('costs')
 
 export const priceRoutes = family(
   operation('POST', '/cost/create', {

@@ -5,7 +5,7 @@ import type { Database } from '../../storage/database.ts'
 import { listProjects } from '../../storage/projects/list.ts'
 import { Erasure, ErasureBody } from '../erasures/contract.ts'
 import { erase } from '../erasures/erase.ts'
-import { family, operationsOf } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import { scopeOf } from '../scope.ts'
 import {
   DeleteAnswer,
@@ -20,7 +20,7 @@ import {
 import { deleteProject } from './delete.ts'
 import { redactionOf, setRedaction, tryRedaction } from './redaction.ts'
 
-const operation = operationsOf('projects')
+const operation = operationsUnder('projects')
 const ofRedaction = '/projects/:entity/:project/redaction'
 
 async function listOwn(db: Database, caller: Caller, query: ListQuery, signal: AbortSignal) {

@@ -3,7 +3,7 @@ import { newId } from '../../domain/ids.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import { type SavedView, savedViewsOf } from '../../storage/views/saved-views.ts'
-import { family, operationsOf } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import {
   ChangeViewBody,
   DeletedAnswer,
@@ -16,7 +16,7 @@ import {
   SaveViewBody,
 } from './contract.ts'
 
-const operation = operationsOf('views')
+const operation = operationsUnder('views')
 
 export const savedViewRoutes = family(
   operation('POST', '/views/saved', {

@@ -1,7 +1,7 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { now } from '../../domain/time.ts'
 import { requireMarked } from '../../storage/evaluations/marked-calls.ts'
-import { family, operationsOf } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import { type Scope, scopeOf } from '../scope.ts'
 import {
   EvaluateModelBody,
@@ -24,7 +24,7 @@ import { scoreCalls } from './scored-call.ts'
 import { startRuns } from './start.ts'
 
 const runs = '/v2/:entity/:project/evaluation_runs'
-const operation = operationsOf('evaluation runs')
+const operation = operationsUnder('evaluation runs')
 
 /** What the caller may do in the project that the body names. */
 function scopeIn({ caller, body }: { caller: Caller; body: { project_id: string } }): Scope {

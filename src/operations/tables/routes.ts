@@ -5,7 +5,7 @@ import { sendJsonList } from '../../http/streams/streamed-answers.ts'
 import type { Database } from '../../storage/database.ts'
 import { readTable, readTables, sizeOfTable, streamRows } from '../../storage/objects/tables.ts'
 import type { Reader } from '../../storage/transaction.ts'
-import { family, operationsOf } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import {
   CreateAnswer,
   CreateBody,
@@ -23,7 +23,7 @@ import {
 import { createFromDigests, createTable } from './create.ts'
 import { tableNotFound, updateTable } from './update.ts'
 
-const operation = operationsOf('tables')
+const operation = operationsUnder('tables')
 
 export const tableRoutes = family(
   operation('POST', '/table/create', {

@@ -1,6 +1,6 @@
 import { jsonLinesOf } from '../../http/contracts.ts'
 import { sendJsonLines } from '../../http/streams/streamed-answers.ts'
-import { family, operationsOf } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import { readFacets, readFeedbackOverTime, readTimeBuckets } from './buckets.ts'
 import { listCalls } from './calls.ts'
 import { findColumns } from './columns.ts'
@@ -12,7 +12,7 @@ import { SearchAnswer, SearchBody } from './search-contract.ts'
 import { readTrace } from './trace.ts'
 import { TraceBody, TraceLine } from './trace-contract.ts'
 
-const operation = operationsOf('views')
+const operation = operationsUnder('views')
 
 export const viewRoutes = family(
   operation('POST', '/views/calls', {
