@@ -36,8 +36,8 @@ const read: RoutePlugin = async (app, { db }) => {
   app.get('/v1/batches', list, async ({ caller, query }) =>
     (await batches()).listOwnBatches(databaseOf(caller.name, db), caller, query),
   )
-  const one = route('infer', 'Read a batch', BatchAnswer, { params: BatchPath }, ...refused)
-  app.get(url, one, async ({ caller, params }) =>
+  const state = route('infer', 'Read a batch', BatchAnswer, { params: BatchPath }, ...refused)
+  app.get(url, state, async ({ caller, params }) =>
     (await batches()).readOneBatch(databaseOf(caller.name, db), caller, params.batch_id),
   )
 }
