@@ -66,7 +66,7 @@ export interface PromptCacheLoad {
   bytes: number
   /** The most bytes it may use; 0 if nothing is kept. */
   bound: number
-  kept: number
+  saved: number
   /** How often a prompt continued from a kept one. */
   restored: number
   /** Dropped to make room for others. */

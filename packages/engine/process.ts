@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import { cpus } from 'node:os'
 import { EngineError } from './errors.ts'
 import { sentEvent } from './events/sent-events.ts'
 import { checkTokens } from './loop/checks.ts'
 import { createLoop, type Loop } from './loop/loop.ts'
+import { digestOfFile } from './models/file-digest.ts'
 import { loadModel, type NativeContext, type NativeModel } from './native/native.ts'
 import { openPooling } from './pooling/engine.ts'
 import type { PoolingRequest } from './pooling/request.ts'
-import { fingerprintOf } from './prompt-cache/fingerprint.ts'
 import type { DiskCacheOptions } from './prompt-cache/prompt-cache.ts'
 import { createStateFiles } from './prompt-cache/state-files.ts'
 import type { Answer, EngineOptions, Question } from './protocol.ts'
@@ -72,6 +74,34 @@ async function diskOf(
   const fingerprint = await fingerprintOf(options, { engine, hasPlainAttention: context.hasPlainAttention })
   const files = createStateFiles({ context, folder, fingerprint, say: (line) => console.error(line) })
   return { files, bound, longest: options.context, keyOf: (key = '') => hashOf(fingerprint + key) }
+}
+
+/** Increased when the format of the files changes, or how states are computed. */
+const form = 4
+
+/**
+ * Identifies the model, engine and settings by which a state was computed: with any others the same tokens have a
+ * different state.
+ */
+async function fingerprintOf(
+  { file, adapters, context, kv, gpu, gpuLayers }: EngineOptions,
+  { engine, hasPlainAttention }: { engine: string; hasPlainAttention: boolean },
+): Promise<string> {
+  const hash = createHash('sha256')
+  const settings = {
+    context,
+    kv,
+    gpu,
+    gpuLayers,
+    hasPlainAttention,
+    adapters: adapters.map(({ name }) => name),
+  }
+  const machine = [process.arch, cpus()[0]?.model]
+  hash.update(JSON.stringify([form, engine, machine, settings]))
+  for (const path of [file, ...adapters.map((adapter) => adapter.file)]) {
+    hash.update(JSON.stringify([(await stat(path)).mtimeMs, await digestOfFile(path)]))
+  }
+  return hash.digest('hex').slice(0, 32)
 }
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')

@@ -3,7 +3,6 @@ import { databaseCommands } from './database.ts'
 import { exportCommands } from './exports.ts'
 import { keyCommands } from './keys.ts'
 import { modelCommands } from './models.ts'
-import { modelsFileCommands } from './models-file.ts'
 import { projectCommands } from './projects.ts'
 import { reportCommands } from './reports.ts'
 import { serveCommand } from './serve.ts'
@@ -17,7 +16,6 @@ export const commands: Record<string, Command> = {
   ...projectCommands,
   ...reportCommands,
   ...modelCommands,
-  ...modelsFileCommands,
   ...databaseCommands,
   ...exportCommands,
 }

@@ -1,3 +1,4 @@
+import { utimes } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import {
   builtinModels,
@@ -5,12 +6,13 @@ import {
   ModelError,
   modelsFolder,
   prepareModel,
+  reasonOf,
   sourceOf,
   storedModels,
 } from '../../packages/engine/index.ts'
 import { type Config, settings } from '../config.ts'
 import { createPrompts, type Prompts } from '../inference/prompt/prompts.ts'
-import { type Command, usageError } from './command.ts'
+import { type Command, CommandError, usageError } from './command.ts'
 import { noWords } from './options.ts'
 import { planRecord } from './plan-record.ts'
 import { showProgress } from './progress.ts'
@@ -60,6 +62,43 @@ export const modelCommands: Record<string, Command> = {
       } finally {
         await prompts.close()
       }
+    },
+  },
+  // The contract of the file of HEDDLE_MODELS is loaded by the commands that need it.
+  'model reload': {
+    usage: '',
+    summary: 'Check the file of HEDDLE_MODELS, and have running servers read it again',
+    more: 'Errors in the file are reported, and then nothing changes. The command needs the HEDDLE_MODELS of the server, and the variables with keys that the file names. Servers check the file for changes every second, so this is needed only when nothing in it has changed, such as after a model file was copied.',
+    async run(args, config, print, { env }) {
+      noWords(args, 'model reload')
+      if (config.models === '') {
+        throw usageError('Set HEDDLE_MODELS to the file of your server.')
+      }
+      const { readModels } = await import('../inference/many/read-models.ts')
+      const file = resolve(config.models)
+      const { models, upstreams } = await readModels(config.models, env)
+      const now = new Date()
+      await utimes(file, now, now).catch((error: unknown) => {
+        throw new CommandError(
+          `${file} is valid, but servers cannot be told to read it again: ${reasonOf(error)}.`,
+        )
+      })
+      print(
+        JSON.stringify({
+          file,
+          models: models.map(({ name }) => name),
+          upstreams: upstreams.map(({ name }) => name),
+        }),
+      )
+    },
+  },
+  'model schema': {
+    usage: '',
+    summary: 'Print the JSON Schema of the file of HEDDLE_MODELS',
+    async run(args, _config, print) {
+      noWords(args, 'model schema')
+      const { modelsFileSchema } = await import('../inference/many/models-file.ts')
+      print(modelsFileSchema().trimEnd())
     },
   },
 }

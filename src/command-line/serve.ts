@@ -1,14 +1,13 @@
+import { createServer } from 'node:net'
 import closeWithGrace from 'close-with-grace'
-import { changedSettings, serviceLinks } from '../config.ts'
+import { type Config, changedSettings, serviceLinks, variableInUse } from '../config.ts'
 import { Refusal } from '../domain/refusals.ts'
 import { logRefusal } from '../http/request-log.ts'
 import { startServer } from '../server.ts'
 import { openRecord } from '../storage/open.ts'
 import { version } from '../version.ts'
-import { checkAddress, listenFailure } from './address.ts'
-import { type Command, recordOptions } from './command.ts'
+import { type Command, CommandError, recordOptions } from './command.ts'
 import { createLogger } from './logger.ts'
-import { stopWithNpm } from './npm-shell.ts'
 import { operator } from './operator.ts'
 import { noWords, unknownOption } from './options.ts'
 import { makeFirstUser, welcome } from './welcome.ts'
@@ -97,3 +96,81 @@ export const serveCommand: Command = {
     })
   },
 }
+
+/** How often it is checked; npm itself is gone at once. */
+const checkMs = 250
+
+/** Known before anything is opened: later the shell may be gone already. */
+const shell = process.ppid
+
+/**
+ * npm runs a script in a shell, and passes signals on to that shell only. Many shells, such as dash, end from SIGTERM
+ * without passing it on, and the server would go on without anyone who knows of it. So when the shell of this package's
+ * `npm start` has ended, the server stops as if it had received the signal. Returns how to stop watching.
+ */
+function stopWithNpm(): () => void {
+  const { npm_lifecycle_event: script, npm_package_name: name } = process.env
+  // A script of another package may start a server in the background on purpose.
+  if (script !== 'start' || name !== 'heddle') return () => undefined
+  const watch = setInterval(() => {
+    // The process that adopts an orphan has another number. On Windows the number never changes, and there no signal
+    // reaches npm alone.
+    if (process.ppid === shell) return
+    clearInterval(watch)
+    process.kill(process.pid, 'SIGTERM')
+  }, checkMs).unref()
+  return () => clearInterval(watch)
+}
+
+/**
+ * Fails with a one-line message if the server could not listen at its address. Checked before any folder or user is
+ * created.
+ */
+async function checkAddress(config: Config): Promise<void> {
+  const probe = createServer()
+  try {
+    await new Promise<void>((resolve, reject) => {
+      probe.once('error', reject)
+      probe.listen({ host: config.host, port: config.port, exclusive: true }, resolve)
+    })
+  } catch (error) {
+    throw listenFailure(error, config)
+  }
+  await new Promise((resolve) => probe.close(resolve))
+}
+
+/** Explains why the port could not be opened, naming the setting. Other errors are returned unchanged. */
+function listenFailure(error: unknown, { host, port }: Config): unknown {
+  if (!(error instanceof Error) || !('syscall' in error) || !listening.has(String(error.syscall)))
+    return error
+  const { code = '' } = error as NodeJS.ErrnoException
+  const hostSetting = `${variableInUse('host', process.env)}: given ${host}`
+  const portVariable = variableInUse('port', process.env)
+  const portSetting = `${portVariable}: given ${port}`
+  const anyHost = 'accepted: an address of this machine such as 127.0.0.1, or 0.0.0.0 for all of them'
+  const command = process.env.npm_lifecycle_event === 'start' ? 'npm start' : 'heddle'
+  switch (code) {
+    case 'EADDRINUSE':
+      return new CommandError(
+        `${portSetting}, but another program listens on it (${code}, ${host}); accepted: a free port, or 0 to have one chosen. For instance: ${portVariable}=${(port + 1) % 65_536} ${command}`,
+      )
+    case 'EACCES':
+      return new CommandError(
+        `${portSetting}, but this user is not allowed to open it (${code}); accepted: a port from 1024 on, or 0 to have one chosen.`,
+      )
+    case 'EADDRNOTAVAIL':
+      return new CommandError(
+        `${hostSetting}, which is not an address of this machine (${code}); ${anyHost}.`,
+      )
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return new CommandError(`${hostSetting}, a name that has no address (${code}); ${anyHost}.`)
+    default:
+      return new CommandError(
+        `${hostSetting}: the server cannot listen on it (${error.message}); ${anyHost}.`,
+      )
+  }
+}
+
+/** The system calls behind opening a port. */
+const listening = new Set(['listen', 'bind', 'getaddrinfo'])

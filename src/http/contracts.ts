@@ -11,6 +11,7 @@ import type {
 import { z } from 'zod'
 import { writeJson } from '../domain/json/text.ts'
 import { type RefusalCode, refusals } from '../domain/refusals.ts'
+import type { Right } from '../domain/roles.ts'
 
 /** Handlers get the body as their contract parses it; in tests, answers are checked against their contract. */
 export interface ContractTypes extends FastifyTypeProvider {
@@ -102,6 +103,20 @@ export const anthropicRefusalContracts = (...codes: RefusalCode[]) => refusingAs
 
 export const ollamaRefusalContracts = (...codes: RefusalCode[]) => refusingAs(OllamaRefusal, codes)
 
+/** Makes descriptions of the routes of a wire: a right, a summary, an answer, what else it takes, and its refusals. */
+export const wireRoutes =
+  (tag: string, refusing: (...codes: RefusalCode[]) => Record<number, z.ZodType>) =>
+  <Fields extends object>(
+    right: Right,
+    summary: string,
+    answer: unknown,
+    fields: Fields,
+    ...codes: RefusalCode[]
+  ) => ({
+    config: { right },
+    schema: { summary, tags: [tag], ...fields, response: { 200: answer, ...refusing(...codes) } },
+  })
+
 /** What every route with a project and a body may refuse. */
 const recordRefusals = refusalContracts(
   'malformed_json',
@@ -122,6 +137,12 @@ export function answers<Own>(own: Own, ...codes: RefusalCode[]): Record<number, 
 /** An answer with one JSON text per line. */
 export function jsonLinesOf(schema: z.ZodType, type = 'application/jsonl') {
   return { description: 'JSON Lines', content: { [type]: { schema } } }
+}
+
+/** The answer of an operation that sends a file. */
+export const bytesAnswer = {
+  description: 'The bytes',
+  content: { 'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) } },
 }
 
 export const writeAnswers: FastifySerializerCompiler<unknown> = () => writeJson

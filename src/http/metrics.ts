@@ -16,29 +16,16 @@ export interface Metrics {
 export function createHttpMetrics(app: App): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  const labelNames = ['method', 'route', 'status'] as const
-  const requests = new Counter({
-    name: 'heddle_http_requests_total',
-    help: 'Requests answered.',
-    labelNames,
-    registers: [registry],
-  })
-  const seconds = new Histogram({
-    name: 'heddle_http_request_seconds',
-    help: 'Time from the request to the end of its answer.',
-    labelNames: ['route'] as const,
-    buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60],
-    registers: [registry],
-  })
+  const { counter, histogram, readGauge } = createMeters(registry)
+  const requests = counter('http_requests_total', 'Requests answered.', 'method', 'route', 'status')
+  const seconds = histogram(
+    'http_request_seconds',
+    'Time from the request to the end of its answer.',
+    [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60],
+    'route',
+  )
   let running = 0
-  new Gauge({
-    name: 'heddle_http_requests_running',
-    help: 'Requests being processed.',
-    registers: [registry],
-    collect() {
-      this.set(running)
-    },
-  })
+  readGauge('http_requests_running', 'Requests being processed.', [], () => [[{}, running]])
   app.decorate('requestsRunning', { getter: () => running })
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -54,3 +41,54 @@ export function createHttpMetrics(app: App): Metrics {
   })
   return { registry }
 }
+
+/** Values with their labels. */
+type Values<Label extends string> = Iterable<readonly [labels: Record<Label, string>, value: number]>
+
+/** Makes metrics under the prefix of this server. */
+export function createMeters(registry: Registry) {
+  const about = <Label extends string>(name: string, help: string, labelNames: Label[]) => ({
+    name: `heddle_${name}`,
+    help,
+    labelNames,
+    registers: [registry],
+  })
+  return {
+    counter: <Label extends string = never>(name: string, help: string, ...labels: Label[]) =>
+      new Counter<Label>(about(name, help, labels)),
+    gauge: (name: string, help: string) => new Gauge(about(name, help, [])),
+    histogram: <Label extends string = never>(
+      name: string,
+      help: string,
+      buckets: number[],
+      ...labels: Label[]
+    ) => new Histogram<Label>({ ...about(name, help, labels), buckets }),
+    /** Counts that are kept elsewhere, and read with the metrics. */
+    readCounter<Label extends string>(
+      name: string,
+      help: string,
+      labels: Label[],
+      read: () => Values<Label>,
+    ) {
+      new Counter<string>({
+        ...about<string>(name, help, labels),
+        collect() {
+          this.reset()
+          for (const [labels, value] of read()) this.inc(labels, value)
+        },
+      })
+    },
+    /** The same for values that rise and fall. */
+    readGauge<Label extends string>(name: string, help: string, labels: Label[], read: () => Values<Label>) {
+      new Gauge<string>({
+        ...about<string>(name, help, labels),
+        collect() {
+          this.reset()
+          for (const [labels, value] of read()) this.set(labels, value)
+        },
+      })
+    },
+  }
+}
+
+export type Meters = ReturnType<typeof createMeters>

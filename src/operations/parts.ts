@@ -65,7 +65,7 @@ export type Operation = Routes<OperationParts>
 /** What an operation accepts and answers, and the rule that it follows. */
 interface Contract<Body extends z.ZodType, Params extends z.ZodType, Query extends z.ZodType> {
   summary: string
-  tags: readonly string[]
+  tags?: readonly string[]
   body?: Body
   params?: Params
   querystring?: Query
@@ -88,9 +88,11 @@ interface Contract<Body extends z.ZodType, Params extends z.ZodType, Query exten
   ): unknown
 }
 
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
 /** An operation of the record. */
 export function operation<Body extends z.ZodType, Params extends z.ZodType, Query extends z.ZodType>(
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  method: Method,
   url: string,
   {
     answer,
@@ -141,6 +143,16 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
     })
   }
 }
+
+/** Declares operations under a tag of the OpenAPI document, which one of them may replace. */
+export const operationsUnder =
+  (tag: string) =>
+  <Body extends z.ZodType, Params extends z.ZodType, Query extends z.ZodType>(
+    method: Method,
+    url: string,
+    contract: Contract<Body, Params, Query>,
+  ): Operation =>
+    operation(method, url, { tags: [tag], ...contract })
 
 /** Operations in a scope of their own: what they accept is not accepted elsewhere. */
 export const inScope =

@@ -59,7 +59,7 @@ import {
   dropConversationItem,
 } from './conversations/conversations.ts'
 import { sweepConversations } from './conversations/freeing.ts'
-import { beginCopy, clearRows, copyRows, endCopy } from './copying/row-writes.ts'
+import { beginCopy, clearRows, copyRows, endCopy } from './copying/incomplete-copy.ts'
 import { eraseCalls, eraseFeedback } from './erasures/calls.ts'
 import { eraseOwnRows } from './erasures/own-rows.ts'
 import { rebuildEvaluation } from './evaluations/check.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { coldRecord } from './cold/cold-record.ts'
 import { type ColdSettings, type ColdStore, folderStore } from './cold/store.ts'
-import { unfinishedCopy } from './copying/unfinished.ts'
+import { unfinishedCopy } from './copying/incomplete-copy.ts'
 import type { Database } from './database.ts'
 import { openSqlite } from './engines/sqlite/open.ts'
 import { StorageRefusal } from './failures.ts'

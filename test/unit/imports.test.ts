@@ -136,7 +136,7 @@ test('operations have no SQL', () => {
 
 test('packages are imported only where they belong', () => {
   const owners: Record<string, RegExp> = {
-    koffi: /^threads\/trimmed-heap\.ts$/,
+    koffi: /^threads\/idle-memory\.ts$/,
     // A download is locked by a database, because that lock ends with its process.
     'better-sqlite3': /^(storage\/|inference\/models\/download\.ts)/,
     pg: /^storage\//,

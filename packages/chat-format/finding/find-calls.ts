@@ -1,5 +1,4 @@
-import type { CallFormat } from '../call-format.ts'
-import { findElements } from './elements.ts'
+import type { CallFormat, ElementArguments } from '../call-format.ts'
 import type { FoundCalls } from './found-calls.ts'
 import { findObject } from './json-texts.ts'
 import { type ProbeCall, probeCalls } from './probe-calls.ts'
@@ -43,6 +42,39 @@ export function findCalls(
     ...found,
     format: { ...asPython(withoutThought(found.format, reasoning)), ids: idsOf(probe, found.isText) },
   }
+}
+
+const nested = { kzA: 'vzAx', kzB: { ozA: ['azA', 'azB'] } }
+
+/** Finds arguments that are elements with nested elements. */
+function findElements(probe: TurnProbe): FoundCalls | undefined {
+  const text = probe.callsOf(probeCalls([nested]))
+  const [, prefix] = /(\S*)<kzA>vzAx\1<\/kzA>/.exec(text ?? '') ?? []
+  if (text === undefined || prefix === undefined) return undefined
+  const [, item] = /<([^\s<>/]+)>azA/.exec(text) ?? []
+  if (item === undefined) return undefined
+  const element = (name: string, inner: string) => `${prefix}<${name}>${inner}${prefix}</${name}>`
+  const written =
+    element('kzA', nested.kzA) +
+    element('kzB', element('ozA', nested.kzB.ozA.map((text) => element(item, text)).join('')))
+
+  function told(count: number) {
+    const calls = probeCalls(Array.from({ length: count }, () => nested))
+    const turn = probe.callsOf(calls)
+    const skeleton =
+      turn === undefined
+        ? undefined
+        : skeletonOf(turn, calls, (whole, _call, from) => {
+            const start = whole.indexOf(written, from)
+            return start === -1 ? undefined : { start, end: start + written.length }
+          })
+    return skeleton && { calls, skeleton }
+  }
+  const single = told(1)
+  const literals = single && literalsOf(single, told(3))
+  if (literals === undefined) return undefined
+  const form: ElementArguments = { kind: 'elements', prefix, item }
+  return { format: callFormat(literals, form), isText: false, hasPlainNesting: true }
 }
 
 /** A template that writes the members of an object does not expect a text. */

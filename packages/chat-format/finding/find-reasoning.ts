@@ -1,5 +1,5 @@
+import { thoughtStartOf } from '../reasoning/continued-turn.ts'
 import type { ReasoningFormat } from '../reasoning/reasoning-format.ts'
-import { thoughtStartOf } from '../reasoning/thought-start.ts'
 import { probeCalls } from './probe-calls.ts'
 import { commonStart, needles, outsideMarks, type TurnProbe, turn } from './turns.ts'
 

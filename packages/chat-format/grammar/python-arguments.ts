@@ -83,7 +83,7 @@ function inSingleQuotes(ranges: readonly Range[]): Expr {
   )
 }
 
-function without(ranges: readonly Range[], point: number): Range[] {
+export function without(ranges: readonly Range[], point: number): Range[] {
   return ranges.flatMap(([first, last]): Range[] => {
     if (point < first || point > last) return [[first, last]]
     return [

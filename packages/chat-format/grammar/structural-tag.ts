@@ -18,7 +18,7 @@ import {
   wholeMatch,
 } from '../../constraints/index.ts'
 import { JsonNumber, parseLossless } from '../../json/index.ts'
-import { addFreeText, type Stop } from './free-text.ts'
+import { addFreeText, type Stop } from './triggered-text.ts'
 
 const deepest = 32
 const maxTextLength = 1000

@@ -17,7 +17,7 @@ import {
 import type { CallFormat } from '../call-format.ts'
 import type { OfferedTool } from '../offered-tool.ts'
 import { elementsExpr } from './element-arguments.ts'
-import { pythonExpr } from './python-arguments.ts'
+import { pythonExpr, without } from './python-arguments.ts'
 import { addSubgrammar } from './subgrammar.ts'
 import { taggedExpr } from './tagged-arguments.ts'
 import { widened } from './widening.ts'
@@ -46,7 +46,7 @@ function inString(expr: Expr): Expr {
       )
       if (special.length === 0) return expr
       let plain: Range[] = [...expr.ranges]
-      for (const [point] of special) plain = plain.flatMap((range) => split(range, point))
+      for (const [point] of special) plain = without(plain, point)
       return alternatives(charClass(...plain), ...special.map(([, text]) => literal(text)))
     }
     case 'rule':
@@ -58,14 +58,6 @@ function inString(expr: Expr): Expr {
     case 'alternatives':
       return alternatives(...expr.of.map(inString))
   }
-}
-
-function split([first, last]: Range, point: number): Range[] {
-  if (point < first || point > last) return [[first, last]]
-  return [
-    ...(first < point ? [[first, point - 1] as const] : []),
-    ...(point < last ? [[point + 1, last] as const] : []),
-  ]
 }
 
 /** The arguments of one tool as a piece of grammar, which is added to every grammar that offers the tool. */

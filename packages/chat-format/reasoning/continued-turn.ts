@@ -1,5 +1,5 @@
 import { type Conversation, type JsonValue, wholeText } from '../conversation.ts'
-import type { ReasoningFormat } from './reasoning-format.ts'
+import type { ReasoningFormat, ThoughtStart } from './reasoning-format.ts'
 
 /** The fields of a request that concern thinking. */
 interface ThinkingFields {
@@ -27,6 +27,21 @@ export function isThinkingOn(reasoning: ReasoningFormat | undefined, fields: Thi
     if (value === reasoning.switches.off[name]) return false
   }
   return thinkingAsked(fields) ?? reasoning.isDefault
+}
+
+/**
+ * Whether a rendered prompt leaves the thought open, has ended it, or leaves it to the model. White space around the
+ * marks is the template's.
+ */
+export function thoughtStartOf(
+  reasoning: Pick<ReasoningFormat, 'open' | 'close'> | undefined,
+  prompt: string,
+): ThoughtStart {
+  if (reasoning === undefined) return 'over'
+  const text = prompt.trimEnd()
+  if (text.endsWith(reasoning.open)) return 'open'
+  if (text.endsWith(reasoning.close)) return 'over'
+  return 'optional'
 }
 
 /** What the turn that is continued already has: an open thought, or this much of its content. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { hermes } from '../call-format.ts'
-import { thoughtStartOf } from '../reasoning/thought-start.ts'
+import { thoughtStartOf } from '../reasoning/continued-turn.ts'
 import { createRendering } from '../template/rendering.ts'
 
 const bounds = { limitMs: 10_000, maxTextLength: 1_000_000, maxListLength: 10_000 }

@@ -1,6 +1,5 @@
 import { SchemaError } from '../grammar/errors.ts'
 import { decimalOf, isInteger } from '../numbers/decimals.ts'
-import { failingMembers } from './failing-members.ts'
 import { formats, numberFormats } from './formats/formats.ts'
 import { isRecord } from './keywords.ts'
 import { derived, type SchemaDocument, type SchemaNode } from './schema-document.ts'
@@ -159,6 +158,29 @@ export function negations(
     }
   }
   return ways
+}
+
+/** The objects that violate one of the keywords about members that are not named individually. */
+function failingMembers(schema: Readonly<Raw>, keyword: string): Raw[] {
+  const some = (names: unknown, value: unknown): Raw => ({
+    type: 'object',
+    [derived.someMember]: { names, value },
+  })
+  const value = schema[keyword]
+  switch (keyword) {
+    case 'propertyNames':
+      return [some({ not: value }, true)]
+    case 'patternProperties':
+      return Object.entries(value as Raw).map(([pattern, inner]) => some({ pattern }, { not: inner }))
+    default: {
+      const declared = Object.keys(schema.properties ?? {})
+      const others = [
+        ...(declared.length > 0 ? [{ not: { enum: declared } }] : []),
+        ...Object.keys(schema.patternProperties ?? {}).map((pattern) => ({ not: { pattern } })),
+      ]
+      return [some(others.length > 0 ? { allOf: others } : true, value === false ? true : { not: value })]
+    }
+  }
 }
 
 /** What holds where the schema does, but evaluates nothing of a value, as the standard defines below a `not`. */

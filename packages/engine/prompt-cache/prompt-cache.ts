@@ -78,7 +78,7 @@ export function createPromptCache({ context, bound, disk, least, readMs }: Promp
   let uses = 0
   /** The last result of `find` is not dropped until it has been restored. */
   let wanted: CachedPrompt | undefined
-  const counts = { kept: 0, restored: 0, dropped: 0, skipped: 0 }
+  const counts = { saved: 0, restored: 0, dropped: 0, skipped: 0 }
   const diskCounts = { written: 0, restored: 0, removed: 0, failed: 0 }
   const keyed = (key: string | undefined) => (disk === undefined ? key : disk.keyOf(key))
 
@@ -157,7 +157,7 @@ export function createPromptCache({ context, bound, disk, least, readMs }: Promp
     memory.bytes += state.bytes - needed
     memory.prompts++
     prompt.state = state
-    counts.kept++
+    counts.saved++
   }
 
   async function toDisk(prompt: CachedPrompt, sequence: number, needed: number): Promise<void> {

@@ -33,7 +33,7 @@ interface FoundFile {
 interface StateFilesParts {
   context: Pick<NativeContext, 'save' | 'load' | 'forget'>
   folder: string
-  /** Identifies model, engine build and settings (see fingerprint.ts). Files with another fingerprint are useless. */
+  /** Identifies model, engine build and settings (`fingerprintOf`). Files with another fingerprint are useless. */
   fingerprint: string
   /** Writes a line to the log. */
   say(line: string): void

@@ -1,4 +1,4 @@
-import { family, operation } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import * as contract from './contract.ts'
 import {
   createEndpoint,
@@ -13,7 +13,7 @@ import {
 import { createRule, deleteRule, readRules, updateRule } from './rules.ts'
 import { tryRule } from './trial.ts'
 
-const tags = ['alerts']
+const operation = operationsUnder('alerts')
 const tooMany = 'too_many_alert_things'
 const noRule = 'alert_rule_not_found'
 const noQueue = 'annotation_queue_not_found'
@@ -24,7 +24,6 @@ export const alertRoutes = family(
     right: 'write',
     summary:
       'Create a rule that sends messages about calls, scores, decisions, queues, budgets or figures of a window',
-    tags,
     body: contract.CreateRuleBody,
     answer: contract.RuleAnswer,
     refusals: ['invalid_value', tooMany, noQueue],
@@ -33,7 +32,6 @@ export const alertRoutes = family(
   operation('GET', '/alert_rules', {
     right: 'read',
     summary: 'List the alert rules of a project',
-    tags,
     querystring: contract.InProject,
     answer: contract.RulesAnswer,
     rule: ({ db }, { caller, query }) => readRules(db, caller, query.project_id),
@@ -41,7 +39,6 @@ export const alertRoutes = family(
   operation('POST', '/alert_rules/try', {
     right: 'read',
     summary: 'Say what an alert rule would have sent in the last day',
-    tags,
     body: contract.TryRuleBody,
     answer: contract.TryAnswer,
     refusals: ['invalid_value', 'query_too_slow', noQueue],
@@ -50,7 +47,6 @@ export const alertRoutes = family(
   operation('PUT', '/alert_rules/:rule_id', {
     right: 'write',
     summary: 'Change, pause or resume an alert rule',
-    tags,
     params: contract.RulePath,
     body: contract.UpdateRuleBody,
     answer: contract.RuleAnswer,
@@ -60,7 +56,6 @@ export const alertRoutes = family(
   operation('DELETE', '/alert_rules/:rule_id', {
     right: 'write',
     summary: 'Delete an alert rule; what it has fired is still delivered',
-    tags,
     params: contract.RulePath,
     querystring: contract.InProject,
     answer: contract.RuleAnswer,
@@ -70,7 +65,6 @@ export const alertRoutes = family(
   operation('POST', '/alert_endpoints', {
     right: 'write',
     summary: 'Create an endpoint to which events are sent, and show its secret once',
-    tags,
     body: contract.CreateEndpointBody,
     answer: contract.SecretAnswer,
     refusals: ['scope_forbidden', 'invalid_value', tooMany],
@@ -79,7 +73,6 @@ export const alertRoutes = family(
   operation('GET', '/alert_endpoints', {
     right: 'write',
     summary: 'List the alert endpoints of a project',
-    tags,
     querystring: contract.InProject,
     answer: contract.EndpointsAnswer,
     rule: ({ db }, { caller, query }) => readEndpoints(db, caller, query.project_id),
@@ -87,7 +80,6 @@ export const alertRoutes = family(
   operation('PUT', '/alert_endpoints/:endpoint_id', {
     right: 'write',
     summary: 'Change, pause or resume an alert endpoint',
-    tags,
     params: contract.EndpointPath,
     body: contract.UpdateEndpointBody,
     answer: contract.EndpointAnswer,
@@ -97,7 +89,6 @@ export const alertRoutes = family(
   operation('DELETE', '/alert_endpoints/:endpoint_id', {
     right: 'write',
     summary: 'Delete an alert endpoint with its deliveries',
-    tags,
     params: contract.EndpointPath,
     querystring: contract.InProject,
     answer: contract.EndpointAnswer,
@@ -107,7 +98,6 @@ export const alertRoutes = family(
   operation('POST', '/alert_endpoints/:endpoint_id/rotate', {
     right: 'write',
     summary: 'Give an alert endpoint a new secret; the old one signs as well for a while',
-    tags,
     params: contract.EndpointPath,
     body: contract.RotateBody,
     answer: contract.SecretAnswer,
@@ -117,7 +107,6 @@ export const alertRoutes = family(
   operation('POST', '/alert_endpoints/:endpoint_id/test', {
     right: 'write',
     summary: 'Send a test event to an alert endpoint',
-    tags,
     params: contract.EndpointPath,
     body: contract.InProject,
     answer: contract.TestAnswer,
@@ -127,7 +116,6 @@ export const alertRoutes = family(
   operation('POST', '/alert_endpoints/:endpoint_id/replay', {
     right: 'write',
     summary: 'Send events again',
-    tags,
     params: contract.EndpointPath,
     body: contract.ReplayBody,
     answer: contract.ReplayAnswer,
@@ -138,7 +126,6 @@ export const alertRoutes = family(
   operation('POST', '/alert_events/query', {
     right: 'read',
     summary: 'List events and their deliveries',
-    tags,
     body: contract.EventsBody,
     answer: contract.EventsAnswer,
     rule: ({ db }, { caller, body }) => listEvents(db, caller, body),

@@ -178,7 +178,7 @@ async function deliver(
   signal: AbortSignal,
 ): Promise<{ outcome: Outcome; isOpen: boolean }> {
   const { db, webhooks } = services
-  const { failingMicroseconds } = await import('./outcomes.ts')
+  const { failingMicroseconds } = await import('./sending.ts')
   const outcome = await tried(webhooks, endpoint, secrets, taken, signal)
   const time = now()
   const times = { failing_before: time - failingMicroseconds, now: time }
@@ -195,11 +195,10 @@ async function tried(
   { event_id, type, body, tries }: TakenDelivery,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const [{ send, sendingDefaults }, { formOf }, { signedHeaders }, { outcomeOf }] = await Promise.all([
+  const [{ send, sendingDefaults, outcomeOf }, { formOf }, { signedHeaders }] = await Promise.all([
     import('./sending.ts'),
     import('./forms.ts'),
     import('./signing.ts'),
-    import('./outcomes.ts'),
   ])
   const time = now()
   const secrets = previous !== undefined && previous.until > time ? [secret, previous.secret] : [secret]

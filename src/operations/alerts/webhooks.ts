@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
-import { Counter, Gauge, type Registry } from '@prometheus-io/client'
+import type { Registry } from '@prometheus-io/client'
 import type { Network } from '../../config.ts'
+import { createMeters } from '../../http/metrics.ts'
 import type { Outcome } from '../../storage/alerts/deliveries.ts'
 import { createSlots, type Slots } from '../../threads/slots.ts'
 import { type AddressKind, createAddressCheck } from './addresses.ts'
@@ -59,18 +60,17 @@ export function createWebhooks(
 const outcomes = ['sent', 'failed', 'dead'] as const
 
 function registerAlertMetrics(registry: Registry): AlertMetrics {
-  const tries = new Counter({
-    name: 'heddle_alert_deliveries_total',
-    help: 'Messages to alert endpoints: sent, failed (tried again later), dead (given up).',
-    labelNames: ['outcome'] as const,
-    registers: [registry],
-  })
+  const { counter, gauge } = createMeters(registry)
+  const tries = counter(
+    'alert_deliveries_total',
+    'Messages to alert endpoints: sent, failed (tried again later), dead (given up).',
+    'outcome',
+  )
   for (const outcome of outcomes) tries.inc({ outcome }, 0)
-  const waiting = new Gauge({
-    name: 'heddle_alert_deliveries_waiting',
-    help: 'Messages of the record that are not sent yet, up to 100000; counted every 15 seconds.',
-    registers: [registry],
-  })
+  const waiting = gauge(
+    'alert_deliveries_waiting',
+    'Messages of the record that are not sent yet, up to 100000; counted every 15 seconds.',
+  )
   return {
     tried(outcome) {
       if (outcome.kind === 'returned') return

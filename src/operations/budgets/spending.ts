@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Counter, type Registry } from '@prometheus-io/client'
+import type { Registry } from '@prometheus-io/client'
 import { type BudgetWindow, subjectsOf, windowAt } from '../../domain/budgets.ts'
 import type { Caller } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { amountText, costOfTokens, exactPrice, type TokenCount, type TokenPrice } from '../../domain/money.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, now } from '../../domain/time.ts'
+import { createMeters } from '../../http/metrics.ts'
 import type { Database } from '../../storage/database.ts'
 import { type Budget, listBudgets } from '../../storage/limits/budgets.ts'
 import { pricesOfModels } from '../../storage/prices.ts'
@@ -216,13 +217,9 @@ interface BudgetMetrics {
 }
 
 export function registerBudgetMetrics(registry: Registry): BudgetMetrics {
+  const meters = createMeters(registry)
   const counter = (name: string, help: string) => {
-    const counted = new Counter({
-      name: `heddle_budget_${name}_total`,
-      help,
-      labelNames: ['scope', 'window'] as const,
-      registers: [registry],
-    })
+    const counted = meters.counter(`budget_${name}_total`, help, 'scope', 'window')
     return ({ scope, period }: Counted) => counted.inc({ scope, window: period })
   }
   return {

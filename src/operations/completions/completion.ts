@@ -9,6 +9,7 @@ import {
   checkPriority,
   checkSampling,
   checkStream,
+  tokenIdsIn,
   wrong,
 } from '../generation/checks.ts'
 import { constraintOf } from '../generation/constraint.ts'
@@ -36,21 +37,14 @@ function promptsOf({ prompt: { value }, add_special_tokens, suffix }: Completion
   if (suffix && value.some((prompt) => typeof prompt !== 'string')) {
     throw wrong('suffix', 'a text with a prompt of token ids', 'null, or prompts that are texts')
   }
-  if (typeof value[0] === 'number') return [{ tokens: tokensOf(value, 'prompt') }]
+  if (typeof value[0] === 'number') return [{ tokens: tokenIdsIn(value, 'prompt', maxTokens) }]
   if (value.length > maxPrompts) throw wrong('prompt', `${value.length} prompts`, `at most ${maxPrompts}`)
   return value.map((prompt: unknown, index) => {
     const path = `prompt.${index}`
     if (typeof prompt === 'string') return textInput(prompt)
-    if (Array.isArray(prompt)) return { tokens: tokensOf(prompt, path) }
+    if (Array.isArray(prompt)) return { tokens: tokenIdsIn(prompt, path, maxTokens) }
     throw wrong(path, described(prompt), 'a string or a list of token ids')
   })
-}
-
-function tokensOf(list: unknown[], path: string): number[] {
-  if (list.length > maxTokens) throw wrong(path, `${list.length} tokens`, `at most ${maxTokens}`)
-  const odd = list.findIndex((token) => !Number.isSafeInteger(token) || (token as number) < 0)
-  if (odd !== -1) throw wrong(`${path}.${odd}`, described(list[odd]), 'a token id')
-  return list as number[]
 }
 
 /** A completion whose prompts are all running or queued. */

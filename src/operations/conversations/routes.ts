@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { requireAccess } from '../../domain/callers.ts'
 import { checkedPicture } from '../../domain/pictures/check.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { openAiRefusalContracts, type Routes } from '../../http/contracts.ts'
+import { openAiRefusalContracts, type Routes, wireRoutes } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { checkMetadata } from '../generation/checks.ts'
 import { family } from '../parts.ts'
@@ -19,18 +19,17 @@ import { conversationsOf } from './conversations.ts'
 
 type RoutePlugin = Routes<ResponseParts>
 
-const tags = ['responses']
+const route = wireRoutes('responses', openAiRefusalContracts)
 const url = '/v1/conversations/:conversation_id'
 const { ConversationPath: params, ConversationItemPath: itemParams } = contract
-const config = { right: 'infer' } as const
-const reading = openAiRefusalContracts('conversation_not_found', 'invalid_request')
-const bodies = openAiRefusalContracts(
+const reading = ['conversation_not_found', 'invalid_request'] as const
+const bodies = [
   'malformed_json',
   'invalid_value',
   'body_too_large',
   'unsupported_media_type',
   'record_refuses_writes',
-)
+] as const
 
 /** What is added by hand is recorded as answers are, or not at all. */
 function requireRecord({ recorder }: ResponseParts, { caller, headers }: FastifyRequest, field: string) {
@@ -55,23 +54,20 @@ function itemsGiven(
 }
 
 const create: RoutePlugin = async (app, services) => {
-  const schema = {
-    summary: 'Begin a conversation',
-    description: 'Compatible with OpenAI: docs/responses.md. The header x-heddle-project names the project.',
-    tags,
-    body: contract.CreateConversationBody,
-    response: {
-      200: contract.ConversationAnswer,
-      ...bodies,
-      ...openAiRefusalContracts(
-        'entity_forbidden',
-        'recording_off',
-        'response_item_not_found',
-        'too_many_conversations',
-      ),
-    },
-  }
-  app.post('/v1/conversations', { config, schema }, async (request, reply) => {
+  const description =
+    'Compatible with OpenAI: docs/responses.md. The header x-heddle-project names the project.'
+  const about = route(
+    'infer',
+    'Begin a conversation',
+    contract.ConversationAnswer,
+    { description, body: contract.CreateConversationBody },
+    ...bodies,
+    'entity_forbidden',
+    'recording_off',
+    'response_item_not_found',
+    'too_many_conversations',
+  )
+  app.post('/v1/conversations', about, async (request, reply) => {
     const { caller, body } = request
     const project = requireRecord(services, request, 'items')
     requireAccess(caller, project, projectHeader)
@@ -82,51 +78,51 @@ const create: RoutePlugin = async (app, services) => {
 }
 
 const readOrRemove: RoutePlugin = async (app, services) => {
-  const schema = (summary: string, answer: object) => ({
-    summary,
-    tags,
-    params,
-    response: { 200: answer, ...reading },
-  })
-  const read = schema('Read a conversation', contract.ConversationAnswer)
-  app.get(url, { config, schema: read }, ({ caller, params: { conversation_id: id } }) =>
+  const read = route('infer', 'Read a conversation', contract.ConversationAnswer, { params }, ...reading)
+  app.get(url, read, ({ caller, params: { conversation_id: id } }) =>
     conversationsOf(caller, services).read(id),
   )
-  const remove = schema('Delete a conversation and its items', contract.ConversationDeleted)
-  Object.assign(remove.response, openAiRefusalContracts('record_refuses_writes'))
-  app.delete(url, { config, schema: remove }, ({ caller, params: { conversation_id: id } }) =>
+  const remove = route(
+    'infer',
+    'Delete a conversation and its items',
+    contract.ConversationDeleted,
+    { params },
+    ...reading,
+    'record_refuses_writes',
+  )
+  app.delete(url, remove, ({ caller, params: { conversation_id: id } }) =>
     conversationsOf(caller, services).remove(id),
   )
 }
 
 const change: RoutePlugin = async (app, services) => {
-  const schema = {
-    summary: 'Replace the metadata of a conversation',
-    tags,
-    params,
-    body: contract.ChangeConversationBody,
-    response: { 200: contract.ConversationAnswer, ...reading, ...bodies },
-  }
-  app.post(url, { config, schema }, async ({ caller, params: { conversation_id: id }, body }) => {
+  const about = route(
+    'infer',
+    'Replace the metadata of a conversation',
+    contract.ConversationAnswer,
+    { params, body: contract.ChangeConversationBody },
+    ...reading,
+    ...bodies,
+  )
+  app.post(url, about, async ({ caller, params: { conversation_id: id }, body }) => {
     checkMetadata(body.metadata)
     return conversationsOf(caller, services).change(id, body.metadata)
   })
 }
 
 const add: RoutePlugin = async (app, services) => {
-  const schema = {
-    summary: 'Add items to a conversation',
-    tags,
-    params,
-    body: contract.AddItemsBody,
-    response: {
-      200: contract.ItemsAdded,
-      ...reading,
-      ...bodies,
-      ...openAiRefusalContracts('recording_off', 'conversation_full', 'response_item_not_found'),
-    },
-  }
-  app.post(`${url}/items`, { config, schema }, async (request, reply) => {
+  const about = route(
+    'infer',
+    'Add items to a conversation',
+    contract.ItemsAdded,
+    { params, body: contract.AddItemsBody },
+    ...reading,
+    ...bodies,
+    'recording_off',
+    'conversation_full',
+    'response_item_not_found',
+  )
+  app.post(`${url}/items`, about, async (request, reply) => {
     const {
       caller,
       params: { conversation_id: id },
@@ -140,45 +136,37 @@ const add: RoutePlugin = async (app, services) => {
 }
 
 const list: RoutePlugin = async (app, services) => {
-  const schema = {
-    summary: 'List the items of a conversation',
-    tags,
-    params,
-    querystring: InputItemsQuery,
-    response: {
-      200: contract.ConversationItems,
-      ...reading,
-      ...openAiRefusalContracts('invalid_value', 'query_too_slow'),
-    },
-  }
-  app.get(`${url}/items`, { config, schema }, ({ caller, params: { conversation_id: id }, query }, reply) =>
+  const about = route(
+    'infer',
+    'List the items of a conversation',
+    contract.ConversationItems,
+    { params, querystring: InputItemsQuery },
+    ...reading,
+    'invalid_value',
+    'query_too_slow',
+  )
+  app.get(`${url}/items`, about, ({ caller, params: { conversation_id: id }, query }, reply) =>
     conversationsOf(caller, services).page(id, query, disconnectSignal(reply)),
   )
 }
 
 const item: RoutePlugin = async (app, services) => {
-  const refusals = { ...reading, ...openAiRefusalContracts('conversation_item_not_found') }
+  const refused = [...reading, 'conversation_item_not_found'] as const
+  const fields = { params: itemParams }
   const path = `${url}/items/:item_id`
-  const read = {
-    summary: 'Read an item of a conversation',
-    tags,
-    params: itemParams,
-    response: { 200: contract.ConversationItem, ...refusals },
-  }
-  app.get(path, { config, schema: read }, ({ caller, params: { conversation_id: id, item_id } }) =>
+  const read = route('infer', 'Read an item of a conversation', contract.ConversationItem, fields, ...refused)
+  app.get(path, read, ({ caller, params: { conversation_id: id, item_id } }) =>
     conversationsOf(caller, services).readItem(id, item_id),
   )
-  const remove = {
-    summary: 'Delete an item of a conversation',
-    tags,
-    params: itemParams,
-    response: {
-      200: contract.ConversationAnswer,
-      ...refusals,
-      ...openAiRefusalContracts('record_refuses_writes'),
-    },
-  }
-  app.delete(path, { config, schema: remove }, ({ caller, params: { conversation_id: id, item_id } }) =>
+  const remove = route(
+    'infer',
+    'Delete an item of a conversation',
+    contract.ConversationAnswer,
+    fields,
+    ...refused,
+    'record_refuses_writes',
+  )
+  app.delete(path, remove, ({ caller, params: { conversation_id: id, item_id } }) =>
     conversationsOf(caller, services).removeItem(id, item_id),
   )
 }

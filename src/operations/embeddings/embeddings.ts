@@ -1,6 +1,6 @@
 import type { PoolingInput } from '../../../packages/engine/index.ts'
 import { described } from '../../domain/described.ts'
-import { checkPriority, wrong } from '../generation/checks.ts'
+import { checkPriority, tokenIdsIn, wrong } from '../generation/checks.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { truncationOf } from '../pooling/fields.ts'
 import { type PooledInputs, type PoolingContext, poolWith } from '../pooling/pooling.ts'
@@ -69,7 +69,8 @@ function inputsOf(
   if (typeof value === 'string') return { inputs: [textInput(value)], isList: false }
   if (!Array.isArray(value)) throw wrong(field, described(value), acceptedInputs)
   if (value.length === 0) throw wrong(field, 'an empty list', acceptedInputs)
-  if (typeof value[0] === 'number') return { inputs: [{ tokens: tokensOf(value, field) }], isList: false }
+  if (typeof value[0] === 'number')
+    return { inputs: [{ tokens: tokenIdsIn(value, field, maxTokens) }], isList: false }
   if (value.length > maxInputs) throw wrong(field, `${value.length} inputs`, `at most ${maxInputs}`)
   const areTexts = typeof value[0] === 'string'
   let tokens = 0
@@ -80,15 +81,8 @@ function inputsOf(
       throw wrong(path, described(input), areTexts ? 'a string, like the first input' : 'a list of token ids')
     }
     tokens += input.length
-    return { tokens: tokensOf(input, path) }
+    return { tokens: tokenIdsIn(input, path, maxTokens) }
   })
   if (tokens > maxTokens) throw wrong(field, `${tokens} tokens in all`, `at most ${maxTokens}`)
   return { inputs, isList: true }
-}
-
-function tokensOf(list: unknown[], path: string): number[] {
-  if (list.length > maxTokens) throw wrong(path, `${list.length} tokens`, `at most ${maxTokens}`)
-  const odd = list.findIndex((token) => !Number.isSafeInteger(token) || (token as number) < 0)
-  if (odd !== -1) throw wrong(`${path}.${odd}`, described(list[odd]), 'a token id')
-  return list as number[]
 }

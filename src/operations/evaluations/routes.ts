@@ -1,19 +1,18 @@
 import { projectOf, projectPath } from '../../domain/fields.ts'
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
-import { family, operation } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import { viewEvaluations } from './evaluation-list.ts'
 import { queryResults, rankRow } from './results.ts'
 import { ResultsAnswer, ResultsBody } from './results-contract.ts'
 import { viewScores } from './score-views.ts'
 import { ListAnswer, ListBody, RankAnswer, RankBody, ScoresAnswer, ScoresBody } from './views-contract.ts'
 
-const tags = ['evaluations']
+const operation = operationsUnder('evaluations')
 
 export const evaluationRoutes = family(
   operation('POST', '/v2/:entity/:project/eval_results/query', {
     right: 'read',
     summary: 'Compare evaluations by rows, trials, scores and summaries',
-    tags,
     params: projectPath,
     body: ResultsBody,
     answer: ResultsAnswer,
@@ -27,7 +26,6 @@ export const evaluationRoutes = family(
   operation('POST', '/views/evaluations', {
     right: 'read',
     summary: 'List evaluations, newest first',
-    tags,
     body: ListBody,
     answer: ListAnswer,
     refusals: ['query_too_slow'],
@@ -36,7 +34,6 @@ export const evaluationRoutes = family(
   operation('POST', '/views/scores', {
     right: 'read',
     summary: 'Compare the distributions of a score, and its differences row by row',
-    tags,
     body: ScoresBody,
     answer: ScoresAnswer,
     refusals: ['invalid_value', 'too_many_ids', 'query_too_slow'],
@@ -45,7 +42,6 @@ export const evaluationRoutes = family(
   operation('POST', '/views/rank', {
     right: 'read',
     summary: 'Find the rank of a row in an order',
-    tags,
     body: RankBody,
     answer: RankAnswer,
     refusals: ['invalid_value', 'too_many_ids', 'query_too_slow'],

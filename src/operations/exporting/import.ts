@@ -1,4 +1,5 @@
 import { membersOf, objectText } from '../../../packages/json/index.ts'
+import { digestOfJson, digestOfTable } from '../../domain/digests.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
@@ -8,12 +9,13 @@ import type { Database } from '../../storage/database.ts'
 import { existingFeedback, statesOfImported } from '../../storage/exporting/import-writes.ts'
 import { type Feedback, maxPayloadBytes } from '../../storage/feedback/feedback.ts'
 import { readFileEntry } from '../../storage/objects/files.ts'
+import { readTable } from '../../storage/objects/tables.ts'
 import { openUpload, type Upload } from '../../storage/objects/upload.ts'
 import { endPart, mergeParts, startPart } from '../calls/parts.ts'
 import { subjectOf } from '../feedback/references.ts'
+import { storeAllRows, storeOrder } from '../tables/store.ts'
 import { type ImportedCall, type ImportedFeedback, ImportLine } from './contract.ts'
 import { createObjectImport } from './import-objects.ts'
-import { createTableImport } from './import-tables.ts'
 import type { Outcome, Outcomes } from './outcome.ts'
 
 /** Calls of one write, which ends early when they are large. */
@@ -225,4 +227,40 @@ async function writeFeedback(
   outcome.added += fresh.length
   const additions = fresh.map((record) => ({ record, field: 'feedback.id' }))
   if (additions.length > 0) await db.write('addFeedback', additions)
+}
+
+/** Accepts the rows of one table after the other. A table becomes visible when all of its rows have come. */
+function createTableImport(db: Database, outcome: Outcome) {
+  let table: { digest: string; rows: string[] } | undefined
+
+  return {
+    async take(project: string, batch: NonNullable<ImportLine['rows']>): Promise<void> {
+      const { table: digest, from, count, values } = batch
+      if (from === 0) {
+        table = undefined
+        if ((await readTable(db, project, digest)) !== undefined) {
+          outcome.there++
+          return
+        }
+        table = { digest, rows: [] }
+      }
+      if (table?.digest !== digest) return
+      if (table.rows.length !== from) {
+        const values = { field: 'rows.from', received: from, accepted: String(table.rows.length) }
+        throw refuse('invalid_value', values)
+      }
+      const rows = values.map((val) => ({ digest: digestOfJson(val.text), val }))
+      await storeAllRows(db, project, rows)
+      for (const row of rows) table.rows.push(row.digest)
+      if (table.rows.length < count) return
+      const found = await digestOfTable(table.rows)
+      if (found !== digest) {
+        const received = JSON.stringify(digest)
+        throw refuse('digest_differs', { field: 'rows.table', received, digest: found })
+      }
+      await storeOrder(db, project, digest, table.rows)
+      table = undefined
+      outcome.added++
+    },
+  }
 }

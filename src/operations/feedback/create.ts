@@ -40,11 +40,7 @@ export async function createFeedback(
   feedback: FeedbackGiven,
 ) {
   requireAccess(caller, feedback.project_id)
-  const named = await withCallIds(names, caller, feedback)
-  await requireQueued(db, caller, named.project_id, subjectOf(named).call_id, {
-    field: atRoot('svc_ref'),
-    shown: named.svc_ref,
-  })
+  const named = await withCallIds({ db, names }, caller, feedback, atRoot)
   const check = createCheck(db, schemas, caller.name, isSentAgain(db), reading(db, caller))
   const checked = await feedbackToStore(db, check, caller, named, atRoot)
   const [stored] = await db.write('addFeedback', [checked])
@@ -65,11 +61,7 @@ export async function createFeedbackBatch(
   const check = createCheck(db, schemas, caller.name, isSentAgain(db), reading(db, caller))
   const checked: GivenFeedback[] = []
   await inSteps(batch, async (feedback, index) => {
-    const named = await withCallIds(names, caller, feedback)
-    await requireQueued(db, caller, named.project_id, subjectOf(named).call_id, {
-      field: atItem(index)('svc_ref'),
-      shown: named.svc_ref,
-    })
+    const named = await withCallIds({ db, names }, caller, feedback, atItem(index))
     checked.push(await feedbackToStore(db, check, caller, named, atItem(index)))
   })
   const stored = checked.length > 0 ? await db.write('addFeedback', checked) : []
@@ -84,11 +76,7 @@ export async function replaceOneFeedback(
   replacement: ReplaceBody,
 ) {
   requireAccess(caller, replacement.project_id)
-  const named = await withCallIds(names, caller, replacement)
-  await requireQueued(db, caller, named.project_id, subjectOf(named).call_id, {
-    field: atRoot('svc_ref'),
-    shown: named.svc_ref,
-  })
+  const named = await withCallIds({ db, names }, caller, replacement, atRoot)
   const check = createCheck(db, schemas, caller.name, undefined, reading(db, caller))
   const checked = await feedbackToStore(db, check, caller, named, atRoot)
   const replaced = await readFeedback(db, replacement.project_id, replacement.feedback_id)
@@ -118,20 +106,24 @@ function isSentAgain(db: Database) {
   }
 }
 
-/** References to a call by its completion are stored as references to the call. */
+/** References to a call by its completion are stored as references to the call, which the caller must be able to see. */
 async function withCallIds(
-  names: CallNames,
+  { db, names }: Pick<FeedbackIntake, 'db' | 'names'>,
   caller: Caller,
   feedback: FeedbackGiven,
+  at: FieldName,
 ): Promise<FeedbackGiven> {
   const { project_id, svc_ref, call_ref } = feedback
   // For an annotator, most calls do not exist: the id of one would tell that it does.
   const isOpen = !seesQueuesOnly(caller, project_id)
-  return {
+  const named = {
     ...feedback,
     svc_ref: await names.ref(project_id, svc_ref),
     call_ref: isOpen && call_ref ? await names.ref(project_id, call_ref) : call_ref,
   }
+  const about = { field: at('svc_ref'), shown: named.svc_ref }
+  await requireQueued(db, caller, project_id, subjectOf(named).call_id, about)
+  return named
 }
 
 async function feedbackToStore(

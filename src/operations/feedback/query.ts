@@ -1,7 +1,6 @@
 import { inSteps } from '../../../packages/waiting/index.ts'
 import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
-import { idsNamed } from '../../domain/expressions/ids-named.ts'
-import { textsOf, withOtherNames } from '../../domain/expressions/named-texts.ts'
+import { idsNamed, textsOf, withOtherNames } from '../../domain/expressions/named-texts.ts'
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'

@@ -1,5 +1,5 @@
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
-import { family, operation } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import {
   BatchAnswer,
   BatchBody,
@@ -14,7 +14,7 @@ import {
 import { createFeedback, createFeedbackBatch, replaceOneFeedback } from './create.ts'
 import { purgeFeedback, queryFeedback } from './query.ts'
 
-const tags = ['feedback']
+const operation = operationsUnder('feedback')
 
 const refused = [
   'invalid_value',
@@ -28,7 +28,6 @@ export const feedbackRoutes = family(
   operation('POST', '/feedback/create', {
     right: 'review',
     summary: 'Create feedback on a call, an object, or anything else',
-    tags,
     body: FeedbackGiven,
     answer: FeedbackAnswer,
     refusals: [...refused],
@@ -38,7 +37,6 @@ export const feedbackRoutes = family(
   operation('POST', '/feedback/batch/create', {
     right: 'review',
     summary: 'Create feedback in a batch, all or none',
-    tags,
     body: BatchBody,
     answer: BatchAnswer,
     refusals: [...refused, 'too_many_ids'],
@@ -48,7 +46,6 @@ export const feedbackRoutes = family(
   operation('POST', '/feedback/query', {
     right: 'read_queues',
     summary: 'Find feedback',
-    tags,
     body: QueryBody,
     answer: QueryAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
@@ -60,7 +57,6 @@ export const feedbackRoutes = family(
   operation('POST', '/feedback/purge', {
     right: 'review',
     summary: 'Delete feedback by id',
-    tags,
     body: PurgeBody,
     answer: PurgeAnswer,
     refusals: ['annotation_state_conflict'],
@@ -69,7 +65,6 @@ export const feedbackRoutes = family(
   operation('POST', '/feedback/replace', {
     right: 'review',
     summary: 'Replace feedback',
-    tags,
     body: ReplaceBody,
     answer: FeedbackAnswer,
     refusals: [...refused],

@@ -1,18 +1,16 @@
-import { z } from 'zod'
-import { answers } from '../../http/contracts.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { answers, bytesAnswer } from '../../http/contracts.ts'
 import { acceptForms, readForm } from '../../http/forms.ts'
 import { sendChunks } from '../../http/streams/streamed-answers.ts'
-import { databaseOf } from '../../storage/database.ts'
+import { type Database, databaseOf } from '../../storage/database.ts'
+import { piecesOf, readFileEntry, sizeOfFiles } from '../../storage/objects/files.ts'
+import type { Reader } from '../../storage/transaction.ts'
 import { family, inScope, operation } from '../parts.ts'
-import { readFile, sumOfFiles } from './content.ts'
 import { ContentBody, StatsAnswer, StatsBody, UploadAnswer, UploadForm } from './contract.ts'
 import { receiveFile } from './receive.ts'
 
 const tags = ['files']
-const bytes = {
-  description: 'The bytes',
-  content: { 'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) } },
-}
 
 /** Its bodies are forms. */
 export const uploadRoutes = inScope(async (app, { db, fileLimit }) => {
@@ -39,7 +37,7 @@ export const fileRoutes = family(
       summary: 'Read a file',
       tags,
       body: ContentBody,
-      answer: bytes,
+      answer: bytesAnswer,
       refusals: ['file_not_found'],
       rule: async ({ db }, { caller, body }, reply) => {
         const { size, pieces } = await readFile(db, caller, body)
@@ -58,3 +56,32 @@ export const fileRoutes = family(
     rule: ({ db, signal }, { caller, body }) => sumOfFiles(db, caller, body, signal),
   }),
 )
+
+interface FileContent {
+  size: number
+  /** Read one after the other, at the pace of the reader. */
+  pieces: AsyncIterable<Uint8Array>
+}
+
+async function readFile(
+  db: Reader,
+  caller: Caller,
+  { project_id, digest }: ContentBody,
+): Promise<FileContent> {
+  requireAccess(caller, project_id)
+  const file = await readFileEntry(db, project_id, digest)
+  if (file === undefined) {
+    throw refuse('file_not_found', { digest: JSON.stringify(digest), project: JSON.stringify(project_id) })
+  }
+  return { size: file.size, pieces: piecesOf(db, project_id, file.upload_id, file.size) }
+}
+
+export async function sumOfFiles(
+  db: Database,
+  caller: Caller,
+  { project_id }: StatsBody,
+  signal: AbortSignal,
+) {
+  requireAccess(caller, project_id)
+  return { total_size_bytes: await sizeOfFiles(db, project_id, signal) }
+}

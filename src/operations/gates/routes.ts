@@ -1,17 +1,16 @@
-import { family, operation } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import { ShadowAnswer, ShadowBody } from '../shadows/contract.ts'
 import { removeShadowOf, setShadowOf, shadowOf } from '../shadows/shadows.ts'
 import { GateBody, InProject, LabelAnswer, LabelPath, MoveAnswer, MoveBody } from './contract.ts'
 import { labelOf, moveLabelOf, setGateOf } from './labels.ts'
 
 const label = '/objs/:object_id/aliases/:alias'
-const tags = ['objects']
+const operation = operationsUnder('objects')
 
 export const labelRoutes = family(
   operation('GET', `${label}/gate`, {
     right: 'read',
     summary: 'Read what an alias names, its gate, and what it named before',
-    tags,
     params: LabelPath,
     querystring: InProject,
     answer: LabelAnswer,
@@ -20,7 +19,6 @@ export const labelRoutes = family(
   operation('PUT', `${label}/gate`, {
     right: 'administer',
     summary: 'Have an alias move only through a gate',
-    tags,
     params: LabelPath,
     body: GateBody,
     answer: LabelAnswer,
@@ -30,7 +28,6 @@ export const labelRoutes = family(
   operation('DELETE', `${label}/gate`, {
     right: 'administer',
     summary: 'Remove the gate of an alias',
-    tags,
     params: LabelPath,
     querystring: InProject,
     answer: LabelAnswer,
@@ -41,7 +38,6 @@ export const labelRoutes = family(
   operation('POST', `${label}/move`, {
     right: 'write',
     summary: 'Move an alias to a version: through its gate, in spite of it, or back',
-    tags,
     params: LabelPath,
     body: MoveBody,
     answer: MoveAnswer,
@@ -59,7 +55,6 @@ export const labelRoutes = family(
   operation('GET', `${label}/shadow`, {
     right: 'read',
     summary: 'Read which version is asked besides that of an alias, and which is better',
-    tags,
     params: LabelPath,
     querystring: InProject,
     answer: ShadowAnswer,
@@ -70,7 +65,6 @@ export const labelRoutes = family(
   operation('PUT', `${label}/shadow`, {
     right: 'write',
     summary: 'Ask another version what an alias is asked, without its answers reaching clients',
-    tags,
     params: LabelPath,
     body: ShadowBody,
     answer: ShadowAnswer,
@@ -92,7 +86,6 @@ export const labelRoutes = family(
   operation('DELETE', `${label}/shadow`, {
     right: 'write',
     summary: 'Stop asking another version besides that of an alias',
-    tags,
     params: LabelPath,
     querystring: InProject,
     answer: ShadowAnswer,

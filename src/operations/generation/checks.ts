@@ -1,3 +1,4 @@
+import { described } from '../../domain/described.ts'
 import type { JsonText } from '../../domain/json/text.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { GenerationSettings } from './parts.ts'
@@ -97,4 +98,12 @@ export function checkMetadata(metadata: JsonText | null | undefined): void {
     if (typeof value === 'string' && value.length <= maxEntryLength) continue
     throw wrong(`metadata.${name}`, 'another value', `a string of at most ${maxEntryLength} characters`)
   }
+}
+
+/** A prompt that is sent as the ids of its tokens. */
+export function tokenIdsIn(list: unknown[], path: string, maxTokens: number): number[] {
+  if (list.length > maxTokens) throw wrong(path, `${list.length} tokens`, `at most ${maxTokens}`)
+  const odd = list.findIndex((token) => !Number.isSafeInteger(token) || (token as number) < 0)
+  if (odd !== -1) throw wrong(`${path}.${odd}`, described(list[odd]), 'a token id')
+  return list as number[]
 }

@@ -1,10 +1,11 @@
-import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client'
+import type { Registry } from '@prometheus-io/client'
 import type {
   BackendStatus,
   DiskCacheLoad,
   FinishReason,
   PromptCacheLoad,
 } from '../../../packages/engine/index.ts'
+import { createMeters, type Meters } from '../../http/metrics.ts'
 import type { ModelList, Models } from '../../inference/registry.ts'
 import { type PoolingMetrics, registerPoolingMetrics } from '../pooling/metrics.ts'
 import { registerUpstreams } from './upstream-metrics.ts'
@@ -54,54 +55,36 @@ const counts = [1, 8, 32, 128, 512, 2048, 8192, 32_768]
  * The figures that dashboards for vLLM show, under the prefix of this server. Each label has only a handful of values.
  */
 export function registerGenerationMetrics(registry: Registry, models: Models): GenerationMetrics {
-  const registers = [registry]
-  const counter = (name: string, help: string) => new Counter({ name: `heddle_${name}`, help, registers })
-  const histogram = (name: string, help: string, buckets: number[]) =>
-    new Histogram({ name: `heddle_${name}`, help, buckets, registers })
+  const meters = createMeters(registry)
+  const { counter, histogram, readGauge } = meters
   for (const state of ['running', 'waiting'] as const) {
     const help =
       state === 'running'
         ? 'Requests that the engine is running.'
         : 'Requests that are waiting for the engine.'
-    new Gauge({
-      name: `heddle_num_requests_${state}`,
-      help,
-      registers,
-      collect() {
-        const statuses = models.all.map((model) => model.status())
-        this.set(statuses.reduce((sum, status) => sum + (status.state === 'ready' ? status[state] : 0), 0))
-      },
+    readGauge(`num_requests_${state}`, help, [], () => {
+      const statuses = models.all.map((model) => model.status())
+      return [[{}, statuses.reduce((sum, status) => sum + (status.state === 'ready' ? status[state] : 0), 0)]]
     })
   }
-  new Gauge({
-    name: 'heddle_model_ready',
-    help: '1 while every model is ready or can be loaded on demand.',
-    registers,
-    collect() {
-      const canBeAsked = ({ state }: BackendStatus) => state === 'ready' || state === 'unloaded'
-      this.set(models.all.every((model) => canBeAsked(model.status())) ? 1 : 0)
-    },
+  readGauge('model_ready', '1 while every model is ready or can be loaded on demand.', [], () => {
+    const canBeAsked = ({ state }: BackendStatus) => state === 'ready' || state === 'unloaded'
+    return [[{}, models.all.every((model) => canBeAsked(model.status())) ? 1 : 0]]
   })
-  registerPromptCache(registers, models)
-  registerDrafts(registers, models)
-  registerUpstreams(registers, models)
-  if (models.list !== undefined) registerLoads(registers, models, models.list)
+  registerPromptCache(meters, models)
+  registerDrafts(meters, models)
+  registerUpstreams(meters, models)
+  if (models.list !== undefined) registerLoads(meters, models, models.list)
   const promptTokens = counter('prompt_tokens_total', 'Prompt tokens, computed or found in the cache.')
   const generatedTokens = counter('generation_tokens_total', 'Generated tokens.')
   const queries = counter('prefix_cache_queries_total', 'Prompt tokens that were looked up in the cache.')
   const hits = counter('prefix_cache_hits_total', 'Prompt tokens that were found in the cache.')
-  const finished = new Counter({
-    name: 'heddle_request_success_total',
-    help: 'Finished answers, by finish reason.',
-    labelNames: ['finished_reason'] as const,
-    registers,
-  })
-  const outcomes = new Counter({
-    name: 'heddle_completions_total',
-    help: 'Completions by outcome: answered, left (the client disconnected), failed.',
-    labelNames: ['outcome'] as const,
-    registers,
-  })
+  const finished = counter('request_success_total', 'Finished answers, by finish reason.', 'finished_reason')
+  const outcomes = counter(
+    'completions_total',
+    'Completions by outcome: answered, left (the client disconnected), failed.',
+    'outcome',
+  )
   const firstToken = histogram(
     'time_to_first_token_seconds',
     'Time from the request to its first token.',
@@ -128,18 +111,16 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
   const answerSizes = histogram('request_generation_tokens', 'Tokens of all answers to a prompt.', counts)
 
   const behind = {
-    tokens: new Counter({
-      name: 'heddle_background_tokens_total',
-      help: 'Tokens of background work, in prompts and answers. No other metric counts them.',
-      labelNames: ['of'] as const,
-      registers,
-    }),
-    outcomes: new Counter({
-      name: 'heddle_background_completions_total',
-      help: 'Completions of background work by outcome: answered, left, failed.',
-      labelNames: ['outcome'] as const,
-      registers,
-    }),
+    tokens: counter(
+      'background_tokens_total',
+      'Tokens of background work, in prompts and answers. No other metric counts them.',
+      'of',
+    ),
+    outcomes: counter(
+      'background_completions_total',
+      'Completions of background work by outcome: answered, left, failed.',
+      'outcome',
+    ),
   }
 
   const callers: LaneMetrics = {
@@ -181,28 +162,22 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
 }
 
 /** Counts of drafted tokens, under vLLM's names. */
-function registerDrafts(registers: Registry[], models: Models): void {
+function registerDrafts({ readCounter }: Meters, models: Models): void {
   for (const [name, of, help] of [
     ['draft', 'checked', 'Drafted tokens that were checked.'],
     ['accepted', 'right', 'Drafted tokens that were accepted.'],
   ] as const) {
-    new Counter({
-      name: `heddle_spec_decode_num_${name}_tokens_total`,
-      help,
-      registers,
-      collect() {
-        this.reset()
-        for (const model of models.all) {
-          const status = model.status()
-          if (status.state === 'ready') this.inc(status.drafts?.[of] ?? 0)
-        }
-      },
-    })
+    readCounter(`spec_decode_num_${name}_tokens_total`, help, [], () =>
+      models.all.map((model) => {
+        const status = model.status()
+        return [{}, status.state === 'ready' ? (status.drafts?.[of] ?? 0) : 0]
+      }),
+    )
   }
 }
 
 /** For models that keep prompts after their sequence was needed for another. */
-function registerPromptCache(registers: Registry[], models: Models): void {
+function registerPromptCache({ readGauge, readCounter }: Meters, models: Models): void {
   const loads = () =>
     models.all.flatMap((model) => {
       const status = model.status()
@@ -210,100 +185,68 @@ function registerPromptCache(registers: Registry[], models: Models): void {
     })
   const sum = (of: Exclude<keyof PromptCacheLoad, 'disk'>) => loads().reduce((all, load) => all + load[of], 0)
   const onDisk = (of: keyof DiskCacheLoad) => loads().reduce((all, { disk }) => all + (disk?.[of] ?? 0), 0)
-  new Gauge({
-    name: 'heddle_prompt_cache_bytes',
-    help: 'Memory used by prompts that are kept after their sequence was needed for another, and its limit.',
-    labelNames: ['of'] as const,
-    registers,
-    collect() {
-      this.set({ of: 'used' }, sum('bytes'))
-      this.set({ of: 'bound' }, sum('bound'))
-    },
-  })
-  new Gauge({
-    name: 'heddle_prompt_cache_prompts',
-    help: 'Prompts that are kept after their sequence was needed for another.',
-    registers,
-    collect() {
-      this.set(sum('prompts'))
-    },
-  })
-  new Counter({
-    name: 'heddle_prompt_cache_events_total',
-    help: 'Events of the prompt cache: kept, restored, dropped for other prompts, or skipped because keeping would not pay off.',
-    labelNames: ['event'] as const,
-    registers,
-    collect() {
-      this.reset()
-      for (const event of ['kept', 'restored', 'dropped', 'skipped'] as const) this.inc({ event }, sum(event))
-    },
-  })
-  new Gauge({
-    name: 'heddle_prompt_cache_disk_bytes',
-    help: 'Bytes of prompts that are kept on disk, and their limit.',
-    labelNames: ['of'] as const,
-    registers,
-    collect() {
-      this.set({ of: 'used' }, onDisk('bytes'))
-      this.set({ of: 'bound' }, onDisk('bound'))
-    },
-  })
-  new Counter({
-    name: 'heddle_prompt_cache_disk_events_total',
-    help: 'Events of the prompt cache on disk: written, restored, removed for other prompts, or failed to be written.',
-    labelNames: ['event'] as const,
-    registers,
-    collect() {
-      this.reset()
-      for (const event of ['written', 'restored', 'removed', 'failed'] as const) {
-        this.inc({ event }, onDisk(event))
-      }
-    },
-  })
+  readGauge(
+    'prompt_cache_bytes',
+    'Memory used by prompts that are kept after their sequence was needed for another, and its limit.',
+    ['of'],
+    () => usedOf(sum('bytes'), sum('bound')),
+  )
+  readGauge(
+    'prompt_cache_prompts',
+    'Prompts that are kept after their sequence was needed for another.',
+    [],
+    () => [[{}, sum('prompts')]],
+  )
+  readCounter(
+    'prompt_cache_events_total',
+    'Events of the prompt cache: kept, restored, dropped for other prompts, or skipped because keeping would not pay off.',
+    ['event'],
+    () => [
+      [{ event: 'kept' }, sum('saved')],
+      ...(['restored', 'dropped', 'skipped'] as const).map((event) => [{ event }, sum(event)] as const),
+    ],
+  )
+  readGauge(
+    'prompt_cache_disk_bytes',
+    'Bytes of prompts that are kept on disk, and their limit.',
+    ['of'],
+    () => usedOf(onDisk('bytes'), onDisk('bound')),
+  )
+  readCounter(
+    'prompt_cache_disk_events_total',
+    'Events of the prompt cache on disk: written, restored, removed for other prompts, or failed to be written.',
+    ['event'],
+    () => (['written', 'restored', 'removed', 'failed'] as const).map((event) => [{ event }, onDisk(event)]),
+  )
 }
+
+const usedOf = (used: number, bound: number): [{ of: string }, number][] => [
+  [{ of: 'used' }, used],
+  [{ of: 'bound' }, bound],
+]
 
 const states: BackendStatus['state'][] = ['ready', 'unloaded', 'starting', 'failed']
 
 /** The states of the listed models, and how often they were loaded and unloaded. */
-function registerLoads(registers: Registry[], models: Models, list: () => ModelList): void {
-  new Gauge({
-    name: 'heddle_model_state',
-    help: '1 for the state that a model is in, 0 for the others.',
-    labelNames: ['model', 'state'] as const,
-    registers,
-    collect() {
-      this.reset()
-      for (const backend of models.all) {
-        const model = backend.served()?.names[0]
-        if (model === undefined) continue
-        const now = backend.status().state
-        for (const state of states) this.set({ model, state }, state === now ? 1 : 0)
-      }
-    },
-  })
+function registerLoads({ readGauge, readCounter }: Meters, models: Models, list: () => ModelList): void {
+  const help = '1 for the state that a model is in, 0 for the others.'
+  readGauge('model_state', help, ['model', 'state'], () =>
+    models.all.flatMap((backend): [{ model: string; state: string }, number][] => {
+      const model = backend.served()?.names[0]
+      if (model === undefined) return []
+      const now = backend.status().state
+      return states.map((state) => [{ model, state }, state === now ? 1 : 0])
+    }),
+  )
   const counted = (what: 'loaded' | 'unloaded' | 'failed', name: string, help: string) =>
-    new Counter({
-      name,
-      help,
-      labelNames: ['model'] as const,
-      registers,
-      collect() {
-        this.reset()
-        for (const [model, counts] of list().loads) this.inc({ model }, counts[what])
-      },
-    })
-  counted('loaded', 'heddle_model_loads_total', 'Number of times that a model was loaded.')
-  counted('unloaded', 'heddle_model_unloads_total', 'Number of times that a model was unloaded.')
-  counted('failed', 'heddle_model_load_failures_total', 'Number of times that a model could not be loaded.')
-  new Gauge({
-    name: 'heddle_models_memory_bytes',
-    help: 'Memory planned for the loaded models, and its limit.',
-    labelNames: ['of'] as const,
-    registers,
-    collect() {
-      const { used, bound } = list().memory
-      this.set({ of: 'used' }, used)
-      this.set({ of: 'bound' }, bound)
-    },
+    readCounter(name, help, ['model'], () =>
+      Array.from(list().loads, ([model, counts]) => [{ model }, counts[what]]),
+    )
+  counted('loaded', 'model_loads_total', 'Number of times that a model was loaded.')
+  counted('unloaded', 'model_unloads_total', 'Number of times that a model was unloaded.')
+  counted('failed', 'model_load_failures_total', 'Number of times that a model could not be loaded.')
+  readGauge('models_memory_bytes', 'Memory planned for the loaded models, and its limit.', ['of'], () => {
+    const { used, bound } = list().memory
+    return usedOf(used, bound)
   })
 }

@@ -1,4 +1,4 @@
-import { anthropicRefusalContracts, jsonLinesOf, type Routes } from '../../http/contracts.ts'
+import { anthropicRefusalContracts, jsonLinesOf, type Routes, wireRoutes } from '../../http/contracts.ts'
 import { sendChunks } from '../../http/streams/streamed-answers.ts'
 import { databaseOf } from '../../storage/database.ts'
 import { family, type OperationParts } from '../parts.ts'
@@ -18,32 +18,26 @@ type RoutePlugin = Routes<OperationParts>
 const batches = () => import('./batches.ts')
 
 const url = '/v1/messages/batches'
-const tags = ['messages']
-const config = { right: 'infer' } as const
+const route = wireRoutes('messages', anthropicRefusalContracts)
 const params = MessageBatchPath
-const refusals = anthropicRefusalContracts('invalid_request', 'entity_forbidden')
-const ofOne = { ...refusals, ...anthropicRefusalContracts('batch_not_found') }
-const writing = anthropicRefusalContracts('record_refuses_writes')
+const refused = ['invalid_request', 'entity_forbidden'] as const
+const ofOne = [...refused, 'batch_not_found'] as const
 
 const create: RoutePlugin = async (app, { db, batchLines }) => {
-  const schema = {
-    summary: 'Have many messages answered in the background, compatible with Anthropic',
-    description: 'docs/batches.md describes it. The header x-heddle-project names the project.',
-    tags,
-    body: CreateMessageBatchBody,
-    response: {
-      200: MessageBatchAnswer,
-      ...refusals,
-      ...anthropicRefusalContracts(
-        'malformed_json',
-        'unsupported_media_type',
-        'body_too_large',
-        'batch_needs_key',
-        'too_many_batches',
-        'record_refuses_writes',
-      ),
-    },
-  }
+  const description = 'docs/batches.md describes it. The header x-heddle-project names the project.'
+  const { config, schema } = route(
+    'infer',
+    'Have many messages answered in the background, compatible with Anthropic',
+    MessageBatchAnswer,
+    { description, body: CreateMessageBatchBody },
+    ...refused,
+    'malformed_json',
+    'unsupported_media_type',
+    'body_too_large',
+    'batch_needs_key',
+    'too_many_batches',
+    'record_refuses_writes',
+  )
   app.post(url, { config: { ...config, largeBodies: true }, schema }, async (request) =>
     (await import('./create.ts')).createMessageBatch(
       databaseOf(request.caller.name, db),
@@ -55,35 +49,22 @@ const create: RoutePlugin = async (app, { db, batchLines }) => {
 }
 
 const read: RoutePlugin = async (app, { db }) => {
-  const list = {
-    summary: 'List batches of messages',
-    tags,
-    querystring: MessageBatchesQuery,
-    response: { 200: MessageBatchList, ...refusals },
-  }
-  app.get(url, { config, schema: list }, async (request) =>
+  const querystring = MessageBatchesQuery
+  const list = route('infer', 'List batches of messages', MessageBatchList, { querystring }, ...refused)
+  app.get(url, list, async (request) =>
     (await batches()).listMessageBatches(databaseOf(request.caller.name, db), request, request.query),
   )
-  const state = {
-    summary: 'Read a batch of messages',
-    tags,
-    params,
-    response: { 200: MessageBatchAnswer, ...ofOne },
-  }
-  app.get(`${url}/:message_batch_id`, { config, schema: state }, async (request) =>
+  const state = route('infer', 'Read a batch of messages', MessageBatchAnswer, { params }, ...ofOne)
+  app.get(`${url}/:message_batch_id`, state, async (request) =>
     (await batches()).readMessageBatch(
       databaseOf(request.caller.name, db),
       request,
       request.params.message_batch_id,
     ),
   )
-  const results = {
-    summary: 'Read the results of a batch of messages',
-    tags,
-    params,
-    response: { 200: jsonLinesOf(MessageBatchResult, 'application/x-jsonl'), ...ofOne },
-  }
-  app.get(`${url}/:message_batch_id/results`, { config, schema: results }, async (request, reply) => {
+  const lines = jsonLinesOf(MessageBatchResult, 'application/x-jsonl')
+  const results = route('infer', 'Read the results of a batch of messages', lines, { params }, ...ofOne)
+  app.get(`${url}/:message_batch_id/results`, results, async (request, reply) => {
     const own = databaseOf(request.caller.name, db)
     const { resultsOf } = await batches()
     const { size, pieces } = await resultsOf(own, request.caller, request.params.message_batch_id)
@@ -93,26 +74,18 @@ const read: RoutePlugin = async (app, { db }) => {
 }
 
 const end: RoutePlugin = async (app, { db }) => {
-  const cancel = {
-    summary: 'Cancel a batch of messages',
-    tags,
-    params,
-    response: { 200: MessageBatchAnswer, ...ofOne, ...writing },
-  }
-  app.post(`${url}/:message_batch_id/cancel`, { config, schema: cancel }, async (request) =>
+  const refusals = [...ofOne, 'record_refuses_writes'] as const
+  const cancel = route('infer', 'Cancel a batch of messages', MessageBatchAnswer, { params }, ...refusals)
+  app.post(`${url}/:message_batch_id/cancel`, cancel, async (request) =>
     (await batches()).cancelMessageBatch(
       databaseOf(request.caller.name, db),
       request,
       request.params.message_batch_id,
     ),
   )
-  const remove = {
-    summary: 'Delete a batch of messages that has ended, with its results',
-    tags,
-    params,
-    response: { 200: MessageBatchDeleted, ...ofOne, ...writing },
-  }
-  app.delete(`${url}/:message_batch_id`, { config, schema: remove }, async ({ caller, params }) =>
+  const summary = 'Delete a batch of messages that has ended, with its results'
+  const remove = route('infer', summary, MessageBatchDeleted, { params }, ...refusals)
+  app.delete(`${url}/:message_batch_id`, remove, async ({ caller, params }) =>
     (await batches()).deleteMessageBatch(databaseOf(caller.name, db), caller, params.message_batch_id),
   )
 }

@@ -1,5 +1,5 @@
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
-import { family, operation } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import {
   AliasesAnswer,
   AliasesBody,
@@ -26,13 +26,12 @@ import { deleteObject } from './delete.ts'
 import { changeTagsOf, labelsOf, removeAliasesOf, setAliasesOf } from './labels.ts'
 import { queryObjects, readOneObject, readRefs } from './read.ts'
 
-const tags = ['objects']
+const operation = operationsUnder('objects')
 
 export const objectRoutes = family(
   operation('POST', '/obj/create', {
     right: 'write_calls',
     summary: 'Create a version of an object; the same value is the same version',
-    tags,
     body: CreateBody,
     answer: CreateAnswer,
     refusals: ['invalid_value', 'class_conflict', 'digest_differs', 'object_changed'],
@@ -45,7 +44,6 @@ export const objectRoutes = family(
   operation('POST', '/obj/read', {
     right: 'read_queues',
     summary: 'Read a version of an object',
-    tags,
     body: ReadBody,
     answer: ReadAnswer,
     refusals: ['object_deleted'],
@@ -54,7 +52,6 @@ export const objectRoutes = family(
   operation('POST', '/objs/query', {
     right: 'read',
     summary: 'Find versions of objects',
-    tags,
     body: QueryBody,
     answer: QueryAnswer,
     refusals: ['query_too_slow'],
@@ -64,7 +61,6 @@ export const objectRoutes = family(
   operation('POST', '/obj/delete', {
     right: 'write',
     summary: 'Delete versions of an object, or all of them',
-    tags,
     body: DeleteBody,
     answer: DeleteAnswer,
     refusals: ['invalid_value', 'object_not_found', 'label_gated'],
@@ -73,7 +69,6 @@ export const objectRoutes = family(
   operation('PUT', '/objs/:object_id/versions/:digest/tags', {
     right: 'write',
     summary: 'Add tags to a version',
-    tags,
     params: Version,
     body: TagsBody,
     answer: EmptyAnswer,
@@ -87,7 +82,6 @@ export const objectRoutes = family(
   operation('POST', '/objs/:object_id/versions/:digest/tags/remove', {
     right: 'write',
     summary: 'Remove tags from a version',
-    tags,
     params: Version,
     body: TagsBody,
     answer: EmptyAnswer,
@@ -101,7 +95,6 @@ export const objectRoutes = family(
   operation('PUT', '/objs/:object_id/aliases', {
     right: 'write',
     summary: 'Point aliases to a version',
-    tags,
     params: Name,
     body: AliasesBody,
     answer: EmptyAnswer,
@@ -111,7 +104,6 @@ export const objectRoutes = family(
   operation('POST', '/objs/:object_id/aliases/remove', {
     right: 'write',
     summary: 'Remove aliases of an object',
-    tags,
     params: Name,
     body: AliasesToRemove,
     answer: EmptyAnswer,
@@ -121,7 +113,6 @@ export const objectRoutes = family(
   operation('GET', '/tags', {
     right: 'read',
     summary: 'List the tags of a project',
-    tags,
     querystring: InProject,
     answer: TagsAnswer,
     refusals: ['query_too_slow'],
@@ -131,7 +122,6 @@ export const objectRoutes = family(
   operation('GET', '/aliases', {
     right: 'read',
     summary: 'List the aliases of a project',
-    tags,
     querystring: InProject,
     answer: AliasesAnswer,
     refusals: ['query_too_slow'],
@@ -141,7 +131,6 @@ export const objectRoutes = family(
   operation('POST', '/refs/read_batch', {
     right: 'read',
     summary: 'Read the values of references, in order',
-    tags,
     body: RefsBody,
     answer: RefsAnswer,
     refusals: ['invalid_value', 'answer_too_large', 'object_not_found'],

@@ -1,5 +1,7 @@
 import { create, type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf'
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
+import { z } from 'zod'
+import { traits } from '../../domain/fields.ts'
 import { refuse } from '../../domain/refusals.ts'
 import {
   ExportLogsServiceRequestSchema,
@@ -26,7 +28,9 @@ import {
   SpanSchema,
 } from './generated/opentelemetry/proto/trace/v1/trace_pb.ts'
 import type { LogRecord } from './log-record.ts'
+import { readLogs } from './logs.ts'
 import { countPieces, type ItemPiece, once, type ResourcePiece } from './pieces.ts'
+import { readExport } from './reading.ts'
 import type { PartialSuccess } from './signals.ts'
 import {
   type Attributes,
@@ -74,7 +78,7 @@ const nestingOfLogs: Nesting = {
 }
 
 export const piecesOfProtobuf = (body: Uint8Array) => piecesOf(body, nestingOfSpans, spanOf)
-export const logPiecesOfProtobuf = (body: Uint8Array) => piecesOf(body, nestingOfLogs, recordOf)
+const logPiecesOfProtobuf = (body: Uint8Array) => piecesOf(body, nestingOfLogs, recordOf)
 
 /** Splits a request into the bytes of each span or record, which are not decoded yet. */
 function piecesOf<Item>(
@@ -304,3 +308,15 @@ export function protobufAnswer({ rejected, errorMessage }: PartialSuccess, signa
   const answer = create(ExportLogsServiceResponseSchema, isPartial ? { partialSuccess } : {})
   return toBinary(ExportLogsServiceResponseSchema, answer)
 }
+
+/**
+ * Requests in protobuf, and the exports read from them. The decoder is some 7 MB of code, which a server without such
+ * clients need not load.
+ */
+export const TracesProtobuf = z
+  .instanceof(Uint8Array)
+  .transform((bytes) => readExport(piecesOfProtobuf(bytes)))
+export const LogsProtobuf = z
+  .instanceof(Uint8Array)
+  .transform((bytes) => readLogs(logPiecesOfProtobuf(bytes)))
+for (const contract of [TracesProtobuf, LogsProtobuf]) traits.add(contract, { isBytes: true })

@@ -38,8 +38,8 @@ function exportRoutes<Body extends z.ZodType>(
   { summary, body, answer, take }: Export<Body>,
 ): Operation {
   return inScope(async (app, options) => {
-    acceptBytes(app, protobuf, `operations/otel/protobuf-given#${contracts[signal].protobuf}`, async () => {
-      const loaded = await import('./protobuf-given.ts')
+    acceptBytes(app, protobuf, `operations/otel/protobuf#${contracts[signal].protobuf}`, async () => {
+      const loaded = await import('./protobuf.ts')
       return loaded[contracts[signal].protobuf]
     })
     const result = {

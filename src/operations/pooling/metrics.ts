@@ -1,4 +1,5 @@
-import { Counter, Histogram, type Registry } from '@prometheus-io/client'
+import type { Registry } from '@prometheus-io/client'
+import { createMeters } from '../../http/metrics.ts'
 
 /** The requests to models that read and write nothing. */
 export type PoolingOf = 'embeddings' | 'rerank' | 'decisions'
@@ -19,27 +20,21 @@ interface EndOfPooling {
 const buckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300]
 
 export function registerPoolingMetrics(registry: Registry): PoolingMetrics {
-  const registers = [registry]
-  const counter = (name: string, help: string) =>
-    new Counter({ name: `heddle_pooling_${name}`, help, labelNames: ['of'] as const, registers })
-  const requests = new Counter({
-    name: 'heddle_pooling_requests_total',
-    help: 'Requests for vectors, scores and decisions by outcome: answered, left (the client disconnected), failed.',
-    labelNames: ['of', 'outcome'] as const,
-    registers,
-  })
-  const inputs = counter(
-    'inputs_total',
-    'Inputs of these requests: texts, documents with a query, and readings of questions.',
+  const { counter, histogram } = createMeters(registry)
+  const requests = counter(
+    'pooling_requests_total',
+    'Requests for vectors, scores and decisions by outcome: answered, left (the client disconnected), failed.',
+    'of',
+    'outcome',
   )
-  const tokens = counter('tokens_total', 'Tokens of the inputs of these requests.')
-  const seconds = new Histogram({
-    name: 'heddle_pooling_request_seconds',
-    help: 'Time from the request to its answer.',
-    labelNames: ['of'] as const,
-    buckets,
-    registers,
-  })
+  const inputs = counter(
+    'pooling_inputs_total',
+    'Inputs of these requests: texts, documents with a query, and readings of questions.',
+    'of',
+  )
+  const tokens = counter('pooling_tokens_total', 'Tokens of the inputs of these requests.', 'of')
+  const help = 'Time from the request to its answer.'
+  const seconds = histogram('pooling_request_seconds', help, buckets, 'of')
   return {
     ended(of, end) {
       requests.inc({ of, outcome: end.outcome })

@@ -5,7 +5,7 @@ import type { Database } from '../../storage/database.ts'
 import { listProjects } from '../../storage/projects/list.ts'
 import { Erasure, ErasureBody } from '../erasures/contract.ts'
 import { erase } from '../erasures/erase.ts'
-import { family, operation } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import { scopeOf } from '../scope.ts'
 import {
   DeleteAnswer,
@@ -20,7 +20,7 @@ import {
 import { deleteProject } from './delete.ts'
 import { redactionOf, setRedaction, tryRedaction } from './redaction.ts'
 
-const tags = ['projects']
+const operation = operationsUnder('projects')
 const ofRedaction = '/projects/:entity/:project/redaction'
 
 async function listOwn(db: Database, caller: Caller, query: ListQuery, signal: AbortSignal) {
@@ -38,7 +38,6 @@ export const projectRoutes = family(
   operation('GET', '/projects', {
     right: 'own',
     summary: 'List projects',
-    tags,
     querystring: ListQuery,
     answer: ListAnswer,
     refusals: ['query_too_slow'],
@@ -47,7 +46,6 @@ export const projectRoutes = family(
   operation('DELETE', '/projects/:entity/:project', {
     right: 'administer',
     summary: 'Delete everything in a project',
-    tags,
     params: projectPath,
     answer: DeleteAnswer,
     refusals: ['role_forbidden', 'project_not_found', 'cold_store_unset', 'cold_store_unreachable'],
@@ -59,7 +57,6 @@ export const projectRoutes = family(
   operation('POST', '/v2/:entity/:project/erasures', {
     right: 'administer',
     summary: 'Erase what a project holds of a person or a conversation, with a receipt',
-    tags,
     params: projectPath,
     body: ErasureBody,
     answer: Erasure,
@@ -76,7 +73,6 @@ export const projectRoutes = family(
   operation('GET', ofRedaction, {
     right: 'read',
     summary: 'Read what is replaced in a project before it is stored',
-    tags,
     params: projectPath,
     answer: RedactionAnswer,
     rule: ({ db }, { caller, params }) => redactionOf(db, scopeOf(caller, params).project),
@@ -84,7 +80,6 @@ export const projectRoutes = family(
   operation('PUT', ofRedaction, {
     right: 'administer',
     summary: 'Have private texts replaced before they are stored',
-    tags,
     params: projectPath,
     body: RedactionBody,
     answer: RedactionAnswer,
@@ -94,7 +89,6 @@ export const projectRoutes = family(
   operation('DELETE', ofRedaction, {
     right: 'administer',
     summary: 'Store texts as they are from now on',
-    tags,
     params: projectPath,
     answer: RedactionAnswer,
     refusals: ['role_forbidden'],
@@ -103,7 +97,6 @@ export const projectRoutes = family(
   operation('POST', `${ofRedaction}/try`, {
     right: 'administer',
     summary: 'Count what would be replaced in calls that are stored',
-    tags,
     params: projectPath,
     body: TryRedactionBody,
     answer: TriedRedaction,

@@ -1,4 +1,5 @@
-import { Counter, Gauge, type Registry } from '@prometheus-io/client'
+import type { Registry } from '@prometheus-io/client'
+import { createMeters } from '../../http/metrics.ts'
 import type { RecorderParts } from './recorder.ts'
 
 interface Log {
@@ -12,28 +13,18 @@ export function recordingEvents(
   log: Log,
   waiting: () => { count: number; bytes: number },
 ): RecorderParts['events'] {
-  const registers = [registry]
-  const recorded = new Counter({
-    name: 'heddle_recorded_total',
-    help: 'Answers to be recorded, by outcome: written, or failed if the record could not store the answer.',
-    labelNames: ['outcome'] as const,
-    registers,
-  })
-  const gauge = (name: string, help: string, value: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(value())
-      },
-    })
-  gauge('heddle_record_queue_answers', 'Answers that are waiting to be written.', () => waiting().count)
-  gauge(
-    'heddle_record_queue_bytes',
-    'Size in bytes of the answers that are waiting to be written.',
-    () => waiting().bytes,
+  const { counter, readGauge } = createMeters(registry)
+  const recorded = counter(
+    'recorded_total',
+    'Answers to be recorded, by outcome: written, or failed if the record could not store the answer.',
+    'outcome',
   )
+  readGauge('record_queue_answers', 'Answers that are waiting to be written.', [], () => [
+    [{}, waiting().count],
+  ])
+  readGauge('record_queue_bytes', 'Size in bytes of the answers that are waiting to be written.', [], () => [
+    [{}, waiting().bytes],
+  ])
   return {
     written: (answers) => recorded.inc({ outcome: 'written' }, answers),
     refused({ code, message }, count) {

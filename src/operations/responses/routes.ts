@@ -1,9 +1,11 @@
 import type { FastifyReply } from 'fastify'
+import type { z } from 'zod'
 import { refuse } from '../../domain/refusals.ts'
 import { headerOf } from '../../http/answer-headers/header-list.ts'
-import { openAiRefusalContracts, type Routes, wholeOrEvents } from '../../http/contracts.ts'
+import { openAiRefusalContracts, type Routes, wholeOrEvents, wireRoutes } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { type EventForm, openAiEvents, sendEvents } from '../../http/streams/sse.ts'
+import { wrong } from '../generation/checks.ts'
 import { generationRefusals, promptedBody, respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
 import { withNamedPrompt } from '../prompts/in-request.ts'
@@ -30,13 +32,16 @@ import {
 } from './background/waiting.ts'
 import { conversationIdOf, InputTokensBody, ResponsesBody } from './contract.ts'
 import { type ResponseEvent, writeEvent } from './events.ts'
-import { pageOf } from './input-items.ts'
+import type { Item } from './items.ts'
 import { replayOf } from './replay.ts'
 import { type ReadableResponse, responsesOf } from './store.ts'
 import { toolsGiven } from './tools.ts'
 import { chunksOf, createAnswer, type ResponseWriter, type WrittenResponse, writerOf } from './writer.ts'
 
 const tags = ['responses']
+const route = wireRoutes('responses', openAiRefusalContracts)
+const url = '/v1/responses/:response_id'
+const params = ResponsePath
 
 type RoutePlugin = Routes<ResponseParts>
 
@@ -116,7 +121,7 @@ const create: RoutePlugin = async (app, services) => {
   )
 }
 
-const readRefusals = openAiRefusalContracts('response_not_found', 'invalid_request', 'query_too_slow')
+const readRefusals = ['response_not_found', 'invalid_request', 'query_too_slow'] as const
 
 async function stored({ services, caller, reply }: WaitingContext, id: string): Promise<ReadableResponse> {
   const response = await responsesOf(caller, services).find(id, disconnectSignal(reply))
@@ -136,14 +141,14 @@ async function sendWaiting(
 }
 
 const read: RoutePlugin = async (app, services) => {
-  const schema = {
-    summary: 'Read a stored response',
-    tags,
-    params: ResponsePath,
-    querystring: ReplayQuery,
-    response: { 200: wholeOrEvents(ResponseAnswer, StreamEvent), ...readRefusals },
-  }
-  app.get('/v1/responses/:response_id', { config: { right: 'infer' }, schema }, async (request, reply) => {
+  const about = route(
+    'infer',
+    'Read a stored response',
+    wholeOrEvents(ResponseAnswer, StreamEvent),
+    { params, querystring: ReplayQuery },
+    ...readRefusals,
+  )
+  app.get(url, about, async (request, reply) => {
     const context = { services, caller: request.caller, reply }
     const { response_id: id } = request.params
     const { stream, starting_after: after } = request.query
@@ -165,62 +170,45 @@ async function* later(events: Iterable<ResponseEvent> | AsyncIterable<ResponseEv
 }
 
 const remove: RoutePlugin = async (app, services) => {
-  const schema = {
-    summary: 'Delete a stored response',
-    tags,
-    params: ResponsePath,
-    response: { 200: Deleted, ...openAiRefusalContracts('response_not_found', 'invalid_request') },
-  }
-  app.delete(
-    '/v1/responses/:response_id',
-    { config: { right: 'infer' }, schema },
-    async ({ caller, params: { response_id: id } }) => {
-      if (await responsesOf(caller, services).remove(id)) return { id, object: 'response', deleted: true }
-      throw refuse('response_not_found', { id })
-    },
-  )
+  const refused = ['response_not_found', 'invalid_request'] as const
+  const about = route('infer', 'Delete a stored response', Deleted, { params }, ...refused)
+  app.delete(url, about, async ({ caller, params: { response_id: id } }) => {
+    if (await responsesOf(caller, services).remove(id)) return { id, object: 'response', deleted: true }
+    throw refuse('response_not_found', { id })
+  })
 }
 
 const cancel: RoutePlugin = async (app, services) => {
-  const schema = {
-    summary: 'Cancel a response that is generated in the background',
-    tags,
-    params: ResponsePath,
-    response: {
-      200: ResponseAnswer,
-      ...openAiRefusalContracts(
-        'response_not_in_background',
-        'response_not_found',
-        'invalid_request',
-        'record_refuses_writes',
-      ),
-    },
-  }
-  app.post(
-    '/v1/responses/:response_id/cancel',
-    { config: { right: 'infer' }, schema },
-    ({ caller, params }, reply) => cancelWaitingResponse({ services, caller, reply }, params.response_id),
+  const about = route(
+    'infer',
+    'Cancel a response that is generated in the background',
+    ResponseAnswer,
+    { params },
+    'response_not_in_background',
+    'response_not_found',
+    'invalid_request',
+    'record_refuses_writes',
+  )
+  app.post(`${url}/cancel`, about, ({ caller, params }, reply) =>
+    cancelWaitingResponse({ services, caller, reply }, params.response_id),
   )
 }
 
 const inputItems: RoutePlugin = async (app, services) => {
-  const schema = {
-    summary: 'List the input items of a stored response',
-    tags,
-    params: ResponsePath,
-    querystring: InputItemsQuery,
-    response: { 200: InputItems, ...readRefusals, ...openAiRefusalContracts('invalid_value') },
-  }
-  app.get(
-    '/v1/responses/:response_id/input_items',
-    { config: { right: 'infer' }, schema },
-    async (request, reply) => {
-      const context = { services, caller: request.caller, reply }
-      const { response_id: id } = request.params
-      const input = (await waitingInput(context, id)) ?? (await stored(context, id)).input()
-      return pageOf(await input, request.query)
-    },
+  const about = route(
+    'infer',
+    'List the input items of a stored response',
+    InputItems,
+    { params, querystring: InputItemsQuery },
+    ...readRefusals,
+    'invalid_value',
   )
+  app.get(`${url}/input_items`, about, async (request, reply) => {
+    const context = { services, caller: request.caller, reply }
+    const { response_id: id } = request.params
+    const input = (await waitingInput(context, id)) ?? (await stored(context, id)).input()
+    return pageOf(await input, request.query)
+  })
 }
 
 const inputTokens: RoutePlugin = async (app, services) => {
@@ -250,3 +238,19 @@ const inputTokens: RoutePlugin = async (app, services) => {
 }
 
 export const responseRoutes = family(create, read, remove, cancel, inputItems, inputTokens)
+
+/** A page of the items of an input. */
+function pageOf(input: readonly Item[], { limit, order, after }: z.output<typeof InputItemsQuery>) {
+  const items = order === 'asc' ? input : input.toReversed()
+  const before = after === undefined ? -1 : items.findIndex(({ id }) => id === after)
+  if (after !== undefined && before === -1)
+    throw wrong('after', JSON.stringify(after), 'the id of an item of this input')
+  const data = items.slice(before + 1, before + 1 + limit)
+  return {
+    object: 'list' as const,
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: before + 1 + limit < items.length,
+  }
+}

@@ -1,23 +1,27 @@
-import { family, operation } from '../parts.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { newId } from '../../domain/ids.ts'
+import { formatTime, now } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+import { type SavedView, savedViewsOf } from '../../storage/views/saved-views.ts'
+import { family, operationsUnder } from '../parts.ts'
 import {
   ChangeViewBody,
   DeletedAnswer,
   InProject,
   SavedViewAnswer,
   SavedViewPath,
+  type SavedViewRecord,
   SavedViewsAnswer,
   SavedViewsBody,
   SaveViewBody,
 } from './contract.ts'
-import { changeView, deleteView, listViews, saveView } from './saved-views.ts'
 
-const tags = ['views']
+const operation = operationsUnder('views')
 
 export const savedViewRoutes = family(
   operation('POST', '/views/saved', {
     right: 'write',
     summary: 'Save the settings of a screen under a name',
-    tags,
     body: SaveViewBody,
     answer: SavedViewAnswer,
     refusals: ['too_many_saved_views'],
@@ -26,7 +30,6 @@ export const savedViewRoutes = family(
   operation('POST', '/views/saved/query', {
     right: 'read',
     summary: 'List your own and the shared views of a project',
-    tags,
     body: SavedViewsBody,
     answer: SavedViewsAnswer,
     rule: ({ db }, { caller, body }) => listViews(db, caller, body),
@@ -34,7 +37,6 @@ export const savedViewRoutes = family(
   operation('PUT', '/views/saved/:view_id', {
     right: 'write',
     summary: 'Rename, replace or share one of your views',
-    tags,
     params: SavedViewPath,
     body: ChangeViewBody,
     answer: SavedViewAnswer,
@@ -44,7 +46,6 @@ export const savedViewRoutes = family(
   operation('DELETE', '/views/saved/:view_id', {
     right: 'write',
     summary: 'Delete one of your views',
-    tags,
     params: SavedViewPath,
     querystring: InProject,
     answer: DeletedAnswer,
@@ -52,3 +53,51 @@ export const savedViewRoutes = family(
     rule: ({ db }, { caller, params, query }) => deleteView(db, caller, query.project_id, params.view_id),
   }),
 )
+
+async function listViews(db: Database, caller: Caller, { project_id }: SavedViewsBody) {
+  requireAccess(caller, project_id)
+  const views = await savedViewsOf(db, project_id, caller.name)
+  return { views: views.map((view) => recordOf(view, caller)) }
+}
+
+async function saveView(db: Database, caller: Caller, body: SaveViewBody) {
+  const { project_id, screen, name, search } = body
+  requireAccess(caller, project_id)
+  const time = now()
+  const view: SavedView = {
+    ...{ project_id, id: newId(), user_id: caller.name, screen, name, search },
+    ...{ is_shared: body.is_shared ? 1 : 0, created_at: time, updated_at: time },
+  }
+  return { view: recordOf(await db.write('keepSavedView', view), caller) }
+}
+
+async function changeView(db: Database, caller: Caller, id: string, body: ChangeViewBody) {
+  const { project_id, name, search, is_shared } = body
+  requireAccess(caller, project_id)
+  const change = {
+    ...(name !== undefined && { name }),
+    ...(search !== undefined && { search }),
+    ...(is_shared !== undefined && { is_shared: is_shared ? 1 : 0 }),
+  }
+  const view = await db.write('changeSavedView', { project_id, id, user: caller.name, change, now: now() })
+  return { view: recordOf(view, caller) }
+}
+
+async function deleteView(db: Database, caller: Caller, project_id: string, id: string) {
+  requireAccess(caller, project_id)
+  await db.write('deleteSavedView', { project_id, id, user: caller.name })
+}
+
+function recordOf(view: SavedView, caller: Caller): SavedViewRecord {
+  return {
+    id: view.id,
+    screen: view.screen,
+    name: view.name,
+    search: view.search,
+    is_shared: view.is_shared === 1,
+    is_own: view.user_id === caller.name,
+    svc_user_id: view.user_id,
+    created_at: formatTime(view.created_at),
+    updated_at: formatTime(view.updated_at),
+  }
+}

@@ -1,7 +1,7 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { now } from '../../domain/time.ts'
 import { requireMarked } from '../../storage/evaluations/marked-calls.ts'
-import { family, operation } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import { type Scope, scopeOf } from '../scope.ts'
 import {
   EvaluateModelBody,
@@ -24,7 +24,7 @@ import { scoreCalls } from './scored-call.ts'
 import { startRuns } from './start.ts'
 
 const runs = '/v2/:entity/:project/evaluation_runs'
-const tags = ['evaluation runs']
+const operation = operationsUnder('evaluation runs')
 
 /** What the caller may do in the project that the body names. */
 function scopeIn({ caller, body }: { caller: Caller; body: { project_id: string } }): Scope {
@@ -36,7 +36,6 @@ export const servedRunRoutes = family(
   operation('POST', `${runs}/serve`, {
     right: 'infer',
     summary: 'Have the server ask a model about every row of a dataset and score the answers',
-    tags,
     params: ProjectPath,
     body: StartBody,
     answer: Started,
@@ -55,7 +54,6 @@ export const servedRunRoutes = family(
   operation('POST', `${runs}/:evaluation_run_id/stop`, {
     right: 'infer',
     summary: 'Stop an evaluation run that the server carries out; its trials are kept',
-    tags,
     params: RunPath,
     answer: Stopped,
     refusals: ['evaluation_run_not_found'],
@@ -70,7 +68,6 @@ export const servedRunRoutes = family(
   operation('POST', `${runs}/:evaluation_run_id/resume`, {
     right: 'infer',
     summary: 'Have a stopped evaluation run go on, or ask the failed rows of a finished one again',
-    tags,
     params: RunPath,
     answer: Resumed,
     refusals: [
@@ -86,7 +83,6 @@ export const servedRunRoutes = family(
   operation('POST', '/evaluations/rescore', {
     right: 'infer',
     summary: 'Score the predictions of a finished evaluation with other scorers, as a new run',
-    tags,
     body: RescoreBody,
     answer: Rescoring,
     refusals: [
@@ -107,7 +103,6 @@ export const servedRunRoutes = family(
   operation('POST', '/evaluations/evaluate_model', {
     right: 'infer',
     summary: 'Have the server run an evaluation with a served model and its settings',
-    tags,
     body: EvaluateModelBody,
     answer: Evaluating,
     refusals: ['invalid_value', 'object_not_found', 'too_many_served_runs', 'query_too_slow'],

@@ -1,5 +1,11 @@
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { JsonText, writeJson } from '../../domain/json/text.ts'
+import { viewOf } from '../../domain/view.ts'
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
-import { family, operation } from '../parts.ts'
+import type { Database } from '../../storage/database.ts'
+import { readTable, readTables, sizeOfTable, streamRows } from '../../storage/objects/tables.ts'
+import type { Reader } from '../../storage/transaction.ts'
+import { family, operationsUnder } from '../parts.ts'
 import {
   CreateAnswer,
   CreateBody,
@@ -15,16 +21,14 @@ import {
   UpdateBody,
 } from './contract.ts'
 import { createFromDigests, createTable } from './create.ts'
-import { countRows, countTables, queryTable } from './read.ts'
-import { updateTable } from './update.ts'
+import { tableNotFound, updateTable } from './update.ts'
 
-const tags = ['tables']
+const operation = operationsUnder('tables')
 
 export const tableRoutes = family(
   operation('POST', '/table/create', {
     right: 'write_calls',
     summary: 'Store rows as a table',
-    tags,
     body: CreateBody,
     answer: CreateAnswer,
     refusals: ['too_many_rows', 'digest_differs'],
@@ -34,7 +38,6 @@ export const tableRoutes = family(
   operation('POST', '/table/update', {
     right: 'write_calls',
     summary: 'Create a new table from another one',
-    tags,
     body: UpdateBody,
     answer: UpdateAnswer,
     refusals: ['invalid_value', 'too_many_rows', 'table_not_found', 'query_too_slow'],
@@ -44,7 +47,6 @@ export const tableRoutes = family(
   operation('POST', '/table/create_from_digests', {
     right: 'write_calls',
     summary: 'Create a table from rows that the project already has',
-    tags,
     body: FromDigestsBody,
     answer: FromDigestsAnswer,
     refusals: ['too_many_rows', 'digest_differs', 'row_not_found'],
@@ -54,7 +56,6 @@ export const tableRoutes = family(
   operation('POST', '/table/query', {
     right: 'read',
     summary: 'Read the rows of a table, in order',
-    tags,
     body: QueryBody,
     answer: QueryAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
@@ -64,7 +65,6 @@ export const tableRoutes = family(
   operation('POST', '/table/query_stats', {
     right: 'read',
     summary: 'Count the rows of a table',
-    tags,
     body: StatsBody,
     answer: StatsAnswer,
     refusals: ['table_not_found'],
@@ -73,10 +73,49 @@ export const tableRoutes = family(
   operation('POST', '/table/query_stats_batch', {
     right: 'read',
     summary: 'Count the rows of several tables',
-    tags,
     body: StatsBatchBody,
     answer: StatsBatchAnswer,
     refusals: ['query_too_slow'],
     rule: ({ db, signal }, { caller, body }) => countTables(db, caller, body, signal),
   }),
 )
+
+/** One JSON text for each row. A table that does not exist has none. */
+async function* queryTable(
+  db: Database,
+  caller: Caller,
+  body: QueryBody,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  requireAccess(caller, body.project_id)
+  const rows = body.filter?.row_digests ?? undefined
+  const view = { ...viewOf(body), digest: body.digest, rows }
+  for await (const chunk of streamRows(db, view, signal)) {
+    for (const { digest, val, original_index } of chunk) {
+      yield writeJson({ digest, val: new JsonText(val), original_index })
+    }
+  }
+}
+
+async function countRows(db: Reader, caller: Caller, { project_id, digest }: StatsBody) {
+  requireAccess(caller, project_id)
+  const table = await readTable(db, project_id, digest)
+  if (table === undefined) throw tableNotFound('digest', project_id, digest)
+  return { count: table.row_count }
+}
+
+/** In the order of the digests, each once; a table that does not exist is left out. */
+async function countTables(db: Database, caller: Caller, body: StatsBatchBody, signal: AbortSignal) {
+  const { project_id, digests } = body
+  requireAccess(caller, project_id)
+  const once = [...new Set(digests)]
+  const counts = new Map((await readTables(db, project_id, once)).map((table) => [table.digest, table.count]))
+  const tables: { digest: string; count: number; storage_size_bytes: number | null }[] = []
+  for (const digest of once) {
+    const count = counts.get(digest)
+    if (count === undefined) continue
+    const size = body.include_storage_size ? await sizeOfTable(db, project_id, digest, signal) : null
+    tables.push({ digest, count, storage_size_bytes: size })
+  }
+  return { tables }
+}

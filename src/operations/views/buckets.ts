@@ -4,6 +4,7 @@ import { formatTime, monotonicNow, now } from '../../domain/time.ts'
 import { isDeriving } from '../../storage/calls/underived.ts'
 import { readSums } from '../../storage/sums/reading.ts'
 import type { BucketPart } from '../../storage/views/bucket-parts.ts'
+import { readFeedbackBuckets } from '../../storage/views/feedback-buckets.ts'
 import {
   type FeedbackGroupField,
   feedbackGroupFields,
@@ -26,6 +27,7 @@ import { callsViewOf } from '../calls/query.ts'
 import { chartPrices, costOfUnit, readBucketCosts } from './bucket-costs.ts'
 import type { Asked } from './calls.ts'
 import { type BucketsBody, type FacetsBody, maxBuckets, sampledCalls } from './contract.ts'
+import type { FeedbackBucketsBody } from './feedback-contract.ts'
 
 const usualFields = ['op', 'model', 'status', 'user'] as const
 const maxValues = 50
@@ -140,7 +142,7 @@ export async function readTimeBuckets(
   }
 }
 
-export function edgesOf(
+function edgesOf(
   { after, before, step_seconds }: Pick<BucketsBody, 'after' | 'before' | 'step_seconds'>,
   time: number,
 ): number[] {
@@ -200,4 +202,41 @@ function percentile(bins: readonly number[], rank: number): number {
     return seen >= rank
   })
   return bin === 0 ? 0.5 : startOf(bin) * 2 ** (1 / 8)
+}
+
+const maxKinds = 20
+
+/** Feedback of users and scorers, over time. */
+export async function readFeedbackOverTime(
+  { db, names }: Asked,
+  caller: Caller,
+  body: FeedbackBucketsBody,
+  signal: AbortSignal,
+) {
+  requireAccess(caller, body.project_id)
+  const { project_id, filter, query } = body
+  const time = now()
+  // Includes what was written within this tick of the clock.
+  const edges = edgesOf(body, monotonicNow())
+  const [from = 0, end = 0] = [edges[0], edges.at(-1)]
+  const view = await callsViewOf(names, { project_id, filter, query })
+  const range = { from, end, step: body.step_seconds * 1_000_000, most: maxKinds }
+  const rows = await readFeedbackBuckets(db, { ...view, ...range }, time, signal)
+  const kinds = new Map<string, { feedback_type: string; value: string | null; total: number }>()
+  const keyOf = (type: string, value: string | null) => JSON.stringify([type, value])
+  for (const { feedback_type, value, count } of rows) {
+    if (feedback_type === null) continue
+    const kind = kinds.get(keyOf(feedback_type, value)) ?? { feedback_type, value, total: 0 }
+    kinds.set(keyOf(feedback_type, value), { ...kind, total: kind.total + Number(count) })
+  }
+  const largest = [...kinds].sort(([, kind], [, other]) => other.total - kind.total)
+  const indexes = new Map(largest.map(([key], index) => [key, index]))
+  return {
+    kinds: largest.map(([, { feedback_type, value }]) => ({ feedback_type, value })),
+    buckets: rows.map(({ bucket, feedback_type, value, count }) => ({
+      started_at: formatTime(edges[Number(bucket)] as number),
+      kind: feedback_type === null ? null : (indexes.get(keyOf(feedback_type, value)) ?? null),
+      count: Number(count),
+    })),
+  }
 }

@@ -1,25 +1,23 @@
 import { jsonLinesOf } from '../../http/contracts.ts'
 import { sendJsonLines } from '../../http/streams/streamed-answers.ts'
-import { family, operation } from '../parts.ts'
-import { readFacets, readTimeBuckets } from './buckets.ts'
+import { family, operationsUnder } from '../parts.ts'
+import { readFacets, readFeedbackOverTime, readTimeBuckets } from './buckets.ts'
 import { listCalls } from './calls.ts'
 import { findColumns } from './columns.ts'
 import { ColumnsAnswer, ColumnsBody } from './columns-contract.ts'
 import { BucketsAnswer, BucketsBody, CallsAnswer, CallsBody, FacetsAnswer, FacetsBody } from './contract.ts'
-import { readFeedbackOverTime } from './feedback-buckets.ts'
 import { FeedbackBucketsAnswer, FeedbackBucketsBody } from './feedback-contract.ts'
 import { searchCalls } from './search.ts'
 import { SearchAnswer, SearchBody } from './search-contract.ts'
 import { readTrace } from './trace.ts'
 import { TraceBody, TraceLine } from './trace-contract.ts'
 
-const tags = ['views']
+const operation = operationsUnder('views')
 
 export const viewRoutes = family(
   operation('POST', '/views/calls', {
     right: 'read',
     summary: 'List calls without their inputs, outputs and attributes',
-    tags,
     body: CallsBody,
     answer: CallsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
@@ -28,7 +26,6 @@ export const viewRoutes = family(
   operation('POST', '/views/trace', {
     right: 'read',
     summary: 'Read the calls of a trace without their inputs, outputs and attributes, as JSON Lines',
-    tags,
     body: TraceBody,
     answer: jsonLinesOf(TraceLine),
     refusals: ['query_too_slow'],
@@ -38,7 +35,6 @@ export const viewRoutes = family(
   operation('POST', '/views/facets', {
     right: 'read',
     summary: 'Count the most frequent values of calls',
-    tags,
     body: FacetsBody,
     answer: FacetsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
@@ -47,7 +43,6 @@ export const viewRoutes = family(
   operation('POST', '/views/buckets', {
     right: 'read',
     summary: 'Count and time calls by start time',
-    tags,
     body: BucketsBody,
     answer: BucketsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
@@ -56,7 +51,6 @@ export const viewRoutes = family(
   operation('POST', '/views/feedback_buckets', {
     right: 'read',
     summary: 'Count feedback by creation time',
-    tags,
     body: FeedbackBucketsBody,
     answer: FeedbackBucketsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
@@ -65,7 +59,6 @@ export const viewRoutes = family(
   operation('POST', '/views/columns', {
     right: 'read',
     summary: 'Find the fields that calls have',
-    tags,
     body: ColumnsBody,
     answer: ColumnsAnswer,
     refusals: ['query_too_slow'],
@@ -74,7 +67,6 @@ export const viewRoutes = family(
   operation('POST', '/views/search', {
     right: 'read',
     summary: 'Search calls by words',
-    tags,
     body: SearchBody,
     answer: SearchAnswer,
     refusals: ['invalid_value', 'search_off', 'query_too_slow'],

@@ -1,6 +1,5 @@
-import { z } from 'zod'
 import { requireAccess } from '../../domain/callers.ts'
-import { openAiRefusalContracts, type Routes } from '../../http/contracts.ts'
+import { bytesAnswer, openAiRefusalContracts, type Routes, wireRoutes } from '../../http/contracts.ts'
 import { acceptForms, readForm } from '../../http/forms.ts'
 import { sendChunks } from '../../http/streams/streamed-answers.ts'
 import { databaseOf } from '../../storage/database.ts'
@@ -12,34 +11,29 @@ import { deleteFile, fileAnswer, listFiles, wireFile } from './files.ts'
 
 type RoutePlugin = Routes<OperationParts>
 
-const tags = ['batches']
+const route = wireRoutes('batches', openAiRefusalContracts)
 const url = '/v1/files/:file_id'
-const refusals = openAiRefusalContracts('wire_file_not_found', 'invalid_request', 'entity_forbidden')
+const params = FilePath
+const refused = ['wire_file_not_found', 'invalid_request', 'entity_forbidden'] as const
 /** Files are for answers of models, and belong to the user that made them. */
-const config = { right: 'infer' } as const
-const bytes = {
-  description: 'The bytes',
-  content: { 'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) } },
-}
+const right = 'infer'
 
 const create = inScope(async (app, { db, fileLimit }) => {
   await acceptForms(app)
-  const schema = {
-    summary: 'Store a file for a batch',
-    description: 'Compatible with OpenAI: docs/batches.md. The header x-heddle-project names the project.',
-    tags,
-    response: {
-      200: FileAnswer,
-      ...openAiRefusalContracts(
-        'entity_forbidden',
-        'invalid_value',
-        'malformed_form',
-        'file_too_large',
-        'unsupported_media_type',
-        'record_refuses_writes',
-      ),
-    },
-  }
+  const description =
+    'Compatible with OpenAI: docs/batches.md. The header x-heddle-project names the project.'
+  const { config, schema } = route(
+    right,
+    'Store a file for a batch',
+    FileAnswer,
+    { description },
+    'entity_forbidden',
+    'invalid_value',
+    'malformed_form',
+    'file_too_large',
+    'unsupported_media_type',
+    'record_refuses_writes',
+  )
   app.post(
     '/v1/files',
     { schema, config: { ...config, form: FileForm }, bodyLimit: fileLimit },
@@ -60,54 +54,26 @@ const create = inScope(async (app, { db, fileLimit }) => {
 })
 
 const read: RoutePlugin = async (app, { db }) => {
-  app.get(
-    '/v1/files',
-    {
-      config,
-      schema: {
-        summary: 'List files',
-        tags,
-        querystring: FilesQuery,
-        response: { 200: FileList, ...refusals },
-      },
-    },
-    ({ caller, query }) => listFiles(databaseOf(caller.name, db), caller, query),
+  const list = route(right, 'List files', FileList, { querystring: FilesQuery }, ...refused)
+  app.get('/v1/files', list, ({ caller, query }) => listFiles(databaseOf(caller.name, db), caller, query))
+  const about = route(right, 'Read what is known of a file', FileAnswer, { params }, ...refused)
+  app.get(url, about, async ({ caller, params }) =>
+    fileAnswer(await wireFile(databaseOf(caller.name, db), caller, params.file_id)),
   )
-  app.get(
-    url,
-    {
-      config,
-      schema: {
-        summary: 'Read what is known of a file',
-        tags,
-        params: FilePath,
-        response: { 200: FileAnswer, ...refusals },
-      },
-    },
-    async ({ caller, params }) =>
-      fileAnswer(await wireFile(databaseOf(caller.name, db), caller, params.file_id)),
-  )
-  app.get(
-    `${url}/content`,
-    {
-      config,
-      schema: { summary: 'Read a file', tags, params: FilePath, response: { 200: bytes, ...refusals } },
-    },
-    async ({ caller, params }, reply) => {
-      const own = databaseOf(caller.name, db)
-      const { project_id, upload_id, size } = await wireFile(own, caller, params.file_id)
-      reply.header('content-length', size)
-      return sendChunks(reply, 'application/octet-stream', piecesOf(own, project_id, upload_id, size))
-    },
-  )
+  const content = route(right, 'Read a file', bytesAnswer, { params }, ...refused)
+  app.get(`${url}/content`, content, async ({ caller, params }, reply) => {
+    const own = databaseOf(caller.name, db)
+    const { project_id, upload_id, size } = await wireFile(own, caller, params.file_id)
+    reply.header('content-length', size)
+    return sendChunks(reply, 'application/octet-stream', piecesOf(own, project_id, upload_id, size))
+  })
 }
 
 const remove: RoutePlugin = async (app, { db }) => {
-  const response = { 200: FileDeleted, ...refusals, ...openAiRefusalContracts('record_refuses_writes') }
-  app.delete(
-    url,
-    { config, schema: { summary: 'Delete a file', tags, params: FilePath, response } },
-    ({ caller, params }) => deleteFile(databaseOf(caller.name, db), caller, params.file_id),
+  const codes = [...refused, 'record_refuses_writes'] as const
+  const about = route(right, 'Delete a file', FileDeleted, { params }, ...codes)
+  app.delete(url, about, ({ caller, params }) =>
+    deleteFile(databaseOf(caller.name, db), caller, params.file_id),
   )
 }
 

@@ -1,7 +1,6 @@
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { Command, LongReader, Transaction } from '../transaction.ts'
-import { allRows } from '../transaction.ts'
-import { hour, hourOf } from './spans.ts'
+import { allRows, type Command, type LongReader, type Reader, type Transaction } from '../transaction.ts'
+import { hour, hourOf, startOf } from './spans.ts'
 
 /**
  * Each write marks the hours of its calls, by triggers, so that servers of an older version do so too. Sums of a marked
@@ -205,6 +204,15 @@ export const thinMarks: Command<Record<string, never>, boolean> = async (tx) => 
   return false
 }
 
+/** The first hour from then on in which a call of the project began. */
+export async function nextHour(tx: Reader, project: string, from: number): Promise<number | undefined> {
+  const first = await tx.get<{ started_at: number | string | null }>(
+    sql`SELECT min(started_at) AS started_at FROM calls
+        WHERE project_id = ${project} AND started_at >= ${from} AND started_at IS NOT NULL AND deleted_at IS NULL`,
+  )
+  return first?.started_at == null ? undefined : startOf(Number(first.started_at), hour)
+}
+
 /** Marks some hours of calls that were there before sums were kept. Returns whether there are more. */
 export const markUnsummed: Command<Some, boolean> = async (tx, { limit }) => {
   if (!(await tx.tryLock('marks of sums'))) return false
@@ -215,15 +223,11 @@ export const markUnsummed: Command<Some, boolean> = async (tx, { limit }) => {
   const project = next.project_id
   let from = Number(next.at)
   for (let n = 0; n < limit; n++) {
-    const first = await tx.get<{ started_at: number | string | null }>(
-      sql`SELECT min(started_at) AS started_at FROM calls
-          WHERE project_id = ${project} AND started_at >= ${from} AND started_at IS NOT NULL AND deleted_at IS NULL`,
-    )
-    if (first?.started_at == null) {
+    const at = await nextHour(tx, project, from)
+    if (at === undefined) {
       await tx.run(sql`DELETE FROM unsummed_projects WHERE project_id = ${project}`)
       return true
     }
-    const at = Math.floor(Number(first.started_at) / hour) * hour
     await markHours(tx, sql`SELECT CAST(${project} AS TEXT) AS project_id, CAST(${at} AS BIGINT) AS at`)
     from = at + hour
   }

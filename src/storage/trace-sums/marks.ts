@@ -1,6 +1,7 @@
 import { batchesOf } from '../../domain/batches.ts'
 import { emptySql, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { ofRange } from '../sums/counting.ts'
+import { nextHour } from '../sums/marks.ts'
 import { hour, hourOf } from '../sums/spans.ts'
 import { allRows, type Command, type LongReader } from '../transaction.ts'
 
@@ -155,13 +156,9 @@ export const markUntraced: Command<{ limit: number }, boolean> = async (tx, { li
   let isDone = false
   const mark = walkMark()
   for (let n = 0; n < limit; n++) {
-    const first = await tx.get<{ started_at: number | string | null }>(
-      sql`SELECT min(started_at) AS started_at FROM calls
-          WHERE project_id = ${project} AND started_at >= ${from} AND started_at IS NOT NULL AND deleted_at IS NULL`,
-    )
-    isDone = first?.started_at == null
-    if (first?.started_at == null) break
-    const at = Math.floor(Number(first.started_at) / hour) * hour
+    const at = await nextHour(tx, project, from)
+    isDone = at === undefined
+    if (at === undefined) break
     await tx.run(
       sql`INSERT INTO call_sum_marks (project_id, at, about, mark) VALUES (${project}, ${at}, 'traces', ${mark})`,
     )

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sumOfFiles } from '../../../src/operations/files/content.ts'
+import { sumOfFiles } from '../../../src/operations/files/routes.ts'
 import { whole } from '../../support/answers.ts'
 import { basic, keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'

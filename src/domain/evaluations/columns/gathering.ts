@@ -57,7 +57,7 @@ export interface Gathered {
 export const columnNames = {
   digests: 'digests',
   /** The row of each trial; absent if each row has one trial. */
-  places: 'places',
+  rowOfTrial: 'places',
   /** Absent if all trials have the same shape. */
   shapes: 'shapes',
   failed: 'failed',
@@ -107,7 +107,7 @@ export function createGathering() {
       endRow()
       row = undefined
       const columns = new Map([[columnNames.digests, packTexts(digests)]])
-      if (rowOfTrial.length !== digests.length) columns.set(columnNames.places, packWhole(rowOfTrial))
+      if (rowOfTrial.length !== digests.length) columns.set(columnNames.rowOfTrial, packWhole(rowOfTrial))
       const distinct = [...new Set(shapes)]
       if (distinct.length > 1) columns.set(columnNames.shapes, packWhole(shapes))
       columns.set(columnNames.failed, packNumbers(failed))

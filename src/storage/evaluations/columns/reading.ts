@@ -63,7 +63,7 @@ export async function readParts(
   const withDigests = new Map(asked.map((set) => [set.row_sum, set]))
   const wanted = asked.map((set) => {
     const names = new Set([columnNames.failed, ...set.names])
-    if (set.header.trials !== set.header.rows) names.add(columnNames.places)
+    if (set.header.trials !== set.header.rows) names.add(columnNames.rowOfTrial)
     if (set.header.shapes.length > 1) names.add(columnNames.shapes)
     if (withDigests.get(set.row_sum) === set) names.add(columnNames.digests)
     return { ...set, names: [...names].sort(), columns: new Map<string, Uint8Array>() }
@@ -91,7 +91,7 @@ export async function readParts(
   const joined = await joinRows(own, yieldToLoop)
   const sets = wanted.map((set, i): Part => {
     const indexes = joined.indexes[i] as Int32Array
-    const packed = set.columns.get(columnNames.places)
+    const packed = set.columns.get(columnNames.rowOfTrial)
     const rows = packed === undefined ? indexes : unpackWhole(packed).map((at) => indexes[at] as number)
     return { ...set, indexes, rows }
   })

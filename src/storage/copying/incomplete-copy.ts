@@ -1,6 +1,6 @@
 import { insertInto } from '../sql/inserts.ts'
 import { rawSql, type SqlValue, sql } from '../sql/sql.ts'
-import type { Command } from '../transaction.ts'
+import type { Command, Reader } from '../transaction.ts'
 import type { StoredTable } from './stored-tables.ts'
 
 const names = (columns: readonly string[]) => columns.map((column) => `"${column}"`)
@@ -9,6 +9,17 @@ const names = (columns: readonly string[]) => columns.map((column) => `"${column
 export const beginCopy: Command<{ from: string }, void> = async (tx, { from }) => {
   await tx.run(sql`CREATE TABLE heddle_copying (source TEXT NOT NULL)`)
   await tx.run(sql`INSERT INTO heddle_copying (source) VALUES (${from})`)
+}
+
+/** The source that a record is being copied from, if its copy is incomplete. */
+export async function unfinishedCopy(db: Reader): Promise<string | undefined> {
+  const catalogue = rawSql(
+    db.dialect.engine === 'sqlite'
+      ? `SELECT 1 AS one FROM sqlite_master WHERE name = 'heddle_copying'`
+      : `SELECT 1 AS one WHERE to_regclass('heddle_copying') IS NOT NULL`,
+  )
+  if ((await db.get(catalogue)) === undefined) return undefined
+  return (await db.get<{ source: string }>(sql`SELECT source FROM heddle_copying`))?.source
 }
 
 /** Makes servers index every call for search again. */
