@@ -136,13 +136,13 @@ for (const [name, attributes, expected] of [
     { 'ai.value': '"a \\"text\\""', 'ai.usage.tokens': 5, 'ai.model.id': 'vectors' },
     {
       inputs: '{"value":"a \\"text\\""}',
-      summary: '{"usage":{"vectors":{"total_tokens":5}}}',
+      summary: '{"usage":{"vectors":{"input_tokens":5,"total_tokens":5}}}',
     },
   ],
   [
     'several texts of the Vercel AI SDK, one of them not JSON',
     { 'ai.values': { arrayValue: { values: [{ stringValue: '"a"' }, { stringValue: '"b' }] } } },
-    { inputs: '{"values":["a","\\"b"]}' },
+    { inputs: '{"input":["a","\\"b"]}' },
   ],
   [
     'a run of Pydantic AI',

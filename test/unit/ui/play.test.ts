@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { traits } from '../../../src/domain/fields.ts'
 import { ChatBody } from '../../../src/operations/chat/contract.ts'
 import { type Answer, addPart, forkAt, surpriseOf, type Token } from '../../../ui/screens/play/answer.ts'
 import { copyAs } from '../../../ui/screens/play/copy-as.ts'
@@ -20,7 +21,8 @@ import { jsonNode } from '../../../ui/value/json-index.ts'
 
 test('the form has every field of a chat completion once', () => {
   const names = fieldGroups.flatMap(({ fields }) => fields.map(({ name }) => name))
-  const contract = Object.keys(ChatBody.shape).filter((name) => name !== 'messages')
+  const documented = Object.entries(ChatBody.shape).filter(([, field]) => !traits.get(field)?.isHidden)
+  const contract = documented.map(([name]) => name).filter((name) => name !== 'messages')
   assert.deepEqual(names.toSorted(), contract.toSorted())
   for (const { name, says, range } of requestFields) assert.ok(says !== '' && range !== '', name)
 })
