@@ -409,7 +409,8 @@ test('finished runs and moved aliases are events, and a user without access send
   const { json: made } = await post('/users', { name: 'dave', entities: ['acme'] }, keys.root)
   const of = { project_id: project, name: 'of dave', url: receiver.url, types: ['alert.fired'] }
   const daves = (await post('/alert_endpoints', of, made.key.key)).json.endpoint.id
-  assert.equal((await send('DELETE', '/users/dave', undefined, keys.root)).status, 200)
+  const elsewhere = { grants: [{ scope: 'globex', role: 'editor' }] }
+  assert.equal((await send('PUT', '/users/dave/grants', elsewhere, keys.root)).status, 200)
   await failing()
   await fail()
   await until('it is off', async () => !(await stateOf(daves)).active)

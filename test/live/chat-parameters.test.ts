@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
+import { traits } from '../../src/domain/fields.ts'
 import { ChatBody } from '../../src/operations/chat/contract.ts'
 import { basic, keys } from '../support/app.ts'
 import { asking, chatUrl, eventsOf } from '../support/chat.ts'
@@ -1055,6 +1056,8 @@ describe('P2: every field is honoured, or refused by name', () => {
     const [, unused = ''] = /^Checked, but without effect: (.+)$/m.exec(page) ?? []
     const rows = Array.from(page.matchAll(/^\| `(\w+)` \|/gm), ([, name]) => name)
     rows.push(...Array.from(unused.matchAll(/`(\w+)`/g), ([, name]) => name))
+    const hidden = Object.entries(ChatBody.shape).filter(([, field]) => traits.get(field)?.isHidden)
+    rows.push(...hidden.map(([name]) => name))
     assert.deepEqual(rows.toSorted(), Object.keys(cases).toSorted())
     assert.deepEqual(Object.keys(ChatBody.shape).toSorted(), Object.keys(cases).toSorted())
   })
