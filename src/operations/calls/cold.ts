@@ -27,7 +27,7 @@ const turn = 300_000_000
 /** Deletions that are soon one after the other write a file anew once. */
 const cleanEveryMs = 600_000
 
-/** Calls that were not ready when their time came are looked for so often. */
+/** Calls not ready in their time, or cut short by a kill, are looked for so often; the first time after an hour. */
 const againMs = 86_400_000
 
 interface Passing {
@@ -40,7 +40,7 @@ interface Passing {
 /** Moves some calls of one project after the other, and says how many. */
 export function createMoves(record: ColdRecord, afterDays: number) {
   const { bare } = record
-  let wholeAt = performance.now() + againMs
+  let wholeAt = performance.now() + againMs / 24
   let isWhole = false
   let passing: Passing | undefined
   /** Where the last file of a project failed. */
