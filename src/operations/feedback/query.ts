@@ -95,10 +95,10 @@ export async function purgeFeedback(
   requireAccess(caller, project_id)
   const ids = idsNamed(parseExpressionText(query.text))
   const of = feedbackOwner(caller, project_id)
-  for (const id of of === null ? [] : ids) {
+  await inSteps(of === null ? [] : ids, async (id) => {
     const answer = await readFeedback(db, project_id, id)
     if (answer) await requireUnsettled(db, caller, answer, 'query')
-  }
+  })
   await db.write('removeFeedback', {
     project_id,
     ids,
