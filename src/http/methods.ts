@@ -18,17 +18,18 @@ const insteadOf: readonly [path: RegExp, hint: string][] = [
  * has other methods (RFC 9110, section 15.5.6), else 404. Declaring a route for each missing method would take 3 MB.
  */
 export function refuseUnknownRoutes(app: App): void {
-  const paths = FindMyWay({ maxParamLength: 512 })
   const methodsOf = new Map<string, string[]>()
   app.addHook('onRoute', ({ method, url }) => {
-    const known = methodsOf.get(url)
-    if (known) known.push(...[method].flat())
-    else if (!url.includes('*')) {
-      const methods = [method].flat()
-      methodsOf.set(url, methods)
-      paths.on('GET', url, () => {}, methods)
-    }
+    if (url.includes('*')) return
+    const methods = methodsOf.get(url) ?? []
+    methodsOf.set(url, [...methods, ...[method].flat()])
   })
+  // Built with the first request that needs it: a start is sooner.
+  let paths: ReturnType<typeof pathsOf> | undefined
+  const find = (path: string) => {
+    paths ??= pathsOf(methodsOf)
+    return paths.find('GET', path)
+  }
 
   /** The routes at and below a path, such as `POST /v1/responses`. */
   const routesBelow = (parent: string) =>
@@ -43,7 +44,7 @@ export function refuseUnknownRoutes(app: App): void {
       throw routeNotFound(request, 'The files here are those of OpenAI; batches are at /v1/messages/batches')
     }
     const isNameless = lacksName(request.params)
-    const found = request.is404 || isNameless ? paths.find('GET', request.url) : null
+    const found = request.is404 || isNameless ? find(request.url) : null
     const parent = parentOfWord(found?.params ?? request.params)
     if (parent !== undefined) throw routeNotFound(request, `There are: ${routesBelow(parent).join(', ')}`)
     if (!request.is404 && !isNameless) return done()
@@ -52,12 +53,19 @@ export function refuseUnknownRoutes(app: App): void {
     const known: string[] | undefined = lacksName(found?.params) ? undefined : found?.store
     if (known) throw refuse('method_not_allowed', { method, path, allowed: [...new Set(known)].join(', ') })
     const server = request.host ? `${request.protocol}://${request.host}` : 'the address of the server'
-    if (path.startsWith('/v1/v1/') && paths.find('GET', path.slice('/v1'.length)))
+    if (path.startsWith('/v1/v1/') && find(path.slice('/v1'.length)))
       throw routeNotFound(request, `This client adds /v1 itself: its base URL is ${server}`)
-    if (paths.find('GET', `/v1${path}`))
+    if (find(`/v1${path}`))
       throw routeNotFound(request, `There is /v1${path}: the base URL of this client is ${server}/v1`)
     throw routeNotFound(request, insteadOf.find(([instead]) => instead.test(path))?.[1])
   })
+}
+
+/** The methods of each path, by any address that matches it. */
+function pathsOf(methodsOf: ReadonlyMap<string, string[]>) {
+  const paths = FindMyWay({ maxParamLength: 512 })
+  for (const [url, methods] of methodsOf) paths.on('GET', url, () => {}, methods)
+  return paths
 }
 
 const parents = { response_id: '/v1/responses', completion_id: '/v1/chat/completions' }

@@ -91,6 +91,8 @@ export function declareLater(
   return open
 }
 
+const anyAnswer = { default: z.unknown() }
+
 /** The result fills in what the table does not have. */
 function declareRoute(
   app: App,
@@ -98,7 +100,7 @@ function declareRoute(
   open: () => Promise<void>,
 ): (real: RouteOptions) => void {
   let real: Partial<RouteOptions> = {}
-  const schema: FastifySchema = { ...known, response: { default: z.unknown() } }
+  const schema: FastifySchema = { ...known, response: anyAnswer }
   for (const name of checks) schema[name] = z.lazy(() => real.schema?.[name] as z.ZodType)
   const run =
     (name: 'onRequest' | 'preValidation'): Hook =>

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { packageRoot } from '../../domain/package-root.ts'
@@ -54,20 +55,21 @@ interface Asset {
 const codings = { br: '.br', gzip: '.gz' } as const
 
 /** The whole page, by file name: it is a few hundred kilobytes. Undefined if it was not built. */
-function readAssets(root: string): Map<string, Asset> | undefined {
+async function readAssets(root: string): Promise<Map<string, Asset> | undefined> {
   if (!existsSync(`${builtAt}index.html`)) return undefined
-  const files = readdirSync(builtAt)
+  const files = await readdir(builtAt)
   const assets = new Map<string, Asset>()
   for (const name of files) {
     const type = types[name.slice(name.lastIndexOf('.') + 1)]
     if (type === undefined) continue
     const isIndex = name === 'index.html' && root !== ''
-    const built = readFileSync(builtAt + name)
+    const built = await readFile(builtAt + name)
     // The page finds its root in the address of its icon.
     const plain = isIndex ? Buffer.from(String(built).replaceAll('"/ui/', `"${root}/ui/`)) : built
     const forms = new Map([['identity', plain]])
     for (const [coding, ending] of Object.entries(codings)) {
-      if (!isIndex && files.includes(name + ending)) forms.set(coding, readFileSync(builtAt + name + ending))
+      if (!isIndex && files.includes(name + ending))
+        forms.set(coding, await readFile(builtAt + name + ending))
     }
     const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`
     assets.set(name, { type, forms, etag })
@@ -83,11 +85,20 @@ const links = ['/:entity/:project/r/*', '/:entity/:project/weave', '/:entity/:pr
  * path below /ui that is not a file is a location within the page. `root` is the path that a proxy removes.
  */
 export function servePage(app: App, root: string): void {
-  const assets = readAssets(root)
-  const index = assets?.get('index.html')
+  // Read with the first request for it: a start is sooner, and a page that nobody opens takes no memory.
+  let reading: ReturnType<typeof readAssets> | undefined
+  const readPage = () => {
+    reading ??= readAssets(root).catch((error: unknown) => {
+      // A build may be replacing the files: the next request reads them.
+      reading = undefined
+      throw error
+    })
+    return reading
+  }
   const route = { config: { public: true }, schema: { hide: true } }
 
-  const home = (request: FastifyRequest, reply: FastifyReply) => {
+  const home = async (request: FastifyRequest, reply: FastifyReply) => {
+    const index = (await readPage())?.get('index.html')
     if (index !== undefined) return send(request, reply, index, 'no-cache')
     return reply
       .code(200)
@@ -96,11 +107,11 @@ export function servePage(app: App, root: string): void {
       .send('Heddle is running. Its page was not built: `npm run build:ui` builds it.\n')
   }
   for (const url of ['/', '/ui', '/ui/', ...links]) app.get(url, route, home)
-  app.get('/ui/*', route, (request, reply) => {
+  app.get('/ui/*', route, async (request, reply) => {
     const name = (request.params as Record<'*', string>)['*']
-    const asset = assets?.get(name)
+    const asset = (await readPage())?.get(name)
     // The name of a file changes with its contents.
-    if (asset !== undefined && asset !== index)
+    if (asset !== undefined && name !== 'index.html')
       return send(request, reply, asset, 'public, max-age=31536000, immutable')
     if (/\.[\w-]+$/.test(name)) throw routeNotFound(request)
     return home(request, reply)

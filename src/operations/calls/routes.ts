@@ -1,7 +1,7 @@
 import { projectOf, projectPath } from '../../domain/fields.ts'
 import { jsonLinesOf } from '../../http/contracts.ts'
 import { sendJsonLines, sendJsonList } from '../../http/streams/streamed-answers.ts'
-import { family, operation } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import {
   CallRecord,
   CompleteBody,
@@ -34,13 +34,12 @@ import {
   writeComplete,
 } from './write.ts'
 
-const tags = ['calls']
+const operation = operationsUnder('calls')
 
 export const callRoutes = family(
   operation('POST', '/call/start', {
     right: 'write_calls',
     summary: 'Start a call',
-    tags,
     body: StartBody,
     answer: StartAnswer,
     largeBodies: true,
@@ -49,7 +48,6 @@ export const callRoutes = family(
   operation('POST', '/call/end', {
     right: 'write_calls',
     summary: 'End a call',
-    tags,
     body: EndBody,
     answer: EmptyAnswer,
     largeBodies: true,
@@ -58,7 +56,6 @@ export const callRoutes = family(
   operation('POST', '/call/upsert_batch', {
     right: 'write_calls',
     summary: 'Start and end many calls, in any order; safe to retry',
-    tags,
     body: UpsertBatchBody,
     answer: UpsertBatchAnswer,
     largeBodies: true,
@@ -67,7 +64,6 @@ export const callRoutes = family(
   operation('POST', '/v2/:entity/:project/calls/complete', {
     right: 'write_calls',
     summary: 'Write calls that have ended',
-    tags,
     params: projectPath,
     body: CompleteBody,
     answer: EmptyAnswer,
@@ -78,7 +74,6 @@ export const callRoutes = family(
   operation('POST', '/v2/:entity/:project/call/start', {
     right: 'write_calls',
     summary: 'Start a call, like /call/start; for clients that write calls when they have ended',
-    tags,
     params: projectPath,
     body: StartBody,
     answer: StartAnswer,
@@ -89,7 +84,6 @@ export const callRoutes = family(
   operation('POST', '/v2/:entity/:project/call/end', {
     right: 'write_calls',
     summary: 'End a call, like /call/end; the start may arrive later',
-    tags,
     params: projectPath,
     body: EndBody,
     answer: EmptyAnswer,
@@ -100,7 +94,6 @@ export const callRoutes = family(
   operation('POST', '/call/read', {
     right: 'read_queues',
     summary: 'Read a call',
-    tags,
     body: ReadBody,
     answer: ReadAnswer,
     refusals: ['call_not_found', 'record_refuses_writes'],
@@ -109,7 +102,6 @@ export const callRoutes = family(
   operation('POST', '/call/update', {
     right: 'write_calls',
     summary: 'Rename a call',
-    tags,
     body: UpdateBody,
     answer: EmptyAnswer,
     refusals: ['call_not_found', 'record_refuses_writes'],
@@ -118,7 +110,6 @@ export const callRoutes = family(
   operation('POST', '/calls/delete', {
     right: 'write',
     summary: 'Delete calls and their descendants',
-    tags,
     body: DeleteBody,
     answer: DeleteAnswer,
     refusals: ['too_many_ids', 'record_refuses_writes'],
@@ -127,7 +118,6 @@ export const callRoutes = family(
   operation('POST', '/calls/stream_query', {
     right: 'read',
     summary: 'Find calls, as JSON Lines',
-    tags,
     body: StreamQueryBody,
     answer: jsonLinesOf(CallRecord),
     refusals: ['invalid_value', 'query_too_slow'],
@@ -139,7 +129,6 @@ export const callRoutes = family(
   operation('POST', '/calls/query', {
     right: 'read',
     summary: 'Find calls, as one JSON object; for older clients of Weave',
-    tags,
     body: StreamQueryBody,
     answer: QueryAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
@@ -151,7 +140,6 @@ export const callRoutes = family(
   operation('POST', '/calls/query_stats', {
     right: 'read',
     summary: 'Count calls',
-    tags,
     body: QueryStatsBody,
     answer: QueryStatsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],

@@ -1,6 +1,6 @@
 import { jsonLinesOf } from '../../http/contracts.ts'
 import { sendJsonLines } from '../../http/streams/streamed-answers.ts'
-import { family, operation } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import {
   CancelBody,
   CreateBody,
@@ -21,7 +21,7 @@ import { createMonitor, deleteOneMonitor, listMonitors, readMonitor, updateMonit
 import { cancelRun, listRuns, readRun, startRun } from './runs.ts'
 import { monitorStats } from './stats.ts'
 
-const tags = ['monitors']
+const operation = operationsUnder('monitors')
 const notFound = 'monitor_not_found'
 const ndjson = 'application/x-ndjson'
 const refused = ['scope_forbidden', 'invalid_value', 'object_not_found', 'scorer_not_runnable'] as const
@@ -30,7 +30,6 @@ export const monitorRoutes = family(
   operation('POST', '/monitors', {
     right: 'write',
     summary: 'Create a monitor that scores the calls of a project as they arrive',
-    tags,
     body: CreateBody,
     answer: MonitorAnswer,
     refusals: [...refused],
@@ -39,7 +38,6 @@ export const monitorRoutes = family(
   operation('POST', '/monitors/query', {
     right: 'read',
     summary: 'Find monitors, as JSON Lines',
-    tags,
     body: QueryBody,
     answer: jsonLinesOf(MonitorRecord, ndjson),
     refusals: ['query_too_slow'],
@@ -49,7 +47,6 @@ export const monitorRoutes = family(
   operation('POST', '/monitors/stats', {
     right: 'read',
     summary: 'Read counts of judgements and statistics of scores of monitors',
-    tags,
     body: StatsBody,
     answer: StatsAnswer,
     refusals: ['too_many_ids', 'query_too_slow'],
@@ -58,7 +55,6 @@ export const monitorRoutes = family(
   operation('GET', '/monitors/:monitor_id', {
     right: 'read',
     summary: 'Read a monitor',
-    tags,
     params: MonitorPath,
     querystring: InProject,
     answer: MonitorAnswer,
@@ -68,7 +64,6 @@ export const monitorRoutes = family(
   operation('PUT', '/monitors/:monitor_id', {
     right: 'write',
     summary: 'Change, pause or resume a monitor',
-    tags,
     params: MonitorPath,
     body: UpdateBody,
     answer: MonitorAnswer,
@@ -78,7 +73,6 @@ export const monitorRoutes = family(
   operation('DELETE', '/monitors/:monitor_id', {
     right: 'write',
     summary: 'Delete a monitor; its feedback is kept',
-    tags,
     params: MonitorPath,
     querystring: InProject,
     answer: MonitorAnswer,
@@ -88,7 +82,6 @@ export const monitorRoutes = family(
   operation('POST', '/monitors/:monitor_id/run', {
     right: 'write',
     summary: 'Run a monitor over old calls',
-    tags,
     params: MonitorPath,
     body: RunBody,
     answer: RunAnswer,
@@ -98,7 +91,6 @@ export const monitorRoutes = family(
   operation('GET', '/monitors/:monitor_id/runs', {
     right: 'read',
     summary: 'List the runs of a monitor over old calls',
-    tags,
     params: MonitorPath,
     querystring: InProject,
     answer: RunsAnswer,
@@ -108,7 +100,6 @@ export const monitorRoutes = family(
   operation('GET', '/monitors/:monitor_id/runs/:run_id', {
     right: 'read',
     summary: 'Read the progress of a run over old calls',
-    tags,
     params: RunPath,
     querystring: InProject,
     answer: RunAnswer,
@@ -118,7 +109,6 @@ export const monitorRoutes = family(
   operation('POST', '/monitors/:monitor_id/runs/:run_id/cancel', {
     right: 'write',
     summary: 'Cancel a run over old calls; its judgements are kept',
-    tags,
     params: RunPath,
     body: CancelBody,
     answer: RunAnswer,

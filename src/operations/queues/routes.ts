@@ -1,12 +1,12 @@
 import { jsonLinesOf } from '../../http/contracts.ts'
 import { sendJsonLines, sendJsonList } from '../../http/streams/streamed-answers.ts'
-import { family, operation } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import * as contract from './contract.ts'
 import { addItems, listItems, nextItem, releaseItem, reopenItem, updateProgress } from './items.ts'
 import { createQueue, deleteOneQueue, listQueues, readQueue, updateQueue } from './queues.ts'
 import { queueStats } from './stats.ts'
 
-const tags = ['annotation queues']
+const operation = operationsUnder('annotation queues')
 const notFound = 'annotation_queue_not_found'
 const ndjson = 'application/x-ndjson'
 
@@ -14,7 +14,6 @@ export const queueRoutes = family(
   operation('POST', '/annotation_queues', {
     right: 'write',
     summary: 'Create an annotation queue',
-    tags,
     body: contract.CreateBody,
     answer: contract.CreateAnswer,
     refusals: ['invalid_value'],
@@ -23,7 +22,6 @@ export const queueRoutes = family(
   operation('POST', '/annotation_queues/query', {
     right: 'read_queues',
     summary: 'Find annotation queues, as JSON Lines',
-    tags,
     body: contract.QueryBody,
     answer: jsonLinesOf(contract.QueueRecord, ndjson),
     refusals: ['query_too_slow'],
@@ -33,7 +31,6 @@ export const queueRoutes = family(
   operation('GET', '/annotation_queues/:queue_id', {
     right: 'read_queues',
     summary: 'Read an annotation queue',
-    tags,
     params: contract.QueuePath,
     querystring: contract.InProject,
     answer: contract.QueueAnswer,
@@ -43,7 +40,6 @@ export const queueRoutes = family(
   operation('PUT', '/annotation_queues/:queue_id', {
     right: 'write',
     summary: 'Update an annotation queue',
-    tags,
     params: contract.QueuePath,
     body: contract.UpdateBody,
     answer: contract.QueueAnswer,
@@ -53,7 +49,6 @@ export const queueRoutes = family(
   operation('DELETE', '/annotation_queues/:queue_id', {
     right: 'write',
     summary: 'Delete an annotation queue',
-    tags,
     params: contract.QueuePath,
     querystring: contract.InProject,
     answer: contract.QueueAnswer,
@@ -63,7 +58,6 @@ export const queueRoutes = family(
   operation('POST', '/annotation_queues/:queue_id/items', {
     right: 'write',
     summary: 'Add calls to an annotation queue; safe to retry',
-    tags,
     params: contract.QueuePath,
     body: contract.AddItemsBody,
     answer: contract.AddItemsAnswer,
@@ -73,7 +67,6 @@ export const queueRoutes = family(
   operation('POST', '/annotation_queues/:queue_id/items/query', {
     right: 'read_queues',
     summary: 'Find the items of an annotation queue',
-    tags,
     params: contract.QueuePath,
     body: contract.QueryItemsBody,
     answer: contract.ItemsAnswer,
@@ -87,7 +80,6 @@ export const queueRoutes = family(
   operation('POST', '/annotation_queues/:queue_id/items/:item_id/progress', {
     right: 'review',
     summary: 'Set your state of an item',
-    tags,
     params: contract.ItemPath,
     body: contract.ProgressBody,
     answer: contract.ItemAnswer,
@@ -103,7 +95,6 @@ export const queueRoutes = family(
   operation('POST', '/annotation_queues/:queue_id/items/:item_id/release', {
     right: 'review',
     summary: 'Release your lease of an item',
-    tags,
     params: contract.ItemPath,
     body: contract.InProject,
     answer: contract.ItemAnswer,
@@ -113,7 +104,6 @@ export const queueRoutes = family(
   operation('POST', '/annotation_queues/:queue_id/items/:item_id/reopen', {
     right: 'review',
     summary: 'Undo that you completed or skipped an item',
-    tags,
     params: contract.ItemPath,
     body: contract.InProject,
     answer: contract.ItemAnswer,
@@ -123,7 +113,6 @@ export const queueRoutes = family(
   operation('POST', '/annotation_queues/:queue_id/next', {
     right: 'review',
     summary: 'Lease the next open item',
-    tags,
     params: contract.QueuePath,
     body: contract.NextBody,
     answer: contract.NextAnswer,
@@ -133,7 +122,6 @@ export const queueRoutes = family(
   operation('POST', '/annotation_queues/:queue_id/preferences', {
     right: 'read',
     summary: 'Which answers reviewers of pairs prefer, by model, op or prompt version',
-    tags,
     params: contract.QueuePath,
     body: contract.PreferencesBody,
     answer: contract.PreferencesAnswer,
@@ -146,7 +134,6 @@ export const queueRoutes = family(
   operation('POST', '/annotation_queues/stats', {
     right: 'read_queues',
     summary: 'Count the items of annotation queues by state and by annotator',
-    tags,
     body: contract.StatsBody,
     answer: contract.StatsAnswer,
     refusals: ['too_many_ids', 'query_too_slow'],

@@ -1,4 +1,4 @@
-import { family, operation } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import { InProject, QueuePath } from './contract.ts'
 import {
   CreateRuleAnswer,
@@ -10,14 +10,13 @@ import {
 } from './rule-contract.ts'
 import { createRule, deleteRule, readRules, updateRule } from './rules.ts'
 
-const tags = ['annotation queues']
+const operation = operationsUnder('annotation queues')
 const notFound = 'annotation_queue_not_found'
 
 export const queueRuleRoutes = family(
   operation('POST', '/annotation_queues/:queue_id/rules', {
     right: 'write',
     summary: 'Create a rule that adds calls to an annotation queue as they end',
-    tags,
     params: QueuePath,
     body: CreateRuleBody,
     answer: CreateRuleAnswer,
@@ -27,7 +26,6 @@ export const queueRuleRoutes = family(
   operation('GET', '/annotation_queues/:queue_id/rules', {
     right: 'read',
     summary: 'List the rules of an annotation queue',
-    tags,
     params: QueuePath,
     querystring: InProject,
     answer: RulesAnswer,
@@ -37,7 +35,6 @@ export const queueRuleRoutes = family(
   operation('PUT', '/annotation_queues/:queue_id/rules/:rule_id', {
     right: 'write',
     summary: 'Pause or resume a rule of an annotation queue',
-    tags,
     params: RulePath,
     body: UpdateRuleBody,
     answer: RuleAnswer,
@@ -47,7 +44,6 @@ export const queueRuleRoutes = family(
   operation('DELETE', '/annotation_queues/:queue_id/rules/:rule_id', {
     right: 'write',
     summary: 'Delete a rule of an annotation queue; its items are kept',
-    tags,
     params: RulePath,
     querystring: InProject,
     answer: RuleAnswer,
