@@ -198,7 +198,7 @@ export function largestCalls(open: Driver['open']): void {
             assert.deepEqual(await wrongSums(db), [])
           },
         ),
-        { ...tried({ share: 2, whole: 40 }), endOnFailure: true },
+        { ...tried({ share: 2, whole: 6 }), endOnFailure: true },
       )
       assert.ok(narrowed > (isWhole ? 50 : 12), `${narrowed} pages were narrowed`)
     })

@@ -269,7 +269,7 @@ export function sumsOfCalls(open: Driver['open']): void {
           await sumsAreCounts(db, project, expiry - 1)
           await listsAreWhole(db, project, expiry - 1)
         }),
-        tried({ share: 5, whole: 200 }),
+        tried({ share: 3, whole: 20 }),
       )
       assert.deepEqual(await wrongSums(db), [])
     })

@@ -194,7 +194,7 @@ export function sumsOfTraces(open: Driver['open']): void {
         await answersAreExact(db, project, from)
         await answersAreExact(db, project, expiry)
       })
-      await fc.assert(runs, tried({ share: 12, whole: 400 }))
+      await fc.assert(runs, tried({ share: 5, whole: 40 }))
     })
 
     test('are what agents and conversations are read from', async (t) => {
