@@ -26,7 +26,11 @@ import { startRuns } from './start.ts'
 const runs = '/v2/:entity/:project/evaluation_runs'
 const operation = operationsUnder('evaluation runs')
 
-/** Of every route that has named scorers score. */
+const ofRuns = [
+  ...(['scope_forbidden', 'invalid_value', 'object_not_found'] as const),
+  ...(['too_many_served_runs', 'query_too_slow'] as const),
+]
+/** Of what has named scorers score. */
 const ofScorers = [
   ...(['scope_forbidden', 'invalid_value', 'object_not_found', 'scorer_not_runnable'] as const),
   ...(['model_not_found', 'model_not_ready', 'model_lacks', 'too_many_served_runs'] as const),
@@ -45,15 +49,7 @@ export const servedRunRoutes = family(
     params: ProjectPath,
     body: StartBody,
     answer: Started,
-    refusals: [
-      'scope_forbidden',
-      'invalid_value',
-      'object_not_found',
-      'class_conflict',
-      'scorer_not_runnable',
-      'too_many_served_runs',
-      'query_too_slow',
-    ],
+    refusals: [...ofRuns, 'class_conflict', 'scorer_not_runnable'],
     rule: (services, { caller, body, params }) =>
       startRuns(services, scopeOf(caller, params), body, services.signal),
   }),
@@ -99,13 +95,7 @@ export const servedRunRoutes = family(
     summary: 'Have the server run an evaluation with a served model and its settings',
     body: EvaluateModelBody,
     answer: Evaluating,
-    refusals: [
-      'scope_forbidden',
-      'invalid_value',
-      'object_not_found',
-      'too_many_served_runs',
-      'query_too_slow',
-    ],
+    refusals: ofRuns,
     rule: (services, request) => evaluateModel(services, scopeIn(request), request.body, services.signal),
   }),
   operation('POST', '/calls/score', {
