@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { type Right, type Scope, scopes } from '../../src/domain/roles.ts'
 import { basic, keys } from '../support/app.ts'
-import { fileForm, sendForm } from '../support/forms.ts'
+import { startOf } from '../support/calls.ts'
+import { fileForm, formOf, sendForm } from '../support/forms.ts'
 import { secret, storeOneOfEach } from '../support/one-of-each.ts'
+import { exportOf, spanOf } from '../support/otlp.ts'
 import { dumpOf } from '../support/record-dump.ts'
 import { addressOf, openAppWithRoutes, type Route } from '../support/routes.ts'
 import { sampleBodies } from '../support/sample-bodies.ts'
@@ -149,10 +151,36 @@ test('P5: a key that only reads, or only exports, changes nothing on any route',
   assert.ok(answered > 90 && seen > 15, `${answered} answered, ${seen} with what is stored`)
 })
 
+test('P6: a request that names a project of another tenant anywhere stores nothing, not even what came before', async () => {
+  const foreign = 'globex/qa'
+  const start = (project_id: string) => ({ mode: 'start', req: { start: { ...startOf(), project_id } } })
+  const said = (project_id: string) => ({
+    project_id,
+    svc_ref: `weave:///${project_id}/call/${known.call_id}`,
+    ...{ feedback_type: 'thumbs', payload: {} },
+  })
+  const spans = (entity: string) =>
+    exportOf([spanOf()], { 'wandb.entity': entity, 'wandb.project': 'qa' }).resourceSpans
+  const before = await stored()
+  for (const [url, body] of [
+    ['/call/upsert_batch', { batch: [start(project), start(foreign)] }],
+    ['/feedback/batch/create', { batch: [said(project), said(foreign)] }],
+    ['/otel/v1/traces', { resourceSpans: ['acme', 'globex'].flatMap(spans) }],
+  ] as const) {
+    const { status, text } = await post(url, body)
+    assert.equal(status, 403, `${url}: ${text}`)
+  }
+  const file = { name: 'file', value: 'a file that comes first', filename: 'blob' }
+  const form = formOf([file, { name: 'project_id', value: foreign }])
+  assert.equal((await sendForm(opened, form, { authorization: basic(keys.alice) })).status, 403)
+  assert.deepEqual(await stored(), before)
+})
+
 /** What is set of a project, which the answers to its changes repeat. */
 const isSetting = /^\/(alert_(rules|endpoints)|monitors|annotation_queues)\b/
 const removes = ({ method, url }: Route) => method === 'DELETE' || /delete|purge|remove|erasures/.test(url)
 
+/** The last of these tests: what it asks models is recorded after the answers. */
 test('P5: a key without the scope read is told nothing of what is stored', async () => {
   let answered = 0
   for (const scope of ['infer', 'write_calls', 'write', 'keys', 'administer', 'operate'] as const) {
