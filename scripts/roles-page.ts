@@ -59,8 +59,8 @@ operation. An annotator sees the queues of the project, the calls that these nam
 only its own. A role that falls ends nothing that runs: the next request is refused, and a lease expires.
 
 A key may have scopes, which are these operations, and an expiry. It never does more than its user. \`read\` and \`review\` include
-\`read_queues\`; \`write\` includes \`write_calls\`. Judges and shadows also need \`infer\`. A monitor runs as who last changed what it asks,
-resumed it or ran it. An answer that has begun outlives its key.
+\`read_queues\`; \`write\` includes \`write_calls\`. Judges and shadows also need \`infer\`, runs of evaluations \`write_calls\`. A monitor
+runs as who last changed what it asks, resumed it or ran it. An answer that has begun outlives its key.
 
 | | Routes |
 |---|---|

@@ -150,7 +150,8 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
   logRequests(app)
   handleErrors(app)
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id)
+    // No browser guesses that bytes, or a text that repeats what was sent, are a page.
+    reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
     // The header name that Anthropic's SDKs know.
     if (wireOf(request) === 'anthropic') reply.header('request-id', request.id)
     done()

@@ -13,6 +13,7 @@ import { readUserSettings } from '../storage/users/settings.ts'
 import { callerOf as callerOfUser, userOfKey } from '../storage/users/users.ts'
 import { originOf, type TrustCheck } from './addresses.ts'
 import { createKeyless } from './clients/keyless.ts'
+import { requireOwnOrigin } from './cross-origin/origins.ts'
 import { asRefusal } from './errors.ts'
 import { takeInside } from './inside.ts'
 import { pageSessionHeader } from './page/session-header.ts'
@@ -103,6 +104,10 @@ function removeKeyHeaders(request: FastifyRequest): void {
   }
 }
 
+/** What pages of other sites may send without asking: a browser that remembers a key of Basic adds it. */
+const needsNoPreflight = ({ method, headers }: FastifyRequest) =>
+  method === 'POST' && !headers['content-type']?.startsWith('application/json')
+
 /** A JWT in its compact form; no key looks like one. */
 const isToken = (key: string) => /^eyJ[\w-]*\.[\w-]*\.[\w-]*$/.test(key)
 
@@ -167,7 +172,8 @@ export async function authenticateCallers(
   await app.register(basicAuth, {
     // One or more spaces may follow the name of the scheme (RFC 9110, section 11.4).
     strictCredentials: false,
-    async validate(name, key, request) {
+    async validate(name, key, request, reply) {
+      if (needsNoPreflight(request)) requireOwnOrigin(request, reply)
       const caller = await callerOf(key, request)
       const nameFits = name === anyUser || sameSecret(name, caller?.name ?? '')
       if (!caller || !nameFits) throw refuse('wrong_credentials')

@@ -188,6 +188,7 @@ async function assertRefused(
     assert.equal(answer.statusCode, 401, place)
     assert.deepEqual(answer.headers['www-authenticate'], challenges, place)
     assert.match(String(answer.headers['x-request-id']), /^[0-9a-f]{32}$/, place)
+    assert.equal(answer.headers['x-content-type-options'], 'nosniff', place)
     const message = refusals[code]
     const type = 'authentication_error'
     if (route.method === 'HEAD') assert.equal(answer.body, '', place)
@@ -218,9 +219,12 @@ for (const [index, headers] of wrongKeys.entries()) {
 for (const [index, [how, headers]] of Object.entries(accepted).entries()) {
   test(`P5: ${how} with a valid key is accepted by every route`, async () => {
     for (const route of routesOf(index).filter(({ staysOpen }) => !staysOpen)) {
-      const { statusCode } = await app.inject({ method: methodOf(route), url: addressOf(route), headers })
+      const sent = { method: methodOf(route), url: addressOf(route), headers }
+      const { statusCode, headers: answered } = await app.inject(sent)
       assert.notEqual(statusCode, 401, `${route.method} ${route.url}`)
       assert.ok(statusCode < 500, `${route.method} ${route.url} ${statusCode}`)
+      // A browser must not make a page of what somebody has stored.
+      assert.equal(answered['x-content-type-options'], 'nosniff', `${route.method} ${route.url}`)
     }
   })
 }

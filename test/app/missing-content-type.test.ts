@@ -3,6 +3,7 @@ import { after, test } from 'node:test'
 import { codeOf } from '../support/answers.ts'
 import { basic, keys } from '../support/app.ts'
 import { project } from '../support/calls.ts'
+import { fileForm, formType } from '../support/forms.ts'
 import { addressOf, openAppWithRoutes } from '../support/routes.ts'
 import { methodOf, sampleBodies, sampleBodyOf } from '../support/sample-bodies.ts'
 import { scriptedBackend } from '../support/scripted-backend.ts'
@@ -63,15 +64,36 @@ test('without a content type, JSON is read like JSON with one', async () => {
 
 test('a page of another site cannot use the credentials that a browser remembers', async () => {
   const url = '/calls/delete'
-  for (const headers of [
-    { origin: 'https://evil.example.com' },
-    { origin: 'null' },
-    { 'sec-fetch-site': 'cross-site' },
-    { 'sec-fetch-site': 'same-site' },
-  ]) {
-    assert.deepEqual(await ask(url, headers as Record<string, string>), {
+  for (const site of ['cross-site', 'same-site'])
+    assert.deepEqual(await ask(url, { 'sec-fetch-site': site }), {
       status: 415,
       code: 'unsupported_media_type',
     })
+  const own = { host: 'here:8080', origin: 'http://here:8080' }
+  const behindProxy = { origin: 'https://heddle.example.com', 'sec-fetch-site': 'same-origin' }
+  for (const [url, type, payload] of [
+    ['/calls/delete', undefined, Buffer.from(JSON.stringify(sampleBodyOf('/calls/delete', project)))],
+    ['/files/create', formType, fileForm(project, 'text')],
+    ['/v1/files', formType, fileForm(project, 'text')],
+    ['/v1/responses/resp_0/cancel', undefined, undefined],
+    ['/v1/batches/batch_0/cancel', 'text/plain', undefined],
+  ] as const) {
+    const send = async (headers: Record<string, string>, authorization = basic(keys.root)) => {
+      const sent = { authorization, ...(type && { 'content-type': type }), ...headers }
+      const { statusCode, body } = await app.inject({
+        method: 'POST',
+        url,
+        headers: sent,
+        ...(payload && { payload }),
+      })
+      return statusCode < 400 ? statusCode : codeOf({ json: JSON.parse(body) })
+    }
+    const usual = await send({})
+    for (const origin of ['https://evil.example.com', 'http://here:9090', 'null'])
+      assert.equal(await send({ ...own, origin }), 'origin_forbidden', `${url} ${origin}`)
+    // No browser remembers a Bearer; a page that has one was allowed to send it.
+    const bearer = await send({ origin: 'https://evil.example.com' }, `Bearer ${keys.root}`)
+    if (url !== '/calls/delete')
+      assert.deepEqual([bearer, await send(own), await send(behindProxy)], [usual, usual, usual])
   }
 })

@@ -95,6 +95,8 @@ describe('headers', () => {
       sent,
     )
   const length = `Content-Length: ${body.length}`
+  const chunked = 'Transfer-Encoding: chunked'
+  const chunkedBody = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
   const many = (count: number) => Array.from({ length: count }, (_, n) => `X-${n}: y`)
 
   const refused: Record<string, [status: number, text: string]> = {
@@ -119,6 +121,38 @@ describe('headers', () => {
     'a length of a gibibyte': [413, count([`Content-Length: ${1024 * megabyte}`])],
     'a chunk beyond 64 bits': [400, count(['Transfer-Encoding: chunked'], `${'F'.repeat(17)}\r\n`)],
     'a chunk without a length': [400, count(['Transfer-Encoding: chunked'], `x\r\n${body}\r\n0\r\n\r\n`)],
+    // What a proxy in front may read in another way (https://www.rfc-editor.org/rfc/rfc9112#section-11.2).
+    'the same length twice': [400, count([length, length])],
+    'a list of lengths': [400, count([`${length}, ${body.length}`])],
+    'a length in hexadecimal digits': [400, count([`Content-Length: 0x${body.length.toString(16)}`])],
+    'a length and chunks behind a tab': [400, count([length, 'Transfer-Encoding:\tchunked'])],
+    'chunks behind U+000B': [400, count(['Transfer-Encoding: \x0bchunked'], chunkedBody)],
+    'chunks twice': [400, count(['Transfer-Encoding: chunked, chunked'], chunkedBody)],
+    'chunks, and on another line not': [
+      400,
+      count(['Transfer-Encoding: chunked', 'Transfer-Encoding: identity'], chunkedBody),
+    ],
+    'chunks of HTTP/1.0': [
+      400,
+      count([length, 'Transfer-Encoding: chunked'], chunkedBody).replace('HTTP/1.1', 'HTTP/1.0'),
+    ],
+    'a folded header': [400, count(['X-A: b\r\n c: d', length])],
+    'a folded coding': [400, count([length, 'Transfer-Encoding:\r\n chunked'])],
+    'line feeds alone everywhere': [400, count([length]).replaceAll('\r\n', '\n')],
+    'a chunk whose extension ends with a line feed': [
+      400,
+      count([chunked], chunkedBody.replace('\r\n', ';a\n')),
+    ],
+    'a chunk that ends with a line feed': [400, count([chunked], chunkedBody.replace('}\r\n', '}\n'))],
+    'a chunk of 0x': [400, count([chunked], `0x${chunkedBody}`)],
+    'a chunk below zero': [400, count([chunked], '-1\r\n\r\n')],
+    'a key behind the chunks': [
+      401,
+      count([chunked, 'Trailer: Authorization'], chunkedBody.replace(/\r\n$/, `${asAlice}\r\n\r\n`)).replace(
+        `${asAlice}\r\n`,
+        '',
+      ),
+    ],
     'an expectation that nobody knows': [417, count([length, 'Expect: miracles'])],
     'the preface of HTTP/2': [400, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     TLS: [400, '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],

@@ -1,4 +1,5 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { refuse } from '../../domain/refusals.ts'
 
 /**
  * Headers that pages of these origins may read, besides those every page may
@@ -38,4 +39,13 @@ export function allowOrigins(app: FastifyInstance, origins: readonly string[]): 
     // The same for every address: only callers may learn whether a route exists.
     reply.code(204).send()
   })
+}
+
+/** A page of another site must not use this server through the browser of somebody who can reach it. */
+export function requireOwnOrigin({ headers, host }: FastifyRequest, reply: FastifyReply): void {
+  const { origin } = headers
+  if (origin === undefined || headers['sec-fetch-site'] === 'same-origin') return
+  if (reply.hasHeader('access-control-allow-origin')) return
+  if (URL.parse(origin)?.host === host) return
+  throw refuse('origin_forbidden', { origin: JSON.stringify(origin.slice(0, 200)) })
 }

@@ -28,7 +28,6 @@ const policy = [
 
 const pageHeaders = {
   'content-security-policy': policy,
-  'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',

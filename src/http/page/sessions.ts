@@ -90,12 +90,10 @@ function refuseOtherSites({ headers, method }: FastifyRequest): void {
   const site = headers['sec-fetch-site']
   const isOwn =
     site === undefined
-      ? method === 'GET' || headers.origin === undefined || hostOf(headers.origin) === headers.host
+      ? method === 'GET' || headers.origin === undefined || URL.parse(headers.origin)?.host === headers.host
       : site === 'same-origin' || (site === 'none' && method === 'GET')
   if (!isOwn) throw refuse('page_cross_site')
 }
-
-const hostOf = (origin: string) => (URL.canParse(origin) ? new URL(origin).host : undefined)
 
 interface SessionParts {
   db: Database

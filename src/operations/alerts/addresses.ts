@@ -2,36 +2,27 @@ import { BlockList, isIPv6 } from 'node:net'
 import type { Network } from '../../config.ts'
 
 /** Special-purpose addresses of RFC 6890 and its kin, multicast, and what embeds addresses of IPv4. */
-const special = [
-  '0.0.0.0/8',
-  '10.0.0.0/8',
-  '100.64.0.0/10',
-  '127.0.0.0/8',
-  '169.254.0.0/16',
-  '172.16.0.0/12',
-  '192.0.0.0/24',
-  '192.0.2.0/24',
-  '192.88.99.0/24',
-  '192.168.0.0/16',
-  '198.18.0.0/15',
-  '198.51.100.0/24',
-  '203.0.113.0/24',
-  '224.0.0.0/4',
-  '240.0.0.0/4',
-  '::/96',
-  '64:ff9b::/96',
-  '64:ff9b:1::/48',
-  '100::/64',
-  '2001::/23',
-  '2001:db8::/32',
-  '2002::/16',
-  '3fff::/20',
-  '5f00::/16',
-  'fc00::/7',
-  'fe80::/10',
-  'fec0::/10',
-  'ff00::/8',
-]
+const special = {
+  ipv4: [
+    '0.0.0.0/8',
+    '10.0.0.0/8',
+    '100.64.0.0/10',
+    '127.0.0.0/8',
+    '169.254.0.0/16',
+    '172.16.0.0/12',
+    '192.0.0.0/24',
+    '192.0.2.0/24',
+    '192.88.99.0/24',
+    '192.168.0.0/16',
+    '198.18.0.0/15',
+    '198.51.100.0/24',
+    '203.0.113.0/24',
+    '224.0.0.0/4',
+    '240.0.0.0/4',
+  ],
+  // Global is 2000::/3 alone. What embeds an address of IPv4 is in ::/3 or 2002::/16.
+  ipv6: ['::/3', '4000::/2', '8000::/1', '2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
+}
 
 const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4')
 
@@ -49,17 +40,20 @@ export type AddressKind = 'public' | 'allowed' | 'forbidden'
  */
 export function createAddressCheck(allowed: readonly Network[]): (address: string) => AddressKind {
   const own = listOf(allowed)
-  const forbidden = listOf(
-    special.map((network) => {
-      const [address = '', prefix] = network.split('/')
-      return { address, prefix: Number(prefix) }
-    }),
-  )
+  const read = (networks: readonly string[]) =>
+    listOf(
+      networks.map((network) => {
+        const [address = '', prefix] = network.split('/')
+        return { address, prefix: Number(prefix) }
+      }),
+    )
+  // Two lists, because in one of IPv6 every address of IPv4 is in ::/3, as ::ffff:0:0/96.
+  const forbidden = { ipv4: read(special.ipv4), ipv6: read(special.ipv6) }
   return (address) => {
     const plain = unmapped(address)
     const family = familyOf(plain)
     if (own.check(plain, family)) return 'allowed'
-    return forbidden.check(plain, family) ? 'forbidden' : 'public'
+    return forbidden[family].check(plain, family) ? 'forbidden' : 'public'
   }
 }
 

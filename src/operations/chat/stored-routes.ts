@@ -78,6 +78,7 @@ export const storedRoutes: Routes<OperationParts> = async (app, services) => {
       StoredCompletion,
       { params, body: UpdateBody },
       ...refused,
+      'scope_forbidden',
       'malformed_json',
       'body_too_large',
       'unsupported_media_type',

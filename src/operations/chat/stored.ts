@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import { itemsOf, membersOf, objectText } from '../../../packages/json/index.ts'
-import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
+import { byCaller, type Caller, requireAccess, requireScope } from '../../domain/callers.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
@@ -103,6 +103,8 @@ export function storedCompletions({ db, recorder }: StoredParts) {
     },
     async update(asked: Asked, id: string, { metadata }: UpdateBody) {
       checkMetadata(metadata)
+      // The answer has what the model said.
+      requireScope(asked.caller, 'read')
       const { record, project, callId, matches } = await find(asked, id)
       const change = { project_id: project, call_id: callId, metadata: metadata?.text ?? null }
       await record.write('changeCompletionMetadata', change)

@@ -1,7 +1,6 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { refuse } from '../../domain/refusals.ts'
 import { type Routes, refusalContracts } from '../../http/contracts.ts'
+import { requireOwnOrigin } from '../../http/cross-origin/origins.ts'
 import type { OperationParts } from '../parts.ts'
 import { McpMessage, McpQuery } from './contract.ts'
 
@@ -51,13 +50,4 @@ export const mcpRoutes: Routes<OperationParts> = async (app, { mcp, refScheme })
       return (await opened).answer(request, reply, isReadOnly)
     },
   )
-}
-
-/** A page of another site must not use this server through the browser of somebody who can reach it. */
-function requireOwnOrigin({ headers, host }: FastifyRequest, reply: FastifyReply): void {
-  const { origin } = headers
-  if (origin === undefined || reply.hasHeader('access-control-allow-origin')) return
-  if (URL.parse(origin)?.host !== host) {
-    throw refuse('origin_forbidden', { origin: JSON.stringify(origin.slice(0, 200)) })
-  }
 }

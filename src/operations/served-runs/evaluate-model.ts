@@ -1,4 +1,5 @@
 import { itemsOf } from '../../../packages/json/index.ts'
+import { requireScope } from '../../domain/callers.ts'
 import { shortened } from '../../domain/described.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { objectRef, parseRef } from '../../domain/refs.ts'
@@ -24,6 +25,8 @@ export async function evaluateModel(
   signal: AbortSignal,
 ) {
   const { db } = services
+  // It stores a run that others compare, as what a client runs itself does.
+  requireScope(scope.caller, 'write_calls')
   const planned = await planOf(services, scope, body, signal)
   const { call, run } = await begin(services, scope, planned)
   await db.write('addServedRuns', { calls: [call], runs: [run] })

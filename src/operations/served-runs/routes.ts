@@ -26,6 +26,16 @@ import { startRuns } from './start.ts'
 const runs = '/v2/:entity/:project/evaluation_runs'
 const operation = operationsUnder('evaluation runs')
 
+const ofRuns = [
+  ...(['scope_forbidden', 'invalid_value', 'object_not_found'] as const),
+  ...(['too_many_served_runs', 'query_too_slow'] as const),
+]
+/** Of what has named scorers score. */
+const ofScorers = [
+  ...(['scope_forbidden', 'invalid_value', 'object_not_found', 'scorer_not_runnable'] as const),
+  ...(['model_not_found', 'model_not_ready', 'model_lacks', 'too_many_served_runs'] as const),
+]
+
 /** What the caller may do in the project that the body names. */
 function scopeIn({ caller, body }: { caller: Caller; body: { project_id: string } }): Scope {
   requireAccess(caller, body.project_id)
@@ -39,15 +49,7 @@ export const servedRunRoutes = family(
     params: ProjectPath,
     body: StartBody,
     answer: Started,
-    refusals: [
-      'scope_forbidden',
-      'invalid_value',
-      'object_not_found',
-      'class_conflict',
-      'scorer_not_runnable',
-      'too_many_served_runs',
-      'query_too_slow',
-    ],
+    refusals: [...ofRuns, 'class_conflict', 'scorer_not_runnable'],
     rule: (services, { caller, body, params }) =>
       startRuns(services, scopeOf(caller, params), body, services.signal),
   }),
@@ -85,19 +87,7 @@ export const servedRunRoutes = family(
     summary: 'Score the predictions of a finished evaluation with other scorers, as a new run',
     body: RescoreBody,
     answer: Rescoring,
-    refusals: [
-      'scope_forbidden',
-      'invalid_value',
-      'evaluation_run_not_found',
-      'object_not_found',
-      'scorer_not_runnable',
-      'model_not_found',
-      'model_not_ready',
-      'model_lacks',
-      'class_conflict',
-      'too_many_served_runs',
-      'query_too_slow',
-    ],
+    refusals: [...ofScorers, 'evaluation_run_not_found', 'class_conflict', 'query_too_slow'],
     rule: (services, request) => rescoreRun(services, scopeIn(request), request.body, services.signal),
   }),
   operation('POST', '/evaluations/evaluate_model', {
@@ -105,7 +95,7 @@ export const servedRunRoutes = family(
     summary: 'Have the server run an evaluation with a served model and its settings',
     body: EvaluateModelBody,
     answer: Evaluating,
-    refusals: ['invalid_value', 'object_not_found', 'too_many_served_runs', 'query_too_slow'],
+    refusals: ofRuns,
     rule: (services, request) => evaluateModel(services, scopeIn(request), request.body, services.signal),
   }),
   operation('POST', '/calls/score', {
@@ -114,17 +104,7 @@ export const servedRunRoutes = family(
     tags: ['scorers'],
     body: ScoreCallsBody,
     answer: Scoring,
-    refusals: [
-      'scope_forbidden',
-      'invalid_value',
-      'call_not_found',
-      'object_not_found',
-      'scorer_not_runnable',
-      'model_not_found',
-      'model_not_ready',
-      'model_lacks',
-      'too_many_served_runs',
-    ],
+    refusals: [...ofScorers, 'call_not_found'],
     rule: (services, request) => scoreCalls(services, scopeIn(request), request.body),
   }),
 )

@@ -135,6 +135,14 @@ test('alert endpoints: secrets are shown once, and addresses of private networks
     'https://[::ffff:10.0.0.1]/',
     'https://[::ffff:a9fe:a9fe]/',
     'https://[64:ff9b::7f00:1]/',
+    'https://[64:ff9b:1::7f00:1]/',
+    // IPv4 behind a stateless translator (RFC 7915), by its older prefix.
+    'https://[::ffff:0:7f00:1]/',
+    'https://[2002:7f00:1::]/',
+    'https://[fd00::1]/',
+    'https://[4000::1]/',
+    'https://127.0.0.1./',
+    'https://127。0。0。1/',
     'https://169.254.169.254/latest',
     'https://user:pass@example.com/',
     'ftp://example.com/',
@@ -144,6 +152,15 @@ test('alert endpoints: secrets are shown once, and addresses of private networks
     assert.equal(answer.status, 400, `${url} ${answer.text}`)
     assert.match(answer.json.reason, /^url: /)
     assert.doesNotMatch(answer.text, /pass/)
+  }
+  for (const url of [
+    'https://93.184.216.34/',
+    'https://[2606:2800:220:1::1]/',
+    'https://[::ffff:5db8:d822]/',
+  ]) {
+    const { status, text, json } = await create({ url })
+    assert.equal(status, 200, text)
+    await send('DELETE', `/alert_endpoints/${json.endpoint.id}${inProject}`)
   }
   assert.match((await create({ format: 'pagerduty' })).json.reason, /^routing_key: /)
   assert.match(

@@ -389,12 +389,17 @@ test('a key without the scope read has nothing of calls told to an address or in
     assert.deepEqual(outcome(refused), [403, 'scope_forbidden'], refused.text)
 })
 
-test('a key that only asks models resumes no run of an evaluation', async () => {
+test('a key that only asks models begins and resumes no run of an evaluation', async () => {
   const whole = await made('resuming', { scope: 'acme/qa', role: 'editor' })
   const { key } = (await post('/keys', { scopes: ['infer'] }, whole)).json
   const run = '/v2/acme/qa/evaluation_runs/019a9c1e-0000-7000-8000-000000000000/resume'
   assert.deepEqual(outcome(await post(run, {}, key)), [403, 'scope_forbidden'])
   assert.deepEqual(outcome(await post(run, {}, whole)), [404, 'evaluation_run_not_found'])
+  const none = 'weave:///acme/qa/object/none:v0'
+  const body = { project_id: 'acme/qa', evaluation_ref: none, model_ref: none }
+  const begun = (as: string) => post('/evaluations/evaluate_model', body, as)
+  assert.deepEqual(outcome(await begun(key)), [403, 'scope_forbidden'])
+  assert.deepEqual(outcome(await begun(whole)), [404, 'object_not_found'])
 })
 
 test('a limited key gives no rights that it lacks, and nothing that outlives it', async () => {
