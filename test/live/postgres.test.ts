@@ -241,9 +241,13 @@ describe('migrations', () => {
     const url = await server.createDatabase()
     const all = loadMigrations('postgres')
     await migrate(url, all.slice(0, 27))
-    const [user, other] = [new pg.Client({ connectionString: url }), new pg.Client({ connectionString: url })]
+    const administered = Object.assign(new URL(server.url), { pathname: new URL(url).pathname })
+    const user = new pg.Client({ connectionString: String(administered) })
+    const other = new pg.Client({ connectionString: url })
     await user.connect()
     await other.connect()
+    // As on other servers, a deadlock is looked for later than migrations wait for a table.
+    await user.query("SET deadlock_timeout = '1min'")
     await user.query('BEGIN')
     await user.query('SELECT 1 FROM eval_trials LIMIT 1')
     const isWaiting = async () => {
