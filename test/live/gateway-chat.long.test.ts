@@ -4,4 +4,4 @@ import { pairs } from '../support/server.ts'
 pairs.isOn = true
 await import('./chat.test.ts')
 await import('./chat-same.long.test.ts')
-await import('./chat-constraints.test.ts')
+await import('./chat-constraints.long.test.ts')
