@@ -225,6 +225,15 @@ test('circles, odd numbers and names neither hang nor fail', async () => {
   )
   assert.deepEqual(shortly(call_usage[idOf('odd')]).small, [0, 1e12])
   assert.deepEqual(call_usage[idOf('none')], {})
+  // Neither is a cost below zero.
+  const price = { prompt_token_cost: 2, completion_token_cost: 0 }
+  assert.equal((await post('/cost/create', pricesOf({ small: price }, project_id))).status, 200)
+  const costs = await answerOf('/calls/usage', { project_id, call_ids: [idOf('odd')], include_costs: true })
+  assert.equal(costs.call_usage[idOf('odd')].small.prompt_tokens_total_cost, 0)
+  const { text } = await post('/calls/stream_query', {
+    ...{ project_id, include_costs: true, filter: { call_ids: [idOf('odd')] } },
+  })
+  assert.equal(JSON.parse(text).summary.weave.costs.small.prompt_tokens_total_cost, 0)
 })
 
 test('a trace whose sums would fill the memory is refused', async () => {
