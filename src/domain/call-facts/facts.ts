@@ -135,6 +135,6 @@ function plus(sum: number | null, value: unknown): number | null {
   return count === undefined ? sum : Math.min(maxTokens, (sum ?? 0) + Math.round(count))
 }
 
-function countIn(value: unknown): number | undefined {
+export function countIn(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 ? Math.min(maxTokens, value) : undefined
 }

@@ -57,7 +57,7 @@ const sums = explained({
   span_count: [count, 'Calls that name it, and those below them until another agent is named.'],
   total_input_tokens: [count, 'Tokens that these read, each counted once.'],
   total_output_tokens: [count, 'Tokens that they wrote.'],
-  total_duration_ms: [count, 'How long its outermost calls took, together.'],
+  total_duration_ms: [z.number(), 'How long its outermost calls took, together.'],
   p50_duration_ms: [duration, 'With include_details: the median of these; null while all run.'],
   p95_duration_ms: [duration, 'With include_details: what 95 % of these took at most.'],
   error_count: [count, 'Calls of it that failed themselves.'],

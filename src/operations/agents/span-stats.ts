@@ -70,17 +70,24 @@ type NamedMetric = SpanMetric & { alias: string }
 
 function metricsIn({ metrics, group_by }: SpanStatsBody): NamedMetric[] {
   const taken = new Set([timeName, ...(group_by ?? []).map(({ key, alias }) => alias ?? key)])
+  const columns = new Set<string>()
   return (metrics ?? []).map(({ alias, value_type, value, ...figures }, index) => {
     if (taken.has(alias)) {
       throw takenName(`metrics.${index}.alias`, alias)
     }
     taken.add(alias)
     const type = value_type ?? 'number'
+    const named = figureNames(alias, [figures], byDefault[type])
+    // `count_true_x` has two meanings.
+    for (const name of [...named.names.values(), ...named.percentiles.values()]) {
+      if (columns.has(name)) throw takenName(`metrics.${index}.alias`, alias)
+      columns.add(name)
+    }
     return {
       ...{ alias, isText: type === 'string' },
       ...{ field: value?.key ?? alias, isAttribute: isAttribute(value?.source ?? 'field') },
       requestPath: value ? `metrics.${index}.value.key` : `metrics.${index}.alias`,
-      ...figureNames(alias, [figures], byDefault[type]),
+      ...named,
     }
   })
 }

@@ -1,5 +1,6 @@
 import { membersOf, objectOf, objectText } from '../../../packages/json/index.ts'
 import { createYieldToLoop, inSteps, type YieldToLoop } from '../../../packages/waiting/index.ts'
+import { countIn } from '../../domain/call-facts/facts.ts'
 import { writeJson } from '../../domain/json/text.ts'
 import { formatTime } from '../../domain/time.ts'
 import type { CallRow } from '../../storage/calls/calls.ts'
@@ -84,7 +85,7 @@ function isBetter(price: Price, best: Price, startedAt: number): boolean {
 }
 
 function costOf(used: Usage, price: Price) {
-  const count = (name: string) => (Number.isFinite(used[name]) ? (used[name] as number) : 0)
+  const count = (name: string) => countIn(used[name]) ?? 0
   const prompt = count('prompt_tokens') + count('input_tokens')
   const completion = count('completion_tokens') + count('output_tokens')
   const cacheRead = count('cache_read_input_tokens')

@@ -81,7 +81,10 @@ function offsetsOf(timeZone: string): OffsetAt {
   }
 }
 
-/** When clocks show this time. In the hour that a change skips or repeats, the offset after it counts. */
+/** When clocks first show this time; in an hour that a change skips, when they are set. */
 function timeOfWall(wall: number, offsetAt: OffsetAt): number {
-  return wall - offsetAt(wall - offsetAt(wall))
+  const around = [wall - day * 1_000_000, wall + day * 1_000_000].map(offsetAt)
+  const largest = Math.max(...around)
+  const first = wall - largest
+  return offsetAt(first) === largest ? first : wall - Math.min(...around)
 }

@@ -1,5 +1,6 @@
 import { objectOf, objectText } from '../../../packages/json/index.ts'
 import { inSteps } from '../../../packages/waiting/index.ts'
+import { countIn } from '../../domain/call-facts/facts.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
@@ -115,15 +116,9 @@ function usageIn({ usage, model, input_tokens, output_tokens }: CallUsage): stri
   return JSON.stringify({ [model ?? 'unknown']: { input_tokens, output_tokens } })
 }
 
-/** No model counts as many, and sums of such numbers stay exact. */
-const maxTokens = 1e12
-
 function modelUsage(used: unknown, costs: unknown): ModelUsage | undefined {
   if (typeof used !== 'object' || used === null) return undefined
-  const count = (name: string) => {
-    const value = (used as Record<string, unknown>)[name]
-    return typeof value === 'number' && value > 0 ? Math.min(maxTokens, value) : 0
-  }
+  const count = (name: string) => countIn((used as Record<string, unknown>)[name]) ?? 0
   const cost = (name: string) => {
     const value = (costs as Record<string, unknown> | undefined)?.[name]
     return typeof value === 'number' ? value : null

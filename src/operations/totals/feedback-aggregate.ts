@@ -3,7 +3,7 @@ import { isObject } from '../../domain/call-facts/brief.ts'
 import { type Judgement, judgementIn } from '../../domain/call-facts/judgement.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { jsonList } from '../../domain/json/text.ts'
-import { monotonicNow } from '../../domain/time.ts'
+import { monotonicNow, now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import { type JudgedFeedback, streamJudged } from '../../storage/views/judged-feedback.ts'
 import type { FeedbackAggregateBody, GroupName } from './aggregate-contract.ts'
@@ -44,7 +44,7 @@ export async function aggregateFeedback(
   requireAccess(caller, body.project_id)
   const before = body.before_ms ?? Math.ceil(monotonicNow() / 1000)
   const sums = createSums(body)
-  for await (const rows of streamJudged(db, viewIn(body, before), signal)) {
+  for await (const rows of streamJudged(db, viewIn(body, before), now(), signal)) {
     await inSteps(rows, (row) => sums.add(row))
   }
   return {

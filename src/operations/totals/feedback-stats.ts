@@ -58,20 +58,22 @@ function feedbackRange(
   return { project, start, end, type: feedback_type ?? undefined, trigger: trigger_ref ?? undefined }
 }
 
-/** `output.score` is `output_score` in the names of figures, and no two paths may have the same. */
+/** `output.score` is `output_score` in the names of figures. No two may be the same: `count_true_x` has two meanings. */
 function metricsIn({ metrics }: FeedbackStatsBody): (FeedbackMetric & { slug: string })[] {
-  const slugs = new Set<string>()
+  const taken = new Set<string>()
   return (metrics ?? []).map(({ json_path, value_type, ...figures }, index) => {
     const field = `metrics.${index}.json_path`
     checkPath(json_path, field)
     const slug = json_path.replaceAll(/\W/g, '_')
-    if (slugs.has(slug)) {
+    const type = value_type ?? 'numeric'
+    const named = figureNames(slug, [figures], byDefault[type])
+    const names = [`path ${slug}`, ...named.names.values(), ...named.percentiles.values()]
+    if (names.some((name) => taken.has(name))) {
       const why = `${JSON.stringify(json_path)}, whose figures are named like those before`
       throw refuse('invalid_value', { field, received: why, accepted: 'each path once' })
     }
-    slugs.add(slug)
-    const type = value_type ?? 'numeric'
-    return { slug, path: splitPath(json_path), type, ...figureNames(slug, [figures], byDefault[type]) }
+    for (const name of names) taken.add(name)
+    return { slug, path: splitPath(json_path), type, ...named }
   })
 }
 

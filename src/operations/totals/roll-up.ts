@@ -39,9 +39,9 @@ interface Node extends UsedCall {
 
 /**
  * What each call used together with the calls below it, from the leaves on. Agents and wrappers repeat what the calls
- * below them used, so the greater of both counts, unless the call asks a model itself. Calls of a circle come last, each
- * with what is known until then. `checkEntries` is called with the number of models of all sums so far: in a hostile
- * trace each call may have as many as there are calls.
+ * below them used, so the greater of both counts, unless the call asks a model itself. Each call of a circle has what
+ * all of them used. `checkEntries` is called with the number of models of all sums so far: in a hostile trace each call
+ * may have as many as there are calls.
  */
 export async function rollUp(
   calls: Iterable<UsedCall>,
@@ -74,7 +74,17 @@ export async function rollUp(
     const parent = addUp(node)
     if (parent && --parent.pending === 0) ready.push(parent)
   })
-  await inSteps(left, (node) => void addUp(node))
+  // No call is above a circle: each of its calls has its only parent there.
+  await inSteps(left, (node) => {
+    const circle: Node[] = []
+    for (let next: Node | undefined = node; next && left.delete(next); next = parentOf(next))
+      circle.push(next)
+    const sum = new Map<string, ModelUsage>()
+    for (const member of circle) addInto(sum, totalOf(member))
+    for (const member of circle) member.total = sum
+    entries += sum.size
+    checkEntries(entries)
+  })
   return new Map(Iterator.from(nodes).map(([id, { total }]) => [id, total]))
 }
 

@@ -1,3 +1,4 @@
+import { isLive } from '../calls/calls.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { allOf, joined, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
@@ -56,6 +57,7 @@ const isAbout = {
 export function streamJudged(
   db: LongReader,
   view: JudgedView,
+  now: number,
   signal: AbortSignal,
 ): AsyncIterable<JudgedFeedback[]> {
   const { dialect } = db
@@ -82,7 +84,7 @@ export function streamJudged(
     sql`SELECT feedback.created_at AS created_at, feedback_type, runnable_ref, calls.agent AS agent, calls.agent_version AS agent_version,
           calls.status AS status, ${version} AS prompt_version, ${payload} AS payload
         FROM feedback LEFT JOIN calls ON calls.project_id = feedback.project_id AND calls.id = feedback.call_id
-          AND calls.started_at IS NOT NULL AND calls.deleted_at IS NULL
+          AND ${isLive(now)}
         WHERE ${allOf([...conditions, dialect.cancellable])} ORDER BY feedback.created_at, feedback.id`,
     { signal, rows: 500 },
   )

@@ -28,8 +28,8 @@ export function asksModel(dialect: Dialect): Sql {
 
 /**
  * Whether the tokens of a call are counted. Agents and wrappers repeat what the calls below them used, so a call does
- * not count if one below it that is selected, too, used tokens; unless it asks a model itself, and no child has the
- * same counts.
+ * not count if one below it that is selected, too, used tokens; unless it asks a model itself, and no selected child
+ * has the same counts.
  */
 export function countsOnce(
   dialect: Dialect,
@@ -37,11 +37,14 @@ export function countsOnce(
   filters: readonly CallsFilter[],
   now: number,
 ): Sql {
+  const isSelected = (table: string) => [
+    isLive(now, rawSql(table)),
+    ...filters.flatMap((filter) => filterConditions(filter, dialect)),
+  ]
   const used = allOf([
     sql`used.project_id = ${project} AND used.id = below_id AND used.id <> calls.id`,
-    isLive(now, rawSql('used')),
+    ...isSelected('used'),
     usesTokens,
-    ...filters.flatMap((filter) => filterConditions(filter, dialect)),
     dialect.cancellable,
   ])
   const isRepeated = sql`EXISTS (WITH RECURSIVE below (below_id) AS (
@@ -49,10 +52,13 @@ export function countsOnce(
       UNION SELECT child.id FROM below CROSS JOIN calls AS child
         WHERE child.project_id = ${project} AND child.parent_id = below_id)
     SELECT 1 FROM below CROSS JOIN calls AS used WHERE ${used})`
-  const isWrapper = sql`EXISTS (SELECT 1 FROM calls AS child
-    WHERE child.project_id = ${project} AND child.parent_id = calls.id AND child.id <> calls.id
-      AND child.input_tokens IS NOT DISTINCT FROM calls.input_tokens
-      AND child.output_tokens IS NOT DISTINCT FROM calls.output_tokens)`
+  const same = allOf([
+    sql`child.project_id = ${project} AND child.parent_id = calls.id AND child.id <> calls.id`,
+    rawSql('child.input_tokens IS NOT DISTINCT FROM calls.input_tokens'),
+    rawSql('child.output_tokens IS NOT DISTINCT FROM calls.output_tokens'),
+    ...isSelected('child'),
+  ])
+  const isWrapper = sql`EXISTS (SELECT 1 FROM calls AS child WHERE ${same})`
   return sql`(NOT ${isRepeated} OR (${asksModel(dialect)} AND NOT ${isWrapper}))`
 }
 

@@ -88,6 +88,17 @@ test('an agent has the calls that name it and those below, and each token counts
   assert.deepEqual([beyond.agents, beyond.total_count], [[], 2])
 })
 
+test('an agent whose clock went back while it ran is listed', async () => {
+  const project_id = await storedCalls(post, 'clock', [
+    { started_at: at(2), ended_at: at(1), attributes: agentAttributes('weaver', '1') },
+  ])
+  const body = { project_id, include_details: true }
+  const { agents } = await answerOf('/agents/query', body)
+  const { versions } = await answerOf('/agents/agent-versions/query', { ...body, agent_name: 'weaver' })
+  for (const [row] of [agents, versions])
+    assert.deepEqual([row.total_duration_ms, row.p50_duration_ms], [-1000, -1000])
+})
+
 test('agents are known by each convention', async () => {
   const spans = [
     { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'otel', 'gen_ai.agent.version': '7' },

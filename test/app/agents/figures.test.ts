@@ -39,6 +39,18 @@ test('stats, attributes and search of spans: refuse invalid requests', async (t)
       'invalid_value',
       'metrics.1.alias',
     ],
+    [
+      '/agents/spans/stats',
+      {
+        metrics: [
+          { alias: 'true_x', aggregations: ['count'] },
+          { alias: 'x', aggregations: ['count_true'] },
+        ],
+      },
+      400,
+      'invalid_value',
+      'metrics.1.alias',
+    ],
     ['/agents/spans/stats', { group_by: [key, key] }, 400, 'invalid_value', 'group_by.0.alias'],
     [
       '/agents/spans/stats',

@@ -88,6 +88,17 @@ test('tags and ratings are counted by group', async () => {
   assert.equal(scorers.length, 3)
 })
 
+test('feedback on a call that has expired is of no agent', async () => {
+  const [id, expire_at] = [randomUUID(), '2026-01-03T00:00:00Z']
+  const project_id = await storedCalls(post, 'expired', [
+    { id, expire_at, attributes: agentAttributes('weaver') },
+  ])
+  await giveFeedback(post, { project_id, svc_ref: `weave:///${project_id}/call/${id}` })
+  const [bucket] = await bucketsOf(project_id, { group_by: ['span_agent_name', 'span_status_code'] })
+  assert.deepEqual(bucket.group, { span_agent_name: '', span_status_code: 'UNSET' })
+  assert.deepEqual(await bucketsOf(project_id, { span_types: ['agent_turn'] }), [])
+})
+
 test('every filter leaves out what it does not hold for', async () => {
   const project_id = await scored('filters')
   const ref = (name: string) => `weave:///${project_id}/object/${name}`

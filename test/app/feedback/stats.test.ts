@@ -41,6 +41,17 @@ test('feedback/stats and feedback/payload_schema: refuse invalid requests', asyn
     ['/feedback/stats', { metrics: [{ json_path: 'a', value_type: 'text' }] }, 422, 'invalid_request'],
     ['/feedback/stats', { metrics: Array(11).fill({ json_path: 'a' }) }, 422, 'invalid_request'],
     ['/feedback/stats', { metrics: [{ json_path: 'a.b' }, { json_path: 'a_b' }] }, 400, 'invalid_value'],
+    [
+      '/feedback/stats',
+      {
+        metrics: [
+          { json_path: 'true_x', aggregations: ['count'] },
+          { json_path: 'x', aggregations: ['count_true'] },
+        ],
+      },
+      400,
+      'invalid_value',
+    ],
     ['/feedback/stats', { metrics: [{ json_path: 'a.'.repeat(40) }] }, 400, 'invalid_value'],
     ['/feedback/payload_schema', { project_id: 'globex/qa' }, 403, 'entity_forbidden'],
     ['/feedback/payload_schema', { sample_limit: 5_001 }, 422, 'invalid_request'],

@@ -174,12 +174,35 @@ test('what agents and wrappers repeat of the calls below them counts once', asyn
   assert.equal(await totalOf('itself', [itself]), 5)
 })
 
+test('a call whose repetition is deleted or not selected counts itself', async () => {
+  const [asking, wrapper] = [randomUUID(), randomUUID()]
+  const chat = { attributes: { gen_ai: { operation: { name: 'chat' } } }, trace_id: asking }
+  const small = (count: number) => ({ small: tokens(count, 0) })
+  const project_id = await stored('repetition', [
+    call(1, 10, small(5), { id: asking, op_name: 'ask', ...chat }),
+    call(1, 10, small(5), { id: wrapper, op_name: 'wrapper', ...chat, parent_id: asking }),
+    call(1, 10, small(3), { op_name: 'ask', ...chat, parent_id: asking }),
+  ])
+  const total = async (filter: object) => {
+    const body = { usage_metrics: [{ metric: 'total_tokens' }], filter }
+    return (await statsOf(project_id, body)).usage_buckets[0].sum_total_tokens
+  }
+  assert.deepEqual([await total({}), await total({ op_names: ['ask'] })], [8, 8])
+  assert.equal((await post('/calls/delete', { project_id, call_ids: [wrapper] })).status, 200)
+  const { call_usage } = (await post('/calls/usage', { project_id, call_ids: [asking] })).json
+  assert.deepEqual([await total({}), call_usage[asking].small.total_tokens], [8, 8])
+})
+
 test('buckets follow the range, and days begin at midnight of the time zone', async () => {
   const project_id = await stored('zones', [
     completeOf({ started_at: '2026-03-28T22:59:00Z' }),
     completeOf({ started_at: '2026-03-28T23:01:00Z' }),
     completeOf({ started_at: '2026-03-29T21:59:00Z' }),
     completeOf({ started_at: '2026-03-29T22:01:00Z' }),
+    completeOf({ started_at: '2026-09-06T03:59:00Z' }),
+    completeOf({ started_at: '2026-09-06T04:01:00Z' }),
+    completeOf({ started_at: '2021-10-28T20:59:00Z' }),
+    completeOf({ started_at: '2021-10-28T21:01:00Z' }),
   ])
   const call_metrics = [{ metric: 'call_count' }]
   const days = { start: '2026-03-28T00:00:00Z', end: '2026-03-31T00:00:00Z', granularity: 86_400 }
@@ -192,6 +215,17 @@ test('buckets follow the range, and days begin at midnight of the time zone', as
       ['2026-03-29T22:00:00Z', 1],
     ],
   )
+  // Clocks go from midnight to one, or from one back to midnight: the day begins when they show it first.
+  for (const [timezone, start, end, first, second] of [
+    ['America/Santiago', '2026-09-05T12:00Z', '2026-09-07T12:00Z', '2026-09-05T04', '2026-09-06T04'],
+    ['Asia/Amman', '2021-10-28T12:00Z', '2021-10-30T12:00Z', '2021-10-27T21', '2021-10-28T21'],
+  ]) {
+    const { call_buckets } = await statsOf(project_id, { ...days, start, end, timezone, call_metrics })
+    assert.deepEqual(
+      call_buckets.map((bucket: Record<string, unknown>) => [bucket.timestamp, bucket.sum_call_count]),
+      [first, second].map((hour) => [`${hour}:00:00Z`, 1]),
+    )
+  }
   for (const [hours, granularity] of [
     [2, 300],
     [12, 3_600],

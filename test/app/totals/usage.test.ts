@@ -215,6 +215,20 @@ test('circles, odd numbers and names neither hang nor fail', async () => {
   const { call_usage } = await answerOf('/calls/usage', { project_id, call_ids })
   assert.deepEqual(shortly(call_usage[idOf('a')]), { small: [1, 1] })
   assert.deepEqual(shortly(call_usage[idOf('b')]), { small: [1, 1] })
+  // The same in whatever order they are read: ids are random.
+  const circle = {
+    x: { parent: 'z', usage: { small: tokens(1, 0) }, more: chat },
+    y: { parent: 'x', usage: { small: tokens(2, 0) }, more: chat },
+    z: { parent: 'y' },
+    below: { parent: 'z', usage: { small: tokens(4, 0) } },
+  }
+  for (const order of ['xyz', 'zyx', 'yzx']) {
+    const names = ['below', ...order] as (keyof typeof circle)[]
+    const other = await stored(order, Object.fromEntries(names.map((call) => [call, circle[call]])))
+    const ids = [...order].map(other.idOf)
+    const all = await answerOf('/calls/usage', { project_id: other.project_id, call_ids: ids })
+    for (const id of ids) assert.deepEqual(shortly(all.call_usage[id]), { small: [7, 0] }, order)
+  }
   const names = Object.entries(call_usage[idOf('self')]) as [string, Record<string, number>][]
   assert.deepEqual(
     names.map(([model, used]) => [model, used.prompt_tokens]),
@@ -225,6 +239,15 @@ test('circles, odd numbers and names neither hang nor fail', async () => {
   )
   assert.deepEqual(shortly(call_usage[idOf('odd')]).small, [0, 1e12])
   assert.deepEqual(call_usage[idOf('none')], {})
+  // Neither is a cost below zero.
+  const price = { prompt_token_cost: 2, completion_token_cost: 0 }
+  assert.equal((await post('/cost/create', pricesOf({ small: price }, project_id))).status, 200)
+  const costs = await answerOf('/calls/usage', { project_id, call_ids: [idOf('odd')], include_costs: true })
+  assert.equal(costs.call_usage[idOf('odd')].small.prompt_tokens_total_cost, 0)
+  const { text } = await post('/calls/stream_query', {
+    ...{ project_id, include_costs: true, filter: { call_ids: [idOf('odd')] } },
+  })
+  assert.equal(JSON.parse(text).summary.weave.costs.small.prompt_tokens_total_cost, 0)
 })
 
 test('a trace whose sums would fill the memory is refused', async () => {
