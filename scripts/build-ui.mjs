@@ -82,7 +82,7 @@ const leftOut = {
     // A file changes nothing, so nobody has a right in it.
     onLoad({ filter: /ui.(server.rights|parts.add-buttons)\.tsx?$/ }, () => ({
       contents:
-        'export const may = () => false, addKeys = () => [], AddButtons = undefined, PlayLink = AddButtons',
+        'export const may = () => false, mayReview = may, addKeys = () => [], AddButtons = undefined, PlayLink = AddButtons',
       loader: 'js',
     }))
     // Of screens that a file cannot show.

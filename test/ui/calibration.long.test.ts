@@ -186,8 +186,13 @@ async function assertShown(
     t,
     `${served.address}/ui/${project}/judges#key=${keys.alice}`,
   )
+  await page.route('**/calibrations/report', async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...(await response.json()), improbable: 2 } })
+  })
   await page.getByRole('link', { name: 'Calibration of manners' }).click()
   await page.getByText(/^60 of 310 decisions have a label; 180 more would halve the intervals/).waitFor()
+  await page.getByText('2 decisions left out: the probabilities do not add up to 1.').waitFor()
   for (const [name, field] of [
     ['Log loss', 'log_loss'],
     ['Brier', 'brier'],

@@ -3,6 +3,7 @@ import { after, test } from 'node:test'
 import type { Route } from 'playwright-core'
 import { collectProblems, noBrowser } from '../support/browser.ts'
 import { chatCall, idOf, pageTests, servePageApp, traceCalls, writeCalls } from '../support/page-app.ts'
+import { pricesOf } from '../support/prices.ts'
 import { assertAccessible, goNarrow, narrow } from './accessible.ts'
 
 const skip = noBrowser
@@ -104,6 +105,30 @@ test('columns and sort order are kept in the URL', { skip }, async (t) => {
   await other.page.waitForSelector('[role=columnheader]:has-text("User")')
   assert.equal(await other.page.locator('[role=columnheader]').count(), 5)
   assert.deepEqual([...problems, ...other.problems], [])
+})
+
+test('by cost the most expensive call is first, also where it is not a root', { skip }, async (t) => {
+  const [root, search, answer] = traceCalls(90)
+  const usage = { dear: { prompt_tokens: 5, completion_tokens: 900 } }
+  const other = 'acme/dear'
+  const calls = [root, search, { ...answer, summary: { usage } }]
+  await writeCalls(
+    served(),
+    calls.map((call) => ({ ...call, project_id: other })),
+    other,
+  )
+  assert.equal((await served().post('/cost/create', pricesOf({ dear: {} }, other))).status, 200)
+  const { page, problems } = await open(t, `/ui/${other}/calls`)
+  await page.getByText('1 call', { exact: true }).waitFor()
+  await page.getByRole('columnheader', { name: 'Cost' }).getByRole('button').click()
+  await page.getByText('3 calls', { exact: true }).waitFor()
+  await page
+    .getByRole('row')
+    .nth(1)
+    .getByText(/^\$1\.8/)
+    .waitFor()
+  assert.ok(!(await page.getByLabel('Roots only').isChecked()))
+  assert.deepEqual(problems, [])
 })
 
 test('calls are selected, queued, exported and deleted with the keyboard alone', { skip }, async (t) => {

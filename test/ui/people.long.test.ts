@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, type TestContext, test } from 'node:test'
 import { keys } from '../support/app.ts'
 import { noBrowser } from '../support/browser.ts'
+import { project } from '../support/calls.ts'
 import { pageTests } from '../support/page-app.ts'
 import { prefilled, scriptedBackend, tokens } from '../support/scripted-backend.ts'
 import { assertAccessible, goNarrow, narrow } from './accessible.ts'
@@ -78,6 +79,30 @@ test('members see no users, and a user of HEDDLE_USERS is told where its key is 
   await page.getByText('Your key is set in HEDDLE_USERS').waitFor()
   await page.goBack()
   await page.getByText('Only admins can see users').waitFor()
+})
+
+test('a viewer is offered nothing that would be refused, also where an address leads', {
+  skip,
+}, async (t) => {
+  const grants = [{ scope: project, role: 'viewer' }]
+  const { key } = (await served().post('/users', { name: 'vera', grants }, keys.root)).json.key
+  const { page, problems } = await open(t, '', { key })
+  const go = (path: string) => page.goto(`${served().address}${path}`)
+  await page.getByRole('heading', { name: 'Projects' }).waitFor()
+  assert.equal(await page.getByRole('link', { name: 'Ask' }).count(), 0)
+  await go(`/ui/play?p=${encodeURIComponent(project)}`)
+  await page.getByText(`Your role in ${project} may read, and not ask models.`).waitFor()
+  await page.getByRole('textbox', { name: 'Message 1' }).fill('May I?')
+  assert.ok(await page.getByRole('button', { name: 'Ask', exact: true }).isDisabled())
+  for (const form of ['evals/new', 'judges/new']) {
+    await go(`/ui/${project}/${form}`)
+    await page.getByText('Your role may only read here.').waitFor()
+    assert.equal(await page.getByRole('button', { name: /^(Start|Save)/ }).count(), 0)
+  }
+  await go(`/ui/${project}/monitors?new=-`)
+  await page.getByRole('heading', { name: 'No monitors yet' }).waitFor()
+  assert.equal(await page.getByRole('dialog').count(), 0)
+  assert.deepEqual(problems, [])
 })
 
 test('the engine screen shows an answer in progress, to its user and to admins', {

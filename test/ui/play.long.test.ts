@@ -407,6 +407,18 @@ test('the playground is accessible', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
+test('on a phone the button that asks is right below the text', { skip }, async (t) => {
+  const { page } = await open(t, inProject, narrow)
+  const [text, ask] = [
+    page.getByRole('textbox', { name: 'Message 1' }),
+    page.getByRole('button', { name: 'Ask' }),
+  ]
+  const [above, below] = [await text.boundingBox(), await ask.boundingBox()]
+  assert.ok(above && below)
+  const gap = below.y - above.y - above.height
+  assert.ok(gap > 0 && gap < 64, `${gap} px`)
+})
+
 test('settings are explained in words for people, not in those of a schema', { skip }, async (t) => {
   const { page, problems } = await open(t, inProject)
   const said = (name: string) => page.locator('.field', { has: page.getByLabel(name, { exact: true }) })

@@ -341,6 +341,55 @@ test('the progress of a run of another program names its model, and offers nothi
   assert.deepEqual(problems, [])
 })
 
+test('a run that is being written outlasts the making of its judge, and a reload', { skip }, async (t) => {
+  const { page, problems } = await open(t, `${ui}/evals/new?dataset=capitals`)
+  await page.getByLabel('Name', { exact: true }).fill('second try')
+  await page.getByLabel('Message to the model').fill('Answer: {question}')
+  await page.getByRole('button', { name: 'Compare with other settings' }).click()
+  await page.getByLabel('System message B').fill('Be brief.')
+  await page.getByRole('checkbox', { name: 'short' }).check()
+  const isWhole = async () => {
+    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'second try')
+    assert.equal(await page.getByLabel('Message to the model').inputValue(), 'Answer: {question}')
+    assert.equal(await page.getByLabel('System message B').inputValue(), 'Be brief.')
+    assert.ok(await page.getByRole('checkbox', { name: 'short' }).isChecked())
+  }
+  await page.getByRole('link', { name: 'New judge' }).click()
+  await page.getByLabel('Name', { exact: true }).fill('quick')
+  await page.getByLabel('Kind').selectOption('latency')
+  await page.getByLabel('At most this many milliseconds').fill('100')
+  await page.reload()
+  assert.equal(await page.getByLabel('At most this many milliseconds').inputValue(), '100')
+  await page.getByRole('button', { name: 'Save judge' }).click()
+  await page.getByRole('checkbox', { name: 'quick' }).waitFor()
+  assert.ok(await page.getByRole('checkbox', { name: 'quick' }).isChecked())
+  await isWhole()
+  await page.reload()
+  await page.getByRole('checkbox', { name: 'quick' }).waitFor()
+  await isWhole()
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.getByRole('link', { name: 'New run' }).click()
+  await page.getByRole('checkbox', { name: 'quick' }).waitFor()
+  assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), '')
+  assert.deepEqual(problems, [])
+})
+
+test('a monitor of a score where lower is better shows the highest first, when older calls are judged', {
+  skip,
+}, async (t) => {
+  const { scorer, monitor, calls } = monitorsOf(served())
+  const long = await scorer('long', { check: { kind: 'length', min: 20 }, direction: 'lower' })
+  await calls({ op_name: 'old', output: 'y' }, { op_name: 'old', output: 'x'.repeat(30) })
+  const id = await monitor([long], { filter: { op_names: ['old'] } })
+  const { page, problems } = await open(t, `${ui}/monitors/${id}`)
+  // Twice in a row is once.
+  await page.getByRole('button', { name: 'Judge 100 older calls' }).dblclick()
+  await page.getByText('2 judged').waitFor()
+  const scores = page.getByRole('region', { name: 'Highest of long passed' }).getByRole('row')
+  assert.match((await scores.nth(1).textContent()) ?? '', /passedtrue/)
+  assert.deepEqual(problems, [])
+})
+
 test('a monitor is made in the page; its page shows the mean, the lowest first, and pauses', {
   skip,
 }, async (t) => {

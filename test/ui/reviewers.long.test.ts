@@ -84,3 +84,33 @@ test('a queue that two review is created, and who decides sees both answers side
   })
   assert.deepEqual(problems, [])
 })
+
+test('a reviewer opens an answered item from the list again; who is no reviewer is not asked to review', {
+  skip: noBrowser,
+}, async (t) => {
+  const { post } = served()
+  const ref = await createSpec(post, 'kind', { type: 'boolean' })
+  const grants = [{ scope: project, role: 'annotator' }]
+  const { key } = (await post('/users', { name: 'rosa', grants }, keys.root)).json.key
+  const settings = { name: 'Kindness', scorer_refs: [ref], reviewers: ['rosa'] }
+  const { id } = (await post('/annotation_queues', { project_id: project, ...settings })).json
+  await post(`/annotation_queues/${id}/items`, { project_id: project, call_ids: [idOf('chat', 0)] })
+  const own = await open(t, `/ui/acme/qa/queues/${id}/review`, { key })
+  await own.page.locator('.chip', { hasText: 'Yes' }).click()
+  await own.page.getByRole('button', { name: 'Complete' }).click()
+  await own.page.getByRole('link', { name: 'Open queue' }).click()
+  await own.page.getByRole('link', { name: 'heddle.chat.completions' }).click()
+  await own.page.getByText('You completed this item.').waitFor()
+  await own.page.getByRole('button', { name: 'Reopen' }).click()
+  await own.page.getByRole('button', { name: 'Complete' }).waitFor()
+  assert.deepEqual(own.problems, [])
+
+  const other = await open(t, `/ui/acme/qa/queues/${id}`)
+  const item = other.page.getByRole('link', { name: 'Question 0?' })
+  assert.equal(await item.getAttribute('href'), `/ui/acme/qa/call/${idOf('chat', 0)}`)
+  assert.equal(await other.page.getByRole('link', { name: 'Review', exact: true }).count(), 0)
+  await other.page.keyboard.press('Escape')
+  await other.page.getByRole('link', { name: 'Kindness', exact: true }).waitFor()
+  assert.equal(await other.page.getByRole('link', { name: 'Review Kindness' }).count(), 0)
+  assert.deepEqual(other.problems, [])
+})

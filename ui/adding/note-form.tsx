@@ -1,16 +1,28 @@
-import { useState } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
+import { useKeptForm } from '../parts/kept-form.ts'
 import { useShortcuts } from '../parts/shortcuts.ts'
 
 interface Props {
   label: string
+  /** What the note is about. */
+  about: string
   /** Whether it was kept. */
   onKeep(note: string): Promise<boolean>
 }
 
-export function NoteForm({ label, onKeep }: Props) {
-  const [note, setNote] = useState('')
+export function NoteForm({ label, about, onKeep }: Props) {
+  const form = useKeptForm(`note ${about}`, (kept: { note?: string }) => ({ note: kept.note ?? '' }))
+  const { note } = form.value
+  const isSending = useRef(false)
   const keep = async () => {
-    if (note.trim() !== '' && (await onKeep(note.trim()))) setNote('')
+    // Pressed twice, it is one note.
+    if (note.trim() === '' || isSending.current) return
+    isSending.current = true
+    if (await onKeep(note.trim())) {
+      form.change({ note: '' })
+      form.drop()
+    }
+    isSending.current = false
   }
   useShortcuts(
     'Feedback',
@@ -34,7 +46,7 @@ export function NoteForm({ label, onKeep }: Props) {
           maxLength={1024}
           placeholder={label}
           value={note}
-          onInput={({ currentTarget }) => setNote(currentTarget.value)}
+          onInput={({ currentTarget }) => form.change({ note: currentTarget.value })}
         />
         <button type="submit" disabled={note.trim() === ''}>
           Add note

@@ -42,6 +42,7 @@ export function Feedback({ project, about, what, onChanged }: Props) {
     <div class="feedback">
       {may('review', project) && (
         <NoteForm
+          about={`${project} ${about}`}
           label={`A note on this ${what}`}
           onKeep={(note) => change(addFeedback(project, about, { kind: 'note', note }))}
         />

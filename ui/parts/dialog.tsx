@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
 interface Props {
@@ -10,10 +10,15 @@ interface Props {
   bare?: boolean
 }
 
-/** A modal dialog. The browser keeps the focus inside, and Esc closes it. */
+/**
+ * A modal dialog. The browser keeps the focus inside, and Esc and a click beside it close it; once a longer text is
+ * entered, Esc does so only when pressed again.
+ */
 export function Dialog({ label, onClose, children, bare = false }: Props) {
   const ref = useRef<HTMLDialogElement>(null)
   const isGone = useRef(false)
+  const isPressedBeside = useRef(false)
+  const [loss, setLoss] = useState<'possible' | 'told'>()
   // A layout effect, because a user who opens it by a key types on before the next paint.
   useLayoutEffect(() => {
     const dialog = ref.current
@@ -33,11 +38,19 @@ export function Dialog({ label, onClose, children, bare = false }: Props) {
         // A chooser of files inside is cancelled, too.
         if (event.target !== ref.current) return
         event.preventDefault()
-        onClose()
+        if (loss === 'possible') setLoss('told')
+        else onClose()
+      }}
+      onInput={({ target }) => {
+        if (target instanceof HTMLTextAreaElement) setLoss('possible')
+      }}
+      // Marking a text may end beside the dialog, which is no click there.
+      onPointerDown={(event) => {
+        isPressedBeside.current = event.target === ref.current
       }}
       onClose={() => isGone.current || onClose()}
       onClick={(event) => {
-        if (event.target === ref.current) onClose()
+        if (event.target === ref.current && isPressedBeside.current && loss === undefined) onClose()
       }}
     >
       <div class="dialog">
@@ -50,6 +63,11 @@ export function Dialog({ label, onClose, children, bare = false }: Props) {
           </header>
         )}
         {children}
+        {loss === 'told' && (
+          <p class="notice" role="alert">
+            What you entered is not saved. Esc again discards it.
+          </p>
+        )}
       </div>
     </dialog>
   )

@@ -10,10 +10,12 @@ interface Props {
   title?: string | undefined
   /** What the address has in place of no order, where that would be another one. */
   noOrder?: string | undefined
+  /** What else the address has where this is the order. */
+  beside?: Record<string, string> | undefined
 }
 
 /** The head of a column of a grid. It sorts by the column: first the largest, then the smallest, then the usual order. */
-export function SortHead({ label, field, sort, class: name, title, noOrder }: Props) {
+export function SortHead({ label, field, sort, class: name, title, noOrder, beside }: Props) {
   const isSorted = field === sort.field
   const isUp = sort.direction === 'asc'
   return (
@@ -31,7 +33,7 @@ export function SortHead({ label, field, sort, class: name, title, noOrder }: Pr
           class="quiet"
           data-file={() => label}
           tabIndex={-1}
-          onClick={() => setSearch({ sort: next(field, sort) ?? noOrder })}
+          onClick={() => setSearch({ sort: next(field, sort) ?? noOrder, ...beside })}
         >
           {label}
           {isSorted && <span aria-hidden="true">{isUp ? '↑' : '↓'}</span>}

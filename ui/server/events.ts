@@ -1,6 +1,7 @@
 import { effect, signal } from '@preact/signals'
 import type { RecordEvent } from '../../src/operations/events/contract.ts'
 import { eventTexts, request } from './request.ts'
+import { may } from './rights.ts'
 import { isSignedIn } from './session-half.ts'
 
 /** An event, or `resync` where it is not known what has changed and everything shown has to be read again. */
@@ -71,7 +72,9 @@ export function openEvents(): void {
     last = undefined
   }
   const isWanted = () =>
-    isSignedIn.value === true && ('locks' in navigator || document.visibilityState === 'visible')
+    isSignedIn.value === true &&
+    may('read') &&
+    ('locks' in navigator || document.visibilityState === 'visible')
   const look = () => (isWanted() ? begin() : end())
   effect(look)
   if (!('locks' in navigator)) document.addEventListener('visibilitychange', look)

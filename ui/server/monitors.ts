@@ -59,30 +59,48 @@ export const switchMonitor = (project: string, monitor: string, active: boolean)
 export const deleteMonitor = (project: string, monitor: string): Promise<unknown> =>
   requestJson(`${pathOf(monitor)}?${new URLSearchParams({ project_id: project })}`, { method: 'DELETE' })
 
-/** Has calls that were there before judged, the oldest first. */
-export const judgeOldCalls = (project: string, monitor: string, limit: number): Promise<unknown> =>
-  requestJson(`${pathOf(monitor)}/run`, { body: { project_id: project, limit } })
+/** Has calls that were there before judged, the oldest first; resolves when they are. */
+export async function judgeOldCalls(project: string, monitor: string, limit: number): Promise<void> {
+  const at = pathOf(monitor)
+  let { run } = await requestJson<MonitorRun>(`${at}/run`, { body: { project_id: project, limit } })
+  while (run.ended_at === null) {
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    run = (
+      await requestJson<MonitorRun>(`${at}/runs/${run.id}?${new URLSearchParams({ project_id: project })}`)
+    ).run
+  }
+}
 
-interface LowScore {
+interface MonitorRun {
+  run: { id: string; ended_at: string | null }
+}
+
+interface JudgedCall {
   call: string
   scorer: string
   output: unknown
   at: string
 }
 
-/** The scores of a monitor at one path, the lowest first. */
-export async function readLowScores(
+/** The scores of a monitor at one path, the worst first. */
+export async function readWorstScores(
   project: string,
   monitor: string,
   { scorer, path }: { scorer: string; path: string | null },
+  isLowerBetter: boolean,
   signal: AbortSignal,
-): Promise<LowScore[]> {
+): Promise<JudgedCall[]> {
   const isOwn = { $eq: [{ $getField: 'payload.monitor' }, { $literal: monitor }] }
   const isOfType = { $eq: [{ $getField: 'feedback_type' }, { $literal: `wandb.runnable.${scorer}` }] }
   const body = {
     project_id: project,
     query: { $expr: { $and: [isOfType, isOwn] } },
-    sort_by: [{ field: `payload.output${path === null ? '' : `.${path}`}`, direction: 'asc' }],
+    sort_by: [
+      {
+        field: `payload.output${path === null ? '' : `.${path}`}`,
+        direction: isLowerBetter ? 'desc' : 'asc',
+      },
+    ],
     limit: 20,
   }
   const { result } = await requestJson<{

@@ -19,6 +19,9 @@ export class RefusedError extends Error {
   }
 }
 
+/** For what the page does not offer, and an address leads to. */
+export const readsOnly = new RefusedError(403, 'role_forbidden', 'Your role may only read here.')
+
 /** There was no response: the server or the network is down. */
 export class UnreachableError extends Error {}
 

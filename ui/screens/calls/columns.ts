@@ -1,10 +1,10 @@
 /** Columns of the list of calls in their usual order. `sort` is the field of the record that a column sorts by. */
 export const columns = [
   { name: 'model', label: 'Model', width: 'clamp(8.5rem, 12vw, 20rem)', sort: 'model' },
-  { name: 'latency', label: 'Latency', width: '5.5rem', sort: 'summary.weave.latency_ms' },
-  { name: 'tokens', label: 'Tokens', width: '7rem', sort: 'output_tokens' },
-  { name: 'cost', label: 'Cost', width: '5.5rem', sort: 'cost' },
-  { name: 'feedback', label: 'Feedback', width: '6rem' },
+  { name: 'latency', label: 'Latency', width: '4.75rem', sort: 'summary.weave.latency_ms' },
+  { name: 'tokens', label: 'Tokens', width: '6.25rem', sort: 'output_tokens' },
+  { name: 'cost', label: 'Cost', width: '4.75rem', sort: 'cost' },
+  { name: 'feedback', label: 'Feedback', width: '5.25rem' },
   { name: 'user', label: 'User', width: '7rem', sort: 'svc_user_id' },
   { name: 'size', label: 'Size', width: '5rem', sort: 'storage_size_bytes' },
   { name: 'started', label: 'Started', width: '8.5rem', sort: 'started_at' },

@@ -44,6 +44,8 @@ export function GridHead({ shown, sort, isAllSelected, onSelectAll }: HeadProps)
           {...{ label, field, sort, title: path }}
           class={path === undefined ? `cell-${name}` : 'cell-value'}
           noOrder={field === newestFirst.field ? undefined : ''}
+          // What a trace costs is recorded at the calls inside it, and its root is often a program's own function.
+          beside={field === 'cost' || field === 'output_tokens' ? { all: '1' } : undefined}
         />
       ))}
     </div>

@@ -124,8 +124,13 @@ export function ChartsScreen({ project }: { project: string }) {
   const noteOf = ({ name }: Panel) => {
     const buckets = name === 'cost' ? (there?.of.latency.buckets ?? []) : []
     const unpriced = buckets.reduce((sum, bucket) => sum + (bucket.unpriced ?? 0), 0)
+    const isOfRoots = roots && ['read', 'written', 'cost'].includes(name)
+    if (!isOfRoots && unpriced === 0) return undefined
     return (
-      unpriced > 0 && <Unpriced {...{ project }} count={unpriced} view={viewOf((there as Shown).range)} />
+      <>
+        {isOfRoots && 'Of roots only: calls inside them are not counted. '}
+        {unpriced > 0 && <Unpriced {...{ project }} count={unpriced} view={viewOf((there as Shown).range)} />}
+      </>
     )
   }
   if (isForbidden(error.value)) return <FailedScreen name="Charts" error={error.value} />

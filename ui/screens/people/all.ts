@@ -1,5 +1,6 @@
 /** The screens of people and of the server. Who opens one soon opens another, so they are one file. */
 
+export { EngineScreen } from '../engine/screen.tsx'
 export { MeScreen } from '../me/screen.tsx'
 export { AuditScreen } from './audit.tsx'
 export { BudgetsScreen } from './budgets.tsx'

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { Icon } from '../../parts/icon.tsx'
 import { jsonNode } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
@@ -9,7 +10,7 @@ import { newTurn, type Turn } from './turns.ts'
 const roles = ['system', 'user', 'assistant', 'tool']
 
 /** The messages that A and B are both asked, each editable. */
-export function Conversation({ play }: { play: Play }) {
+export function Conversation({ play, children }: { play: Play; children: ComponentChildren }) {
   const turns = play.turns.value
   const wrong = play.shown.value
     .map(({ run }) => run.value?.error)
@@ -47,6 +48,7 @@ export function Conversation({ play }: { play: Play }) {
         >
           Add message
         </button>
+        {children}
       </div>
     </section>
   )

@@ -6,6 +6,7 @@ import { search, setSearch } from '../../router.ts'
 import { isProject } from '../../routes.ts'
 import { readEngine } from '../../server/engine.ts'
 import { useLoading } from '../../server/loading.ts'
+import { may } from '../../server/rights.ts'
 import { currentUser } from '../../server/session.ts'
 import { AnswerView } from './answer-view.tsx'
 import { Conversation } from './conversation.tsx'
@@ -55,8 +56,10 @@ function Playground({ project }: { project: string }) {
   const isEmpty = play.turns.value.every(
     ({ text, rest }) => text.trim() === '' && Object.keys(rest).length === 0,
   )
+  const isReader = !may('infer', project)
+  const mayAsk = !isEmpty && !isReader
   const ask = () => {
-    if (!isEmpty) play.ask()
+    if (mayAsk) play.ask()
   }
   useShortcuts('Playground', [
     { keys: ['Ctrl+Enter'], does: 'Ask', whileTyping: true, run: ask },
@@ -76,7 +79,7 @@ function Playground({ project }: { project: string }) {
   return (
     <main class="screen play">
       <h1 class="hidden-text">Playground</h1>
-      <PlayBar {...{ play, project, isBusy, isEmpty, ask }} copy={() => setCopying(true)} />
+      <PlayBar {...{ play, project }} copy={() => setCopying(true)} />
       <div class="play-body">
         <div class="play-main" ref={main}>
           {error && <Failed error={error} retry={reload} />}
@@ -96,9 +99,20 @@ function Playground({ project }: { project: string }) {
               This conversation is too long for the browser to keep: closing or reloading the tab loses it.
             </p>
           )}
+          {isReader && <p class="notice">Your role in {project} may read, and not ask models.</p>}
           <RecordNotice play={play} recording={engine?.recording} />
           {play.failure.value && <Failed error={play.failure.value} />}
-          <Conversation play={play} />
+          <Conversation play={play}>
+            {isBusy ? (
+              <button type="button" class="main-button" onClick={play.stop}>
+                Stop
+              </button>
+            ) : (
+              <button type="button" class="main-button" disabled={!mayAsk} onClick={ask}>
+                Ask
+              </button>
+            )}
+          </Conversation>
           <div class="answers">
             {play.shown.value.map((side) => (
               <AnswerView key={side.name} {...{ play, side, project }} />
@@ -118,13 +132,10 @@ const lastMessageIn = (screen: HTMLElement | null) =>
 interface BarProps {
   play: Play
   project: string
-  isBusy: boolean
-  isEmpty: boolean
-  ask(): void
   copy(): void
 }
 
-function PlayBar({ play, project, isBusy, isEmpty, ask, copy }: BarProps) {
+function PlayBar({ play, project, copy }: BarProps) {
   const isCompared = play.shown.value.length > 1
   return (
     <div class="play-bar">
@@ -149,15 +160,6 @@ function PlayBar({ play, project, isBusy, isEmpty, ask, copy }: BarProps) {
         <button type="button" onClick={play.clear}>
           Clear
         </button>
-        {isBusy ? (
-          <button type="button" class="main-button" onClick={play.stop}>
-            Stop
-          </button>
-        ) : (
-          <button type="button" class="main-button" disabled={isEmpty} onClick={ask}>
-            Ask
-          </button>
-        )}
       </div>
     </div>
   )

@@ -5,6 +5,7 @@ import { navigate } from '../../router.ts'
 import { isProject, paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { projectsAtOnce, readProjects } from '../../server/projects.ts'
+import { may } from '../../server/rights.ts'
 import { countText } from '../../value/units.ts'
 import { EngineStrip } from './engine-strip.tsx'
 
@@ -27,9 +28,11 @@ export function ProjectsScreen() {
                 <span class="project-name">{project}</span>
                 {isGoing && <span class="muted">being deleted</span>}
               </a>
-              <a class="project-ask" href={paths.play({ p: project })} title={`Ask a model in ${project}`}>
-                Ask
-              </a>
+              {may('infer', project) && (
+                <a class="project-ask" href={paths.play({ p: project })} title={`Ask a model in ${project}`}>
+                  Ask
+                </a>
+              )}
             </li>
           ))}
         </ul>

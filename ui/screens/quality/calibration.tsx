@@ -95,7 +95,7 @@ function Reliability(asked: Calibrated) {
   if (error) return <Failed {...{ error }} retry={reload} />
   if (value === undefined) return <Skeleton rows={6} />
   const [report, agreement] = value
-  const { labels, decisions, labels_to_halve, before, after, why, review } = report
+  const { labels, decisions, labels_to_halve, before, after, why, review, improbable } = report
   const fit = async () => {
     setFitting(true)
     setSaid(undefined)
@@ -114,6 +114,8 @@ function Reliability(asked: Calibrated) {
         {countText(labels)} of {countOf(decisions, 'decision')} {decisions === 1 ? 'has' : 'have'} a label
         {labels > 0 && `; ${countText(labels_to_halve)} more would halve the intervals`}.{' '}
         {why ? `No calibration: ${why}.` : 'A calibration helps.'}
+        {improbable > 0 &&
+          ` ${countOf(improbable, 'decision')} left out: the probabilities do not add up to 1.`}
       </p>
       {may('write', project) && (
         <p class="head-tools">

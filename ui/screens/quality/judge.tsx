@@ -1,10 +1,13 @@
 import { useRef, useState } from 'preact/hooks'
 import { FormFooter, takeFocus } from '../../parts/form-footer.tsx'
-import { Failed } from '../../parts/states.tsx'
+import { useKeptForm } from '../../parts/kept-form.ts'
+import { Failed, FailedScreen } from '../../parts/states.tsx'
 import { navigate, search } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { readEngine } from '../../server/engine.ts'
 import { useLoading } from '../../server/loading.ts'
+import { readsOnly } from '../../server/request.ts'
+import { may } from '../../server/rights.ts'
 import { makeScorer, readScorers, type TryResult, tryScorer } from '../../server/scorers.ts'
 import { type Direction, directionText } from '../../value/direction.ts'
 import { jsonNode } from '../../value/json-index.ts'
@@ -29,11 +32,22 @@ const wantedLabels = {
   latency: 'At most this many milliseconds',
 }
 
+interface Entered {
+  draft: ScorerDraft
+  name: string
+  filter: string
+}
+
 /** A new judge or check: written with fields of a real call, tried on calls, then stored. */
 export function JudgeScreen({ project }: { project: string }) {
-  const [draft, setDraft] = useState<ScorerDraft>(newDraft)
-  const [name, setName] = useState('')
-  const [filter, setFilter] = useState('op:heddle.chat')
+  const form = useKeptForm(
+    `judge ${project}`,
+    (kept: Partial<Entered>): Entered => ({
+      ...{ draft: newDraft, name: '', filter: 'op:heddle.chat' },
+      ...kept,
+    }),
+  )
+  const { draft, name, filter } = form.value
   const [tried, setTried] = useState<readonly TryResult[]>()
   const [failure, setFailure] = useState<Error>()
   const [isWorking, setWorking] = useState(false)
@@ -44,7 +58,7 @@ export function JudgeScreen({ project }: { project: string }) {
   const id = objectIdOf(name.trim())
   const fields = first === undefined ? [] : fieldsOf(first)
   const change = (changes: Partial<ScorerDraft>) => {
-    setDraft({ ...draft, ...changes })
+    form.change({ draft: { ...draft, ...changes } })
     setTried(undefined)
   }
   const insert = ({ path }: CallField) => {
@@ -70,8 +84,10 @@ export function JudgeScreen({ project }: { project: string }) {
   const backTo = (made = '-') => {
     const wanted = search.value.get('for')
     if (wanted === 'monitor') return paths.monitors(project, { new: made })
-    return wanted === 'run' ? paths.newRun(project) : paths.judges(project)
+    if (wanted !== 'run') return paths.judges(project)
+    return paths.newRun(project, made === '-' ? {} : { judge: made })
   }
+  if (!may('write', project)) return <FailedScreen name="New judge" error={readsOnly} />
   return (
     <main class="screen sheet quality">
       <header class="sheet-head">
@@ -86,6 +102,7 @@ export function JudgeScreen({ project }: { project: string }) {
             // A check passes or fails; of several questions none is better as a whole.
             const direction = draft.kind === 'judge' ? draft.direction : isJudge ? 'none' : 'higher'
             await makeScorer(project, name.trim(), { ...bodyOf(draft), direction })
+            form.drop()
             navigate(backTo(id))
           })
         }}
@@ -98,7 +115,7 @@ export function JudgeScreen({ project }: { project: string }) {
           maxLength={128}
           placeholder="correct"
           value={name}
-          onInput={({ currentTarget }) => setName(currentTarget.value)}
+          onInput={({ currentTarget }) => form.change({ name: currentTarget.value })}
         />
         {known?.some((scorer) => scorer.name === id) && (
           <p class="muted" role="status">
@@ -199,7 +216,7 @@ export function JudgeScreen({ project }: { project: string }) {
           spellcheck={false}
           value={filter}
           onChange={({ currentTarget }) => {
-            setFilter(currentTarget.value)
+            form.change({ filter: currentTarget.value })
             setTried(undefined)
           }}
         />
@@ -243,7 +260,10 @@ export function JudgeScreen({ project }: { project: string }) {
         {tried && <Tried {...{ project, tried }} />}
         <FormFooter
           failure={failure}
-          onClose={() => navigate(backTo())}
+          onClose={() => {
+            form.drop()
+            navigate(backTo())
+          }}
           canSubmit={isReady && name.trim() !== ''}
         >
           Save judge

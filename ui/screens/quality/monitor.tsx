@@ -11,13 +11,15 @@ import {
   deleteMonitor,
   judgeOldCalls,
   type MonitorStats,
-  readLowScores,
   readMonitor,
   readStats,
+  readWorstScores,
   switchMonitor,
 } from '../../server/monitors.ts'
 import { existedUntilDeleted, isForbidden, isMissing } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
+import { readDirections } from '../../server/scorers.ts'
+import { directionOf } from '../../value/direction.ts'
 import { jsonNode } from '../../value/json-index.ts'
 import { parseRef } from '../../value/ref.ts'
 import { ScoreValue } from '../../value/score-value.tsx'
@@ -34,7 +36,7 @@ interface Day {
   stats: MonitorStats | undefined
 }
 
-/** A monitor with its figures by day, and its lowest scores. */
+/** A monitor with its figures by day, and its worst scores. */
 async function readAll(project: string, id: string, signal: AbortSignal) {
   const monitor = await readMonitor(project, id, signal)
   const midnight = Math.floor(Date.now() / dayMs) * dayMs
@@ -50,25 +52,28 @@ async function readAll(project: string, id: string, signal: AbortSignal) {
       return { from: time.after, stats: own }
     }),
   ])
-  const lowest = await Promise.all(
-    (stats?.scores ?? []).map(async (score) => ({
-      score,
-      rows: await readLowScores(project, id, score, signal),
-    })),
+  const stated = await readDirections(project, signal)
+  const worst = await Promise.all(
+    (stats?.scores ?? []).map(async (score) => {
+      const isLowerBetter = directionOf(`scores.${score.scorer}.${score.path}`, stated) === 'lower'
+      return { score, isLowerBetter, rows: await readWorstScores(project, id, score, isLowerBetter, signal) }
+    }),
   )
-  return { monitor, stats, byDay, lowest }
+  return { monitor, stats, byDay, worst }
 }
 
-/** What a monitor has judged: the mean over time, what it could not judge, and the lowest scores first. */
+/** What a monitor has judged: the mean over time, what it could not judge, and the worst scores first. */
 export function MonitorScreen({ project, monitor: id }: { project: string; monitor: string }) {
   const { value, error, reload } = useLoading((signal) => readAll(project, id, signal), [project, id])
   const [isDeleting, setDeleting] = useState(false)
   const [failure, setFailure] = useState<Error>()
+  const [isWorking, setWorking] = useState(false)
   if (isForbidden(error) || isMissing(error)) {
     const missing = { title: 'Monitor not found', href: paths.monitors(project), to: 'All monitors' }
     return <FailedScreen name="Monitor" error={error as Error} {...{ missing }} />
   }
   const change = async (work: Promise<unknown>) => {
+    setWorking(true)
     try {
       await work
       setFailure(undefined)
@@ -76,6 +81,7 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
     } catch (thrown) {
       setFailure(thrown as Error)
     }
+    setWorking(false)
   }
   const { monitor, stats } = value ?? {}
   const wording = monitor && wordingOf(monitor)
@@ -85,8 +91,12 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
         <h1 dir="auto">{monitor?.name ?? 'Monitor'}</h1>
         {monitor && may('write', project) && (
           <div class="head-tools">
-            <button type="button" onClick={() => void change(judgeOldCalls(project, id, oldCalls))}>
-              Judge {oldCalls} older calls
+            <button
+              type="button"
+              disabled={isWorking}
+              onClick={() => void change(judgeOldCalls(project, id, oldCalls))}
+            >
+              {isWorking ? 'Judging…' : `Judge ${oldCalls} older calls`}
             </button>
             <button type="button" onClick={() => void change(switchMonitor(project, id, !monitor.active))}>
               {monitor.active ? 'Pause' : 'Resume'}
@@ -131,17 +141,20 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
             <Empty title="Nothing judged yet">
               <p>
                 {monitor.active ? 'Calls are judged as they end.' : 'It is paused, so no call is judged.'}{' '}
-                Means and the lowest scores appear here.
+                Means and the worst scores appear here.
               </p>
             </Empty>
           )}
-          {value.lowest.map(({ score, rows }) => (
+          {value.worst.map(({ score, isLowerBetter, rows }) => (
             <section key={`${score.scorer} ${score.path}`} aria-label={nameOf(score)}>
               <h2>
                 {nameOf(score)}: mean {numberText(score.mean)} of {countText(score.count)}
               </h2>
               <MeansByDay byDay={value.byDay} {...{ score }} />
-              <PlainTable label={`Lowest of ${nameOf(score)}`} columns={['Lowest first', 'Score', 'Judged']}>
+              <PlainTable
+                label={`${isLowerBetter ? 'Highest' : 'Lowest'} of ${nameOf(score)}`}
+                columns={[isLowerBetter ? 'Highest first' : 'Lowest first', 'Score', 'Judged']}
+              >
                 {rows.map(({ call, output, at }) => (
                   <tr key={`${call} ${at}`}>
                     <td>

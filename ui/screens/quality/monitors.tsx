@@ -58,7 +58,7 @@ export function MonitorsScreen({ project }: { project: string }) {
       >
         <p>A monitor applies a judge or a check to a share of the calls, as they arrive.</p>
       </ListTable>
-      {asked !== null && (
+      {mayMake && asked !== null && (
         <NewMonitor
           {...{ project }}
           scorer={asked === '-' ? '' : asked}

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { Dialog } from '../../parts/dialog.tsx'
 import { FormFooter } from '../../parts/form-footer.tsx'
+import { useKeptForm } from '../../parts/kept-form.ts'
 import { Failed, Skeleton } from '../../parts/states.tsx'
 import { navigate } from '../../router.ts'
 import { paths } from '../../routes.ts'
@@ -18,14 +19,26 @@ interface Props {
   onClose(): void
 }
 
+const fresh = {
+  name: '',
+  chosen: [] as readonly string[],
+  filter: 'op:heddle.chat',
+  share: '100',
+  budget: '',
+}
+
 /** Judges and checks, the calls they are for, and a share of these. */
 export function NewMonitor({ project, scorer, onClose }: Props) {
   const { value, error, reload } = useLoading((signal) => readScorers(project, signal), [project])
-  const [name, setName] = useState('')
-  const [chosen, setChosen] = useState<readonly string[]>(scorer === '' ? [] : [scorer])
-  const [filter, setFilter] = useState('op:heddle.chat')
-  const [share, setShare] = useState('100')
-  const [budget, setBudget] = useState('')
+  const form = useKeptForm(`monitor ${project}`, (kept: Partial<typeof fresh>) => {
+    const entered = { ...fresh, ...kept }
+    return scorer === '' ? entered : { ...entered, chosen: [...new Set([...entered.chosen, scorer])] }
+  })
+  const { name, chosen, filter, share, budget } = form.value
+  const close = () => {
+    form.drop()
+    onClose()
+  }
   const [failure, setFailure] = useState<Error>()
   const [isWorking, setWorking] = useState(false)
   const parsed = parseQuery(filter)
@@ -52,6 +65,7 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
         sampling_rate: percent / 100,
         ...(budget.trim() !== '' && { token_budget: Number(budget) }),
       })
+      form.drop()
       navigate(paths.monitor(project, id))
     } catch (thrown) {
       setFailure(thrown as Error)
@@ -59,7 +73,7 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
     }
   }
   return (
-    <Dialog label="New monitor" onClose={onClose}>
+    <Dialog label="New monitor" onClose={close}>
       {error && <Failed error={error} retry={reload} />}
       {!error && (
         <form
@@ -77,7 +91,7 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
             maxLength={1024}
             placeholder={usual}
             value={name}
-            onInput={({ currentTarget }) => setName(currentTarget.value)}
+            onInput={({ currentTarget }) => form.change({ name: currentTarget.value })}
           />
           {value === undefined ? (
             <Skeleton rows={2} />
@@ -86,7 +100,7 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
               {...{ project, chosen }}
               scorers={value.filter(isServed)}
               back="monitor"
-              onChange={setChosen}
+              onChange={(next) => form.change({ chosen: next })}
             />
           )}
           <label for="monitor-filter">Calls, by the filter of the list of calls</label>
@@ -95,7 +109,7 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
             spellcheck={false}
             aria-invalid={parsed.problem !== undefined}
             value={filter}
-            onInput={({ currentTarget }) => setFilter(currentTarget.value)}
+            onInput={({ currentTarget }) => form.change({ filter: currentTarget.value })}
           />
           {parsed.problem !== undefined && <p class="problem">{parsed.problem}</p>}
           <label for="monitor-share">Share of them, in percent</label>
@@ -104,7 +118,7 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
             inputMode="decimal"
             aria-invalid={!isShare}
             value={share}
-            onInput={({ currentTarget }) => setShare(currentTarget.value)}
+            onInput={({ currentTarget }) => form.change({ share: currentTarget.value })}
           />
           <label for="monitor-budget">Tokens of the judges in a day, if bounded</label>
           <input
@@ -112,9 +126,9 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
             inputMode="numeric"
             aria-invalid={!isBudget}
             value={budget}
-            onInput={({ currentTarget }) => setBudget(currentTarget.value)}
+            onInput={({ currentTarget }) => form.change({ budget: currentTarget.value })}
           />
-          <FormFooter {...{ failure, onClose, missing }} canSubmit={isReady}>
+          <FormFooter {...{ failure, missing }} onClose={close} canSubmit={isReady}>
             Start monitor
           </FormFooter>
         </form>

@@ -1,5 +1,6 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { FormFooter, takeFocus } from '../../parts/form-footer.tsx'
+import { useKeptForm } from '../../parts/kept-form.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { navigate, search } from '../../router.ts'
 import { paths } from '../../routes.ts'
@@ -7,14 +8,15 @@ import { readDatasets, tableOf } from '../../server/datasets.ts'
 import { readEngine } from '../../server/engine.ts'
 import { useLoading } from '../../server/loading.ts'
 import { readObject } from '../../server/objects.ts'
-import { isForbidden } from '../../server/request.ts'
+import { isForbidden, readsOnly } from '../../server/request.ts'
+import { may } from '../../server/rights.ts'
 import { isServed, readScorers, type Scorer } from '../../server/scorers.ts'
 import { startRuns } from '../../server/served-runs.ts'
 import { countRows, readRows } from '../../server/tables.ts'
 import { type JsonNode, membersOf, nodeAt } from '../../value/json-index.ts'
 import { countOf, countText } from '../../value/units.ts'
 import { Rescore } from './rescore.tsx'
-import { type RunSettings, runBody, settingsOfPlayground } from './run-draft.ts'
+import { newRunDraft, type RunSettings, runBody, settingsOf, textsOf } from './run-draft.ts'
 import { estimateTokens, sampledRows } from './run-estimate.ts'
 import { RunProgress } from './run-progress.tsx'
 import { RunSettingsForm } from './run-settings.tsx'
@@ -70,7 +72,8 @@ interface NewRunProps {
 
 function NewRun({ project, onStarted }: NewRunProps) {
   const known = useLoading((signal) => readKnown(project, signal), [project])
-  const { value, error } = known
+  const { value } = known
+  const error = may('infer', project) ? known.error : readsOnly
   if (isForbidden(error)) return <FailedScreen name="New run" error={error} />
   return (
     <main class="screen sheet quality">
@@ -96,14 +99,12 @@ function NewRun({ project, onStarted }: NewRunProps) {
 
 function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) {
   const { datasets, scorers, models } = known
-  const [dataset, setDataset] = useState(search.value.get('dataset') ?? datasets[0] ?? '')
-  const [name, setName] = useState('')
-  const [prompt, setPrompt] = useState('')
-  const [settings, setSettings] = useState<readonly RunSettings[]>(settingsOfPlayground)
+  const { value, change, drop } = useKeptForm(`run ${project}`, newRunDraft)
+  const { name, chosen, split, repeats } = value
+  const dataset = value.dataset || (datasets[0] ?? '')
+  const settings = settingsOf(value)
+  const setSettings = (next: readonly RunSettings[]) => change({ settings: textsOf(next) })
   const [isAdded, setAdded] = useState(false)
-  const [chosen, setChosen] = useState<readonly string[]>([])
-  const [split, setSplit] = useState(allRows)
-  const [repeats, setRepeats] = useState('1')
   const [failure, setFailure] = useState<Error>()
   const [isWorking, setWorking] = useState(false)
   const size = useLoading((signal) => readSize(project, dataset, signal), [project, dataset])
@@ -111,9 +112,7 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
   const [first] = sample
   const columns = first === undefined ? [] : membersOf(first).map((member) => member.name)
   const hasMessages = nodeAt(first, 'messages')?.kind === 'array'
-  useEffect(() => {
-    setPrompt(hasMessages || first === undefined ? '' : `{${questionIn(first)}}`)
-  }, [first])
+  const prompt = value.prompt ?? (hasMessages || first === undefined ? '' : `{${questionIn(first)}}`)
   const count = Number(repeats)
   const isCount = /^\d+$/.test(repeats.trim()) && count >= 1 && count <= 1000
   const answers = (size.value?.rows ?? 0) * settings.length * (isCount ? count : 1)
@@ -148,6 +147,7 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
         scorers: chosen,
       })
       const { evaluation_run_ids } = await startRuns(project, body)
+      drop()
       onStarted()
       navigate(paths.newRun(project, { runs: evaluation_run_ids.join(',') }), { replaces: true })
     } catch (thrown) {
@@ -155,7 +155,7 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
       setWorking(false)
     }
   }
-  const change = (at: number, changes: Partial<RunSettings>) =>
+  const changeSettings = (at: number, changes: Partial<RunSettings>) =>
     setSettings(settings.map((side, index) => (index === at ? { ...side, ...changes } : side)))
   return (
     <form
@@ -170,10 +170,10 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
         id="run-dataset"
         ref={takeFocus}
         value={dataset}
-        onChange={({ currentTarget }) => {
-          setDataset(currentTarget.value)
-          setSplit(allRows)
-        }}
+        // Another dataset has other columns.
+        onChange={({ currentTarget }) =>
+          change({ dataset: currentTarget.value, split: allRows, prompt: undefined })
+        }
       >
         {datasets.map((name) => (
           <option key={name} value={name}>
@@ -182,7 +182,7 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
         ))}
       </select>
       {size.error && <Failed error={size.error} retry={size.reload} />}
-      <SplitChoice {...{ sample, split }} onChange={setSplit} />
+      <SplitChoice {...{ sample, split }} onChange={(next) => change({ split: next })} />
       <label for="run-name">Name</label>
       <input
         id="run-name"
@@ -190,7 +190,7 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
         maxLength={64}
         placeholder={`${dataset} run`}
         value={name}
-        onInput={({ currentTarget }) => setName(currentTarget.value)}
+        onInput={({ currentTarget }) => change({ name: currentTarget.value })}
       />
       <label for="run-prompt">Message to the model</label>
       <textarea
@@ -199,11 +199,16 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
         rows={3}
         placeholder={hasMessages ? 'Leave empty to ask the conversation of the row' : ''}
         value={prompt}
-        onInput={({ currentTarget }) => setPrompt(currentTarget.value)}
+        onInput={({ currentTarget }) => change({ prompt: currentTarget.value })}
       />
       <div class="choices is-bare" role="group" aria-label="Columns">
         {columns.map((column) => (
-          <button key={column} type="button" class="chip" onClick={() => setPrompt(`${prompt}{${column}}`)}>
+          <button
+            key={column}
+            type="button"
+            class="chip"
+            onClick={() => change({ prompt: `${prompt}{${column}}` })}
+          >
             {column}
           </button>
         ))}
@@ -216,7 +221,7 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
             settings={side}
             {...{ models }}
             isAdded={index === 1 && isAdded}
-            onChange={(changes) => change(index, changes)}
+            onChange={(changes) => changeSettings(index, changes)}
             onRemove={
               settings.length > 1 ? () => setSettings(settings.filter((_, at) => at !== index)) : undefined
             }
@@ -236,14 +241,18 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
           </button>
         </div>
       )}
-      <ScorerChoice {...{ project, scorers, chosen }} back="run" onChange={setChosen} />
+      <ScorerChoice
+        {...{ project, scorers, chosen }}
+        back="run"
+        onChange={(next) => change({ chosen: next })}
+      />
       <label for="run-repeats">Times that each row is asked</label>
       <input
         id="run-repeats"
         inputMode="numeric"
         aria-invalid={!isCount}
         value={repeats}
-        onInput={({ currentTarget }) => setRepeats(currentTarget.value)}
+        onInput={({ currentTarget }) => change({ repeats: currentTarget.value })}
       />
       <p class="muted" role="status">
         {split.column !== '' && 'At most '}
@@ -256,7 +265,10 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
       </p>
       <FormFooter
         {...{ failure }}
-        onClose={() => navigate(paths.evals(project))}
+        onClose={() => {
+          drop()
+          navigate(paths.evals(project))
+        }}
         canSubmit={isReady}
         missing={size.value && missing}
       >

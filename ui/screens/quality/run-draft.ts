@@ -1,7 +1,8 @@
+import { search } from '../../router.ts'
 import { objectRefOf } from '../../value/ref.ts'
 import { readDraft } from '../play/draft.ts'
 import { type Settings, settingsIn, settingsText } from '../play/settings.ts'
-import type { Split } from './split-choice.tsx'
+import { allRows, type Split } from './split-choice.tsx'
 
 /** What answers in a run. */
 export interface RunSettings {
@@ -11,8 +12,38 @@ export interface RunSettings {
   fields: Settings
 }
 
+/** What is entered for a run; its settings as texts, which can be kept. */
+interface RunDraft {
+  dataset: string
+  name: string
+  /** Undefined means the column that has the question. */
+  prompt: string | undefined
+  settings: readonly (Omit<RunSettings, 'fields'> & { fields: string })[]
+  chosen: readonly string[]
+  split: Split
+  repeats: string
+}
+
+export const settingsOf = ({ settings }: RunDraft): RunSettings[] =>
+  settings.map((side) => ({ ...side, fields: settingsIn(side.fields) }))
+
+export const textsOf = (settings: readonly RunSettings[]): RunDraft['settings'] =>
+  settings.map((side) => ({ ...side, fields: settingsText(side.fields) }))
+
+/** The address may name the dataset, and a judge that was made for this run. */
+export function newRunDraft(kept: Partial<RunDraft>): RunDraft {
+  const dataset = search.value.get('dataset') ?? kept.dataset ?? ''
+  const judge = search.value.get('judge')
+  const fresh = { name: '', prompt: undefined, split: allRows, repeats: '1', chosen: [] }
+  const draft = {
+    ...{ ...fresh, settings: textsOf(settingsOfPlayground()), ...kept, dataset },
+    ...(kept.dataset !== dataset && { prompt: undefined, split: allRows }),
+  }
+  return judge === null ? draft : { ...draft, chosen: [...new Set([...draft.chosen, judge])] }
+}
+
 /** The settings that were tried last in the playground. */
-export function settingsOfPlayground(): RunSettings[] {
+function settingsOfPlayground(): RunSettings[] {
   const draft = readDraft()
   const a = { name: 'A', system: '', fields: settingsIn(draft?.a) }
   return draft?.isCompared ? [a, { name: 'B', system: '', fields: settingsIn(draft.b) }] : [a]

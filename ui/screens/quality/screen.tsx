@@ -7,12 +7,14 @@ import { MonitorScreen } from './monitor.tsx'
 import { MonitorsScreen } from './monitors.tsx'
 import { NewRunScreen } from './new-run.tsx'
 
+export { EvalsScreen } from '../evals/screen.tsx'
+
 type QualityRoute = Extract<
   Route,
   { screen: 'newRun' | 'judges' | 'judge' | 'calibration' | 'monitors' | 'monitor' | 'datasets' }
 >
 
-/** The screens of Quality but for runs. Who opens one soon opens another, so they are one file. */
+/** The screens of Quality beside the list of runs. Who opens one soon opens another, so they are one file. */
 export function QualityScreen({ here }: { here: QualityRoute }) {
   const { project } = here
   switch (here.screen) {

@@ -24,9 +24,9 @@ function StateName({ state }: { state: ItemState }) {
   )
 }
 
-/** In an exported file items link to their calls, since nothing is reviewed there. */
-export const pathOfItem = (project: string, queue: string, { id, call_id }: QueueItem): string =>
-  live(paths.review(project, queue, id)) ?? paths.call(project, call_id)
+/** Without a queue, and in an exported file, items link to their calls: nothing is reviewed there. */
+export const pathOfItem = (project: string, queue: string | undefined, { id, call_id }: QueueItem): string =>
+  (queue === undefined ? undefined : live(paths.review(project, queue, id))) ?? paths.call(project, call_id)
 
 const reviewText = ({ review: { outcome, finished, needed } }: QueueItem) =>
   outcome === 'open' || outcome === 'in_review' ? `${finished} of ${needed}` : outcome
@@ -35,7 +35,8 @@ interface Props {
   index: number
   top: number
   project: string
-  queue: string
+  /** Undefined where the user does not review it. */
+  queue: string | undefined
   item: PreviewedItem | undefined
   isActive: boolean
   onChoose(): void

@@ -1,9 +1,11 @@
 import type { LightCall } from '../../../src/operations/views/contract.ts'
+import { contents } from '../../export/contents.ts'
 import { readCalls } from '../../server/calls.ts'
 import { type ItemsView, type QueueItem, readItems } from '../../server/queues.ts'
+import { may } from '../../server/rights.ts'
 
 export interface PreviewedItem extends QueueItem {
-  /** Undefined where the call is gone. */
+  /** Undefined where the call is gone, or the user may not read lists of calls, as annotators. */
   call: LightCall | undefined
 }
 
@@ -15,7 +17,8 @@ export async function readItemsWithPreviews(
 ): Promise<PreviewedItem[]> {
   const items = await readItems(view, page, signal)
   const ids = items.map(({ call_id }) => call_id)
-  const calls = await readCalls({ project: view.project }, ids, signal)
+  const mayList = contents !== undefined || may('read', view.project)
+  const calls = mayList ? await readCalls({ project: view.project }, ids, signal) : []
   const found = new Map(calls.map((call) => [call.id, call]))
   return items.map((item) => ({ ...item, call: found.get(item.call_id) }))
 }

@@ -18,6 +18,7 @@ interface Props {
   project: string
   queue: string
   stats: QueueStats
+  isReviewer: boolean
 }
 
 type Shown = ItemState | 'disagreed'
@@ -30,7 +31,7 @@ export const stateIn = (asked: URLSearchParams): Shown | undefined =>
   states.find((one) => one === asked.get('state'))
 
 /** The items of the queue, in its order. */
-export function Items({ project, queue, stats }: Props) {
+export function Items({ project, queue, stats, isReviewer }: Props) {
   const state = stateIn(search.value)
   const countOf = (shown: Shown | undefined) => countOfState(stats, shown)
   const count = contents?.rows ?? countOf(state)
@@ -64,7 +65,7 @@ export function Items({ project, queue, stats }: Props) {
     {
       keys: ['Enter', 'o'],
       does: 'Open this item',
-      run: () => current && navigate(pathOfItem(project, queue, current)),
+      run: () => current && navigate(pathOfItem(project, isReviewer ? queue : undefined, current)),
     },
   ]
   useShortcuts('Items', reading, [toTrace])
@@ -130,7 +131,8 @@ export function Items({ project, queue, stats }: Props) {
             row={(index, top) => (
               <ItemLine
                 key={index}
-                {...{ index, top, project, queue, item: list.rows.value.get(index) }}
+                {...{ index, top, project, item: list.rows.value.get(index) }}
+                queue={isReviewer ? queue : undefined}
                 isActive={index === active}
                 onChoose={() => setActive(index)}
                 onLeave={() => keepPlace(index)}

@@ -12,7 +12,7 @@ import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { deleteQueue, readQueue, readStats } from '../../server/queues.ts'
 import { existedUntilDeleted } from '../../server/request.ts'
-import { may } from '../../server/rights.ts'
+import { may, mayReview } from '../../server/rights.ts'
 import { Markdown } from '../../value/markdown.tsx'
 import { ChangeQueue } from './change-queue.tsx'
 import { Items, stateIn } from './items.tsx'
@@ -37,10 +37,10 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
   const asked = search.value.get('tab')
   const tab: Tab = asked === 'rules' || asked === 'reviewers' ? asked : 'items'
   const review = paths.review(project, queue)
-  const mayReview = may('review', project)
+  const isReviewer = value !== undefined && mayReview(project, value.found)
   const mayWrite = may('write', project)
   const bindings: Shortcut[] = [
-    ...(mayReview ? [{ keys: ['r'], does: 'Review', run: () => navigate(review) }] : []),
+    ...(isReviewer ? [{ keys: ['r'], does: 'Review', run: () => navigate(review) }] : []),
     ...(mayWrite ? [{ keys: ['e'], does: 'Edit name and questions', run: () => setFront('change') }] : []),
     { keys: ['Escape'], does: 'All queues', run: () => navigate(paths.queues(project)) },
   ]
@@ -78,7 +78,7 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
               )
             }
           />
-          {mayReview && (
+          {isReviewer && (
             <a class="button main-button" href={review}>
               Review
             </a>
@@ -103,7 +103,7 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
         ))}
       </div>
       <div class="queue-panel" role="tabpanel" id="queue-panel" aria-labelledby={`queue-${tab}`}>
-        {tab === 'items' && <Items project={project} queue={queue} stats={stats} />}
+        {tab === 'items' && <Items {...{ project, queue, stats, isReviewer }} />}
         {tab === 'rules' && <Rules {...{ project, queue, mayWrite }} />}
         {tab === 'reviewers' && <Reviewers stats={stats} />}
       </div>

@@ -2,7 +2,7 @@ import { Time } from '../../parts/time.tsx'
 import { ProgressBar } from '../../review/progress-bar.tsx'
 import { paths } from '../../routes.ts'
 import type { Queue, QueueStats } from '../../server/queues.ts'
-import { may } from '../../server/rights.ts'
+import { mayReview } from '../../server/rights.ts'
 import { currentUser } from '../../server/session.ts'
 import { countText } from '../../value/units.ts'
 
@@ -46,7 +46,7 @@ export function QueueLine({ index, top, project, queue, stats, isActive, onChoos
         {stats && <ProgressBar done={stats.completed_items} all={stats.total_items} />}
       </div>
       <div role="gridcell">
-        {may('review', project) && (
+        {mayReview(project, queue) && (
           <a class="button" href={paths.review(project, queue.id)} aria-label={`Review ${queue.name}`}>
             Review
           </a>

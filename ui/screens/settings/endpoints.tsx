@@ -15,6 +15,7 @@ import {
 } from '../../server/alerts.ts'
 import { useLoading } from '../../server/loading.ts'
 import { existedUntilDeleted } from '../../server/request.ts'
+import { may } from '../../server/rights.ts'
 import { countText } from '../../value/units.ts'
 import { SettingsHead } from './head.tsx'
 
@@ -33,9 +34,11 @@ export function EndpointsScreen({ project }: { project: string }) {
   return (
     <main class="screen sheet quality">
       <SettingsHead {...{ project }} title="Endpoints">
-        <button type="button" class="main-button" onClick={() => setOpen(true)}>
-          New endpoint
-        </button>
+        {may('write', project) && (
+          <button type="button" class="main-button" onClick={() => setOpen(true)}>
+            New endpoint
+          </button>
+        )}
       </SettingsHead>
       <ListTable
         label="Endpoints"

@@ -1,0 +1,24 @@
+import { useState } from 'preact/hooks'
+import { storageIn } from '../browser-storage.ts'
+
+const storage = storageIn(() => sessionStorage)
+
+/** What is entered in a form outlasts a visit elsewhere and a reload of the tab, until it is sent or cancelled. */
+export function useKeptForm<T extends object>(form: string, first: (kept: Partial<T>) => T) {
+  const name = `heddle.form ${form}`
+  const [value, setValue] = useState(() => first(JSON.parse(storage?.getItem(name) ?? '{}') as Partial<T>))
+  return {
+    value,
+    change(changes: Partial<T>): void {
+      const next = { ...value, ...changes }
+      setValue(next)
+      try {
+        storage?.setItem(name, JSON.stringify(next))
+      } catch {
+        // More than the browser can keep lasts as long as its screen.
+        storage?.removeItem(name)
+      }
+    },
+    drop: () => storage?.removeItem(name),
+  }
+}
