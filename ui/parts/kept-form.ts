@@ -6,7 +6,7 @@ const storage = storageIn(() => sessionStorage)
 
 /** What is entered in a form outlasts a visit elsewhere and a reload of the tab, until it is sent or cancelled, for the same user. */
 export function useKeptForm<T extends object>(form: string, first: (kept: Partial<T>) => T) {
-  const name = `heddle.form ${form} ${currentUser.value?.name}`
+  const name = `heddle.form ${form} ${currentUser.value?.user}`
   const [value, setValue] = useState(() => first(JSON.parse(storage?.getItem(name) ?? '{}') as Partial<T>))
   return {
     value,
