@@ -138,6 +138,11 @@ export const refusals = {
     message: 'name: there is already a user {name}.',
     help: 'Also in HEDDLE_USERS. `POST /keys` makes another key for a user.',
   },
+  user_name_used: {
+    status: 409,
+    message: 'name: {name} was a user who was removed; choose another name.',
+    help: 'What such a user left is not for whoever accepts an invitation. `POST /users` may give the name again.',
+  },
   user_configured: {
     status: 409,
     message: 'The user {name} is set in HEDDLE_USERS: change its key or remove it there.',

@@ -1,4 +1,4 @@
-import { family, operation } from '../parts.ts'
+import { family, operationsUnder } from '../parts.ts'
 import { changeBudget, createBudget, deleteBudget, listed } from './budgets.ts'
 import {
   BudgetAnswer,
@@ -9,13 +9,12 @@ import {
   DeletedAnswer,
 } from './contract.ts'
 
-const tags = ['people']
-const admins = { tags, right: 'operate' } as const
+const operation = operationsUnder('people')
+const admins = { right: 'operate' } as const
 
 export const budgetRoutes = family(
   operation('GET', '/budgets', {
     right: 'own',
-    tags,
     summary: 'List the budgets that count your answers; admins see all',
     answer: BudgetsAnswer,
     rule: (services, { caller }) => listed(services, caller),

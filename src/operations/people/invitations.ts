@@ -6,6 +6,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import { isDisabled } from '../../domain/user-settings.ts'
 import type { Database } from '../../storage/database.ts'
+import { wasRemoved } from '../../storage/users/audit.ts'
 import { type Invitation, openInvitation, openInvitations } from '../../storage/users/invitations.ts'
 import { readUserSettings } from '../../storage/users/settings.ts'
 import { callerOf, userNamed } from '../../storage/users/users.ts'
@@ -68,6 +69,7 @@ export async function accept(db: Database, configured: ConfiguredPeople, { secre
   if (invitation === undefined || !(await mayStillInvite(db, configured, invitation)))
     throw refuse('invitation_not_found', {})
   if (configured.some((person) => person.name === name)) throw refuse('user_exists', { name })
+  if (await wasRemoved(db, name)) throw refuse('user_name_used', { name })
   const key = newKey()
   const id = newId()
   const accepted = await db.write('acceptInvitation', {

@@ -2,7 +2,7 @@ import { formatTime, parseTime } from '../../domain/time.ts'
 import { refusalContracts } from '../../http/contracts.ts'
 import type { Database } from '../../storage/database.ts'
 import { readAudit } from '../../storage/users/audit.ts'
-import { family, type Operation, operation } from '../parts.ts'
+import { family, type Operation, operationsUnder } from '../parts.ts'
 import * as contract from './contract.ts'
 import { changeGrants } from './grants.ts'
 import { accept, invite, readInvitations, withdraw } from './invitations.ts'
@@ -27,11 +27,13 @@ async function queryAudit(db: Database, body: contract.AuditBody, signal: AbortS
   return { entries, next: found.length > limit ? (entries.at(-1)?.id ?? null) : null }
 }
 
-const tags = ['people']
+const tag = 'people'
+const operation = operationsUnder(tag)
 
 const { 401: _, ...acceptanceRefusals } = refusalContracts(
   'invitation_not_found',
   'user_exists',
+  'user_name_used',
   'invalid_request',
   'malformed_json',
   'body_too_large',
@@ -47,7 +49,7 @@ const acceptance: Operation = async (app, { db, people }) => {
       bodyLimit: 16 * 1024,
       schema: {
         summary: 'Accept an invitation: makes the user and its first key',
-        tags,
+        tags: [tag],
         security: [],
         body: contract.AcceptBody,
         response: {
@@ -59,7 +61,7 @@ const acceptance: Operation = async (app, { db, people }) => {
     ({ body }) => accept(db, people, body),
   )
 }
-const admins = { tags, right: 'operate' } as const
+const admins = { right: 'operate' } as const
 
 export const peopleRoutes = family(
   operation('GET', '/users', {
@@ -87,7 +89,6 @@ export const peopleRoutes = family(
   }),
   operation('GET', '/keys', {
     right: 'keys',
-    tags,
     summary: 'List your keys; admins can list those of any user',
     querystring: contract.KeysQuery,
     answer: contract.KeysAnswer,
@@ -96,7 +97,6 @@ export const peopleRoutes = family(
   }),
   operation('POST', '/keys', {
     right: 'keys',
-    tags,
     summary: 'Create another key, which is shown once',
     body: contract.KeyBody,
     answer: contract.NewKeyAnswer,
@@ -112,7 +112,6 @@ export const peopleRoutes = family(
   }),
   operation('DELETE', '/keys/:id', {
     right: 'keys',
-    tags,
     summary: 'Revoke one of your keys; admins can revoke those of any user',
     params: contract.KeyPath,
     answer: contract.RevokedAnswer,
@@ -121,7 +120,6 @@ export const peopleRoutes = family(
   }),
   operation('POST', '/keys/:id/rotate', {
     right: 'keys',
-    tags,
     summary: 'Replace a key by another one; both work for a time',
     params: contract.KeyPath,
     body: contract.RotateBody,
@@ -131,7 +129,6 @@ export const peopleRoutes = family(
   }),
   operation('PUT', '/users/:name/grants', {
     right: 'administer',
-    tags,
     summary: 'Set the grants of a user where you are an admin; others stay',
     params: contract.UserPath,
     body: contract.GrantsBody,
@@ -159,7 +156,6 @@ export const peopleRoutes = family(
   }),
   operation('POST', '/invitations', {
     right: 'administer',
-    tags,
     summary: 'Invite a user: whoever has the secret makes one, once',
     body: contract.InvitationBody,
     answer: contract.NewInvitationAnswer,
@@ -168,7 +164,6 @@ export const peopleRoutes = family(
   }),
   operation('GET', '/invitations', {
     right: 'administer',
-    tags,
     summary: 'List open invitations',
     answer: contract.InvitationsAnswer,
     refusals: ['role_forbidden'],
@@ -176,7 +171,6 @@ export const peopleRoutes = family(
   }),
   operation('DELETE', '/invitations/:id', {
     right: 'administer',
-    tags,
     summary: 'Withdraw an invitation',
     params: contract.KeyPath,
     answer: contract.RevokedAnswer,
@@ -186,7 +180,6 @@ export const peopleRoutes = family(
   acceptance,
   operation('POST', '/audit/query', {
     right: 'operate',
-    tags,
     summary: 'Read what was done with users, keys and settings, and what was deleted',
     body: contract.AuditBody,
     answer: contract.AuditAnswer,

@@ -5,6 +5,7 @@ import {
   allRows,
   type Command,
   type LongReader,
+  type Reader,
   type StreamOptions,
   type Transaction,
 } from '../transaction.ts'
@@ -62,6 +63,12 @@ export function audited<Input, Output>(
 
 /** For deeds that are not the result of another command. */
 export const noteDeed: Command<Deed & { by?: Actor }, void> = (tx, { by, ...deed }) => note(tx, by, deed)
+
+/** Whether a user of this name was removed. What it left, as its place in queues and its usage, is still under its name. */
+export const wasRemoved = async (db: Reader, name: string): Promise<boolean> =>
+  (await db.get(
+    sql`SELECT 1 FROM audit WHERE action = 'user.remove' AND details = ${JSON.stringify({ user: name })} LIMIT 1`,
+  )) !== undefined
 
 interface Times {
   /** Microseconds, inclusive. */

@@ -475,6 +475,10 @@ test('an invitation makes one user, even if it is accepted twice at once', async
   assert.deepEqual((await get('/invitations', lead)).json.invitations, [invitation])
   const taken = await post('/invitations/accept', { secret, name: 'host' }, 'no key')
   assert.deepEqual(outcome(taken), [409, 'user_exists'])
+  await made('departed', { scope: 'acme/qa', role: 'annotator' })
+  assert.equal((await send('DELETE', '/users/departed', undefined, keys.root)).status, 200)
+  const left = await post('/invitations/accept', { secret, name: 'departed' }, 'no key')
+  assert.deepEqual(outcome(left), [409, 'user_name_used'])
   const both = await Promise.all(
     ['guest-1', 'guest-2'].map((name) => post('/invitations/accept', { secret, name }, 'no key')),
   )
