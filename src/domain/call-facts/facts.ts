@@ -136,5 +136,5 @@ function plus(sum: number | null, value: unknown): number | null {
 }
 
 export function countIn(value: unknown): number | undefined {
-  return typeof value === 'number' && value >= 0 ? Math.min(maxTokens, value) : undefined
+  return Number.isFinite(value) && (value as number) >= 0 ? Math.min(maxTokens, value as number) : undefined
 }
