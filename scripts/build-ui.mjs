@@ -138,9 +138,15 @@ const screensShareThePage = {
         opened.add(join(dirname(file), path))
       }
     }
+    // Their small parts would each be a file, too, which all compress worse than one.
+    const parts = sourceFiles().filter((path) => /ui.parts.[^.]+\.tsx?$/.test(path))
     onLoad({ filter: /\.tsx?$/ }, ({ path }) => {
-      if (!opened.has(path)) return undefined
-      const contents = `import ${JSON.stringify(main)}\n${readFileSync(path, 'utf8')}`
+      if (path !== main && !opened.has(path)) return undefined
+      const imported = path === main ? parts : [main]
+      const contents = [
+        ...imported.map((file) => `import ${JSON.stringify(file)}`),
+        readFileSync(path, 'utf8'),
+      ].join('\n')
       return { contents, loader: extname(path).slice(1) }
     })
   },

@@ -1,4 +1,5 @@
 import { blocksOf, documentBlock, textBlock } from './blocks.ts'
+import { decisionBlocks } from './decisions.ts'
 import {
   isList,
   isNothing,
@@ -45,7 +46,7 @@ export function outputMessages(output: Json | undefined, depth = 0): Message[] |
   }
   if (saysSomething(members.get('content'))) return [choiceOf(output)]
   if (isMessage(members)) return [messageOf(output)]
-  const answered = answeredBlocks(members)
+  const answered = answeredBlocks(members) ?? decisionBlocks(members)
   if (answered !== undefined) return [{ role: 'assistant', blocks: answered }]
   return failed(members) ?? wrappedMessages(members, depth)
 }

@@ -60,6 +60,8 @@ export function blockOf(json: Json, depth = 0): Block {
   const type = textOf(members, 'type') ?? ''
   const read = (content: Json) => blocksOf(content, depth + 1)
   if (/^(text|(input|output|summary)_text|refusal)$/.test(type)) return textBlock(textOfBlock(members))
+  // Of typed decisions.
+  if (type === 'input_json') return { kind: 'document', text: members.get('data') ?? '' }
   const thought = members.get('reasoningContent')
   if (isObject(thought)) return { kind: 'thought', text: thoughtOf(membersIn(thought)) }
   if (

@@ -1,4 +1,5 @@
 import { blocksOf } from './blocks.ts'
+import { decisionItems } from './decisions.ts'
 import {
   isList,
   isNothing,
@@ -64,7 +65,7 @@ export function requestIn(json: Json | undefined, depth = 0, isText = false): Re
   }
   const members = membersIn(json)
   const system = systemIn(members)
-  const items = messagesOf(members)
+  const items = decisionItems(members) ?? messagesOf(members)
   if (items !== undefined) return { system, items, role: 'user' }
   const prompt = members.get('prompt')
   if (prompt?.startsWith('"')) {

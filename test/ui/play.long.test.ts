@@ -103,6 +103,27 @@ test('settings are kept in the URL with every digit, and the draft survives a re
   assert.deepEqual([...problems, ...other.problems], [])
 })
 
+test('a conversation that was cleared comes back, with its answer', { skip }, async (t) => {
+  backend.script = scriptOf('A part of a loom.')
+  const { page, problems } = await open(t, inProject)
+  const message = page.getByLabel('Message 1', { exact: true })
+  await message.fill('What is a heddle?')
+  await page.keyboard.press('Control+Enter')
+  await page.getByText(/^success/).waitFor()
+  await page.getByRole('button', { name: 'Clear', exact: true }).click()
+  const undo = page.getByRole('button', { name: 'Undo clear' })
+  await undo.waitFor()
+  assert.equal(await message.inputValue(), '')
+  await message.fill('Something else')
+  await undo.waitFor({ state: 'detached' })
+  await message.fill('')
+  await undo.click()
+  await page.getByText(/^success/).waitFor()
+  assert.equal(await message.inputValue(), 'What is a heddle?')
+  assert.equal(await undo.count(), 0)
+  assert.deepEqual(problems, [])
+})
+
 test('two settings answer the same question side by side', { skip }, async (t) => {
   backend.script = (request) =>
     scriptOf(`warmth ${request.sampling.temperature}`)(request, new AbortController().signal)

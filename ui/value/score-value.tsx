@@ -1,6 +1,7 @@
 import { type JsonNode, membersOf, sourceOf, stringOf } from './json-index.ts'
 import { JsonTree } from './json-tree.tsx'
 import { Markdown } from './markdown.tsx'
+import { scoreText } from './scores.ts'
 
 /** The result of a scorer: each number or text by its name, and reasons as the judge wrote them. */
 export function ScoreValue({ node }: { node: JsonNode }) {
@@ -24,6 +25,14 @@ export function ScoreValue({ node }: { node: JsonNode }) {
 export function ScoreLeaf({ node }: { node: JsonNode }) {
   const text = stringOf(node)
   if (text !== undefined) return <Markdown text={text} />
-  if (node.kind === 'object' || node.kind === 'array') return <JsonTree node={node} open={0} />
-  return <span class="score-value">{sourceOf(node)}</span>
+  const members = [...membersOf(node)]
+  // A typed question is on one line, which wraps.
+  const isDecided = members.some(({ name }) => name === 'probability')
+  if (!isDecided && (node.kind === 'object' || node.kind === 'array'))
+    return <JsonTree node={node} open={0} />
+  return (
+    <span class="score-value" title={sourceOf(node)}>
+      {members.map(({ name, node: value }) => `${name} ${scoreText(value)}`).join(' · ') || scoreText(node)}
+    </span>
+  )
 }

@@ -1,4 +1,5 @@
 import type { ScorerStats } from '../server/evaluations.ts'
+import { type JsonNode, sourceOf, stringOf } from './json-index.ts'
 
 /** A path as in queries: `scores.judge.passed`. Dots inside a name are escaped as queries expect. */
 export const fieldOf = ({ scorer_key, path }: Pick<ScorerStats, 'scorer_key' | 'path'>): string =>
@@ -15,6 +16,10 @@ export function numberText(value: number): string {
   if (Number.isInteger(value)) return String(value)
   return value.toFixed(size < 1 ? 3 : size < 100 ? 2 : 1)
 }
+
+/** A text, or any other value with its fractions rounded. */
+export const scoreText = (node: JsonNode): string =>
+  stringOf(node) ?? sourceOf(node).replace(/-?\d+\.\d[\d.e+-]*/gi, (digits) => numberText(Number(digits)))
 
 export const shareText = (share: number): string =>
   `${(share * 100).toFixed(share > 0 && share < 1 ? 1 : 0)} %`

@@ -5,6 +5,7 @@ import { tokenCount } from '../registry.ts'
 import { notReady } from '../served-model.ts'
 import { modelsOfServer } from '../upstream/served-names.ts'
 import { connectServer, type UpstreamLog, type UpstreamServer } from '../upstream/server.ts'
+import { ofServer } from '../upstream/upstream-model.ts'
 import type { ListedModel, ManySettings } from './listed-model.ts'
 import type { ModelEntry } from './models-file.ts'
 import type { UpstreamSpec } from './read-models.ts'
@@ -83,16 +84,8 @@ export function createModelOfServer(
     created: Math.floor(Date.now() / 1000),
     source: `${namesOf(spec).source}#${model ?? name}`,
     context: context ?? spec.context ?? 0,
-    parallel: 0,
-    threads: 0,
     device: `upstream: ${spec.kind ?? 'auto'}`,
-    vocabulary: 0,
-    controlTokens: [],
-    parameters: 0,
-    bytes: 0,
-    template: undefined,
-    passesPictures: true,
-    tokens: { bos: '', eos: '' },
+    ...ofServer,
   }
   const asked = () => {
     const model = now()

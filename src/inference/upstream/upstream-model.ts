@@ -57,6 +57,19 @@ const wires = {
   anthropic: { requestOf: anthropicRequestOf, createReader: createAnthropicReader },
 }
 
+/** What servers do not tell of their models. */
+export const ofServer = {
+  parallel: 0,
+  threads: 0,
+  vocabulary: 0,
+  controlTokens: [],
+  parameters: 0,
+  bytes: 0,
+  template: undefined,
+  passesPictures: true,
+  tokens: { bos: '', eos: '' },
+}
+
 /** A model on a server with the API of OpenAI or Anthropic. */
 export function createUpstreamModel(server: UpstreamServer, settings: UpstreamModelSettings): Model {
   const {
@@ -77,16 +90,8 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     created,
     source: `${source}#${model}`,
     context,
-    parallel: 0,
-    threads: 0,
     device: `upstream: ${kind}`,
-    vocabulary: 0,
-    controlTokens: [],
-    parameters: 0,
-    bytes: 0,
-    template: undefined,
-    passesPictures: true,
-    tokens: { bos: '', eos: '' },
+    ...ofServer,
   }
   const { callers } = server.slots
   let running = 0

@@ -11,6 +11,9 @@ export const unsupported = (why: string) =>
     .nullish()
     .meta({ description: `Only an empty list is accepted: ${why}.` })
 
+const ofFeedback = unsupported('spans are not filtered by feedback')
+export const signalFilters = z.strictObject({ tags: ofFeedback, ratings: ofFeedback }).nullish()
+
 export const page = (most: number, absent: number) => ({
   limit: z.int().min(0).max(most).nullish().meta({ default: absent }),
   offset,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { answer, flag, plainText, projectId, shortList } from '../../domain/fields.ts'
 import { type GroupSum, groupSums } from '../../storage/agents/spans.ts'
 import { query } from '../paging.ts'
-import { direction, page, startedRange, unsupported } from './contract.ts'
+import { direction, page, signalFilters, startedRange, unsupported } from './contract.ts'
 
 export const defaultSpans = 100
 const maxSpans = 10_000
@@ -54,12 +54,7 @@ export const SpansBody = z
     group_distributions: unsupported('distributions are not computed'),
     custom_attr_columns: unsupported('include_details shows all attributes'),
     insight_filters: unsupported('they need clusters that only Weave computes'),
-    signal_filters: z
-      .strictObject({
-        tags: unsupported('spans are not filtered by feedback'),
-        ratings: unsupported('spans are not filtered by feedback'),
-      })
-      .nullish(),
+    signal_filters: signalFilters,
   })
   .refine(({ include_details, limit }) => !include_details || (limit ?? defaultSpans) <= maxDetailed, {
     path: ['limit'],

@@ -8,7 +8,7 @@ import {
   statsRange,
   withRange,
 } from '../totals/range-contract.ts'
-import { unsupported } from './contract.ts'
+import { signalFilters, unsupported } from './contract.ts'
 import { columnName, valueRef } from './spans-contract.ts'
 
 export const defaultGroups = 50
@@ -44,12 +44,7 @@ export const SpanStatsBody = withRange(
       })
       .nullish(),
     group_filters: unsupported('spans are filtered by the query'),
-    signal_filters: z
-      .strictObject({
-        tags: unsupported('spans are not filtered by feedback'),
-        ratings: unsupported('spans are not filtered by feedback'),
-      })
-      .nullish(),
+    signal_filters: signalFilters,
   }),
 )
 export type SpanStatsBody = z.output<typeof SpanStatsBody>

@@ -176,7 +176,7 @@ export const routeTable = {
   ],
   monitor: [
     {"method":"POST","url":"/monitors","config":{"right":"write","contract":"operations/monitors/contract#CreateBody"},"schema":{},"checks":["body"]},
-    {"method":"POST","url":"/monitors/query","config":{"right":"read","contract":"operations/monitors/contract#QueryBody"},"schema":{},"checks":["body"]},
+    {"method":"POST","url":"/monitors/query","config":{"right":"read","contract":"operations/queues/contract#QueryBody"},"schema":{},"checks":["body"]},
     {"method":"POST","url":"/monitors/stats","config":{"right":"read","contract":"operations/monitors/contract#StatsBody"},"schema":{},"checks":["body"]},
     {"method":"GET","url":"/monitors/:monitor_id","config":{"right":"read"},"schema":{},"checks":["params","querystring"]},
     {"method":"PUT","url":"/monitors/:monitor_id","config":{"right":"write","contract":"operations/monitors/contract#UpdateBody"},"schema":{},"checks":["params","body"]},

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { answer, dateTime, plainText, projectId, shortList } from '../../domain/fields.ts'
 import { CallsFilter } from '../calls/contract.ts'
-import { limit, offset, query, sortBy } from '../paging.ts'
+import { query } from '../paging.ts'
 import { fieldMap } from '../scorers/contract.ts'
 
 const id = plainText(128).min(1)
@@ -109,15 +109,6 @@ export const MonitorRecord = z.object({
   deleted_at: time.nullable(),
 })
 export const MonitorAnswer = answer('The current state of the monitor.', { monitor: MonitorRecord })
-
-export const QueryBody = z.strictObject({
-  project_id: projectId,
-  name: plainText(1024).nullish().meta({ description: 'A part of the name, ignoring case.' }),
-  sort_by: sortBy().meta({ description: 'By id, name, created_at or updated_at. Default: newest first.' }),
-  limit,
-  offset,
-})
-export type QueryBody = z.output<typeof QueryBody>
 
 export const maxStats = 100
 

@@ -11,9 +11,10 @@ import {
 } from '../../storage/monitors/monitors.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { jsonLines } from '../json-lines.ts'
+import type { QueryBody } from '../queues/contract.ts'
 import { bindScorers, requireJudging } from './bound-scorers.ts'
 import { checkConditions, conditionNames, conditionsText, storedConditions } from './conditions.ts'
-import type { CreateBody, QueryBody, UpdateBody } from './contract.ts'
+import type { CreateBody, UpdateBody } from './contract.ts'
 import { monitorRecord } from './record.ts'
 
 export async function createMonitor(db: Database, caller: Caller, body: CreateBody) {

@@ -1,6 +1,7 @@
 import { jsonLinesOf } from '../../http/contracts.ts'
 import { sendJsonLines } from '../../http/streams/streamed-answers.ts'
 import { family, operationsUnder } from '../parts.ts'
+import { QueryBody } from '../queues/contract.ts'
 import {
   CancelBody,
   CreateBody,
@@ -8,7 +9,6 @@ import {
   MonitorAnswer,
   MonitorPath,
   MonitorRecord,
-  QueryBody,
   RunAnswer,
   RunBody,
   RunPath,

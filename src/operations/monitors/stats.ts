@@ -54,7 +54,7 @@ async function statsOf(
   return {
     monitor_id,
     pending: sumOf('pending'),
-    judged: sumOf('judged'),
+    judged: counts.reduce((sum, { again }) => sum + again, sumOf('judged')),
     skipped: sumOf('skipped'),
     failed: sumOf('failed'),
     tokens_today: await tokensOfDay(db, ofTime, dayOf(time)),

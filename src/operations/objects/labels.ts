@@ -2,7 +2,7 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
 import { type Labels, streamLabels } from '../../storage/objects/object-labels.ts'
-import { isReservedVersion, readVersion, type VersionName } from '../../storage/objects/objects.ts'
+import { isReservedVersion, readVersion } from '../../storage/objects/objects.ts'
 import { jsonLines } from '../json-lines.ts'
 import type { AliasesBody, AliasesToRemove, TagsBody } from './contract.ts'
 import { objectNotFound } from './resolve.ts'
@@ -24,7 +24,7 @@ type TagChange = 'add' | 'remove'
 export async function changeTagsOf(
   db: Database,
   caller: Caller,
-  { name, digest }: VersionName,
+  { object_id: name, digest }: Record<'object_id' | 'digest', string>,
   { project_id, tags }: TagsBody,
   change: TagChange,
 ): Promise<void> {

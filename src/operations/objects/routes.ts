@@ -73,11 +73,7 @@ export const objectRoutes = family(
     body: TagsBody,
     answer: EmptyAnswer,
     refusals: ['object_not_found'],
-    rule: async ({ db }, { caller, body, params }) => {
-      const { object_id: name, digest } = params
-      await changeTagsOf(db, caller, { name, digest }, body, 'add')
-      return {}
-    },
+    rule: ({ db }, { caller, body, params }) => changeTagsOf(db, caller, params, body, 'add'),
   }),
   operation('POST', '/objs/:object_id/versions/:digest/tags/remove', {
     right: 'write',
@@ -86,11 +82,7 @@ export const objectRoutes = family(
     body: TagsBody,
     answer: EmptyAnswer,
     refusals: ['object_not_found'],
-    rule: async ({ db }, { caller, body, params }) => {
-      const { object_id: name, digest } = params
-      await changeTagsOf(db, caller, { name, digest }, body, 'remove')
-      return {}
-    },
+    rule: ({ db }, { caller, body, params }) => changeTagsOf(db, caller, params, body, 'remove'),
   }),
   operation('PUT', '/objs/:object_id/aliases', {
     right: 'write',

@@ -1,4 +1,5 @@
 import type { JsonText } from '../../domain/json/text.ts'
+import type { JoinedPart } from '../../storage/calls/parts.ts'
 import type { CompleteCall } from '../calls/contract.ts'
 import { textOf } from './attribute-values.ts'
 import { callOfSpan } from './call.ts'
@@ -6,16 +7,9 @@ import { digestOf, type Logged, recordJson, spanLike, timeOf } from './log-recor
 import type { Span, Value } from './span.ts'
 
 /** What one record says of one call. */
-export interface LogPart {
+export interface LogPart extends Omit<NonNullable<JoinedPart['log']>, 'record'> {
   call: CompleteCall
-  digest: string
   record: JsonText
-  /** Nanoseconds. */
-  time: string
-  /** It belongs to the turn of its conversation that began last before it. */
-  findsTurn: boolean
-  /** It has messages of its batch; other batches have those before and after them. */
-  addsMessages: boolean
 }
 
 /** The call that an event is about, in the words of a span. */

@@ -131,7 +131,7 @@ export const settleJudgements: Command<SettleJudgements, void> = async (tx, sett
     await tx.run(
       sql`UPDATE judgements SET state = ${state}, reason = ${reason ?? null}, detail = ${detail ?? null},
           due_at = ${judgement.due_at ?? settlement.now}, attempts = attempts + ${judgement.wasTried ? 1 : 0}, tokens = tokens + ${judgement.tokens ?? 0},
-          ended_at = ${isOver ? settlement.now : null}, feedback_id = ${judgement.feedback?.id ?? judgement.feedback_id ?? null},
+          ended_at = ${isOver ? settlement.now : null}, feedback_id = ${isOver ? sql`${judgement.feedback?.id ?? judgement.feedback_id ?? null}` : rawSql('feedback_id')},
           taken_by = NULL, taken_until = NULL WHERE ${isOurs}`,
     )
   }

@@ -1,11 +1,9 @@
 import { refuse } from '../../domain/refusals.ts'
-import type { View } from '../../domain/view.ts'
 import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import { insertInto } from '../sql/inserts.ts'
-import { pageOf } from '../sql/rows-in-order.ts'
-import { columnOrder } from '../sql/sorting.ts'
-import { allOf, join, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
+import { namedRows } from '../sql/named-rows.ts'
+import { rawSql, sql } from '../sql/sql.ts'
+import type { Command, Reader, Transaction } from '../transaction.ts'
 
 const kinds = {
   project_id: 'text',
@@ -74,31 +72,7 @@ export async function requireMonitor(db: Reader, key: MonitorKey): Promise<Monit
   })
 }
 
-interface MonitorsView extends View {
-  /** A part of the name, in upper or lower case. */
-  name: string | undefined
-}
-
-const sortable = { id: 'id', name: 'name', created_at: 'created_at', updated_at: 'updated_at' }
-
-/** The monitors that were not deleted, newest first by default. */
-export function streamMonitors(
-  db: LongReader,
-  view: MonitorsView,
-  signal: AbortSignal,
-): AsyncIterable<Monitor[]> {
-  const { dialect } = db
-  const conditions = [sql`project_id = ${view.project}`, rawSql('deleted_at IS NULL'), dialect.cancellable]
-  if (view.name) {
-    const position = dialect.position(dialect.lower(rawSql('name')), dialect.lower(dialect.text(view.name)))
-    conditions.push(sql`${position} > 0`)
-  }
-  const order: readonly Sql[] = columnOrder(view.sort, sortable, ['created_at DESC'], ['id DESC'])
-  return db.stream<Monitor>(
-    sql`SELECT ${allColumns} FROM monitors WHERE ${allOf(conditions)} ORDER BY ${join(order, ', ')}${pageOf(dialect, view)}`,
-    { signal },
-  )
-}
+export const streamMonitors = namedRows<Monitor>('monitors', () => allColumns)
 
 const insertMonitor = insertInto('monitors', columns)
 

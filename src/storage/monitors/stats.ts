@@ -11,6 +11,8 @@ export interface JudgementCount {
   tokens: number
   /** An example of the details. */
   detail: string | null
+  /** How many of the pending ones have a score, because they are judged again. */
+  again: number
   /** When the longest-waiting call was noted, among those noted as they arrived. */
   oldest: number | null
 }
@@ -27,6 +29,7 @@ export function countJudgements(
   signal: AbortSignal,
 ): Promise<JudgementCount[]> {
   const statement = sql`SELECT scorer, state, reason, count(*) AS count, CAST(sum(tokens) AS BIGINT) AS tokens, max(detail) AS detail,
+      count(CASE WHEN state = 'pending' THEN feedback_id END) AS again,
       min(CASE WHEN run_id = '' THEN noted_at END) AS oldest
     FROM judgements WHERE project_id = ${project_id} AND monitor_id = ${monitor_id}
       AND noted_at >= ${after} AND noted_at < ${before} AND ${db.dialect.cancellable}
@@ -43,7 +46,7 @@ export function streamScores(
 ): AsyncIterable<{ scorer: string; payload: string }[]> {
   const statement = sql`SELECT judgements.scorer, feedback.payload FROM judgements
     JOIN feedback ON feedback.project_id = judgements.project_id AND feedback.id = judgements.feedback_id
-    WHERE judgements.project_id = ${project_id} AND judgements.monitor_id = ${monitor_id} AND judgements.state = 'judged'
+    WHERE judgements.project_id = ${project_id} AND judgements.monitor_id = ${monitor_id} AND judgements.state IN ('judged', 'pending')
       AND judgements.noted_at >= ${after} AND judgements.noted_at < ${before} AND ${db.dialect.cancellable}
     ORDER BY judgements.ended_at DESC, judgements.call_id, judgements.scorer LIMIT ${limit}`
   return db.stream<{ scorer: string; payload: string }>(statement, { signal, rows: 500 })

@@ -2,9 +2,7 @@ import { exactJson } from '../../../packages/json/index.ts'
 import type { AnnotationState, ItemState } from '../../domain/annotation-states.ts'
 import { checkReviewSettings, type ReviewSettings } from '../../domain/queues/reviews.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { View } from '../../domain/view.ts'
-import { pageOf } from '../sql/rows-in-order.ts'
-import { columnOrder } from '../sql/sorting.ts'
+import { namedRows } from '../sql/named-rows.ts'
 import { allOf, join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type Command, type LongReader, type Reader, type Transaction } from '../transaction.ts'
 import {
@@ -80,26 +78,7 @@ export async function requireQueue(db: Reader, { project_id, queue_id }: QueueKe
   })
 }
 
-interface QueuesView extends View {
-  /** A part of the name, in upper or lower case. */
-  name: string | undefined
-}
-
-const sortable = { id: 'id', name: 'name', created_at: 'created_at', updated_at: 'updated_at' }
-
-/** The queues that were not deleted, newest first by default. */
-export function streamQueues(db: LongReader, view: QueuesView, signal: AbortSignal): AsyncIterable<Queue[]> {
-  const { dialect } = db
-  const conditions = [sql`project_id = ${view.project}`, rawSql('deleted_at IS NULL')]
-  if (view.name) {
-    const position = dialect.position(dialect.lower(rawSql('name')), dialect.lower(dialect.text(view.name)))
-    conditions.push(sql`${position} > 0`)
-  }
-  const order = columnOrder(view.sort, sortable, ['created_at DESC'], ['id DESC'])
-  const statement = sql`SELECT ${shownColumns(db)} FROM annotation_queues WHERE ${allOf([...conditions, dialect.cancellable])}
-    ORDER BY ${join(order, ', ')}${pageOf(dialect, view)}`
-  return db.stream<Queue>(statement, { signal })
-}
+export const streamQueues = namedRows<Queue>('annotation_queues', shownColumns)
 
 export const addQueue: Command<Queue, void> = async (tx, queue) => {
   await tx.run(

@@ -312,3 +312,15 @@ test('decisions are recorded as calls with their usage, and counted', async () =
   const usage = read.call.summary.usage.scripted
   assert.deepEqual([usage.prompt_tokens, usage.completion_tokens], [json.usage.input_tokens, 0])
 })
+
+test('lists show what decisions are about, and what was decided', async () => {
+  const { headers } = await post(url, body)
+  const filter = { call_ids: [headers['x-heddle-call-id']] }
+  const { json } = await post('/views/calls', { project_id: 'acme/default', filter })
+  const [{ input_preview, output_preview }] = json.calls
+  assert.match(
+    input_preview,
+    /^Get lost\. rude: Is it rude\? 2: Which topic\? \(true, true = the word, other\) good: /,
+  )
+  assert.equal(output_preview, 'rude: yes (0.75) 2: true (0.60) good: good (0.50), score 1.25')
+})

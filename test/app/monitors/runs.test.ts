@@ -83,6 +83,30 @@ test('a new version of a scorer judges calls again', async (t) => {
   await scores(call, 2)
 })
 
+test('calls that are judged again have their scores until they have new ones', async (t) => {
+  const opened = await openApp(t, { sweep: true })
+  const { scorer, monitor, calls, scores } = monitorsOf(opened)
+  const { run, read, done, stats } = runsOf(opened)
+  await scorer('short', { check: { kind: 'length', max: 4 } })
+  const id = await monitor([`weave:///${project}/object/short:latest`])
+  const [call = ''] = await calls({ output: 'x' })
+  await scores(call, 1)
+  const [before] = await stats(id)
+  assert.deepEqual([before.judged, before.scores.length > 0], [1, true])
+  const turn = (active: boolean) => opened.send('PUT', `/monitors/${id}`, { project_id: project, active })
+  await turn(false)
+  await scorer('short', { check: { kind: 'length', max: 0 } })
+  const started = await run(id)
+  await until('it waits', async () => (await read(started)).pending === 1)
+  const [during] = await stats(id)
+  assert.deepEqual([during.judged, during.pending, during.scores], [1, 1, before.scores])
+  await turn(true)
+  await done(started)
+  const [after] = await stats(id)
+  assert.deepEqual([after.judged, after.pending], [1, 0])
+  assert.notDeepEqual(after.scores, before.scores)
+})
+
 test('a cancelled run judges no more calls, and a monitor has one run at a time', async (t) => {
   const opened = await openApp(t, { sweep: true })
   const { post, get } = opened

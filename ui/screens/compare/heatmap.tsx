@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import type { ScoresAnswer } from '../../server/evaluations.ts'
 import { changeOf, type Direction } from '../../value/direction.ts'
 import { numberText } from '../../value/scores.ts'
@@ -57,55 +58,67 @@ export function Heatmap({ heat: { bins, cells }, least, most, direction, base, o
           → {base}, ↑ {other}; {numberText(least)} to {numberText(most)}
         </span>
       </figcaption>
-      <details>
-        <summary>Show as table</summary>
-        <div class="chart-table">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">{base}</th>
-                <th scope="col">{other}</th>
-                <th scope="col">Rows</th>
-                <th scope="col">
-                  <span class="hidden-text">Filter</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {cells
-                .toSorted(([, , a], [, , b]) => b - a)
-                .slice(0, mostListed)
-                .map(([x, y, rows]) => (
-                  <tr key={`${x} ${y}`}>
-                    <td>
-                      {at(x)} to {at(x + 1)}
-                    </td>
-                    <td>
-                      {at(y)} to {at(y + 1)}
-                    </td>
-                    <td>{countText(rows)}</td>
-                    <td>
-                      <button
-                        type="button"
-                        class="quiet"
-                        aria-label={`Only these: ${label(x, y, rows)}`}
-                        onClick={() => onChoose(x, y)}
-                      >
-                        only these
-                      </button>
-                    </td>
-                  </tr>
-                ))}
-            </tbody>
-          </table>
-          {cells.length > mostListed && (
-            <p class="muted">
-              The {mostListed} largest of {countText(cells.length)} cells.
-            </p>
-          )}
-        </div>
-      </details>
+      <ChartTable columns={[base, other, 'Rows', 'Filter']}>
+        {cells
+          .toSorted(([, , a], [, , b]) => b - a)
+          .slice(0, mostListed)
+          .map(([x, y, rows]) => (
+            <tr key={`${x} ${y}`}>
+              <td>
+                {at(x)} to {at(x + 1)}
+              </td>
+              <td>
+                {at(y)} to {at(y + 1)}
+              </td>
+              <td>{countText(rows)}</td>
+              <td>
+                <button
+                  type="button"
+                  class="quiet"
+                  aria-label={`Only these: ${label(x, y, rows)}`}
+                  onClick={() => onChoose(x, y)}
+                >
+                  only these
+                </button>
+              </td>
+            </tr>
+          ))}
+      </ChartTable>
+      {cells.length > mostListed && (
+        <p class="muted">
+          The table has the {mostListed} largest of {countText(cells.length)} cells.
+        </p>
+      )}
     </figure>
+  )
+}
+
+/** The figures of a chart, for keys and screen readers. */
+export function ChartTable({
+  columns,
+  children,
+}: {
+  columns: readonly string[]
+  children: ComponentChildren
+}) {
+  return (
+    <details>
+      <summary>Show as table</summary>
+      <div class="chart-table">
+        <table>
+          <thead>
+            <tr>
+              {columns.map((name) => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>{children}</tbody>
+        </table>
+      </div>
+    </details>
   )
 }
 

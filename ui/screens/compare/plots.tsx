@@ -3,7 +3,7 @@ import { changeOf, type Direction } from '../../value/direction.ts'
 import { numberText } from '../../value/scores.ts'
 import { countText } from '../../value/units.ts'
 import type { Term } from './filter-text.ts'
-import { Heatmap } from './heatmap.tsx'
+import { ChartTable, Heatmap } from './heatmap.tsx'
 import { type Bins, Histogram, rangeOf, rangeText } from './histogram.tsx'
 
 interface Props {
@@ -46,43 +46,26 @@ export function Plots({ scores, letters, direction, onFilter }: Props) {
           </figure>
         )
       })}
-      <details>
-        <summary>Show as table</summary>
-        <div class="chart-table">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Score</th>
-                {evaluations.map(({ evaluation_call_id: id }) => (
-                  <th key={id} scope="col">
-                    {name(id)}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {(evaluations[0]?.counts ?? []).map((_, bin) => (
-                <tr key={bin}>
-                  <th scope="row">{rangeText({ ...axis, counts: evaluations[0]?.counts ?? [] }, bin)}</th>
-                  {evaluations.map(({ evaluation_call_id: id, counts }) => (
-                    <td key={id}>
-                      <button
-                        type="button"
-                        class="quiet"
-                        aria-label={`Only the ${counts[bin]} trials of ${name(id)} with ${rangeText({ ...axis, counts }, bin)}`}
-                        disabled={counts[bin] === 0 || onFilter === undefined}
-                        onClick={() => choose(id, { ...axis, counts }, bin, bin)}
-                      >
-                        {countText(counts[bin] ?? 0)}
-                      </button>
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      </details>
+      <ChartTable columns={['Score', ...evaluations.map(({ evaluation_call_id: id }) => name(id))]}>
+        {(evaluations[0]?.counts ?? []).map((_, bin) => (
+          <tr key={bin}>
+            <th scope="row">{rangeText({ ...axis, counts: evaluations[0]?.counts ?? [] }, bin)}</th>
+            {evaluations.map(({ evaluation_call_id: id, counts }) => (
+              <td key={id}>
+                <button
+                  type="button"
+                  class="quiet"
+                  aria-label={`Only the ${counts[bin]} trials of ${name(id)} with ${rangeText({ ...axis, counts }, bin)}`}
+                  disabled={counts[bin] === 0 || onFilter === undefined}
+                  onClick={() => choose(id, { ...axis, counts }, bin, bin)}
+                >
+                  {countText(counts[bin] ?? 0)}
+                </button>
+              </td>
+            ))}
+          </tr>
+        ))}
+      </ChartTable>
       {heat !== null && (
         <>
           <Agreement

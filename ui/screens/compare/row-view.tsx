@@ -6,7 +6,7 @@ import { paths } from '../../routes.ts'
 import type { ResultRow, TrialResult } from '../../server/evaluations.ts'
 import { Chat } from '../../value/chat.tsx'
 import type { Direction } from '../../value/direction.ts'
-import { type JsonNode, membersOf } from '../../value/json-index.ts'
+import { type JsonNode, membersOf, nodeAt } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
 import { inputMessages } from '../../value/messages.ts'
 import { WholeText } from '../../value/plain-text.tsx'
@@ -166,7 +166,6 @@ interface ScoresProps {
 
 /** What each scorer returned, with its reasons. */
 function ScoresOfTrial({ trial, base, direction, link }: ScoresProps) {
-  const of = new Map(base ? [...membersOf(base.scores)].map(({ name, node }) => [name, node]) : [])
   const scores = [...membersOf(trial.scores)]
   if (scores.length === 0) return <p class="muted">No scores.</p>
   return (
@@ -174,19 +173,13 @@ function ScoresOfTrial({ trial, base, direction, link }: ScoresProps) {
       {scores.map(({ name, node }) => {
         const call = trial.scorerCalls.get(name)
         const parts = node.kind === 'object' ? [...membersOf(node)] : [{ name: '', node }]
-        const before = new Map(
-          [...(of.get(name)?.kind === 'object' ? membersOf(of.get(name) as typeof node) : [])].map((one) => [
-            one.name,
-            one.node,
-          ]),
-        )
         return (
           <div key={name}>
             <dt>{call ? <a href={link(call)}>{name}</a> : name}</dt>
             <dd>
               {parts.map(({ name: part, node: value }, index) => {
                 const own = numberIn(value)
-                const other = numberIn(part === '' ? of.get(name) : before.get(part))
+                const other = numberIn(nodeAt(base?.scores, name, ...(part === '' ? [] : [part])))
                 return (
                   // Names may occur twice; the position tells members apart.
                   <div key={index} class={value.kind === 'string' ? 'reason' : ''}>
@@ -247,15 +240,10 @@ function DiffText({ before, after }: { before: string; after: string }) {
   }
   return (
     <p class="plain-text">
-      {parts.map(({ kind, text }, index) =>
-        kind === 'gone' ? (
-          <del key={index}>{text}</del>
-        ) : kind === 'new' ? (
-          <ins key={index}>{text}</ins>
-        ) : (
-          <span key={index}>{text}</span>
-        ),
-      )}
+      {parts.map(({ kind, text }, index) => {
+        const Tag = kind === 'gone' ? 'del' : kind === 'new' ? 'ins' : 'span'
+        return <Tag key={index}>{text}</Tag>
+      })}
     </p>
   )
 }

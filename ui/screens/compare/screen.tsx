@@ -222,16 +222,10 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
 /** Only the answers of a run that has ended can be scored again. */
 function RescoreLink({ project, run }: { project: string; run: string }) {
   const { value } = useLoading((signal) => readRunStatus(project, run, signal), [project, run])
-  if (value?.code === 'running') {
-    return (
-      <a class="button" href={paths.newRun(project, { runs: run })}>
-        Still running
-      </a>
-    )
-  }
+  const isRunning = value?.code === 'running'
   return (
-    <a class="button" href={paths.newRun(project, { rescore: run })}>
-      Rescore
+    <a class="button" href={paths.newRun(project, { [isRunning ? 'runs' : 'rescore']: run })}>
+      {isRunning ? 'Still running' : 'Rescore'}
     </a>
   )
 }

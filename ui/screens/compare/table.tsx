@@ -150,7 +150,7 @@ function RunCell({ row, id, field, direction, base, isSide }: CellProps) {
         <>
           <span class="cell-score">
             {score !== undefined && score.text !== '' ? (
-              <strong>{score.text.slice(0, 40)}</strong>
+              <strong title={String(score.mean ?? score.text)}>{score.text.slice(0, 40)}</strong>
             ) : (
               <span class="muted">no value</span>
             )}

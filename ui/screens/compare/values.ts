@@ -2,7 +2,7 @@ import { textOfMessage } from '../../../packages/conversations/index.ts'
 import type { ResultRow, TrialResult } from '../../server/evaluations.ts'
 import { type JsonNode, nodeAt, sourceOf, stringOf } from '../../value/json-index.ts'
 import { outputMessages } from '../../value/messages.ts'
-import { numberText } from '../../value/scores.ts'
+import { numberText, scoreText } from '../../value/scores.ts'
 
 /** The steps of a field below its first name, as queries read them. */
 const stepsOf = (field: string): string[] =>
@@ -22,7 +22,6 @@ export function numberIn(node: JsonNode | undefined): number | undefined {
 
 interface ScoreOfRow {
   mean: number | undefined
-  /** The value of a single trial keeps its digits. */
   text: string
   /** Trials with a value, and all trials. */
   known: number
@@ -39,7 +38,9 @@ export function scoreOfRow(row: ResultRow, evaluation: string, field: string): S
   const isOne = nodes.length === 1 && only !== undefined
   const isTruth = nodes.every((node) => node === undefined || node.kind === 'boolean')
   const text = isOne
-    ? (stringOf(only) ?? (isTruth ? truthText(mean) : sourceOf(only)))
+    ? isTruth
+      ? truthText(mean)
+      : scoreText(only)
     : mean === undefined
       ? ''
       : numberText(mean)

@@ -41,6 +41,8 @@ export interface Play {
   /** Continues the answer from another token. */
   fork(side: Side, tokens: readonly Token[], at: number, rank: number): void
   clear(): void
+  /** Brings back what was cleared last. */
+  undo: Signal<(() => void) | undefined>
   /** Keeps the address and the draft up to date from now on. Returns a function that ends that. */
   open(): () => void
 }
@@ -164,8 +166,16 @@ export function createPlay(project: () => string): Play {
       turns.value = withOpen(given.turns, given.before + text)
       askSides([side])
     },
+    undo: signal(undefined),
     clear() {
       play.stop()
+      const [before, ofA, ofB] = [turns.value, a.run.value, b.run.value]
+      play.undo.value = () => {
+        turns.value = before
+        a.run.value = ofA
+        b.run.value = ofB
+        play.undo.value = undefined
+      }
       turns.value = [newTurn('user')]
       a.run.value = undefined
       b.run.value = undefined

@@ -79,7 +79,11 @@ function Playground({ project }: { project: string }) {
   return (
     <main class="screen play">
       <h1 class="hidden-text">Playground</h1>
-      <PlayBar {...{ play, project }} copy={() => setCopying(true)} />
+      <PlayBar
+        {...{ play, project }}
+        undo={isEmpty ? play.undo.value : undefined}
+        copy={() => setCopying(true)}
+      />
       <div class="play-body">
         <div class="play-main" ref={main}>
           {error && <Failed error={error} retry={reload} />}
@@ -132,10 +136,11 @@ const lastMessageIn = (screen: HTMLElement | null) =>
 interface BarProps {
   play: Play
   project: string
+  undo: (() => void) | undefined
   copy(): void
 }
 
-function PlayBar({ play, project, copy }: BarProps) {
+function PlayBar({ play, project, undo, copy }: BarProps) {
   const isCompared = play.shown.value.length > 1
   return (
     <div class="play-bar">
@@ -157,8 +162,8 @@ function PlayBar({ play, project, copy }: BarProps) {
         <button type="button" onClick={copy}>
           Copy as
         </button>
-        <button type="button" onClick={play.clear}>
-          Clear
+        <button type="button" onClick={undo ?? play.clear}>
+          {undo ? 'Undo clear' : 'Clear'}
         </button>
       </div>
     </div>

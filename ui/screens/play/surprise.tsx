@@ -28,6 +28,10 @@ export function Surprise({ tokens, onFork }: Props) {
     setAt(next)
     list.current?.children[next]?.scrollIntoView({ block: 'nearest' })
   }
+  const point = ({ target }: Event) => {
+    const index = (target as HTMLElement).dataset.at
+    if (index !== undefined) setAt(Number(index))
+  }
   return (
     <div class="surprise">
       <div
@@ -47,14 +51,8 @@ export function Surprise({ tokens, onFork }: Props) {
           else return
           event.preventDefault()
         }}
-        onPointerOver={({ target }) => {
-          const index = (target as HTMLElement).dataset.at
-          if (index !== undefined) setAt(Number(index))
-        }}
-        onClick={({ target }) => {
-          const index = (target as HTMLElement).dataset.at
-          if (index !== undefined) setAt(Number(index))
-        }}
+        onPointerOver={point}
+        onClick={point}
       >
         {tokens.slice(0, most).map((one, index) => (
           <span
