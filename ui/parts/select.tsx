@@ -1,11 +1,8 @@
-import type { Ref } from 'preact'
-
 interface Props<Value extends string> {
   id?: string
   'aria-label'?: string
   autofocus?: boolean
   disabled?: boolean
-  ref?: Ref<HTMLSelectElement>
   /** Values and their texts. */
   choices: Readonly<Record<Value, string>>
   value: Value

@@ -4,19 +4,15 @@ import { useState } from 'preact/hooks'
 export function useWork() {
   const [isWorking, setWorking] = useState(false)
   const [failure, setFailure] = useState<Error>()
-  /** Returns whether it was done. */
-  const work = async (run: () => unknown): Promise<boolean> => {
+  const work = async (run: () => unknown): Promise<void> => {
     setWorking(true)
     setFailure(undefined)
     try {
       await run()
-      return true
     } catch (error) {
       setFailure(error as Error)
-      return false
-    } finally {
-      setWorking(false)
     }
+    setWorking(false)
   }
   return { isWorking, failure, work }
 }
