@@ -1,6 +1,7 @@
 import { useLayoutEffect, useState } from 'preact/hooks'
 import { Dialog } from '../parts/dialog.tsx'
-import { Skeleton } from '../parts/states.tsx'
+import { Problem, Skeleton } from '../parts/states.tsx'
+import { useWork } from '../parts/work.ts'
 import { paths } from '../routes.ts'
 import { useLoading } from '../server/loading.ts'
 import {
@@ -32,8 +33,7 @@ export function AddToQueue({ project, calls, noun = 'call', of, onClose }: Props
   const name = text.trim()
   const { queues, isSought, error } = useQueuesOf(project, name)
   const [at, setAt] = useState(0)
-  const [failure, setFailure] = useState<Error>()
-  const [isWorking, setWorking] = useState(false)
+  const { isWorking, failure, work } = useWork()
   const [done, setDone] = useState<{ name: string; id: string; added: Added }>()
   const found = (queues ?? []).filter((queue) => queue.name.toLowerCase().includes(name.toLowerCase()))
   const isNew = isSought && name !== '' && !found.some((queue) => queue.name === name)
@@ -41,17 +41,11 @@ export function AddToQueue({ project, calls, noun = 'call', of, onClose }: Props
   const chosen = Math.min(at, choices.length - 1)
   const title = `Add ${calls.length === 1 ? `this ${noun}` : `${countText(calls.length)} ${noun}s`} to a queue`
 
-  const add = async (queue: Queue | undefined) => {
-    setWorking(true)
-    setFailure(undefined)
-    try {
+  const add = (queue: Queue | undefined) =>
+    work(async () => {
       const id = queue?.id ?? (await makeQueue(project, { name }))
       setDone({ name: queue?.name ?? name, id, added: await addToQueue(project, id, calls) })
-    } catch (given) {
-      setFailure(given as Error)
-    }
-    setWorking(false)
-  }
+    })
   // Until the server has looked for the name, Enter waits for the answer.
   const [isAwaited, setAwaited] = useState(false)
   const enter = () => {
@@ -122,11 +116,7 @@ export function AddToQueue({ project, calls, noun = 'call', of, onClose }: Props
             The first 8 of {countText(found.length)}; type more of the name to narrow them down.
           </p>
         )}
-        {(failure ?? error) && (
-          <p class="problem" role="alert">
-            {(failure ?? error)?.message}
-          </p>
-        )}
+        <Problem text={(failure ?? error)?.message} />
       </div>
     </Dialog>
   )

@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Dialog } from '../parts/dialog.tsx'
 import { FormFooter } from '../parts/form-footer.tsx'
 import { Failed, Skeleton } from '../parts/states.tsx'
+import { ownSubmit, useWork } from '../parts/work.ts'
 import { paths } from '../routes.ts'
 import { addRows, makeDataset, readDatasets } from '../server/datasets.ts'
 import { useLoading } from '../server/loading.ts'
@@ -31,8 +32,7 @@ export function DatasetDialog(props: Props) {
   const known = useLoading((signal) => readDatasets(project, signal), [project])
   const [dataset, setDataset] = useState('')
   const [name, setName] = useState('')
-  const [failure, setFailure] = useState<Error>()
-  const [isWorking, setWorking] = useState(false)
+  const { isWorking, failure, work } = useWork()
   const [done, setDone] = useState<string>()
   const first = useRef<HTMLInputElement>(null)
   const isRead = count !== undefined && known.value !== undefined
@@ -45,16 +45,9 @@ export function DatasetDialog(props: Props) {
   const canAdd =
     isRead && count > 0 && isReady && !isWorking && (dataset !== '' || (name.trim() !== '' && !isTaken))
   const add = async () => {
-    if (!canAdd) return
-    setWorking(true)
-    try {
-      const made =
-        dataset === '' ? makeDataset(project, name.trim(), rows()) : addRows(project, dataset, rows())
-      setDone((await made).object_id)
-    } catch (reason) {
-      setFailure(reason as Error)
-    }
-    setWorking(false)
+    const made =
+      dataset === '' ? makeDataset(project, name.trim(), rows()) : addRows(project, dataset, rows())
+    setDone((await made).object_id)
   }
   if (done !== undefined) {
     return (
@@ -72,13 +65,7 @@ export function DatasetDialog(props: Props) {
       {failed && <Failed error={failed} retry={error ? reload : known.reload} />}
       {!failed && !isRead && <Skeleton rows={4} autofocus />}
       {isRead && (
-        <form
-          class="form"
-          onSubmit={(event) => {
-            event.preventDefault()
-            void add()
-          }}
-        >
+        <form class="form" onSubmit={ownSubmit(() => canAdd && work(add))}>
           <label for="dataset">Dataset</label>
           <select
             id="dataset"

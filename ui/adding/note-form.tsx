@@ -1,6 +1,7 @@
 import { useRef } from 'preact/hooks'
 import { useKeptForm } from '../parts/kept-form.ts'
 import { useShortcuts } from '../parts/shortcuts.ts'
+import { ownSubmit } from '../parts/work.ts'
 
 interface Props {
   label: string
@@ -31,12 +32,7 @@ export function NoteForm({ label, about, onKeep }: Props) {
   )
   return (
     <div class="feedback-add">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          void keep()
-        }}
-      >
+      <form onSubmit={ownSubmit(keep)}>
         <label class="hidden-text" for="note">
           {label}
         </label>

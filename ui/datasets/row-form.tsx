@@ -1,6 +1,8 @@
 import { useState } from 'preact/hooks'
 import { Dialog } from '../parts/dialog.tsx'
 import { FormFooter } from '../parts/form-footer.tsx'
+import { Select } from '../parts/select.tsx'
+import { ownSubmit, useWork } from '../parts/work.ts'
 import { type RowField, rowAsJson } from './row-fields.ts'
 
 interface Props {
@@ -15,8 +17,7 @@ interface Props {
 export function RowForm({ label, fields: first, onSave, onClose }: Props) {
   const [fields, setFields] = useState(first)
   const [added, setAdded] = useState('')
-  const [failure, setFailure] = useState<Error>()
-  const [isWorking, setWorking] = useState(false)
+  const { isWorking, failure, work } = useWork()
   const isNew = added.trim() !== '' && fields.every(({ name }) => name !== added.trim())
   const change = (at: number, changes: Partial<RowField>) =>
     setFields(fields.map((field, index) => (index === at ? { ...field, ...changes } : field)))
@@ -25,25 +26,9 @@ export function RowForm({ label, fields: first, onSave, onClose }: Props) {
     setFields([...fields, { name: added.trim(), isText: true, value: '' }])
     setAdded('')
   }
-  const save = async () => {
-    setWorking(true)
-    setFailure(undefined)
-    try {
-      await onSave(rowAsJson(fields))
-    } catch (error) {
-      setFailure(error as Error)
-      setWorking(false)
-    }
-  }
   return (
     <Dialog label={label} onClose={onClose}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (!isWorking) void save()
-        }}
-      >
+      <form class="form" onSubmit={ownSubmit(() => !isWorking && work(() => onSave(rowAsJson(fields))))}>
         {fields.map((field, index) => (
           <Field key={field.name} {...field} isFirst={index === 0} onChange={(to) => change(index, to)} />
         ))}
@@ -76,14 +61,12 @@ function Field(props: RowField & { isFirst: boolean; onChange(changes: Partial<R
     <>
       <div class="in-line">
         <code>{name}</code>
-        <select
+        <Select
           aria-label={`Type of ${name}`}
+          choices={{ text: 'text', json: 'JSON' }}
           value={isText ? 'text' : 'json'}
-          onChange={({ currentTarget }) => onChange({ isText: currentTarget.value === 'text' })}
-        >
-          <option value="text">text</option>
-          <option value="json">JSON</option>
-        </select>
+          onChange={(type) => onChange({ isText: type === 'text' })}
+        />
       </div>
       <textarea
         aria-label={name}

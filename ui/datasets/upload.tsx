@@ -2,6 +2,8 @@ import { useState } from 'preact/hooks'
 import { AddedDialog } from '../adding/done-adding.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { FormFooter } from '../parts/form-footer.tsx'
+import { Select } from '../parts/select.tsx'
+import { ownSubmit, useWork } from '../parts/work.ts'
 import { paths } from '../routes.ts'
 import { makeDataset } from '../server/datasets.ts'
 import { countOf } from '../value/units.ts'
@@ -22,34 +24,21 @@ const maxShown = 3
 export function UploadDataset({ project, onClose }: { project: string; onClose(): void }) {
   const [file, setFile] = useState<FileRows>()
   const [name, setName] = useState('')
-  const [failure, setFailure] = useState<Error>()
-  const [isWorking, setWorking] = useState(false)
+  const { isWorking, failure, work } = useWork()
   const [made, setMade] = useState<{ id: string; count: number }>()
   const title = 'Dataset from a file'
   const read = async (chosen: File | undefined) => {
     setFile(undefined)
-    setFailure(undefined)
     if (chosen === undefined) return
-    try {
-      if (chosen.size > maxFileBytes)
-        throw new Error('Files of up to 20 MB can be read here. Use the API for more.')
-      setFile(rowsOfFile(decoded(new Uint8Array(await chosen.arrayBuffer()))))
-      setName((current) => current || chosen.name.replace(/\.\w+$/, ''))
-    } catch (error) {
-      setFailure(error as Error)
-    }
+    if (chosen.size > maxFileBytes)
+      throw new Error('Files of up to 20 MB can be read here. Use the API for more.')
+    setFile(rowsOfFile(decoded(new Uint8Array(await chosen.arrayBuffer()))))
+    setName((current) => current || chosen.name.replace(/\.\w+$/, ''))
   }
   const create = async (rows: FileRows) => {
-    if (isWorking) return
-    setWorking(true)
-    try {
-      const json = rowsAsJson(rows)
-      const { object_id: id } = await makeDataset(project, name.trim(), json)
-      setMade({ id, count: json.length })
-    } catch (error) {
-      setFailure(error as Error)
-    }
-    setWorking(false)
+    const json = rowsAsJson(rows)
+    const { object_id: id } = await makeDataset(project, name.trim(), json)
+    setMade({ id, count: json.length })
   }
   if (made !== undefined) {
     const to = { name: made.id, href: paths.object(project, made.id) }
@@ -65,20 +54,14 @@ export function UploadDataset({ project, onClose }: { project: string; onClose()
     setFile({ ...file, columns: columns.map((column, n) => (n === at ? { ...column, ...changes } : column)) })
   return (
     <Dialog label={title} onClose={onClose}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (file) void create(file)
-        }}
-      >
+      <form class="form" onSubmit={ownSubmit(() => file && !isWorking && work(() => create(file)))}>
         <label for="dataset-file">CSV, JSON Lines or a JSON list</label>
         <input
           id="dataset-file"
           type="file"
           autofocus
           accept=".csv,.tsv,.txt,.json,.jsonl,.ndjson"
-          onChange={({ currentTarget }) => void read(currentTarget.files?.[0])}
+          onChange={({ currentTarget }) => void work(() => read(currentTarget.files?.[0]))}
         />
         <label for="dataset-name">Dataset name</label>
         <input
@@ -142,18 +125,13 @@ function Column({ header, sample, column, onChange }: ColumnProps) {
         value={column.name}
         onInput={({ currentTarget }) => onChange({ name: currentTarget.value })}
       />
-      <select
+      <Select
         aria-label={`Type of ${header}`}
         disabled={!column.isTaken}
+        choices={types}
         value={column.type}
-        onChange={({ currentTarget }) => onChange({ type: currentTarget.value as ColumnType })}
-      >
-        {Object.entries(types).map(([type, label]) => (
-          <option key={type} value={type}>
-            {label}
-          </option>
-        ))}
-      </select>
+        onChange={(type) => onChange({ type })}
+      />
     </div>
   )
 }

@@ -31,7 +31,7 @@ export function NewKeyForm({ user, onMade, onClose }: Props & { user: string | u
           user,
           name: name.trim() || undefined,
           record: record === 'off' ? 'off' : undefined,
-          scopes: what === 'all' ? undefined : listIn(scopes),
+          scopes: what === 'all' ? undefined : (listIn(scopes) as (keyof typeof scopeTexts)[]),
           expires_at: days === '' ? undefined : new Date(Date.now() + Number(days) * dayMs).toISOString(),
         })
         onMade(key)

@@ -1,5 +1,6 @@
-import { useState } from 'preact/hooks'
 import { Dialog } from './dialog.tsx'
+import { Problem } from './states.tsx'
+import { useWork } from './work.ts'
 
 interface Props {
   title: string
@@ -12,32 +13,21 @@ interface Props {
 
 /** Asks before something that cannot be undone. Shows the error if it fails. */
 export function ConfirmDialog({ title, text, yes, onYes, onClose }: Props) {
-  const [failure, setFailure] = useState<Error>()
-  const [isWorking, setWorking] = useState(false)
+  const { isWorking, failure, work } = useWork()
   const run = async () => {
-    setWorking(true)
-    try {
-      await onYes()
-      onClose()
-    } catch (given) {
-      setFailure(given as Error)
-      setWorking(false)
-    }
+    await onYes()
+    onClose()
   }
   return (
     <Dialog label={title} onClose={onClose}>
       <div class="form">
         <p>{text}</p>
-        {failure && (
-          <p class="problem" role="alert">
-            {failure.message}
-          </p>
-        )}
+        <Problem text={failure?.message} />
         <div class="dialog-buttons">
           <button type="button" onClick={onClose} autofocus>
             Cancel
           </button>
-          <button type="button" class="bad-button" disabled={isWorking} onClick={() => void run()}>
+          <button type="button" class="bad-button" disabled={isWorking} onClick={() => void work(run)}>
             {yes}
           </button>
         </div>

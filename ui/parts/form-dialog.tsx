@@ -2,6 +2,8 @@ import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import { Dialog } from './dialog.tsx'
 import { FormFooter } from './form-footer.tsx'
+import { Select } from './select.tsx'
+import { ownSubmit, useWork } from './work.ts'
 
 interface Field {
   label: string
@@ -32,31 +34,17 @@ interface Props<Name extends string> {
 export function FormDialog<Name extends string>(props: Props<Name>) {
   const { title, fields, first, submit, onSubmit, onClose, children } = props
   const [values, setValues] = useState(first)
-  const [failure, setFailure] = useState<Error>()
-  const [isWorking, setWorking] = useState(false)
+  const { isWorking, failure, work } = useWork()
   const shown = (Object.entries(fields(values)) as [Name, Field][]).filter(([, { isHidden }]) => !isHidden)
   const isFilled = shown.every(([name, { mayBeEmpty }]) => mayBeEmpty || values[name].trim() !== '')
   const change = (name: Name, value: string) => setValues({ ...values, [name]: value })
   const save = async () => {
-    setWorking(true)
-    setFailure(undefined)
-    try {
-      await onSubmit(values)
-      onClose()
-    } catch (error) {
-      setFailure(error as Error)
-      setWorking(false)
-    }
+    await onSubmit(values)
+    onClose()
   }
   return (
     <Dialog label={title} onClose={onClose}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (isFilled && !isWorking) void save()
-        }}
-      >
+      <form class="form" onSubmit={ownSubmit(() => isFilled && !isWorking && work(save))}>
         {shown.map(([name, field], index) => (
           <FormField
             key={name}
@@ -123,18 +111,7 @@ function FormField({ label, choices, isMany, example, isFirst, value, onChange }
           onInput={({ currentTarget }) => onChange(currentTarget.value)}
         />
       ) : (
-        <select
-          id={id}
-          autofocus={isFirst}
-          value={value}
-          onChange={({ currentTarget }) => onChange(currentTarget.value)}
-        >
-          {Object.entries(choices).map(([choice, text]) => (
-            <option key={choice} value={choice}>
-              {text}
-            </option>
-          ))}
-        </select>
+        <Select {...{ id, choices, value, onChange }} autofocus={isFirst} />
       )}
     </>
   )

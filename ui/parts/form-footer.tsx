@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { Problem } from './states.tsx'
 
 interface Props {
   /** The error of the last attempt. */
@@ -15,11 +16,7 @@ interface Props {
 export function FormFooter({ failure, onClose, canSubmit, missing, children }: Props) {
   return (
     <>
-      {failure && (
-        <p class="problem" role="alert">
-          {failure.message}
-        </p>
-      )}
+      <Problem text={failure?.message} />
       {missing !== undefined && (
         <p class="muted" role="status">
           {missing}

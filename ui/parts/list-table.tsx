@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks'
 import type { Loaded } from '../server/loading.ts'
 import { ConfirmDialog } from './confirm-dialog.tsx'
 import { numberClass, PlainTable } from './plain-table.tsx'
-import { Empty, Failed, Skeleton } from './states.tsx'
+import { Empty, Failed, Problem, Skeleton } from './states.tsx'
+import { useWork } from './work.ts'
 
 /** A button of a row. */
 export interface Act {
@@ -34,16 +35,12 @@ export function ListTable<Row>(props: Props<Row>) {
   const { label, loaded, keyOf, columns, numbers, acts, empty, children } = props
   const { value, error, reload } = loaded
   const [asked, setAsked] = useState<Act>()
-  const [failure, setFailure] = useState<Error>()
+  const { failure, work } = useWork()
   const run = async (act: Act) => {
     const working = act.run()
     if (!(working instanceof Promise)) return
     await working
     reload()
-  }
-  const runNow = (act: Act) => {
-    setFailure(undefined)
-    run(act).catch(setFailure)
   }
   if (error) return <Failed error={error} retry={reload} />
   if (value === undefined) return <Skeleton rows={4} />
@@ -51,11 +48,7 @@ export function ListTable<Row>(props: Props<Row>) {
   const hasActs = value.some((row) => actsOf(row).length > 0)
   return (
     <>
-      {failure && (
-        <p class="problem" role="alert">
-          {failure.message}
-        </p>
-      )}
+      <Problem text={failure?.message} />
       {value.length === 0 ? (
         <Empty title={empty}>{children}</Empty>
       ) : (
@@ -80,7 +73,7 @@ export function ListTable<Row>(props: Props<Row>) {
                         key={act.name}
                         type="button"
                         aria-label={`${act.name} ${act.of}`}
-                        onClick={() => (act.ask === undefined ? runNow(act) : setAsked(act))}
+                        onClick={() => (act.ask === undefined ? void work(() => run(act)) : setAsked(act))}
                       >
                         {act.name}
                       </button>

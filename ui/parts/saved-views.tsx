@@ -5,6 +5,8 @@ import { useLoading } from '../server/loading.ts'
 import { changeView, deleteView, readSavedViews, type SavedView, saveView } from '../server/saved-views.ts'
 import { Dialog } from './dialog.tsx'
 import { Icon } from './icon.tsx'
+import { Problem } from './states.tsx'
+import { ownSubmit, useWork } from './work.ts'
 
 /** Parameters that are not part of a view. */
 const passing = ['peek', 'key']
@@ -56,19 +58,16 @@ interface Props {
 
 function ViewsDialog({ project, screen, onClose }: Props) {
   const [name, setName] = useState('')
-  const [failure, setFailure] = useState<string>()
+  const { failure, work } = useWork()
   const { value, error, reload } = useLoading((signal) => readSavedViews(project, signal), [project])
   const views = value?.filter((view) => view.screen === screen)
   const kept = keptSearch(search.value)
-  const work = (doing: Promise<unknown>) => {
-    setFailure(undefined)
-    doing.then(reload, (given: Error) => setFailure(given.message))
-  }
+  const change = (changing: Promise<unknown>) => void work(() => changing.then(reload))
   const wanted = name.trim()
   const same = views?.find((view) => view.is_own && view.name === wanted)
   const save = () => {
     if (wanted === '') return
-    work(
+    change(
       same
         ? changeView(project, same.id, { search: kept })
         : saveView(project, { screen, name: wanted, search: kept, is_shared: false }).then(() => setName('')),
@@ -77,13 +76,7 @@ function ViewsDialog({ project, screen, onClose }: Props) {
   return (
     <Dialog label="Saved views" onClose={onClose}>
       <div class="add-to">
-        <form
-          class="save-view"
-          onSubmit={(event) => {
-            event.preventDefault()
-            save()
-          }}
-        >
+        <form class="save-view" onSubmit={ownSubmit(save)}>
           <label>
             Save this view as
             <input
@@ -97,11 +90,7 @@ function ViewsDialog({ project, screen, onClose }: Props) {
             {same ? 'Replace' : 'Save'}
           </button>
         </form>
-        {(failure ?? error?.message) !== undefined && (
-          <p class="problem" role="alert">
-            {failure ?? error?.message}
-          </p>
-        )}
+        <Problem text={(failure ?? error)?.message} />
         {views?.length === 0 && (
           <p class="muted">No saved views yet. A view keeps the filter, the columns and the order.</p>
         )}
@@ -109,7 +98,7 @@ function ViewsDialog({ project, screen, onClose }: Props) {
           {views?.map((view) => (
             <ViewLine
               key={view.id}
-              {...{ project, view, work }}
+              {...{ project, view, change }}
               isShown={view.search === kept}
               onOpen={onClose}
             />
@@ -124,11 +113,11 @@ interface LineProps {
   project: string
   view: SavedView
   isShown: boolean
-  work(doing: Promise<unknown>): void
+  change(changing: Promise<unknown>): void
   onOpen(): void
 }
 
-function ViewLine({ project, view, isShown, work, onOpen }: LineProps) {
+function ViewLine({ project, view, isShown, change, onOpen }: LineProps) {
   const [name, setName] = useState<string>()
   const { id, is_own, is_shared } = view
   if (name !== undefined) {
@@ -138,7 +127,7 @@ function ViewLine({ project, view, isShown, work, onOpen }: LineProps) {
           class="save-view"
           onSubmit={(event) => {
             event.preventDefault()
-            if (name.trim() !== '') work(changeView(project, id, { name: name.trim() }))
+            if (name.trim() !== '') change(changeView(project, id, { name: name.trim() }))
             setName(undefined)
           }}
         >
@@ -175,7 +164,7 @@ function ViewLine({ project, view, isShown, work, onOpen }: LineProps) {
               type="checkbox"
               aria-label={`Share ${view.name}`}
               checked={is_shared}
-              onChange={() => work(changeView(project, id, { is_shared: !is_shared }))}
+              onChange={() => change(changeView(project, id, { is_shared: !is_shared }))}
             />
             Shared
           </label>
@@ -191,7 +180,7 @@ function ViewLine({ project, view, isShown, work, onOpen }: LineProps) {
             type="button"
             class="icon-button"
             aria-label={`Delete ${view.name}`}
-            onClick={() => work(deleteView(project, id))}
+            onClick={() => change(deleteView(project, id))}
           >
             <Icon name="trash" />
           </button>

@@ -13,6 +13,18 @@ export interface Shortcut {
   run(key: string): void
 }
 
+/** The keys that walk through a list. */
+export const listKeys = (
+  noun: string,
+  move: (by: number) => void,
+  last = `Last ${noun}`,
+): readonly Shortcut[] => [
+  { keys: ['j', 'ArrowDown'], does: `Next ${noun}`, run: () => move(1) },
+  { keys: ['k', 'ArrowUp'], does: `Previous ${noun}`, run: () => move(-1) },
+  { keys: ['g g', 'Home'], does: `First ${noun}`, run: () => move(-Infinity) },
+  { keys: ['G', 'End'], does: last, run: () => move(Infinity) },
+]
+
 type Shortcuts = readonly Shortcut[]
 
 interface Group {

@@ -99,6 +99,16 @@ function Forbidden({ why }: { why: string }) {
   )
 }
 
+/** Why something that the user asked for was not done. */
+export function Problem({ text }: { text: string | undefined }) {
+  if (text === undefined) return null
+  return (
+    <p class="problem" role="alert">
+      {text}
+    </p>
+  )
+}
+
 /** A placeholder of the same shape as what is loading, so that nothing jumps. */
 export function Skeleton({ rows = 8, autofocus = false }) {
   return (

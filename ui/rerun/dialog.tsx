@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Dialog } from '../parts/dialog.tsx'
 import { FormFooter } from '../parts/form-footer.tsx'
-import { Failed, Skeleton } from '../parts/states.tsx'
+import { Failed, Problem, Skeleton } from '../parts/states.tsx'
+import { ownSubmit } from '../parts/work.ts'
 import { paths } from '../routes.ts'
 import { draftSettings } from '../screens/play/draft.ts'
 import { settingsIn } from '../screens/play/settings.ts'
@@ -53,13 +54,7 @@ export function RunAgain({ view, part, count, onClose }: Props) {
       {error && <Failed error={error} retry={reload} />}
       {!error && value === undefined && <Skeleton rows={4} />}
       {value && progress === undefined && (
-        <form
-          class="form"
-          onSubmit={(event) => {
-            event.preventDefault()
-            void run()
-          }}
-        >
+        <form class="form" onSubmit={ownSubmit(run)}>
           <p class="muted">
             {asked.length === 0
               ? `None of the ${countText(value.looked)} calls is a conversation with an answer.`
@@ -111,11 +106,7 @@ export function RunAgain({ view, part, count, onClose }: Props) {
             {progress.isHeld && ' Waiting for an answer in another tab.'}
           </p>
           <progress max={asked.length} value={progress.done} aria-label="Asked again" />
-          {failure && (
-            <p class="problem" role="alert">
-              {failure.message}
-            </p>
-          )}
+          <Problem text={failure?.message} />
           <div class="dialog-buttons">
             {isRunning && (
               <button type="button" onClick={() => running.current?.abort()}>

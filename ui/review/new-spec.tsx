@@ -1,4 +1,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { Select } from '../parts/select.tsx'
+import { Problem } from '../parts/states.tsx'
+import { useWork } from '../parts/work.ts'
 import { createObject, refOfCreated } from '../server/objects.ts'
 
 const kinds = {
@@ -31,8 +34,7 @@ interface Props {
 export function NewSpec({ project, onMade, onClose }: Props) {
   const [title, setTitle] = useState('')
   const [draft, setDraft] = useState<Draft>({ kind: 'choice', words: '', min: '1', max: '5', schema: '' })
-  const [failure, setFailure] = useState<Error>()
-  const [isWorking, setWorking] = useState(false)
+  const { isWorking, failure, work } = useWork()
   const first = useRef<HTMLInputElement>(null)
   // A layout effect, because the next key may be pressed before the next paint.
   useLayoutEffect(() => first.current?.focus(), [])
@@ -44,23 +46,13 @@ export function NewSpec({ project, onMade, onClose }: Props) {
     if (event.key !== 'Enter') return
     // Enter would submit the surrounding form.
     event.preventDefault()
-    void make()
+    void work(make)
   }
   const make = async () => {
     if (schemaText === undefined || id === '') return
-    setWorking(true)
-    try {
-      const val = `{"name":${JSON.stringify(title.trim())},"field_schema":${schemaText}}`
-      onMade(
-        refOfCreated(
-          project,
-          await createObject(project, id, val, { builtin_object_class: 'AnnotationSpec' }),
-        ),
-      )
-    } catch (given) {
-      setFailure(given as Error)
-      setWorking(false)
-    }
+    const val = `{"name":${JSON.stringify(title.trim())},"field_schema":${schemaText}}`
+    const made = await createObject(project, id, val, { builtin_object_class: 'AnnotationSpec' })
+    onMade(refOfCreated(project, made))
   }
   return (
     <div class="form is-inner">
@@ -75,17 +67,7 @@ export function NewSpec({ project, onMade, onClose }: Props) {
         ref={first}
       />
       <label for="spec-kind">Answer</label>
-      <select
-        id="spec-kind"
-        value={kind}
-        onChange={({ currentTarget }) => change({ kind: currentTarget.value as Kind })}
-      >
-        {Object.entries(kinds).map(([one, name]) => (
-          <option key={one} value={one}>
-            {name}
-          </option>
-        ))}
-      </select>
+      <Select id="spec-kind" choices={kinds} value={kind} onChange={(next) => change({ kind: next })} />
       {(kind === 'choice' || kind === 'choices') && (
         <>
           <label for="spec-words">Choices, separated by commas</label>
@@ -133,11 +115,7 @@ export function NewSpec({ project, onMade, onClose }: Props) {
           />
         </>
       )}
-      {failure && (
-        <p class="problem" role="alert">
-          {failure.message}
-        </p>
-      )}
+      <Problem text={failure?.message} />
       <div class="dialog-buttons">
         {id !== '' && <span class="muted">Saved as {id}</span>}
         <button type="button" onClick={onClose}>
@@ -146,7 +124,7 @@ export function NewSpec({ project, onMade, onClose }: Props) {
         <button
           type="button"
           disabled={schemaText === undefined || id === '' || isWorking}
-          onClick={() => void make()}
+          onClick={() => void work(make)}
         >
           Add question
         </button>

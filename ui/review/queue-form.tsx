@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { Dialog } from '../parts/dialog.tsx'
 import { FormFooter } from '../parts/form-footer.tsx'
+import { ownSubmit, useWork } from '../parts/work.ts'
 import type { ReviewSettings } from '../server/queues.ts'
 import { draftOfReview, ReviewFields, reviewOf } from './review-fields.tsx'
 import { SpecsChoice } from './specs-choice.tsx'
@@ -29,27 +30,14 @@ export function QueueForm({ project, label, verb, given, save, onClose }: Props)
   const [description, setDescription] = useState(given?.description ?? '')
   const [specs, setSpecs] = useState(given?.specs ?? [])
   const [review, setReview] = useState(() => draftOfReview(given?.review))
-  const [failure, setFailure] = useState<Error>()
-  const [isWorking, setWorking] = useState(false)
+  const { isWorking, failure, work } = useWork()
   const submit = async () => {
-    setWorking(true)
-    try {
-      await save({ name: name.trim(), description: description.trim(), specs, review: reviewOf(review) })
-      onClose()
-    } catch (error) {
-      setFailure(error as Error)
-      setWorking(false)
-    }
+    await save({ name: name.trim(), description: description.trim(), specs, review: reviewOf(review) })
+    onClose()
   }
   return (
     <Dialog label={label} onClose={onClose}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (name.trim() !== '' && !isWorking) void submit()
-        }}
-      >
+      <form class="form" onSubmit={ownSubmit(() => name.trim() !== '' && !isWorking && work(submit))}>
         <label for="queue-name">Name</label>
         <input
           id="queue-name"

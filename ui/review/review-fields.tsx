@@ -1,3 +1,4 @@
+import { Select } from '../parts/select.tsx'
 import type { ReviewSettings } from '../server/queues.ts'
 
 /** The settings as they are typed. */
@@ -42,6 +43,8 @@ const namesIn = (text: string): string[] =>
     .map((name) => name.trim())
     .filter((name) => name !== '')
 
+const adjudications = { none: 'never', on_disagreement: 'where reviewers disagree', always: 'every call' }
+
 /** How many people review each call, who they are, and who decides where they disagree. */
 export function ReviewFields({ draft, onChange }: { draft: Draft; onChange(draft: Draft): void }) {
   const change = (fields: Partial<Draft>) => onChange({ ...draft, ...fields })
@@ -72,17 +75,12 @@ export function ReviewFields({ draft, onChange }: { draft: Draft; onChange(draft
         Reviewers see answers of others only when they are done with a call
       </label>
       <label for="queue-adjudication">Someone decides</label>
-      <select
+      <Select
         id="queue-adjudication"
+        choices={adjudications}
         value={draft.adjudication}
-        onChange={({ currentTarget }) =>
-          change({ adjudication: currentTarget.value as Draft['adjudication'] })
-        }
-      >
-        <option value="none">never</option>
-        <option value="on_disagreement">where reviewers disagree</option>
-        <option value="always">every call</option>
-      </select>
+        onChange={(adjudication) => change({ adjudication })}
+      />
       {draft.adjudication !== 'none' && (
         <>
           <label for="queue-adjudicators">Who decides</label>

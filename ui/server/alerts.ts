@@ -1,4 +1,13 @@
+import type { z } from 'zod'
 import type { Measure, severities, Watched } from '../../src/domain/alerts.ts'
+import type {
+  CreateEndpointBody,
+  EndpointsAnswer,
+  EventsAnswer,
+  RulesAnswer,
+  TryAnswer,
+  TryRuleBody,
+} from '../../src/operations/alerts/contract.ts'
 import { requestJson } from './request.ts'
 
 export const severityTexts: Record<(typeof severities)[number], string> = {
@@ -30,83 +39,18 @@ export const measureTexts: Record<Measure, string> = {
   score_avg: 'mean score',
 }
 
-interface Bounds {
-  scorer?: string | null | undefined
-  path?: string | null | undefined
-  below?: number | null | undefined
-  above?: number | null | undefined
-}
-
 /** When a rule fires. */
-export interface Condition {
-  on: Watched
-  filter?: unknown
-  query?: unknown
-  score?: Bounds | null
-  decision?: {
-    question?: string | null | undefined
-    answer?: string | null | undefined
-    below?: number | null | undefined
-    above?: number | null | undefined
-  } | null
-  queue?: { queue_id?: string | null | undefined; waiting: number } | null
-  budget?: { share: number } | null
-  window?: (Bounds & { measure: Measure; seconds: number; min_count?: number | undefined }) | null
-  cooldown_seconds?: number | undefined
-}
+export type Condition = Omit<TryRuleBody, 'project_id' | 'query'> & { query?: unknown }
+export type AlertRule = Condition & z.output<typeof RulesAnswer>['rules'][number]
 
-export interface AlertRule extends Condition {
-  id: string
-  name: string
-  severity: keyof typeof severityTexts
-  cooldown_seconds: number
-  /** Null: all. */
-  endpoint_ids: string[] | null
-  active: boolean
-  /** Whether the last window met the condition. */
-  firing: boolean
-  /** Matches since the last message, which the cool-down holds back. */
-  suppressed: number
-}
+export type Endpoint = z.output<typeof EndpointsAnswer>['endpoints'][number]
 
-interface Trial {
-  matches: number
-  messages: number
-  is_complete: boolean
-  examples: { subject: string; at: string; value: number | null }[]
-}
-
-export interface Endpoint {
-  id: string
-  name: string
-  format: string
-  url: string
-  active: boolean
-  /** Why the server has switched it off. */
-  stopped: string | null
-  pending: number
-  sent: number
-  dead: number
-  dropped: number
-}
-
-export interface Delivery {
-  endpoint_id: string
-  state: 'pending' | 'sent' | 'dead'
-  tries: number
-  next_at: string | null
-  status: number | null
-  error: string | null
-}
-
-export interface AlertEvent {
-  id: string
-  type: string
-  rule_id: string | null
-  timestamp: string
+export interface AlertEvent extends StoredEvent {
   data: { rule?: { name?: string }; call_id?: string; value?: unknown }
-  deliveries: Delivery[]
 }
+
+type StoredEvent = z.output<typeof EventsAnswer>['events'][number]
+export type Delivery = StoredEvent['deliveries'][number]
 
 const inProject = (project: string) => `?${new URLSearchParams({ project_id: project })}`
 const pathOf = (kind: 'rules' | 'endpoints', id: string) => `/alert_${kind}/${encodeURIComponent(id)}`
@@ -114,26 +58,19 @@ const pathOf = (kind: 'rules' | 'endpoints', id: string) => `/alert_${kind}/${en
 export const readRules = async (project: string, signal: AbortSignal) =>
   (await requestJson<{ rules: AlertRule[] }>(`/alert_rules${inProject(project)}`, { signal })).rules
 
-export const makeRule = (project_id: string, rule: Condition & { name: string; severity: string }) =>
+export const makeRule = (project_id: string, rule: Condition & { name: string }) =>
   requestJson('/alert_rules', { body: { project_id, ...rule } })
 
 /** What it would have sent in the last day. */
 export const tryRule = (project_id: string, condition: Condition) =>
-  requestJson<Trial>('/alert_rules/try', { body: { project_id, ...condition } })
+  requestJson<z.output<typeof TryAnswer>>('/alert_rules/try', { body: { project_id, ...condition } })
 
 export const readEndpoints = async (project: string, signal: AbortSignal) =>
   (await requestJson<{ endpoints: Endpoint[] }>(`/alert_endpoints${inProject(project)}`, { signal }))
     .endpoints
 
-interface NewEndpoint {
-  name: string
-  format: string
-  url?: string | undefined
-  routing_key?: string | undefined
-}
-
 /** The secret is shown only once. */
-export const makeEndpoint = async (project_id: string, endpoint: NewEndpoint) =>
+export const makeEndpoint = async (project_id: string, endpoint: Omit<CreateEndpointBody, 'project_id'>) =>
   (await requestJson<{ secret: string }>('/alert_endpoints', { body: { project_id, ...endpoint } })).secret
 
 export const pause = (project_id: string, kind: 'rules' | 'endpoints', id: string, isPaused: boolean) =>

@@ -1,20 +1,9 @@
+import type { z } from 'zod'
+import type { BudgetsAnswer } from '../../src/operations/budgets/contract.ts'
+import type { AuditAnswer, AuditBody } from '../../src/operations/people/contract.ts'
 import { requestJson } from './request.ts'
 
-export interface Budget {
-  id: string
-  scope: string
-  /** Null for the server. */
-  subject: string | null
-  window: 'day' | 'month'
-  currency: string
-  amount: string
-  warn_at: number | null
-  block_unpriced: boolean
-  prices_of: string | null
-  spent: string
-  left: string
-  opens_at: string
-}
+export type Budget = z.output<typeof BudgetsAnswer>['budgets'][number]
 
 /** Those that count the answers of the signed-in user; operators see all. */
 export const readBudgets = async (signal: AbortSignal) =>
@@ -32,27 +21,11 @@ export const changeBudget = (id: string, body: BudgetChange) =>
 
 export const deleteBudget = (id: string) => requestJson(pathOf(id), { method: 'DELETE' })
 
-export interface AuditEntry {
-  id: string
-  at: string
-  via: string | null
-  actor: string | null
-  action: string
-  project_id: string | null
-  count: number | null
-  details: Record<string, unknown>
-}
+type Audit = z.output<typeof AuditAnswer>
+export type AuditEntry = Audit['entries'][number]
 
-interface AuditView {
-  actor?: string | undefined
-  action?: string | undefined
-  from?: string | undefined
-  until?: string | undefined
-  before?: string | undefined
-}
-
-export const readAudit = (view: AuditView, signal: AbortSignal) =>
-  requestJson<{ entries: AuditEntry[]; next: string | null }>('/audit/query', { body: view, signal })
+export const readAudit = (view: AuditBody, signal: AbortSignal) =>
+  requestJson<Audit>('/audit/query', { body: view, signal })
 
 export interface Price {
   id: string

@@ -1,4 +1,5 @@
 import { effect, signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import type { RecordEvent } from '../../src/operations/events/contract.ts'
 import { eventTexts, request } from './request.ts'
 import { may } from './rights.ts'
@@ -28,6 +29,17 @@ let last: string | undefined
 export function followEvents(listener: (heard: LiveEvent) => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
+}
+
+/** A list hears of changes while it is shown. */
+export function useHearing(list: { hear(heard: LiveEvent): void; close(): void }): void {
+  useEffect(() => {
+    const unfollow = followEvents(list.hear)
+    return () => {
+      unfollow()
+      list.close()
+    }
+  }, [list])
 }
 
 function deliver(id: string, heard: LiveEvent): void {

@@ -1,10 +1,18 @@
+import type { z } from 'zod'
 import type { Role, Scope } from '../../src/domain/roles.ts'
+import type {
+  InvitationBody,
+  InvitationsAnswer,
+  KeyBody,
+  KeysAnswer,
+  NewKeyAnswer,
+  SettingsBody,
+  UserBody,
+  UsersAnswer,
+} from '../../src/operations/people/contract.ts'
 import { requestJson } from './request.ts'
 
-export interface Grant {
-  scope: string
-  role: Role
-}
+export type Grant = User['grants'][number]
 
 /** What each role may do, in a few words. */
 export const roleTexts: Record<Role, string> = {
@@ -27,56 +35,23 @@ export const scopeTexts: Record<Scope, string> = {
   operate: 'operate the server',
 }
 
-export interface User {
-  name: string
-  role: 'member' | 'admin'
-  grants: Grant[]
-  /** Null for a user that is set in HEDDLE_USERS. */
-  created_at: string | null
-  is_configured: boolean
-  settings: UserSettings
-}
+export type User = z.output<typeof UsersAnswer>['users'][number]
 
-export interface UserSettings {
-  requests_per_minute?: number
-  tokens_per_minute?: number
-  requests_at_once?: number
-  default_project?: string
-  models?: string[]
-  disabled?: true
-}
+type Keys = z.output<typeof KeysAnswer>
 
-export interface KeyRow {
-  id: string
-  name: string | null
-  record: 'on' | 'off'
+export interface KeyRow extends Omit<Keys['keys'][number], 'scopes'> {
   /** Null: all that the user may do. */
   scopes: Scope[] | null
-  created_at: string
-  expires_at: string | null
-  last_used_at: string | null
-  revoked_at: string | null
 }
 
-interface Keys {
-  user: string
-  is_configured: boolean
-  keys: KeyRow[]
-}
-
-interface NewKey {
-  id: string
-  /** Shown only once. */
-  key: string
-}
+type NewKey = z.output<typeof NewKeyAnswer>
 
 const ofPath = (name: string) => `/users/${encodeURIComponent(name)}`
 
 export const readUsers = async (signal: AbortSignal) =>
   (await requestJson<{ users: User[] }>('/users', { signal })).users
 
-export const addUser = (body: { name: string; grants: Grant[] }) =>
-  requestJson<{ user: User; key: NewKey }>('/users', { body })
+export const addUser = (body: UserBody) => requestJson<{ user: User; key: NewKey }>('/users', { body })
 
 export const removeUser = (name: string) => requestJson(ofPath(name), { method: 'DELETE' })
 
@@ -85,24 +60,16 @@ export const setGrants = (name: string, grants: readonly Grant[]) =>
   requestJson(`${ofPath(name)}/grants`, { method: 'PUT', body: { grants } })
 
 /** Null removes a setting. */
-export const setSettings = (
-  name: string,
-  body: { [Name in keyof UserSettings]: UserSettings[Name] | null },
-) => requestJson(`${ofPath(name)}/settings`, { method: 'PUT', body })
+export const setSettings = (name: string, body: Partial<SettingsBody>) =>
+  requestJson(`${ofPath(name)}/settings`, { method: 'PUT', body })
 
 const ofUser = (user: string | undefined) => (user === undefined ? '' : `?user=${encodeURIComponent(user)}`)
 
 /** Those of the signed-in user, or, for admins, those of any user. */
 export const readKeys = (user: string | undefined, signal: AbortSignal) =>
-  requestJson<Keys>(`/keys${ofUser(user)}`, { signal })
+  requestJson<Omit<Keys, 'keys'> & { keys: KeyRow[] }>(`/keys${ofUser(user)}`, { signal })
 
-export const addKey = (body: {
-  user?: string | undefined
-  name?: string | undefined
-  record?: 'off' | undefined
-  scopes?: string[] | undefined
-  expires_at?: string | undefined
-}) => requestJson<NewKey>('/keys', { body })
+export const addKey = (body: KeyBody) => requestJson<NewKey>('/keys', { body })
 
 export const revokeKey = (id: string) => requestJson(`/keys/${encodeURIComponent(id)}`, { method: 'DELETE' })
 
@@ -110,20 +77,12 @@ export const revokeKey = (id: string) => requestJson(`/keys/${encodeURIComponent
 export const rotateKey = (id: string, overlap_seconds: number) =>
   requestJson<NewKey>(`/keys/${encodeURIComponent(id)}/rotate`, { body: { overlap_seconds } })
 
-export interface Invitation {
-  id: string
-  grants: Grant[]
-  note: string
-  created_at: string
-  created_by: string
-  expires_at: string
-}
+export type Invitation = z.output<typeof InvitationsAnswer>['invitations'][number]
 
 export const readInvitations = async (signal: AbortSignal) =>
   (await requestJson<{ invitations: Invitation[] }>('/invitations', { signal })).invitations
 
-export const invite = (body: { grants: Grant[]; note?: string | undefined; days: number }) =>
-  requestJson<{ secret: string }>('/invitations', { body })
+export const invite = (body: InvitationBody) => requestJson<{ secret: string }>('/invitations', { body })
 
 export const withdraw = (id: string) =>
   requestJson(`/invitations/${encodeURIComponent(id)}`, { method: 'DELETE' })

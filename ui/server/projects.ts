@@ -1,15 +1,9 @@
+import type { z } from 'zod'
+import type { ListAnswer } from '../../src/operations/projects/contract.ts'
 import { requestJson } from './request.ts'
 
-export interface ProjectRow {
-  project: string
-  is_being_deleted: boolean
-}
-
-interface Projects {
-  projects: ProjectRow[]
-  /** Present where there are more. */
-  next: string | null
-}
+type Projects = z.output<typeof ListAnswer>
+export type ProjectRow = Projects['projects'][number]
 
 /** The limit of one response. */
 export const projectsAtOnce = 1_000

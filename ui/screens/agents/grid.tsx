@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Cost } from '../../parts/cost.tsx'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
-import { useShortcuts } from '../../parts/shortcuts.ts'
+import { listKeys, useShortcuts } from '../../parts/shortcuts.ts'
 import { SortHead } from '../../parts/sort-head.tsx'
 import { Time } from '../../parts/time.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
@@ -120,10 +120,7 @@ export function AgentGrid<Row extends Figures>(props: Props<Row>) {
   }
   const current = rows[active]
   useShortcuts(label, [
-    { keys: ['j', 'ArrowDown'], does: `Next ${noun}`, run: () => move(1) },
-    { keys: ['k', 'ArrowUp'], does: `Previous ${noun}`, run: () => move(-1) },
-    { keys: ['g g', 'Home'], does: `First ${noun}`, run: () => move(-Infinity) },
-    { keys: ['G', 'End'], does: `Last ${noun}`, run: () => move(Infinity) },
+    ...listKeys(noun, move),
     { keys: ['Enter', 'o'], does: `Open ${noun}`, run: () => current && navigate(pathOf(current)) },
   ])
   const feedback: Column<Row>[] = feedbackOf

@@ -1,5 +1,5 @@
 import { Fragment } from 'preact'
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Expression } from '../../../packages/filter/index.ts'
 import type { LightCall } from '../../../src/operations/views/contract.ts'
 import { ExportButton } from '../../export/button.tsx'
@@ -12,12 +12,12 @@ import { OriginSwitch } from '../../parts/origin-switch.tsx'
 import { rem } from '../../parts/rem.ts'
 import { RootsSwitch } from '../../parts/roots-switch.tsx'
 import { SavedViews } from '../../parts/saved-views.tsx'
-import { type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
+import { listKeys, type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen } from '../../parts/states.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
 import { type CallsView, maxSelected } from '../../server/calls.ts'
-import { followEvents } from '../../server/events.ts'
+import { useHearing } from '../../server/events.ts'
 import { isForbidden } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
 import { countText } from '../../value/units.ts'
@@ -76,13 +76,7 @@ export function CallsScreen({ project }: { project: string }) {
   isBusy.current = active >= 0 || chosen.size > 0 || peek !== undefined
   const isAtTop = () => (scroller.current?.scrollTop ?? 0) < rowHeight * rem.value
   const list = useMemo(() => createRows(view, () => isAtTop() && !isBusy.current), [view])
-  useEffect(() => {
-    const unfollow = followEvents(list.hear)
-    return () => {
-      unfollow()
-      list.close()
-    }
-  }, [list])
+  useHearing(list)
   const kept = useListPosition(JSON.stringify([project, roots, text, sortText, judged]))
   useLayoutEffect(() => {
     setActive(kept.left?.active ?? -1)
@@ -134,10 +128,7 @@ export function CallsScreen({ project }: { project: string }) {
   const preview = (id: string | undefined) => setSearch({ peek: id }, { replaces: peek !== undefined })
   const open = (row: LightCall | undefined) => row && navigate(pathOfCall(project, row))
   const reading: Shortcut[] = [
-    { keys: ['j', 'ArrowDown'], does: 'Next call', run: () => move(1) },
-    { keys: ['k', 'ArrowUp'], does: 'Previous call', run: () => move(-1) },
-    { keys: ['g g', 'Home'], does: 'First call', run: () => move(-Infinity) },
-    { keys: ['G', 'End'], does: 'Last call', run: () => move(Infinity) },
+    ...listKeys('call', move),
     { keys: ['p', ' '], does: 'Preview', run: () => preview(current?.id) },
     { keys: ['Enter', 'o'], does: 'Open call', run: () => open(current) },
     {

@@ -4,7 +4,7 @@ import { DownloadRows } from '../../datasets/download.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { createPagedList } from '../../parts/paged-list.ts'
-import { useShortcuts } from '../../parts/shortcuts.ts'
+import { listKeys, useShortcuts } from '../../parts/shortcuts.ts'
 import { Failed, Skeleton } from '../../parts/states.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
 import { search, setSearch } from '../../router.ts'
@@ -64,10 +64,7 @@ export function Rows({ project, table, dataset, description, onChanged }: Props)
     if (opened !== undefined) setSearch({ row: String(next) })
   }
   useShortcuts('Rows', [
-    { keys: ['j', 'ArrowDown'], does: 'Next row', run: () => move(1) },
-    { keys: ['k', 'ArrowUp'], does: 'Previous row', run: () => move(-1) },
-    { keys: ['g g', 'Home'], does: 'First row', run: () => move(-Infinity) },
-    { keys: ['G', 'End'], does: 'Last row', run: () => move(Infinity) },
+    ...listKeys('row', move),
     {
       keys: ['Enter', 'p', ' '],
       does: 'Show or hide the whole row',

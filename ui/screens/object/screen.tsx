@@ -8,77 +8,32 @@ import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { tableOf } from '../../server/datasets.ts'
 import { useLoading } from '../../server/loading.ts'
-import {
-  deleteObject,
-  type ObjectRead,
-  type ObjectVersion,
-  readObject,
-  readVersions,
-  refOfCreated,
-} from '../../server/objects.ts'
+import { deleteObject, type ObjectVersion, refOfCreated } from '../../server/objects.ts'
 import { existedUntilDeleted } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
 import { countText, sizeText } from '../../value/units.ts'
 import { Difference } from './difference.tsx'
 import { ObjectValue } from './object-value.tsx'
 import { VersionMarks } from './version-marks.tsx'
-
-/** Versions in the list. */
-const mostVersions = 500
-
-interface Read {
-  versions: ObjectVersion[]
-  /** Whether older versions are left out. */
-  isPart: boolean
-  shown: ObjectRead
-}
-
-async function readAll(project: string, object: string, version: string, signal: AbortSignal): Promise<Read> {
-  const [versions, shown] = await Promise.all([
-    readVersions({ project, objects: [object], limit: mostVersions }, signal),
-    readObject(project, object, version, signal),
-  ])
-  const isListed = versions.some(({ digest }) => digest === shown.digest)
-  return {
-    versions: isListed ? versions : [...versions, shown],
-    isPart: versions.length === mostVersions,
-    shown,
-  }
-}
+import { BaseChoice, maxVersions, readWithVersions, versionWalk } from './versions.tsx'
 
 /** One object: its value in one version, and the changes since another. */
 export function ObjectScreen({ project, object }: { project: string; object: string }) {
   const asked = search.value
   const version = asked.get('v') ?? 'latest'
   const { value, error, reload } = useLoading(
-    (signal) => readAll(project, object, version, signal),
+    (signal) => readWithVersions(project, object, version, signal),
     [project, object, version],
   )
   const [leaving, setLeaving] = useState<'version' | 'object'>()
   const back = paths.objects(project)
   const versions = value?.versions ?? []
-  const at = versions.findIndex(({ digest }) => digest === value?.shown.digest)
-  const walk = (by: number) => {
-    const next = versions[at + by]
-    if (next) setSearch({ v: `v${next.version_index}`, row: undefined })
-  }
-  const older = versions[at + 1]
+  const { at, base, compare, keys } = versionWalk('value', value ?? {})
   const changed = () => {
     setSearch({ v: undefined, row: undefined })
     reload()
   }
-  const base = asked.get('with') ?? undefined
-  const compare = (name: string | undefined) => setSearch({ with: name, row: undefined })
-  useShortcuts('Object', [
-    { keys: [']'], does: 'Newer version', run: () => walk(-1) },
-    { keys: ['['], does: 'Older version', run: () => walk(1) },
-    {
-      keys: ['v'],
-      does: 'Show changes since the previous version, or the value',
-      run: () => compare(base === undefined && older ? `v${older.version_index}` : undefined),
-    },
-    { keys: ['Escape'], does: 'All objects', run: () => navigate(back) },
-  ])
+  useShortcuts('Object', [...keys, { keys: ['Escape'], does: 'All objects', run: () => navigate(back) }])
   if (error) {
     const missing = { title: 'Object not found', href: back, to: 'All objects' }
     return <FailedScreen name={object} {...{ error, retry: reload, missing }} />
@@ -115,24 +70,9 @@ export function ObjectScreen({ project, object }: { project: string; object: str
               ))}
             </select>
           </label>
-          <label>
-            <span class="hidden-text">Compared with</span>
-            <select
-              value={base ?? ''}
-              onChange={({ currentTarget }) => compare(currentTarget.value || undefined)}
-            >
-              <option value="">No comparison</option>
-              {versions
-                .filter(({ digest }) => digest !== shown.digest)
-                .map((one) => (
-                  <option key={one.digest} value={`v${one.version_index}`}>
-                    since v{one.version_index}
-                  </option>
-                ))}
-            </select>
-          </label>
+          <BaseChoice {...{ versions, shown, base, compare }} />
           {value.isPart && (
-            <span class="muted">The newest {countText(mostVersions)} versions are listed.</span>
+            <span class="muted">The newest {countText(maxVersions)} versions are listed.</span>
           )}
           {may('write', project) &&
             (['version', 'object'] as const).map((what) => (

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 import { serverUrl } from '../../base.ts'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
-import { useShortcuts } from '../../parts/shortcuts.ts'
+import { listKeys, useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
@@ -49,10 +49,7 @@ export function ObjectsScreen({ project }: { project: string }) {
     body.current?.children[next]?.scrollIntoView({ block: 'nearest' })
   }
   useShortcuts('Objects', [
-    { keys: ['j', 'ArrowDown'], does: 'Next object', run: () => move(1) },
-    { keys: ['k', 'ArrowUp'], does: 'Previous object', run: () => move(-1) },
-    { keys: ['g g', 'Home'], does: 'First object', run: () => move(-Infinity) },
-    { keys: ['G', 'End'], does: 'Last object', run: () => move(Infinity) },
+    ...listKeys('object', move),
     {
       keys: ['Enter', 'o'],
       does: 'Open object',

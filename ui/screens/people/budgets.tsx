@@ -140,7 +140,7 @@ function BudgetForm(props: { budget: Budget | undefined; onSaved(): void; onClos
           ? changeBudget(budget.id, change)
           : makeBudget({
               ...change,
-              scope,
+              scope: scope as BudgetScope,
               subject: scope === 'server' ? null : subject.trim(),
               window: fixed.window as BudgetPeriod,
               currency: fixed.currency.trim(),

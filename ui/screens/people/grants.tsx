@@ -1,6 +1,9 @@
 import { useState } from 'preact/hooks'
 import { Dialog } from '../../parts/dialog.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
+import { Select } from '../../parts/select.tsx'
+import { Problem } from '../../parts/states.tsx'
+import { ownSubmit, useWork } from '../../parts/work.ts'
 import { type Grant, roleTexts, setGrants, type User } from '../../server/people.ts'
 import { grantsIn } from './new-user.tsx'
 
@@ -9,8 +12,8 @@ export function GrantsDialog(props: { user: User; onChanged(): void; onClose(): 
   const { user, onChanged, onClose } = props
   const [grants, setShown] = useState(user.grants)
   const [where, setWhere] = useState('')
-  const [role, setRole] = useState('viewer')
-  const [failure, setFailure] = useState<Error>()
+  const [role, setRole] = useState<Grant['role']>('viewer')
+  const { failure, work } = useWork()
   const set = async (next: Grant[]) => {
     await setGrants(user.name, next)
     setShown(next)
@@ -18,11 +21,10 @@ export function GrantsDialog(props: { user: User; onChanged(): void; onClose(): 
   }
   const added = grantsIn({ where, role })
   const isNew = (grant: Grant) => !added.some(({ scope }) => scope === grant.scope)
-  const add = () =>
-    set([...grants.filter(isNew), ...added]).then(() => {
-      setWhere('')
-      setFailure(undefined)
-    }, setFailure)
+  const add = async () => {
+    await set([...grants.filter(isNew), ...added])
+    setWhere('')
+  }
   return (
     <Dialog label={`Roles of ${user.name}`} onClose={onClose}>
       <div class="new-key">
@@ -39,13 +41,7 @@ export function GrantsDialog(props: { user: User; onChanged(): void; onClose(): 
           ]}
           empty="No roles"
         />
-        <form
-          class="row-form"
-          onSubmit={(event) => {
-            event.preventDefault()
-            void add()
-          }}
-        >
+        <form class="row-form" onSubmit={ownSubmit(() => work(add))}>
           <input
             aria-label="Entity or project"
             placeholder="acme or acme/qa; * for all"
@@ -53,26 +49,17 @@ export function GrantsDialog(props: { user: User; onChanged(): void; onClose(): 
             value={where}
             onInput={({ currentTarget }) => setWhere(currentTarget.value)}
           />
-          <select
+          <Select
             aria-label="Role there"
+            choices={roleTexts}
             value={role}
-            onChange={({ currentTarget }) => setRole(currentTarget.value)}
-          >
-            {Object.entries(roleTexts).map(([name, text]) => (
-              <option key={name} value={name}>
-                {text}
-              </option>
-            ))}
-          </select>
+            onChange={(next) => setRole(next)}
+          />
           <button type="submit" disabled={added.length === 0}>
             Add
           </button>
         </form>
-        {failure && (
-          <p class="problem" role="alert">
-            {failure.message}
-          </p>
-        )}
+        <Problem text={failure?.message} />
       </div>
     </Dialog>
   )

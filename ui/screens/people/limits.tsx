@@ -1,5 +1,5 @@
 import { FormDialog, listIn, numberIn } from '../../parts/form-dialog.tsx'
-import { setSettings, type User, type UserSettings } from '../../server/people.ts'
+import { setSettings, type User } from '../../server/people.ts'
 import { currentUser } from '../../server/session.ts'
 import { countText } from '../../value/units.ts'
 
@@ -67,7 +67,7 @@ export function LimitsForm(props: { user: User; onSaved(): void; onClose(): void
 const limitIn = (text: string, label: string) => (text.trim() === '' ? null : numberIn(text, label))
 const textOf = (limit: number | undefined) => (limit === undefined ? '' : String(limit))
 
-export function limitsText({ disabled, models, ...settings }: UserSettings) {
+export function limitsText({ disabled, models, ...settings }: User['settings']) {
   const words = Object.entries(settings).map(
     ([name, value]) =>
       `${name.replaceAll('_', ' ')}: ${typeof value === 'number' ? countText(value) : value}`,

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { ownSubmit } from '../../parts/work.ts'
 import { jsonNode } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
 import { PlainText } from '../../value/plain-text.tsx'
@@ -17,10 +18,7 @@ export function CallResults({ calls, onResults }: Props) {
   return (
     <form
       class="call-results"
-      onSubmit={(event) => {
-        event.preventDefault()
-        onResults?.(calls.map((_, index) => results[index] ?? ''))
-      }}
+      onSubmit={ownSubmit(() => onResults?.(calls.map((_, index) => results[index] ?? '')))}
     >
       {calls.map(({ id, name, arguments: given }, index) => (
         <div key={index} class="tool">

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { Icon } from '../../parts/icon.tsx'
+import { Problem } from '../../parts/states.tsx'
 import { jsonNode } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
 import { MessageText } from './message-text.tsx'
@@ -114,11 +115,7 @@ function TurnRow({ play, turn, index, isLast, isOnly, wrong }: RowProps) {
           <JsonTree node={jsonNode(value)} />
         </details>
       ))}
-      {wrong !== undefined && (
-        <p class="problem" role="alert">
-          {wrong}
-        </p>
-      )}
+      <Problem text={wrong} />
     </li>
   )
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
+import { Problem } from '../../parts/states.tsx'
 import type { RequestField } from './field.ts'
 import { JsonEditor } from './json-editor.tsx'
 import { numberIn, textsIn, textsShown } from './settings.ts'
@@ -44,11 +45,7 @@ export function FieldRow({ field, side, value, wrong, models, onChange }: Props)
       {effect !== 'refused' && (
         <Control {...{ field, id, value, models, onChange }} isInvalid={wrong !== undefined} />
       )}
-      {wrong !== undefined && (
-        <p class="problem" role="alert">
-          {wrong}
-        </p>
-      )}
+      <Problem text={wrong} />
       <p class="field-says" id={`${id}-says`}>
         <span>{rangeText(field)}</span>
         <WithCode text={name === 'model' ? 'Which model answers.' : says} />

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { FirstCall } from '../../parts/first-call.tsx'
 import { Failed, Skeleton } from '../../parts/states.tsx'
+import { ownSubmit } from '../../parts/work.ts'
 import { navigate } from '../../router.ts'
 import { isProject, paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
@@ -55,13 +56,7 @@ function OpenProject() {
   const [name, setName] = useState('')
   const isName = isProject(name.trim())
   return (
-    <form
-      class="open-project"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (isName) navigate(paths.calls(name.trim()))
-      }}
-    >
+    <form class="open-project" onSubmit={ownSubmit(() => isName && navigate(paths.calls(name.trim())))}>
       <label for="project">Open another project</label>
       <input
         id="project"

@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { FormFooter } from '../../parts/form-footer.tsx'
+import { ownSubmit, useWork } from '../../parts/work.ts'
 import { guardLeaving } from '../../router.ts'
-import { readEngine } from '../../server/engine.ts'
+import { answeringModels, readEngine } from '../../server/engine.ts'
 import { useLoading } from '../../server/loading.ts'
 import { createObject, type ObjectRead, type ObjectVersion, readVersions } from '../../server/objects.ts'
 import { RefusedError } from '../../server/request.ts'
@@ -35,8 +36,7 @@ export function PromptEditor({ project, shown, newest, onSaved, onClose }: Props
   const [draft, setDraft] = useState<PromptDraft>(first)
   const [name, setName] = useState(shown?.object_id ?? '')
   const [known, setKnown] = useState(newest?.digest)
-  const [failure, setFailure] = useState<Error>()
-  const [isWorking, setWorking] = useState(false)
+  const { isWorking, failure, work } = useWork()
   const change = (changes: Partial<PromptDraft>) => setDraft({ ...draft, ...changes })
   const isChanged = draft !== first
   const isUnsaved = useRef(false)
@@ -46,19 +46,13 @@ export function PromptEditor({ project, shown, newest, onSaved, onClose }: Props
     [],
   )
   const save = async () => {
-    setWorking(true)
-    setFailure(undefined)
-    try {
-      const { digest } = await createObject(project, name, promptJson(draft), {
-        expected_latest: known ?? '',
-      })
-      isUnsaved.current = false
-      onSaved(name, digest)
-    } catch (error) {
-      const isChanged = error instanceof RefusedError && error.code === 'object_changed'
-      setFailure(isChanged ? await meanwhile() : (error as Error))
-      setWorking(false)
-    }
+    const body = promptJson(draft)
+    const saved = createObject(project, name, body, { expected_latest: known ?? '' })
+    const { digest } = await saved.catch(async (error: Error) => {
+      throw error instanceof RefusedError && error.code === 'object_changed' ? await meanwhile() : error
+    })
+    isUnsaved.current = false
+    onSaved(name, digest)
   }
   const meanwhile = async () => {
     if (!shown) return new Error(`Name: "${name}" is the name of an object; accepted: a new name.`)
@@ -74,10 +68,7 @@ export function PromptEditor({ project, shown, newest, onSaved, onClose }: Props
     <form
       class="form quality-form"
       aria-label={shown ? 'New version' : 'New prompt'}
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (!isWorking) void save()
-      }}
+      onSubmit={ownSubmit(() => !isWorking && work(save))}
     >
       {!shown && (
         <>
@@ -135,7 +126,7 @@ interface SettingsProps {
 function Settings({ draft: { settings }, change }: SettingsProps) {
   const [added, setAdded] = useState(common)
   const { value: engine } = useLoading(readEngine, [])
-  const models = engine?.models.flatMap(({ names, tasks }) => (tasks.includes('answers') ? names : [])) ?? []
+  const models = answeringModels(engine)
   const isShown = (name: string) => added.includes(name) || settings.has(name)
   return (
     <fieldset class="run-settings">

@@ -5,35 +5,25 @@ import { Time } from '../../parts/time.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
-import { type ObjectRead, readObject, readVersions } from '../../server/objects.ts'
+import type { ObjectRead } from '../../server/objects.ts'
 import { may } from '../../server/rights.ts'
 import { Difference } from '../object/difference.tsx'
+import { BaseChoice, readWithVersions, versionWalk } from '../object/versions.tsx'
 import { passToPlayground } from '../play/handover.ts'
 import { newTurn } from '../play/turns.ts'
 import { draftOf, isPrompt, placeholder } from './draft.ts'
 import { PromptEditor } from './editor.tsx'
 import { Labels } from './labels.tsx'
-import { isNamed, labelsOf, readRuns } from './reading.ts'
+import { labelsOf, readRuns } from './reading.ts'
 import { PromptText } from './text.tsx'
 import { Versions } from './versions.tsx'
-
-const maxVersions = 500
-
-async function readAll(project: string, prompt: string, version: string, signal: AbortSignal) {
-  const [versions, shown] = await Promise.all([
-    readVersions({ project, objects: [prompt], limit: maxVersions }, signal),
-    readObject(project, prompt, version, signal),
-  ])
-  const isListed = versions.some((one) => isNamed(one, shown.digest))
-  return { versions: isListed ? versions : [...versions, shown], shown }
-}
 
 /** One prompt: what a version says, what each version serves, and which labels name it. */
 export function PromptView({ project, prompt }: { project: string; prompt: string }) {
   const asked = search.value
   const wanted = asked.get('v') ?? 'latest'
   const { value, error, reload } = useLoading(
-    (signal) => readAll(project, prompt, wanted, signal),
+    (signal) => readWithVersions(project, prompt, wanted, signal),
     [project, prompt, wanted],
   )
   const versions = value?.versions ?? []
@@ -41,25 +31,12 @@ export function PromptView({ project, prompt }: { project: string; prompt: strin
     async (signal) => (versions.length === 0 ? undefined : readRuns(project, prompt, versions, signal)),
     [project, prompt, versions.map(({ digest }) => digest).join()],
   )
-  const base = asked.get('with') ?? undefined
   const isEdited = asked.get('edit') !== null
+  const { base, compare, keys } = versionWalk('prompt', value ?? {}, isEdited)
   const mayChange = may('write', project)
-  const at = versions.findIndex(({ digest }) => digest === value?.shown.digest)
-  const older = versions[at + 1]
-  const walk = (by: number) => {
-    const next = versions[at + by]
-    if (next && !isEdited) setSearch({ v: `v${next.version_index}` })
-  }
-  const compare = (name: string | undefined) => setSearch({ with: name })
   const edit = () => setSearch({ edit: '1', with: undefined }, {})
   useShortcuts('Prompt', [
-    { keys: [']'], does: 'Newer version', run: () => walk(-1) },
-    { keys: ['['], does: 'Older version', run: () => walk(1) },
-    {
-      keys: ['v'],
-      does: 'Show changes since the previous version, or the prompt',
-      run: () => compare(base === undefined && older ? `v${older.version_index}` : undefined),
-    },
+    ...keys,
     ...(mayChange ? [{ keys: ['e'], does: 'Edit', run: edit }] : []),
     { keys: ['Escape'], does: 'All prompts', run: () => navigate(paths.prompts(project)) },
   ])
@@ -97,20 +74,7 @@ export function PromptView({ project, prompt }: { project: string; prompt: strin
                 </option>
               ))}
             </select>
-            <select
-              aria-label="Compared with"
-              value={base ?? ''}
-              onChange={({ currentTarget }) => compare(currentTarget.value)}
-            >
-              <option value="">No comparison</option>
-              {versions
-                .filter(({ digest }) => digest !== shown.digest)
-                .map(({ version_index: index }) => (
-                  <option key={index} value={`v${index}`}>
-                    since v{index}
-                  </option>
-                ))}
-            </select>
+            <BaseChoice {...{ versions, shown, base, compare }} />
             <button type="button" onClick={() => tryOut(project, shown)}>
               Open in the playground
             </button>

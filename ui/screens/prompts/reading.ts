@@ -214,7 +214,7 @@ export async function readRuns(
 }
 
 /** Whether a version is the one that is named so. */
-export const isNamed = (
+const isNamed = (
   { digest, version_index: index, is_latest, aliases }: Omit<ObjectVersion, 'object_id'>,
   name: string,
 ): boolean =>

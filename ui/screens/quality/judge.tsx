@@ -1,21 +1,23 @@
 import { useRef, useState } from 'preact/hooks'
 import { FormFooter, takeFocus } from '../../parts/form-footer.tsx'
 import { useKeptForm } from '../../parts/kept-form.ts'
+import { Select } from '../../parts/select.tsx'
 import { Failed, FailedScreen } from '../../parts/states.tsx'
+import { ownSubmit, useWork } from '../../parts/work.ts'
 import { navigate, search } from '../../router.ts'
 import { paths } from '../../routes.ts'
-import { readEngine } from '../../server/engine.ts'
+import { answeringModels, readEngine } from '../../server/engine.ts'
 import { useLoading } from '../../server/loading.ts'
 import { readsOnly } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
 import { makeScorer, readScorers, type TryResult, tryScorer } from '../../server/scorers.ts'
-import { type Direction, directionText } from '../../value/direction.ts'
+import { directionText } from '../../value/direction.ts'
 import { jsonNode } from '../../value/json-index.ts'
 import { objectIdOf } from '../../value/ref.ts'
 import { ScoreValue } from '../../value/score-value.tsx'
 import { countOf } from '../../value/units.ts'
 import { type CallField, fieldsOf, readSamples } from './sample-calls.ts'
-import { answers, bodyOf, isComplete, newDraft, type ScorerDraft } from './scorer-draft.ts'
+import { answerTexts, bodyOf, isComplete, newDraft, type ScorerDraft } from './scorer-draft.ts'
 
 const kinds: Record<ScorerDraft['kind'], string> = {
   judge: 'A judge: a model is asked',
@@ -49,8 +51,7 @@ export function JudgeScreen({ project }: { project: string }) {
   )
   const { draft, name, filter } = form.value
   const [tried, setTried] = useState<readonly TryResult[]>()
-  const [failure, setFailure] = useState<Error>()
-  const [isWorking, setWorking] = useState(false)
+  const { isWorking, failure, work } = useWork()
   const prompt = useRef<HTMLTextAreaElement>(null)
   const samples = useLoading((signal) => readSamples(project, filter, signal), [project, filter])
   const [first] = samples.value ?? []
@@ -68,18 +69,20 @@ export function JudgeScreen({ project }: { project: string }) {
     change({ prompt: draft.prompt.slice(0, at) + text + draft.prompt.slice(area?.selectionEnd ?? at) })
     area?.focus()
   }
-  const attempt = async (work: () => Promise<void>) => {
-    setWorking(true)
-    setFailure(undefined)
-    try {
-      await work()
-    } catch (error) {
-      setFailure(error as Error)
-    }
-    setWorking(false)
+  const save = async () => {
+    // A check passes or fails; of several questions none is better as a whole.
+    const direction = draft.kind === 'judge' ? draft.direction : isJudge ? 'none' : 'higher'
+    await makeScorer(project, name.trim(), { ...bodyOf(draft), direction })
+    form.drop()
+    navigate(backTo(id))
+  }
+  const attempt = async () => {
+    const ids = (samples.value ?? []).map((sample) => sample.id)
+    setTried(await tryScorer(project, bodyOf(draft), ids))
   }
   const isJudge = draft.kind === 'judge' || draft.kind === 'questions'
   const isReady = isComplete(draft) && !isWorking
+  const canSave = isReady && name.trim() !== ''
   // What the judge is for goes on with it.
   const backTo = (made = '-') => {
     const wanted = search.value.get('for')
@@ -93,20 +96,7 @@ export function JudgeScreen({ project }: { project: string }) {
       <header class="sheet-head">
         <h1>New judge</h1>
       </header>
-      <form
-        class="form quality-form"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (!isReady || name.trim() === '') return
-          void attempt(async () => {
-            // A check passes or fails; of several questions none is better as a whole.
-            const direction = draft.kind === 'judge' ? draft.direction : isJudge ? 'none' : 'higher'
-            await makeScorer(project, name.trim(), { ...bodyOf(draft), direction })
-            form.drop()
-            navigate(backTo(id))
-          })
-        }}
-      >
+      <form class="form quality-form" onSubmit={ownSubmit(() => canSave && work(save))}>
         <label for="judge-name">Name</label>
         <input
           id="judge-name"
@@ -123,17 +113,7 @@ export function JudgeScreen({ project }: { project: string }) {
           </p>
         )}
         <label for="judge-kind">Kind</label>
-        <select
-          id="judge-kind"
-          value={draft.kind}
-          onChange={({ currentTarget }) => change({ kind: currentTarget.value as ScorerDraft['kind'] })}
-        >
-          {Object.entries(kinds).map(([kind, label]) => (
-            <option key={kind} value={kind}>
-              {label}
-            </option>
-          ))}
-        </select>
+        <Select id="judge-kind" choices={kinds} value={draft.kind} onChange={(kind) => change({ kind })} />
         {isJudge && (
           <>
             <label for="judge-prompt">
@@ -153,31 +133,19 @@ export function JudgeScreen({ project }: { project: string }) {
         {draft.kind === 'judge' ? (
           <>
             <label for="judge-answer">It answers with a reason and</label>
-            <select
+            <Select
               id="judge-answer"
+              choices={answerTexts}
               value={draft.answer}
-              onChange={({ currentTarget }) =>
-                change({ answer: currentTarget.value as ScorerDraft['answer'] })
-              }
-            >
-              {Object.entries(answers).map(([answer, { label }]) => (
-                <option key={answer} value={answer}>
-                  {label}
-                </option>
-              ))}
-            </select>
+              onChange={(answer) => change({ answer })}
+            />
             <label for="judge-direction">Of its values</label>
-            <select
+            <Select
               id="judge-direction"
+              choices={directionText}
               value={draft.direction}
-              onChange={({ currentTarget }) => change({ direction: currentTarget.value as Direction })}
-            >
-              {Object.entries(directionText).map(([direction, label]) => (
-                <option key={direction} value={direction}>
-                  {label}
-                </option>
-              ))}
-            </select>
+              onChange={(direction) => change({ direction })}
+            />
           </>
         ) : (
           <>
@@ -247,12 +215,7 @@ export function JudgeScreen({ project }: { project: string }) {
           <button
             type="button"
             disabled={!isReady || (samples.value?.length ?? 0) === 0}
-            onClick={() =>
-              void attempt(async () => {
-                const ids = (samples.value ?? []).map(({ id }) => id)
-                setTried(await tryScorer(project, bodyOf(draft), ids))
-              })
-            }
+            onClick={() => void work(attempt)}
           >
             {isWorking ? 'Trying…' : `Try on ${countOf(samples.value?.length ?? 0, 'call')}`}
           </button>
@@ -264,7 +227,7 @@ export function JudgeScreen({ project }: { project: string }) {
             form.drop()
             navigate(backTo())
           }}
-          canSubmit={isReady && name.trim() !== ''}
+          canSubmit={canSave}
         >
           Save judge
         </FormFooter>
@@ -299,8 +262,7 @@ interface ModelChoiceProps {
 /** A model that writes answers; the first if none is chosen. */
 function ModelChoice({ id, value, onChange }: ModelChoiceProps) {
   const { value: engine } = useLoading(readEngine, [])
-  const names =
-    engine?.models.flatMap(({ names: own, tasks }) => (tasks.includes('answers') ? own : [])) ?? []
+  const names = answeringModels(engine)
   return (
     <>
       <label for={id}>Model</label>

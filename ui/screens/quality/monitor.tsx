@@ -2,8 +2,9 @@ import { useState } from 'preact/hooks'
 import { wordingOf } from '../../filter/conditions.ts'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { PlainTable } from '../../parts/plain-table.tsx'
-import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
+import { Empty, Failed, FailedScreen, Problem, Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
+import { useWork } from '../../parts/work.ts'
 import { navigate } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
@@ -66,23 +67,12 @@ async function readAll(project: string, id: string, signal: AbortSignal) {
 export function MonitorScreen({ project, monitor: id }: { project: string; monitor: string }) {
   const { value, error, reload } = useLoading((signal) => readAll(project, id, signal), [project, id])
   const [isDeleting, setDeleting] = useState(false)
-  const [failure, setFailure] = useState<Error>()
-  const [isWorking, setWorking] = useState(false)
+  const { isWorking, failure, work } = useWork()
   if (isForbidden(error) || isMissing(error)) {
     const missing = { title: 'Monitor not found', href: paths.monitors(project), to: 'All monitors' }
     return <FailedScreen name="Monitor" error={error as Error} {...{ missing }} />
   }
-  const change = async (work: Promise<unknown>) => {
-    setWorking(true)
-    try {
-      await work
-      setFailure(undefined)
-      reload()
-    } catch (thrown) {
-      setFailure(thrown as Error)
-    }
-    setWorking(false)
-  }
+  const change = (changing: Promise<unknown>) => work(() => changing.then(reload))
   const { monitor, stats } = value ?? {}
   const wording = monitor && wordingOf(monitor)
   return (
@@ -108,11 +98,7 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
         )}
       </header>
       {error && <Failed error={error} retry={reload} />}
-      {failure && (
-        <p class="problem" role="alert">
-          {failure.message}
-        </p>
-      )}
+      <Problem text={failure?.message} />
       {!error && value === undefined && <Skeleton rows={6} />}
       {value && monitor && stats && (
         <>

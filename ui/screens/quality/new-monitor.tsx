@@ -1,8 +1,8 @@
-import { useState } from 'preact/hooks'
 import { Dialog } from '../../parts/dialog.tsx'
 import { FormFooter } from '../../parts/form-footer.tsx'
 import { useKeptForm } from '../../parts/kept-form.ts'
 import { Failed, Skeleton } from '../../parts/states.tsx'
+import { ownSubmit, useWork } from '../../parts/work.ts'
 import { navigate } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
@@ -39,8 +39,7 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
     form.drop()
     onClose()
   }
-  const [failure, setFailure] = useState<Error>()
-  const [isWorking, setWorking] = useState(false)
+  const { isWorking, failure, work } = useWork()
   const parsed = parseQuery(filter)
   const percent = Number(share)
   const isShare = share.trim() !== '' && percent >= 0 && percent <= 100
@@ -56,33 +55,21 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
           : undefined
   const isReady = chosen.length > 0 && parsed.problem === undefined && missing === undefined && !isWorking
   const save = async () => {
-    setWorking(true)
-    try {
-      const id = await makeMonitor(project, {
-        name: name.trim() || usual,
-        scorers: chosen.map((scorerName) => ({ scorer: objectRefOf(project, scorerName, 'latest') })),
-        ...(parsed.problem === undefined && parsed.query && { query: { $expr: parsed.query } }),
-        sampling_rate: percent / 100,
-        ...(budget.trim() !== '' && { token_budget: Number(budget) }),
-      })
-      form.drop()
-      navigate(paths.monitor(project, id))
-    } catch (thrown) {
-      setFailure(thrown as Error)
-      setWorking(false)
-    }
+    const id = await makeMonitor(project, {
+      name: name.trim() || usual,
+      scorers: chosen.map((scorerName) => ({ scorer: objectRefOf(project, scorerName, 'latest') })),
+      ...(parsed.problem === undefined && parsed.query && { query: { $expr: parsed.query } }),
+      sampling_rate: percent / 100,
+      ...(budget.trim() !== '' && { token_budget: Number(budget) }),
+    })
+    form.drop()
+    navigate(paths.monitor(project, id))
   }
   return (
     <Dialog label="New monitor" onClose={close}>
       {error && <Failed error={error} retry={reload} />}
       {!error && (
-        <form
-          class="form"
-          onSubmit={(event) => {
-            event.preventDefault()
-            if (isReady) void save()
-          }}
-        >
+        <form class="form" onSubmit={ownSubmit(() => isReady && work(save))}>
           <label for="monitor-name">Name</label>
           <input
             id="monitor-name"

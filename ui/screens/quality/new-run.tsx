@@ -2,10 +2,11 @@ import { useState } from 'preact/hooks'
 import { FormFooter, takeFocus } from '../../parts/form-footer.tsx'
 import { useKeptForm } from '../../parts/kept-form.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
+import { ownSubmit, useWork } from '../../parts/work.ts'
 import { navigate, search } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { readDatasets, tableOf } from '../../server/datasets.ts'
-import { readEngine } from '../../server/engine.ts'
+import { answeringModels, readEngine } from '../../server/engine.ts'
 import { useLoading } from '../../server/loading.ts'
 import { readObject } from '../../server/objects.ts'
 import { isForbidden, readsOnly } from '../../server/request.ts'
@@ -49,7 +50,7 @@ async function readKnown(project: string, signal: AbortSignal): Promise<Known> {
   return {
     datasets: datasets.map(({ object_id }) => object_id),
     scorers: scorers.filter(isServed),
-    models: engine.models.flatMap(({ names, tasks }) => (tasks.includes('answers') ? names : [])),
+    models: answeringModels(engine),
   }
 }
 
@@ -105,8 +106,7 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
   const settings = settingsOf(value)
   const setSettings = (next: readonly RunSettings[]) => change({ settings: textsOf(next) })
   const [isAdded, setAdded] = useState(false)
-  const [failure, setFailure] = useState<Error>()
-  const [isWorking, setWorking] = useState(false)
+  const { isWorking, failure, work } = useWork()
   const size = useLoading((signal) => readSize(project, dataset, signal), [project, dataset])
   const sample = size.value?.sample ?? []
   const [first] = sample
@@ -133,38 +133,25 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
             : undefined
   const isReady = answers > 0 && missing === undefined && !isWorking
   const start = async () => {
-    setWorking(true)
-    setFailure(undefined)
-    try {
-      const body = runBody({
-        project,
-        dataset,
-        split,
-        prompt,
-        settings,
-        repeats: count,
-        name: runName,
-        scorers: chosen,
-      })
-      const { evaluation_run_ids } = await startRuns(project, body)
-      drop()
-      onStarted()
-      navigate(paths.newRun(project, { runs: evaluation_run_ids.join(',') }), { replaces: true })
-    } catch (thrown) {
-      setFailure(thrown as Error)
-      setWorking(false)
-    }
+    const body = runBody({
+      project,
+      dataset,
+      split,
+      prompt,
+      settings,
+      repeats: count,
+      name: runName,
+      scorers: chosen,
+    })
+    const { evaluation_run_ids } = await startRuns(project, body)
+    drop()
+    onStarted()
+    navigate(paths.newRun(project, { runs: evaluation_run_ids.join(',') }), { replaces: true })
   }
   const changeSettings = (at: number, changes: Partial<RunSettings>) =>
     setSettings(settings.map((side, index) => (index === at ? { ...side, ...changes } : side)))
   return (
-    <form
-      class="form quality-form"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (isReady) void start()
-      }}
-    >
+    <form class="form quality-form" onSubmit={ownSubmit(() => isReady && work(start))}>
       <label for="run-dataset">Dataset</label>
       <select
         id="run-dataset"

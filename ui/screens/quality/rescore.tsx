@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { FormFooter } from '../../parts/form-footer.tsx'
 import { Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
+import { ownSubmit, useWork } from '../../parts/work.ts'
 import { navigate } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
@@ -30,25 +31,14 @@ export function Rescore({ project, source, onStarted }: Props) {
     [project, source],
   )
   const [chosen, setChosen] = useState<readonly string[]>([])
-  const [failure, setFailure] = useState<Error>()
-  const [isWorking, setWorking] = useState(false)
+  const { isWorking, failure, work } = useWork()
   const isReady = chosen.length > 0 && !isWorking
   const results = paths.compare(project, { ids: source })
   const start = async () => {
-    setWorking(true)
-    setFailure(undefined)
-    try {
-      const run = await rescoreRun(
-        project,
-        source,
-        chosen.map((name) => objectRefOf(project, name, 'latest')),
-      )
-      onStarted()
-      navigate(paths.newRun(project, { runs: run, with: source }), { replaces: true })
-    } catch (thrown) {
-      setFailure(thrown as Error)
-      setWorking(false)
-    }
+    const scorers = chosen.map((name) => objectRefOf(project, name, 'latest'))
+    const run = await rescoreRun(project, source, scorers)
+    onStarted()
+    navigate(paths.newRun(project, { runs: run, with: source }), { replaces: true })
   }
   if (isForbidden(error)) return <FailedScreen name="Rescore" error={error} />
   return (
@@ -59,13 +49,7 @@ export function Rescore({ project, source, onStarted }: Props) {
       {error && <Failed error={error} retry={reload} />}
       {!error && value === undefined && <Skeleton rows={4} />}
       {value !== undefined && (
-        <form
-          class="form quality-form"
-          onSubmit={(event) => {
-            event.preventDefault()
-            if (isReady) void start()
-          }}
-        >
+        <form class="form quality-form" onSubmit={ownSubmit(() => isReady && work(start))}>
           <p class="muted">
             A new run with the answers of this one and the scores chosen here. The model is not asked again.
           </p>

@@ -6,7 +6,7 @@ export interface ScorerDraft {
   kind: 'judge' | 'questions' | 'contains' | 'regex' | 'latency'
   prompt: string
   system: string
-  answer: keyof typeof answers
+  answer: keyof typeof answerTexts
   direction: Direction
   model: string
   /** Of typed questions: the model also writes why. */
@@ -25,16 +25,16 @@ const withReason = (properties: object) => ({
 })
 
 /** What a judge may answer. */
-export const answers = {
-  passed: { label: 'Yes or no', schema: withReason({ passed: { type: 'boolean' } }) },
-  grade: {
-    label: 'A grade from 1 to 5',
-    schema: withReason({ grade: { type: 'integer', minimum: 1, maximum: 5 } }),
-  },
-  score: {
-    label: 'A score from 0 to 1',
-    schema: withReason({ score: { type: 'number', minimum: 0, maximum: 1 } }),
-  },
+export const answerTexts = {
+  passed: 'Yes or no',
+  grade: 'A grade from 1 to 5',
+  score: 'A score from 0 to 1',
+}
+
+const answerSchemas = {
+  passed: withReason({ passed: { type: 'boolean' } }),
+  grade: withReason({ grade: { type: 'integer', minimum: 1, maximum: 5 } }),
+  score: withReason({ score: { type: 'number', minimum: 0, maximum: 1 } }),
 }
 
 export const newDraft: ScorerDraft = {
@@ -57,7 +57,7 @@ export function bodyOf(draft: ScorerDraft): ScorerBody {
       return {
         judge: {
           prompt,
-          schema: answers[answer].schema,
+          schema: answerSchemas[answer],
           ...(system.trim() !== '' && { system }),
           ...(model !== '' && { model }),
         },

@@ -3,7 +3,7 @@ import { serverUrl } from '../../base.ts'
 import { contents, live } from '../../export/contents.ts'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { createPagedList } from '../../parts/paged-list.ts'
-import { type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
+import { listKeys, type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed } from '../../parts/states.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
@@ -58,10 +58,7 @@ export function Items({ project, queue, stats, isReviewer }: Props) {
     run: () => current && navigate(paths.trace(project, current.call_trace_id, current.call_id)),
   }
   const reading: Shortcut[] = [
-    { keys: ['j', 'ArrowDown'], does: 'Next item', run: () => move(1) },
-    { keys: ['k', 'ArrowUp'], does: 'Previous item', run: () => move(-1) },
-    { keys: ['g g', 'Home'], does: 'First item', run: () => move(-Infinity) },
-    { keys: ['G', 'End'], does: 'Last item', run: () => move(Infinity) },
+    ...listKeys('item', move),
     {
       keys: ['Enter', 'o'],
       does: 'Open this item',

@@ -1,4 +1,6 @@
 import { useState } from 'preact/hooks'
+import { Problem } from '../../parts/states.tsx'
+import { ownSubmit, useWork } from '../../parts/work.ts'
 import type { NewRule } from '../../server/queues.ts'
 
 const kinds = {
@@ -21,28 +23,16 @@ const first = {
 /** A form for a rule, by what it picks. */
 export function NewRuleForm({ onMake }: { onMake(rule: NewRule): Promise<void> }) {
   const [draft, setDraft] = useState(first)
-  const [failure, setFailure] = useState<Error>()
+  const { failure, work } = useWork()
   const change = (changes: Partial<typeof draft>) => setDraft({ ...draft, ...changes })
   const rule = ruleOf(draft)
   const make = async () => {
     if (rule === undefined) return
-    try {
-      await onMake(rule)
-      setDraft(first)
-      setFailure(undefined)
-    } catch (given) {
-      setFailure(given as Error)
-    }
+    await onMake(rule)
+    setDraft(first)
   }
   return (
-    <form
-      class="new-rule"
-      aria-label="New rule"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void make()
-      }}
-    >
+    <form class="new-rule" aria-label="New rule" onSubmit={ownSubmit(() => work(make))}>
       <label>
         Add{' '}
         <select
@@ -120,11 +110,7 @@ export function NewRuleForm({ onMake }: { onMake(rule: NewRule): Promise<void> }
       <button type="submit" disabled={rule === undefined}>
         Create rule
       </button>
-      {failure && (
-        <p class="problem" role="alert">
-          {failure.message}
-        </p>
-      )}
+      <Problem text={failure?.message} />
     </form>
   )
 }

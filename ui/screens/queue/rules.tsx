@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { Empty, Failed, Problem, Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
+import { useWork } from '../../parts/work.ts'
 import { useLoading } from '../../server/loading.ts'
 import { deleteRule, makeRule, pauseRule, type QueueRule, readRules } from '../../server/queues.ts'
 import { existedUntilDeleted } from '../../server/request.ts'
@@ -12,17 +13,8 @@ import { NewRuleForm } from './new-rule.tsx'
 /** The rules that add calls to the queue as they end. */
 export function Rules({ project, queue, mayWrite }: { project: string; queue: string; mayWrite: boolean }) {
   const { value, error, reload } = useLoading((signal) => readRules(project, queue, signal), [project, queue])
-  const [failure, setFailure] = useState<Error>()
+  const { failure, work } = useWork()
   const [leaving, setLeaving] = useState<QueueRule>()
-  const change = async (work: Promise<void>) => {
-    try {
-      await work
-      setFailure(undefined)
-      reload()
-    } catch (given) {
-      setFailure(given as Error)
-    }
-  }
   if (error) return <Failed error={error} retry={reload} />
   if (value === undefined) return <Skeleton rows={4} />
   return (
@@ -61,7 +53,9 @@ export function Rules({ project, queue, mayWrite }: { project: string; queue: st
                         type="checkbox"
                         checked={!rule.paused}
                         disabled={!mayWrite}
-                        onChange={() => void change(pauseRule(project, queue, rule.id, !rule.paused))}
+                        onChange={() =>
+                          void work(() => pauseRule(project, queue, rule.id, !rule.paused).then(reload))
+                        }
                       />
                       {rule.paused ? 'Paused' : 'On'}
                     </label>
@@ -84,11 +78,7 @@ export function Rules({ project, queue, mayWrite }: { project: string; queue: st
           </table>
         </div>
       )}
-      {failure && (
-        <p class="problem" role="alert">
-          {failure.message}
-        </p>
-      )}
+      <Problem text={failure?.message} />
       {mayWrite && <NewRuleForm onMake={(rule) => makeRule(project, queue, rule).then(reload)} />}
       {leaving && (
         <ConfirmDialog

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { serverUrl } from '../../base.ts'
-import { useShortcuts } from '../../parts/shortcuts.ts'
+import { listKeys, useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
 import { navigate } from '../../router.ts'
@@ -38,10 +38,7 @@ export function QueuesScreen({ project }: { project: string }) {
   const mayMake = may('write', project)
   const review = () => current && navigate(paths.review(project, current.id))
   useShortcuts('Queues', [
-    { keys: ['j', 'ArrowDown'], does: 'Next queue', run: () => move(1) },
-    { keys: ['k', 'ArrowUp'], does: 'Previous queue', run: () => move(-1) },
-    { keys: ['g g', 'Home'], does: 'First queue', run: () => move(-Infinity) },
-    { keys: ['G', 'End'], does: 'Last loaded queue', run: () => move(Infinity) },
+    ...listKeys('queue', move, 'Last loaded queue'),
     {
       keys: ['Enter', 'o'],
       does: 'Open queue',

@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { keyLabel } from '../../parts/shortcuts-dialog.tsx'
+import { Problem } from '../../parts/states.tsx'
 import { FieldInput } from '../../review/field-input.tsx'
 import { Markdown } from '../../value/markdown.tsx'
 import type { LeasedItem } from './leased-item.ts'
@@ -71,11 +72,7 @@ export function Form({ review, held, questions, guidelines, isFinished, decides 
                 isDisabled={isFinished}
                 onChange={(draft) => review.answer(key, draft)}
               />
-              {problem !== undefined && (
-                <p class="problem" role="alert">
-                  {problem}
-                </p>
-              )}
+              <Problem text={problem} />
             </div>
           )
         })}

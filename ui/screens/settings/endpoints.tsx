@@ -83,7 +83,7 @@ export function EndpointsScreen({ project }: { project: string }) {
           submit="Add endpoint"
           onSubmit={async ({ name, format, url, routing_key }) => {
             const to = format === 'pagerduty' ? { routing_key: routing_key.trim() } : { url: url.trim() }
-            setSecret(await makeEndpoint(project, { name: name.trim(), format, ...to }))
+            setSecret(await makeEndpoint(project, { name: name.trim(), format: format as Format, ...to }))
             loaded.reload()
           }}
           onClose={() => setOpen(false)}
@@ -103,7 +103,7 @@ export function EndpointsScreen({ project }: { project: string }) {
 
 const columns = {
   Name: ({ name }: Endpoint) => <span class="strong">{name}</span>,
-  Kind: ({ format }: Endpoint) => formatTexts[format as Format],
+  Kind: ({ format }: Endpoint) => formatTexts[format],
   Address: ({ url }: Endpoint) => <span class="quality-text">{url}</span>,
   State: ({ active, stopped }: Endpoint) =>
     active ? 'on' : <span class={stopped ? 'problem' : 'muted'}>{stopped ?? 'paused'}</span>,

@@ -40,8 +40,8 @@ export function NewAlert({ project, filter, onMade, onClose }: Props) {
       first={{ ...firstValues, filter }}
       submit="Create rule"
       onSubmit={async (values) => {
-        const { name, severity } = values
-        await makeRule(project, { name: name.trim(), severity, ...conditionIn(values) })
+        const severity = values.severity as keyof typeof severityTexts
+        await makeRule(project, { name: values.name.trim(), severity, ...conditionIn(values) })
         onMade()
       }}
       {...{ onClose }}

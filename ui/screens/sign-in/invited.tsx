@@ -1,6 +1,8 @@
 import { useState } from 'preact/hooks'
 import { base } from '../../base.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
+import { Problem } from '../../parts/states.tsx'
+import { ownSubmit, useWork } from '../../parts/work.ts'
 import { acceptInvitation } from '../../server/people.ts'
 import { invitation, signIn } from '../../server/session.ts'
 
@@ -8,30 +10,18 @@ import { invitation, signIn } from '../../server/session.ts'
 export function InvitedScreen({ secret }: { secret: string }) {
   const [name, setName] = useState('')
   const [key, setKey] = useState<string>()
-  const [failure, setFailure] = useState<Error>()
+  const { failure, work } = useWork()
   const leave = () => {
     invitation.value = undefined
   }
   const go = async () => {
-    setFailure(undefined)
-    try {
-      if (key === undefined) setKey(await acceptInvitation(secret, name.trim()))
-      else {
-        await signIn({ key })
-        leave()
-      }
-    } catch (error) {
-      setFailure(error as Error)
-    }
+    if (key === undefined) return setKey(await acceptInvitation(secret, name.trim()))
+    await signIn({ key })
+    leave()
   }
   return (
     <main class="sign-in">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          void go()
-        }}
-      >
+      <form onSubmit={ownSubmit(() => work(go))}>
         <img src={`${base}/ui/icon.svg`} alt="" width="40" height="40" />
         <h1>You are invited</h1>
         {key === undefined ? (
@@ -55,11 +45,7 @@ export function InvitedScreen({ secret }: { secret: string }) {
             </div>
           </>
         )}
-        {failure && (
-          <p class="problem" role="alert">
-            {failure.message}
-          </p>
-        )}
+        <Problem text={failure?.message} />
         <button type="submit" class="main-button" disabled={key === undefined && name.trim() === ''}>
           {key === undefined ? 'Accept' : 'Sign in'}
         </button>

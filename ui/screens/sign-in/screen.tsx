@@ -1,5 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { base } from '../../base.ts'
+import { Problem } from '../../parts/states.tsx'
+import { ownSubmit } from '../../parts/work.ts'
 import { pathOfIssuer, readSignInWays, signIn } from '../../server/session.ts'
 import { hasExpired } from '../../server/session-half.ts'
 
@@ -21,12 +23,7 @@ export function SignIn() {
   const issuers = ways?.issuers ?? []
   return (
     <main class="sign-in">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          void submit()
-        }}
-      >
+      <form onSubmit={ownSubmit(submit)}>
         <img src={`${base}/ui/icon.svg`} alt="" width="40" height="40" />
         <h1>Heddle</h1>
         {hasExpired.value ? (
@@ -41,11 +38,7 @@ export function SignIn() {
             Sign in with {title}
           </a>
         ))}
-        {problem !== undefined && (
-          <p class="problem" role="alert">
-            {problem}
-          </p>
-        )}
+        <Problem text={problem} />
         {ways?.keys !== false && (
           <>
             <label for="key">Key</label>

@@ -12,7 +12,7 @@ import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, LoadingScreen, Skeleton } from '../../parts/states.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
-import { followEvents } from '../../server/events.ts'
+import { useHearing } from '../../server/events.ts'
 import { may } from '../../server/rights.ts'
 import { costText, countText } from '../../value/units.ts'
 import { DisconnectedNote } from '../calls/live.tsx'
@@ -34,13 +34,7 @@ interface Adding {
 export function ThreadScreen({ project }: { project: string }) {
   const thread = search.value.get('thread') ?? ''
   const list = useMemo(() => createTurns(project, thread), [project, thread])
-  useEffect(() => {
-    const unfollow = followEvents(list.hear)
-    return () => {
-      unfollow()
-      list.close()
-    }
-  }, [list])
+  useHearing(list)
   const scroller = useRef<HTMLDivElement>(null)
   const [adding, setAdding] = useState<Adding>()
   const turns = list.turns.value

@@ -1,15 +1,15 @@
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Expression } from '../../../packages/filter/index.ts'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { rem } from '../../parts/rem.ts'
-import { useShortcuts } from '../../parts/shortcuts.ts'
+import { listKeys, useShortcuts } from '../../parts/shortcuts.ts'
 import { SortHead } from '../../parts/sort-head.tsx'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import type { Sort } from '../../server/calls.ts'
-import { followEvents } from '../../server/events.ts'
+import { useHearing } from '../../server/events.ts'
 import { isForbidden } from '../../server/request.ts'
 import { latestFirst, type Thread } from '../../server/threads.ts'
 import { countText } from '../../value/units.ts'
@@ -62,13 +62,7 @@ export function ThreadsScreen({ project }: { project: string }) {
       ),
     [view],
   )
-  useEffect(() => {
-    const unfollow = followEvents(list.hear)
-    return () => {
-      unfollow()
-      list.close()
-    }
-  }, [list])
+  useHearing(list)
   const position = useListPosition(JSON.stringify([project, text, sortText]))
   useLayoutEffect(() => {
     setActive(position.left?.active ?? -1)
@@ -97,10 +91,7 @@ export function ThreadsScreen({ project }: { project: string }) {
   useShortcuts(
     'Conversations',
     [
-      { keys: ['j', 'ArrowDown'], does: 'Next conversation', run: () => move(1) },
-      { keys: ['k', 'ArrowUp'], does: 'Previous conversation', run: () => move(-1) },
-      { keys: ['g g', 'Home'], does: 'First conversation', run: () => move(-Infinity) },
-      { keys: ['G', 'End'], does: 'Last loaded conversation', run: () => move(Infinity) },
+      ...listKeys('conversation', move, 'Last loaded conversation'),
       {
         keys: ['Enter', 'o'],
         does: 'Open conversation',
