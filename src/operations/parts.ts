@@ -144,6 +144,12 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
   }
 }
 
+/** Of operations that ask a model themselves. */
+export const refusalsOfModels = [
+  ...(['model_not_found', 'model_lacks', 'context_length_exceeded'] as const),
+  ...(['engine_queue_full', 'engine_share_full', 'upstream_failed', 'upstream_timeout'] as const),
+] as const
+
 /** Declares operations under a tag of the OpenAPI document, which one of them may replace. */
 export const operationsUnder =
   (tag: string) =>

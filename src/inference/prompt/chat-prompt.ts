@@ -128,7 +128,7 @@ function variablesOf(
   return `{${texts.flatMap((text) => (text === '{}' ? [] : [text.slice(1, -1)])).join()}}`
 }
 
-function toolOf({ function: { name, description, parameters, strict } }: GivenTool) {
+export function toolOf({ function: { name, description, parameters, strict } }: GivenTool) {
   return {
     type: 'function',
     function: {

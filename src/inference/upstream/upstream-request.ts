@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
-import type { Conversation, GivenMessage, GivenTool } from '../../../packages/chat-format/index.ts'
+import type { Conversation, GivenMessage } from '../../../packages/chat-format/index.ts'
 import { promptGroupOf } from '../../../packages/engine/index.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { lacksInfill } from '../infill.ts'
 import type { AnswerRequest, CallsAsked, Input, TurnAsked } from '../model.ts'
+import { toolOf } from '../prompt/chat-prompt.ts'
 import { forwardedFields, refuseUnsupported } from './fields.ts'
 import { type KindOfUpstream, kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
 import type { ModelAbilities } from './listed.ts'
@@ -211,16 +212,6 @@ function thinkingOf(
 function messageOf({ blocks: _, ...message }: GivenMessage): object {
   return Object.fromEntries(Object.entries(message).filter(([, value]) => value != null))
 }
-
-const toolOf = ({ function: { name, description, parameters, strict } }: GivenTool) => ({
-  type: 'function',
-  function: {
-    name,
-    ...(description != null && { description }),
-    ...(parameters != null && { parameters }),
-    ...(strict != null && { strict }),
-  },
-})
 
 function toolsOf({ tools }: Conversation, calls: CallsAsked | undefined, kind: UpstreamKind) {
   if (!tools?.length) return {}

@@ -26,6 +26,11 @@ const generation = {
 
 const described = (answer: z.ZodType) => answer.meta({ description: 'In the form of Ollama.' })
 
+const asks = <Body extends z.ZodType>(summary: string, body: Body) => ({
+  ...{ summary, tags, body },
+  description: 'docs/ollama.md describes each field.',
+})
+
 /** One object, or objects in lines. */
 function wholeOrLines(answer: z.ZodType) {
   const schema = described(answer)
@@ -55,10 +60,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
       ...prompted,
       preValidation: withNamedPrompt(services, ollamaChatWire),
       schema: {
-        summary: 'Answer a conversation, compatible with Ollama',
-        description: 'docs/ollama.md describes each field.',
-        tags,
-        body: OllamaChatBody,
+        ...asks('Answer a conversation, compatible with Ollama', OllamaChatBody),
         response: { 200: wholeOrLines(answers.OllamaChatAnswer), ...generation },
       },
     },
@@ -70,10 +72,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
       ...prompted,
       preValidation: withNamedPrompt(services, ollamaPromptWire),
       schema: {
-        summary: 'Answer a prompt, compatible with Ollama',
-        description: 'docs/ollama.md describes each field.',
-        tags,
-        body: GenerateBody,
+        ...asks('Answer a prompt, compatible with Ollama', GenerateBody),
         response: { 200: wholeOrLines(answers.GenerateAnswer), ...generation },
       },
     },
@@ -84,9 +83,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
     {
       ...answering,
       schema: {
-        summary: 'Make embeddings, compatible with Ollama',
-        tags,
-        body: EmbedBody,
+        ...asks('Make embeddings, compatible with Ollama', EmbedBody),
         response: { 200: described(answers.EmbedAnswer), ...generation },
       },
     },
@@ -97,9 +94,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
     {
       ...answering,
       schema: {
-        summary: 'Make one embedding, in the older form of Ollama',
-        tags,
-        body: PromptEmbedBody,
+        ...asks('Make one embedding, in the older form of Ollama', PromptEmbedBody),
         response: { 200: described(answers.PromptEmbedAnswer), ...generation },
       },
     },
@@ -112,9 +107,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
     {
       config: asking,
       schema: {
-        summary: 'Describe a model, compatible with Ollama',
-        tags,
-        body: ShowBody,
+        ...asks('Describe a model, compatible with Ollama', ShowBody),
         response: { 200: described(answers.ShowAnswer), ...withBody },
       },
     },
@@ -125,9 +118,7 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
     {
       config: asking,
       schema: {
-        summary: 'Succeed for a model that is served, compatible with Ollama',
-        tags,
-        body: PullBody,
+        ...asks('Succeed for a model that is served, compatible with Ollama', PullBody),
         response: {
           200: wholeOrLines(answers.PullAnswer),
           ...withBody,

@@ -7,7 +7,7 @@ import { givenValue } from '../objects/classes.ts'
 import { createObject } from '../objects/create.ts'
 import { liveObject } from '../objects/read.ts'
 import { Value } from '../objects/values.ts'
-import { family, type OperationParts, operation } from '../parts.ts'
+import { family, type OperationParts, operation, refusalsOfModels } from '../parts.ts'
 import { controlTokensOf } from '../prompts/filling.ts'
 import { storedPromptOf } from '../prompts/stored-prompt.ts'
 import type { Scope } from '../scope.ts'
@@ -144,13 +144,7 @@ export const proposalRoutes = family(
       'object_not_found',
       'evaluation_run_not_found',
       'prompt_unusable',
-      'model_not_found',
-      'model_lacks',
-      'context_length_exceeded',
-      'engine_queue_full',
-      'engine_share_full',
-      'upstream_failed',
-      'upstream_timeout',
+      ...refusalsOfModels,
       'query_too_slow',
     ],
     async rule(services, { caller, params, body }) {

@@ -7,7 +7,7 @@ import { readCall } from '../../storage/calls/calls.ts'
 import { createPricing } from '../calls/costs.ts'
 import { callRecord } from '../calls/record.ts'
 import { wrong } from '../generation/checks.ts'
-import { family, type OperationParts, operation } from '../parts.ts'
+import { family, type OperationParts, operation, refusalsOfModels } from '../parts.ts'
 import { type Scope, scopeOf } from '../scope.ts'
 import { callValues } from './call-values.ts'
 import { checkScorer, runnableOf } from './runnable.ts'
@@ -58,17 +58,7 @@ export const scorerRoutes = family(
     body: TryBody,
     answer: Tried,
     spendsTokens: true,
-    refusals: [
-      'scope_forbidden',
-      'invalid_value',
-      'model_not_found',
-      'model_lacks',
-      'context_length_exceeded',
-      'engine_queue_full',
-      'engine_share_full',
-      'upstream_failed',
-      'upstream_timeout',
-    ],
+    refusals: ['scope_forbidden', 'invalid_value', ...refusalsOfModels],
     rule(services, { caller, body, params }) {
       // What it finds in the calls tells what they contain.
       requireScope(caller, 'read')

@@ -17,66 +17,56 @@ import { queryThreads } from './threads.ts'
 import { Thread, ThreadsBody } from './threads-contract.ts'
 import { CallsUsageBody, TraceUsageBody, UsageAnswer } from './usage-contract.ts'
 
+const calls = { right: 'read', tags: ['calls'], refusals: ['invalid_value', 'query_too_slow'] } as const
+const feedback = { ...calls, tags: ['feedback'] } as const
+
 export const totalRoutes = family(
   operation('POST', '/threads/stream_query', {
-    right: 'read',
     summary: 'List conversations with their turns, as JSON Lines',
-    tags: ['calls'],
+    ...calls,
     body: ThreadsBody,
     answer: jsonLinesOf(Thread),
-    refusals: ['invalid_value', 'query_too_slow'],
     rule: ({ db, signal }, { caller, body }, reply) =>
       sendJsonLines(reply, queryThreads(db, caller, body, signal)),
   }),
   operation('POST', '/calls/stats', {
-    right: 'read',
     summary: 'Add up tokens, costs, times and errors of calls by start time',
-    tags: ['calls'],
+    ...calls,
     body: CallStatsBody,
     answer: CallStatsAnswer,
-    refusals: ['invalid_value', 'query_too_slow'],
     rule: (services, { caller, body }) => readCallStats(services, caller, body, services.signal),
   }),
   operation('POST', '/calls/usage', {
-    right: 'read',
     summary: 'Add up what calls used with everything below them',
-    tags: ['calls'],
+    ...calls,
     body: CallsUsageBody,
     answer: UsageAnswer,
-    refusals: ['invalid_value', 'query_too_slow'],
     rule: (services, { caller, body }) => readCallsUsage(services, caller, body, services.signal),
   }),
   operation('POST', '/trace/usage', {
-    right: 'read',
     summary: 'Add up what each selected call used with those below it',
-    tags: ['calls'],
+    ...calls,
     body: TraceUsageBody,
     answer: UsageAnswer,
-    refusals: ['invalid_value', 'query_too_slow'],
     rule: (services, { caller, body }) => readTraceUsage(services, caller, body, services.signal),
   }),
   operation('POST', '/feedback/stats', {
-    right: 'read',
     summary: 'Add up values of feedback by creation time',
-    tags: ['feedback'],
+    ...feedback,
     body: FeedbackStatsBody,
     answer: FeedbackStatsAnswer,
-    refusals: ['invalid_value', 'query_too_slow'],
     rule: ({ db, signal }, { caller, body }) => readFeedbackStats(db, caller, body, signal),
   }),
   operation('POST', '/feedback/aggregate', {
-    right: 'read',
     summary: 'Count tags and add up ratings of feedback by time and group',
-    tags: ['feedback'],
+    ...feedback,
     body: FeedbackAggregateBody,
     answer: FeedbackAggregateAnswer,
-    refusals: ['invalid_value', 'query_too_slow'],
     rule: ({ db, signal }, { caller, body }) => aggregateFeedback(db, caller, body, signal),
   }),
   operation('POST', '/feedback/payload_schema', {
-    right: 'read',
     summary: 'Find the values that feedback has',
-    tags: ['feedback'],
+    ...feedback,
     body: PayloadSchemaBody,
     answer: PayloadSchemaAnswer,
     refusals: ['query_too_slow'],
