@@ -251,7 +251,10 @@ async function assertJudgeMade(page: Page, served: PageApp): Promise<void> {
   await page.getByLabel(/^Calls to try it on/).press('Tab')
   await page.getByRole('button', { name: 'Try on 3 calls' }).click()
   const said = page.getByRole('list', { name: 'What it says' })
-  await said.getByText('other', { exact: true }).first().waitFor()
+  await said
+    .getByText(/\bother · probability \d/)
+    .first()
+    .waitFor()
   await assertAccessible(page)
   await page.getByLabel('It also writes why').check()
   await page.getByRole('button', { name: 'Save judge' }).click()
