@@ -150,6 +150,12 @@ export const refusalsOfModels = [
   ...(['engine_queue_full', 'engine_share_full', 'upstream_failed', 'upstream_timeout'] as const),
 ] as const
 
+/** Of operations that have many requests answered in the background. */
+export const refusalsOfBatches = [
+  ...(['malformed_json', 'unsupported_media_type', 'body_too_large'] as const),
+  ...(['batch_needs_key', 'too_many_batches', 'record_refuses_writes'] as const),
+] as const
+
 /** Declares operations under a tag of the OpenAPI document, which one of them may replace. */
 export const operationsUnder =
   (tag: string) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { answer, dateTime, explained, flag, plainText, projectId } from '../../domain/fields.ts'
 import { agentFields } from '../../storage/agents/agents.ts'
-import { offset, query } from '../paging.ts'
+import { offset, query } from '../paging-contract.ts'
 
 /** A list that Weave has and this server cannot honour: anything in it is refused. */
 export const unsupported = (why: string) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { answer, flag, plainText, projectId, shortList } from '../../domain/fields.ts'
 import { type GroupSum, groupSums } from '../../storage/agents/spans.ts'
-import { query } from '../paging.ts'
+import { query } from '../paging-contract.ts'
 import { direction, page, signalFilters, startedRange, unsupported } from './contract.ts'
 
 export const defaultSpans = 100

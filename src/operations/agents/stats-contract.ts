@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { answer, projectId } from '../../domain/fields.ts'
-import { query } from '../paging.ts'
+import { query } from '../paging-contract.ts'
 import {
   aggregationList,
   answeredRange,

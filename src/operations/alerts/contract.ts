@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { eventTypes, formats, measures, severities, watchedThings } from '../../domain/alerts.ts'
 import { answer, dateTime, plainText, projectId, shortList } from '../../domain/fields.ts'
 import { CallsFilter } from '../calls/contract.ts'
-import { query } from '../paging.ts'
+import { query } from '../paging-contract.ts'
 
 const id = plainText(128).min(1)
 

@@ -1,6 +1,6 @@
 import { openAiRefusalContracts, type Routes, wireRoutes } from '../../http/contracts.ts'
 import { databaseOf } from '../../storage/database.ts'
-import { family, type OperationParts } from '../parts.ts'
+import { family, type OperationParts, refusalsOfBatches } from '../parts.ts'
 import { BatchAnswer, BatchesQuery, BatchList, BatchPath, CreateBatchBody } from './contract.ts'
 
 type RoutePlugin = Routes<OperationParts>
@@ -19,12 +19,7 @@ const create: RoutePlugin = async (app, { db }) => {
     BatchAnswer,
     { description: 'Compatible with OpenAI: docs/batches.md.', body: CreateBatchBody },
     ...refused,
-    'malformed_json',
-    'unsupported_media_type',
-    'body_too_large',
-    'batch_needs_key',
-    'too_many_batches',
-    'record_refuses_writes',
+    ...refusalsOfBatches,
   )
   app.post('/v1/batches', about, async (request) =>
     (await batches()).createBatch(databaseOf(request.caller.name, db), request, request.body),

@@ -10,7 +10,6 @@ import {
 } from './contract.ts'
 
 const operation = operationsUnder('people')
-const admins = { right: 'operate' } as const
 
 export const budgetRoutes = family(
   operation('GET', '/budgets', {
@@ -20,7 +19,7 @@ export const budgetRoutes = family(
     rule: (services, { caller }) => listed(services, caller),
   }),
   operation('POST', '/budgets', {
-    ...admins,
+    right: 'operate',
     summary: 'Create a budget in money',
     body: CreateBudgetBody,
     answer: BudgetAnswer,
@@ -28,7 +27,7 @@ export const budgetRoutes = family(
     rule: (services, { caller, body }) => createBudget(services, caller, body),
   }),
   operation('PUT', '/budgets/:id', {
-    ...admins,
+    right: 'operate',
     summary: 'Change a budget; what is spent stays',
     params: BudgetPath,
     body: ChangeBudgetBody,
@@ -37,7 +36,7 @@ export const budgetRoutes = family(
     rule: (services, { caller, params, body }) => changeBudget(services, caller, params.id, body),
   }),
   operation('DELETE', '/budgets/:id', {
-    ...admins,
+    right: 'operate',
     summary: 'Delete a budget',
     params: BudgetPath,
     answer: DeletedAnswer,

@@ -28,7 +28,7 @@ import {
   recordedColumns,
 } from '../../storage/calls/columns.ts'
 import { emptyMatchesNothing } from '../../storage/calls/filter.ts'
-import { limit, offset, query, sortBy } from '../paging.ts'
+import { limit, offset, query, sortBy } from '../paging-contract.ts'
 
 /** Our names of columns by the other names that published clients use. */
 const wireNames = Object.fromEntries(

@@ -8,7 +8,7 @@ import {
   projectId,
   projectPath,
 } from '../../domain/fields.ts'
-import { ListQuery } from '../paging.ts'
+import { ListQuery } from '../paging-contract.ts'
 
 const pathId = plainText(512).min(1)
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { callId, dateTime, jsonObject, jsonValue, plainText, projectId } from '../../domain/fields.ts'
 import { CallRecord, CallsFilter, endFields, startFields } from '../calls/contract.ts'
 import { objectId } from '../objects/contract.ts'
-import { query } from '../paging.ts'
+import { query } from '../paging-contract.ts'
 
 /** In the order in which they are written: what is referred to precedes what refers to it. */
 export const exportKinds = ['files', 'tables', 'objects', 'calls', 'feedback'] as const

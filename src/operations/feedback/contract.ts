@@ -9,7 +9,7 @@ import {
   setByServer,
   withAliases,
 } from '../../domain/fields.ts'
-import { limit, offset, query, sortBy } from '../paging.ts'
+import { limit, offset, query, sortBy } from '../paging-contract.ts'
 import { payloadGiven } from './payload-size.ts'
 
 const wireNames = { weave_ref: 'svc_ref', wb_user_id: 'svc_user_id' }

@@ -56,7 +56,7 @@ export const routeTable = {
   ],
   queue: [
     {"method":"POST","url":"/annotation_queues","config":{"right":"write","contract":"operations/queues/contract#CreateBody"},"schema":{},"checks":["body"]},
-    {"method":"POST","url":"/annotation_queues/query","config":{"right":"read_queues","contract":"operations/queues/contract#QueryBody"},"schema":{},"checks":["body"]},
+    {"method":"POST","url":"/annotation_queues/query","config":{"right":"read_queues","contract":"operations/paging-contract#NamedQuery"},"schema":{},"checks":["body"]},
     {"method":"GET","url":"/annotation_queues/:queue_id","config":{"right":"read_queues"},"schema":{},"checks":["params","querystring"]},
     {"method":"PUT","url":"/annotation_queues/:queue_id","config":{"right":"write","contract":"operations/queues/contract#UpdateBody"},"schema":{},"checks":["params","body"]},
     {"method":"DELETE","url":"/annotation_queues/:queue_id","config":{"right":"write"},"schema":{},"checks":["params","querystring"]},
@@ -176,7 +176,7 @@ export const routeTable = {
   ],
   monitor: [
     {"method":"POST","url":"/monitors","config":{"right":"write","contract":"operations/monitors/contract#CreateBody"},"schema":{},"checks":["body"]},
-    {"method":"POST","url":"/monitors/query","config":{"right":"read","contract":"operations/queues/contract#QueryBody"},"schema":{},"checks":["body"]},
+    {"method":"POST","url":"/monitors/query","config":{"right":"read","contract":"operations/paging-contract#NamedQuery"},"schema":{},"checks":["body"]},
     {"method":"POST","url":"/monitors/stats","config":{"right":"read","contract":"operations/monitors/contract#StatsBody"},"schema":{},"checks":["body"]},
     {"method":"GET","url":"/monitors/:monitor_id","config":{"right":"read"},"schema":{},"checks":["params","querystring"]},
     {"method":"PUT","url":"/monitors/:monitor_id","config":{"right":"write","contract":"operations/monitors/contract#UpdateBody"},"schema":{},"checks":["params","body"]},

@@ -1,7 +1,7 @@
 import { anthropicRefusalContracts, jsonLinesOf, type Routes, wireRoutes } from '../../http/contracts.ts'
 import { sendChunks } from '../../http/streams/streamed-answers.ts'
 import { databaseOf } from '../../storage/database.ts'
-import { family, type OperationParts } from '../parts.ts'
+import { family, type OperationParts, refusalsOfBatches } from '../parts.ts'
 import {
   CreateMessageBatchBody,
   MessageBatchAnswer,
@@ -31,12 +31,7 @@ const create: RoutePlugin = async (app, { db, batchLines }) => {
     MessageBatchAnswer,
     { description, body: CreateMessageBatchBody },
     ...refused,
-    'malformed_json',
-    'unsupported_media_type',
-    'body_too_large',
-    'batch_needs_key',
-    'too_many_batches',
-    'record_refuses_writes',
+    ...refusalsOfBatches,
   )
   app.post(url, { config: { ...config, largeBodies: true }, schema }, async (request) =>
     (await import('./create.ts')).createMessageBatch(

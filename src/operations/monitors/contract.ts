@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { answer, dateTime, plainText, projectId, shortList } from '../../domain/fields.ts'
 import { CallsFilter } from '../calls/contract.ts'
-import { query } from '../paging.ts'
+import { query } from '../paging-contract.ts'
 import { fieldMap } from '../scorers/contract.ts'
 
 const id = plainText(128).min(1)

@@ -11,7 +11,7 @@ import {
 } from '../../storage/monitors/monitors.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { jsonLines } from '../json-lines.ts'
-import type { QueryBody } from '../queues/contract.ts'
+import type { NamedQuery } from '../paging-contract.ts'
 import { bindScorers, requireJudging } from './bound-scorers.ts'
 import { checkConditions, conditionNames, conditionsText, storedConditions } from './conditions.ts'
 import type { CreateBody, UpdateBody } from './contract.ts'
@@ -92,7 +92,7 @@ export async function deleteOneMonitor(db: Database, caller: Caller, key: Monito
 export function listMonitors(
   db: Database,
   caller: Caller,
-  body: QueryBody,
+  body: NamedQuery,
   signal: AbortSignal,
 ): AsyncIterable<string> {
   requireAccess(caller, body.project_id)

@@ -1,7 +1,7 @@
 import { jsonLinesOf } from '../../http/contracts.ts'
 import { sendJsonLines } from '../../http/streams/streamed-answers.ts'
+import { NamedQuery } from '../paging-contract.ts'
 import { family, operationsUnder } from '../parts.ts'
-import { QueryBody } from '../queues/contract.ts'
 import {
   CancelBody,
   CreateBody,
@@ -38,7 +38,7 @@ export const monitorRoutes = family(
   operation('POST', '/monitors/query', {
     right: 'read',
     summary: 'Find monitors, as JSON Lines',
-    body: QueryBody,
+    body: NamedQuery,
     answer: jsonLinesOf(MonitorRecord, ndjson),
     refusals: ['query_too_slow'],
     rule: ({ db, signal }, { caller, body }, reply) =>

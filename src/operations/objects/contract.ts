@@ -9,7 +9,7 @@ import {
   projectId,
   shortList,
 } from '../../domain/fields.ts'
-import { limit, offset, sortBy } from '../paging.ts'
+import { limit, offset, sortBy } from '../paging-contract.ts'
 import { givenValue } from './classes.ts'
 
 export const objectId = z

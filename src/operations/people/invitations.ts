@@ -63,13 +63,18 @@ export async function withdraw(db: Database, caller: Caller, id: string) {
 }
 
 /** Needs no credentials: the secret of the link is one. It ends with the rights of who made it. */
-export async function accept(db: Database, configured: ConfiguredPeople, { secret, name }: AcceptBody) {
+export async function accept(
+  db: Database,
+  configured: ConfiguredPeople,
+  { secret, name }: AcceptBody,
+  signal: AbortSignal,
+) {
   const hash = hashKey(secret)
   const invitation = await openInvitation(db, { hash }, now())
   if (invitation === undefined || !(await mayStillInvite(db, configured, invitation)))
     throw refuse('invitation_not_found', {})
   if (configured.some((person) => person.name === name)) throw refuse('user_exists', { name })
-  if (await wasRemoved(db, name)) throw refuse('user_name_used', { name })
+  if (await wasRemoved(db, name, signal)) throw refuse('user_name_used', { name })
   const key = newKey()
   const id = newId()
   const accepted = await db.write('acceptInvitation', {

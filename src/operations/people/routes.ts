@@ -1,5 +1,6 @@
 import { formatTime, parseTime } from '../../domain/time.ts'
 import { refusalContracts } from '../../http/contracts.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import type { Database } from '../../storage/database.ts'
 import { readAudit } from '../../storage/users/audit.ts'
 import { family, type Operation, operationsUnder } from '../parts.ts'
@@ -9,11 +10,9 @@ import { accept, invite, readInvitations, withdraw } from './invitations.ts'
 import { createKey, readKeys, revokeKey, rotateKey } from './keys.ts'
 import { changeSettings, createUser, readUsers, removeUser } from './users.ts'
 
-const defaultLimit = 100
-
 /** A page of the audit log, the latest first. */
 async function queryAudit(db: Database, body: contract.AuditBody, signal: AbortSignal) {
-  const { from, until, limit = defaultLimit, ...view } = body
+  const { from, until, limit = 100, ...view } = body
   const times = {
     from: from === undefined ? 0 : (parseTime(from) ?? 0),
     until: (until === undefined ? undefined : parseTime(until)) ?? Number.MAX_SAFE_INTEGER,
@@ -27,8 +26,7 @@ async function queryAudit(db: Database, body: contract.AuditBody, signal: AbortS
   return { entries, next: found.length > limit ? (entries.at(-1)?.id ?? null) : null }
 }
 
-const tag = 'people'
-const operation = operationsUnder(tag)
+const operation = operationsUnder('people')
 
 const { 401: _, ...acceptanceRefusals } = refusalContracts(
   'invitation_not_found',
@@ -49,7 +47,7 @@ const acceptance: Operation = async (app, { db, people }) => {
       bodyLimit: 16 * 1024,
       schema: {
         summary: 'Accept an invitation: makes the user and its first key',
-        tags: [tag],
+        tags: ['people'],
         security: [],
         body: contract.AcceptBody,
         response: {
@@ -58,21 +56,20 @@ const acceptance: Operation = async (app, { db, people }) => {
         },
       },
     },
-    ({ body }) => accept(db, people, body),
+    ({ body }, reply) => accept(db, people, body, disconnectSignal(reply)),
   )
 }
-const admins = { right: 'operate' } as const
 
 export const peopleRoutes = family(
   operation('GET', '/users', {
-    ...admins,
+    right: 'operate',
     summary: 'List users',
     answer: contract.UsersAnswer,
     refusals: ['role_forbidden'],
     rule: ({ db, people }) => readUsers(db, people),
   }),
   operation('POST', '/users', {
-    ...admins,
+    right: 'operate',
     summary: 'Create a user with its first key',
     body: contract.UserBody,
     answer: contract.NewUserAnswer,
@@ -80,7 +77,7 @@ export const peopleRoutes = family(
     rule: ({ db, people }, { caller, body }) => createUser(db, people, caller, body),
   }),
   operation('DELETE', '/users/:name', {
-    ...admins,
+    right: 'operate',
     summary: 'Delete a user and its keys; what it wrote is kept',
     params: contract.UserPath,
     answer: contract.RevokedAnswer,
@@ -146,7 +143,7 @@ export const peopleRoutes = family(
       changeGrants(db, people, caller, params.name, body.grants),
   }),
   operation('PUT', '/users/:name/settings', {
-    ...admins,
+    right: 'operate',
     summary: 'Set the limits of a user, or disable it',
     params: contract.UserPath,
     body: contract.SettingsBody,

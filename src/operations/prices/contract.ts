@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { answer, dateTime, jsonObject, plainText, projectId, shortRecord } from '../../domain/fields.ts'
-import { limit, offset, query, sortBy } from '../paging.ts'
+import { limit, offset, query, sortBy } from '../paging-contract.ts'
 
 const unitPrice = z.number().min(0).meta({ description: 'Price of one token.' })
 const name = plainText(256).min(1)

@@ -13,7 +13,7 @@ import {
 import { makers } from '../../domain/queues/pairs.ts'
 import { adjudications, outcomes } from '../../domain/queues/reviews.ts'
 import { humans, share } from '../calibrations/contract.ts'
-import { limit, offset, sortBy } from '../paging.ts'
+import { limit, offset, sortBy } from '../paging-contract.ts'
 
 const queueId = plainText(128).min(1).meta({ description: 'The id of the queue.' })
 const name = plainText(1024).min(1)
@@ -95,15 +95,6 @@ export const UpdateBody = z.object({
   blind: review.blind.meta({ default: null }),
 })
 export type UpdateBody = z.output<typeof UpdateBody>
-
-export const QueryBody = z.strictObject({
-  project_id: projectId,
-  name: plainText(1024).nullish().meta({ description: 'A part of the name, ignoring case.' }),
-  sort_by: sortBy().meta({ description: 'By id, name, created_at or updated_at. Default: newest first.' }),
-  limit,
-  offset,
-})
-export type QueryBody = z.output<typeof QueryBody>
 
 /** Longer lists have a refusal of their own (413), so the schema leaves room for them. */
 const ids = shortList(plainText(2048), 1000)

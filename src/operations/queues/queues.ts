@@ -8,7 +8,8 @@ import { type QueueKey, requireQueue, streamQueues } from '../../storage/queues/
 import { storedReviewSettings } from '../../storage/queues/review-settings.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { jsonLines } from '../json-lines.ts'
-import type { CreateBody, QueryBody, UpdateBody } from './contract.ts'
+import type { NamedQuery } from '../paging-contract.ts'
+import type { CreateBody, UpdateBody } from './contract.ts'
 import { queueRecord } from './record.ts'
 
 /** The settings that the body names. */
@@ -75,7 +76,7 @@ export async function deleteOneQueue(db: Database, caller: Caller, key: QueueKey
 export function listQueues(
   db: Database,
   caller: Caller,
-  body: QueryBody,
+  body: NamedQuery,
   signal: AbortSignal,
 ): AsyncIterable<string> {
   requireAccess(caller, body.project_id)

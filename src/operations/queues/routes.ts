@@ -1,5 +1,6 @@
 import { jsonLinesOf } from '../../http/contracts.ts'
 import { sendJsonLines, sendJsonList } from '../../http/streams/streamed-answers.ts'
+import { NamedQuery } from '../paging-contract.ts'
 import { family, operationsUnder } from '../parts.ts'
 import * as contract from './contract.ts'
 import { addItems, listItems, nextItem, releaseItem, reopenItem, updateProgress } from './items.ts'
@@ -22,7 +23,7 @@ export const queueRoutes = family(
   operation('POST', '/annotation_queues/query', {
     right: 'read_queues',
     summary: 'Find annotation queues, as JSON Lines',
-    body: contract.QueryBody,
+    body: NamedQuery,
     answer: jsonLinesOf(contract.QueueRecord, ndjson),
     refusals: ['query_too_slow'],
     rule: ({ db, signal }, { caller, body }, reply) =>

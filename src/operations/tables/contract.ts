@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { answer, digestedObject, flag, longList, plainText, projectId, traits } from '../../domain/fields.ts'
-import { limit, offset, sortBy } from '../paging.ts'
+import { limit, offset, sortBy } from '../paging-contract.ts'
 
 const digestGiven = plainText(256).min(1)
 const rowDigests = z.array(z.string())

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { dateTime, explainedObject, flag, plainText, projectId, shortList } from '../../domain/fields.ts'
 import { threadFields } from '../../domain/thread-fields.ts'
-import { limit, offset, query } from '../paging.ts'
+import { limit, offset, query } from '../paging-contract.ts'
 import { LightCall } from '../views/contract.ts'
 
 /** Threads of which one request shows more than the times. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { answer, callId, flag, plainText, projectId, shortList } from '../../domain/fields.ts'
 import { CallsFilter } from '../calls/contract.ts'
-import { query } from '../paging.ts'
+import { query } from '../paging-contract.ts'
 
 const maxCalls = 50_000
 export const defaultCalls = 10_000

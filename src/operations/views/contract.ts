@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { answer, dateTime, flag, plainText, projectId } from '../../domain/fields.ts'
 import { CallsFilter } from '../calls/contract.ts'
-import { offset, query, sortBy } from '../paging.ts'
+import { offset, query, sortBy } from '../paging-contract.ts'
 
 const time = z.iso.datetime()
 const count = z.int().min(0)

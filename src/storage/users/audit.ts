@@ -5,7 +5,6 @@ import {
   allRows,
   type Command,
   type LongReader,
-  type Reader,
   type StreamOptions,
   type Transaction,
 } from '../transaction.ts'
@@ -65,10 +64,11 @@ export function audited<Input, Output>(
 export const noteDeed: Command<Deed & { by?: Actor }, void> = (tx, { by, ...deed }) => note(tx, by, deed)
 
 /** Whether a user of this name was removed. What it left, as its place in queues and its usage, is still under its name. */
-export const wasRemoved = async (db: Reader, name: string): Promise<boolean> =>
-  (await db.get(
-    sql`SELECT 1 FROM audit WHERE action = 'user.remove' AND details = ${JSON.stringify({ user: name })} LIMIT 1`,
-  )) !== undefined
+export async function wasRemoved(db: LongReader, name: string, signal: AbortSignal): Promise<boolean> {
+  const query = sql`SELECT 1 FROM audit WHERE action = 'user.remove' AND details = ${JSON.stringify({ user: name })}
+    AND ${db.dialect.cancellable} LIMIT 1`
+  return (await allRows(db, query, signal)).length > 0
+}
 
 interface Times {
   /** Microseconds, inclusive. */

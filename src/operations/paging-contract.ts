@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { jsonObject } from '../domain/fields.ts'
+import { jsonObject, plainText, projectId } from '../domain/fields.ts'
 
 /** The contract fields of queries that several families share. */
 
@@ -15,6 +15,16 @@ export const sortBy = (maxLength = 1024) =>
 
 export const limit = z.int().min(0).nullish().meta({ description: 'Null means all.' })
 export const offset = z.int().min(0).nullish().meta({ default: 0 })
+
+/** Of lists of what has a name. */
+export const NamedQuery = z.strictObject({
+  project_id: projectId,
+  name: plainText(1024).nullish().meta({ description: 'A part of the name, ignoring case.' }),
+  sort_by: sortBy().meta({ description: 'By id, name, created_at or updated_at. Default: newest first.' }),
+  limit,
+  offset,
+})
+export type NamedQuery = z.output<typeof NamedQuery>
 
 const count = z
   .string()
