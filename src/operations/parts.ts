@@ -7,7 +7,7 @@ import { answers, type Routes, refusalContracts } from '../http/contracts.ts'
 import { disconnectSignal } from '../http/disconnect.ts'
 import type { Compiling } from '../inference/constraints/compiling.ts'
 import type { SchemaChecks } from '../schemas/checks.ts'
-import { type Database, databaseOf } from '../storage/database.ts'
+import { type BoundDatabase, type Database, databaseOf } from '../storage/database.ts'
 import type { Redacting } from '../storage/redaction/redaction.ts'
 import type { Webhooks } from './alerts/webhooks.ts'
 import type { ChatAsking } from './chat-asking.ts'
@@ -51,8 +51,9 @@ export interface OperationParts extends GenerationParts {
 /** The users of HEDDLE_USERS, whose keys are configured there. */
 export type ConfiguredPeople = readonly Pick<ConfiguredUser, 'name' | 'entities'>[]
 
-/** The parts for one request. Its reads and writes count as those of its caller. */
+/** The parts for one request. Its reads and writes count as those of its caller, and end with `signal`. */
 interface RequestParts extends OperationParts {
+  db: BoundDatabase
   /** Finds the calls that the request names. */
   names: CallNames
   /** Aborts when the client disconnects before its answer is complete. Created when it is first read. */
@@ -120,20 +121,21 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
         right,
       },
       handler: async (request, reply) => {
-        const db = recordFor(request.caller, databaseOf(request.caller.name, services.db))
+        const db = untilDisconnect(
+          recordFor(request.caller, databaseOf(request.caller.name, services.db)),
+          reply,
+        )
         const names = createCallNames(
           { db, settled: services.recorder.settled },
           (matches) => reply.header(matchesHeader, matches),
           (time) => reply.header(coldHeader, time),
         )
-        let signal: AbortSignal | undefined
         const own: RequestParts = {
           ...services,
           db,
           names,
           get signal() {
-            signal ??= disconnectSignal(reply)
-            return signal
+            return db.signal
           },
         }
         const result = await rule(own, request as Parameters<typeof rule>[1], reply)
@@ -142,6 +144,17 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
       },
     })
   }
+}
+
+/** The record, whose long queries end when the client disconnects. Most requests never need the signal. */
+function untilDisconnect(db: Database, reply: FastifyReply): BoundDatabase {
+  let signal: AbortSignal | undefined
+  return Object.defineProperty(db as BoundDatabase, 'signal', {
+    get() {
+      signal ??= disconnectSignal(reply)
+      return signal
+    },
+  })
 }
 
 /** Of operations that ask a model themselves. */

@@ -25,16 +25,28 @@ export interface LongReader extends Reader {
   stream<T>(query: Sql, options: StreamOptions): AsyncIterable<T[]>
 }
 
+/** A reader for one piece of work: its long queries end when nobody wants the result any more. */
+export interface BoundReader extends LongReader {
+  /** Aborts when the work is abandoned. */
+  readonly signal: AbortSignal
+}
+
+/** The same reader for work that is abandoned when the signal aborts. */
+export function boundTo<Db extends LongReader>(db: Db, signal: AbortSignal): Db & BoundReader {
+  return { ...db, signal }
+}
+
 /** The only row of a long query, such as a count. */
-export async function onlyRow<T>(db: LongReader, query: Sql, signal: AbortSignal): Promise<T> {
-  for await (const [row] of db.stream<T>(query, { signal })) if (row !== undefined) return row
+export async function onlyRow<T>(db: BoundReader, query: Sql): Promise<T> {
+  for await (const [row] of db.stream<T>(query, { signal: db.signal })) if (row !== undefined) return row
   throw new Error('the query should return one row')
 }
 
 /** All rows of a long query that returns few. */
-export async function allRows<T>(db: LongReader, query: Sql, signal: AbortSignal): Promise<T[]> {
+export async function allRows<T>(db: BoundReader, query: Sql): Promise<T[]> {
   const all: T[] = []
-  for await (const rows of db.stream<T>(query, { signal, rows: 1000 })) for (const row of rows) all.push(row)
+  for await (const rows of db.stream<T>(query, { signal: db.signal, rows: 1000 }))
+    for (const row of rows) all.push(row)
   return all
 }
 

@@ -41,8 +41,7 @@ export const monitorRoutes = family(
     body: NamedQuery,
     answer: jsonLinesOf(MonitorRecord, ndjson),
     refusals: ['query_too_slow'],
-    rule: ({ db, signal }, { caller, body }, reply) =>
-      sendJsonLines(reply, listMonitors(db, caller, body, signal), ndjson),
+    rule: ({ db }, { caller, body }, reply) => sendJsonLines(reply, listMonitors(db, caller, body), ndjson),
   }),
   operation('POST', '/monitors/stats', {
     right: 'read',

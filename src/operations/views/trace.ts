@@ -1,6 +1,7 @@
 import { type CallKind, isInnerStep, kindOfCall } from '../../domain/call-facts/kind.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { streamTrace, type TraceCall as TraceRow } from '../../storage/views/trace-calls.ts'
 import { createPricing } from '../calls/costs.ts'
 import { type Asked, sumOfCosts } from './calls.ts'
@@ -76,7 +77,7 @@ async function* linesOf({ db }: Parts, body: TraceBody, signal: AbortSignal): As
   const costsOf = createPricing(db, project)
   const page = { project, trace, limit: body.limit ?? maxTraceCalls }
   const write = body.layout === 'columns' ? columnsOfTrace() : writeRows
-  for await (const rows of streamTrace(db, page, now(), signal)) {
+  for await (const rows of streamTrace(boundTo(db, signal), page, now())) {
     const priced: PricedRow[] = []
     for (const row of rows) {
       const costs =

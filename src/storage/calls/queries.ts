@@ -10,7 +10,8 @@ import { rawSql, type Sql } from '../sql/sql.ts'
 import { callsIn, isSortedByLargest, largestHours } from '../sums/largest-hours.ts'
 import { isNarrowable, narrowing } from '../sums/narrowing.ts'
 import type { SummedView } from '../sums/selection.ts'
-import { type LongReader, onlyRow, type Reader, type StreamOptions } from '../transaction.ts'
+import type { BoundReader } from '../transaction.ts'
+import { boundTo, type LongReader, onlyRow, type Reader, type StreamOptions } from '../transaction.ts'
 import {
   type CallColumns,
   type CallRow,
@@ -30,29 +31,29 @@ export interface CallsView extends View {
 
 /** The calls of the view. The query is validated before this returns. */
 export function streamCalls(
-  db: LongReader,
+  db: BoundReader,
   view: CallsView,
   columns: CallColumns,
   now: number,
-  signal: AbortSignal,
 ): AsyncIterable<CallRow[]> {
   const select = (query: CallsQuery) => selectCalls(db, query, columns, now)
   const { limit } = view
-  if (!isSortedByLargest(view) || limit === null) return streamMatching(db, view, select, now, { signal })
+  if (!isSortedByLargest(view) || limit === null)
+    return streamMatching(db, view, select, now, { signal: db.signal })
   // Validated at once.
   callsQueryOf(db, view)
   return (async function* () {
-    const largest = await largestQuery(db, view, now, signal)
+    const largest = await largestQuery(db, view, now)
     let left = limit
     if (largest !== undefined) {
-      for await (const rows of db.stream<CallRow>(select(largest), { signal })) {
+      for await (const rows of db.stream<CallRow>(select(largest), { signal: db.signal })) {
         left -= rows.length
         yield rows
       }
       if (left === 0) return
     }
     const rest = { ...view, limit: left, offset: view.offset + limit - left }
-    yield* streamMatching(db, rest, select, now, { signal })
+    yield* streamMatching(db, rest, select, now, { signal: db.signal })
   })()
 }
 
@@ -69,7 +70,7 @@ export function streamMatching<Row>(
   if (!isNarrowable(view) && !asksForValues(view) && costMentions(view) === 0)
     return db.stream<Row>(select(query), options)
   return (async function* () {
-    const narrowed = await narrowedQuery(db, view, now, options.signal, query)
+    const narrowed = await narrowedQuery(boundTo(db, options.signal), view, now, query)
     yield* db.stream<Row>(select(narrowed), options)
   })()
 }
@@ -79,12 +80,11 @@ export function streamMatching<Row>(
  * page, or, if calls were deleted meanwhile, the start of it.
  */
 export async function largestQuery(
-  db: LongReader,
+  db: BoundReader,
   view: CallsView,
   now: number,
-  signal: AbortSignal,
 ): Promise<CallsQuery | undefined> {
-  const found = isSortedByLargest(view) ? await largestHours(db, view, now, signal) : undefined
+  const found = isSortedByLargest(view) ? await largestHours(db, view, now) : undefined
   if (found === undefined) return undefined
   const { from, condition } = callsIn(db.dialect, view.project, found)
   const query = await pricedQuery(db, view)
@@ -93,13 +93,12 @@ export async function largestQuery(
 
 /** The query of the view with what indexes and sums know of where its calls are. */
 export async function narrowedQuery(
-  db: LongReader,
+  db: BoundReader,
   view: CallsView,
   now: number,
-  signal: AbortSignal,
   query = callsQueryOf(db, view),
 ): Promise<CallsQuery & { isFew: boolean }> {
-  const { narrowed, isFew } = await narrowingOf(db, view, now, signal)
+  const { narrowed, isFew } = await narrowingOf(db, view, now)
   const priced = await pricedQuery(db, view, query)
   return { ...priced, isFew, conditions: [...narrowed, ...priced.conditions] }
 }
@@ -125,25 +124,19 @@ export const costMentions = ({
 
 /** What is known of the calls that conditions hold for; `isFew` if they are among some that are named. */
 export async function narrowingOf(
-  db: LongReader,
+  db: BoundReader,
   view: SummedView,
   now: number,
-  signal: AbortSignal,
 ): Promise<{ narrowed: Sql[]; isFew: boolean }> {
-  const candidates = await valueCandidates(db, view, signal)
-  const known = candidates ?? (await narrowing(db, view, now, signal))
+  const candidates = await valueCandidates(db, view)
+  const known = candidates ?? (await narrowing(db, view, now))
   return { narrowed: known === undefined ? [] : [known], isFew: candidates !== undefined }
 }
 
 /** The number of calls in the view and their total bytes. */
-export async function statsOfCalls(
-  db: LongReader,
-  view: CallsView,
-  now: number,
-  signal: AbortSignal,
-): Promise<CallStats> {
-  const query = await narrowedQuery(db, view, now, signal)
-  return onlyRow<CallStats>(db, countCalls(db, query, now), signal)
+export async function statsOfCalls(db: BoundReader, view: CallsView, now: number): Promise<CallStats> {
+  const query = await narrowedQuery(db, view, now)
+  return onlyRow<CallStats>(db, countCalls(db, query, now))
 }
 
 /** Oldest first by default; the id breaks ties, so that pages neither overlap nor skip. */

@@ -1,7 +1,7 @@
 import { exampleKinds } from '../../domain/evaluations/example.ts'
 import type { Database } from '../database.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, onlyRow } from '../transaction.ts'
+import { allRows, boundTo, onlyRow } from '../transaction.ts'
 
 /** Rows that trials refer to and that no table of their project contains. */
 export interface ReferredRows {
@@ -22,12 +22,11 @@ export async function projectsReferredTo({ db, signal, ...rows }: ReferredRows):
   const example = dialect.json(rawSql('calls.inputs'), ['example']).text
   const object = rawSql("'/object/'")
   const found = await allRows<{ start: string }>(
-    db,
+    boundTo(db, signal),
     sql`SELECT DISTINCT substr(example, 1, ${dialect.position(rawSql('example'), object)} + 7) AS start FROM (
         SELECT ${example} AS example FROM eval_trials AS trial
         JOIN calls ON calls.project_id = trial.project_id AND calls.id = trial.trial_id
         WHERE ${unreadIn(rows, [])} AND ${dialect.cancellable}) AS refs LIMIT ${maxProjects}`,
-    signal,
   )
   return [...new Set(found.flatMap(({ start }) => objectRef.exec(start)?.[1] ?? []))].sort()
 }
@@ -38,10 +37,9 @@ export async function countUnread(
   otherProjects: readonly string[],
 ): Promise<number> {
   const { count } = await onlyRow<{ count: number }>(
-    db,
+    boundTo(db, signal),
     sql`SELECT count(DISTINCT trial.row_digest) AS count FROM eval_trials AS trial
         WHERE ${unreadIn(rows, otherProjects)} AND ${db.dialect.cancellable}`,
-    signal,
   )
   return count
 }

@@ -7,7 +7,8 @@ import {
 import { slotNames } from '../../domain/evaluations/shape.ts'
 import type { Page } from '../../domain/view.ts'
 import { allOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader, onlyRow, type Reader } from '../transaction.ts'
+import type { BoundReader } from '../transaction.ts'
+import { allRows, boundTo, type LongReader, onlyRow, type Reader } from '../transaction.ts'
 import type { EvaluationPages, ShapeSums } from './evaluation-pages.ts'
 import { type FoundRow, type RowOrder, selectCountedPage } from './result-order.ts'
 import { countRows, inScope, inView, type RowsOfView, selectRowPage, trialTable } from './result-rows.ts'
@@ -34,13 +35,13 @@ export function pagesOfTrials({ db, rows, order, sets, signal }: TrialSources): 
   async function count(intersect: boolean): Promise<number> {
     if (first === undefined || isEmpty(intersect)) return 0
     if (oneOfSame !== undefined) return oneOfSame.row_count
-    return (await onlyRow<{ count: number }>(db, countRows(db, rowsWith(intersect)), signal)).count
+    return (await onlyRow<{ count: number }>(boundTo(db, signal), countRows(db, rowsWith(intersect)))).count
   }
 
   async function digestsOf(page: Page, after: string | null = null): Promise<string[]> {
     if (isEmpty(rows.intersect)) return []
     const from = oneOfSame === undefined ? rows : { ...rows, evaluations: [oneOfSame.evaluation_id] }
-    const found = await allRows<FoundRow>(db, selectRowPage(db, from, page, after), signal)
+    const found = await allRows<FoundRow>(boundTo(db, signal), selectRowPage(db, from, page, after))
     return found.map(({ row_digest }) => row_digest)
   }
 
@@ -62,9 +63,8 @@ export function pagesOfTrials({ db, rows, order, sets, signal }: TrialSources): 
       if (limit === 0) return { total: await count(rows.intersect), digests: [] }
       if (filters.length > 0 || order.length > 0) {
         const found = await allRows<FoundRow>(
-          db,
+          boundTo(db, signal),
           selectCountedPage(db, rows, order, { limit, offset }),
-          signal,
         )
         const isBeyond = found.length === 0 && offset > 0
         const digests = found.map(({ row_digest }) => row_digest)
@@ -81,7 +81,7 @@ export function pagesOfTrials({ db, rows, order, sets, signal }: TrialSources): 
     },
 
     async sums(intersect) {
-      const found = await allRows<StoredSums>(db, selectSums(db, rowsWith(intersect)), signal)
+      const found = await allRows<StoredSums>(boundTo(db, signal), selectSums(db, rowsWith(intersect)))
       return found.map(({ evaluation_id, shape, trials, failed, first_row, ...slots }): ShapeSums => {
         const sums = slotNames.map((name) => slots[name] ?? 0)
         return { evaluation_id, shape, trials, failed, first_row, sums }
@@ -91,7 +91,7 @@ export function pagesOfTrials({ db, rows, order, sets, signal }: TrialSources): 
     async scores() {
       const reading = order[0]?.reading
       if (reading?.kind !== 'score') throw new TypeError('the rows are not sorted by a score')
-      return readScores(db, rows, reading.number, signal)
+      return readScores(boundTo(db, signal), rows, reading.number)
     },
   }
 }
@@ -107,12 +107,7 @@ function selectSums(db: Reader, view: RowsOfView): Sql {
     GROUP BY trial.evaluation_id, trial.shape`
 }
 
-async function readScores(
-  db: LongReader,
-  view: RowsOfView,
-  number: Sql,
-  signal: AbortSignal,
-): Promise<ScoreColumns> {
+async function readScores(db: BoundReader, view: RowsOfView, number: Sql): Promise<ScoreColumns> {
   const rowOf = new Map<string, number>()
   const byEvaluation = new Map<string, Record<'rows' | 'numbers' | 'failed', number[]>>()
   // Numbers that a double cannot hold are not converted to one.
@@ -122,7 +117,7 @@ async function readScores(
           THEN CAST(${number} AS DOUBLE PRECISION) END AS n
       FROM ${trialTable} WHERE ${allOf([inScope(view, null), ...inView(db, view), db.dialect.trialsCancellable])}
       ORDER BY trial.row_digest`,
-    { signal, rows: 1000 },
+    { signal: db.signal, rows: 1000 },
   )
   for await (const some of trials) {
     for (const { evaluation_id, row_digest, failed, n } of some) {

@@ -6,6 +6,7 @@ import type { FieldReading } from '../sql/readings.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { sortingOf } from '../sql/sorting.ts'
 import { allOf, emptySql, listOf, rawSql, sql } from '../sql/sql.ts'
+import type { BoundReader } from '../transaction.ts'
 import { type Command, type LongReader, onlyRow, type Reader, type StreamOptions } from '../transaction.ts'
 
 export interface TableRow {
@@ -106,7 +107,7 @@ interface RowOfTable extends TableRow {
 }
 
 /** Rows of a table; its own order breaks ties of the sort. A missing table has no rows. */
-export function streamRows(db: LongReader, view: RowsView, signal: AbortSignal): AsyncIterable<RowOfTable[]> {
+export function streamRows(db: BoundReader, view: RowsView): AsyncIterable<RowOfTable[]> {
   const sorting = sortingOf(view.sort, rowField, db.dialect)
   const conditions = [sql`row_tables.project_id = ${view.project}`, sql`row_tables.digest = ${view.digest}`]
   if (view.rows) conditions.push(sql`entry.row_digest IN (${listOf(view.rows)})`)
@@ -121,7 +122,7 @@ export function streamRows(db: LongReader, view: RowsView, signal: AbortSignal):
     order: [...sorting.order, rawSql('entry.position')],
     page: view,
   })
-  return db.stream<RowOfTable>(statement, { signal })
+  return db.stream<RowOfTable>(statement, { signal: db.signal })
 }
 
 function rowField(requestPath: string) {
@@ -170,14 +171,9 @@ export function readTables(db: Reader, project: string, digests: readonly string
 }
 
 /** The bytes of a table's rows; a row that appears several times counts as often. */
-export async function sizeOfTable(
-  db: LongReader,
-  project: string,
-  digest: string,
-  signal: AbortSignal,
-): Promise<number> {
+export async function sizeOfTable(db: BoundReader, project: string, digest: string): Promise<number> {
   const statement = sql`SELECT sum(${db.dialect.bytes(rawSql('table_rows.val'))}) AS bytes FROM table_entries AS entry
     JOIN table_rows ON table_rows.project_id = entry.project_id AND table_rows.digest = entry.row_digest
     WHERE entry.project_id = ${project} AND entry.table_digest = ${digest} AND ${db.dialect.cancellable}`
-  return (await onlyRow<{ bytes: number | null }>(db, statement, signal)).bytes ?? 0
+  return (await onlyRow<{ bytes: number | null }>(db, statement)).bytes ?? 0
 }

@@ -10,6 +10,7 @@ import { type Expression, fieldsOf } from '../../../domain/expressions/expressio
 import { jsonField } from '../../../domain/expressions/json-field.ts'
 import { textOfJson } from '../../../domain/expressions/json-value.ts'
 import type { LongReader } from '../../transaction.ts'
+import { boundTo } from '../../transaction.ts'
 import type { EvaluationPages, ResultsView, ShapeSums } from '../evaluation-pages.ts'
 import { haveSameRows } from '../row-sets.ts'
 import type { EvaluationShape } from '../shapes.ts'
@@ -41,7 +42,7 @@ export async function openColumns(sources: ColumnSources): Promise<EvaluationPag
   if (names === undefined) return undefined
   const yieldToLoop = createYieldToLoop(signal)
   const asked = of.map((set, i) => ({ ...set, names: names[i] ?? [] }))
-  const joined = await readParts(db, project, asked, signal, yieldToLoop)
+  const joined = await readParts(boundTo(db, signal), project, asked, yieldToLoop)
   if (joined === undefined) return undefined
   const { sets, digests } = joined
   const rowCount = digests.length
