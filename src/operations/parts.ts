@@ -9,6 +9,7 @@ import type { Compiling } from '../inference/constraints/compiling.ts'
 import type { SchemaChecks } from '../schemas/checks.ts'
 import { type BoundDatabase, type Database, databaseOf } from '../storage/database.ts'
 import type { Redacting } from '../storage/redaction/redaction.ts'
+import { boundTo } from '../storage/transaction.ts'
 import type { Webhooks } from './alerts/webhooks.ts'
 import type { ChatAsking } from './chat-asking.ts'
 import type { EventHub } from './events/hub.ts'
@@ -121,10 +122,8 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
         right,
       },
       handler: async (request, reply) => {
-        const db = untilDisconnect(
-          recordFor(request.caller, databaseOf(request.caller.name, services.db)),
-          reply,
-        )
+        const seen = recordFor(request.caller, databaseOf(request.caller.name, services.db))
+        const db = boundTo(seen, () => disconnectSignal(reply))
         const names = createCallNames(
           { db, settled: services.recorder.settled },
           (matches) => reply.header(matchesHeader, matches),
@@ -144,17 +143,6 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
       },
     })
   }
-}
-
-/** The record, whose long queries end when the client disconnects. Most requests never need the signal. */
-function untilDisconnect(db: Database, reply: FastifyReply): BoundDatabase {
-  let signal: AbortSignal | undefined
-  return Object.defineProperty(db as BoundDatabase, 'signal', {
-    get() {
-      signal ??= disconnectSignal(reply)
-      return signal
-    },
-  })
 }
 
 /** Of operations that ask a model themselves. */

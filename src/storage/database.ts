@@ -51,7 +51,7 @@ export interface Database extends LongReader {
 }
 
 /** The record, used for one piece of work. */
-export interface BoundDatabase extends Database, BoundReader {}
+export type BoundDatabase = Database & BoundReader
 
 interface ColdTexts {
   /** The same record without the texts: rows have references. */

@@ -137,6 +137,6 @@ async function overwrite(db: BoundDatabase, key: ErasureKey): Promise<boolean> {
     if (state === 'clean') return true
     if (state === 'freed') until = performance.now() + patienceMs
     else if (performance.now() > until) return false
-    else await setTimeout(pauseMs, undefined, { signal: db.signal })
+    else await setTimeout(pauseMs, undefined)
   }
 }

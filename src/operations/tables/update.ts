@@ -20,7 +20,7 @@ export async function updateTable(db: BoundDatabase, caller: Caller, body: Updat
   if (base === undefined) throw tableNotFound('base_digest', project_id, base_digest)
   refuseTooMany(base.row_count + updates.length, 'updates')
   const order = new RowOrder()
-  const chunks = streamRowDigests(db, project_id, base_digest, { signal: db.signal, rows: digestsAtOnce })
+  const chunks = streamRowDigests(db, project_id, base_digest, digestsAtOnce)
   for await (const digests of chunks) for (const digest of digests) order.push(digest)
   const yieldToLoop = createYieldToLoop(db.signal)
   const updated = await applyChanges(order, changesOf(updates), yieldToLoop)

@@ -150,7 +150,7 @@ export async function* streamTurnSpans(
     sql`SELECT ${spanColumns(db, { costs: true, documents: true })}, CASE WHEN ${once} THEN 1 ELSE 0 END AS counts
         FROM (${first}) AS found CROSS JOIN calls WHERE calls.project_id = ${project} AND calls.id = found_id
         ORDER BY began, found_id`,
-    { signal: db.signal, rows: 50 },
+    { rows: 50 },
   )
   for await (const rows of found) yield rows.map(withSmallDocuments)
 }

@@ -185,6 +185,6 @@ export function streamSpanAttributes(
   return db.stream<{ attributes: string }>(
     sql`SELECT attributes ${matchingCalls(db, { ...query, conditions }, now)}
         ORDER BY calls.started_at DESC, calls.id DESC LIMIT ${view.limit}`,
-    { signal: db.signal, rows: 20 },
+    { rows: 20 },
   )
 }

@@ -97,8 +97,7 @@ export async function readResponse(
       coalesce(${stored(rawSql('details.cuts'))}, ${stored(rawSql('texts.cuts'))}) AS cuts
     FROM responses ${itsTexts}
     WHERE responses.user_name = ${user_name} AND responses.id = ${id} AND ${isLive(now)}`
-  for await (const [row] of db.stream<Raw<StoredResponse>>(statement, { signal: db.signal }))
-    return row && shown(row)
+  for await (const [row] of db.stream<Raw<StoredResponse>>(statement)) return row && shown(row)
   return undefined
 }
 
@@ -125,7 +124,7 @@ export async function* streamConversation(
     FROM chain CROSS JOIN responses ${itsTexts}
     WHERE responses.user_name = ${user_name} AND responses.id = chain.id AND ${db.dialect.cancellable}
     ORDER BY chain.depth`
-  for await (const rows of db.stream<Raw<ResponseContent>>(statement, { signal: db.signal, rows: 8 })) {
+  for await (const rows of db.stream<Raw<ResponseContent>>(statement, { rows: 8 })) {
     for (const row of rows) yield shown(row)
   }
 }

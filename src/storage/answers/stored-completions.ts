@@ -106,10 +106,7 @@ export function streamStoredCompletions(
   db: BoundReader,
   page: CompletionsPage,
 ): AsyncIterable<StoredCompletion[]> {
-  return db.stream<StoredCompletion>(selectStoredCompletions(db, page), {
-    signal: db.signal,
-    rows: rowsAtOnce,
-  })
+  return db.stream<StoredCompletion>(selectStoredCompletions(db, page), { rows: rowsAtOnce })
 }
 
 interface MetadataChange {

@@ -77,8 +77,7 @@ export async function readWaitingText(
   name: 'head' | 'body',
 ): Promise<string | undefined> {
   const statement = sql`SELECT ${rawSql(name)} AS text FROM waiting_response_texts WHERE ${of(key)}`
-  for await (const [row] of db.stream<{ text: string | null }>(statement, { signal: db.signal }))
-    return row?.text ?? undefined
+  for await (const [row] of db.stream<{ text: string | null }>(statement)) return row?.text ?? undefined
   return undefined
 }
 

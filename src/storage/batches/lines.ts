@@ -96,8 +96,7 @@ const rowsAtOnce = 8
 
 export async function* answeredLines(db: BoundReader, key: BatchKey): AsyncGenerator<AnsweredLine> {
   const query = sql`SELECT line, custom_id, status, answer FROM batch_lines WHERE ${of(key)} ORDER BY line`
-  for await (const rows of db.stream<AnsweredLine>(query, { signal: db.signal, rows: rowsAtOnce }))
-    yield* rows
+  for await (const rows of db.stream<AnsweredLine>(query, { rows: rowsAtOnce })) yield* rows
 }
 
 const linesAtOnce = 200

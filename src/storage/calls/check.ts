@@ -64,11 +64,11 @@ export async function* findWrongCalls(db: BoundReader): AsyncGenerator<WrongCall
     })
   const surplus = sql`SELECT DISTINCT project_id, call_id AS id FROM cold_users WHERE NOT EXISTS (SELECT 1 FROM calls
       WHERE calls.project_id = cold_users.project_id AND calls.id = call_id AND substr(inputs, 1, 1) = ' ')`
-  for await (const rows of db.stream<Pick<Row, 'project_id' | 'id'>>(surplus, { signal: db.signal })) {
+  for await (const rows of db.stream<Pick<Row, 'project_id' | 'id'>>(surplus)) {
     yield* rows.map((row) => ({ ...row, derived: ['end users'], size: 0 }))
   }
   const all = selectCalls(sql`ORDER BY project_id, id`)
-  for await (const rows of db.stream<Row>(all, { signal: db.signal, rows: callsAtOnce })) {
+  for await (const rows of db.stream<Row>(all, { rows: callsAtOnce })) {
     for (const [project, calls] of Map.groupBy(wrongAmong(rows), ({ project_id }) => project_id)) {
       const pending = await pendingCalls(db, project, calls)
       const left = calls.map(({ id }) => id).filter((id) => !pending.has(id))

@@ -10,8 +10,7 @@ import { rawSql, type Sql } from '../sql/sql.ts'
 import { callsIn, isSortedByLargest, largestHours } from '../sums/largest-hours.ts'
 import { isNarrowable, narrowing } from '../sums/narrowing.ts'
 import type { SummedView } from '../sums/selection.ts'
-import type { BoundReader } from '../transaction.ts'
-import { boundTo, type LongReader, onlyRow, type Reader, type StreamOptions } from '../transaction.ts'
+import { type BoundReader, onlyRow, type Reader, type StreamOptions } from '../transaction.ts'
 import {
   type CallColumns,
   type CallRow,
@@ -38,39 +37,38 @@ export function streamCalls(
 ): AsyncIterable<CallRow[]> {
   const select = (query: CallsQuery) => selectCalls(db, query, columns, now)
   const { limit } = view
-  if (!isSortedByLargest(view) || limit === null)
-    return streamMatching(db, view, select, now, { signal: db.signal })
+  if (!isSortedByLargest(view) || limit === null) return streamMatching(db, view, select, now)
   // Validated at once.
   callsQueryOf(db, view)
   return (async function* () {
     const largest = await largestQuery(db, view, now)
     let left = limit
     if (largest !== undefined) {
-      for await (const rows of db.stream<CallRow>(select(largest), { signal: db.signal })) {
+      for await (const rows of db.stream<CallRow>(select(largest))) {
         left -= rows.length
         yield rows
       }
       if (left === 0) return
     }
     const rest = { ...view, limit: left, offset: view.offset + limit - left }
-    yield* streamMatching(db, rest, select, now, { signal: db.signal })
+    yield* streamMatching(db, rest, select, now)
   })()
 }
 
 /** Rows that are selected by the query of a view, which is validated before this returns. */
 export function streamMatching<Row>(
-  db: LongReader,
+  db: BoundReader,
   view: CallsView,
   select: (query: CallsQuery) => Sql,
   now: number,
-  options: StreamOptions,
+  options: Partial<StreamOptions> = {},
 ): AsyncIterable<Row[]> {
   const query = callsQueryOf(db, view)
   // Its thread is free as soon as it is read: a generator around it would hold it for longer.
   if (!isNarrowable(view) && !asksForValues(view) && costMentions(view) === 0)
     return db.stream<Row>(select(query), options)
   return (async function* () {
-    const narrowed = await narrowedQuery(boundTo(db, options.signal), view, now, query)
+    const narrowed = await narrowedQuery(db, view, now, query)
     yield* db.stream<Row>(select(narrowed), options)
   })()
 }
@@ -104,11 +102,7 @@ export async function narrowedQuery(
 }
 
 /** If calls are chosen or sorted by what they cost, with the prices of the project. */
-async function pricedQuery(
-  db: LongReader,
-  view: CallsView,
-  query = callsQueryOf(db, view),
-): Promise<CallsQuery> {
+async function pricedQuery(db: Reader, view: CallsView, query = callsQueryOf(db, view)): Promise<CallsQuery> {
   const mentions = costMentions(view)
   const prices = mentions > 0 ? await comparedPrices(db, view.project, mentions) : undefined
   return prices === undefined ? query : callsQueryOf(db, view, { prices })

@@ -147,7 +147,6 @@ export async function readTexts(
         : sql`SELECT json_array_elements_text(CAST(${own} AS JSON))`
     const query = sql`SELECT id, inputs, output FROM calls WHERE project_id = ${project} AND id IN (${list})`
     for await (const rows of db.stream<{ id: string; inputs: string | null; output: string | null }>(query, {
-      signal: db.signal,
       rows: 50,
     })) {
       for (const row of rows) {

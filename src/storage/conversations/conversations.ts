@@ -84,7 +84,7 @@ export function streamItems(
   const begins = after === undefined ? sql`1 = 1` : sql`position ${beyond} ${after}`
   const statement = sql`SELECT ${itemColumns(db)} FROM conversation_items
     WHERE ${ofConversation(key)} AND ${begins} ORDER BY position ${direction} LIMIT ${limit}`
-  return db.stream<ConversationItem>(statement, { signal: db.signal, rows: 16 })
+  return db.stream<ConversationItem>(statement, { rows: 16 })
 }
 
 interface NewConversation extends Omit<Conversation, 'expire_at'> {

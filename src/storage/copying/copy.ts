@@ -133,7 +133,7 @@ async function* rowsOf(
     const behind = at ? sql`WHERE (${order}) > (${join(at, ', ')})` : emptySql
     const query = sql`SELECT ${quoted(columns)} FROM ${rawSql(`"${name}"`)} ${behind} ORDER BY ${order} LIMIT ${rowsOfQuery}`
     let read = 0
-    for await (const rows of db.stream<Row>(query, { signal: db.signal, rows: rowsAtOnce, asStored: true })) {
+    for await (const rows of db.stream<Row>(query, { rows: rowsAtOnce, asStored: true })) {
       read += rows.length
       const last = rows.at(-1)
       if (last) at = key.map((column) => last[column] as SqlValue)

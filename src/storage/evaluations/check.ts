@@ -59,7 +59,7 @@ export async function checkEvaluation(
   const rows = new Set<string>()
   for await (const trials of db.stream<{ id: string; op_name: string | null }>(
     trialsOf(project, evaluation),
-    { signal: db.signal, rows: trialsAtOnce },
+    { rows: trialsAtOnce },
   )) {
     const ids = trials.filter(({ op_name }) => op_name === null || isTrialOp(op_name)).map(({ id }) => id)
     for (const id of await wrongTrials(db, of, ids, now, rows)) {

@@ -103,7 +103,7 @@ export function streamMarked(
     offset: view.offset,
   }
   const columns = { large: new Set(large), totalStorageSize: false }
-  return db.stream<CallRow>(selectCalls(db, query, columns, now), { signal: db.signal })
+  return db.stream<CallRow>(selectCalls(db, query, columns, now))
 }
 
 function conditionsOf({ kind, ids, evaluations, models, run }: MarkedView, dialect: Dialect): Sql[] {

@@ -6,7 +6,8 @@ import { shownName } from '../calls/columns.ts'
 import type { BoundDatabase } from '../database.ts'
 import { allOf, listOf, rawSql, type Sql, sql, wantedIds, wantedPairs } from '../sql/sql.ts'
 import { allRows, type Reader } from '../transaction.ts'
-import { openColumns, wholeSums } from './columns/column-pages.ts'
+import { openColumns } from './columns/column-pages.ts'
+import { wholeSums } from './columns/named-columns.ts'
 import { readSets } from './columns/reading.ts'
 import type { EvaluationPages, ResultsView, ShapeSums } from './evaluation-pages.ts'
 import { lastPending, pendingBetween } from './pending.ts'
@@ -67,7 +68,7 @@ export async function deriveThenOpen(db: BoundDatabase, view: ResultsView) {
   const stored = sets.flatMap(({ header, ...set }) => (header === undefined ? [] : [{ ...set, header }]))
   const areStored = sets.length > 0 && stored.length === sets.length
   const areRowsRead = areStored && stored.every(({ header }) => header.unread === 0)
-  const referred: ReferredRows = { db, project, evaluations, signal: db.signal }
+  const referred: ReferredRows = { db, project, evaluations }
   const mayLackRows = readsInputs(view) && !areRowsRead
   const otherProjects = mayLackRows ? (await projectsReferredTo(referred)).filter(view.mayRead) : []
   const sources = { shapes, otherProjects, dialect: db.dialect }
@@ -80,12 +81,12 @@ export async function deriveThenOpen(db: BoundDatabase, view: ResultsView) {
    * read from the trials in any case if the evaluations have the same rows, because then only the page is read.
    */
   async function openPages(): Promise<EvaluationPages> {
-    const trials = pagesOfTrials({ db, rows, order, sets, signal: db.signal })
+    const trials = pagesOfTrials({ db, rows, order, sets })
     if (!areStored) return trials
     const isFirst = isPlain && view.offset < minSkipped && haveSameRows(sets)
     const known = isFirst ? wholeSums(view, stored) : undefined
     if (known !== undefined) return { ...trials, sums: async () => known }
-    return (await openColumns({ db, view, of: stored, shapes, signal: db.signal })) ?? trials
+    return (await openColumns({ db, view, of: stored, shapes })) ?? trials
   }
   const pages = await openPages()
 
@@ -122,13 +123,10 @@ export async function deriveThenOpen(db: BoundDatabase, view: ResultsView) {
       return (await allRows(db, selectRowPage(db, common, { limit: 1, offset: 0 }))).length > 0
     },
     /** The trials of some rows, oldest first. */
-    trialsOf: (digests: readonly string[]) =>
-      db.stream<TrialRow>(selectTrials(db, rows, digests), { signal: db.signal }),
+    trialsOf: (digests: readonly string[]) => db.stream<TrialRow>(selectTrials(db, rows, digests)),
     /** The inputs of some trials. */
     inputsOf: (trials: readonly string[]) =>
-      db.stream<{ id: string; inputs: string | null }>(selectInputs(db, project, trials), {
-        signal: db.signal,
-      }),
+      db.stream<{ id: string; inputs: string | null }>(selectInputs(db, project, trials)),
     /** Whether all that was read since the results were opened is of one moment. */
     async areUnchanged(): Promise<boolean> {
       const versions = new Set(sets.map(({ version }) => version))
@@ -143,7 +141,6 @@ export async function deriveThenOpen(db: BoundDatabase, view: ResultsView) {
     shapeless: () =>
       db.stream<{ evaluation_id: string; scores: string }>(
         selectShapeless(db, { ...rows, intersect: sumsIntersect ?? view.intersect }),
-        { signal: db.signal },
       ),
   }
 }

@@ -36,7 +36,7 @@ export function streamTrialValues(
   const statement = sql`SELECT scores, CASE WHEN substr(output, 1, 1) <> '"' THEN output END AS output FROM (
     SELECT ${token('scores')} AS scores, coalesce(${token('output')}, ${token('model_output')}) AS output
     ${trialsOf(db, projectId, evaluation, now)} AND calls.output IS NOT NULL) AS trials`
-  return db.stream<TrialValues>(statement, { signal: db.signal })
+  return db.stream<TrialValues>(statement)
 }
 
 interface TrialCounts {

@@ -8,23 +8,22 @@ import { slotNames } from '../../domain/evaluations/shape.ts'
 import type { Page } from '../../domain/view.ts'
 import { allOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { BoundReader } from '../transaction.ts'
-import { allRows, boundTo, type LongReader, onlyRow, type Reader } from '../transaction.ts'
+import { allRows, onlyRow, type Reader } from '../transaction.ts'
 import type { EvaluationPages, ShapeSums } from './evaluation-pages.ts'
 import { type FoundRow, type RowOrder, selectCountedPage } from './result-order.ts'
 import { countRows, inScope, inView, type RowsOfView, selectRowPage, trialTable } from './result-rows.ts'
 import { haveSameRows, type RowSet } from './row-sets.ts'
 
 interface TrialSources {
-  db: LongReader
+  db: BoundReader
   rows: RowsOfView
   order: readonly RowOrder[]
   /** Of the evaluations that have trials. */
   sets: readonly RowSet[]
-  signal: AbortSignal
 }
 
 /** Answers from the trials themselves, whatever the view names. */
-export function pagesOfTrials({ db, rows, order, sets, signal }: TrialSources): EvaluationPages {
+export function pagesOfTrials({ db, rows, order, sets }: TrialSources): EvaluationPages {
   const { filters, evaluations } = rows
   const rowsWith = (intersect: boolean): RowsOfView => ({ ...rows, intersect })
   const [first] = sets
@@ -35,13 +34,13 @@ export function pagesOfTrials({ db, rows, order, sets, signal }: TrialSources): 
   async function count(intersect: boolean): Promise<number> {
     if (first === undefined || isEmpty(intersect)) return 0
     if (oneOfSame !== undefined) return oneOfSame.row_count
-    return (await onlyRow<{ count: number }>(boundTo(db, signal), countRows(db, rowsWith(intersect)))).count
+    return (await onlyRow<{ count: number }>(db, countRows(db, rowsWith(intersect)))).count
   }
 
   async function digestsOf(page: Page, after: string | null = null): Promise<string[]> {
     if (isEmpty(rows.intersect)) return []
     const from = oneOfSame === undefined ? rows : { ...rows, evaluations: [oneOfSame.evaluation_id] }
-    const found = await allRows<FoundRow>(boundTo(db, signal), selectRowPage(db, from, page, after))
+    const found = await allRows<FoundRow>(db, selectRowPage(db, from, page, after))
     return found.map(({ row_digest }) => row_digest)
   }
 
@@ -62,10 +61,7 @@ export function pagesOfTrials({ db, rows, order, sets, signal }: TrialSources): 
     async page({ limit, offset }, atOnce) {
       if (limit === 0) return { total: await count(rows.intersect), digests: [] }
       if (filters.length > 0 || order.length > 0) {
-        const found = await allRows<FoundRow>(
-          boundTo(db, signal),
-          selectCountedPage(db, rows, order, { limit, offset }),
-        )
+        const found = await allRows<FoundRow>(db, selectCountedPage(db, rows, order, { limit, offset }))
         const isBeyond = found.length === 0 && offset > 0
         const digests = found.map(({ row_digest }) => row_digest)
         return {
@@ -81,7 +77,7 @@ export function pagesOfTrials({ db, rows, order, sets, signal }: TrialSources): 
     },
 
     async sums(intersect) {
-      const found = await allRows<StoredSums>(boundTo(db, signal), selectSums(db, rowsWith(intersect)))
+      const found = await allRows<StoredSums>(db, selectSums(db, rowsWith(intersect)))
       return found.map(({ evaluation_id, shape, trials, failed, first_row, ...slots }): ShapeSums => {
         const sums = slotNames.map((name) => slots[name] ?? 0)
         return { evaluation_id, shape, trials, failed, first_row, sums }
@@ -91,7 +87,7 @@ export function pagesOfTrials({ db, rows, order, sets, signal }: TrialSources): 
     async scores() {
       const reading = order[0]?.reading
       if (reading?.kind !== 'score') throw new TypeError('the rows are not sorted by a score')
-      return readScores(boundTo(db, signal), rows, reading.number)
+      return readScores(db, rows, reading.number)
     },
   }
 }
@@ -117,7 +113,7 @@ async function readScores(db: BoundReader, view: RowsOfView, number: Sql): Promi
           THEN CAST(${number} AS DOUBLE PRECISION) END AS n
       FROM ${trialTable} WHERE ${allOf([inScope(view, null), ...inView(db, view), db.dialect.trialsCancellable])}
       ORDER BY trial.row_digest`,
-    { signal: db.signal, rows: 1000 },
+    { rows: 1000 },
   )
   for await (const some of trials) {
     for (const { evaluation_id, row_digest, failed, n } of some) {

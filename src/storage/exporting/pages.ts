@@ -25,10 +25,7 @@ async function* paged<Row>(
 ): AsyncGenerator<Row[]> {
   for (let last: Row | undefined; ; ) {
     let read = 0
-    for await (const rows of db.stream<Row>(await query(last, limit), {
-      signal: db.signal,
-      rows: rowsAtOnce,
-    })) {
+    for await (const rows of db.stream<Row>(await query(last, limit), { rows: rowsAtOnce })) {
       read += rows.length
       last = rows.at(-1) ?? last
       yield rows
@@ -97,7 +94,7 @@ export function feedbackOfCalls(
   calls: readonly string[],
 ): AsyncIterable<Feedback[]> {
   const query = sql`${feedbackSelected(db)} WHERE project_id = ${project} AND call_id IN (${listOf(calls)}) ORDER BY call_id, created_at, id`
-  return db.stream<Feedback>(query, { signal: db.signal, rows: rowsAtOnce })
+  return db.stream<Feedback>(query, { rows: rowsAtOnce })
 }
 
 /** Every version that is not deleted, by name and number. */

@@ -119,5 +119,5 @@ export function streamFeedbackOfType(
   const statement = sql`SELECT call_id, user_id, payload, runnable_ref, ${standing} AS standing FROM feedback
     WHERE project_id = ${project} AND feedback_type = ${type} AND call_id IS NOT NULL AND ${db.dialect.cancellable}
     ORDER BY created_at DESC, id DESC LIMIT ${limit}`
-  return db.stream<CallFeedback>(statement, { signal: db.signal, rows: 500 })
+  return db.stream<CallFeedback>(statement, { rows: 500 })
 }

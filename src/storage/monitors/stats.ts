@@ -48,5 +48,5 @@ export function streamScores(
     WHERE judgements.project_id = ${project_id} AND judgements.monitor_id = ${monitor_id} AND judgements.state IN ('judged', 'pending')
       AND judgements.noted_at >= ${after} AND judgements.noted_at < ${before} AND ${db.dialect.cancellable}
     ORDER BY judgements.ended_at DESC, judgements.call_id, judgements.scorer LIMIT ${limit}`
-  return db.stream<{ scorer: string; payload: string }>(statement, { signal: db.signal, rows: 500 })
+  return db.stream<{ scorer: string; payload: string }>(statement, { rows: 500 })
 }

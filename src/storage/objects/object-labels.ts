@@ -49,7 +49,7 @@ export function streamLabels(
     AND objects.object_id = labels.object_id AND objects.digest = labels.digest`)
   const statement = sql`SELECT DISTINCT ${rawSql(column)} AS label FROM ${labels}
     WHERE labels.project_id = ${project} AND objects.deleted_at IS NULL AND ${db.dialect.cancellable} ORDER BY label`
-  return db.stream<{ label: string }>(statement, { signal: db.signal })
+  return db.stream<{ label: string }>(statement)
 }
 
 interface Labelling {

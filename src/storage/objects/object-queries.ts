@@ -44,7 +44,7 @@ export function streamObjects(db: BoundReader, view: ObjectsView): AsyncIterable
     order: columnOrder(view.sort, sortable, ['objects.created_at'], last),
     page: view,
   })
-  return db.stream<ObjectWithValue>(statement, { signal: db.signal, rows: rowsAtOnce })
+  return db.stream<ObjectWithValue>(statement, { rows: rowsAtOnce })
 }
 
 function conditionsOf({ project, filter }: ObjectsView): Sql[] {

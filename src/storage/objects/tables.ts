@@ -7,7 +7,7 @@ import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { sortingOf } from '../sql/sorting.ts'
 import { allOf, emptySql, listOf, rawSql, sql } from '../sql/sql.ts'
 import type { BoundReader } from '../transaction.ts'
-import { type Command, type LongReader, onlyRow, type Reader, type StreamOptions } from '../transaction.ts'
+import { type Command, onlyRow, type Reader } from '../transaction.ts'
 
 export interface TableRow {
   digest: string
@@ -122,7 +122,7 @@ export function streamRows(db: BoundReader, view: RowsView): AsyncIterable<RowOf
     order: [...sorting.order, rawSql('entry.position')],
     page: view,
   })
-  return db.stream<RowOfTable>(statement, { signal: db.signal })
+  return db.stream<RowOfTable>(statement)
 }
 
 function rowField(requestPath: string) {
@@ -137,14 +137,17 @@ function rowField(requestPath: string) {
 
 /** The digests of a table in order, this many at a time. */
 export async function* streamRowDigests(
-  db: LongReader,
+  db: BoundReader,
   projectId: string,
   digest: string,
-  options: StreamOptions,
+  atOnce?: number,
 ): AsyncGenerator<string[]> {
   const statement = sql`SELECT row_digest FROM table_entries
     WHERE project_id = ${projectId} AND table_digest = ${digest} AND ${db.dialect.cancellable} ORDER BY position`
-  for await (const rows of db.stream<{ row_digest: string }>(statement, options)) {
+  for await (const rows of db.stream<{ row_digest: string }>(
+    statement,
+    atOnce === undefined ? {} : { rows: atOnce },
+  )) {
     yield rows.map(({ row_digest }) => row_digest)
   }
 }

@@ -113,7 +113,7 @@ export function streamItems(db: BoundReader, view: ItemsView): AsyncIterable<See
   const order = columnOrder(sort, sortable, [], ['item.position ASC'])
   const statement = sql`SELECT ${seenBy(db, annotator)} FROM annotation_queue_items AS item
     WHERE ${allOf([...conditions, db.dialect.cancellable])} ORDER BY ${join(order, ', ')}${pageOf(db.dialect, view)}`
-  return db.stream<SeenItem>(statement, { signal: db.signal })
+  return db.stream<SeenItem>(statement)
 }
 
 function filtered(key: QueueKey, filter: ItemsFilter, annotator: string): Sql[] {

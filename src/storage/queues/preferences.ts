@@ -38,7 +38,7 @@ export function streamPairAnswers(
     WHERE item.project_id = ${project_id} AND item.queue_id = ${queue_id} AND item.other_call_id IS NOT NULL
       AND ${db.dialect.cancellable}
     ORDER BY item.position, feedback.created_at DESC, feedback.id DESC LIMIT ${limit}`
-  return db.stream<PairAnswer>(statement, { signal: db.signal, rows: 500 })
+  return db.stream<PairAnswer>(statement, { rows: 500 })
 }
 
 /** The model, op or prompt version of each call that is there and has one. */

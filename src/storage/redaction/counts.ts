@@ -46,8 +46,7 @@ export async function* streamForRedaction(
   const stored = json.map((column) => sql`${db.dialect.stored(rawSql(column))} AS ${rawSql(column)}`)
   const statement = sql`SELECT ${columns}, ${join(stored, ', ')} FROM calls
     WHERE project_id = ${project} AND ${isLive(now)} AND ${db.dialect.cancellable} ORDER BY started_at DESC LIMIT ${limit}`
-  for await (const rows of db.stream<Row>(statement, { signal: db.signal, rows: rowsAtOnce }))
-    yield rows.map(textsOf)
+  for await (const rows of db.stream<Row>(statement, { rows: rowsAtOnce })) yield rows.map(textsOf)
 }
 
 const textsOf = (row: Row): TextToRedact[] => [

@@ -23,6 +23,6 @@ export function namedRows<Row>(table: string, columnsOf: (db: LongReader) => Sql
     const order = columnOrder(view.sort, sortable, ['created_at DESC'], ['id DESC'])
     const statement = sql`SELECT ${columnsOf(db)} FROM ${rawSql(table)} WHERE ${allOf(conditions)}
       ORDER BY ${join(order, ', ')}${pageOf(dialect, view)}`
-    return db.stream<Row>(statement, { signal: db.signal })
+    return db.stream<Row>(statement)
   }
 }

@@ -110,7 +110,7 @@ const insertMarks = insertInto(
 export async function sumUpDay(db: BoundReader, project: string, at: number): Promise<StoredSum[]> {
   const query = sql`SELECT ${storedColumns} FROM call_sums WHERE project_id = ${project} AND span = ${hour}
     AND field IN (${listOf(fields)}) AND at >= ${at} AND at < ${at + day}`
-  return addedUp(db.stream<StoredSum>(query, { signal: db.signal, rows: 1000 }), at)
+  return addedUp(db.stream<StoredSum>(query, { rows: 1000 }), at)
 }
 
 /**

@@ -2,13 +2,7 @@ import { newId } from '../../domain/ids.ts'
 import { now } from '../../domain/time.ts'
 import { allOf, type Sql, sql } from '../sql/sql.ts'
 import type { BoundReader } from '../transaction.ts'
-import {
-  allRows,
-  type Command,
-  type LongReader,
-  type StreamOptions,
-  type Transaction,
-} from '../transaction.ts'
+import { allRows, type Command, type Transaction } from '../transaction.ts'
 
 /** Who did something: a Heddle user over HTTP, or an operating system user on the command line. */
 export interface Actor {
@@ -77,14 +71,10 @@ interface Times {
   until: number
 }
 
-export function streamAudit(
-  db: LongReader,
-  { from, until }: Times,
-  options: StreamOptions,
-): AsyncIterable<AuditEntry[]> {
+export function streamAudit(db: BoundReader, { from, until }: Times): AsyncIterable<AuditEntry[]> {
   const query: Sql = sql`SELECT id, at, via, actor, action, project_id, count, details FROM audit
     WHERE at >= ${from} AND at <= ${until} ORDER BY id`
-  return db.stream<AuditEntry>(query, options)
+  return db.stream<AuditEntry>(query)
 }
 
 interface AuditView extends Times {

@@ -38,7 +38,7 @@ export function streamCallUsage(db: BoundReader, view: CallsView, now: number): 
     view,
     (query) => sql`SELECT ${shown}, ${own} ${matchingCalls(db, query, now)} LIMIT ${view.limit}`,
     now,
-    { signal: db.signal, rows: callsAtOnce },
+    { rows: callsAtOnce },
   )
 }
 

@@ -31,7 +31,7 @@ export async function* streamDocuments(
     ) => sql`SELECT calls.project_id, calls.id, ${rawSql(columns.join(', '))}, ${rawSql(leftOut)} AS left_out ${matchingCalls(db, query, now)}
         ORDER BY calls.started_at DESC, calls.id DESC LIMIT ${most}`,
     now,
-    { signal: db.signal, rows: 20 },
+    { rows: 20 },
   )
   for await (const rows of found) yield rows.map(withSmall)
 }

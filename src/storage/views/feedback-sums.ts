@@ -92,7 +92,7 @@ export async function* newestPayloads(
     AND feedback_type = newest.kind AND trigger_ref IS NOT DISTINCT FROM newest.cause`
   const query = sql`SELECT payload FROM (${newest}) AS newest CROSS JOIN feedback
     WHERE ${own} AND ${db.dialect.bytes(rawSql('payload'))} <= ${rawSql(String(maxPayloadBytes))} AND ${db.dialect.cancellable}`
-  for await (const rows of db.stream<{ payload: string }>(query, { signal: db.signal, rows: 20 })) {
+  for await (const rows of db.stream<{ payload: string }>(query, { rows: 20 })) {
     yield rows.map(({ payload }) => payload)
   }
 }

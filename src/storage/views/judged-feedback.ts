@@ -85,6 +85,6 @@ export function streamJudged(
         FROM feedback LEFT JOIN calls ON calls.project_id = feedback.project_id AND calls.id = feedback.call_id
           AND ${isLive(now)}
         WHERE ${allOf([...conditions, dialect.cancellable])} ORDER BY feedback.created_at, feedback.id`,
-    { signal: db.signal, rows: 500 },
+    { rows: 500 },
   )
 }

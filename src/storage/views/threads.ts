@@ -40,14 +40,12 @@ export function streamThreads(
       selectThreads(db, { ...view, prices }, asked, now, [sql`thread_id IN (${listOf(threads)})`])
     const largest = await largestThreads(db, view, now)
     if (largest !== undefined) {
-      yield* db.stream<Thread>(page(largest), { signal: db.signal })
+      yield* db.stream<Thread>(page(largest))
       return
     }
     const latest = isFew ? undefined : await readLatestThreads(db, view, { page, windows }, now)
     if (latest === undefined)
-      yield* db.stream<Thread>(selectThreads(db, { ...view, prices }, asked, now, named), {
-        signal: db.signal,
-      })
+      yield* db.stream<Thread>(selectThreads(db, { ...view, prices }, asked, now, named))
     else yield latest
   }
 }

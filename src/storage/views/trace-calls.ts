@@ -80,5 +80,5 @@ export function streamTrace(
     order: [rawSql('started_at'), rawSql('calls.id')],
     page,
   })
-  return db.stream<TraceCall>(statement, { signal: db.signal, rows: callsAtOnce })
+  return db.stream<TraceCall>(statement, { rows: callsAtOnce })
 }

@@ -52,7 +52,7 @@ export function tables(open: Driver['open']): void {
         vals.map((val, original_index) => ({ original_index, digest: `of ${val}`, val })),
       )
       assert.deepEqual(
-        await collect(streamRowDigests(db, project, 't', { signal: never })),
+        await collect(streamRowDigests(boundTo(db, never), project, 't')),
         vals.map((val) => `of ${val}`),
       )
     })

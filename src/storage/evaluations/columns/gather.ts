@@ -65,7 +65,7 @@ export async function gatherColumns(
     sql`SELECT row_digest, row_kind, brief, failed, shape, ${slots} FROM eval_trials AS trial
         WHERE project_id = ${project} AND evaluation_id = ${evaluation} AND ${db.dialect.trialsCancellable}
         ORDER BY row_digest, started_at, trial_id`,
-    { signal: db.signal, rows: 200 },
+    { rows: 200 },
   )
   for await (const some of lines) {
     trials += some.length
