@@ -58,10 +58,8 @@ export async function openQueue(db: Database, size: number): Promise<StoredQueue
   const project = newProject()
   const key = { project_id: project, queue_id: 'queue' }
   const callIds = Array.from({ length: size }, (_, n) => `call-${String(n).padStart(3, '0')}`)
-  await db.write(
-    'upsertCalls',
-    callIds.map((id) => wholePart(project, id)),
-  )
+  const calls = callIds.map((id) => wholePart(project, id))
+  await db.write('upsertCalls', calls)
   await db.write('addQueue', queueRow(project))
   const queue: StoredQueue = {
     project,

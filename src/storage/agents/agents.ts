@@ -6,8 +6,7 @@ import type { Range } from '../sums/counting.ts'
 import { day, hour, startOf } from '../sums/spans.ts'
 import { type AgentCount, addedCounts, countAgents } from '../trace-sums/agent-counts.ts'
 import { unsettledTraces } from '../trace-sums/marks.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 
 /** What agents, or their versions, are sorted by. */
 export const agentFields = [

@@ -1,8 +1,7 @@
 import { isLive } from '../calls/calls.ts'
 import { costOfCall } from '../calls/cost.ts'
 import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows, type LongReader, onlyRow } from '../transaction.ts'
+import { allRows, type BoundReader, type LongReader, onlyRow } from '../transaction.ts'
 import { countsOnce, usesTokens } from '../views/own-usage.ts'
 import { type SpanRow, spanColumns, withSmallDocuments } from './spans.ts'
 

@@ -1,7 +1,6 @@
 import { matchingCalls } from '../calls/calls.ts'
 import { join, rawSql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import { type Aggregates, bucketOf, type Figures, figuresOf } from '../views/aggregates.ts'
 import { numberOfField, readingOf, type SpanValue, textOfField } from './span-fields.ts'
 import { type SpansView, spansQueryOf } from './spans.ts'

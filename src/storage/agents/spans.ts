@@ -6,8 +6,7 @@ import { compileCondition } from '../sql/conditions.ts'
 import { pageOf, rowsInOrder } from '../sql/rows-in-order.ts'
 import { columnOrder, sortingOf } from '../sql/sorting.ts'
 import { join, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows, type LongReader, onlyRow } from '../transaction.ts'
+import { allRows, type BoundReader, type LongReader, onlyRow } from '../transaction.ts'
 import { readingOf, type SpanValue, spanFields, textOfField } from './span-fields.ts'
 
 /** The spans that are asked for. Times are microseconds: from, and up to but not including. */

@@ -1,6 +1,5 @@
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows, type Command, type Transaction } from '../transaction.ts'
+import { allRows, type BoundReader, type Command, type Transaction } from '../transaction.ts'
 import { type EndpointKey, findEndpoint } from './endpoints.ts'
 
 /** Of the deliveries of an endpoint, whatever became of them, and of the events of a project that no endpoint has to get. */

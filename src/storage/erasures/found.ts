@@ -1,6 +1,5 @@
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows, onlyRow } from '../transaction.ts'
+import { allRows, type BoundReader, onlyRow } from '../transaction.ts'
 import { besides } from './calls.ts'
 import { ofUser, ownTables } from './own-rows.ts'
 import type { ErasedCounts } from './progress.ts'

@@ -4,8 +4,7 @@ import { textOfJson, valueAt } from '../../domain/expressions/json-value.ts'
 import { judgeOp, shadowOp } from '../../domain/judge-op.ts'
 import { parseRef } from '../../domain/refs.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows, type Reader } from '../transaction.ts'
+import { allRows, type BoundReader, type Reader } from '../transaction.ts'
 
 /** A user of this server, what clients call their own user, or a conversation. */
 export type SubjectKind = 'user' | 'end_user' | 'thread_id'

@@ -5,8 +5,7 @@ import { pageOf } from '../sql/rows-in-order.ts'
 import { emptySql, listOf, rawSql, type Sql, sql, wantedIds } from '../sql/sql.ts'
 import { unsettledHours } from '../sums/marks.ts'
 import { hour } from '../sums/spans.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows, type LongReader, onlyRow } from '../transaction.ts'
+import { allRows, type BoundReader, type LongReader, onlyRow } from '../transaction.ts'
 import { readSets } from './columns/reading.ts'
 
 /** In the name of an op without its version; also for a class that extends Evaluation, and not what only begins so. */

@@ -2,8 +2,7 @@ import { trialOps } from '../../domain/evaluations/trial-ops.ts'
 import { isLive } from '../calls/calls.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { joined, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { onlyRow, type Reader } from '../transaction.ts'
+import { type BoundReader, onlyRow, type Reader } from '../transaction.ts'
 
 /** A condition on a row of `calls`: its op, plain or a ref, predicts and scores one row. */
 function isTrial(dialect: Dialect): Sql {

@@ -7,8 +7,7 @@ import type { Dialect } from '../sql/dialect.ts'
 import type { FieldResolver } from '../sql/readings.ts'
 import { sortingOf } from '../sql/sorting.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { boundTo, type LongReader, onlyRow } from '../transaction.ts'
+import { type BoundReader, boundTo, type LongReader, onlyRow } from '../transaction.ts'
 import {
   countFeedback,
   type Feedback,

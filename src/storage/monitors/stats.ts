@@ -1,6 +1,5 @@
 import { sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import type { MonitorKey } from './monitors.ts'
 
 /** The number of judgements of a monitor with the same outcome, by scorer and reason. */

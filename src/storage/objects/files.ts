@@ -1,7 +1,6 @@
 import { storageFailure } from '../failures.ts'
 import { sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { type Command, onlyRow, type Reader, type Transaction } from '../transaction.ts'
+import { type BoundReader, type Command, onlyRow, type Reader, type Transaction } from '../transaction.ts'
 
 /** A file is stored in pieces, so that neither a reader nor a writer ever has all of it in memory. */
 export const pieceBytes = 256 * 1024

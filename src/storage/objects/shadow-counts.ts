@@ -1,6 +1,5 @@
 import { rawSql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows, onlyRow } from '../transaction.ts'
+import { allRows, type BoundReader, onlyRow } from '../transaction.ts'
 import type { ShadowKey } from './label-shadows.ts'
 
 interface JudgedPairs {

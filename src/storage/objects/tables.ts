@@ -6,8 +6,7 @@ import type { FieldReading } from '../sql/readings.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { sortingOf } from '../sql/sorting.ts'
 import { allOf, emptySql, listOf, rawSql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { type Command, onlyRow, type Reader } from '../transaction.ts'
+import { type BoundReader, type Command, onlyRow, type Reader } from '../transaction.ts'
 
 export interface TableRow {
   digest: string

@@ -1,7 +1,6 @@
 import type { ProjectSettings } from '../../domain/project-settings.ts'
 import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows, type LongReader, onlyRow } from '../transaction.ts'
+import { allRows, type BoundReader, type LongReader, onlyRow } from '../transaction.ts'
 import type { Counts } from './deletion.ts'
 import { settingsOf } from './projects.ts'
 import { projectTables } from './tables.ts'

@@ -4,8 +4,7 @@ import { type Maker, preferenceType } from '../../domain/queues/pairs.ts'
 import { isLive } from '../calls/calls.ts'
 import { requestedModel } from '../calls/fields.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import type { QueueKey } from './queues.ts'
 
 /** What somebody who has completed a pair said of its first call; the pair is that of the payload's `other`. */

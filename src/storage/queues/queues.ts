@@ -4,8 +4,7 @@ import { checkReviewSettings, type ReviewSettings } from '../../domain/queues/re
 import { refuse } from '../../domain/refusals.ts'
 import { namedRows } from '../sql/named-rows.ts'
 import { allOf, join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows, type Command, type Reader, type Transaction } from '../transaction.ts'
+import { allRows, type BoundReader, type Command, type Reader, type Transaction } from '../transaction.ts'
 import {
   reviewColumns,
   reviewLists,

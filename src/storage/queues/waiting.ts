@@ -1,6 +1,5 @@
 import { sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows, type Reader } from '../transaction.ts'
+import { allRows, type BoundReader, type Reader } from '../transaction.ts'
 import { ofQueue } from './items.ts'
 import type { QueueKey } from './queues.ts'
 

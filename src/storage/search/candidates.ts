@@ -2,8 +2,7 @@ import { allHolding, type Expression } from '../../domain/expressions/expression
 import { isListIndex, splitPath } from '../../domain/expressions/path.ts'
 import { type KeyedDocument, keyedDocuments, partialKey, valueKey } from '../../domain/search/values.ts'
 import { type Sql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import { entriesOf } from './entries.ts'
 import { isReadThrough, searchState } from './indexing.ts'
 

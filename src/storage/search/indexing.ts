@@ -5,8 +5,7 @@ import { keyedDocuments, valueKeysIn } from '../../domain/search/values.ts'
 import { wordsOf } from '../../domain/search/words.ts'
 import { nextProject } from '../projects/turns.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows, type Command, type Reader, type Transaction } from '../transaction.ts'
+import { allRows, type BoundReader, type Command, type Reader, type Transaction } from '../transaction.ts'
 import { type Entry, entriesOf } from './entries.ts'
 
 /** Everything that changes the index takes this lock. */

@@ -1,6 +1,12 @@
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows, type Command, type LongReader, type Reader, type Transaction } from '../transaction.ts'
+import {
+  allRows,
+  type BoundReader,
+  type Command,
+  type LongReader,
+  type Reader,
+  type Transaction,
+} from '../transaction.ts'
 import { hour, hourOf, startOf } from './spans.ts'
 
 /**

@@ -4,8 +4,7 @@ import type { Price } from '../prices.ts'
 import { allOf, emptySql, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { ofRange, type Range } from '../sums/counting.ts'
 import { hour } from '../sums/spans.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader, type LongReader } from '../transaction.ts'
 import { apart, countsOnce, usesTokens } from '../views/own-usage.ts'
 
 /** Sums over the calls of a version of an agent that calls name in a range of time. Times are microseconds. */

@@ -3,8 +3,7 @@ import { emptySql, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { ofRange } from '../sums/counting.ts'
 import { nextHour } from '../sums/marks.ts'
 import { hour, hourOf } from '../sums/spans.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows, type Command, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader, type Command, type LongReader } from '../transaction.ts'
 
 /**
  * Which agent a call belongs to, whether its tokens count and which turn it is of are decided by the calls of its trace.

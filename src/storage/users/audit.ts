@@ -1,8 +1,7 @@
 import { newId } from '../../domain/ids.ts'
 import { now } from '../../domain/time.ts'
 import { allOf, type Sql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows, type Command, type Transaction } from '../transaction.ts'
+import { allRows, type BoundReader, type Command, type Transaction } from '../transaction.ts'
 
 /** Who did something: a Heddle user over HTTP, or an operating system user on the command line. */
 export interface Actor {

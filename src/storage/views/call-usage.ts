@@ -1,8 +1,7 @@
 import { matchingCalls } from '../calls/calls.ts'
 import { type CallsView, streamMatching } from '../calls/queries.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import { usageOfCall } from './light-calls.ts'
 import { asksModel, usesTokens } from './own-usage.ts'
 

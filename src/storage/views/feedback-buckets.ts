@@ -1,7 +1,6 @@
 import { type CallsView, narrowedQuery } from '../calls/queries.ts'
 import { allOf, rawSql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import { isAboutCallOf } from './feedback-groups.ts'
 
 interface FeedbackBucketsView extends CallsView {

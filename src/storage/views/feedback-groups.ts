@@ -1,8 +1,7 @@
 import { type CallsQuery, isLive, matchingCalls } from '../calls/calls.ts'
 import { type CallsView, narrowedQuery } from '../calls/queries.ts'
 import { allOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows, type LongReader, onlyRow } from '../transaction.ts'
+import { allRows, type BoundReader, type LongReader, onlyRow } from '../transaction.ts'
 import type { Group } from './bucket-parts.ts'
 
 /** Groups of calls that depend on their feedback: each kind of it, and the last reaction. */

@@ -1,7 +1,6 @@
 import type { Dialect } from '../sql/dialect.ts'
 import { allOf, emptySql, join, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import { type Aggregates, bucketOf, type Figures, figuresOf } from './aggregates.ts'
 
 /** How a value inside payloads becomes a number: as it is, as 1 or 0, or as 1 wherever there is one. */

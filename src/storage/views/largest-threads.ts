@@ -1,7 +1,6 @@
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { unsettledTraces } from '../trace-sums/marks.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import type { ThreadsView } from './threads-view.ts'
 
 /** More that are looked at would cost as much as all. */

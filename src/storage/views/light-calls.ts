@@ -9,8 +9,7 @@ import { isHere } from '../cold/reference.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows, onlyRow } from '../transaction.ts'
+import { allRows, type BoundReader, onlyRow } from '../transaction.ts'
 
 type Copied = 'id' | 'trace_id' | 'parent_id' | 'thread_id' | 'op_name' | 'display_name' | 'started_at'
 

@@ -2,8 +2,7 @@ import { isLive } from '../calls/calls.ts'
 import { costOfCall } from '../calls/cost.ts'
 import type { FieldSources } from '../calls/fields.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader, type LongReader } from '../transaction.ts'
 import { apart, countsOnce, usesTokens } from './own-usage.ts'
 
 /** Sums over the turns of a conversation and everything below them. */

@@ -1,8 +1,7 @@
 import { matchingCalls } from '../calls/calls.ts'
 import { type CallsView, narrowedQuery } from '../calls/queries.ts'
 import { rawSql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
-import { allRows } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import type { TokenSum } from './bucket-parts.ts'
 import { type BucketsView, groupAmong } from './groups.ts'
 

@@ -3,8 +3,7 @@ import { describe, test } from 'node:test'
 import { JsonNumber } from '../../../packages/json/index.ts'
 import { parseExpression } from '../../../src/domain/expressions/parse.ts'
 import { readSearch } from '../../../src/domain/search/search-text.ts'
-import type { CallRow } from '../../../src/storage/calls/calls.ts'
-import { selectCalls } from '../../../src/storage/calls/calls.ts'
+import { type CallRow, selectCalls } from '../../../src/storage/calls/calls.ts'
 import {
   type CallsView,
   callsQueryOf,

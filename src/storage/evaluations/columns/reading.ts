@@ -4,8 +4,7 @@ import { type PackedTexts, unpackWhole } from '../../../domain/evaluations/colum
 import { joinRows } from '../../../domain/evaluations/columns/rows.ts'
 import { storageFailure } from '../../failures.ts'
 import { listOf, sql } from '../../sql/sql.ts'
-import type { BoundReader } from '../../transaction.ts'
-import { allRows, type Reader } from '../../transaction.ts'
+import { allRows, type BoundReader, type Reader } from '../../transaction.ts'
 import type { RowSet } from '../row-sets.ts'
 import { headerName, type StoredHeader } from './gather.ts'
 
