@@ -49,7 +49,7 @@ export const monitorRoutes = family(
     body: StatsBody,
     answer: StatsAnswer,
     refusals: ['too_many_ids', 'query_too_slow'],
-    rule: (services, { caller, body }) => monitorStats(services, caller, body, services.signal),
+    rule: (services, { caller, body }) => monitorStats(services, caller, body),
   }),
   operation('GET', '/monitors/:monitor_id', {
     right: 'read',

@@ -4,11 +4,10 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Models } from '../../inference/registry.ts'
-import type { BoundDatabase, Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { tokensOfDay } from '../../storage/monitors/judgements.ts'
 import { findMonitor, type Monitor, type MonitorScorer } from '../../storage/monitors/monitors.ts'
 import { countJudgements, type JudgementCount, streamScores } from '../../storage/monitors/stats.ts'
-import { boundTo } from '../../storage/transaction.ts'
 import { maxStats, type StatsBody } from './contract.ts'
 import { dayOf } from './days.ts'
 import { createDistributions } from './distributions.ts'
@@ -18,10 +17,9 @@ const maxScores = 10_000
 
 /** An entry for each named monitor that exists, in the given order. */
 export async function monitorStats(
-  { db, models }: { db: Database; models: Models },
+  { db, models }: { db: BoundDatabase; models: Models },
   caller: Caller,
   body: StatsBody,
-  signal: AbortSignal,
 ) {
   const { project_id, monitor_ids } = body
   requireAccess(caller, project_id)
@@ -31,7 +29,7 @@ export async function monitorStats(
   const stats: object[] = []
   for (const monitor_id of new Set(monitor_ids)) {
     const monitor = await findMonitor(db, { project_id, monitor_id })
-    if (monitor !== undefined) stats.push(await statsOf(boundTo(db, signal), models, monitor, body))
+    if (monitor !== undefined) stats.push(await statsOf(db, models, monitor, body))
   }
   return { stats }
 }

@@ -29,8 +29,7 @@ export const viewRoutes = family(
     body: TraceBody,
     answer: jsonLinesOf(TraceLine),
     refusals: ['query_too_slow'],
-    rule: (services, { caller, body }, reply) =>
-      sendJsonLines(reply, readTrace(services, caller, body, services.signal)),
+    rule: ({ db }, { caller, body }, reply) => sendJsonLines(reply, readTrace(db, caller, body)),
   }),
   operation('POST', '/views/facets', {
     right: 'read',
