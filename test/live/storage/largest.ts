@@ -63,7 +63,15 @@ function partOf(
   }
   if (latency === null) return startPart(project, id, fields)
   const used = { prompt_tokens: input, completion_tokens: 5 }
-  const usage = input === null ? undefined : n % 7 === 0 ? { m: used, unpriced: {} } : { m: used }
+  const stated = { ...used, total_cost: n / 8 }
+  const usage =
+    input === null
+      ? undefined
+      : n % 7 === 0
+        ? { m: used, unpriced: {} }
+        : n % 5 === 0
+          ? { other: stated }
+          : { m: used }
   const summary = JSON.stringify({ usage, ...(first !== null && { heddle: { first_token_ms: first } }) })
   // Below a millisecond the order is that of the ids.
   const ended_at = started_at + latency * 1000 + (latency > 0 ? n % 1000 : 0)
