@@ -44,6 +44,12 @@ export function createPricing(
   }
 }
 
+/** Of all models. */
+export const sumOfCosts = (costs: string): number =>
+  Object.values(objectOf(costs))
+    .flatMap((cost) => Object.entries(cost as Usage))
+    .reduce((sum, [name, value]) => (name.endsWith('_total_cost') ? sum + Number(value) : sum), 0)
+
 type Usage = Record<string, unknown>
 
 /**
