@@ -260,7 +260,7 @@ export function largestCalls(open: Driver['open']): void {
       const db = await open(t)
       const project = newProject()
       const calls = Array.from({ length: 240 }, (_, n) => ({
-        ...{ hour: n, latency: 10, input: n % 24 === 0 ? 100 : 7, first: null },
+        ...{ hour: n, latency: 10, input: n % 24 === 0 ? 100 : 7, first: null, cost: null },
         ...{ op_name: 'ask', isChild: false, expires: false },
       }))
       const parts = calls.map((call, n) => partOf(project, n, call, plainId(n)))
