@@ -2,8 +2,8 @@ import { type CallKind, isInnerStep, kindOfCall } from '../../domain/call-facts/
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
 import { streamTrace, type TraceCall as TraceRow } from '../../storage/views/trace-calls.ts'
-import { createPricing } from '../calls/costs.ts'
-import { type Asked, sumOfCosts } from './calls.ts'
+import { createPricing, sumOfCosts } from '../calls/costs.ts'
+import type { Asked } from './calls.ts'
 import { maxTraceCalls, type TraceBody, type TraceCall, type TraceColumns } from './trace-contract.ts'
 
 /** A row with its cost, if that is known. */
