@@ -11,7 +11,7 @@ export interface Section {
 }
 
 /** The sections of a project, in the order of the bar. */
-export const sections: readonly Section[] = [
+const sections: readonly Section[] = [
   { name: 'Calls', path: (project) => paths.calls(project), screens: ['calls', 'trace', 'call'] },
   { name: 'Conversations', path: (project) => paths.threads(project), screens: ['threads', 'thread'] },
   { name: 'Agents', path: (project) => paths.agents(project), screens: ['agents', 'agent'] },
@@ -41,6 +41,13 @@ export const sections: readonly Section[] = [
     screens: ['alerts', 'endpoints', 'deliveries', 'prices'],
   },
 ]
+
+/** Those that the user may read: annotators read queues. */
+export const sectionsOf = (project: string): readonly Section[] =>
+  may('read', project) ? sections : sections.filter(({ screens }) => screens.includes('queues'))
+
+/** Where a project is opened. */
+export const homeOf = (project: string): string => sectionsOf(project)[0]?.path(project) ?? paths.projects
 
 /** The lists of Settings; who sends what where is for those who may change it. */
 export const settingsLists = (project: string): readonly Section[] => [

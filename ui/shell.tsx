@@ -15,7 +15,7 @@ import { paths, type Route } from './routes.ts'
 import { CallScreen } from './screens/call.tsx'
 import { CallsScreen } from './screens/calls/screen.tsx'
 import { ProjectsScreen } from './screens/projects/screen.tsx'
-import { sections, serverLists } from './sections.ts'
+import { homeOf, sectionsOf, serverLists } from './sections.ts'
 import { may } from './server/rights.ts'
 import { currentUser, signOut } from './server/session.ts'
 
@@ -94,14 +94,14 @@ export function Shell() {
           Heddle
         </a>
         {project !== undefined && (
-          <a class="project-here" href={paths.calls(project)}>
+          <a class="project-here" href={homeOf(project)}>
             {project}
           </a>
         )}
         <div class="top-places" ref={places}>
           {project !== undefined && (
             <nav class="sections" aria-label="Project">
-              {sections.map(({ name, path, screens }) => (
+              {sectionsOf(project).map(({ name, path, screens }) => (
                 <a
                   key={name}
                   href={path(project)}
@@ -114,7 +114,9 @@ export function Shell() {
           )}
           <nav aria-label="Server" class="server-nav">
             {[
-              ['play', paths.play(project === undefined ? {} : { p: project })] as const,
+              ...(may('infer')
+                ? [['play', paths.play(project === undefined ? {} : { p: project })] as const]
+                : []),
               ['engine', paths.engine] as const,
               ...(may('administer')
                 ? [['people', may('operate') ? paths.people : paths.invitations] as const]

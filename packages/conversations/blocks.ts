@@ -1,4 +1,5 @@
 import {
+  isJson,
   isList,
   isNothing,
   isObject,
@@ -29,12 +30,7 @@ function partsWithin(json: Json): Block[] | undefined {
   if (!json.includes('[{')) return undefined
   const members = membersIn(json)
   const text = textOf(members, 'type') === 'text' ? (textOf(members, 'content') ?? '') : ''
-  if (!/^\[\{"type":"text","text":"/.test(text)) return undefined
-  try {
-    JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  if (!/^\[\{"type":"text","text":"/.test(text) || !isJson(text)) return undefined
   const blocks = itemsIn(text).map((item) => blockOf(item))
   return blocks.every(({ kind }) => kind !== 'other') ? blocks : undefined
 }

@@ -19,6 +19,16 @@ export const isList = (json: Json | undefined): json is Json => json?.startsWith
 export const isObject = (json: Json | undefined): json is Json => json?.startsWith('{') ?? false
 export const isNothing = (json: Json | undefined): boolean => json === undefined || json === 'null'
 
+/** Whether a text that somebody else wrote can be read as JSON. */
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** The value of a string; undefined for anything else. */
 export function textIn(json: Json | undefined): string | undefined {
   if (!json?.startsWith('"')) return undefined

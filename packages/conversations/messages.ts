@@ -1,6 +1,7 @@
 import { compactJson } from '../json/index.ts'
 import { blockOf, blocksOf, textBlock } from './blocks.ts'
 import {
+  isJson,
   isList,
   isObject,
   itemsIn,
@@ -47,12 +48,7 @@ const maxText = 1 << 20
 export function messagesWithin(json: Json | undefined): Json | undefined {
   if (!json?.startsWith('"[') || json.length > maxText) return json
   const text = textIn(json) ?? ''
-  if (!/^\[\s*\{/.test(text)) return json
-  try {
-    JSON.parse(text)
-  } catch {
-    return json
-  }
+  if (!/^\[\s*\{/.test(text) || !isJson(text)) return json
   const list = compactJson(text)
   return isMessageList(list) ? list : json
 }

@@ -1,7 +1,19 @@
 import { blockOf, textBlock } from './blocks.ts'
-import { isObject, itemsIn, type Json, jsonAt, type Members, membersIn, textIn, textOf } from './json.ts'
-import type { Block, Message } from './message.ts'
+import {
+  isJson,
+  isObject,
+  itemsIn,
+  type Json,
+  jsonAt,
+  type Members,
+  membersIn,
+  textIn,
+  textOf,
+} from './json.ts'
+import type { Block, Message, ToolCall } from './message.ts'
 import { messageOf } from './messages.ts'
+import { areInPieces, pieceOf } from './stream-pieces.ts'
+import { toolCall } from './tools.ts'
 
 /** The messages of an answer that was recorded as the list of its events; undefined for any other list. */
 export function streamedMessages(events: readonly Json[]): Message[] | undefined {
@@ -10,9 +22,13 @@ export function streamedMessages(events: readonly Json[]): Message[] | undefined
   const type = textOf(members, 'type') ?? ''
   if (members.has('choices'))
     return folded(events.flatMap((event) => itemsIn(membersIn(event).get('choices'))))
-  if (members.has('candidates')) {
+  if (members.has('candidates'))
     return folded(events.flatMap((event) => itemsIn(membersIn(event).get('candidates'))))
-  }
+  // Ollama's, and LangChain's.
+  const isChunk =
+    textOf(members, 'type') === 'AIMessageChunk' || jsonAt(first, 'id')?.endsWith('"AIMessageChunk"]')
+  if (isChunk || (members.has('done') && members.has('message'))) return folded(events)
+  if (areInPieces(first)) return inPieces(events)
   if (/^(message_start|content_block_)/.test(type)) return [foldedBlocks(events)]
   if (type.startsWith('response.')) return [foldedItems(events)]
   return undefined
@@ -24,45 +40,70 @@ function folded(additions: readonly Json[]): Message[] {
   for (const addition of additions) {
     const members = membersIn(addition)
     const index = members.get('index') ?? '0'
-    const growing = byIndex.get(index) ?? { role: 'assistant', pieces: [] }
+    const growing: Growing = byIndex.get(index) ?? { role: 'assistant', blocks: [], calls: new Map() }
     byIndex.set(index, growing)
-    const { role, blocks, ending } = messageOf(withoutIndex(members) ?? addition)
+    const inner = withoutIndex(members) ?? addition
+    const { role, blocks, ending } = messageOf(inner)
     if (role !== 'unknown') growing.role = role
     const own = messageOf(addition).ending ?? ending
     if (own !== undefined) growing.ending = own
-    for (const block of blocks) add(growing.pieces, block, block.kind === 'call' ? block.id : block.kind)
+    // LangChain has the pieces of a call beside what can be read of them so far.
+    const chunks = itemsIn(membersIn(inner).get('tool_call_chunks'))
+    const pieces = chunks.length > 0 ? chunks : itemsIn(membersIn(inner).get('tool_calls'))
+    const numbers = pieces.map((piece) => membersIn(piece).get('index'))
+    for (const block of blocks) {
+      if (block.kind !== 'call') addBlock(growing.blocks, block)
+      else if (chunks.length === 0) addCall(growing, block, numbers.shift() ?? block.id)
+    }
+    for (const chunk of chunks) addCall(growing, toolCall(chunk), numbers.shift())
   }
-  return [...byIndex.values()].map(({ role, pieces, ending }) => ({
+  return [...byIndex.values()].map(({ role, blocks, ending }) => ({
     role,
-    blocks: pieces.map(({ block }) => block),
+    blocks,
     ...(ending !== undefined && { ending }),
   }))
 }
 
 const withoutIndex = (members: Members): Json | undefined =>
-  [members.get('delta'), members.get('message'), members.get('content')].find(isObject)
+  [members.get('delta'), members.get('message'), members.get('content'), members.get('kwargs')].find(isObject)
 
 interface Growing {
   role: string
-  pieces: { block: Block; key: string | undefined }[]
+  blocks: Block[]
+  /** By the number or the id by which pieces of parallel calls, which may come in turns, refer to theirs. */
+  calls: Map<string | undefined, ToolCall>
   ending?: string
 }
 
-/** Appends a piece to the block that it continues, or begins a new one. */
-function add(pieces: Growing['pieces'], block: Block, key: string | undefined): void {
-  const last = pieces.at(-1)
-  if (last !== undefined && last.block.kind === block.kind) {
-    if ('text' in last.block && 'text' in block) {
-      last.block.text += block.text
-      return
-    }
-    // Only the first piece of a call has its id and name.
-    if (last.block.kind === 'call' && block.kind === 'call' && (key === undefined || key === last.key)) {
-      last.block.input += block.input
-      return
-    }
+/** Appends to the text before it, or begins a new block. */
+function addBlock(blocks: Block[], block: Block): void {
+  const last = blocks.at(-1)
+  if (last?.kind === block.kind && 'text' in last && 'text' in block) last.text += block.text
+  else blocks.push(block)
+}
+
+/** Appends to the call that it continues: that of its number or id, else the last. Only the first piece has all. */
+function addCall({ blocks, calls }: Growing, call: ToolCall, number: string | undefined): void {
+  const begun = calls.get(number)
+  // Some servers number all calls 0, or have neither numbers nor ids: after whole arguments another call begins.
+  const isWhole = begun?.input.endsWith('}') && isJson(begun.input) && call.input.trim() !== ''
+  if (begun !== undefined && !isWhole) {
+    begun.input += call.input
+    return
   }
-  pieces.push({ block, key })
+  blocks.push(call)
+  calls.set(number, call).set(undefined, call)
+}
+
+function inPieces(events: readonly Json[]): Message[] | undefined {
+  const growing: Growing = { role: 'assistant', blocks: [], calls: new Map() }
+  for (const event of events) {
+    const piece = pieceOf(event)
+    if (piece?.block.kind === 'call') addCall(growing, piece.block, piece.number ?? piece.block.id)
+    else if (piece !== undefined) addBlock(growing.blocks, piece.block)
+  }
+  const { role, blocks } = growing
+  return blocks.length > 0 ? [{ role, blocks }] : undefined
 }
 
 /** Events of the Messages API. */

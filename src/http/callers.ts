@@ -13,7 +13,7 @@ import { readUserSettings } from '../storage/users/settings.ts'
 import { callerOf as callerOfUser, userOfKey } from '../storage/users/users.ts'
 import { originOf, type TrustCheck } from './addresses.ts'
 import { createKeyless } from './clients/keyless.ts'
-import { requireOwnOrigin } from './cross-origin/origins.ts'
+import { requireNamedOrigin } from './cross-origin/origins.ts'
 import { asRefusal } from './errors.ts'
 import { takeInside } from './inside.ts'
 import { pageSessionHeader } from './page/session-header.ts'
@@ -173,7 +173,7 @@ export async function authenticateCallers(
     // One or more spaces may follow the name of the scheme (RFC 9110, section 11.4).
     strictCredentials: false,
     async validate(name, key, request, reply) {
-      if (needsNoPreflight(request)) requireOwnOrigin(request, reply)
+      if (needsNoPreflight(request)) requireNamedOrigin(request, reply)
       const caller = await callerOf(key, request)
       const nameFits = name === anyUser || sameSecret(name, caller?.name ?? '')
       if (!caller || !nameFits) throw refuse('wrong_credentials')

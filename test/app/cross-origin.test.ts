@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
+import { codeOf } from '../support/answers.ts'
 import { basic, keys, openApp } from '../support/app.ts'
 import { asking, chatUrl } from '../support/chat.ts'
 import { scriptedBackend, scriptOf } from '../support/scripted-backend.ts'
@@ -59,6 +60,24 @@ test('without the setting no origin is allowed, and with * every origin is', asy
   const wide = await openApp(t, { settings: { HEDDLE_CORS_ORIGINS: '*' } })
   const open = await wide.app.inject({ method: 'GET', url: '/health', headers: origin })
   assert.equal(open.headers['access-control-allow-origin'], '*')
+})
+
+test('with * a page must be named to send what a browser adds a remembered key to', async (t) => {
+  const { app } = await openApp(t, { settings: { HEDDLE_CORS_ORIGINS: `*, ${page}` } })
+  const cancel = async (origin: string, authorization: string, type?: string) => {
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/v1/responses/resp_0/cancel',
+      headers: { origin, authorization, ...(type && { 'content-type': type }) },
+      ...(type && { payload: '{}' }),
+    })
+    return [answer.headers['access-control-allow-origin'], codeOf({ json: answer.json() })]
+  }
+  const stranger = 'https://evil.example.com'
+  assert.deepEqual(await cancel(stranger, basic(keys.alice)), ['*', 'origin_forbidden'])
+  assert.deepEqual(await cancel(stranger, `Bearer ${keys.alice}`), ['*', 'response_not_found'])
+  assert.deepEqual(await cancel(stranger, basic(keys.alice), 'application/json'), ['*', 'response_not_found'])
+  assert.deepEqual(await cancel(page, basic(keys.alice)), [page, 'response_not_found'])
 })
 
 test('an origin in the setting must have the form that browsers send', () => {

@@ -10,7 +10,7 @@ import { endOf, project, startOf } from '../support/calls.ts'
 import { allDrivers } from '../support/drivers.ts'
 import { withTimeout } from '../support/wait.ts'
 import { hostileQueries } from './hostile-queries.ts'
-import { textsAreBounded, textsAreTexts } from './hostile-requests.ts'
+import { aQuarterFrom, placesTakeTexts, textsAreBounded, textsAreTexts } from './hostile-requests.ts'
 
 const postgres = allDrivers().find(({ name }) => name === 'PostgreSQL')
 if (postgres === undefined) throw new Error('there is no PostgreSQL')
@@ -18,6 +18,7 @@ if (postgres === undefined) throw new Error('there is no PostgreSQL')
 describe('on PostgreSQL', () => {
   before(postgres.start)
   after(postgres.stop)
+  placesTakeTexts(postgres.open, aQuarterFrom(2))
   textsAreTexts(postgres.open)
   textsAreBounded(postgres.open)
   hostileQueries(postgres.open)

@@ -114,3 +114,24 @@ test('a reviewer opens an answered item from the list again; who is no reviewer 
   assert.equal(await other.page.getByRole('link', { name: 'Review Kindness' }).count(), 0)
   assert.deepEqual(other.problems, [])
 })
+
+test('an annotator is led to queues, and to nothing that it may not read', { skip: noBrowser }, async (t) => {
+  const { post } = served()
+  const grants = [{ scope: project, role: 'annotator' }]
+  const { key } = (await post('/users', { name: 'noor', grants }, keys.root)).json.key
+  const { page, problems } = await open(t, '/ui/', { key })
+  await page.getByRole('link', { name: project }).click()
+  await page.getByRole('heading', { name: 'Queues' }).waitFor()
+  const sections = page.getByRole('navigation', { name: 'Project' }).getByRole('link')
+  assert.deepEqual(await sections.allTextContents(), ['Queues'])
+  assert.equal(await page.getByRole('link', { name: 'Playground' }).count(), 0)
+  await page.keyboard.press('Control+k')
+  const palette = page.getByRole('combobox')
+  await palette.fill('Queues')
+  await page.getByRole('option', { name: 'Queues' }).waitFor()
+  for (const name of ['Charts', 'Judges', 'Playground', 'People']) {
+    await palette.fill(name)
+    await page.locator('#palette-choices:empty').waitFor({ state: 'attached' })
+  }
+  assert.deepEqual(problems, [])
+})

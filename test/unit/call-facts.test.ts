@@ -195,6 +195,7 @@ test('token counts are summed over all models, under either of their names', () 
     output_tokens: 24,
     cache_read_tokens: 1,
     cache_creation_tokens: null,
+    stated_cost: null,
     first_token_us: 12300,
     output_preview: null,
   })

@@ -3,6 +3,7 @@ import { readEvaluations } from '../server/evaluations.ts'
 import { readVersions } from '../server/objects.ts'
 import { readUsers } from '../server/people.ts'
 import { readQueues } from '../server/queues.ts'
+import { may } from '../server/rights.ts'
 import { currentUser } from '../server/session.ts'
 import type { Named } from './names.ts'
 
@@ -15,7 +16,10 @@ export async function findNames(project: string | undefined, signal: AbortSignal
   const found = await Promise.allSettled([
     ...(project === undefined
       ? []
-      : [objects(project, signal), queues(project, signal), runs(project, signal)]),
+      : [
+          queues(project, signal),
+          ...(may('read', project) ? [objects(project, signal), runs(project, signal)] : []),
+        ]),
     ...(currentUser.value?.role === 'admin' ? [users(signal)] : []),
   ])
   return found.flatMap((all) => (all.status === 'fulfilled' ? all.value : []))

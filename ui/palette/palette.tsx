@@ -5,7 +5,7 @@ import { viewPath } from '../parts/saved-views.tsx'
 import { theme, themes } from '../parts/theme.ts'
 import { navigate, route } from '../router.ts'
 import { paths } from '../routes.ts'
-import { qualityLists, sections, settingsLists } from '../sections.ts'
+import { homeOf, qualityLists, sectionsOf, settingsLists } from '../sections.ts'
 import { useLoading } from '../server/loading.ts'
 import { type ProjectRow, projectsAtOnce, readProjects } from '../server/projects.ts'
 import { may } from '../server/rights.ts'
@@ -36,9 +36,10 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
   const projects = value?.projects
   const here = route.value
   const project = 'project' in here ? here.project : projects?.[0]?.project
+  const readable = project !== undefined && may('read', project) ? project : undefined
   const views = useLoading(
-    async (signal) => (project === undefined ? [] : readSavedViews(project, signal)),
-    [project],
+    async (signal) => (readable === undefined ? [] : readSavedViews(readable, signal)),
+    [readable],
   ).value
   const goTo = (to: string) => () => navigate(to)
   const acts: Choice[] = [
@@ -54,17 +55,19 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
     ...(projects ?? []).map(({ project: name }) => ({
       text: name,
       hint: 'project',
-      run: goTo(paths.calls(name)),
+      run: goTo(homeOf(name)),
     })),
     ...(project === undefined ? [] : (views ?? [])).map((view) => ({
       text: view.name,
       hint: `saved view, ${view.screen}`,
       run: goTo(viewPath(project as string, view)),
     })),
-    { text: 'Playground', hint: 'ask the model', run: goTo(paths.play(project ? { p: project } : {})) },
+    ...(may('infer')
+      ? [{ text: 'Playground', hint: 'ask the model', run: goTo(paths.play(project ? { p: project } : {})) }]
+      : []),
     { text: 'Engine', hint: 'models and running answers', run: goTo(paths.engine) },
     { text: 'My keys', hint: 'and the theme', run: goTo(paths.me) },
-    { text: 'People', hint: 'users and keys, for admins', run: goTo(paths.people) },
+    ...(may('operate') ? [{ text: 'People', hint: 'users and keys', run: goTo(paths.people) }] : []),
     ...(may('administer') ? [{ text: 'Invitations', hint: 'go', run: goTo(paths.invitations) }] : []),
     { text: 'Budgets', hint: 'what answers may cost', run: goTo(paths.budgets) },
     ...(may('operate') ? [{ text: 'Audit', hint: 'who did what', run: goTo(paths.audit()) }] : []),
@@ -105,7 +108,7 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
     ...meant.map(choiceOf),
     ...guessedChoices(wanted, project, names),
     ...fitting.slice(0, 12),
-    ...(isLookedFor ? [] : searchFor(wanted, project)),
+    ...(isLookedFor ? [] : searchFor(wanted, readable)),
   ]
   const chosen = Math.min(at, choices.length - 1)
   const run = (choice: Choice | undefined) => {
@@ -171,7 +174,8 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
 
 /** Of two with the same address the list, which has the better name. */
 const screensOf = (project: string) => {
-  const lists = [...sections, ...qualityLists, ...settingsLists(project)]
+  const all = may('read', project) ? [...qualityLists, ...settingsLists(project)] : []
+  const lists = [...sectionsOf(project), ...all]
   const names = new Map(lists.map(({ name, fullName = name, path }) => [path(project), fullName]))
   return [...names].map(([path, text]) => ({ text, path }))
 }

@@ -23,7 +23,7 @@ export interface CallRow {
     weave?: {
       status?: CallStatus
       latency_ms?: number
-      costs?: Record<string, { prompt_tokens_total_cost?: number; completion_tokens_total_cost?: number }>
+      costs?: Record<string, Record<string, number>>
       feedback?: FeedbackRow[]
     }
   }
@@ -302,11 +302,9 @@ export const modelsOf = ({ summary }: CallRow): string[] => Object.keys(summary.
 export function costOf({ summary }: CallRow): number | undefined {
   const costs = Object.values(summary.weave?.costs ?? {})
   if (costs.length === 0) return undefined
-  return costs.reduce(
-    (all, { prompt_tokens_total_cost: asked = 0, completion_tokens_total_cost: said = 0 }) =>
-      all + asked + said,
-    0,
-  )
+  return costs
+    .flatMap(Object.entries)
+    .reduce((all, [name, cost]) => (name.endsWith('_total_cost') ? all + cost : all), 0)
 }
 
 export function latencyOf({

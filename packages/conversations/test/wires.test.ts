@@ -25,8 +25,22 @@ const storedPicture = (content: string) => ({
   files: { content, 'metadata.json': 'm' },
 })
 const chunk = (delta: object, index = 0, more: object = {}) => ({ choices: [{ index, delta, ...more }] })
-const call = (name: string | undefined, args: string, id?: string) => ({
-  tool_calls: [{ index: 0, ...(id && { id }), function: { ...(name && { name }), arguments: args } }],
+const call = (name: string | undefined, args: string, id?: string, index = 0) => ({
+  tool_calls: [{ index, ...(id && { id }), function: { ...(name && { name }), arguments: args } }],
+})
+
+const candidate = (functionCall: object) => ({
+  candidates: [{ content: { role: 'model', parts: [{ functionCall }] } }],
+})
+
+const langChainChunk = (kwargs: object) => ({
+  ...{ lc: 1, type: 'constructor', id: ['langchain_core', 'messages', 'AIMessageChunk'] },
+  kwargs,
+})
+const cohereCall = (event: string, tool_calls: object) => ({
+  type: `tool-call-${event}`,
+  index: 1,
+  delta: { message: { tool_calls } },
 })
 
 /** What Weave's SDKs record of calls of clients, and what servers and frameworks return. */
@@ -152,6 +166,95 @@ for (const [name, value, expected] of [
       chunk(call(undefined, '{"a"')),
       chunk(call(undefined, ':1}')),
       chunk({}, 0, { finish_reason: 'length' }),
+    ],
+    ['assistant: So.\n\n[calls] f({"a":1})'],
+  ],
+  [
+    'streamed calls whose pieces come in turns',
+    [
+      chunk(call('f', '', 'c', 0)),
+      chunk(call('g', '', 'd', 1)),
+      chunk(call(undefined, '{"a"', undefined, 0)),
+      chunk(call(undefined, '{"b"', undefined, 1)),
+      chunk(call(undefined, ':1}', undefined, 0)),
+      chunk(call(undefined, ':2}', undefined, 1)),
+    ],
+    ['assistant: [calls] f({"a":1})\n\n[calls] g({"b":2})'],
+  ],
+  [
+    'streamed calls that are all numbered 0, with their name in each piece',
+    [chunk(call('f', '{"a"', 'c', 0)), chunk(call('f', ':1}', 'c', 0)), chunk(call('f', '{"a":2}', 'd', 0))],
+    ['assistant: [calls] f({"a":1})\n\n[calls] f({"a":2})'],
+  ],
+  [
+    'streamed calls without a number or an id',
+    [candidate({ name: 'f', args: { a: 1 } }), candidate({ name: 'f', args: { a: 2 } })],
+    ['assistant: [calls] f({"a":1})\n\n[calls] f({"a":2})'],
+  ],
+  [
+    'a streamed answer of Ollama',
+    [
+      { model: 'm', message: { role: 'assistant', content: 'S' }, done: false },
+      { model: 'm', message: { role: 'assistant', content: 'o.' }, done: false },
+      { model: 'm', message: { role: 'assistant', content: '' }, done: true, done_reason: 'length' },
+    ],
+    ['assistant: So.'],
+  ],
+  [
+    'a streamed completion of Ollama',
+    [
+      { model: 'm', response: 'S', done: false },
+      { model: 'm', response: 'o.', done: true },
+    ],
+    ['assistant: So.'],
+  ],
+  [
+    'a streamed answer of LangChain',
+    [
+      langChainChunk({ content: 'So.' }),
+      langChainChunk({ content: '', tool_call_chunks: [{ name: 'f', args: '', id: 'c', index: 0 }] }),
+      langChainChunk({
+        content: '',
+        tool_calls: [{ name: '', args: {}, id: null }],
+        tool_call_chunks: [{ args: '{"a"', index: 0 }],
+      }),
+      langChainChunk({ content: '', tool_call_chunks: [{ args: ':1}', index: 0 }] }),
+    ],
+    ['assistant: So.\n\n[calls] f({"a":1})'],
+  ],
+  [
+    'a streamed answer of the AI SDK',
+    [
+      { type: 'stream-start', warnings: [] },
+      { type: 'reasoning-delta', id: 'r', delta: 'hm' },
+      { type: 'text-delta', id: 't', delta: 'S' },
+      { type: 'text-delta', id: 't', text: 'o.' },
+      { type: 'tool-call', toolCallId: 'c', toolName: 'f', input: '{"a":1}' },
+      { type: 'finish', finishReason: 'tool-calls' },
+    ],
+    ['assistant: [thought] hm\n\nSo.\n\n[calls] f({"a":1})'],
+  ],
+  [
+    'a streamed answer of Bedrock',
+    [
+      { messageStart: { role: 'assistant' } },
+      { contentBlockDelta: { contentBlockIndex: 0, delta: { text: 'So.' } } },
+      { contentBlockStart: { contentBlockIndex: 1, start: { toolUse: { toolUseId: 'c', name: 'f' } } } },
+      { contentBlockDelta: { contentBlockIndex: 1, delta: { toolUse: { input: '{"a"' } } } },
+      { contentBlockDelta: { contentBlockIndex: 1, delta: { toolUse: { input: ':1}' } } } },
+      { messageStop: { stopReason: 'tool_use' } },
+    ],
+    ['assistant: So.\n\n[calls] f({"a":1})'],
+  ],
+  [
+    'a streamed answer of Cohere',
+    [
+      { type: 'message-start' },
+      { type: 'content-delta', index: 0, delta: { message: { content: { text: 'So.' } } } },
+      cohereCall('start', { id: 'c', function: { name: 'f', arguments: '' } }),
+      cohereCall('delta', { function: { arguments: '{"a"' } }),
+      cohereCall('delta', { function: { arguments: ':1}' } }),
+      { type: 'message-end' },
     ],
     ['assistant: So.\n\n[calls] f({"a":1})'],
   ],

@@ -55,6 +55,8 @@ interface Usage {
   output_tokens: number | null
   cache_read_tokens: number | null
   cache_creation_tokens: number | null
+  /** In billionths; of several models, those of each are in the summary only. */
+  stated_cost: number | null
 }
 
 export function endFacts(end: {
@@ -118,6 +120,7 @@ function usageIn(usage: Members): Usage {
     output_tokens: null,
     cache_read_tokens: null,
     cache_creation_tokens: null,
+    stated_cost: models.length === 1 ? (statedCost(usage[models[0] as string]) ?? null) : null,
   }
   for (const model of models) {
     const used = usage[model]
@@ -133,6 +136,21 @@ function usageIn(usage: Members): Usage {
 function plus(sum: number | null, value: unknown): number | null {
   const count = countIn(value)
   return count === undefined ? sum : Math.min(maxTokens, (sum ?? 0) + Math.round(count))
+}
+
+/** More is no cost of a call. */
+export const maxStatedCost = 1e6
+/** Whole numbers, so that sums do not depend on their order. */
+export const statedPerUnit = 1e9
+export const tokenCounts = ['prompt_tokens', 'input_tokens', 'completion_tokens', 'output_tokens'] as const
+
+/** What the client says that a model cost, in billionths. It counts where tokens do, so without them it is none. */
+export function statedCost(used: unknown): number | undefined {
+  if (!isObject(used)) return undefined
+  const cost = used.total_cost
+  const isCost = typeof cost === 'number' && cost >= 0 && cost <= maxStatedCost
+  const isCounted = tokenCounts.some((name) => countIn(used[name]) !== undefined)
+  return isCost && isCounted ? Math.round(cost * statedPerUnit) : undefined
 }
 
 export function countIn(value: unknown): number | undefined {

@@ -8,6 +8,8 @@ import { refuse } from '../../domain/refusals.ts'
 const exposed =
   'x-request-id, request-id, retry-after, x-heddle-call-id, x-heddle-prompt, x-heddle-matches, x-heddle-widened, x-heddle-skipped-tools, x-heddle-ignored-fields, x-heddle-cold-before'
 
+const allowed = 'access-control-allow-origin'
+
 /** How long a browser caches a preflight answer, in seconds; Chromium's maximum. */
 const rememberedSeconds = 7_200
 
@@ -18,13 +20,13 @@ const rememberedSeconds = 7_200
 export function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
   if (origins.length === 0) return
   const isEveryone = origins.includes('*')
-  const known = new Set(origins)
+  const named = new Set(origins.filter((origin) => origin !== '*'))
   // The first of all hooks: the browser's preflight has no credentials, and refusals must be readable too.
   app.addHook('onRequest', (request, reply, done) => {
-    if (!isEveryone) reply.header('vary', 'Origin')
+    if (named.size > 0) reply.header('vary', 'Origin')
     const { origin } = request.headers
-    if (origin === undefined || !(isEveryone || known.has(origin))) return done()
-    reply.header('access-control-allow-origin', isEveryone ? '*' : origin)
+    if (origin === undefined || !(isEveryone || named.has(origin))) return done()
+    reply.header(allowed, named.has(origin) ? origin : '*')
     const asked = request.headers['access-control-request-method']
     if (request.method !== 'OPTIONS' || asked === undefined) {
       reply.header('access-control-expose-headers', exposed)
@@ -42,10 +44,18 @@ export function allowOrigins(app: FastifyInstance, origins: readonly string[]): 
 }
 
 /** A page of another site must not use this server through the browser of somebody who can reach it. */
-export function requireOwnOrigin({ headers, host }: FastifyRequest, reply: FastifyReply): void {
+export function requireOwnOrigin(request: FastifyRequest, reply: FastifyReply): void {
+  if (!reply.hasHeader(allowed)) requireSameOrigin(request)
+}
+
+/** Nor with a key that the browser remembers and sends unasked, which the setting for all pages does not mean. */
+export function requireNamedOrigin(request: FastifyRequest, reply: FastifyReply): void {
+  if (reply.getHeader(allowed) !== request.headers.origin) requireSameOrigin(request)
+}
+
+function requireSameOrigin({ headers, host }: FastifyRequest): void {
   const { origin } = headers
   if (origin === undefined || headers['sec-fetch-site'] === 'same-origin') return
-  if (reply.hasHeader('access-control-allow-origin')) return
   if (URL.parse(origin)?.host === host) return
   throw refuse('origin_forbidden', { origin: JSON.stringify(origin.slice(0, 200)) })
 }

@@ -1,6 +1,6 @@
 import { membersOf, objectOf, objectText } from '../../../packages/json/index.ts'
 import { createYieldToLoop, inSteps, type YieldToLoop } from '../../../packages/waiting/index.ts'
-import { countIn } from '../../domain/call-facts/facts.ts'
+import { countIn, statedCost, statedPerUnit } from '../../domain/call-facts/facts.ts'
 import { writeJson } from '../../domain/json/text.ts'
 import { formatTime } from '../../domain/time.ts'
 import type { CallRow } from '../../storage/calls/calls.ts'
@@ -13,7 +13,7 @@ const namesAtOnce = 200
 const maxRemembered = 10_000
 
 /**
- * Returns what a call cost, as JSON, by the prices of the project. The prices of a model are read when a call first
+ * Returns what a call cost, as JSON, by the prices of the project, or else as its client says. The prices of a model are read when a call first
  * names it.
  */
 export function createPricing(
@@ -44,11 +44,17 @@ export function createPricing(
   }
 }
 
+/** Of all models. */
+export const sumOfCosts = (costs: string): number =>
+  Object.values(objectOf(costs))
+    .flatMap((cost) => Object.entries(cost as Usage))
+    .reduce((sum, [name, value]) => (name.endsWith('_total_cost') ? sum + Number(value) : sum), 0)
+
 type Usage = Record<string, unknown>
 
 /**
  * What the models of a call cost, by the prices of the project: for each model the price in force when the call
- * started, or else the first one after it.
+ * started, or else the first one after it. Of a model without one it is what the client says.
  */
 export async function costsOf(
   usage: Usage,
@@ -58,9 +64,15 @@ export async function costsOf(
 ): Promise<string | undefined> {
   const costs: [model: string, cost: string][] = []
   const add = ([model, used]: [string, unknown]) => {
+    if (typeof used !== 'object' || used === null) return
     const price = priceOf(prices.get(model) ?? [], startedAt)
-    if (price && typeof used === 'object' && used !== null)
-      costs.push([model, writeJson(costOf(used as Usage, price))])
+    const stated = statedCost(used)
+    if (price) costs.push([model, writeJson(costOf(used as Usage, price))])
+    else if (stated !== undefined)
+      costs.push([
+        model,
+        writeJson({ ...countsOf(used as Usage), stated_total_cost: stated / statedPerUnit }),
+      ])
   }
   await inSteps(Object.entries(usage), add, yieldToLoop)
   return costs.length > 0 ? objectText(costs) : undefined
@@ -84,19 +96,26 @@ function isBetter(price: Price, best: Price, startedAt: number): boolean {
   return price.created_at > best.created_at
 }
 
-function costOf(used: Usage, price: Price) {
+function countsOf(used: Usage) {
   const count = (name: string) => countIn(used[name]) ?? 0
   const prompt = count('prompt_tokens') + count('input_tokens')
   const completion = count('completion_tokens') + count('output_tokens')
-  const cacheRead = count('cache_read_input_tokens')
-  const cacheCreation = count('cache_creation_input_tokens')
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
     requests: count('requests'),
     total_tokens: count('total_tokens'),
-    cache_read_input_tokens: cacheRead,
-    cache_creation_input_tokens: cacheCreation,
+    cache_read_input_tokens: count('cache_read_input_tokens'),
+    cache_creation_input_tokens: count('cache_creation_input_tokens'),
+  }
+}
+
+function costOf(used: Usage, price: Price) {
+  const counts = countsOf(used)
+  const { prompt_tokens: prompt, completion_tokens: completion } = counts
+  const { cache_read_input_tokens: cacheRead, cache_creation_input_tokens: cacheCreation } = counts
+  return {
+    ...counts,
     prompt_token_cost: price.prompt_token_cost,
     completion_token_cost: price.completion_token_cost,
     cache_read_input_token_cost: price.cache_read_input_token_cost,

@@ -110,6 +110,15 @@ const usageNames: readonly [name: string, attributes: readonly string[]][] = [
   ],
 ]
 
+/** What the client says that it cost, in dollars. */
+const costNames = [
+  'gen_ai.usage.cost',
+  'langfuse.cost.total',
+  'llm.cost.total',
+  'mlflow.cost.total_cost',
+  'gen_ai.usage.total_cost',
+]
+
 /** `summary.usage`, if the span counts tokens. */
 export function usageOf({ attributes: own }: Span, scope: Scope): { [model: string]: Value } | undefined {
   const attributes = withUsageInTexts(own)
@@ -120,6 +129,8 @@ export function usageOf({ attributes: own }: Span, scope: Scope): { [model: stri
   }
   if (Object.keys(usage).length === 0) return undefined
   countCached(usage, scope.name === '@traceloop/instrumentation-anthropic')
+  const cost = firstOf(costNames, (candidate) => numberOf(attributes.get(candidate)))
+  if (cost) usage.total_cost = cost
   const byModel: { [model: string]: Value } = Object.create(null)
   byModel[modelOf(attributes)] = usage
   return byModel
@@ -147,7 +158,9 @@ function modelOf(attributes: Attributes): string {
 
 const usageTexts: readonly (readonly [attribute: string, prefix: string, ...members: string[]])[] = [
   ['langfuse.observation.usage_details', 'langfuse.usage'],
+  ['langfuse.observation.cost_details', 'langfuse.cost'],
   ['mlflow.chat.tokenUsage', 'mlflow.usage'],
+  ['mlflow.llm.cost', 'mlflow.cost'],
   ['langsmith.usage_metadata', 'langsmith.usage'],
   ['gen_ai.usage.input_token_details', 'langsmith.details'],
   ['genkit:output', 'genkit.usage', 'usage'],
@@ -200,4 +213,12 @@ function addBuckets(counts: Map<string, string>): void {
 function tokensOf(value: Value | undefined): JsonText | undefined {
   const digits = value instanceof JsonText ? value.text.replace(/\.0+$/, '') : value
   return typeof digits === 'string' && /^(?:0|[1-9]\d{0,14})$/.test(digits) ? new JsonText(digits) : undefined
+}
+
+/** As it was written. Whether it can be a cost is for the facts of the call to say. */
+function numberOf(value: Value | undefined): JsonText | undefined {
+  const text = value instanceof JsonText ? value.text : value
+  return typeof text === 'string' && /^(?:0|[1-9]\d{0,14})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?$/.test(text)
+    ? new JsonText(text)
+    : undefined
 }

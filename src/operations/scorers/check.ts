@@ -1,6 +1,7 @@
-import { membersOf, objectOf } from '../../../packages/json/index.ts'
+import { membersOf } from '../../../packages/json/index.ts'
 import { isJson } from '../../domain/json/text.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
+import { sumOfCosts } from '../calls/costs.ts'
 import type { CallValues } from './call-values.ts'
 import type { Check } from './contract.ts'
 
@@ -50,7 +51,7 @@ export async function runCheck(check: Check, input: Checking): Promise<Outcome> 
           detail: 'no model of the call has a price in this project',
         }
       }
-      const cost = costOf(costs)
+      const cost = sumOfCosts(costs)
       return { score: { passed: cost <= check.max, cost } }
     }
   }
@@ -140,15 +141,4 @@ function tokensOf(values: CallValues): number | undefined {
       count('prompt_tokens') + count('input_tokens') + count('completion_tokens') + count('output_tokens')
   }
   return tokens
-}
-
-/** The sum over the models of a call. */
-export function costOf(costs: string): number {
-  let sum = 0
-  for (const cost of Object.values(objectOf(costs))) {
-    for (const [name, value] of Object.entries(cost as object)) {
-      if (name.endsWith('_total_cost')) sum += Number(value)
-    }
-  }
-  return sum
 }

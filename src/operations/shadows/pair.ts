@@ -11,7 +11,7 @@ import type { LabelShadow } from '../../storage/objects/label-shadows.ts'
 import type { PairOutcome, SideOfPair, TakenPair } from '../../storage/objects/shadow-pairs.ts'
 import { readProjectSettings } from '../../storage/projects/projects.ts'
 import { backgroundAsking } from '../background-caller.ts'
-import { createPricing } from '../calls/costs.ts'
+import { createPricing, sumOfCosts } from '../calls/costs.ts'
 import { endPart, startPart } from '../calls/parts.ts'
 import { callRecord } from '../calls/record.ts'
 import type { GenerationRecord } from '../generation/observed.ts'
@@ -21,7 +21,6 @@ import { filledPrompt } from '../prompts/filling.ts'
 import { promptNotFound } from '../prompts/named-prompts.ts'
 import { type ShadowedApi, shadowedWires } from '../prompts/wires.ts'
 import { callValues } from '../scorers/call-values.ts'
-import { costOf } from '../scorers/check.ts'
 import { judgeCallOf } from '../scorers/judge-call.ts'
 import { score } from '../scorers/scoring.ts'
 import { answerOf } from './asking-apis.ts'
@@ -67,7 +66,7 @@ export async function askPair(asked: Pair, signal: AbortSignal): Promise<Settled
   const priced = createPricing(db, project)
   for (const side of [own, other.side]) {
     const costs = await priced(side)
-    const [latency_ms, cost] = [latencyOf(side), costs === undefined ? null : costOf(costs)]
+    const [latency_ms, cost] = [latencyOf(side), costs === undefined ? null : sumOfCosts(costs)]
     sides.push({ latency_ms, tokens: tokensOf(side.summary), cost })
   }
   if ('reason' in scored) return { outcome: scored.reason, calls }

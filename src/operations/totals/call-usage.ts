@@ -1,6 +1,6 @@
 import { objectOf, objectText } from '../../../packages/json/index.ts'
 import { inSteps } from '../../../packages/waiting/index.ts'
-import { countIn } from '../../domain/call-facts/facts.ts'
+import { countIn, statedPerUnit } from '../../domain/call-facts/facts.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
@@ -100,10 +100,11 @@ function createReading(db: BoundDatabase, body: ReadingBody) {
 }
 
 /** A summary that is too large to be opened leaves only the sums of its models. */
-function usageIn({ usage, model, input_tokens, output_tokens }: CallUsage): string {
+function usageIn({ usage, model, input_tokens, output_tokens, stated_cost }: CallUsage): string {
   if (usage?.startsWith('{')) return usage
   if (input_tokens === null && output_tokens === null) return '{}'
-  return JSON.stringify({ [model ?? 'unknown']: { input_tokens, output_tokens } })
+  const total_cost = stated_cost === null ? undefined : Number(stated_cost) / statedPerUnit
+  return JSON.stringify({ [model ?? 'unknown']: { input_tokens, output_tokens, total_cost } })
 }
 
 function modelUsage(used: unknown, costs: unknown): ModelUsage | undefined {
@@ -126,6 +127,7 @@ function modelUsage(used: unknown, costs: unknown): ModelUsage | undefined {
     completion_tokens_total_cost: cost('completion_tokens_total_cost'),
     cache_read_input_tokens_total_cost: cost('cache_read_input_tokens_total_cost'),
     cache_creation_input_tokens_total_cost: cost('cache_creation_input_tokens_total_cost'),
+    stated_total_cost: cost('stated_total_cost'),
   }
 }
 

@@ -13,6 +13,8 @@ export interface ModelUsage {
   completion_tokens_total_cost: number | null
   cache_read_input_tokens_total_cost: number | null
   cache_creation_input_tokens_total_cost: number | null
+  /** What clients say of models without a price. */
+  stated_total_cost: number | null
 }
 
 /** By model. */

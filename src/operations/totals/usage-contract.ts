@@ -8,7 +8,7 @@ export const defaultCalls = 10_000
 
 const shared = {
   include_costs: flag(false).meta({
-    description: 'Adds what the tokens cost, by the prices of the project.',
+    description: 'Adds what the tokens cost, by the prices of the project else as clients state it.',
   }),
   limit: z.int().min(1).max(maxCalls).nullish().meta({
     default: defaultCalls,
@@ -46,6 +46,7 @@ const ModelUsage = z.object({
   completion_tokens_total_cost: cost,
   cache_read_input_tokens_total_cost: cost,
   cache_creation_input_tokens_total_cost: cost,
+  stated_total_cost: cost.meta({ description: 'What clients state of models without a price.' }),
 })
 
 export const UsageAnswer = answer('What calls used together with the calls below them.', {

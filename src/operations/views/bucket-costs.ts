@@ -1,3 +1,4 @@
+import { statedPerUnit } from '../../domain/call-facts/facts.ts'
 import type { BoundDatabase, Database } from '../../storage/database.ts'
 import { type Price, pricesOfProject } from '../../storage/prices.ts'
 import type { Unit } from '../../storage/sums/reading.ts'
@@ -13,7 +14,7 @@ const maxDates = 50
 
 interface BucketCost {
   cost: number | null
-  /** Calls that used tokens of a model without a price, or of several models. */
+  /** Calls that used tokens of a model without a price, and state no cost, or of several models. */
   unpriced: number
 }
 
@@ -55,8 +56,10 @@ export async function readBucketCosts(
     costs.set(key, known)
     const at = sum.period === 0 ? view.from : (dates[sum.period - 1] as number)
     const price = sum.model === null ? undefined : priceOf(prices.get(sum.model) ?? [], at)
-    if (price === undefined) known.unpriced += sum.count
-    else known.cost = (known.cost ?? 0) + costOf(sum, price)
+    if (price === undefined) known.unpriced += sum.count - sum.stated_count
+    if (price === undefined && sum.stated_count === 0) continue
+    const cost = price === undefined ? sum.stated / statedPerUnit : costOf(sum, price)
+    known.cost = (known.cost ?? 0) + cost
   }
   return costs
 }
@@ -64,8 +67,11 @@ export async function readBucketCosts(
 /** What the calls of a unit cost that used this model; a call of several models has no price here. */
 export function costOfUnit(model: string, { at, figures }: Unit, { byModel }: ChartPrices): number {
   const price = priceOf(byModel.get(model) ?? [], at)
-  const [, input = 0, output = 0, cache_read = 0, cache_creation = 0] = figures.usage.get(model) ?? []
-  return price === undefined ? 0 : costOf({ input, output, cache_read, cache_creation }, price)
+  const [, input = 0, output = 0, cache_read = 0, cache_creation = 0, stated = 0] =
+    figures.usage.get(model) ?? []
+  return price === undefined
+    ? stated / statedPerUnit
+    : costOf({ input, output, cache_read, cache_creation }, price)
 }
 
 /** The same formula as for the cost of a call, in operations/calls/costs.ts. */

@@ -12,7 +12,7 @@ import {
   type LightView,
   readLightCalls,
 } from '../../storage/views/light-calls.ts'
-import { createPricing } from '../calls/costs.ts'
+import { createPricing, sumOfCosts } from '../calls/costs.ts'
 import { callsViewOf } from '../calls/query.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import { type CallsBody, defaultCalls, defaultCount, type LightCall } from './contract.ts'
@@ -122,15 +122,4 @@ export async function shownCalls(
     })
   }
   return calls
-}
-
-/** Sums what `summary.weave.costs` has for each model. */
-export function sumOfCosts(costs: string): number {
-  let sum = 0
-  for (const cost of Object.values(JSON.parse(costs) as Record<string, Record<string, unknown>>)) {
-    for (const [name, value] of Object.entries(cost)) {
-      if (name.endsWith('_total_cost') && typeof value === 'number') sum += value
-    }
-  }
-  return sum
 }

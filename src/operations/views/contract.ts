@@ -76,7 +76,9 @@ export const LightCall = z.object({
   cost: z
     .number()
     .nullable()
-    .meta({ description: 'Computed from the prices of the project; null without a price.' }),
+    .meta({
+      description: 'By the prices of the project, else as the client states it; null without either.',
+    }),
   svc_user_id: z.string().nullable(),
   storage_size_bytes: count,
   input_preview: preview('the last user message'),
@@ -173,7 +175,7 @@ export const BucketsBody = z.strictObject({
     description: 'Adds the median and the 95th percentile of this time, within 9 %, and its histogram.',
   }),
   costs: flag(false).meta({
-    description: 'Adds the cost of the tokens, computed from the prices of the project.',
+    description: 'Adds what the calls cost, by the prices of the project, else as clients state it.',
   }),
 })
 export type BucketsBody = z.output<typeof BucketsBody>
@@ -207,14 +209,10 @@ export const BucketsAnswer = answer('Calls by start time. Empty buckets are left
       group: count.meta({ description: 'The index of the group in `groups`.' }),
       ...sums,
       times: Times.nullable(),
-      cost: z
-        .number()
-        .nullable()
-        .optional()
-        .meta({ description: 'Only with `costs`; null without a price.' }),
+      cost: z.number().nullable().optional().meta({ description: 'Only with `costs`; null without any.' }),
       unpriced: count.optional().meta({
         description:
-          'Number of calls that used a model without a price, or several models; `cost` does not include them.',
+          'Number of calls that used a model without a price and state no cost, or several models; `cost` does not include them.',
       }),
     }),
   ),

@@ -3,8 +3,7 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
 import type { BoundDatabase } from '../../storage/database.ts'
 import { streamTrace, type TraceCall as TraceRow } from '../../storage/views/trace-calls.ts'
-import { createPricing } from '../calls/costs.ts'
-import { sumOfCosts } from './calls.ts'
+import { createPricing, sumOfCosts } from '../calls/costs.ts'
 import { maxTraceCalls, type TraceBody, type TraceCall, type TraceColumns } from './trace-contract.ts'
 
 /** A row with its cost, if that is known. */

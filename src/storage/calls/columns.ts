@@ -93,6 +93,7 @@ const callColumns = {
   output_tokens: { type: 'number?', half: 'end', isFact: true, about: 'in all' },
   cache_read_tokens: { type: 'number?', half: 'end', isFact: true },
   cache_creation_tokens: { type: 'number?', half: 'end', isFact: true },
+  stated_cost: { type: 'number?', half: 'end', isFact: true },
   first_token_us: {
     type: 'number?',
     half: 'end',

@@ -1,4 +1,5 @@
 import { batchesOf } from '../../domain/batches.ts'
+import { maxStatedCost, statedPerUnit, tokenCounts } from '../../domain/call-facts/facts.ts'
 import { type Price, pricesOfProject } from '../prices.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
@@ -14,8 +15,8 @@ interface Used {
 
 /**
  * What a call cost, in SQL, by the rule of operations/calls/costs.ts: the price of each of its models in force when it
- * started, or else the first one after it. Null without a price. With the prices of the project it is several times as
- * fast.
+ * started, or else the first one after it; without one what its client says. Null if that is nothing. With the prices of
+ * the project it is several times as fast.
  */
 export function costOfCall(dialect: Dialect, prices?: readonly Price[]): Sql {
   const used = {
@@ -26,13 +27,12 @@ export function costOfCall(dialect: Dialect, prices?: readonly Price[]): Sql {
     cacheCreation: known('calls.cache_creation_tokens'),
   }
   const ofOne = prices === undefined ? priceOf(used) : pricedBy(prices, used)
-  const tokens = (...names: string[]) => {
-    const counts = names.map((name) => dialect.json(rawSql('used.value'), [name]).number)
-    return counts.reduce(
-      (sum, count) => sql`${sum} + coalesce(CAST(${count} AS DOUBLE PRECISION), 0)`,
+  const numberIn = (name: string) => dialect.json(rawSql('used.value'), [name]).number
+  const tokens = (...names: string[]) =>
+    names.reduce(
+      (sum, name) => sql`${sum} + coalesce(CAST(${numberIn(name)} AS DOUBLE PRECISION), 0)`,
       rawSql('0'),
     )
-  }
   const ofMember = priceOf({
     model: rawSql('used.key'),
     input: sql`(${tokens('prompt_tokens', 'input_tokens')})`,
@@ -40,11 +40,21 @@ export function costOfCall(dialect: Dialect, prices?: readonly Price[]): Sql {
     cacheRead: sql`(${tokens('cache_read_input_tokens')})`,
     cacheCreation: sql`(${tokens('cache_creation_input_tokens')})`,
   })
+  const isCounted = join(
+    tokenCounts.map((name) => sql`${numberIn(name)} >= 0`),
+    ' OR ',
+  )
+  const total = numberIn('total_cost')
+  const statedByMember = sql`CASE WHEN ${total} >= 0 AND ${total} <= ${rawSql(String(maxStatedCost))} AND (${isCounted})
+    THEN round(CAST(${total} AS DOUBLE PRECISION) * ${rawSql(String(statedPerUnit))}) / ${rawSql(String(statedPerUnit))} END`
   const members = dialect.members(dialect.token(rawSql('calls.summary'), ['usage']))
   // The names of several models are stored as one. Only for these is the summary opened.
   return sql`(CASE WHEN ${dialect.position(rawSql('calls.model'), rawSql("', '"))} > 0
-    THEN (SELECT sum(costs.cost) FROM (SELECT ${ofMember} AS cost FROM ${members} AS used) AS costs) ELSE ${ofOne} END)`
+    THEN (SELECT sum(costs.cost) FROM (SELECT coalesce(${ofMember}, ${statedByMember}) AS cost FROM ${members} AS used) AS costs) ELSE coalesce(${ofOne}, ${statedOfCall}) END)`
 }
+
+/** Of a call of one model. */
+const statedOfCall = rawSql(`CAST(calls.stated_cost AS DOUBLE PRECISION) / ${statedPerUnit}`)
 
 const known = (column: string) => rawSql(`coalesce(${column}, 0)`)
 

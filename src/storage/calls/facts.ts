@@ -11,7 +11,7 @@ const factNames = [...factColumns('start'), ...factColumns('end')]
  * that leaves it alone (migration underived_calls). A later version that derives more writes other numbers, and lets its
  * triggers mark these.
  */
-export const derivation = 2
+export const derivation = 3
 export const nextDerivation = (table: string) =>
   `derivation = CASE WHEN ${table}.derivation = ${derivation} THEN ${-derivation} ELSE ${derivation} END`
 

@@ -73,7 +73,18 @@ type Row = Largest &
   } & Record<(typeof added)[number] | 'at' | 'calls', number | string>
 
 const added = [
-  ...['errors', 'ended', 'latency', 'first_token', 'input', 'output', 'cache_read', 'cache_creation'],
+  ...[
+    'errors',
+    'ended',
+    'latency',
+    'first_token',
+    'input',
+    'output',
+    'cache_read',
+    'cache_creation',
+    'stated',
+    'stated_calls',
+  ],
 ] as const
 
 /**
@@ -107,6 +118,8 @@ export async function countIn(
     output: double('calls.output_tokens'),
     cache_read: double('calls.cache_read_tokens'),
     cache_creation: double('calls.cache_creation_tokens'),
+    stated: double('calls.stated_cost'),
+    stated_calls: 'CASE WHEN calls.stated_cost IS NULL THEN 0.0 ELSE 1.0 END',
   }
   const bin = (time: string, name: string) =>
     `CASE WHEN ${time} IS NOT NULL THEN ${binOf(time)} END AS ${name}`
@@ -154,8 +167,10 @@ function countedIn(row: Row, hasFigures: boolean, hasLargest: boolean): Counted 
     if (row.latency_bin !== null) addCount(figures.latencies, Number(row.latency_bin), calls)
     if (row.first_bin !== null) addCount(figures.first_tokens, Number(row.first_bin), calls)
     const cached = [Number(row.cache_read), Number(row.cache_creation)] as const
+    const tokens = [calls, figures.input, figures.output, ...cached] as const
+    const stated = Number(row.stated_calls)
     if (row.used !== null)
-      addUsage(figures.usage, row.used, [calls, figures.input, figures.output, ...cached])
+      addUsage(figures.usage, row.used, stated > 0 ? [...tokens, Number(row.stated), stated] : [...tokens])
   }
   return {
     at: Number(row.at),

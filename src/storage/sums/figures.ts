@@ -14,7 +14,16 @@ export interface Figures {
   usage: Map<string, Usage>
 }
 
-type Usage = [calls: number, input: number, output: number, cacheRead: number, cacheCreation: number]
+type Usage = [
+  calls: number,
+  input: number,
+  output: number,
+  cacheRead: number,
+  cacheCreation: number,
+  /** What clients say that calls cost, in billionths, and the number of these calls. Sums without any lack both. */
+  stated?: number,
+  statedCalls?: number,
+]
 
 const sums = ['errors', 'ended', 'latency', 'first_token', 'input', 'output'] as const
 
@@ -40,7 +49,8 @@ export function addCount(to: Map<number, number>, bin: number, count: number): v
 
 export function addUsage(to: Map<string, Usage>, model: string, usage: Usage): void {
   const known = to.get(model)
-  to.set(model, known ? (known.map((sum, n) => sum + (usage[n] as number)) as Usage) : usage)
+  const longest = known && known.length > usage.length ? known : usage
+  to.set(model, longest.map((_, n) => (known?.[n] ?? 0) + (usage[n] ?? 0)) as Usage)
 }
 
 const inOrder = <K extends string | number, V>(map: ReadonlyMap<K, V>) =>

@@ -33,4 +33,7 @@ export interface TokenSum {
   output: number
   cache_read: number
   cache_creation: number
+  /** What the clients of some of the calls say that they cost, in billionths, and how many these are. */
+  stated: number
+  stated_count: number
 }

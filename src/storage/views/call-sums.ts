@@ -1,3 +1,4 @@
+import { statedPerUnit } from '../../domain/call-facts/facts.ts'
 import type { Expression } from '../../domain/expressions/expression.ts'
 import { matchingCalls } from '../calls/calls.ts'
 import type { CallsFilter } from '../calls/filter.ts'
@@ -24,7 +25,7 @@ const outputCost = `(${orZero('output_tokens')} * completion_token_cost)`
 const ofCosts = {
   input_cost: inputCost,
   output_cost: outputCost,
-  total_cost: `(${inputCost} + ${outputCost})`,
+  total_cost: `coalesce(${inputCost} + ${outputCost}, ${double('stated_cost')} / ${statedPerUnit})`,
 }
 const ofUsage = { ...ofTokens, ...ofCosts }
 const ofCalls = {
@@ -71,7 +72,7 @@ export async function readUsageSums(
   const calls = await callsIn(
     db,
     view,
-    'model, input_tokens, output_tokens, cache_read_tokens, cache_creation_tokens',
+    'model, input_tokens, output_tokens, cache_read_tokens, cache_creation_tokens, stated_cost',
     now,
     [usesTokens, once],
   )

@@ -16,11 +16,13 @@ export interface CallUsage {
   model: string | null
   input_tokens: number | null
   output_tokens: number | null
+  /** Billionths. */
+  stated_cost: number | null
   asks_model: number
 }
 
 const shown = rawSql(
-  'calls.id, parent_id, started_at, ended_at, coalesce(model, asked_model) AS model, input_tokens, output_tokens',
+  'calls.id, parent_id, started_at, ended_at, coalesce(model, asked_model) AS model, input_tokens, output_tokens, stated_cost',
 )
 
 /** Calls read at a time. They are small. */

@@ -52,9 +52,11 @@ export function summedTokens(
       period: dates.filter((date) => at >= date).length,
       group: groupIn(by, value),
     }
-    return Array.from(figures.usage, ([model, [count, input, output, cache_read, cache_creation]]) => ({
-      ...{ ...cell, model: model === '' ? null : model, count, input, output, cache_read, cache_creation },
-    }))
+    return Array.from(figures.usage, ([model, usage]) => {
+      const [count, input, output, cache_read, cache_creation, stated = 0, stated_count = 0] = usage
+      const tokens = { input, output, cache_read, cache_creation }
+      return { ...cell, model: model === '' ? null : model, count, ...tokens, stated, stated_count }
+    })
   })
 }
 

@@ -5,9 +5,8 @@ import { allRows, type BoundReader } from '../transaction.ts'
 import type { TokenSum } from './bucket-parts.ts'
 import { type BucketsView, groupAmong } from './groups.ts'
 
-const sums = ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_creation_tokens'].map(
-  (name) => `CAST(coalesce(sum(${name}), 0) AS DOUBLE PRECISION) AS ${name}`,
-)
+const summed = ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_creation_tokens', 'stated_cost']
+const sums = summed.map((name) => `CAST(coalesce(sum(${name}), 0) AS DOUBLE PRECISION) AS ${name}`)
 
 export interface TokensView extends CallsView {
   /** Microseconds. Buckets begin at multiples of the step from here on. */
@@ -36,8 +35,8 @@ export async function readTokenSums(
   const slot = rawSql(`(calls.started_at - ${from}) / ${step} * ${dates.length + 1}${passed.join('')}`)
   const rows = await allRows<Record<string, string | number | null>>(
     db,
-    sql`SELECT place, grp, model, count(*) AS count, ${rawSql(sums.join(', '))}
-        FROM (SELECT ${slot} AS place, ${group} AS grp, model, input_tokens, output_tokens, cache_read_tokens, cache_creation_tokens
+    sql`SELECT place, grp, model, count(*) AS count, count(stated_cost) AS stated_count, ${rawSql(sums.join(', '))}
+        FROM (SELECT ${slot} AS place, ${group} AS grp, model, ${rawSql(summed.join(', '))}
           ${matchingCalls(db, { ...query, conditions }, now)}) AS used
         GROUP BY place, grp, model`,
   )
@@ -51,5 +50,7 @@ export async function readTokenSums(
     output: Number(row.output_tokens),
     cache_read: Number(row.cache_read_tokens),
     cache_creation: Number(row.cache_creation_tokens),
+    stated: Number(row.stated_cost),
+    stated_count: Number(row.stated_count),
   }))
 }

@@ -467,6 +467,21 @@ test('eval_results: failed trials are counted next to the rates', async (t) => {
   )
 })
 
+test('eval_results: next to a number the text of a boolean score is 1 or 0, and no mean is infinite', async (t) => {
+  const app = await openApp(t)
+  const scores = [{ sure: 'true', size: 1e308 }, { sure: false, size: 1e308 }, { sure: 'no' }]
+  const trials = scores.map((each, index) => trial(e1, { index }, { output: 'x', scores: each }))
+  await store(app, [calls.e1, ...trials])
+  const expression = { $gte: [{ $getField: 'scores.sure' }, { $literal: 0.5 }] }
+  const sure = await ask(app, { evaluation_call_ids: [e1], filters: [{ query: { $expr: expression } }] })
+  assert.deepEqual([sure.total_rows, sure.rows[0].evaluations[0].trials[0].scores], [1, scores[0]])
+  const { summary } = await ask(app, { evaluation_call_ids: [e1], include_summary: true })
+  const stats: { scorer_key: string; numeric_count: number; numeric_mean: number | null }[] =
+    summary.evaluations[0].scorer_stats
+  const size = stats.find(({ scorer_key }) => scorer_key === 'size')
+  assert.deepEqual([size?.numeric_count, size?.numeric_mean], [2, null])
+})
+
 test('eval_results: a score overrides one nested in it under an empty key, in either order of arrival', async (t) => {
   for (const scores of [
     [{ exact: 1 }, { exact: { '': 2 } }],

@@ -155,6 +155,7 @@ test('logs of Claude Code are a conversation: the turn, requests with tokens, to
       output_tokens: 4,
       cache_read_input_tokens: 2,
       cache_creation_input_tokens: 3,
+      total_cost: 0.00011539999999999999,
     },
   }
   assert.deepEqual(

@@ -18,7 +18,7 @@ interface Call {
   attributes: { gen_ai?: { operation?: { name?: string } } }
   exception: string | null
   summary: {
-    usage?: Record<string, { prompt_tokens: number; completion_tokens: number }>
+    usage?: Record<string, { prompt_tokens: number; completion_tokens: number; total_cost?: number }>
     weave: { costs?: Record<string, Record<string, number>> }
   }
 }
@@ -30,7 +30,7 @@ const [inputOf, outputOf] = (['prompt_tokens', 'completion_tokens'] as const).ma
 ) as [(call: Call) => number, (call: Call) => number]
 const costOf = ({ summary }: Call) =>
   sum(Object.values(summary.weave.costs ?? {}).flatMap((costs) => totals.map((name) => costs[name] ?? 0)))
-const totals = ['prompt_tokens_total_cost', 'completion_tokens_total_cost']
+const totals = ['prompt_tokens_total_cost', 'completion_tokens_total_cost', 'stated_total_cost']
 
 /** Tokens count where they were used: not on what repeats them, unless it asks a model itself. */
 function counted(selected: readonly Call[], all: readonly Call[]): Call[] {
@@ -62,7 +62,9 @@ function generated(random: () => number): Record<string, unknown>[] {
     for (let n = 0; n < 7; n++) {
       const above = calls.length === 0 ? undefined : pick(calls.slice(-3))
       const tokens = { prompt_tokens: Math.floor(random() * 9) + 1, completion_tokens: 1 }
-      const usage = { usage: { [pick(['small', 'large'])]: tokens } }
+      const stated =
+        random() < 0.5 ? { total_cost: pick<unknown>([0.1, 0.25, 0, 3, -1, 'much', null, 1e300]) } : {}
+      const usage = { usage: { [pick(['small', 'large', 'huge'])]: { ...tokens, ...stated } } }
       calls.push({
         id: randomUUID(),
         // The next one repeats some.
@@ -119,6 +121,31 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
         figures(counted(selected, calls)),
       )
     }
+
+    const range = { after: '2026-01-02T00:00:00Z', before: '2026-01-03T00:00:00Z', step_seconds: 3600 }
+    const charts = await post('/views/buckets', { project_id, ...range, costs: true })
+    const buckets: { cost: number | null; unpriced: number }[] = charts.json.buckets
+    const used = calls.filter((call) => usageOf(call))
+    assert.deepEqual(
+      [
+        sum(buckets.map(({ cost }) => Math.round((cost ?? 0) * 1e6))),
+        sum(buckets.map(({ unpriced }) => unpriced)),
+      ],
+      [figures(calls).cost, used.filter(({ summary }) => summary.weave.costs === undefined).length],
+    )
+    const sort_by = [{ field: 'cost', direction: 'desc' }]
+    const list = await post('/views/calls', { project_id, sort_by, limit: 200 })
+    const listed: { id: string; cost: number | null }[] = list.json.calls
+    const known = new Map(calls.map((call) => [call.id, call.summary.weave.costs ? costOf(call) : null]))
+    assert.deepEqual(new Map(listed.map(({ id, cost }) => [id, cost])), known)
+    const shown = listed.map(({ cost }) => cost ?? -1)
+    assert.deepEqual(
+      shown,
+      shown.toSorted((cost, other) => other - cost),
+    )
+    const query = { $expr: { $gt: [{ $getField: 'cost' }, { $literal: 0.2 }] } }
+    const dear = await linesOf<Call>('/calls/stream_query', { project_id, query })
+    assert.equal(dear.length, calls.filter((call) => costOf(call) > 0.2).length)
 
     const once = counted(calls, calls)
     const threads = await linesOf<Record<string, number>>('/threads/stream_query', {

@@ -92,6 +92,7 @@ test('a call has its own usage and that of the calls below it', async () => {
   const none = {
     ...{ cache_creation_input_tokens: 0, prompt_tokens_total_cost: null, completion_tokens_total_cost: null },
     ...{ cache_read_input_tokens_total_cost: null, cache_creation_input_tokens_total_cost: null },
+    stated_total_cost: null,
   }
   assert.deepEqual(call_usage[idOf('agent')], {
     small: {

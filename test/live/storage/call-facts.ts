@@ -38,6 +38,7 @@ const facts = {
   output_tokens: 4,
   cache_read_tokens: null,
   cache_creation_tokens: null,
+  stated_cost: null,
   first_token_us: 500,
   output_preview: null,
 }
@@ -70,7 +71,7 @@ export function callFacts(open: Driver['open']): void {
     })
 
   describe('calls that a server of an older version has written', () => {
-    test('get the agents that it does not know', async (t) => {
+    test('get the agents and costs that it does not know', async (t) => {
       const db = await open(t)
       const project = newProject()
       const attributes = '{"gen_ai":{"agent":{"name":"weaver"}}}'
@@ -82,7 +83,9 @@ export function callFacts(open: Driver['open']): void {
         started_at: startedAt,
         inputs: '{}',
       }
-      const old = { ...row, attributes, start_bytes: 2, end_bytes: 0, op: 'run', derivation: 1 }
+      const summary = '{"usage":{"m":{"input_tokens":1,"total_cost":0.5}}}'
+      const end = { ended_at: startedAt + 1, output: 'null', summary, end_bytes: 2 }
+      const old = { ...row, ...end, attributes, start_bytes: 2, op: 'run', derivation: 2 }
       const table = { name: 'calls', columns: Object.keys(old), key: ['project_id', 'id'] }
       await db.write('copyRows', { table, rows: [Object.values(old)] })
       assert.equal(await isDeriving(db, project), true)
@@ -90,7 +93,7 @@ export function callFacts(open: Driver['open']): void {
       while (await db.writeInBackground('deriveMarked', step));
       assert.equal(await isDeriving(db, project), false)
       const [call] = await factsOf(db, project)
-      assert.equal(call?.agent, 'weaver')
+      assert.deepEqual([call?.agent, Number(call?.stated_cost)], ['weaver', 500_000_000])
     })
 
     test('are derived project by project, and only lists of these projects say so', async (t) => {

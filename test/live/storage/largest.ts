@@ -30,6 +30,8 @@ interface Written {
   latency: number | null
   input: number | null
   first: number | null
+  /** As its client states it, of a model without a price. */
+  cost: number | null
   op_name: string
   isChild: boolean
   expires: boolean
@@ -41,6 +43,7 @@ const written: fc.Arbitrary<Written> = fc.record({
   latency: fc.constantFrom(null, -5, 0, 1, 20, 20, 300, 301, 4_000),
   input: fc.constantFrom(null, 0, 7, 7, 90, 100),
   first: fc.constantFrom(null, null, null, null, 3, 50),
+  cost: fc.constantFrom(null, null, null, 0, 0.01, 25),
   op_name: fc.constantFrom(...ops),
   isChild: fc.boolean(),
   expires: fc.nat({ max: 20 }).map((n) => n === 0),
@@ -54,7 +57,7 @@ const plainId = (n: number) => `call ${n}`
 function partOf(
   project: string,
   n: number,
-  { hour: at, latency, input, first, ...call }: Written,
+  { hour: at, latency, input, first, cost, ...call }: Written,
   id = idOf(n),
 ) {
   const started_at = from + at * hour + ((n * 7_919) % 3_600) * 1_000_000
@@ -64,7 +67,8 @@ function partOf(
   }
   if (latency === null) return startPart(project, id, fields)
   const used = { prompt_tokens: input, completion_tokens: 5 }
-  const usage = input === null ? undefined : n % 7 === 0 ? { m: used, unpriced: {} } : { m: used }
+  const own = cost === null ? { m: used } : { other: { ...used, total_cost: cost } }
+  const usage = input === null ? undefined : n % 7 === 0 ? { m: used, unpriced: {} } : own
   const summary = JSON.stringify({ usage, ...(first !== null && { heddle: { first_token_ms: first } }) })
   // Below a millisecond the order is that of the ids.
   const ended_at = started_at + latency * 1000 + (latency > 0 ? n % 1000 : 0)
@@ -210,7 +214,7 @@ export function largestCalls(open: Driver['open']): void {
       const project = newProject()
       const calls = Array.from({ length: 240 }, (_, n) => ({
         ...{ hour: n, latency: 10 * ((n * 77) % 240), input: 7, first: n % 100 === 0 ? n : null },
-        ...{ op_name: 'ask', isChild: false, expires: false },
+        ...{ cost: null, op_name: 'ask', isChild: false, expires: false },
       }))
       await db.write(
         'upsertCalls',
@@ -260,7 +264,7 @@ export function largestCalls(open: Driver['open']): void {
       const db = await open(t)
       const project = newProject()
       const calls = Array.from({ length: 240 }, (_, n) => ({
-        ...{ hour: n, latency: 10, input: n % 24 === 0 ? 100 : 7, first: null },
+        ...{ hour: n, latency: 10, input: n % 24 === 0 ? 100 : 7, first: null, cost: null },
         ...{ op_name: 'ask', isChild: false, expires: false },
       }))
       const parts = calls.map((call, n) => partOf(project, n, call, plainId(n)))

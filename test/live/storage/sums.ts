@@ -44,6 +44,8 @@ const ends = fc.record({
     '{}',
     '{"usage":{"m":{"prompt_tokens":3,"completion_tokens":4}},"heddle":{"first_token_ms":7}}',
     '{"usage":{"m":{"prompt_tokens":1},"n":{"prompt_tokens":2}}}',
+    '{"usage":{"m":{"prompt_tokens":1,"total_cost":0.1}}}',
+    '{"usage":{"n":{"prompt_tokens":1,"total_cost":0.000000007}}}',
   ),
 })
 const id = fc.constantFrom(...ids)
@@ -212,18 +214,16 @@ async function sumsAreCounts(db: Database, project: string, now: number): Promis
       const span = { from, step, end, by, dates: cuts }
       const tokens = (list: Awaited<ReturnType<typeof readTokenSums>>) =>
         totals(
-          list.map(({ bucket, period, group, model, count, input, output, cache_read, cache_creation }) => ({
-            ...{
-              bucket,
-              group: `${period} ${group} ${model}`,
-              bin: null,
-              count,
-              errors: input,
-              ended: output,
-              micros: cache_read,
-            },
-            ...{ input_tokens: cache_creation, output_tokens: 0 },
-          })),
+          list.flatMap(({ bucket, period, group, model, count, ...sums }) => {
+            const { input, output, cache_read, cache_creation, stated, stated_count } = sums
+            const cell = { bucket, bin: null, group: `${period} ${group} ${model}` }
+            const none = { errors: 0, ended: 0, micros: 0, input_tokens: 0, output_tokens: 0 }
+            const tokens = { errors: input, ended: output, micros: cache_read, input_tokens: cache_creation }
+            return [
+              { ...cell, ...none, count, ...tokens },
+              { ...cell, ...none, group: `${cell.group} stated`, count: stated_count, output_tokens: stated },
+            ]
+          }),
         )
       assert.deepEqual(
         tokens(summedTokens(units, span)),

@@ -51,6 +51,7 @@ const ends = fc.record({
     '{"usage":{"m":{"prompt_tokens":3,"completion_tokens":4}}}',
     '{"usage":{"m":{"prompt_tokens":3,"completion_tokens":4}}}',
     '{"usage":{"m":{"prompt_tokens":1},"n":{"prompt_tokens":2}}}',
+    '{"usage":{"n":{"prompt_tokens":1,"total_cost":0.25}}}',
   ),
 })
 

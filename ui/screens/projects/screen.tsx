@@ -4,6 +4,7 @@ import { Failed, Skeleton } from '../../parts/states.tsx'
 import { ownSubmit } from '../../parts/work.ts'
 import { navigate } from '../../router.ts'
 import { isProject, paths } from '../../routes.ts'
+import { homeOf } from '../../sections.ts'
 import { useLoading } from '../../server/loading.ts'
 import { projectsAtOnce, readProjects } from '../../server/projects.ts'
 import { may } from '../../server/rights.ts'
@@ -25,7 +26,7 @@ export function ProjectsScreen() {
         <ul class="project-list">
           {value.projects.map(({ project, is_being_deleted: isGoing }) => (
             <li key={project}>
-              <a href={paths.calls(project)}>
+              <a href={homeOf(project)}>
                 <span class="project-name">{project}</span>
                 {isGoing && <span class="muted">being deleted</span>}
               </a>
@@ -56,7 +57,7 @@ function OpenProject() {
   const [name, setName] = useState('')
   const isName = isProject(name.trim())
   return (
-    <form class="open-project" onSubmit={ownSubmit(() => isName && navigate(paths.calls(name.trim())))}>
+    <form class="open-project" onSubmit={ownSubmit(() => isName && navigate(homeOf(name.trim())))}>
       <label for="project">Open another project</label>
       <input
         id="project"
