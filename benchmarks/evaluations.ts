@@ -20,6 +20,7 @@ import { findUnstored } from '../src/storage/evaluations/columns/gather.ts'
 import { storeColumns } from '../src/storage/evaluations/columns/store-columns.ts'
 import { readPending } from '../src/storage/evaluations/pending.ts'
 import { listOf, sql } from '../src/storage/sql/sql.ts'
+import { boundTo } from '../src/storage/transaction.ts'
 import { type Aim, aimsTable, boundOf } from './aims.ts'
 import { quantile, sorted } from './figures.ts'
 import { machineFacts } from './machine.ts'
@@ -290,7 +291,7 @@ async function timed(work: () => Promise<unknown>, rounds = Number(options.round
 }
 
 async function ask(db: Database, body: Record<string, unknown>): Promise<void> {
-  const { rows } = await queryResults(db, caller, project, ResultsBody.parse(body), signal)
+  const { rows } = await queryResults(boundTo(db, signal), caller, project, ResultsBody.parse(body))
   for await (const _ of rows);
 }
 
@@ -401,7 +402,7 @@ async function measure(size: number): Promise<Measured> {
   }
   const unkept = await questionsAnswered(db, evaluations, size)
   const kept = await timed(async () => {
-    for (const of of await findUnstored(db, evaluationCount)) await storeColumns(db, of, signal)
+    for (const of of await findUnstored(db, evaluationCount)) await storeColumns(boundTo(db, signal), of)
   }, 1)
   const figures: Record<string, Cost> = await questionsAnswered(db, evaluations, size)
   for (const [name, cost] of Object.entries(unkept)) figures[`${name}, without columns`] = cost

@@ -6,7 +6,7 @@ import { formatTime, now } from '../domain/time.ts'
 import { sumAll } from '../operations/calls/sums.ts'
 import { findWrongBatches, findWrongCalls } from '../storage/calls/check.ts'
 import { missingFiles } from '../storage/cold/cleaning.ts'
-import type { Database } from '../storage/database.ts'
+import type { BoundDatabase } from '../storage/database.ts'
 import { loadMigrations } from '../storage/engines/migrations.ts'
 import { backupSqlite, checkSqlite } from '../storage/engines/sqlite/maintenance.ts'
 import { isOlder } from '../storage/engines/sqlite/migrate.ts'
@@ -14,6 +14,7 @@ import { checkEvaluation, findEvaluations, maxProblems } from '../storage/evalua
 import { openRecord, sqliteFile } from '../storage/open.ts'
 import { findWrongSums } from '../storage/sums/check.ts'
 import { findWrongTraceSums } from '../storage/trace-sums/check.ts'
+import { boundTo } from '../storage/transaction.ts'
 import { type Command, CommandError, onlyArgument, type Print, usageError, withRecord } from './command.ts'
 import { untilTheEnd } from './operator.ts'
 
@@ -62,7 +63,11 @@ export const databaseCommands: Record<string, Command> = {
           return
         }
       }
-      await withRecord(config, (db) => (values.rebuild ? rebuildDerived(db, print) : checkDerived(db)))
+      await withRecord(config, (db) =>
+        values.rebuild
+          ? rebuildDerived(boundTo(db, untilTheEnd), print)
+          : checkDerived(boundTo(db, untilTheEnd)),
+      )
       print(
         config.database_url === ''
           ? 'The record is sound.'
@@ -147,18 +152,18 @@ function placeInWords(databaseUrl: string, folder: string): string {
   return `PostgreSQL at ${hostname}:${port || '5432'}${pathname}`
 }
 
-async function checkDerived(db: Database): Promise<void> {
-  const problems = await missingFiles(db, maxProblems, untilTheEnd)
+async function checkDerived(db: BoundDatabase): Promise<void> {
+  const problems = await missingFiles(db, maxProblems)
   if (problems.length > 0) throw new CommandError(problems.join('\n'))
-  for await (const { project_id, id, derived } of findWrongCalls(db, untilTheEnd)) {
+  for await (const { project_id, id, derived } of findWrongCalls(db)) {
     problems.push(`${derived.join(', ')} of call ${id} in ${project_id} does not match the call`)
     if (problems.length >= maxProblems) break
   }
-  for await (const { project_id, day } of findWrongSums(db, untilTheEnd)) {
+  for await (const { project_id, day } of findWrongSums(db)) {
     if (problems.length >= maxProblems) break
     problems.push(`sums of ${formatTime(day).slice(0, 10)} in ${project_id} do not match the calls`)
   }
-  for await (const { project_id, hours, threads } of findWrongTraceSums(db, untilTheEnd)) {
+  for await (const { project_id, hours, threads } of findWrongTraceSums(db)) {
     if (problems.length >= maxProblems) break
     const about =
       threads.length > 0
@@ -166,9 +171,9 @@ async function checkDerived(db: Database): Promise<void> {
         : `agents of ${formatTime(hours[0] ?? 0).slice(0, 10)}`
     problems.push(`sums of ${about} in ${project_id} do not match the calls`)
   }
-  for (const evaluation of await findEvaluations(db, untilTheEnd)) {
+  for (const evaluation of await findEvaluations(db)) {
     if (problems.length >= maxProblems) break
-    problems.push(...(await checkEvaluation(db, evaluation, now(), untilTheEnd)))
+    problems.push(...(await checkEvaluation(db, evaluation, now())))
   }
   if (problems.length === 0) return
   const advice = '`heddle db check --rebuild` derives them again.'
@@ -178,25 +183,25 @@ async function checkDerived(db: Database): Promise<void> {
 /** Derived in one transaction. */
 const atOnce = { limit: 64, characters: 512 * 1024 }
 
-async function rebuildDerived(db: Database, print: Print): Promise<void> {
+async function rebuildDerived(db: BoundDatabase, print: Print): Promise<void> {
   let derived = 0
-  for await (const batch of findWrongBatches(db, atOnce, untilTheEnd)) {
+  for await (const batch of findWrongBatches(db, atOnce)) {
     const calls = batch.map(({ id }) => id)
     await db.write('deriveAgain', { project_id: batch[0]?.project_id ?? '', calls, now: now() })
     derived += batch.length
   }
   print(`Derived ${derived} calls again.`)
   let days = 0
-  for await (const wrong of findWrongSums(db, untilTheEnd)) {
+  for await (const wrong of findWrongSums(db)) {
     await db.write('markWrongSums', wrong)
     days++
   }
-  for await (const wrong of findWrongTraceSums(db, untilTheEnd)) await db.write('markWrongTraces', wrong)
-  await sumAll(db, untilTheEnd)
+  for await (const wrong of findWrongTraceSums(db)) await db.write('markWrongTraces', wrong)
+  await sumAll(db)
   print(`Added up ${days} days again.`)
   let evaluations = 0
   let trials = 0
-  for (const evaluation of await findEvaluations(db, untilTheEnd)) {
+  for (const evaluation of await findEvaluations(db)) {
     evaluations++
     trials += await db.write('rebuildEvaluation', { ...evaluation, now: now() })
   }

@@ -9,6 +9,7 @@ import type { ExportKind } from '../operations/exporting/contract.ts'
 import type { Exported } from '../operations/exporting/export.ts'
 import type { Database } from '../storage/database.ts'
 import { hasProject } from '../storage/projects/deletion.ts'
+import { boundTo } from '../storage/transaction.ts'
 import { type Command, CommandError, onlyArgument, usageError, withRecord } from './command.ts'
 import { projectArgument } from './name-arguments.ts'
 import { operator, untilTheEnd } from './operator.ts'
@@ -88,7 +89,7 @@ function wrongOption(name: string, text: string, accepted: string): CommandError
 
 async function lines(db: Database, asked: Exported): Promise<AsyncIterable<string>> {
   const { exportLines } = await import('../operations/exporting/export.ts')
-  const texts = exportLines(db, asked, untilTheEnd)
+  const texts = exportLines(boundTo(db, untilTheEnd), asked)
   return (async function* () {
     for await (const text of texts) yield `${text}\n`
   })()
@@ -96,7 +97,7 @@ async function lines(db: Database, asked: Exported): Promise<AsyncIterable<strin
 
 async function parquet(db: Database, asked: Exported, kind: ExportKind): Promise<AsyncIterable<Uint8Array>> {
   const { parquetPieces } = await import('../operations/exporting/parquet/write.ts')
-  return parquetPieces(db, { ...asked, kind }, untilTheEnd)
+  return parquetPieces(boundTo(db, untilTheEnd), { ...asked, kind })
 }
 
 const writeTo = (path: string, pieces: AsyncIterable<string | Uint8Array>): Promise<void> =>

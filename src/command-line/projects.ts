@@ -5,6 +5,7 @@ import type { Database } from '../storage/database.ts'
 import { type Counts, hasProject } from '../storage/projects/deletion.ts'
 import { countProject, listProjects } from '../storage/projects/list.ts'
 import { readProjectSettings } from '../storage/projects/projects.ts'
+import { boundTo } from '../storage/transaction.ts'
 import {
   type Command,
   CommandError,
@@ -45,7 +46,11 @@ export const projectCommands: Record<string, Command> = {
       noWords(args, 'project list')
       await withRecord(config, async (db) => {
         for (let after = ''; ; ) {
-          const page = await listProjects(db, { scopes: ['*'], after, limit: listedAtOnce }, untilTheEnd)
+          const page = await listProjects(boundTo(db, untilTheEnd), {
+            scopes: ['*'],
+            after,
+            limit: listedAtOnce,
+          })
           for (const { project, settings, isBeingDeleted } of page) {
             print(JSON.stringify({ project, ...settings, ...(isBeingDeleted && { is_being_deleted: true }) }))
           }
@@ -63,7 +68,13 @@ export const projectCommands: Record<string, Command> = {
       await withRecord(config, async (db) => {
         await requireProject(db, project)
         const settings = await readProjectSettings(db, project)
-        print(JSON.stringify({ project, ...settings, ...(await countProject(db, project, untilTheEnd)) }))
+        print(
+          JSON.stringify({
+            project,
+            ...settings,
+            ...(await countProject(boundTo(db, untilTheEnd), project)),
+          }),
+        )
       })
     },
   },
@@ -76,7 +87,7 @@ export const projectCommands: Record<string, Command> = {
       const project = onlyProject(positionals)
       await withRecord(config, async (db) => {
         await requireProject(db, project)
-        if (!values.yes) await confirm(around, project, await countProject(db, project, untilTheEnd))
+        if (!values.yes) await confirm(around, project, await countProject(boundTo(db, untilTheEnd), project))
         const deleted = await deleteProject(db, project, operator())
         print(JSON.stringify({ project, deleted }))
       })

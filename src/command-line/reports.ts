@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { Config } from '../config.ts'
 import { formatTime, parseTime } from '../domain/time.ts'
+import { boundTo } from '../storage/transaction.ts'
 import { type AuditEntry, streamAudit } from '../storage/users/audit.ts'
 import { readUsage, type UsageDay } from '../storage/users/usage.ts'
 import { type Command, usageError, withRecord } from './command.ts'
@@ -35,7 +36,7 @@ export const reportCommands: Record<string, Command> = {
       const { from, to, json } = optionsOf(args, {})
       const times = { from: dayOf('from', from) ?? 0, until: (dayOf('to', to) ?? lastDay) + dayMicros - 1 }
       await withRecord(config, async (db) => {
-        for await (const entries of streamAudit(db, times, { signal: untilTheEnd })) {
+        for await (const entries of streamAudit(boundTo(db, untilTheEnd), times)) {
           for (const entry of entries) print(json ? JSON.stringify(recordOf(entry)) : lineOf(entry))
         }
       })

@@ -21,24 +21,25 @@ import { planTurn } from './turn.ts'
  * numbers.
  */
 function shortening(
-  { dimensions: own, shorter }: Pick<ServedModel, 'dimensions' | 'shorter'>,
-  asked: number | undefined,
+  { dimensions, shorter }: Pick<ServedModel, 'dimensions' | 'shorter'>,
+  requested: number | undefined,
 ): (vector: Float32Array) => Float32Array {
-  if (asked === undefined || asked === own) return (vector) => vector
-  const isTaken = own !== undefined && asked < own && (shorter === 'any' || shorter?.includes(asked))
-  if (!isTaken) {
-    const others = shorter === 'any' ? `1 to ${own}` : [...(shorter ?? []), own].join(', ')
+  if (requested === undefined || requested === dimensions) return (vector) => vector
+  const canBeCut =
+    dimensions !== undefined && requested < dimensions && (shorter === 'any' || shorter?.includes(requested))
+  if (!canBeCut) {
+    const lengths = shorter === 'any' ? `1 to ${dimensions}` : [...(shorter ?? []), dimensions].join(', ')
     const why = shorter === undefined ? ': this model does not say that its vectors can be cut' : ''
     throw refuse('invalid_value', {
       field: 'dimensions',
-      received: String(asked),
-      accepted: own === undefined ? 'nothing: this model makes no vectors' : `${others}${why}`,
+      received: String(requested),
+      accepted: dimensions === undefined ? 'nothing: this model makes no vectors' : `${lengths}${why}`,
     })
   }
   return (vector) => {
-    const first = vector.subarray(0, asked)
-    const length = Math.hypot(...first) || 1
-    return first.map((value) => value / length)
+    const beginning = vector.subarray(0, requested)
+    const length = Math.hypot(...beginning) || 1
+    return beginning.map((value) => value / length)
   }
 }
 
@@ -72,7 +73,7 @@ export function localModels(
  * prompt.
  */
 export function createLocalModel(engine: Backend, { prompts, compiling, log }: LocalModelParts): Model {
-  const own = createTemplateFormat(engine, prompts, log)
+  const templateFormat = createTemplateFormat(engine, prompts, log)
 
   function loaded(): ServedModel {
     const served = engine.model()
@@ -109,11 +110,11 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
   /** The engine's request for one input, and how its answers are read. */
   async function prepared(
     input: Input,
-    { turn: asked, constraint: content, inputs: _, body: __, refuseIgnored: ___, ...request }: AnswerRequest,
+    { turn, constraint: content, inputs: _, body: __, refuseIgnored: ___, ...request }: AnswerRequest,
     signal: AbortSignal,
   ) {
     const { tenant } = request
-    if (asked === undefined || !('conversation' in input)) {
+    if (turn === undefined || !('conversation' in input)) {
       const gap = 'text' in input ? input.suffix : undefined
       const ending = gap ? endingOfGap(request.ending, infillTokensOf(loaded(), gap.field)) : request.ending
       return {
@@ -123,11 +124,11 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
         continued: undefined,
       }
     }
-    const conversation = { ...input.conversation, mayCall: asked.calls !== undefined }
+    const conversation = { ...input.conversation, mayCall: turn.calls !== undefined }
     const { served, format, prompt } = await renderedOf({ ...input, conversation }, tenant, signal)
     const { text } = request
     const plan = planTurn({
-      asked,
+      asked: turn,
       format,
       served,
       conversation,
@@ -145,43 +146,47 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
     return { request: withTurn, prompt, constraint, continued, createParser }
   }
 
+  /** Has the engine begin with each input. One after the other, so that they are queued in order. */
+  async function beginRuns(request: AnswerRequest, signal: AbortSignal) {
+    const runs: Run[] = []
+    const promptTexts: string[] = []
+    let createParser: Answering['createParser']
+    let compiled: Compiled | undefined
+    for (const input of request.inputs) {
+      const ready = await prepared(input, request, signal)
+      const { prompt, constraint, continued } = ready
+      if ('text' in prompt) promptTexts.push(withoutMark(prompt))
+      createParser ??= ready.createParser
+      // The same for all of them: turns have only one input.
+      compiled ??= constraint && (await compiling.compile(request.tenant, constraint, signal))
+      const form = compiled &&
+        constraint && {
+          ...{ grammar: compiled.grammar, field: constraint.field },
+          ...(continued && { continued }),
+        }
+      const generation = { ...ready.request, prompt, ...(form && { constraint: form }) }
+      runs.push(await engine.generate(generation, signal))
+    }
+    return { runs, promptTexts, createParser, compiled }
+  }
+
   return {
     status: () => engine.status(),
     served: () => engine.model(),
-    format: () => own.find(),
-    async answer(asked, clientSignal) {
-      const { inputs, tenant, choices } = asked
+    format: () => templateFormat.find(),
+    async answer(request, clientSignal) {
+      const { inputs, choices } = request
       const ignored = inputs.flatMap((input) =>
         'conversation' in input ? unreadMembers(input.conversation.messages, maxUnknown + 1) : [],
       )
-      asked.refuseIgnored?.(ignored)
+      request.refuseIgnored?.(ignored)
       const cancelling = new AbortController()
       const signal = inputs.length === 1 ? clientSignal : AbortSignal.any([clientSignal, cancelling.signal])
-      const runs: Run[] = []
-      const promptTexts: string[] = []
-      let createParser: Answering['createParser']
-      let compiled: Compiled | undefined
-      try {
-        // One after the other, so that they are queued in order.
-        for (const input of inputs) {
-          const ready = await prepared(input, asked, signal)
-          const { request, prompt, constraint, continued } = ready
-          if ('text' in prompt) promptTexts.push(withoutMark(prompt))
-          createParser ??= ready.createParser
-          // The same for all of them: turns have only one input.
-          compiled ??= constraint && (await compiling.compile(tenant, constraint, signal))
-          const form = compiled &&
-            constraint && {
-              grammar: compiled.grammar,
-              field: constraint.field,
-              ...(continued && { continued }),
-            }
-          runs.push(await engine.generate({ ...request, prompt, ...(form && { constraint: form }) }, signal))
-        }
-      } catch (error) {
+      const begun = await beginRuns(request, signal).catch((error: unknown) => {
         cancelling.abort(error)
         throw error
-      }
+      })
+      const { runs, promptTexts, createParser, compiled } = begun
       const sources = runs.map(({ events }, input) => numbered(events, input, choices))
       const [only] = sources
       return {
@@ -211,7 +216,7 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
     },
     detokenize: (...args) => engine.detokenize(...args),
     async close() {
-      await own.close()
+      await templateFormat.close()
       await engine.close()
     },
   }

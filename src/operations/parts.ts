@@ -7,8 +7,9 @@ import { answers, type Routes, refusalContracts } from '../http/contracts.ts'
 import { disconnectSignal } from '../http/disconnect.ts'
 import type { Compiling } from '../inference/constraints/compiling.ts'
 import type { SchemaChecks } from '../schemas/checks.ts'
-import { type Database, databaseOf } from '../storage/database.ts'
+import { type BoundDatabase, type Database, databaseOf } from '../storage/database.ts'
 import type { Redacting } from '../storage/redaction/redaction.ts'
+import { boundTo } from '../storage/transaction.ts'
 import type { Webhooks } from './alerts/webhooks.ts'
 import type { ChatAsking } from './chat-asking.ts'
 import type { EventHub } from './events/hub.ts'
@@ -51,8 +52,9 @@ export interface OperationParts extends GenerationParts {
 /** The users of HEDDLE_USERS, whose keys are configured there. */
 export type ConfiguredPeople = readonly Pick<ConfiguredUser, 'name' | 'entities'>[]
 
-/** The parts for one request. Its reads and writes count as those of its caller. */
+/** The parts for one request. Its reads and writes count as those of its caller, and end with `signal`. */
 interface RequestParts extends OperationParts {
+  db: BoundDatabase
   /** Finds the calls that the request names. */
   names: CallNames
   /** Aborts when the client disconnects before its answer is complete. Created when it is first read. */
@@ -120,20 +122,19 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
         right,
       },
       handler: async (request, reply) => {
-        const db = recordFor(request.caller, databaseOf(request.caller.name, services.db))
+        const seen = recordFor(request.caller, databaseOf(request.caller.name, services.db))
+        const db = boundTo(seen, () => disconnectSignal(reply))
         const names = createCallNames(
           { db, settled: services.recorder.settled },
           (matches) => reply.header(matchesHeader, matches),
           (time) => reply.header(coldHeader, time),
         )
-        let signal: AbortSignal | undefined
         const own: RequestParts = {
           ...services,
           db,
           names,
           get signal() {
-            signal ??= disconnectSignal(reply)
-            return signal
+            return db.signal
           },
         }
         const result = await rule(own, request as Parameters<typeof rule>[1], reply)

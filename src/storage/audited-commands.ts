@@ -8,7 +8,7 @@ import * as feedback from './feedback/writes.ts'
 import * as budgets from './limits/budgets.ts'
 import * as monitors from './monitors/monitors.ts'
 import * as gates from './objects/label-gates.ts'
-import * as objects from './objects/objects.ts'
+import { deleteObjects } from './objects/object-deletion.ts'
 import * as shadows from './objects/shadow-settings.ts'
 import * as prices from './prices.ts'
 import * as deletion from './projects/deletion.ts'
@@ -65,7 +65,7 @@ export const auditedCommands = {
   deleteBudget: audited(budgets.deleteBudget, ({ id }, deleted) =>
     deleted ? { action: 'budget.delete', details: { budget: id } } : undefined,
   ),
-  deleteObjects: audited(objects.deleteObjects, ({ project_id, object_id }, answer) =>
+  deleteObjects: audited(deleteObjects, ({ project_id, object_id }, answer) =>
     'deleted' in answer
       ? { action: 'objects.delete', project_id, count: answer.deleted, details: { object: object_id } }
       : undefined,

@@ -3,7 +3,7 @@ import type { Watcher } from './changes.ts'
 import type { ColdReading } from './cold/reading.ts'
 import type { OwnedStore } from './cold/store.ts'
 import type { Commands } from './commands.ts'
-import type { LongReader } from './transaction.ts'
+import type { BoundReader, LongReader } from './transaction.ts'
 
 /** Commands that return whether there is more to do. */
 type BackgroundCommands = {
@@ -49,6 +49,9 @@ export interface Database extends LongReader {
   /** Waits for running writes, flushes, and closes. */
   close(): Promise<void>
 }
+
+/** The record, used for one piece of work. */
+export type BoundDatabase = Database & BoundReader
 
 interface ColdTexts {
   /** The same record without the texts: rows have references. */

@@ -25,16 +25,43 @@ export interface LongReader extends Reader {
   stream<T>(query: Sql, options: StreamOptions): AsyncIterable<T[]>
 }
 
+/** A reader for one piece of work: its long queries end when nobody wants the result any more. */
+export interface BoundReader extends LongReader {
+  /** Aborts when the work is abandoned. */
+  readonly signal: AbortSignal
+  stream<T>(query: Sql, options?: Partial<StreamOptions>): AsyncIterable<T[]>
+}
+
+/** The same reader for work that is abandoned when the signal aborts. A function is called when it is first needed. */
+export function boundTo<Db extends LongReader>(
+  db: Db,
+  signal: AbortSignal | (() => AbortSignal),
+): Db & BoundReader {
+  let created = typeof signal === 'function' ? undefined : signal
+  const bound = {
+    ...db,
+    stream: <T>(query: Sql, options: Partial<StreamOptions> = {}) =>
+      db.stream<T>(query, { ...options, signal: options.signal ?? bound.signal }),
+  } as Db & BoundReader
+  // Not enumerable, so that a copy does not create it.
+  return Object.defineProperty(bound, 'signal', {
+    get() {
+      created ??= (signal as () => AbortSignal)()
+      return created
+    },
+  })
+}
+
 /** The only row of a long query, such as a count. */
-export async function onlyRow<T>(db: LongReader, query: Sql, signal: AbortSignal): Promise<T> {
-  for await (const [row] of db.stream<T>(query, { signal })) if (row !== undefined) return row
+export async function onlyRow<T>(db: BoundReader, query: Sql): Promise<T> {
+  for await (const [row] of db.stream<T>(query)) if (row !== undefined) return row
   throw new Error('the query should return one row')
 }
 
 /** All rows of a long query that returns few. */
-export async function allRows<T>(db: LongReader, query: Sql, signal: AbortSignal): Promise<T[]> {
+export async function allRows<T>(db: BoundReader, query: Sql): Promise<T[]> {
   const all: T[] = []
-  for await (const rows of db.stream<T>(query, { signal, rows: 1000 })) for (const row of rows) all.push(row)
+  for await (const rows of db.stream<T>(query, { rows: 1000 })) for (const row of rows) all.push(row)
   return all
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { findExcess } from '../../src/storage/alerts/trimming.ts'
 import { openRecord } from '../../src/storage/open.ts'
+import { boundTo } from '../../src/storage/transaction.ts'
 import { openApp } from '../support/app.ts'
 import { completeOf, project } from '../support/calls.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
@@ -86,7 +87,7 @@ test('two servers on one PostgreSQL fire once for each call and once for a windo
   assert.deepEqual(arrived, arrived.toSorted())
   assert.equal(haveOvertaken, false)
   for (const { database } of servers) {
-    const excess = await findExcess(database, Date.now() * 1_000, AbortSignal.timeout(60_000))
+    const excess = await findExcess(boundTo(database, AbortSignal.timeout(60_000)), Date.now() * 1_000)
     assert.deepEqual([excess.endpoints, excess.events], [[], []])
   }
 

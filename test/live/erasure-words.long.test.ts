@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import type { Caller } from '../../src/domain/callers.ts'
 import { erase } from '../../src/operations/erasures/erase.ts'
 import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
+import { boundTo } from '../../src/storage/transaction.ts'
 import { newProject, wholePart } from '../support/call-parts.ts'
 import { newFolder } from '../support/server.ts'
 
@@ -29,7 +30,7 @@ async function leaksAfterErasing(t: TestContext, segments: number): Promise<bool
   })
   for (const part of parts) await db.write('upsertCalls', [part])
   while (await db.writeInBackground('indexCalls', { limit: callsAtOnce, characters: 1 << 24 }));
-  const { erased } = await erase(db, { caller, project }, { subject, dry_run: false }, signal)
+  const { erased } = await erase(boundTo(db, signal), { caller, project }, { subject, dry_run: false })
   assert.equal(erased.search_entries, Math.floor(parts.length / 2))
   const leaks = readFileSync(file).includes('aaxylophonic')
   await db.close()

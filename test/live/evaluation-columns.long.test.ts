@@ -9,6 +9,7 @@ import { findUnstored, headerName } from '../../src/storage/evaluations/columns/
 import { storeColumns } from '../../src/storage/evaluations/columns/store-columns.ts'
 import { readRowSets } from '../../src/storage/evaluations/row-sets.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
+import { boundTo } from '../../src/storage/transaction.ts'
 import { openApp, type TestApp } from '../support/app.ts'
 import { newProject, startedAt, wholePart } from '../support/call-parts.ts'
 import { allDrivers } from '../support/drivers.ts'
@@ -53,7 +54,7 @@ function trialsOf(project: string, scored: readonly Scored[], first = 0) {
 
 async function keepAll(db: Database, project: string): Promise<void> {
   for (const set of await readRowSets(db, project, evaluations)) {
-    assert.equal(await storeColumns(db, { project_id: project, ...set }, signal), true)
+    assert.equal(await storeColumns(boundTo(db, signal), { project_id: project, ...set }), true)
   }
 }
 
@@ -212,7 +213,8 @@ for (const driver of allDrivers()) {
       assert.deepEqual(versions, [{ version: set.version }])
 
       // `heddle db check` finds them.
-      const checked = () => checkEvaluation(db, { project_id: project, evaluation_id: 'e1' }, now(), signal)
+      const checked = () =>
+        checkEvaluation(boundTo(db, signal), { project_id: project, evaluation_id: 'e1' }, now())
       assert.deepEqual(await checked(), [])
       await db.write('keepColumn', {
         ...{ project_id: project, ...set, name: 'v0', bytes: new Uint8Array(9) },

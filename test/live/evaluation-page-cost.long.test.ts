@@ -8,6 +8,7 @@ import { connect } from '../../src/storage/engines/sqlite/connection.ts'
 import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
 import { sqliteFile } from '../../src/storage/open.ts'
 import { type Sql, sql } from '../../src/storage/sql/sql.ts'
+import { boundTo } from '../../src/storage/transaction.ts'
 import { wholePart } from '../support/call-parts.ts'
 import { newFolder } from '../support/server.ts'
 
@@ -67,7 +68,12 @@ test('P7: the cost of a page of evaluation results depends on the page, not on t
   async function pageOf(evaluations: string[]) {
     const { reader, queries, rows: taken } = watched(db)
     const body = ResultsBody.parse({ evaluation_call_ids: evaluations, limit: 5 })
-    const { rows, others } = await queryResults(reader, caller, project, body, new AbortController().signal)
+    const { rows, others } = await queryResults(
+      boundTo(reader, new AbortController().signal),
+      caller,
+      project,
+      body,
+    )
     const page: string[] = []
     for await (const row of rows) page.push(row)
     return { page, total: others.total_rows, taken: taken(), queries }

@@ -8,6 +8,7 @@ import type { Database } from '../../src/storage/database.ts'
 import { readPending } from '../../src/storage/evaluations/pending.ts'
 import { derivePending } from '../../src/storage/evaluations/results.ts'
 import type { Sql } from '../../src/storage/sql/sql.ts'
+import { boundTo } from '../../src/storage/transaction.ts'
 import { newProject, startPart, wholePart } from '../support/call-parts.ts'
 import { allDrivers } from '../support/drivers.ts'
 import { until } from '../support/wait.ts'
@@ -26,7 +27,7 @@ const trials = (project: string, from: number, to: number) =>
 
 async function resultsOf(db: Database, project: string) {
   const body = ResultsBody.parse({ evaluation_call_ids: ['e1'], limit: 1, include_summary: true })
-  const { others } = await queryResults(db, caller, project, body, new AbortController().signal)
+  const { others } = await queryResults(boundTo(db, new AbortController().signal), caller, project, body)
   return [others.total_rows, others.summary?.evaluations[0]?.trial_count]
 }
 
@@ -42,7 +43,7 @@ function growing(db: Database, project: string, from: number, count: number): Da
       yield* db.stream<T>(query, options)
       if (next === last) return
       await db.write('upsertCalls', [trial(project, next++)])
-      await derivePending(db, project, Date.now() * 1000, options.signal)
+      await derivePending(boundTo(db, options.signal), project, Date.now() * 1000)
     },
   }
 }
@@ -50,7 +51,7 @@ function growing(db: Database, project: string, from: number, count: number): Da
 /** How many trials the parts of an answer tell of. */
 async function countsOf(db: Database, project: string, sort_by?: unknown) {
   const body = ResultsBody.parse({ evaluation_call_ids: ['e1'], include_summary: true, sort_by })
-  const answer = await queryResults(db, caller, project, body, new AbortController().signal)
+  const answer = await queryResults(boundTo(db, new AbortController().signal), caller, project, body)
   const { total_rows, summary, warnings } = answer.others
   let rows = 0
   for await (const _ of answer.rows) rows++
@@ -115,14 +116,19 @@ for (const driver of allDrivers()) {
             const inputs = JSON.stringify({ example: { n: 5 } })
             const part = wholePart(project, 't5', { parent_id: 'e1', op_name, inputs }, { output })
             await db.write('upsertCalls', [part])
-            await derivePending(db, project, Date.now() * 1000, new AbortController().signal)
+            await derivePending(boundTo(db, new AbortController().signal), project, Date.now() * 1000)
           }
           return rows
         },
       }
       const sort_by = [{ field: 'scores.judge', direction: 'desc' }]
       const body = ResultsBody.parse({ evaluation_call_ids: ['e1'], sort_by })
-      const answer = await queryResults(changing, caller, project, body, new AbortController().signal)
+      const answer = await queryResults(
+        boundTo(changing, new AbortController().signal),
+        caller,
+        project,
+        body,
+      )
       const rows = await Array.fromAsync(answer.rows)
       assert.deepEqual([rows.length, answer.others.warnings], [6, []])
       assert.match(rows[0] ?? '', /"t5"/)
@@ -135,13 +141,13 @@ for (const driver of allDrivers()) {
       await db.write('upsertCalls', trials(project, 0, 120))
       const body = ResultsBody.parse({ evaluation_call_ids: ['e1'] })
       const { signal } = new AbortController()
-      const { rows, others } = await queryResults(db, caller, project, body, signal)
+      const { rows, others } = await queryResults(boundTo(db, signal), caller, project, body)
       assert.deepEqual(others.warnings, [])
       let read = 0
       for await (const _ of rows) {
         if (read++ > 0) continue
         await db.write('upsertCalls', [trial(project, 120)])
-        await derivePending(db, project, Date.now() * 1000, signal)
+        await derivePending(boundTo(db, signal), project, Date.now() * 1000)
       }
       assert.deepEqual(others.warnings, [changed])
     })

@@ -9,6 +9,7 @@ import { migrateSqlite } from '../../src/storage/engines/sqlite/migrate.ts'
 import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
 import { sqliteFile } from '../../src/storage/open.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
+import { boundTo } from '../../src/storage/transaction.ts'
 import { startedAt } from '../support/call-parts.ts'
 import { newFolder } from '../support/server.ts'
 
@@ -36,7 +37,12 @@ test('evaluations from versions before results existed have results', async (t) 
   const db = await openSqlite({ file })
   t.after(() => db.close())
   const body = ResultsBody.parse({ evaluation_call_ids: ['e1'], include_summary: true })
-  const { rows, others } = await queryResults(db, caller, project, body, new AbortController().signal)
+  const { rows, others } = await queryResults(
+    boundTo(db, new AbortController().signal),
+    caller,
+    project,
+    body,
+  )
   const trials: number[] = []
   for await (const row of rows) trials.push(JSON.parse(row).evaluations[0].trials.length)
   assert.deepEqual(trials, Array(150).fill(2))
@@ -74,7 +80,7 @@ test('scores that an older version assigned to the wrong scorer are derived agai
   const db = await openSqlite({ file })
   t.after(() => db.close())
   const body = ResultsBody.parse({ evaluation_call_ids: ['e1'] })
-  const { rows } = await queryResults(db, caller, project, body, new AbortController().signal)
+  const { rows } = await queryResults(boundTo(db, new AbortController().signal), caller, project, body)
   const found: unknown[] = []
   for await (const row of rows) {
     const [trial] = JSON.parse(row).evaluations[0].trials

@@ -5,6 +5,7 @@ import { sumAll } from '../../src/operations/calls/sums.ts'
 import type { CallEnd, CallStart } from '../../src/storage/calls/parts.ts'
 import { hoursWithEvaluations } from '../../src/storage/evaluations/evaluation-list.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
+import { boundTo } from '../../src/storage/transaction.ts'
 import { type Answer, keys, openApp, type TestApp } from '../support/app.ts'
 import { newProject, secondMicros, startedAt, startPart, wholePart } from '../support/call-parts.ts'
 import { allDrivers } from '../support/drivers.ts'
@@ -311,7 +312,7 @@ for (const driver of allDrivers()) {
       const body = { project_id: project }
       // Before and after the hours of the calls were added up.
       for (const isSettled of [false, true]) {
-        if (isSettled) await sumAll(app.database, new AbortController().signal)
+        if (isSettled) await sumAll(boundTo(app.database, new AbortController().signal))
         const { evaluations: found, total } = await asked(app.post('/views/evaluations', body))
         assert.deepEqual(
           found.map((one: Record<string, unknown>) => [one.evaluation_call_id, one.status, one.trial_count]),
@@ -332,7 +333,11 @@ for (const driver of allDrivers()) {
         )
       }
       const time = startedAt + 9 * day
-      const hours = await hoursWithEvaluations(app.database, project, time, new AbortController().signal)
+      const hours = await hoursWithEvaluations(
+        boundTo(app.database, new AbortController().signal),
+        project,
+        time,
+      )
       assert.ok(hours !== undefined)
       const read = await app.database.all<{ at: number }>(sql`SELECT at FROM ${hours} ORDER BY at`)
       const hour = 3_600 * secondMicros

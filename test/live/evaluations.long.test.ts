@@ -13,6 +13,7 @@ import { checkEvaluation } from '../../src/storage/evaluations/check.ts'
 import { storeColumns } from '../../src/storage/evaluations/columns/store-columns.ts'
 import { readRowSets } from '../../src/storage/evaluations/row-sets.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
+import { boundTo } from '../../src/storage/transaction.ts'
 import { keys, openApp } from '../support/app.ts'
 import { endPart, newProject, startedAt, startPart, wholePart } from '../support/call-parts.ts'
 import { completeOf } from '../support/calls.ts'
@@ -215,7 +216,7 @@ async function answered(db: Database, project: string, request: ResultsRequest):
     }),
   })
   const signal = new AbortController().signal
-  const { rows, others } = await queryResults(db, caller, project, body, signal)
+  const { rows, others } = await queryResults(boundTo(db, signal), caller, project, body)
   const list: string[] = []
   for await (const row of rows) list.push(row)
   const { total_rows, summary } = JSON.parse(writeJson(others))
@@ -240,7 +241,7 @@ async function assertSame(db: Database, project: string, requests: readonly Resu
   // The same again from their columns.
   const signal = new AbortController().signal
   for (const set of await readRowSets(db, project, evaluations)) {
-    await storeColumns(db, { project_id: project, ...set }, signal)
+    await storeColumns(boundTo(db, signal), { project_id: project, ...set })
   }
   for (const request of requests) {
     assert.deepEqual(
@@ -250,7 +251,7 @@ async function assertSame(db: Database, project: string, requests: readonly Resu
     )
   }
   for (const evaluation_id of evaluations) {
-    const wrong = await checkEvaluation(db, { project_id: project, evaluation_id }, clock(), signal)
+    const wrong = await checkEvaluation(boundTo(db, signal), { project_id: project, evaluation_id }, clock())
     assert.deepEqual(wrong, [])
   }
 }

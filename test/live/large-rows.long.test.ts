@@ -4,6 +4,7 @@ import { queryCalls } from '../../src/operations/calls/query.ts'
 import { createCallNames } from '../../src/operations/recording/named-calls.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
+import { boundTo } from '../../src/storage/transaction.ts'
 import { newProject, startedAt, wholePart } from '../support/call-parts.ts'
 import { allDrivers } from '../support/drivers.ts'
 import { canMeasureMemory, memoryOf, resetPeak } from '../support/process-memory.ts'
@@ -16,7 +17,8 @@ async function found(db: Database, project: string, body: Record<string, unknown
   const expression = query === undefined ? {} : { query: { text: JSON.stringify({ $expr: query }) } }
   const asked = { project_id: project, columns: ['id'], ...rest, ...expression }
   const names = createCallNames({ db, settled: async () => undefined }, () => undefined)
-  const calls = await queryCalls({ db, names }, caller, asked as never, new AbortController().signal)
+  const bound = boundTo(db, new AbortController().signal)
+  const calls = await queryCalls({ db: bound, names }, caller, asked as never)
   const ids: string[] = []
   for await (const call of calls) ids.push((JSON.parse(call) as { id: string }).id)
   return ids

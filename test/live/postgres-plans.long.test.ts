@@ -20,6 +20,7 @@ import { rawSql, type Sql, sql } from '../../src/storage/sql/sql.ts'
 import { sumUp } from '../../src/storage/sums/keeping.ts'
 import { hour, startOf } from '../../src/storage/sums/spans.ts'
 import { sumUpTraces } from '../../src/storage/trace-sums/keeping.ts'
+import { boundTo } from '../../src/storage/transaction.ts'
 import { readBuckets, topGroups } from '../../src/storage/views/groups.ts'
 import { readLightCalls } from '../../src/storage/views/light-calls.ts'
 import { streamThreads } from '../../src/storage/views/threads.ts'
@@ -234,7 +235,7 @@ describe('plans of queries on PostgreSQL', () => {
       await db.write('upsertCalls', calls.slice(from, from + 500))
     const { record, asked } = watched(db)
     const hours = [0, 1, 2, 3].map((n) => ({ at: startOf(startedAt, hour) + n * hour, marks: [] }))
-    assert.notDeepEqual(await sumUp(record, project, hours, new AbortController().signal), [])
+    assert.notDeepEqual(await sumUp(boundTo(record, new AbortController().signal), project, hours), [])
     const nodes = (await Promise.all(asked().map((query) => nodesIn(db, query)))).flat()
     const read = nodes.filter((node) => node['Relation Name'] === 'calls')
     assert.deepEqual(
@@ -263,7 +264,7 @@ describe('plans of queries on PostgreSQL', () => {
     const marks = [0, 1].map((n) => ({
       ...{ project_id: project, at: startOf(startedAt, hour) + n * hour, about: 'traces', mark: n },
     }))
-    const { agents } = await sumUpTraces(record, project, marks, new AbortController().signal)
+    const { agents } = await sumUpTraces(boundTo(record, new AbortController().signal), project, marks)
     assert.deepEqual(
       agents.map(({ agent }) => agent),
       ['weaver', 'weaver'],
@@ -290,11 +291,11 @@ describe('plans of queries on PostgreSQL', () => {
     for (let from = 0; from < calls.length; from += 500)
       await db.write('upsertCalls', calls.slice(from, from + 500))
     const { signal } = new AbortController()
-    await sumAll(db, signal)
+    await sumAll(boundTo(db, signal))
     const { record, asked } = watched(db)
     const sort = [{ field: 'summary.weave.latency_ms', direction: 'desc' } as const]
     const view = { project, filters: [], query: undefined, sort, limit: 10, offset: 0 }
-    const found = await readLightCalls(record, view, now(), signal)
+    const found = await readLightCalls(boundTo(record, signal), view, now())
     assert.deepEqual(
       found.map(({ id }) => id),
       Array.from({ length: 10 }, (_, n) => `call ${1999 - n}`),
@@ -351,11 +352,11 @@ describe('plans of queries on PostgreSQL', () => {
     const threads = { ...view, threads: undefined, after: undefined, before: undefined }
     const { signal } = new AbortController()
     for (const read of [
-      () => topGroups(record, view, 'op', 10, now(), signal),
-      () => topGroups(record, view, 'status', 10, now(), signal),
-      () => readBuckets(record, { ...view, edges }, now(), signal),
-      () => Array.fromAsync(callPages(record, view, undefined, now(), signal)),
-      () => Array.fromAsync(streamThreads(record, threads, now(), signal)),
+      () => topGroups(boundTo(record, signal), view, 'op', 10, now()),
+      () => topGroups(boundTo(record, signal), view, 'status', 10, now()),
+      () => readBuckets(boundTo(record, signal), { ...view, edges }, now()),
+      () => Array.fromAsync(callPages(boundTo(record, signal), view, undefined, now())),
+      () => Array.fromAsync(streamThreads(boundTo(record, signal), threads, now())),
     ]) {
       asked()
       await read()
@@ -384,7 +385,7 @@ describe('plans of queries on PostgreSQL', () => {
     const view = { project, filters: [], query: undefined, sort: [], limit: 10, offset: 0 }
     const plansOf = async (text: string, before?: number) => {
       asked()
-      const hits = await findCalls(record, view, readSearch(text), before, now(), signal)
+      const hits = await findCalls(boundTo(record, signal), view, readSearch(text), before, now())
       const searches = asked().filter(({ text }) => /found_doc/.test(text))
       const plans = await Promise.all(searches.map((query) => nodesIn(db, query)))
       const shapes = plans.map((nodes) =>
@@ -474,7 +475,7 @@ describe('plans of queries on PostgreSQL', () => {
     await ask('/views/rank', { ...runs, row_digest: digest })
     for (const set of await readRowSets(db, project, runs.evaluation_call_ids)) {
       assert.equal(
-        await storeColumns(record, { project_id: project, ...set }, new AbortController().signal),
+        await storeColumns(boundTo(record, new AbortController().signal), { project_id: project, ...set }),
         true,
       )
     }

@@ -18,7 +18,7 @@ import { openRecord } from '../../src/storage/open.ts'
 import { countIndexedCalls, indexCoverage } from '../../src/storage/search/found-calls.ts'
 import type { Dialect } from '../../src/storage/sql/dialect.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
-import type { Command, Transaction } from '../../src/storage/transaction.ts'
+import { boundTo, type Command, type Transaction } from '../../src/storage/transaction.ts'
 import { newProject, startPart } from '../support/call-parts.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { createRecord } from '../support/postgres-record.ts'
@@ -1099,7 +1099,7 @@ test('search finds a call whose write began before it was switched on', async (t
   const project = newProject()
   const indexed = async () => {
     while (await db.writeInBackground('indexCalls', { limit: 8, characters: 1 << 20 }));
-    return [await indexCoverage(db, project), Number(await countIndexedCalls(db, project, signal))]
+    return [await indexCoverage(db, project), Number(await countIndexedCalls(boundTo(db, signal), project))]
   }
   await db.write('switchSearch', { isOn: false })
   await db.write('upsertCalls', [startPart(project, 'a')])

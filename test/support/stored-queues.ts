@@ -5,6 +5,7 @@ import { type SeenItem, streamItems } from '../../src/storage/queues/items.ts'
 import type { AssignedItem, NextItem } from '../../src/storage/queues/progress.ts'
 import { countItems, type Queue, type QueueCount } from '../../src/storage/queues/queues.ts'
 import { storedReviewSettings } from '../../src/storage/queues/review-settings.ts'
+import { boundTo } from '../../src/storage/transaction.ts'
 import { newProject, secondMicros, startedAt, wholePart } from './call-parts.ts'
 import { collect, viewIn } from './views.ts'
 
@@ -57,10 +58,8 @@ export async function openQueue(db: Database, size: number): Promise<StoredQueue
   const project = newProject()
   const key = { project_id: project, queue_id: 'queue' }
   const callIds = Array.from({ length: size }, (_, n) => `call-${String(n).padStart(3, '0')}`)
-  await db.write(
-    'upsertCalls',
-    callIds.map((id) => wholePart(project, id)),
-  )
+  const calls = callIds.map((id) => wholePart(project, id))
+  await db.write('upsertCalls', calls)
   await db.write('addQueue', queueRow(project))
   const queue: StoredQueue = {
     project,
@@ -71,9 +70,9 @@ export async function openQueue(db: Database, size: number): Promise<StoredQueue
       db.write('takeNextItem', { ...key, annotator, annotators: 1, now: noon, lease: minute, ...fields }),
     async items(annotator = 'alice') {
       const view = { ...viewIn(project), queue_id: key.queue_id, annotator, filter: undefined }
-      return (await collect(streamItems(db, view, never))).map((row) => ({ ...row }))
+      return (await collect(streamItems(boundTo(db, never), view))).map((row) => ({ ...row }))
     },
-    counts: async () => (await countItems(db, project, ['queue'], never)).map((row) => ({ ...row })),
+    counts: async () => (await countItems(boundTo(db, never), project, ['queue'])).map((row) => ({ ...row })),
   }
   await queue.add(callIds)
   return queue

@@ -11,16 +11,16 @@ import { filterConditions } from '../../src/storage/calls/filter.ts'
 import { connect } from '../../src/storage/engines/sqlite/connection.ts'
 import { countFeedback, selectFeedback } from '../../src/storage/feedback/feedback.ts'
 import { feedbackFields } from '../../src/storage/feedback/queries.ts'
+import { deleteObjects } from '../../src/storage/objects/object-deletion.ts'
 import { readLabels } from '../../src/storage/objects/object-labels.ts'
-import { deleteObjects, keepObject, readValues, readVersions } from '../../src/storage/objects/objects.ts'
+import { keepObject, readValues, readVersions } from '../../src/storage/objects/objects.ts'
 import { takeNextItem } from '../../src/storage/queues/progress.ts'
 import { addQueue } from '../../src/storage/queues/queues.ts'
 import { entriesOf } from '../../src/storage/search/entries.ts'
 import { compileCondition } from '../../src/storage/sql/conditions.ts'
-
 import { rawSql, sql } from '../../src/storage/sql/sql.ts'
 import { callsIn } from '../../src/storage/sums/largest-hours.ts'
-import type { LongReader } from '../../src/storage/transaction.ts'
+import { boundTo, type LongReader } from '../../src/storage/transaction.ts'
 import { streamThreads } from '../../src/storage/views/threads.ts'
 import { queueRow } from '../support/stored-queues.ts'
 import { openWithPlans } from './query-plans.ts'
@@ -156,7 +156,7 @@ test('threads are grouped, and their first and last turns found, in the index of
     limit: 5,
     offset: 0,
   }
-  for await (const _ of streamThreads(db, view, 1, new AbortController().signal));
+  for await (const _ of streamThreads(boundTo(db, new AbortController().signal), view, 1));
   const [beyond = [], ...pages] = queries
   assert.deepEqual(beyond, ['SEARCH calls USING INDEX calls_of_turns (project_id=?)'])
   const searches = pages.flat().filter((step) => /calls/.test(step))
@@ -186,7 +186,7 @@ test('agents are found in the index of their calls, and what runs below them by 
     ['weaver', 1],
     [undefined, 1, 2],
   ] as const) {
-    await readAgents(db, { ...view, agent, from, before }, 1, new AbortController().signal)
+    await readAgents(boundTo(db, new AbortController().signal), { ...view, agent, from, before }, 1)
     const [first, direct, further, below, member] = (queries.pop() ?? []).filter((step) =>
       /calls|direct|further|child/.test(step),
     )

@@ -14,7 +14,7 @@ import { valueCandidates } from '../../src/storage/search/candidates.ts'
 import { findCalls } from '../../src/storage/search/found-calls.ts'
 import { firstKeyless, indexCalls, renewSearch } from '../../src/storage/search/indexing.ts'
 import { type Sql, sql } from '../../src/storage/sql/sql.ts'
-import type { LongReader } from '../../src/storage/transaction.ts'
+import { boundTo, type LongReader } from '../../src/storage/transaction.ts'
 import { readBuckets, topGroups } from '../../src/storage/views/groups.ts'
 import { streamThreads } from '../../src/storage/views/threads.ts'
 import { startedAt, wholePart } from '../support/call-parts.ts'
@@ -110,26 +110,26 @@ test('entries from before values had keys are found, always looked at, and writt
   await steps()
   const query = parseExpression({ $expr: { $eq: [{ $getField: 'inputs.customer' }, { $literal: 1 }] } })
   const candidates = async () => {
-    const condition = await valueCandidates(db, { project, query }, signal)
+    const condition = await valueCandidates(boundTo(db, signal), { project, query })
     return JSON.parse(condition?.values[0] as string) as string[]
   }
   const view = { project, filters: [], query: undefined, sort: [], limit: 10, offset: 0 }
   const found = async () => {
-    const calls = await findCalls(db, view, readSearch('word'), undefined, startedAt, signal)
+    const calls = await findCalls(boundTo(db, signal), view, readSearch('word'), undefined, startedAt)
     return calls.map(({ id }) => id)
   }
   assert.deepEqual(await candidates(), ['a'])
-  assert.equal(await firstKeyless(db, signal), undefined)
+  assert.equal(await firstKeyless(boundTo(db, signal)), undefined)
   const old = `${digestOf(project).slice(0, 16).toLowerCase()}p`
   const which = sql`(SELECT doc FROM search_entries WHERE call_id = ${'b'})`
   await tx.run(sql`DELETE FROM search_words WHERE rowid = ${which}`)
   await tx.run(sql`INSERT INTO search_words (rowid, project, words) SELECT ${which}, ${old}, ${'word'}`)
   assert.deepEqual((await candidates()).sort(), ['a', 'b'])
   assert.deepEqual(await found(), ['c', 'b', 'a'])
-  assert.equal(await firstKeyless(db, signal), project)
+  assert.equal(await firstKeyless(boundTo(db, signal)), project)
   await renewSearch(tx, { project_id: project })
   await steps()
-  assert.equal(await firstKeyless(db, signal), undefined)
+  assert.equal(await firstKeyless(boundTo(db, signal)), undefined)
   assert.deepEqual(await candidates(), ['a'])
   assert.deepEqual(await found(), ['c', 'b', 'a'])
 })
@@ -154,10 +154,10 @@ test('groups, charts, exports and conversations look up the calls that have a va
   const edges = [startedAt, startedAt + 5, startedAt + 10]
   const threads = { ...view, threads: undefined, after: undefined, before: undefined }
   const reads = {
-    groups: async () => (await topGroups(db, view, 'op', 10, startedAt, signal)).top,
-    buckets: () => readBuckets(db, { ...view, edges }, startedAt, signal),
-    export: () => Array.fromAsync(callPages(db, view, undefined, startedAt, signal)),
-    conversations: () => Array.fromAsync(streamThreads(db, threads, startedAt, signal)),
+    groups: async () => (await topGroups(boundTo(db, signal), view, 'op', 10, startedAt)).top,
+    buckets: () => readBuckets(boundTo(db, signal), { ...view, edges }, startedAt),
+    export: () => Array.fromAsync(callPages(boundTo(db, signal), view, undefined, startedAt)),
+    conversations: () => Array.fromAsync(streamThreads(boundTo(db, signal), threads, startedAt)),
   }
   const byId = 'SEARCH calls USING INDEX sqlite_autoindex_calls_1 (project_id=? AND id=?)'
   const ofTurns = 'SEARCH calls USING INDEX calls_of_turns (project_id=? AND thread_id=? AND started_at>?)'

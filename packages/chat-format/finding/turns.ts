@@ -7,7 +7,7 @@ export type Render = (messages: Message[], variables: Record<string, unknown>) =
 /** Texts that occur nowhere else. */
 export const needles = { user: 'qzUser', reply: 'qzSaid', later: 'qzLater', thought: 'qzThought' }
 
-const asked: Message = { role: 'user', content: needles.user }
+const question: Message = { role: 'user', content: needles.user }
 const anyObject = { type: 'object', properties: {}, additionalProperties: true }
 
 export interface TurnProbe {
@@ -41,37 +41,23 @@ export function createTurnProbe(render: Render, names: readonly string[]): TurnP
     return text === undefined || at === -1 ? undefined : text.slice(at + needle.length)
   }
   const behindUser = (messages: readonly Message[], variables = {}) =>
-    behind(needles.user, [asked, ...messages], variables)
+    behind(needles.user, [question, ...messages], variables)
   const opening = (variables: Record<string, unknown>) =>
     behindUser([], { add_generation_prompt: true, ...variables })
 
-  const reply = behindUser([{ role: 'assistant', content: needles.reply }])
-  const [header, ending = ''] = reply?.split(needles.reply) ?? []
-  const followed = behindUser([
-    { role: 'assistant', content: needles.reply },
-    { role: 'user', content: needles.later },
-  ])
-  const [, untilLater = ''] = /qzSaid(.*)qzLater/s.exec(followed ?? '') ?? []
-  const openings = [
-    {},
-    { enable_thinking: true, thinking: true },
-    { enable_thinking: false, thinking: false },
-  ].map(opening)
-  const headers = [header, ...openings].filter((text) => text !== undefined)
-  const cut = (text: string | undefined) =>
-    text === undefined ? undefined : withoutEnding(text.slice(headerOf(text, headers)), ending, untilLater)
-  const lone = [{ id: 'qzidAAAAa', name: names[0] ?? '', arguments: {} }]
-  const isTwice = begunCalls(cut(behindUser([turn(lone)])) ?? '', lone).behind.length === 2
+  const { ending, writtenIn } = createTurnCutting(behindUser, opening)
+  const single = [{ id: 'qzidAAAAa', name: names[0] ?? '', arguments: {} }]
+  const showsTwice = begunCalls(writtenIn(behindUser([turn(single)])) ?? '', single).behind.length === 2
   const shown = (text: string | undefined, calls: readonly ProbeCall[]) =>
-    isTwice ? shownLast(text, calls) : text
+    showsTwice ? shownLast(text, calls) : text
 
   return {
     behindUser,
     opening,
     prompt: (variables) =>
-      attempt(() => render([asked], { tools, add_generation_prompt: true, ...variables })),
+      attempt(() => render([question], { tools, add_generation_prompt: true, ...variables })),
     ending,
-    callsOf: (calls) => shown(cut(behindUser([turn(calls)])), calls),
+    callsOf: (calls) => shown(writtenIn(behindUser([turn(calls)])), calls),
     laterCallsOf(earlier, calls) {
       const results = earlier.map(({ id, name }) => ({
         role: 'tool',
@@ -80,22 +66,35 @@ export function createTurnProbe(render: Render, names: readonly string[]): TurnP
         tool_call_id: id,
       }))
       // After the user's next message, where the text is cut.
-      const text = cut(
-        behind(
-          needles.user,
-          [
-            { role: 'user', content: 'before' },
-            turn(earlier),
-            ...results,
-            { role: 'assistant', content: 'yes' },
-            asked,
-            turn(calls),
-          ],
-          {},
-        ),
-      )
-      return shown(text, calls)
+      const messages = [
+        { role: 'user', content: 'before' },
+        turn(earlier),
+        ...results,
+        { role: 'assistant', content: 'yes' },
+        question,
+        turn(calls),
+      ]
+      return shown(writtenIn(behind(needles.user, messages, {})), calls)
     },
+  }
+}
+
+/** Finds what the model itself writes of an assistant's turn: what neither the prompt nor the end of the turn has. */
+function createTurnCutting(behindUser: TurnProbe['behindUser'], opening: TurnProbe['opening']) {
+  const answer: Message = { role: 'assistant', content: needles.reply }
+  const [header, ending = ''] = behindUser([answer])?.split(needles.reply) ?? []
+  const followed = behindUser([answer, { role: 'user', content: needles.later }])
+  const [, untilLater = ''] = /qzSaid(.*)qzLater/s.exec(followed ?? '') ?? []
+  const openings = [
+    {},
+    { enable_thinking: true, thinking: true },
+    { enable_thinking: false, thinking: false },
+  ].map(opening)
+  const headers = [header, ...openings].filter((text) => text !== undefined)
+  return {
+    ending,
+    writtenIn: (text: string | undefined) =>
+      text === undefined ? undefined : withoutEnding(text.slice(headerOf(text, headers)), ending, untilLater),
   }
 }
 

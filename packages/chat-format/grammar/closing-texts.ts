@@ -15,48 +15,57 @@ export function closedBy(marks: readonly string[]): Automaton {
   // A mark with a control token appears in no text.
   const ends = marks.map(pointsOf)
   const sought = ends.filter((points) => !points.some(isSymbol))
-  const states: (readonly number[])[] = [[]]
+  const { beginnings, edges } = searchOf(sought)
+  const hasMark = beginnings.map((read) => sought.some((end) => endsWith(read, end)))
+  const accepting = beginnings.map(
+    (read, state) => hasMark[state] !== true && ends.every((end) => endsFirst(read, end, sought)),
+  )
+  return trimmed(
+    edges.map((out) => out.filter(({ target }) => hasMark[target] !== true)),
+    accepting,
+  )
+}
+
+/**
+ * Searches a text for marks. Each state stands for the beginning of a mark that has just been read; a state at the end
+ * of a mark has no edges.
+ */
+function searchOf(sought: readonly (readonly number[])[]) {
+  const beginnings: (readonly number[])[] = [[]]
   const numbers = new Map([['', 0]])
-  const numberOf = (read: readonly number[]): number => {
-    const begun = read.slice(-longest(sought))
-    for (let from = 0; ; from++) {
-      const rest = begun.slice(from)
-      if (rest.length > 0 && !sought.some((end) => startsWith(end, rest))) continue
-      const key = rest.join()
-      const known = numbers.get(key)
-      if (known !== undefined) return known
-      numbers.set(key, states.length)
-      return states.push(rest) - 1
-    }
+  const maxLength = Math.max(1, ...sought.map(({ length }) => length))
+  const points = [...new Set(sought.flat())].sort((a, b) => a - b)
+
+  /** The state after this text: that of its longest end with which a mark begins. */
+  function stateAfter(text: readonly number[]): number {
+    let beginning = text.slice(-maxLength)
+    while (beginning.length > 0 && !sought.some((mark) => startsWith(mark, beginning)))
+      beginning = beginning.slice(1)
+    const key = beginning.join()
+    const known = numbers.get(key)
+    if (known !== undefined) return known
+    numbers.set(key, beginnings.length)
+    return beginnings.push(beginning) - 1
   }
-  const edges: Edge[][] = []
-  for (let state = 0; state < states.length; state++) {
-    const read = states[state] as readonly number[]
-    if (sought.some((end) => endsWith(read, end))) {
-      edges.push([])
-      continue
-    }
-    const points = [...new Set(sought.flat())].sort((a, b) => a - b)
-    const out: Edge[] = []
+
+  function edgesAfter(read: readonly number[]): Edge[] {
+    const edges: Edge[] = []
     for (const [first, last] of everyCodePoint) {
       let from: number = first
       for (const point of points.filter((candidate) => candidate >= first && candidate <= last)) {
-        if (point > from) out.push({ from, to: point - 1, target: 0 })
-        out.push({ from: point, to: point, target: numberOf([...read, point]) })
+        if (point > from) edges.push({ from, to: point - 1, target: 0 })
+        edges.push({ from: point, to: point, target: stateAfter([...read, point]) })
         from = point + 1
       }
-      if (from <= last) out.push({ from, to: last, target: 0 })
+      if (from <= last) edges.push({ from, to: last, target: 0 })
     }
-    edges.push(out)
+    return edges
   }
-  const isOver = states.map((read) => sought.some((end) => endsWith(read, end)))
-  const accepting = states.map(
-    (read, state) => isOver[state] !== true && ends.every((end) => endsFirst(read, end, sought)),
-  )
-  return trimmed(
-    edges.map((out) => out.filter(({ target }) => isOver[target] !== true)),
-    accepting,
-  )
+
+  const edges: Edge[][] = []
+  // Grows while it is read.
+  for (const read of beginnings) edges.push(sought.some((end) => endsWith(read, end)) ? [] : edgesAfter(read))
+  return { beginnings, edges }
 }
 
 /** Whether no mark is complete before the whole of this one is. */
@@ -70,10 +79,6 @@ function endsFirst(
     if (sought.some((mark) => endsWith(text, mark))) return false
   }
   return true
-}
-
-function longest(texts: readonly (readonly number[])[]): number {
-  return Math.max(1, ...texts.map(({ length }) => length))
 }
 
 function startsWith(text: readonly number[], begin: readonly number[]): boolean {

@@ -20,7 +20,7 @@ const maxStates = 2_000
 const maxSource = 8_000_000
 
 /** Rules that begin with one another. */
-const deepest = 1_000
+const maxDepth = 1_000
 
 const white = /\s/u
 /** White space as `trimStart` defines it. */
@@ -33,7 +33,7 @@ const spaces: readonly number[] = Array.from({ length: 0x10000 }, (_, point) => 
  * beginning is read as what the mark opens. Rules that it needs are added, with names that begin with the prefix.
  */
 export function withoutPrefix(expr: Expr, mark: Path, prefix: string, rules: Map<string, Expr>): Expr {
-  const split = createParts(rules)
+  const split = createSplitting(rules)
   const names = new Map<string, string>()
   const numbers = new Map<Path, number>([[mark, 0]])
   let left = maxSource
@@ -56,30 +56,27 @@ export function withoutPrefix(expr: Expr, mark: Path, prefix: string, rules: Map
     if (names.size === maxStates || left < 0) return never
     const name = `${prefix}-${names.size}`
     names.set(source, name)
-    // Characters with the same rest form one class: there may be two dozen kinds of white space.
-    const classes = new Map<string, { next: Expr; ranges: Range[] }>()
-    for (const [point, next] of behind) {
-      const behindPoint = without(next, path.steps.get(point) ?? mark)
-      const key = JSON.stringify(behindPoint, withInfinity)
-      const same = classes.get(key) ?? { next: behindPoint, ranges: [] }
-      same.ranges.push([point, point])
-      classes.set(key, same)
-    }
-    rules.set(
-      name,
-      alternatives(
-        ...(isEmpty ? [emptyText] : []),
-        others,
-        ...Array.from(classes.values(), ({ next, ranges }) => sequence(charClass(...ranges), next)),
-      ),
-    )
+    const rests = Array.from(behind, ([point, next]): [number, Expr] => [
+      point,
+      without(next, path.steps.get(point) ?? mark),
+    ])
+    rules.set(name, alternatives(...(isEmpty ? [emptyText] : []), others, ...byRest(rests)))
     return rule(name)
   }
   return without(expr, mark)
 }
 
+/** Characters with the same rest form one class: there may be two dozen kinds of white space. */
+function byRest(rests: readonly (readonly [point: number, rest: Expr])[]): Expr[] {
+  const classes = Map.groupBy(rests, ([, rest]) => JSON.stringify(rest, withInfinity))
+  return Array.from(classes.values(), (same) => {
+    const ranges = same.map(([point]): Range => [point, point])
+    return sequence(charClass(...ranges), (same[0] as readonly [number, Expr])[1])
+  })
+}
+
 /** The texts of an expression by their first character. */
-interface Parts {
+interface Split {
   /** What follows each of the characters that are asked for. */
   behind: ReadonlyMap<number, Expr>
   /** The texts that begin with another character. */
@@ -88,63 +85,72 @@ interface Parts {
   isEmpty: boolean
 }
 
-function createParts(rules: ReadonlyMap<string, Expr>) {
-  const known = new Map<string, Parts>()
+/** No text at all. */
+const nothing: Split = { behind: new Map(), others: never, isEmpty: false }
+
+function createSplitting(rules: ReadonlyMap<string, Expr>) {
+  const known = new Map<string, Split>()
   const open = new Set<string>()
 
-  function split(expr: Expr, wanted: ReadonlySet<number>, kind: string): Parts {
+  function split(expr: Expr, wanted: ReadonlySet<number>, kind: string): Split {
     switch (expr.kind) {
       case 'literal': {
         const point = expr.text.codePointAt(0) as number
-        if (!wanted.has(point)) return { behind: new Map(), others: expr, isEmpty: false }
-        const rest = literal(expr.text.slice(point > 0xffff ? 2 : 1))
-        return { behind: new Map([[point, rest]]), others: never, isEmpty: false }
+        if (!wanted.has(point)) return { ...nothing, others: expr }
+        return { ...nothing, behind: new Map([[point, literal(expr.text.slice(point > 0xffff ? 2 : 1))]]) }
       }
       case 'class': {
         const has = [...wanted].filter((point) => expr.ranges.some(([a, b]) => a <= point && point <= b))
-        return {
-          behind: new Map(has.map((point) => [point, emptyText])),
-          others: has.length === 0 ? expr : charClass(...lessPoints(expr.ranges, has)),
-          isEmpty: false,
-        }
+        if (has.length === 0) return { ...nothing, others: expr }
+        const behind = new Map(has.map((point) => [point, emptyText]))
+        return { ...nothing, behind, others: charClass(...lessPoints(expr.ranges, has)) }
       }
       case 'sequence': {
         const [head, ...tail] = expr.of
-        if (head === undefined) return { behind: new Map(), others: never, isEmpty: true }
+        if (head === undefined) return { ...nothing, isEmpty: true }
         const first = followed(split(head, wanted, kind), sequence(...tail))
-        return first.isEmpty ? either([first, split(sequence(...tail), wanted, kind)]) : first
+        if (!first.isEmpty) return first
+        const second = split(sequence(...tail), wanted, kind)
+        return { ...joined([first, second]), isEmpty: second.isEmpty }
       }
-      case 'alternatives':
-        return either(
-          expr.of.map((option) => split(option, wanted, kind)),
-          true,
-        )
+      case 'alternatives': {
+        const options = expr.of.map((option) => split(option, wanted, kind))
+        return { ...joined(options), isEmpty: options.some(({ isEmpty }) => isEmpty) }
+      }
       case 'repetition': {
         const once = split(expr.of, wanted, kind)
         const rest = repetition(expr.of, Math.max(expr.min - 1, 0), expr.max - 1)
         return { ...followed(once, rest), isEmpty: expr.min === 0 || once.isEmpty }
       }
-      case 'rule': {
-        const key = `${kind} ${expr.name}`
-        const before = known.get(key)
-        if (before !== undefined) return before
-        // A rule that begins with itself is refused when the grammar is packed.
-        if (open.has(key)) return { behind: new Map(), others: expr, isEmpty: false }
-        if (open.size === deepest)
-          throw new ConstraintError('unsupported', `more than ${deepest} rules begin with one another`)
-        open.add(key)
-        const found = split(rules.get(expr.name) ?? never, wanted, kind)
-        const result = found.behind.size === 0 && !found.isEmpty ? { ...found, others: expr } : found
-        open.delete(key)
-        known.set(key, result)
-        return result
-      }
+      case 'rule':
+        return splitRule(expr, wanted, kind)
     }
+  }
+
+  function splitRule(
+    expr: Extract<Expr, { kind: 'rule' }>,
+    wanted: ReadonlySet<number>,
+    kind: string,
+  ): Split {
+    const key = `${kind} ${expr.name}`
+    const before = known.get(key)
+    if (before !== undefined) return before
+    // A rule that begins with itself is refused when the grammar is packed.
+    if (open.has(key)) return { ...nothing, others: expr }
+    if (open.size === maxDepth)
+      throw new ConstraintError('unsupported', `more than ${maxDepth} rules begin with one another`)
+    open.add(key)
+    const found = split(rules.get(expr.name) ?? never, wanted, kind)
+    const isUntouched = found.behind.size === 0 && !found.isEmpty
+    const result = isUntouched ? { ...found, others: expr } : found
+    open.delete(key)
+    known.set(key, result)
+    return result
   }
   return split
 }
 
-function followed({ behind, others, isEmpty }: Parts, rest: Expr): Parts {
+function followed({ behind, others, isEmpty }: Split, rest: Expr): Split {
   return {
     behind: new Map(Array.from(behind, ([point, next]) => [point, sequence(next, rest)])),
     others: sequence(others, rest),
@@ -152,8 +158,7 @@ function followed({ behind, others, isEmpty }: Parts, rest: Expr): Parts {
   }
 }
 
-/** In a sequence whose head may be empty, only the tail determines whether the whole may be empty. */
-function either(all: readonly Parts[], isChoice = false): Parts {
+function joined(all: readonly Split[]): Omit<Split, 'isEmpty'> {
   const behind = new Map<number, Expr>()
   for (const entry of all) {
     for (const [point, next] of entry.behind) {
@@ -161,11 +166,7 @@ function either(all: readonly Parts[], isChoice = false): Parts {
       behind.set(point, before === undefined ? next : alternatives(before, next))
     }
   }
-  return {
-    behind,
-    others: alternatives(...all.map(({ others }) => others)),
-    isEmpty: isChoice ? all.some(({ isEmpty }) => isEmpty) : all.every(({ isEmpty }) => isEmpty),
-  }
+  return { behind, others: alternatives(...all.map(({ others }) => others)) }
 }
 
 function lessPoints(ranges: readonly Range[], points: readonly number[]): Range[] {

@@ -107,24 +107,24 @@ export function createAnswerReader(options: ReaderOptions): Parser {
 }
 
 function* readAnswer(source: Source, collector: PartCollector, options: ReaderOptions): PieceReader<void> {
-  const { reasoning, thought, calls, own = ownOf(calls) } = options
-  const form = own && codedForms[own.own].form?.(own.marks ?? {}, calls)
+  const { reasoning, thought, calls, own: coded = codedCallsOf(calls) } = options
+  const form = coded && codedForms[coded.own].form?.(coded.marks ?? {}, calls)
   if (form !== undefined) {
     yield* readMessages(source, collector, form, thought)
     return
   }
   const { anywhere, atStart } = searchersOf(calls)
-  let begun: Opening | undefined
-  if (reasoning !== undefined) begun = yield* readThought(source, collector, reasoning, thought, anywhere)
-  if (begun === undefined && atStart.length > 0) {
-    const found = yield* untilCertain(source, afterSpace(atStart))
-    if (found !== 'no') begun = found
-  }
   const closings = [...(options.closings ?? []).map(closingMark), ...lateMarks(options)]
-  begun ??= yield* readContent(source, collector, calls?.isBesideContent ? [] : anywhere, closings)
-  while (begun !== undefined) {
-    yield* readCalls(source, collector, begun)
-    begun = yield* readContent(source, collector, calls?.isParallel ? anywhere : [], closings)
+  let call: Opening | undefined
+  if (reasoning !== undefined) call = yield* readThought(source, collector, reasoning, thought, anywhere)
+  if (call === undefined && atStart.length > 0) {
+    const found = yield* untilCertain(source, afterSpace(atStart))
+    if (found !== 'no') call = found
+  }
+  call ??= yield* readContent(source, collector, calls?.isBesideContent ? [] : anywhere, closings)
+  while (call !== undefined) {
+    yield* readCalls(source, collector, call)
+    call = yield* readContent(source, collector, calls?.isParallel ? anywhere : [], closings)
   }
 }
 
@@ -152,44 +152,45 @@ function lateMarks({ reasoning, isThoughtCut }: ReaderOptions): Searcher<Mark>[]
   ]
 }
 
+function codedCallsOf(calls: ReaderOptions['calls']): CodedCalls | undefined {
+  return calls !== undefined && 'own' in calls.format ? calls.format : undefined
+}
+
+/** What begins a call: anywhere in the content, and only at the start of the answer. */
 interface Searchers {
   anywhere: readonly Searcher<Opening>[]
   atStart: readonly Searcher<Opening>[]
 }
 
-function ownOf(calls: ReaderOptions['calls']): CodedCalls | undefined {
-  return calls !== undefined && 'own' in calls.format ? calls.format : undefined
-}
-
 function searchersOf(calls: ReaderOptions['calls']): Searchers {
-  if (calls === undefined) return { anywhere: [], atStart: [] }
-  const { format, tools, isParallel, isBesideContent, second = [] } = calls
-  // Own formats have their own reader.
-  if ('own' in format) return { anywhere: [], atStart: [] }
-  const { first } = formatReader(format, tools, isParallel)
-  const unmarked = second.length === 0 ? undefined : withoutFirstMark(format)
-  const anywhere = [
-    first,
-    ...(unmarked === undefined ? [] : [formatReader(unmarked, tools, isParallel).first]),
-  ]
-  const atStart = [
-    ...(format.isAnchored || isBesideContent ? [first] : []),
-    ...second.flatMap((spelling) =>
-      formatsOf(spelling).map((form) => formatReader(form, tools, false, spelling.certain).first),
-    ),
-  ]
-  return { anywhere: format.isAnchored ? [] : anywhere, atStart }
+  // Coded formats have their own reader.
+  if (calls === undefined || 'own' in calls.format) return { anywhere: [], atStart: [] }
+  const { format, tools, isParallel, isBesideContent, second: spellings = [] } = calls
+  const call = openingOf(format, tools, isParallel)
+  // What may be spelled otherwise may also lack its first mark.
+  const unmarked = spellings.length === 0 ? undefined : withoutFirstMark(format)
+  const others = spellings.flatMap((spelling) =>
+    formatsOf(spelling).map((other) => openingOf({ ...other, ...certaintyOf(spelling) }, tools, false)),
+  )
+  return {
+    anywhere: format.isAnchored
+      ? []
+      : [call, ...(unmarked === undefined ? [] : [openingOf(unmarked, tools, isParallel)])],
+    atStart: [...(format.isAnchored || isBesideContent ? [call] : []), ...others],
+  }
 }
 
-function formatReader(
+const certaintyOf = ({ certain }: AlternativeSpelling) => (certain === undefined ? {} : { certain })
+
+function openingOf(
   format: CallFormat,
   tools: readonly OfferedTool[],
   isParallel: boolean,
-  certain?: string,
-): CallReader {
-  return callReader(certain === undefined ? format : { ...format, certain }, tools, {
+): Searcher<Opening> {
+  const reader = callReader(format, tools, {
     isParallel,
     isJson: format.arguments.kind === 'json',
     argumentsOf: (behind) => argumentReader(format, behind),
   })
+  return reader.first
 }

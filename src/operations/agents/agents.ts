@@ -1,27 +1,22 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import { type AgentSums, type AgentsView, readAgents } from '../../storage/agents/agents.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { type AgentsBody, type AgentVersionsBody, defaultAgents } from './contract.ts'
 
 /** Each agent with what its calls, and those below them, did and used. */
-export async function queryAgents(db: Database, caller: Caller, body: AgentsBody, signal: AbortSignal) {
+export async function queryAgents(db: BoundDatabase, caller: Caller, body: AgentsBody) {
   requireAccess(caller, body.project_id)
   const agent = body.filters?.agent_name ?? undefined
-  const { rows, total_count } = await pageOfAgents(db, { ...viewOf(body), agent, byVersion: false }, signal)
+  const { rows, total_count } = await pageOfAgents(db, { ...viewOf(body), agent, byVersion: false })
   return { agents: rows.map(({ agent_version, ...sums }) => sums), total_count }
 }
 
 /** The same for each version of an agent. Calls that name no version have an empty one. */
-export async function queryVersions(
-  db: Database,
-  caller: Caller,
-  body: AgentVersionsBody,
-  signal: AbortSignal,
-) {
+export async function queryVersions(db: BoundDatabase, caller: Caller, body: AgentVersionsBody) {
   requireAccess(caller, body.project_id)
   const view = { ...viewOf(body), agent: body.agent_name, byVersion: true }
-  const { rows, total_count } = await pageOfAgents(db, view, signal)
+  const { rows, total_count } = await pageOfAgents(db, view)
   return { versions: rows, total_count }
 }
 
@@ -42,12 +37,11 @@ function viewOf(body: AgentsBody | AgentVersionsBody) {
   }
 }
 
-async function pageOfAgents(db: Database, view: AgentsView & { details: boolean }, signal: AbortSignal) {
+async function pageOfAgents(db: BoundDatabase, view: AgentsView & { details: boolean }) {
   const time = now()
-  const found = await readAgents(db, view, time, signal)
+  const found = await readAgents(db, view, time)
   // A page beyond the last row does not say how many there are.
-  const [any] =
-    found.length > 0 ? found : await readAgents(db, { ...view, limit: 1, offset: 0 }, time, signal)
+  const [any] = found.length > 0 ? found : await readAgents(db, { ...view, limit: 1, offset: 0 }, time)
   return {
     rows: found.map((row) => shownSums(row, view)),
     total_count: any === undefined ? 0 : Number(any.total),

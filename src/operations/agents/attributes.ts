@@ -5,7 +5,7 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { jsonList } from '../../domain/json/text.ts'
 import { now } from '../../domain/time.ts'
 import { streamSpanAttributes } from '../../storage/agents/spans.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { type AttributesBody, type AttributeType, attributeSources, defaultAttributes } from './contract.ts'
 import { spansViewOf } from './spans.ts'
 
@@ -17,18 +17,13 @@ const maxDepth = 8
 const known = new Set(['gen_ai', 'otel_span', 'otel_logs', 'weave', 'heddle'])
 
 /** The attributes of spans that no convention has, for grouping and filtering. */
-export async function findAttributes(
-  db: Database,
-  caller: Caller,
-  body: AttributesBody,
-  signal: AbortSignal,
-) {
+export async function findAttributes(db: BoundDatabase, caller: Caller, body: AttributesBody) {
   requireAccess(caller, body.project_id)
   const [limit, offset] = [body.limit ?? defaultAttributes, body.offset ?? 0]
   const { project_id, query, started_after, started_before } = body
   const view = spansViewOf({ project_id, query, started_after, started_before, limit: maxSpans })
   const counts = new Map<string, { key: string; value_type: AttributeType; span_count: number }>()
-  for await (const rows of streamSpanAttributes(db, view, now(), signal)) {
+  for await (const rows of streamSpanAttributes(db, view, now())) {
     await inSteps(rows, ({ attributes }) => {
       for (const [key, value_type] of leavesOf(attributes)) {
         const name = `${value_type} ${key}`

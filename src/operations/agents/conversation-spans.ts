@@ -8,16 +8,15 @@ import {
   readSpansFeedback,
   type SpanFeedbackRow,
 } from '../../storage/agents/conversations.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { tooMany } from '../totals/call-usage.ts'
 import { durationOf, statusCodeOf } from './spans.ts'
 import { type ConversationSpansBody, maxConversations } from './spans-contract.ts'
 
 export async function readSpansOfConversations(
-  db: Database,
+  db: BoundDatabase,
   caller: Caller,
   body: ConversationSpansBody,
-  signal: AbortSignal,
 ) {
   requireAccess(caller, body.project_id)
   const { project_id: project, conversation_ids: conversations } = body
@@ -27,8 +26,8 @@ export async function readSpansOfConversations(
   const range = { from: body.started_after ?? undefined, before: body.started_before ?? undefined }
   const view = { project, conversations, ...range }
   const time = now()
-  const spans = Map.groupBy(await readConversationSpans(db, view, time, signal), ({ thread_id }) => thread_id)
-  const feedback = Map.groupBy(await readSpansFeedback(db, view, time, signal), ({ thread_id }) => thread_id)
+  const spans = Map.groupBy(await readConversationSpans(db, view, time), ({ thread_id }) => thread_id)
+  const feedback = Map.groupBy(await readSpansFeedback(db, view, time), ({ thread_id }) => thread_id)
   const shown: object[] = []
   await inSteps(spans, async ([conversation_id, rows]) => {
     shown.push({

@@ -20,18 +20,16 @@ export async function searchAgents(
   services: Asked & { sealing: Sealing },
   caller: Caller,
   body: AgentSearchBody,
-  signal: AbortSignal,
 ) {
   requireAccess(caller, body.project_id)
   const selection = selectionOf(body)
   const words = body.query?.trim() ?? ''
   const matches: Match[] =
     words === ''
-      ? (
-          await listCalls(services, caller, { ...selection, limit: maxCalls, count_up_to: 0 }, signal)
-        ).calls.map((call) => ({ call, snippets: previewsOf(call) }))
-      : (await searchCalls(services, caller, { ...selection, text: words, limit: maxCalls }, signal, 'query'))
-          .found
+      ? (await listCalls(services, caller, { ...selection, limit: maxCalls, count_up_to: 0 })).calls.map(
+          (call) => ({ call, snippets: previewsOf(call) }),
+        )
+      : (await searchCalls(services, caller, { ...selection, text: words, limit: maxCalls }, 'query')).found
   const conversations = Map.groupBy(matches, ({ call }) => call.thread_id || noConversation)
   const all = Array.from(conversations, ([id, found]) => resultOf(id, found, body.agent_name ?? null))
   const offset = body.offset ?? 0

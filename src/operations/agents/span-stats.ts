@@ -2,7 +2,7 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { jsonList } from '../../domain/json/text.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import { readSpanStats, type SpanMetric, type SpanStat } from '../../storage/agents/span-stats.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { bucketsOf, rangeOf } from '../totals/buckets.ts'
 import { figureNames } from '../totals/call-stats.ts'
 import { tooMany } from '../totals/call-usage.ts'
@@ -21,12 +21,7 @@ const byDefault: Record<ValueType, readonly Aggregation[]> = {
   string: ['count'],
 }
 
-export async function readSpanFigures(
-  db: Database,
-  caller: Caller,
-  body: SpanStatsBody,
-  signal: AbortSignal,
-) {
+export async function readSpanFigures(db: BoundDatabase, caller: Caller, body: SpanStatsBody) {
   requireAccess(caller, body.project_id)
   const buckets = bucketsOf(body)
   const refs = body.group_by ?? []
@@ -49,7 +44,7 @@ export async function readSpanFigures(
       keys: refs.map(({ key, source }) => ({ field: key, isAttribute: isAttribute(source) })),
     },
   }
-  const stats = await readSpanStats(db, view, metrics, now(), signal)
+  const stats = await readSpanStats(db, view, metrics, now())
   if (stats.length > maxRows) throw tooManyRows(buckets.granularity)
   const shown = largest(stats, body.group_limit ?? defaultGroups)
   return {

@@ -14,20 +14,20 @@ import {
   type SpanRow,
   type SpansView,
 } from '../../storage/agents/spans.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { tooMany } from '../totals/call-usage.ts'
 import { messagesOf, toolRunOf } from './span-messages.ts'
 import { defaultSpans, isAttribute, type SpansBody } from './spans-contract.ts'
 
-export async function querySpans(db: Database, caller: Caller, body: SpansBody, signal: AbortSignal) {
+export async function querySpans(db: BoundDatabase, caller: Caller, body: SpansBody) {
   requireAccess(caller, body.project_id)
   const view = spansViewOf({ ...body, limit: body.limit ?? defaultSpans })
   const costs = body.include_costs === true
-  if (body.group_by?.length) return groupsOf(db, body, body.group_by, view, signal)
+  if (body.group_by?.length) return groupsOf(db, body, body.group_by, view)
   const time = now()
   const documents = body.include_details === true
-  const total_count = await countSpans(db, view, time, signal)
-  const rows = await readSpans(db, view, { costs, documents }, time, signal)
+  const total_count = await countSpans(db, view, time)
+  const rows = await readSpans(db, view, { costs, documents }, time)
   const spans: unknown[] = []
   await inSteps(rows, (row) => void spans.push({ ...spanOf(row), ...(documents && detailsOf(row)) }))
   return { spans: await jsonList(spans), groups: [], total_count }
@@ -46,11 +46,10 @@ export function spansViewOf({ sort_by, ...body }: Selection): SpansView {
 }
 
 async function groupsOf(
-  db: Database,
+  db: BoundDatabase,
   body: SpansBody,
   refs: NonNullable<SpansBody['group_by']>,
   view: SpansView,
-  signal: AbortSignal,
 ) {
   const names = refs.map(({ key, alias }) => alias ?? key)
   checkNames(names)
@@ -63,9 +62,8 @@ async function groupsOf(
     costs: body.include_costs === true,
   }
   const time = now()
-  const rows = await readSpanGroups(db, asked, time, signal)
-  const [any] =
-    rows.length > 0 ? rows : await readSpanGroups(db, { ...asked, limit: 1, offset: 0 }, time, signal)
+  const rows = await readSpanGroups(db, asked, time)
+  const [any] = rows.length > 0 ? rows : await readSpanGroups(db, { ...asked, limit: 1, offset: 0 }, time)
   const groups = await jsonList(rows.map((row) => groupOf(row, names)))
   return { spans: [], groups, total_count: any === undefined ? 0 : Number(any.total) }
 }

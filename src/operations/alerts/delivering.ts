@@ -4,6 +4,7 @@ import { now } from '../../domain/time.ts'
 import { countPending, endpointsAtWork } from '../../storage/alerts/deliveries.ts'
 import type { EndpointKey } from '../../storage/alerts/endpoints.ts'
 import { findExcess } from '../../storage/alerts/trimming.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import type { OperationParts } from '../parts.ts'
 import { takeTurn } from './turns.ts'
@@ -108,7 +109,7 @@ export function startAlerts(services: OperationParts, failed: (error: unknown) =
 /** Returns whether there is more. */
 async function trim(db: OperationParts['db'], signal: AbortSignal): Promise<boolean> {
   try {
-    const excess = await findExcess(db, now(), signal)
+    const excess = await findExcess(boundTo(db, signal), now())
     if (excess.endpoints.length === 0 && excess.events.length === 0) return false
     return (await db.writeInBackground('trimAlerts', excess)) || excess.hasMore
   } catch (error) {

@@ -42,7 +42,7 @@ export const alertRoutes = family(
     body: contract.TryRuleBody,
     answer: contract.TryAnswer,
     refusals: ['invalid_value', 'query_too_slow', noQueue],
-    rule: (services, { caller, body }) => tryRule(services.db, caller, body, services.signal),
+    rule: (services, { caller, body }) => tryRule(services.db, caller, body),
   }),
   operation('PUT', '/alert_rules/:rule_id', {
     right: 'write',

@@ -11,10 +11,11 @@ import { aboutDecision } from '../../storage/alerts/decisions.ts'
 import { type Condition, conditionOf } from '../../storage/alerts/rules.ts'
 import type { CallsFilter } from '../../storage/calls/filter.ts'
 import { streamCalls } from '../../storage/calls/queries.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase, Database } from '../../storage/database.ts'
 import { feedbackInView } from '../../storage/feedback/queries.ts'
 import { readBudgets } from '../../storage/limits/budgets.ts'
 import { waitingBefore } from '../../storage/queues/waiting.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import type { TryRuleBody } from './contract.ts'
 import { conditionText, cooldownOf } from './rules.ts'
 import { figuresOf } from './windows.ts'
@@ -32,12 +33,12 @@ interface Match {
 }
 
 /** What a rule would have sent in the last day, by the conditions with which it fires. */
-export async function tryRule(db: Database, caller: Caller, body: TryRuleBody, signal: AbortSignal) {
+export async function tryRule(db: BoundDatabase, caller: Caller, body: TryRuleBody) {
   const { project_id, on } = body
   requireAccess(caller, project_id)
   const condition = conditionOf(await conditionText(db, project_id, on, body))
   const time = now()
-  const found = await matchesBy[on](db, project_id, condition, time, signal)
+  const found = await matchesBy[on](db, project_id, condition, time, db.signal)
   // Newest first as they are read, oldest first as they would have been sent.
   const matches = found.matches.sort((a, b) => a.at - b.at)
   const pause = cooldownOf(body) * 1_000_000
@@ -90,7 +91,7 @@ const matchesBy: Record<TryRuleBody['on'], Matching> = {
     const matches: Match[] = []
     const columns = { large: new Set<never>(), totalStorageSize: false }
     const view = endedView(project, filter, query, time)
-    for await (const rows of streamCalls(db, view, columns, time, signal)) {
+    for await (const rows of streamCalls(boundTo(db, signal), view, columns, time)) {
       for (const { id, ended_at } of rows)
         matches.push({ subject: `call ${id}`, at: Number(ended_at), value: null })
     }
@@ -124,7 +125,7 @@ const matchesBy: Record<TryRuleBody['on'], Matching> = {
     let read = 0
     const columns = { large: new Set(['output'] as const), totalStorageSize: false }
     const view = endedView(project, { op_names: [decisionOp] }, undefined, time)
-    for await (const rows of streamCalls(db, view, columns, time, signal)) {
+    for await (const rows of streamCalls(boundTo(db, signal), view, columns, time)) {
       for (const { id, ended_at, exception, output } of rows) {
         read++
         const answers = exception === null && output !== null ? decidedIn(String(output)) : []
@@ -139,11 +140,12 @@ const matchesBy: Record<TryRuleBody['on'], Matching> = {
     if (queue === undefined) return { matches: [], isComplete: true }
     const { queue_id, waiting: bound } = queue
     const since = time - dayMicroseconds
-    const { changes, isComplete } = await waitingBefore(
-      db,
-      { project, queue_id, since, limit: maxRows },
-      signal,
-    )
+    const { changes, isComplete } = await waitingBefore(boundTo(db, signal), {
+      project,
+      queue_id,
+      since,
+      limit: maxRows,
+    })
     const matches = changes
       .filter((change) => isReached(bound, change))
       .map(({ queue_id, at, after }) => ({ subject: `queue ${queue_id}`, at, value: after }))
@@ -170,7 +172,13 @@ const matchesBy: Record<TryRuleBody['on'], Matching> = {
     const count = Math.max(1, Math.floor(dayMicroseconds / length))
     const start = time - count * length
     const edges = Array.from({ length: count }, (_, index) => start + index * length)
-    const figures = await figuresOf(db, project, condition, { start, end: time, edges }, time, signal)
+    const figures = await figuresOf(
+      boundTo(db, signal),
+      project,
+      condition,
+      { start, end: time, edges },
+      time,
+    )
     const matches = figures.flatMap(({ bucket, value }): Match[] => {
       const at = start + (bucket + 1) * length
       return value !== null && isBeyond(window, value) ? [{ subject: 'window', at, value }] : []

@@ -4,7 +4,8 @@ import { splitPath } from '../../domain/expressions/path.ts'
 import { now } from '../../domain/time.ts'
 import { type AlertRule, type Condition, conditionOf, type RuleKey } from '../../storage/alerts/rules.ts'
 import { windowRules } from '../../storage/alerts/windows.ts'
-import { type Database, databaseOf } from '../../storage/database.ts'
+import { type BoundDatabase, type Database, databaseOf } from '../../storage/database.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { readCallSums, readUsageSums } from '../../storage/views/call-sums.ts'
 import { readFeedbackSums } from '../../storage/views/feedback-sums.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
@@ -43,7 +44,8 @@ export function startWindows(
     try {
       const time = now()
       const rule = await own.write('takeWindowRule', { ...key, now: time, until: time + leaseMicroseconds })
-      if (rule !== undefined) await decide(own, rule, { time, haste }, AbortSignal.any([late, signal]))
+      if (rule !== undefined)
+        await decide(boundTo(own, AbortSignal.any([late, signal])), rule, { time, haste })
     } catch (error) {
       // It is tried again when its lease has ended.
       if (signal.aborted) return
@@ -78,10 +80,9 @@ export function startWindows(
 
 /** Decides the windows of a rule that have ended since it was decided last. */
 async function decide(
-  db: Database,
+  db: BoundDatabase,
   rule: AlertRule,
   { time, haste }: { time: number; haste: number },
-  signal: AbortSignal,
 ): Promise<void> {
   const condition = conditionOf(rule.condition)
   const { window } = condition
@@ -96,11 +97,11 @@ async function decide(
   const next = Math.max(time, Math.floor(last / step) * step + step)
   // Without one that has ended since, the rule only waits for the next.
   for (const end of ends.length > 0 ? ends : [last]) {
-    signal.throwIfAborted()
+    db.signal.throwIfAborted()
     const start = end - window.seconds * 1_000_000
     const [figure = { value: null, count: 0 }] =
       end > rule.checked_at
-        ? await figuresOf(db, rule.project_id, condition, { start, end, edges: [start] }, time, signal)
+        ? await figuresOf(db, rule.project_id, condition, { start, end, edges: [start] }, time)
         : []
     const { value, count } = figure
     await db.write('decideWindow', {
@@ -135,12 +136,11 @@ const none = new Map<number, string>()
 
 /** The figure of each bucket that has any. */
 export async function figuresOf(
-  db: Database,
+  db: BoundDatabase,
   project: string,
   { filter, query, window }: Condition,
   buckets: Buckets,
   time: number,
-  signal: AbortSignal,
 ): Promise<(Figure & { bucket: number })[]> {
   const { measure, min_count, scorer, path } = window as WindowBounds
   const enough = (bucket: number, count: number, value: number | null) => ({
@@ -162,7 +162,7 @@ export async function figuresOf(
     ] as const
     const { start, end, edges } = buckets
     const range = { project, start, end, type, trigger: undefined }
-    const sums = await readFeedbackSums(db, range, edges, metrics, signal)
+    const sums = await readFeedbackSums(db, range, edges, metrics)
     return sums.flatMap(({ bucket, figures }) => {
       const { sum, count, yes, no } = figures
       const scores = (count ?? 0) + (yes ?? 0) + (no ?? 0)
@@ -176,7 +176,7 @@ export async function figuresOf(
   if (measure === 'cost' || measure === 'tokens') {
     const column = measure === 'cost' ? ('total_cost' as const) : ('total_tokens' as const)
     const metric = { column, names: named('sum', 'count'), percentiles: none }
-    for (const { bucket, figures } of await readUsageSums(db, view, [metric], time, signal)) {
+    for (const { bucket, figures } of await readUsageSums(db, view, [metric], time)) {
       const figure = empty[bucket]
       if (figure === undefined) continue
       figure.value += figures.sum ?? 0
@@ -197,10 +197,7 @@ export async function figuresOf(
     percentiles: none,
   }
   const figures = new Map(
-    (await readCallSums(db, view, [latency, errors, calls], time, signal)).map((sums) => [
-      sums.bucket,
-      sums.figures,
-    ]),
+    (await readCallSums(db, view, [latency, errors, calls], time)).map((sums) => [sums.bucket, sums.figures]),
   )
   return empty.map(({ bucket }) => {
     const { count, avg, sum, calls: all, percentile } = figures.get(bucket) ?? {}

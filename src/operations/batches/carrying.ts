@@ -13,6 +13,7 @@ import { type BatchLine, waitingLines } from '../../storage/batches/lines.ts'
 import { fileOfProject, type WireFile } from '../../storage/batches/wire-files.ts'
 import { databaseOf } from '../../storage/database.ts'
 import { pieceBytes, readPiece } from '../../storage/objects/files.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import type { FindCaller } from '../background-asking.ts'
 import type { OperationParts } from '../parts.ts'
@@ -99,11 +100,11 @@ function startTurns(
     }
     const { status } = batch
     const { finishFiles } = await import('./finishing.ts')
-    if (status === 'cancelling') await finishFiles(db, batch, held, 'cancelled', ended)
+    if (status === 'cancelling') await finishFiles(boundTo(db, ended), batch, held, 'cancelled')
     else if (status === 'finalizing' || (batch.expires_at <= now() && !isFindingRequests(batch))) {
       await db.write('finalizeBatch', { ...held, now: now() })
       const isWhole = batch.total > 0 && (await waitingLines(db, held, 0, 1)).length === 0
-      await finishFiles(db, batch, held, isWhole ? 'completed' : 'expired', ended)
+      await finishFiles(boundTo(db, ended), batch, held, isWhole ? 'completed' : 'expired')
     } else {
       const input = await fileOfProject(db, batch.project_id, batch.input_file_id)
       // Its project was deleted.
@@ -174,7 +175,7 @@ function startTurns(
     if (waitMs > 0) return waitMs
     if ((await waitingLines(db, held, 0, 1)).length > 0) return 0
     await db.write('finalizeBatch', { ...held, now: now() })
-    await finishFiles(db, batch, held, 'completed', ended)
+    await finishFiles(boundTo(db, ended), batch, held, 'completed')
     return 0
   }
 

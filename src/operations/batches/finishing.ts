@@ -2,7 +2,7 @@ import { now } from '../../domain/time.ts'
 import { type Batch, type HeldBatch, isOfMessages } from '../../storage/batches/batches.ts'
 import { answeredLines } from '../../storage/batches/lines.ts'
 import { messageBatchPurpose, type NewWireFile } from '../../storage/batches/wire-files.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { openWireFile } from '../wire-files/files.ts'
 import { type Ending, formOf } from './result-lines.ts'
 
@@ -11,18 +11,17 @@ import { type Ending, formOf } from './result-lines.ts'
  * end of the batch.
  */
 export async function finishFiles(
-  db: Database,
+  db: BoundDatabase,
   batch: Batch,
   held: HeldBatch,
   ending: Ending,
-  signal: AbortSignal,
 ): Promise<void> {
   const to = { project: batch.project_id, user: batch.user_name, limit: Number.POSITIVE_INFINITY }
   const [output, errors] = [openWireFile(db, to), openWireFile(db, to)]
   const isOneFile = isOfMessages(batch)
   let [answered, wrong] = [0, 0]
   try {
-    for await (const row of answeredLines(db, held, signal)) {
+    for await (const row of answeredLines(db, held)) {
       const isError = !isOneFile && (row.status === null || row.status >= 400)
       if (isError) wrong++
       else answered++

@@ -13,7 +13,7 @@ import { calibrated } from '../../domain/statistics/calibration.ts'
 import { correctedShare, labelsToPromise, thresholdOf } from '../../domain/statistics/flagged.ts'
 import { resampled, shareOf } from '../../domain/statistics/intervals.ts'
 import { claimOf } from '../../domain/statistics/reliability.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { winnerOf } from '../decisions/shares.ts'
 import { wrong } from '../generation/checks.ts'
 import type { Scope } from '../scope.ts'
@@ -30,8 +30,8 @@ const yes = 0
 type JudgedCall = LabelledCall & Pair
 
 /** How well a judge and people agree about one question. */
-export async function agreementOf(db: Database, scope: Scope, body: AgreementBody, signal: AbortSignal) {
-  const { evidence, calibration, note } = await calibratedEvidence(db, scope, body, signal)
+export async function agreementOf(db: BoundDatabase, scope: Scope, body: AgreementBody) {
+  const { evidence, calibration, note } = await calibratedEvidence(db, scope, body)
   const { question, categories, labelled, open } = evidence
   const isPredicate = question.type === 'predicate'
   for (const name of ['threshold', 'precision'] as const) {
@@ -47,7 +47,7 @@ export async function agreementOf(db: Database, scope: Scope, body: AgreementBod
       judge: judgedOf(call.probabilities),
     }),
   )
-  const pause = createYieldToLoop(signal)
+  const pause = createYieldToLoop(db.signal)
   const notes = note === undefined ? [] : [note]
   return {
     ...evidenceFields(evidence),
@@ -70,12 +70,11 @@ export async function agreementOf(db: Database, scope: Scope, body: AgreementBod
 
 /** With the probabilities by which the judge decides. */
 async function calibratedEvidence(
-  db: Database,
+  db: BoundDatabase,
   scope: Scope,
   body: AgreementBody,
-  signal: AbortSignal,
 ): Promise<{ evidence: Evidence; calibration: string | null; note?: string }> {
-  const evidence = await evidenceOf(db, scope, body, signal)
+  const evidence = await evidenceOf(db, scope, body)
   const { question, digest, prompt } = evidence
   const named = body.calibration ?? question.calibration
   if (named == null) return { evidence, calibration: null }

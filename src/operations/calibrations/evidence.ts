@@ -1,7 +1,7 @@
 import { membersOf } from '../../../packages/json/index.ts'
 import { createYieldToLoop } from '../../../packages/waiting/index.ts'
 import type { Labelled } from '../../domain/statistics/calibration.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase, Database } from '../../storage/database.ts'
 import { streamFeedbackOfType } from '../../storage/feedback/queries.ts'
 import { maxChoices } from '../decisions/contract.ts'
 import { prefixes } from '../feedback/kinds.ts'
@@ -66,15 +66,10 @@ interface JudgedValue {
   probabilities?: number[]
 }
 
-export async function evidenceOf(
-  db: Database,
-  scope: Scope,
-  body: ReportBody,
-  signal: AbortSignal,
-): Promise<Evidence> {
+export async function evidenceOf(db: BoundDatabase, scope: Scope, body: ReportBody): Promise<Evidence> {
   const { project } = scope
   checkLabels(body.labels)
-  const decisions = await decisionsOf(db, project, body, signal)
+  const decisions = await decisionsOf(db, project, body)
   const [newest] = decisions.values()
   const digest = body.digest ?? newest?.digest
   const example = [...decisions.values()].find((decision) => decision.digest === digest)
@@ -86,7 +81,7 @@ export async function evidenceOf(
   const question = await questionOf(db, project, example, body)
   const categories = categoriesOf(question)
   const { truthOf, unusable } = await labelsOf(
-    { db, scope, type: question.type, categories, signal },
+    { db, scope, type: question.type, categories, signal: db.signal },
     body.labels,
   )
   const labelled: LabelledCall[] = []
@@ -127,15 +122,14 @@ export async function evidenceOf(
 
 /** The newest decision about each call, the newest first. */
 async function decisionsOf(
-  db: Database,
+  db: BoundDatabase,
   project: string,
   { scorer, question, digest }: ReportBody,
-  signal: AbortSignal,
 ): Promise<Map<string, Decision>> {
-  const pause = createYieldToLoop(signal)
+  const pause = createYieldToLoop(db.signal)
   const decisions = new Map<string, Decision>()
   const of = { project, type: `${prefixes.runnable}.${scorer}`, limit: maxDecisions }
-  for await (const rows of streamFeedbackOfType(db, of, signal)) {
+  for await (const rows of streamFeedbackOfType(db, of)) {
     for (const { call_id, payload, runnable_ref } of rows) {
       const decision = decisionIn(payload, question, runnable_ref)
       const known = decisions.get(call_id)

@@ -3,7 +3,7 @@ import { hasAccess } from '../../domain/callers.ts'
 import { valueAt } from '../../domain/expressions/json-value.ts'
 import { splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { deriveThenOpen, type Results, type TrialRow } from '../../storage/evaluations/results.ts'
 import { hasRow, rawRowsOf } from '../evaluations/raw-rows.ts'
 import { viewOf } from '../evaluations/view.ts'
@@ -20,13 +20,12 @@ interface ExpectedValue {
 }
 
 export async function* expectedValues(
-  db: Database,
+  db: BoundDatabase,
   { caller, project }: Scope,
   { evaluation_run_ids, column }: NonNullable<LabelsBody['expected']>,
-  signal: AbortSignal,
 ): AsyncGenerator<ExpectedValue> {
   const view = viewOf(project, { evaluation_run_ids }, (other) => hasAccess(caller, other))
-  const results = await deriveThenOpen(db, view, signal)
+  const results = await deriveThenOpen(db, view)
   for (const [index, id] of evaluation_run_ids.entries()) {
     if (results.roots.has(id)) continue
     const field = `labels.expected.evaluation_run_ids.${index}`
@@ -37,7 +36,7 @@ export async function* expectedValues(
     })
   }
   const path = splitPath(column)
-  const pause = createYieldToLoop(signal)
+  const pause = createYieldToLoop(db.signal)
   let read = 0
   for await (const digests of (await results.page()).digests) {
     const trials = await trialsOf(results, digests)

@@ -3,6 +3,7 @@ import { valueAt } from '../../domain/expressions/json-value.ts'
 import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import type { Database } from '../../storage/database.ts'
 import { streamFeedbackOfType } from '../../storage/feedback/queries.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { kindOf, prefixes } from '../feedback/kinds.ts'
 import { wrong } from '../generation/checks.ts'
 import type { Scope } from '../scope.ts'
@@ -114,7 +115,7 @@ async function votesOf({ db, scope: { project }, signal }: Labelling, { type, pa
   const rulings = new Map<string, number>()
   const seen = new Set<string>()
   let unusable = 0
-  for await (const rows of streamFeedbackOfType(db, { project, type, limit: maxFeedback }, signal)) {
+  for await (const rows of streamFeedbackOfType(boundTo(db, signal), { project, type, limit: maxFeedback })) {
     for (const { call_id, user_id, payload, standing } of rows) {
       const isRuling = standing === 'decision'
       const key = JSON.stringify([call_id, isRuling ? null : user_id])
@@ -147,7 +148,7 @@ async function expectedLabels(
 ) {
   const labels = new Map<string, number>()
   let unusable = 0
-  for await (const { calls, value } of expectedValues(db, scope, expected, signal)) {
+  for await (const { calls, value } of expectedValues(boundTo(db, signal), scope, expected)) {
     const vote = voteOf(value)
     if (vote === undefined) unusable++
     else for (const call of calls) labels.set(call, vote)

@@ -8,6 +8,7 @@ import {
   mostTelling,
 } from '../../domain/statistics/calibration.ts'
 import { crossValidated, gainOf, qualityOf } from '../../domain/statistics/reliability.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { createOfClass, objectIdOf, refOf } from '../definitions/kind.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
@@ -78,7 +79,7 @@ export async function fitCalibration(
 ): Promise<Report & { calibration: string | null }> {
   const name = body.name ?? `${body.scorer}.${body.question}`
   objectIdOf(name)
-  const evidence = await evidenceOf(services.db, scope, body, signal)
+  const evidence = await evidenceOf(boundTo(services.db, signal), scope, body)
   const report = await reportOn(evidence, signal)
   if (body.dry_run || !report.helps || report.map === null) return { ...report, calibration: null }
   const { before, after, gain, map, digest, model, labels } = report

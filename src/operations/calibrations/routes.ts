@@ -41,7 +41,7 @@ export const calibrationRoutes = family(
         import('./evidence.ts'),
         import('./report.ts'),
       ])
-      return reportOn(await evidenceOf(db, scope, body, signal), signal)
+      return reportOn(await evidenceOf(db, scope, body), signal)
     },
   }),
   operation('POST', `${url}/agreement`, {
@@ -51,9 +51,9 @@ export const calibrationRoutes = family(
     body: AgreementBody,
     answer: Agreement,
     refusals,
-    rule: async ({ db, signal }, { caller, params, body }) => {
+    rule: async ({ db }, { caller, params, body }) => {
       const { agreementOf } = await import('./agreement.ts')
-      return agreementOf(db, scopeOf(caller, params), body, signal)
+      return agreementOf(db, scopeOf(caller, params), body)
     },
   }),
 )

@@ -13,6 +13,7 @@ import {
 } from '../../storage/cold/moving.ts'
 import { coldUntil } from '../../storage/cold/reference.ts'
 import type { Database } from '../../storage/database.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
 const day = 86_400_000_000
@@ -103,7 +104,7 @@ export function startCold(
       async run(signal) {
         const time = now()
         const isOurs = await bare.write('takeColdTurn', { holder, now: time, until: time + turn })
-        if (!isOurs || !moves.isUnderway()) metrics.set(await coldTotals(bare, signal))
+        if (!isOurs || !moves.isUnderway()) metrics.set(await coldTotals(boundTo(bare, signal)))
         if (!isOurs) return idleMs
         const removed = await removeSome(record, time, signal)
         let cleaned = 0

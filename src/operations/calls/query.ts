@@ -4,7 +4,7 @@ import { writeJson } from '../../domain/json/text.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import { type CallsView, statsOfCalls, streamCalls } from '../../storage/calls/queries.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { countOfCalls } from '../../storage/sums/reading.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import { columnsOf } from './columns.ts'
@@ -15,7 +15,7 @@ import { type ExpandedColumns, expandedColumns, refuseExpanded } from './expande
 import { callRecord } from './record.ts'
 
 interface Asked {
-  db: Database
+  db: BoundDatabase
   names: CallNames
 }
 
@@ -24,7 +24,6 @@ export async function queryCalls(
   { db, names }: Asked,
   caller: Caller,
   body: StreamQueryBody,
-  signal: AbortSignal,
 ): Promise<AsyncIterable<string>> {
   requireAccess(caller, body.project_id)
   const expanded = expandedColumns(body.expand_columns ?? [])
@@ -35,7 +34,7 @@ export async function queryCalls(
     feedback: body.include_feedback === true,
   }
   const view = { ...(await viewIn(names, body, expanded)), limit: body.limit || null }
-  const chunks = streamCalls(db, view, columns, now(), signal)
+  const chunks = streamCalls(db, view, columns, now())
   const costsOf = body.include_costs ? createPricing(db, body.project_id) : undefined
   const shown = { storageSize: body.include_storage_size, username: body.include_usernames, hidden }
   const isExpanded = expanded.steps.size > 0 && body.return_expanded_column_values !== false
@@ -52,17 +51,12 @@ export async function queryCalls(
   })()
 }
 
-export async function countSomeCalls(
-  { db, names }: Asked,
-  caller: Caller,
-  body: QueryStatsBody,
-  signal: AbortSignal,
-) {
+export async function countSomeCalls({ db, names }: Asked, caller: Caller, body: QueryStatsBody) {
   requireAccess(caller, body.project_id)
   const view = await viewIn(names, body, expandedColumns(body.expand_columns ?? []))
   const { count, bytes } = body.include_total_storage_size
-    ? await statsOfCalls(db, view, now(), signal)
-    : { count: await countOfCalls(db, view, now(), signal), bytes: null }
+    ? await statsOfCalls(db, view, now())
+    : { count: await countOfCalls(db, view, now()), bytes: null }
   return {
     count,
     has_more: view.limit !== null && count >= view.limit,

@@ -122,7 +122,7 @@ export const callRoutes = family(
     answer: jsonLinesOf(CallRecord),
     refusals: ['invalid_value', 'query_too_slow'],
     rule: async (services, { caller, body }, reply) => {
-      const lines = await queryCalls(services, caller, body, services.signal)
+      const lines = await queryCalls(services, caller, body)
       return sendJsonLines(reply, lines)
     },
   }),
@@ -133,7 +133,7 @@ export const callRoutes = family(
     answer: QueryAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
     rule: async (services, { caller, body }, reply) => {
-      const calls = await queryCalls(services, caller, body, services.signal)
+      const calls = await queryCalls(services, caller, body)
       return sendJsonList(reply, 'calls', calls)
     },
   }),
@@ -143,6 +143,6 @@ export const callRoutes = family(
     body: QueryStatsBody,
     answer: QueryStatsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: (services, { caller, body }) => countSomeCalls(services, caller, body, services.signal),
+    rule: (services, { caller, body }) => countSomeCalls(services, caller, body),
   }),
 )

@@ -1,8 +1,9 @@
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase, Database } from '../../storage/database.ts'
 import { newPass, sumUp, sumUpDay } from '../../storage/sums/keeping.ts'
 import { hasMarkedHours, type MarkedHour, markedHours, stillMarked } from '../../storage/sums/marks.ts'
 import { nextRepricing } from '../../storage/sums/priced.ts'
 import { day, startOf } from '../../storage/sums/spans.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import { sumTraces } from './trace-sums.ts'
 
@@ -25,8 +26,8 @@ export function startSums(db: Database, failed: (error: unknown) => void): Backg
     failedMs,
     failed,
     async run(signal) {
-      if (await hasMarkedHours(db)) before = await sumRound(db, before, signal)
-      if (await hasMarkedHours(db)) tracesBefore = await sumTraces(db, tracesBefore, signal)
+      if (await hasMarkedHours(db)) before = await sumRound(boundTo(db, signal), before)
+      if (await hasMarkedHours(db)) tracesBefore = await sumTraces(boundTo(db, signal), tracesBefore)
       return restMs
     },
   })
@@ -36,19 +37,18 @@ const keyOf = ({ project_id, at }: MarkedHour) => `${at} ${project_id}`
 
 /** Adds up the hours whose marks are those of the round before. Returns the marks that are left. */
 async function sumRound(
-  db: Database,
+  db: BoundDatabase,
   before: ReadonlyMap<string, string>,
-  signal: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
   let hasMore = true
-  while (hasMore && !signal.aborted) hasMore = await db.writeInBackground('markUnsummed', marksAtOnce)
+  while (hasMore && !db.signal.aborted) hasMore = await db.writeInBackground('markUnsummed', marksAtOnce)
   hasMore = true
-  while (hasMore && !signal.aborted) hasMore = await db.writeInBackground('followMarks', marksAtOnce)
+  while (hasMore && !db.signal.aborted) hasMore = await db.writeInBackground('followMarks', marksAtOnce)
   await db.writeInBackground('thinMarks', {})
   const turn = await db.write('turnMarks', {})
-  const repricing = await nextRepricing(db, turn, signal)
+  const repricing = await nextRepricing(db, turn)
   if (repricing !== undefined) await db.writeInBackground('markRepriced', repricing)
-  const hours = await markedHours(db, turn, signal)
+  const hours = await markedHours(db, turn)
   const [calm, others] = [[] as MarkedHour[], new Map<string, string>()]
   for (const hour of hours) {
     const marks = hour.marks.join()
@@ -59,21 +59,21 @@ async function sumRound(
   // Servers that share a record begin at different days, and so share the work.
   const first = Math.floor(Math.random() * days.length)
   for (const ofDay of [...days.slice(first), ...days.slice(0, first)]) {
-    if (signal.aborted) return others
-    const left = await stillMarked(db, ofDay, signal)
-    if (left.length > 0) await sumDay(db, left, signal)
+    if (db.signal.aborted) return others
+    const left = await stillMarked(db, ofDay)
+    if (left.length > 0) await sumDay(db, left)
   }
   return others
 }
 
 /** Its own sums are added up once, after the last of its hours. */
-async function sumDay(db: Database, ofDay: readonly MarkedHour[], signal: AbortSignal): Promise<void> {
+async function sumDay(db: BoundDatabase, ofDay: readonly MarkedHour[]): Promise<void> {
   const [{ project_id, at: first } = { project_id: '', at: 0 }] = ofDay
   const pass = newPass()
   for (let n = 0; n < ofDay.length; n += hoursAtOnce) {
-    if (signal.aborted) return
+    if (db.signal.aborted) return
     const some = ofDay.slice(n, n + hoursAtOnce)
-    const sums = await sumUp(db, project_id, some, signal)
+    const sums = await sumUp(db, project_id, some)
     const writes = sums.length > maxTogether ? some.map((hour) => [hour]) : [some]
     for (const hours of writes) {
       const own = sums.filter((sum) => hours.some(({ at }) => at === sum.at))
@@ -81,12 +81,12 @@ async function sumDay(db: Database, ofDay: readonly MarkedHour[], signal: AbortS
     }
   }
   const at = startOf(first, day)
-  const sums = await sumUpDay(db, project_id, at, signal)
+  const sums = await sumUpDay(db, project_id, at)
   await db.writeInBackground('keepDay', { project_id, pass, at, sums })
 }
 
 /** Adds up all that is marked now. */
-export async function sumAll(db: Database, signal: AbortSignal): Promise<void> {
-  await sumRound(db, await sumRound(db, new Map(), signal), signal)
-  await sumTraces(db, await sumTraces(db, new Set(), signal), signal)
+export async function sumAll(db: BoundDatabase): Promise<void> {
+  await sumRound(db, await sumRound(db, new Map()))
+  await sumTraces(db, await sumTraces(db, new Set()))
 }

@@ -1,5 +1,5 @@
 import { batchesOf } from '../../domain/batches.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { sumUpTraces } from '../../storage/trace-sums/keeping.ts'
 import { type TraceMark, traceMarks } from '../../storage/trace-sums/marks.ts'
 
@@ -15,16 +15,15 @@ const keyOf = ({ project_id, at, about, mark }: TraceMark) => JSON.stringify([pr
 
 /** Adds up what was marked in the round before and not since. Returns the marks that are left. */
 export async function sumTraces(
-  db: Database,
+  db: BoundDatabase,
   before: ReadonlySet<string>,
-  signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {
   let hasMore = true
-  while (hasMore && !signal.aborted) hasMore = await db.writeInBackground('markUntraced', hoursAtOnce)
+  while (hasMore && !db.signal.aborted) hasMore = await db.writeInBackground('markUntraced', hoursAtOnce)
   await db.writeInBackground('thinMarks', {})
   const turn = await db.write('turnMarks', {})
   const left = new Set<string>()
-  const marks = await traceMarks(db, signal)
+  const marks = await traceMarks(db)
   const projects = [...Map.groupBy(marks, ({ project_id }) => project_id)]
   // One that fails keeps no other waiting.
   const first = Math.floor(Math.random() * projects.length)
@@ -35,26 +34,21 @@ export async function sumTraces(
       if (isCalm) calm.push(same)
       else for (const mark of same) left.add(keyOf(mark))
     }
-    await sumProject(db, project, calm, signal)
+    await sumProject(db, project, calm)
   }
   return left
 }
 
-async function sumProject(
-  db: Database,
-  project: string,
-  calm: readonly TraceMark[][],
-  signal: AbortSignal,
-): Promise<void> {
+async function sumProject(db: BoundDatabase, project: string, calm: readonly TraceMark[][]): Promise<void> {
   const keep = async (some: readonly TraceMark[][]) => {
-    const sums = await sumUpTraces(db, project, some.flat(), signal)
+    const sums = await sumUpTraces(db, project, some.flat())
     await db.writeInBackground('keepTraceSums', sums)
     return sums.hours.length
   }
   const [hours, names] = [calm.filter(isOfHour), calm.filter((same) => !isOfHour(same))]
-  for (const some of batchesOf(names, namesAtOnce)) if (!signal.aborted) await keep(some)
+  for (const some of batchesOf(names, namesAtOnce)) if (!db.signal.aborted) await keep(some)
   let together = minHours
-  for (let at = 0; at < hours.length && !signal.aborted; ) {
+  for (let at = 0; at < hours.length && !db.signal.aborted; ) {
     const some = hours.slice(at, at + together)
     at += some.length
     together = (await keep(some)) > spread * some.length ? Math.min(2 * together, maxHours) : minHours

@@ -15,6 +15,7 @@ import {
 } from '../../storage/answers/stored-completions.ts'
 import { type Database, databaseOf } from '../../storage/database.ts'
 import { withPictures } from '../../storage/pictures/restore.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { maxEntries } from '../../threads/cache-bounds.ts'
 import { checkMetadata, wrong } from '../generation/checks.ts'
 import type { Recorder } from '../recording/answer.ts'
@@ -81,7 +82,10 @@ export function storedCompletions({ db, recorder }: StoredParts) {
       const position = after === undefined ? undefined : await positionOf(record, project, after)
       const page = { project, order, model, metadata, after: position, limit: limit + 1, now: now() }
       const about = emptyPage()
-      return { items: itemsOfPage(streamStoredCompletions(record, page, signal), limit, about), about }
+      return {
+        items: itemsOfPage(streamStoredCompletions(boundTo(record, signal), page), limit, about),
+        about,
+      }
     },
     async retrieve(asked: Asked, id: string) {
       const { record, project, callId, matches } = await find(asked, id)

@@ -13,6 +13,7 @@ import {
 } from '../../storage/conversations/conversations.ts'
 import { type ConversationItem, maxConversationItems } from '../../storage/conversations/items.ts'
 import { databaseOf } from '../../storage/database.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { wrong } from '../generation/checks.ts'
 import type { OperationParts } from '../parts.ts'
 import { AnyItem } from '../responses/answer-contract.ts'
@@ -107,7 +108,7 @@ export function conversationsOf(caller: Caller, { db, projects, responseDays }: 
       const items: Item[] = []
       const yieldToLoop = createYieldToLoop(signal)
       const all = { order: 'asc', limit: maxConversationItems, after: undefined } as const
-      for await (const rows of streamItems(own, keyOf(id), all, signal)) {
+      for await (const rows of streamItems(boundTo(own, signal), keyOf(id), all)) {
         for (const row of rows) {
           const item = itemOf(row)
           if (item !== undefined) items.push(item)
@@ -132,7 +133,7 @@ export function conversationsOf(caller: Caller, { db, projects, responseDays }: 
         throw wrong('after', JSON.stringify(after), 'the id of an item of this conversation')
       const rows: ConversationItem[] = []
       const page = { order, limit: limit + 1, after: last }
-      for await (const some of streamItems(own, keyOf(id), page, signal)) rows.push(...some)
+      for await (const some of streamItems(boundTo(own, signal), keyOf(id), page)) rows.push(...some)
       return pageOf(rows.slice(0, limit), rows.length > limit)
     },
 

@@ -7,6 +7,7 @@ import { sendJsonLines } from '../../http/streams/streamed-answers.ts'
 import type { Database } from '../../storage/database.ts'
 import { streamObjects } from '../../storage/objects/object-queries.ts'
 import { isOf } from '../../storage/objects/objects.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { DeleteAnswer } from '../objects/contract.ts'
 import { deleteObject } from '../objects/delete.ts'
 import { liveObject } from '../objects/read.ts'
@@ -94,7 +95,7 @@ async function* listDefinitions<Body extends z.ZodType>(
   const { db } = options
   const filter = { ...kind.filter, latest_only: true }
   const view = { ...viewOf({ project_id: project, limit, offset }), filter, values: true }
-  for await (const rows of streamObjects(db, view, signal)) {
+  for await (const rows of streamObjects(boundTo(db, signal), view)) {
     for (const row of rows) yield writeJson(await kind.describe(options, row, new Value(row.val ?? 'null')))
   }
 }

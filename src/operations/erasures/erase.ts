@@ -5,7 +5,7 @@ import { byCaller } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import { cleanAtOnce, storeOfProject } from '../../storage/cold/cleaning.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase, Database } from '../../storage/database.ts'
 import { countOwn, countWithCalls, feedbackOfSubject } from '../../storage/erasures/found.ts'
 import {
   type ErasedCounts,
@@ -24,28 +24,27 @@ const callsAtOnce = 20
 
 /** Counts what an erasure would erase, or erases it and returns the receipt. */
 export async function erase(
-  db: Database,
+  db: BoundDatabase,
   { caller, project }: Scope,
   { subject, dry_run }: ErasureBody,
-  signal: AbortSignal,
 ) {
   const { kind } = subject
   await storeOfProject(db, project)
   if (dry_run) {
-    const erased = await countFound(db, project, subject, signal)
+    const erased = await countFound(db, project, subject)
     return { subject: { kind, hash: null }, erased, receipt: null, not_covered: notCovered }
   }
   const hash = await hashOf(db, project, subject)
   const key = { project_id: project, hash }
   const named = { ...key, kind, by: byCaller(caller) }
   const { id } = await db.write('beginErasure', { ...named, id: newId(), now: now() })
-  await eraseAll(db, key, subject, signal)
+  await eraseAll(db, key, subject)
   const cold = await storeOfProject(db, project)
-  if (cold !== undefined) await cleanAtOnce(cold, project, signal)
+  if (cold !== undefined) await cleanAtOnce(cold, project, db.signal)
   const ended_at = now()
   // Results of evaluations that were derived from what is gone.
-  await derivePending(db, project, ended_at, signal)
-  const storage = { engine: db.dialect.engine, overwritten: await overwrite(db, key, signal) }
+  await derivePending(db, project, ended_at)
+  const storage = { engine: db.dialect.engine, overwritten: await overwrite(db, key) }
   const receipt = { ended_at: formatTime(ended_at), storage }
   const { begun_at, erased } = await db.write('endErasure', { ...named, id, now: ended_at, receipt })
   return {
@@ -66,15 +65,14 @@ async function hashOf(db: Database, project: string, { kind, value }: Subject): 
 
 /** Calls in the order in which they are erased: what was made of them, then they, the deepest first. */
 async function* callsInOrder(
-  db: Database,
+  db: BoundDatabase,
   project: string,
   subject: Subject,
-  signal: AbortSignal,
 ): AsyncGenerator<readonly string[]> {
-  for await (const roots of callsOfSubject(db, project, subject, signal)) {
-    const family = await familyOf(db, project, subject, roots, signal)
+  for await (const roots of callsOfSubject(db, project, subject)) {
+    const family = await familyOf(db, project, subject, roots)
     for (const some of batchesOf(family, callsAtOnce)) {
-      const made = await madeOf(db, project, subject, some, signal)
+      const made = await madeOf(db, project, subject, some)
       yield* batchesOf(
         made.filter((id) => !family.includes(id)),
         callsAtOnce,
@@ -84,66 +82,61 @@ async function* callsInOrder(
   }
 }
 
-async function countFound(
-  db: Database,
-  project: string,
-  subject: Subject,
-  signal: AbortSignal,
-): Promise<ErasedCounts> {
+async function countFound(db: BoundDatabase, project: string, subject: Subject): Promise<ErasedCounts> {
   const pairs = new Set<string>()
-  let found = sumOf(nothingErased, await countOwn(db, project, subject, signal))
-  for await (const ids of callsInOrder(db, project, subject, signal)) {
-    found = sumOf(found, await countWithCalls(db, project, subject, { ids, pairs }, signal))
+  let found = sumOf(nothingErased, await countOwn(db, project, subject))
+  for await (const ids of callsInOrder(db, project, subject)) {
+    found = sumOf(found, await countWithCalls(db, project, subject, { ids, pairs }))
   }
   return found
 }
 
 /** Whatever of it was erased before is not found again: if this is cut short, the next request continues it. */
-async function eraseAll(db: Database, key: ErasureKey, subject: Subject, signal: AbortSignal): Promise<void> {
+async function eraseAll(db: BoundDatabase, key: ErasureKey, subject: Subject): Promise<void> {
   const { project_id } = key
-  for await (const ids of callsInOrder(db, project_id, subject, signal)) {
+  for await (const ids of callsInOrder(db, project_id, subject)) {
     for (let hasMore = true; hasMore; ) {
       hasMore = await db.write('eraseCalls', { ...key, ids, now: now() })
-      signal.throwIfAborted()
+      db.signal.throwIfAborted()
     }
   }
-  for await (const ids of feedbackOfSubject(db, project_id, subject, signal)) {
+  for await (const ids of feedbackOfSubject(db, project_id, subject)) {
     await db.write('eraseFeedback', { ...key, ids })
   }
   if (subject.kind !== 'user') return
   const own = { ...key, user: subject.value }
-  while (await db.write('eraseOwnRows', own)) signal.throwIfAborted()
+  while (await db.write('eraseOwnRows', own)) db.signal.throwIfAborted()
   // The bytes of files are those of abandoned uploads from here on.
-  while (await db.write('sweepUploads', { before: 1 })) signal.throwIfAborted()
+  while (await db.write('sweepUploads', { before: 1 })) db.signal.throwIfAborted()
 }
 
 /** A reader that began before may use the log for as long as its query takes. */
 const patienceMs = 10_000
 const pauseMs = 20
 
-async function mergeWords(db: Database, signal: AbortSignal): Promise<void> {
+async function mergeWords(db: BoundDatabase): Promise<void> {
   let hasMore = await db.write('mergeSearch', { isFirst: true })
   while (hasMore) {
-    signal.throwIfAborted()
+    db.signal.throwIfAborted()
     hasMore = await db.writeInBackground('mergeSearch', { isFirst: false })
   }
 }
 
 /** Leaves nothing of it in the files. Returns whether it did. */
-async function overwrite(db: Database, key: ErasureKey, signal: AbortSignal): Promise<boolean> {
+async function overwrite(db: BoundDatabase, key: ErasureKey): Promise<boolean> {
   if (db.dialect.engine !== 'sqlite') return false
   // The words of all projects are in one index: it is only rewritten if it had some of the subject.
   if ((await erasedSoFar(db, key)).search_entries > 0) {
     // The first may end a merge that had read words of the subject before they were removed; the second removes those.
-    await mergeWords(db, signal)
-    await mergeWords(db, signal)
+    await mergeWords(db)
+    await mergeWords(db)
   }
   for (let until = performance.now() + patienceMs; ; ) {
-    signal.throwIfAborted()
+    db.signal.throwIfAborted()
     const state = await db.scrub()
     if (state === 'clean') return true
     if (state === 'freed') until = performance.now() + patienceMs
     else if (performance.now() > until) return false
-    else await setTimeout(pauseMs, undefined, { signal })
+    else await setTimeout(pauseMs, undefined)
   }
 }

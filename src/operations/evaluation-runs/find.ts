@@ -4,7 +4,7 @@ import { writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase, Database } from '../../storage/database.ts'
 import { type Kind, requireMarked, streamMarked } from '../../storage/evaluations/marked-calls.ts'
 import type { Scope } from '../scope.ts'
 import type { PartList, RunList } from './contract.ts'
@@ -19,11 +19,10 @@ export async function readMarked(db: Database, kind: Kind, project: string, id: 
 
 /** One JSON text for each. */
 export async function* listMarked(
-  db: Database,
+  db: BoundDatabase,
   kind: Kind,
   project: string,
   { evaluation_run_id, ...query }: RunList & PartList,
-  signal: AbortSignal,
 ): AsyncGenerator<string> {
   const view = {
     ...viewOf({ ...query, project_id: project }),
@@ -34,7 +33,7 @@ export async function* listMarked(
     run: evaluation_run_id,
   }
   const { large, of } = records[kind]
-  for await (const rows of streamMarked(db, view, large, now(), signal)) {
+  for await (const rows of streamMarked(db, view, large, now())) {
     for (const row of rows) yield writeJson(of(row))
   }
 }

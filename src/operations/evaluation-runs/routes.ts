@@ -82,9 +82,9 @@ function routesOf(kind: Kind): Operation[] {
       querystring: list,
       answer: jsonLinesOf(record),
       refusals: ['query_too_slow', 'queue_full', ...listRefusals],
-      rule: ({ db, signal }, { caller, params, query }, reply) => {
+      rule: ({ db }, { caller, params, query }, reply) => {
         const { project } = scopeOf(caller, params)
-        return sendJsonLines(reply, listMarked(db, kind, project, query, signal))
+        return sendJsonLines(reply, listMarked(db, kind, project, query))
       },
     }),
     operation('DELETE', path, {
@@ -167,6 +167,6 @@ export const evaluationRunRoutes = family(
     body: contract.StatusBody,
     answer: contract.StatusAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: ({ db, signal }, { caller, body }) => evaluationStatus(db, caller, body, signal),
+    rule: ({ db }, { caller, body }) => evaluationStatus(db, caller, body),
   }),
 )

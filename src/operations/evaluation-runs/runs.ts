@@ -1,9 +1,10 @@
 import { createYieldToLoop } from '../../../packages/waiting/index.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { monotonicNow, now } from '../../domain/time.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { requireMarked } from '../../storage/evaluations/marked-calls.ts'
 import { streamTrialValues } from '../../storage/evaluations/trial-calls.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { Value } from '../objects/values.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
@@ -44,7 +45,7 @@ export async function finishRun(
     op_name: 'Evaluation.summarize',
     inputs: { self: evaluationOf(run.inputs) },
   })
-  const output = new JsonText(run.ended_at === null ? await meansOf(db, project, id, signal) : '{}')
+  const output = new JsonText(run.ended_at === null ? await meansOf(boundTo(db, signal), project, id) : '{}')
   const ended = monotonicNow()
   await db.write('finishEvaluationRun', {
     project_id: project,
@@ -62,11 +63,11 @@ export function evaluationOf(inputs: string): JsonText {
   return new JsonText(new Value(inputs).member('self')?.text ?? 'null')
 }
 
-async function meansOf(db: Database, project: string, id: string, signal: AbortSignal): Promise<string> {
+async function meansOf(db: BoundDatabase, project: string, id: string): Promise<string> {
   const yieldToLoop = createYieldToLoop()
   const scores = createMeans(yieldToLoop)
   const output = createMeans(yieldToLoop)
-  for await (const trials of streamTrialValues(db, project, id, now(), signal)) {
+  for await (const trials of streamTrialValues(db, project, id, now())) {
     for (const trial of trials) {
       if (trial.scores !== null) await scores.addMembers(trial.scores)
       if (trial.output !== null) await output.add('output', trial.output)

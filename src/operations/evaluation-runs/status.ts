@@ -4,7 +4,7 @@ import { opNameOf, parseRef } from '../../domain/refs.ts'
 import { Refusal, refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { readCall } from '../../storage/calls/calls.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase, Database } from '../../storage/database.ts'
 import { readServedRun } from '../../storage/evaluations/served-runs.ts'
 import { countTrials } from '../../storage/evaluations/trial-calls.ts'
 import { readTable } from '../../storage/objects/tables.ts'
@@ -17,10 +17,9 @@ import type { StatusBody } from './contract.ts'
  * way.
  */
 export async function evaluationStatus(
-  db: Database,
+  db: BoundDatabase,
   caller: Caller,
   { project_id, call_id }: StatusBody,
-  signal: AbortSignal,
 ) {
   requireAccess(caller, project_id)
   const call = await readCall(db, project_id, call_id, false, now())
@@ -36,7 +35,7 @@ export async function evaluationStatus(
   if (call.ended_at !== null) {
     return { status: { code: 'complete', output: call.output === null ? null : new JsonText(call.output) } }
   }
-  const { begun, ended } = await countTrials(db, project_id, call_id, now(), signal)
+  const { begun, ended } = await countTrials(db, project_id, call_id, now())
   const served = await readServedRun(db, { project_id, run_id: call_id })
   const planned = served?.trials ?? (await plannedTrials(db, caller, project_id, call.inputs ?? '{}'))
   return { status: { code: 'running', completed_rows: ended, total_rows: Math.max(begun, planned) } }

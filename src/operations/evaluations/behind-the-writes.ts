@@ -4,6 +4,7 @@ import type { Database } from '../../storage/database.ts'
 import { findUnstored } from '../../storage/evaluations/columns/gather.ts'
 import { storeColumns } from '../../storage/evaluations/columns/store-columns.ts'
 import { readPending } from '../../storage/evaluations/pending.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
 /** Few enough that a write waiting behind them is hardly delayed. */
@@ -54,7 +55,7 @@ export function startStoringColumns(db: Database, failed: (error: unknown) => vo
         const key = JSON.stringify([of.project_id, of.evaluation_id])
         if (before.get(key) === of.version && !signal.aborted) {
           const since = performance.now()
-          await storeColumns(db, of, signal).catch((error: unknown) => {
+          await storeColumns(boundTo(db, signal), of).catch((error: unknown) => {
             if (!signal.aborted) throw error
           })
           await sleep((performance.now() - since) * pauses, undefined, { signal }).catch(() => undefined)

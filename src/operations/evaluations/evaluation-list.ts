@@ -1,7 +1,7 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { shortened } from '../../domain/described.ts'
 import { formatTime, now } from '../../domain/time.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import {
   type EvaluationRoot,
   openEvaluations,
@@ -16,19 +16,18 @@ const maxErrorLength = 500
 
 /** The evaluations of a project and their number of trials. */
 export async function viewEvaluations(
-  db: Database,
+  db: BoundDatabase,
   caller: Caller,
   { project_id: project, limit, offset }: ListBody,
-  signal: AbortSignal,
 ): Promise<ListAnswer> {
   requireAccess(caller, project)
   const time = now()
-  await derivePending(db, project, time, signal)
+  await derivePending(db, project, time)
   const page = { limit: limit ?? defaultListed, offset: offset ?? 0 }
-  const evaluations = await openEvaluations(db, project, time, signal)
+  const evaluations = await openEvaluations(db, project, time)
   const roots = await evaluations.page(page)
   const ids = roots.map(({ id }) => id)
-  const sums = new Map((await sumTrials(db, project, ids, signal)).map((sum) => [sum.evaluation_id, sum]))
+  const sums = new Map((await sumTrials(db, project, ids)).map((sum) => [sum.evaluation_id, sum]))
   return {
     evaluations: roots.map((root) => shown(root, sums.get(root.id))),
     total: await evaluations.count(),

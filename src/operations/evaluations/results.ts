@@ -4,9 +4,10 @@ import { valueAt } from '../../domain/expressions/json-value.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { startingWith } from '../../http/streams/streamed-answers.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase, Database } from '../../storage/database.ts'
 import type { ResultsView, RowPage } from '../../storage/evaluations/evaluation-pages.ts'
 import { deriveThenOpen, type Results, type TrialRow } from '../../storage/evaluations/results.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { hasRow, rawRowsOf } from './raw-rows.ts'
 import type { ResultsBody, Summary } from './results-contract.ts'
 import { costsOfTrials, predictionTotals, summaries } from './summary.ts'
@@ -30,17 +31,23 @@ interface ResultsAnswer {
 
 /** Every refusal happens before the answer begins. */
 export async function queryResults(
-  db: Database,
+  db: BoundDatabase,
   caller: Caller,
   project: string,
   body: ResultsBody,
-  signal: AbortSignal,
 ): Promise<ResultsAnswer> {
   requireAccess(caller, project, 'path')
   refuseWhatNewerServersHave(body)
   const view = viewOf(project, body, (other) => hasAccess(caller, other))
   for (let reading = 1; ; reading++) {
-    const { results, rows, others, warn } = await readResults({ db, caller, project, body, view, signal })
+    const { results, rows, others, warn } = await readResults({
+      db,
+      caller,
+      project,
+      body,
+      view,
+      signal: db.signal,
+    })
     const first = await rows.next()
     const areOfOneMoment = await results.areUnchanged()
     if (!areOfOneMoment && reading < maxReadings) {
@@ -63,14 +70,16 @@ interface Reading {
 
 async function readResults({ db, caller, project, body, view, signal }: Reading) {
   const withChildren = body.include_predict_and_score_children ?? true
-  const results = await deriveThenOpen(db, view, signal)
+  const results = await deriveThenOpen(boundTo(db, signal), view)
   const warnings = withoutEffect(body, view.evaluations)
   const shown = body.include_rows ?? true
   const page: RowPage = shown ? await results.page() : { total: 0, digests: [] }
   let summary: Summary | null = null
   if (view.sumsIntersect !== null) {
     const isSame = shown && view.sumsIntersect === view.intersect
-    const totals = body.include_costs ? await predictionTotals(db, view, withChildren, signal) : undefined
+    const totals = body.include_costs
+      ? await predictionTotals(boundTo(db, signal), view, withChildren)
+      : undefined
     summary = {
       row_count: isSame ? page.total : await results.count(view.sumsIntersect),
       evaluations: (await summaries(db, results, view)).map((sums) => ({
@@ -200,15 +209,10 @@ async function haveCommonRow(results: Results, evaluations: readonly string[]): 
 }
 
 /** The position of a row in an order of rows, and its neighbours. */
-export async function rankRow(
-  db: Database,
-  caller: Caller,
-  body: RankBody,
-  signal: AbortSignal,
-): Promise<RankAnswer> {
+export async function rankRow(db: BoundDatabase, caller: Caller, body: RankBody): Promise<RankAnswer> {
   const { project_id: project, row_digest: row } = body
   requireAccess(caller, project)
   const view = viewOf(project, body, (other) => hasAccess(caller, other))
-  const { rankOf } = await deriveThenOpen(db, view, signal)
+  const { rankOf } = await deriveThenOpen(db, view)
   return rankOf(row, body.neighbours ?? 1)
 }

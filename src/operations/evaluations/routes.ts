@@ -17,9 +17,9 @@ export const evaluationRoutes = family(
     body: ResultsBody,
     answer: ResultsAnswer,
     refusals: ['invalid_value', 'not_available', 'too_many_ids', 'query_too_slow'],
-    rule: async ({ db, signal }, { caller, body, params }, reply) => {
+    rule: async ({ db }, { caller, body, params }, reply) => {
       const project = projectOf(params)
-      const { rows, others } = await queryResults(db, caller, project, body, signal)
+      const { rows, others } = await queryResults(db, caller, project, body)
       return sendJsonList(reply, 'rows', rows, others)
     },
   }),
@@ -29,7 +29,7 @@ export const evaluationRoutes = family(
     body: ListBody,
     answer: ListAnswer,
     refusals: ['query_too_slow'],
-    rule: ({ db, signal }, { caller, body }) => viewEvaluations(db, caller, body, signal),
+    rule: ({ db }, { caller, body }) => viewEvaluations(db, caller, body),
   }),
   operation('POST', '/views/scores', {
     right: 'read',
@@ -37,7 +37,7 @@ export const evaluationRoutes = family(
     body: ScoresBody,
     answer: ScoresAnswer,
     refusals: ['invalid_value', 'too_many_ids', 'query_too_slow'],
-    rule: ({ db, signal }, { caller, body }) => viewScores(db, caller, body, signal),
+    rule: ({ db }, { caller, body }) => viewScores(db, caller, body),
   }),
   operation('POST', '/views/rank', {
     right: 'read',
@@ -45,6 +45,6 @@ export const evaluationRoutes = family(
     body: RankBody,
     answer: RankAnswer,
     refusals: ['invalid_value', 'too_many_ids', 'query_too_slow'],
-    rule: ({ db, signal }, { caller, body }) => rankRow(db, caller, body, signal),
+    rule: ({ db }, { caller, body }) => rankRow(db, caller, body),
   }),
 )

@@ -12,28 +12,23 @@ import {
   type ScoreColumn,
 } from '../../domain/evaluations/columns/distributions.ts'
 import { type Interval, shareInterval, studentInterval } from '../../domain/statistics/intervals.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { fieldRefused, resultField } from '../../storage/evaluations/result-fields.ts'
 import { deriveThenOpen } from '../../storage/evaluations/results.ts'
 import { viewOf } from './view.ts'
 import { defaultBins, type ScoresAnswer, type ScoresBody } from './views-contract.ts'
 
 /** The distribution of one score in each of the evaluations, and the differences from the baseline row by row. */
-export async function viewScores(
-  db: Database,
-  caller: Caller,
-  body: ScoresBody,
-  signal: AbortSignal,
-): Promise<ScoresAnswer> {
+export async function viewScores(db: BoundDatabase, caller: Caller, body: ScoresBody): Promise<ScoresAnswer> {
   const { project_id: project, field } = body
   requireAccess(caller, project)
   if (resultField(field)?.document !== 'scores') throw fieldRefused('field', field, 'scores.…')
   const asked = viewOf(project, { ...body, sort_by: [{ field }] }, (other) => hasAccess(caller, other))
   const baseline = among(asked.evaluations, 'baseline', body.baseline) ?? (asked.evaluations[0] as string)
   const heatFor = among(asked.evaluations, 'heat_for', body.heat_for)
-  const results = await deriveThenOpen(db, asked, signal)
+  const results = await deriveThenOpen(db, asked)
   const { columns, rowCount } = await results.scores()
-  const yieldToLoop = createYieldToLoop(signal)
+  const yieldToLoop = createYieldToLoop(db.signal)
   const stats = new Map<string, Distribution>()
   await inSteps(columns, (column) => void stats.set(column.evaluation, distributionOf(column)), yieldToLoop)
   const span = spanOf(stats.values())

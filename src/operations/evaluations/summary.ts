@@ -3,7 +3,7 @@ import { type LeafKind, leafKinds, leavesOf, nameOf } from '../../domain/evaluat
 import { valueAt } from '../../domain/expressions/json-value.ts'
 import { formatTime } from '../../domain/time.ts'
 import { readCosts } from '../../storage/calls/cost.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase, Database } from '../../storage/database.ts'
 import type { ResultsView } from '../../storage/evaluations/evaluation-pages.ts'
 import {
   deriveThenOpen,
@@ -195,13 +195,12 @@ interface PredictionTotals {
 
 /** Sums over the trials of the rows that a summary covers, by evaluation; null where no trial has any. */
 export async function predictionTotals(
-  db: Database,
+  db: BoundDatabase,
   view: ResultsView,
   withChildren: boolean,
-  signal: AbortSignal,
 ): Promise<Map<string, PredictionTotals>> {
   const all = { ...view, intersect: view.sumsIntersect ?? view.intersect, limit: null, offset: 0 }
-  const results = await deriveThenOpen(db, all, signal)
+  const results = await deriveThenOpen(db, all)
   const totals = new Map<string, PredictionTotals>()
   for await (const digests of (await results.page()).digests) {
     for await (const trials of results.trialsOf(digests)) {

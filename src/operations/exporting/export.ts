@@ -1,7 +1,7 @@
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import type { CallsView } from '../../storage/calls/queries.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import {
   type CallPlace,
   callPages,
@@ -38,12 +38,8 @@ type Counts = Partial<Record<ExportKind, number>>
 const bytesOfRecord = 256 * 1024
 
 /** One JSON text a line. */
-export async function* exportLines(
-  db: Database,
-  asked: Exported,
-  signal: AbortSignal,
-): AsyncGenerator<string> {
-  for await (const record of exportRecords(db, asked, signal)) yield writeJson(record)
+export async function* exportLines(db: BoundDatabase, asked: Exported): AsyncGenerator<string> {
+  for await (const record of exportRecords(db, asked)) yield writeJson(record)
 }
 
 /** The content of the first line. */
@@ -56,9 +52,8 @@ export function headOf({ project, kinds }: Pick<Exported, 'project' | 'kinds'>) 
  * as it changes meanwhile, and not as of one moment.
  */
 export async function* exportRecords(
-  db: Database,
+  db: BoundDatabase,
   { project, kinds, view, after }: Exported,
-  signal: AbortSignal,
 ): AsyncGenerator<ExportRecord> {
   const wanted = exportKinds.filter((kind) => kinds.includes(kind))
   const counts: Counts = Object.fromEntries(wanted.map((kind) => [kind, 0]))
@@ -66,23 +61,23 @@ export async function* exportRecords(
     counts[kind] = (counts[kind] ?? 0) + by
   }
   // Before the first line, which cannot be taken back: an invalid query is refused here.
-  const calls = callPages(db, view ?? everyCall(project), after, now(), signal)
+  const calls = callPages(db, view ?? everyCall(project), after, now())
   const isSome = view !== undefined || after !== undefined
   yield { export: headOf({ project, kinds: wanted }) }
-  if (kinds.includes('files')) yield* filePieces(db, project, counted, signal)
-  if (kinds.includes('tables')) yield* tableRows(db, project, counted, signal)
-  if (kinds.includes('objects')) yield* objectVersions(db, project, counted, signal)
+  if (kinds.includes('files')) yield* filePieces(db, project, counted)
+  if (kinds.includes('tables')) yield* tableRows(db, project, counted)
+  if (kinds.includes('objects')) yield* objectVersions(db, project, counted)
   if (kinds.includes('calls')) {
     for await (const rows of calls) {
       for (const row of rows) yield { call: callRecord(row, {}) }
       counted('calls', rows.length)
-      if (isSome && kinds.includes('feedback')) yield* feedbackOf(db, project, rows, counted, signal)
+      if (isSome && kinds.includes('feedback')) yield* feedbackOf(db, project, rows, counted)
     }
   } else if (kinds.includes('feedback') && isSome) {
-    for await (const rows of calls) yield* feedbackOf(db, project, rows, counted, signal)
+    for await (const rows of calls) yield* feedbackOf(db, project, rows, counted)
   }
   if (kinds.includes('feedback') && !isSome) {
-    for await (const rows of feedbackPages(db, project, signal)) {
+    for await (const rows of feedbackPages(db, project)) {
       for (const row of rows) yield feedbackRecord(row)
       counted('feedback', rows.length)
     }
@@ -102,14 +97,13 @@ const everyCall = (project: string): CallsView => ({
 type Counted = (kind: ExportKind, by?: number) => void
 
 async function* feedbackOf(
-  db: Database,
+  db: BoundDatabase,
   project: string,
   calls: readonly { id: string }[],
   counted: Counted,
-  signal: AbortSignal,
 ): AsyncGenerator<ExportRecord> {
   const ids = calls.map(({ id }) => id)
-  for await (const rows of feedbackOfCalls(db, project, ids, signal)) {
+  for await (const rows of feedbackOfCalls(db, project, ids)) {
     for (const row of rows) yield feedbackRecord(row)
     counted('feedback', rows.length)
   }
@@ -128,12 +122,11 @@ function feedbackRecord({
 }
 
 async function* objectVersions(
-  db: Database,
+  db: BoundDatabase,
   project: string,
   counted: Counted,
-  signal: AbortSignal,
 ): AsyncGenerator<ExportRecord> {
-  for await (const rows of versionPages(db, project, signal)) {
+  for await (const rows of versionPages(db, project)) {
     const labels = await readLabels(db, project, rows)
     for (const [index, row] of rows.entries()) {
       yield { object: objectRecord(row, row.val, labels[index]) }
@@ -143,12 +136,11 @@ async function* objectVersions(
 }
 
 async function* tableRows(
-  db: Database,
+  db: BoundDatabase,
   project: string,
   counted: Counted,
-  signal: AbortSignal,
 ): AsyncGenerator<ExportRecord> {
-  for await (const tables of tablePages(db, project, signal)) {
+  for await (const tables of tablePages(db, project)) {
     for (const { digest: table, row_count: count } of tables) {
       let values: JsonText[] = []
       let bytes = 0
@@ -160,7 +152,7 @@ async function* tableRows(
         bytes = 0
         return { rows }
       }
-      for await (const rows of tableRowPages(db, project, table, signal)) {
+      for await (const rows of tableRowPages(db, project, table)) {
         for (const { val } of rows) {
           values.push(new JsonText(val))
           bytes += val.length
@@ -174,12 +166,11 @@ async function* tableRows(
 }
 
 async function* filePieces(
-  db: Database,
+  db: BoundDatabase,
   project: string,
   counted: Counted,
-  signal: AbortSignal,
 ): AsyncGenerator<ExportRecord> {
-  for await (const files of filePages(db, project, signal)) {
+  for await (const files of filePages(db, project)) {
     for (const { digest, upload_id, size } of files) {
       let from = 0
       const record = (piece: Uint8Array) => ({
@@ -187,7 +178,7 @@ async function* filePieces(
       })
       if (size === 0) yield record(new Uint8Array())
       for await (const piece of piecesOf(db, project, upload_id, size)) {
-        signal.throwIfAborted()
+        db.signal.throwIfAborted()
         yield record(piece)
         from += piece.length
       }

@@ -36,7 +36,7 @@ export const exportRoutes: Operation = async (app, services) => {
     body: ExportBody,
     answer: exported,
     refusals: ['invalid_value', 'call_not_found', 'query_too_slow', 'too_many_exports'],
-    rule: async ({ db, names, signal }, { caller, body }, reply) => {
+    rule: async ({ db, names }, { caller, body }, reply) => {
       const { project_id: project, kinds, filter, query, after, format } = body
       requireAccess(caller, project)
       const kind = format === 'parquet' ? onlyKind(kinds) : undefined
@@ -45,9 +45,9 @@ export const exportRoutes: Operation = async (app, services) => {
       if (after && position === undefined) throw callNotFound('after', after, project)
       const asked = { project, kinds: kinds ?? exportKinds, view, after: position }
       whenClosed(reply, (kind === undefined ? lines : parquets).enter(caller.name))
-      if (kind === undefined) return sendJsonLines(reply, exportLines(db, asked, signal))
+      if (kind === undefined) return sendJsonLines(reply, exportLines(db, asked))
       const { parquetPieces } = await import('./parquet/write.ts')
-      return sendChunks(reply, parquetType, parquetPieces(db, { ...asked, kind }, signal))
+      return sendChunks(reply, parquetType, parquetPieces(db, { ...asked, kind }))
     },
   })
   await route(app, services)

@@ -3,7 +3,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { answers, bytesAnswer } from '../../http/contracts.ts'
 import { acceptForms, readForm } from '../../http/forms.ts'
 import { sendChunks } from '../../http/streams/streamed-answers.ts'
-import { type Database, databaseOf } from '../../storage/database.ts'
+import { type BoundDatabase, databaseOf } from '../../storage/database.ts'
 import { piecesOf, readFileEntry, sizeOfFiles } from '../../storage/objects/files.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { family, inScope, operation } from '../parts.ts'
@@ -53,7 +53,7 @@ export const fileRoutes = family(
     body: StatsBody,
     answer: StatsAnswer,
     refusals: ['query_too_slow'],
-    rule: ({ db, signal }, { caller, body }) => sumOfFiles(db, caller, body, signal),
+    rule: ({ db }, { caller, body }) => sumOfFiles(db, caller, body),
   }),
 )
 
@@ -76,12 +76,7 @@ async function readFile(
   return { size: file.size, pieces: piecesOf(db, project_id, file.upload_id, file.size) }
 }
 
-export async function sumOfFiles(
-  db: Database,
-  caller: Caller,
-  { project_id }: StatsBody,
-  signal: AbortSignal,
-) {
+export async function sumOfFiles(db: BoundDatabase, caller: Caller, { project_id }: StatsBody) {
   requireAccess(caller, project_id)
-  return { total_size_bytes: await sizeOfFiles(db, project_id, signal) }
+  return { total_size_bytes: await sizeOfFiles(db, project_id) }
 }

@@ -1,7 +1,7 @@
 import { type Caller, hasAccess } from '../../domain/callers.ts'
 import { wilson } from '../../domain/statistics/intervals.ts'
 import { now } from '../../domain/time.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { sumTrials } from '../../storage/evaluations/evaluation-list.ts'
 import { derivePending } from '../../storage/evaluations/results.ts'
 import { viewScores } from '../evaluations/score-views.ts'
@@ -19,29 +19,28 @@ interface RunsToCheck {
 
 /** What the conditions of a gate find in the runs. */
 export async function checksOf(
-  db: Database,
+  db: BoundDatabase,
   caller: Caller,
   { conditions, min_rows }: Gate,
   runs: RunsToCheck,
-  signal: AbortSignal,
 ): Promise<Check[]> {
   const checks: Check[] = []
   const { project, run, baseline } = runs
-  await derivePending(db, project, now(), signal)
+  await derivePending(db, project, now())
   const scores = new Map<string, ScoresAnswer>()
   async function scoresOf(field: string): Promise<ScoresAnswer> {
     const known = scores.get(field)
     if (known !== undefined) return known
     const evaluation_call_ids = baseline === undefined ? [run] : [baseline, run]
     const body = { project_id: project, evaluation_call_ids, field, require_intersection: false }
-    const read = await viewScores(db, caller, body, signal)
+    const read = await viewScores(db, caller, body)
     scores.set(field, read)
     return read
   }
   for (const condition of conditions) {
     if ('field' in condition)
       checks.push(ofScore(condition, await scoresOf(condition.field), runs, min_rows ?? 1))
-    else checks.push(await ofTrials(db, caller, condition, runs, signal))
+    else checks.push(await ofTrials(db, caller, condition, runs))
   }
   return checks
 }
@@ -89,21 +88,20 @@ function ofScore(
 }
 
 async function ofTrials(
-  db: Database,
+  db: BoundDatabase,
   caller: Caller,
   condition: Exclude<Condition, { field: string }>,
   { project, run }: RunsToCheck,
-  signal: AbortSignal,
 ): Promise<Check> {
   const text = wordsOf(condition)
-  const [sums] = await sumTrials(db, project, [run], signal)
+  const [sums] = await sumTrials(db, project, [run])
   if ('max_latency_seconds' in condition) {
     const latency = sums?.latency ?? null
     const found = latency === null ? 'no trial has a latency' : `${rounded(latency)} s`
     return { condition: text, holds: latency !== null && latency <= condition.max_latency_seconds, found }
   }
   const view = viewOf(project, { evaluation_call_ids: [run] }, (other) => hasAccess(caller, other))
-  const totals = (await predictionTotals(db, view, true, signal)).get(run)
+  const totals = (await predictionTotals(db, view, true)).get(run)
   const total = totals?.predict_total_cost ?? null
   const cost = total === null || !sums?.trials ? null : total / sums.trials
   const found = cost === null ? 'the model has no price' : `${cost}`

@@ -3,7 +3,7 @@ import { byCaller, type Caller, requireAccess, requireScope } from '../../domain
 import { parseRef } from '../../domain/refs.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, now } from '../../domain/time.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase, Database } from '../../storage/database.ts'
 import type { LabelName } from '../../storage/objects/gated-labels.ts'
 import { type LabelMove, readLabel } from '../../storage/objects/label-gates.ts'
 import { type Sharer, sharersOf } from '../../storage/objects/label-shares.ts'
@@ -83,13 +83,7 @@ async function liveDigest(db: Database, project: string, name: string, version: 
 }
 
 /** Moves a label: through its gate, in spite of it, or back. */
-export async function moveLabelOf(
-  db: Database,
-  caller: Caller,
-  path: LabelPath,
-  body: MoveBody,
-  signal: AbortSignal,
-) {
+export async function moveLabelOf(db: BoundDatabase, caller: Caller, path: LabelPath, body: MoveBody) {
   const { project_id, override, expected_digest } = body
   requireAccess(caller, project_id)
   checkLabel(path)
@@ -119,9 +113,7 @@ export async function moveLabelOf(
     for (const candidate of candidatesOf(body, to, share)) {
       // It answers already.
       if (share !== null && candidate.to === label.digest) continue
-      checks.push(
-        ...(await passed(db, caller, { path, body, gate, ...candidate, present: label.digest }, signal)),
-      )
+      checks.push(...(await passed(db, caller, { path, body, gate, ...candidate, present: label.digest })))
     }
   }
   const result = await db.write('moveLabel', {
@@ -196,10 +188,9 @@ interface Candidate {
 
 /** What the gate looked at. A refusal is kept in the audit log. */
 async function passed(
-  db: Database,
+  db: BoundDatabase,
   caller: Caller,
   { path, body, gate, to, run: runId, runField, present }: Candidate,
-  signal: AbortSignal,
 ): Promise<Check[]> {
   const { project_id: project } = body
   const version = { project, name: path.object_id }
@@ -211,7 +202,7 @@ async function passed(
     present === null || !isCompared
       ? undefined
       : await checkRun(db, 'baseline_run', body.baseline_run, gate, { ...version, digest: present })
-  const checks = await checksOf(db, caller, gate, { project, run, baseline }, signal)
+  const checks = await checksOf(db, caller, gate, { project, run, baseline })
   const failed = checks.filter(({ holds }) => !holds)
   if (failed.length === 0) return checks
   const why = failed.map(({ condition, found }) => `${condition}, but ${found}`).join('; ')

@@ -50,7 +50,7 @@ export const labelRoutes = family(
       'label_moved',
       'query_too_slow',
     ],
-    rule: ({ db, signal }, { caller, params, body }) => moveLabelOf(db, caller, params, body, signal),
+    rule: ({ db }, { caller, params, body }) => moveLabelOf(db, caller, params, body),
   }),
   operation('GET', `${label}/shadow`, {
     right: 'read',
@@ -59,8 +59,7 @@ export const labelRoutes = family(
     querystring: InProject,
     answer: ShadowAnswer,
     refusals: ['query_too_slow'],
-    rule: ({ db, signal }, { caller, params, query }) =>
-      shadowOf(db, caller, { ...params, ...query }, signal),
+    rule: ({ db }, { caller, params, query }) => shadowOf(db, caller, { ...params, ...query }),
   }),
   operation('PUT', `${label}/shadow`, {
     right: 'write',
@@ -78,9 +77,9 @@ export const labelRoutes = family(
       'label_moved',
       'query_too_slow',
     ],
-    async rule({ signal, ...services }, { caller, params, body }) {
+    async rule(services, { caller, params, body }) {
       await setShadowOf(services, caller, params, body)
-      return shadowOf(services.db, caller, { ...params, project_id: body.project_id }, signal)
+      return shadowOf(services.db, caller, { ...params, project_id: body.project_id })
     },
   }),
   operation('DELETE', `${label}/shadow`, {
@@ -90,9 +89,9 @@ export const labelRoutes = family(
     querystring: InProject,
     answer: ShadowAnswer,
     refusals: ['role_forbidden', 'query_too_slow'],
-    async rule({ db, signal }, { caller, params, query }) {
+    async rule({ db }, { caller, params, query }) {
       await removeShadowOf(db, caller, { ...params, ...query })
-      return shadowOf(db, caller, { ...params, ...query }, signal)
+      return shadowOf(db, caller, { ...params, ...query })
     },
   }),
 )

@@ -6,6 +6,7 @@ import { now } from '../../domain/time.ts'
 import type { CallsFilter } from '../../storage/calls/filter.ts'
 import { type CallsView, streamCalls } from '../../storage/calls/queries.ts'
 import type { Database } from '../../storage/database.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { Value } from '../objects/values.ts'
 
 /** The conditions of calls, as a request gives them. */
@@ -75,5 +76,5 @@ export function viewOfConditions(
 /** Refuses what a query of calls would refuse, by the field names of queries. */
 export function checkConditions(db: Database, project: string, conditions: GivenConditions): void {
   const columns = { large: new Set<never>(), totalStorageSize: false }
-  streamCalls(db, viewOfConditions(project, [conditions]), columns, now(), AbortSignal.abort())
+  streamCalls(boundTo(db, AbortSignal.abort()), viewOfConditions(project, [conditions]), columns, now())
 }

@@ -14,6 +14,7 @@ import {
   type MonitorKey,
   type MonitorScorer,
 } from '../../storage/monitors/monitors.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import { isKnownUser, mayStillAct, withoutLimits } from '../background-caller.ts'
 import type { OperationParts } from '../parts.ts'
@@ -116,7 +117,7 @@ function createWorker(services: OperationParts, kind: Kind): (signal: AbortSigna
     const open = new Set(taken)
     try {
       const { sortByReadiness } = await import('./readiness.ts')
-      const { ready, settled } = await sortByReadiness(db, monitor, taken, signal)
+      const { ready, settled } = await sortByReadiness(boundTo(db, signal), monitor, taken)
       for (const judgement of taken) if (!ready.includes(judgement)) open.delete(judgement)
       if (kind === 'check') {
         for (const judgement of ready) settled.push(await outcomeOf(monitor, judgement, signal))

@@ -2,7 +2,7 @@ import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase, Database } from '../../storage/database.ts'
 import {
   type MonitorChange,
   type MonitorKey,
@@ -89,13 +89,8 @@ export async function deleteOneMonitor(db: Database, caller: Caller, key: Monito
 }
 
 /** One JSON text for each monitor. */
-export function listMonitors(
-  db: Database,
-  caller: Caller,
-  body: NamedQuery,
-  signal: AbortSignal,
-): AsyncIterable<string> {
+export function listMonitors(db: BoundDatabase, caller: Caller, body: NamedQuery): AsyncIterable<string> {
   requireAccess(caller, body.project_id)
-  const chunks = streamMonitors(db, { ...viewOf(body), name: body.name ?? undefined }, signal)
+  const chunks = streamMonitors(db, { ...viewOf(body), name: body.name ?? undefined })
   return jsonLines(chunks, monitorRecord)
 }

@@ -2,10 +2,11 @@ import { parseExpression } from '../../domain/expressions/parse.ts'
 import { isSampled } from '../../domain/sampling.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import { streamCalls } from '../../storage/calls/queries.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase, Database } from '../../storage/database.ts'
 import { hasLeftovers } from '../../storage/monitors/judgements.ts'
 import { findMonitor } from '../../storage/monitors/monitors.ts'
 import { activeRuns, countsOfRun, type MonitorRun } from '../../storage/monitors/runs.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import { storedConditions, viewOfConditions } from './conditions.ts'
 
@@ -28,7 +29,7 @@ export function startRuns(db: Database, failed: (error: unknown) => void): Backg
       let isBusy = false
       for (const run of await activeRuns(db, runsAtOnce)) {
         if (signal.aborted) break
-        if (await step(db, run, signal)) isBusy = true
+        if (await step(boundTo(db, signal), run)) isBusy = true
       }
       if (!isBusy && (await hasLeftovers(db)))
         await db.writeInBackground('dropJudgements', { limit: leftoversAtOnce })
@@ -38,7 +39,7 @@ export function startRuns(db: Database, failed: (error: unknown) => void): Backg
 }
 
 /** Returns whether there is more to do at once. */
-async function step(db: Database, run: MonitorRun, signal: AbortSignal): Promise<boolean> {
+async function step(db: BoundDatabase, run: MonitorRun): Promise<boolean> {
   const { project_id, monitor_id, id: run_id } = run
   const key = { project_id, monitor_id, run_id }
   const { pending } = await countsOfRun(db, run)
@@ -50,7 +51,7 @@ async function step(db: Database, run: MonitorRun, signal: AbortSignal): Promise
   }
   if (pending >= maxWaiting) return false
   const limit = Math.min(callsAtOnce, (run.most ?? Number.POSITIVE_INFINITY) - run.found)
-  const page = await pageOf(db, run, signal)
+  const page = await pageOf(db, run)
   const sampled = page
     .filter(({ id }) => isSampled(run_id, id, run.sampling_rate))
     .slice(0, Math.max(0, limit))
@@ -68,18 +69,14 @@ async function step(db: Database, run: MonitorRun, signal: AbortSignal): Promise
 }
 
 /** The next calls, oldest first. */
-async function pageOf(
-  db: Database,
-  run: MonitorRun,
-  signal: AbortSignal,
-): Promise<{ id: string; started_at: number }[]> {
+async function pageOf(db: BoundDatabase, run: MonitorRun): Promise<{ id: string; started_at: number }[]> {
   const monitor = await findMonitor(db, run)
   if (monitor === undefined) return []
   const conditions = [storedConditions(monitor.conditions), storedConditions(run.conditions)]
   const view = viewOfConditions(run.project_id, conditions, undefined, placeOf(run))
   const columns = { large: new Set<never>(), totalStorageSize: false }
   const page: { id: string; started_at: number }[] = []
-  for await (const rows of streamCalls(db, { ...view, limit: callsAtOnce }, columns, now(), signal)) {
+  for await (const rows of streamCalls(db, { ...view, limit: callsAtOnce }, columns, now())) {
     for (const { id, started_at } of rows) page.push({ id, started_at })
   }
   return page

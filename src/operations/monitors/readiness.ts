@@ -6,7 +6,7 @@ import {
   type TakenJudgement,
 } from '../../storage/monitors/judgements.ts'
 import type { Monitor } from '../../storage/monitors/monitors.ts'
-import type { LongReader } from '../../storage/transaction.ts'
+import type { BoundReader } from '../../storage/transaction.ts'
 import { storedConditions, viewOfConditions } from './conditions.ts'
 
 /** In bytes. Larger calls are not judged, because each judgement keeps its call in memory. */
@@ -24,10 +24,9 @@ interface SortedJudgements {
 
 /** Decides which of these judgements can be made. The conditions of the monitor are run as a query of calls. */
 export async function sortByReadiness(
-  db: LongReader,
+  db: BoundReader,
   monitor: Monitor,
   taken: readonly TakenJudgement[],
-  signal: AbortSignal,
 ): Promise<SortedJudgements> {
   const time = now()
   const { project_id: project } = monitor
@@ -35,7 +34,7 @@ export async function sortByReadiness(
   const sizes = new Map<string, number>()
   const view = viewOfConditions(project, [storedConditions(monitor.conditions)], ids)
   const columns = { large: new Set<never>(), totalStorageSize: false }
-  for await (const rows of streamCalls(db, view, columns, time, signal)) {
+  for await (const rows of streamCalls(db, view, columns, time)) {
     for (const { id, storage_size } of rows) sizes.set(id, storage_size)
   }
   const others = await statesOfCalls(

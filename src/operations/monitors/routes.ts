@@ -41,8 +41,7 @@ export const monitorRoutes = family(
     body: NamedQuery,
     answer: jsonLinesOf(MonitorRecord, ndjson),
     refusals: ['query_too_slow'],
-    rule: ({ db, signal }, { caller, body }, reply) =>
-      sendJsonLines(reply, listMonitors(db, caller, body, signal), ndjson),
+    rule: ({ db }, { caller, body }, reply) => sendJsonLines(reply, listMonitors(db, caller, body), ndjson),
   }),
   operation('POST', '/monitors/stats', {
     right: 'read',
@@ -50,7 +49,7 @@ export const monitorRoutes = family(
     body: StatsBody,
     answer: StatsAnswer,
     refusals: ['too_many_ids', 'query_too_slow'],
-    rule: (services, { caller, body }) => monitorStats(services, caller, body, services.signal),
+    rule: (services, { caller, body }) => monitorStats(services, caller, body),
   }),
   operation('GET', '/monitors/:monitor_id', {
     right: 'read',

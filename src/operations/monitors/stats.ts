@@ -4,7 +4,7 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Models } from '../../inference/registry.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { tokensOfDay } from '../../storage/monitors/judgements.ts'
 import { findMonitor, type Monitor, type MonitorScorer } from '../../storage/monitors/monitors.ts'
 import { countJudgements, type JudgementCount, streamScores } from '../../storage/monitors/stats.ts'
@@ -17,10 +17,9 @@ const maxScores = 10_000
 
 /** An entry for each named monitor that exists, in the given order. */
 export async function monitorStats(
-  { db, models }: { db: Database; models: Models },
+  { db, models }: { db: BoundDatabase; models: Models },
   caller: Caller,
   body: StatsBody,
-  signal: AbortSignal,
 ) {
   const { project_id, monitor_ids } = body
   requireAccess(caller, project_id)
@@ -30,22 +29,21 @@ export async function monitorStats(
   const stats: object[] = []
   for (const monitor_id of new Set(monitor_ids)) {
     const monitor = await findMonitor(db, { project_id, monitor_id })
-    if (monitor !== undefined) stats.push(await statsOf(db, models, monitor, body, signal))
+    if (monitor !== undefined) stats.push(await statsOf(db, models, monitor, body))
   }
   return { stats }
 }
 
 async function statsOf(
-  db: Database,
+  db: BoundDatabase,
   models: Models,
   monitor: Monitor,
   { after, before }: Pick<StatsBody, 'after' | 'before'>,
-  signal: AbortSignal,
 ) {
   const time = now()
   const { project_id, id: monitor_id } = monitor
   const ofTime = { project_id, monitor_id, after: after ?? 0, before: before ?? Number.MAX_SAFE_INTEGER }
-  const counts = await countJudgements(db, ofTime, signal)
+  const counts = await countJudgements(db, ofTime)
   const oldest = Math.min(
     ...counts.flatMap(({ state, oldest: at }) => (state === 'pending' && at ? [at] : [])),
   )
@@ -64,7 +62,7 @@ async function statsOf(
     reasons: counts
       .filter(({ reason }) => reason !== null)
       .map(({ scorer, state, reason, count, detail }) => ({ scorer, state, reason, count, detail })),
-    scores: await distributionsOf(db, ofTime, signal),
+    scores: await distributionsOf(db, ofTime),
   }
 }
 
@@ -78,14 +76,10 @@ function waitsOf(monitor: Monitor, models: Models, counts: readonly JudgementCou
   return models.all.length === 0 ? 'this server runs without a model (HEDDLE_MODEL=none)' : monitor.waits
 }
 
-async function distributionsOf(
-  db: Database,
-  ofTime: Parameters<typeof streamScores>[1],
-  signal: AbortSignal,
-) {
+async function distributionsOf(db: BoundDatabase, ofTime: Parameters<typeof streamScores>[1]) {
   const yieldToLoop = createYieldToLoop()
   const distributions = createDistributions()
-  for await (const rows of streamScores(db, ofTime, maxScores, signal)) {
+  for await (const rows of streamScores(db, ofTime, maxScores)) {
     for (const { scorer, payload } of rows) {
       distributions.add(scorer, membersOf(payload).get('output') ?? 'null')
       const pause = yieldToLoop()

@@ -1,6 +1,6 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase, Database } from '../../storage/database.ts'
 import { type Labels, streamLabels } from '../../storage/objects/object-labels.ts'
 import { isReservedVersion, readVersion } from '../../storage/objects/objects.ts'
 import { jsonLines } from '../json-lines.ts'
@@ -8,15 +8,9 @@ import type { AliasesBody, AliasesToRemove, TagsBody } from './contract.ts'
 import { objectNotFound } from './resolve.ts'
 
 /** One JSON text for each name. */
-export function labelsOf(
-  db: Database,
-  caller: Caller,
-  project: string,
-  kind: keyof Labels,
-  signal: AbortSignal,
-) {
+export function labelsOf(db: BoundDatabase, caller: Caller, project: string, kind: keyof Labels) {
   requireAccess(caller, project)
-  return jsonLines(streamLabels(db, project, kind, signal), ({ label }) => label)
+  return jsonLines(streamLabels(db, project, kind), ({ label }) => label)
 }
 
 type TagChange = 'add' | 'remove'

@@ -2,7 +2,7 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { formatTime } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { type Labels, readLabels } from '../../storage/objects/object-labels.ts'
 import { streamObjects } from '../../storage/objects/object-queries.ts'
 import {
@@ -94,15 +94,14 @@ export async function* readRefs(db: Reader, caller: Caller, { refs }: RefsBody):
 
 /** One JSON text for each version. */
 export async function* queryObjects(
-  db: Database,
+  db: BoundDatabase,
   caller: Caller,
   body: QueryBody,
-  signal: AbortSignal,
 ): AsyncGenerator<string> {
   const { project_id } = body
   requireAccess(caller, project_id)
   const view = { ...viewOf(body), filter: body.filter ?? {}, values: !body.metadata_only }
-  for await (const rows of streamObjects(db, view, signal)) {
+  for await (const rows of streamObjects(db, view)) {
     const labels =
       body.include_tags_and_aliases && rows.length > 0 ? await readLabels(db, project_id, rows) : []
     for (const [index, row] of rows.entries()) yield writeJson(objectRecord(row, row.val, labels[index]))

@@ -55,8 +55,7 @@ export const objectRoutes = family(
     body: QueryBody,
     answer: QueryAnswer,
     refusals: ['query_too_slow'],
-    rule: ({ db, signal }, { caller, body }, reply) =>
-      sendJsonList(reply, 'objs', queryObjects(db, caller, body, signal)),
+    rule: ({ db }, { caller, body }, reply) => sendJsonList(reply, 'objs', queryObjects(db, caller, body)),
   }),
   operation('POST', '/obj/delete', {
     right: 'write',
@@ -108,8 +107,8 @@ export const objectRoutes = family(
     querystring: InProject,
     answer: TagsAnswer,
     refusals: ['query_too_slow'],
-    rule: ({ db, signal }, { caller, query }, reply) =>
-      sendJsonList(reply, 'tags', labelsOf(db, caller, query.project_id, 'tags', signal)),
+    rule: ({ db }, { caller, query }, reply) =>
+      sendJsonList(reply, 'tags', labelsOf(db, caller, query.project_id, 'tags')),
   }),
   operation('GET', '/aliases', {
     right: 'read',
@@ -117,8 +116,8 @@ export const objectRoutes = family(
     querystring: InProject,
     answer: AliasesAnswer,
     refusals: ['query_too_slow'],
-    rule: ({ db, signal }, { caller, query }, reply) =>
-      sendJsonList(reply, 'aliases', labelsOf(db, caller, query.project_id, 'aliases', signal)),
+    rule: ({ db }, { caller, query }, reply) =>
+      sendJsonList(reply, 'aliases', labelsOf(db, caller, query.project_id, 'aliases')),
   }),
   operation('POST', '/refs/read_batch', {
     right: 'read',

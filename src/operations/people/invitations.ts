@@ -5,7 +5,7 @@ import { hashKey, newKey } from '../../domain/keys.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import { isDisabled } from '../../domain/user-settings.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase, Database } from '../../storage/database.ts'
 import { wasRemoved } from '../../storage/users/audit.ts'
 import { type Invitation, openInvitation, openInvitations } from '../../storage/users/invitations.ts'
 import { readUserSettings } from '../../storage/users/settings.ts'
@@ -63,18 +63,13 @@ export async function withdraw(db: Database, caller: Caller, id: string) {
 }
 
 /** Needs no credentials: the secret of the link is one. It ends with the rights of who made it. */
-export async function accept(
-  db: Database,
-  configured: ConfiguredPeople,
-  { secret, name }: AcceptBody,
-  signal: AbortSignal,
-) {
+export async function accept(db: BoundDatabase, configured: ConfiguredPeople, { secret, name }: AcceptBody) {
   const hash = hashKey(secret)
   const invitation = await openInvitation(db, { hash }, now())
   if (invitation === undefined || !(await mayStillInvite(db, configured, invitation)))
     throw refuse('invitation_not_found', {})
   if (configured.some((person) => person.name === name)) throw refuse('user_exists', { name })
-  if (await wasRemoved(db, name, signal)) throw refuse('user_name_used', { name })
+  if (await wasRemoved(db, name)) throw refuse('user_name_used', { name })
   const key = newKey()
   const id = newId()
   const accepted = await db.write('acceptInvitation', {

@@ -1,7 +1,8 @@
 import { formatTime, parseTime } from '../../domain/time.ts'
 import { refusalContracts } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { readAudit } from '../../storage/users/audit.ts'
 import { family, type Operation, operationsUnder } from '../parts.ts'
 import * as contract from './contract.ts'
@@ -11,13 +12,13 @@ import { createKey, readKeys, revokeKey, rotateKey } from './keys.ts'
 import { changeSettings, createUser, readUsers, removeUser } from './users.ts'
 
 /** A page of the audit log, the latest first. */
-async function queryAudit(db: Database, body: contract.AuditBody, signal: AbortSignal) {
+async function queryAudit(db: BoundDatabase, body: contract.AuditBody) {
   const { from, until, limit = 100, ...view } = body
   const times = {
     from: from === undefined ? 0 : (parseTime(from) ?? 0),
     until: (until === undefined ? undefined : parseTime(until)) ?? Number.MAX_SAFE_INTEGER,
   }
-  const found = await readAudit(db, { ...view, ...times, limit: limit + 1 }, signal)
+  const found = await readAudit(db, { ...view, ...times, limit: limit + 1 })
   const entries = found.slice(0, limit).map(({ at, details, ...entry }) => ({
     ...entry,
     at: formatTime(at),
@@ -56,7 +57,7 @@ const acceptance: Operation = async (app, { db, people }) => {
         },
       },
     },
-    ({ body }, reply) => accept(db, people, body, disconnectSignal(reply)),
+    ({ body }, reply) => accept(boundTo(db, disconnectSignal(reply)), people, body),
   )
 }
 
@@ -181,6 +182,6 @@ export const peopleRoutes = family(
     body: contract.AuditBody,
     answer: contract.AuditAnswer,
     refusals: ['role_forbidden', 'query_too_slow'],
-    rule: ({ db, signal }, { body }) => queryAudit(db, body, signal),
+    rule: ({ db }, { body }) => queryAudit(db, body),
   }),
 )

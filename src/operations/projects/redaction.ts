@@ -5,6 +5,7 @@ import type { Database } from '../../storage/database.ts'
 import { readProjectSettings } from '../../storage/projects/projects.ts'
 import { readRedactionCounts, streamForRedaction } from '../../storage/redaction/counts.ts'
 import type { Redacting } from '../../storage/redaction/redaction.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { wrong } from '../generation/checks.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
@@ -66,7 +67,7 @@ export async function tryRedaction(
   }
   const counts: Record<string, number> = {}
   let [calls, matching, characters] = [0, 0, 0]
-  for await (const rows of streamForRedaction(db, { project, limit, now: now() }, signal)) {
+  for await (const rows of streamForRedaction(boundTo(db, signal), { project, limit, now: now() })) {
     for (const texts of rows) {
       const found = await redacting.redact(caller.name, rules, texts)
       calls++

@@ -1,7 +1,7 @@
 import { byCaller, type Caller } from '../../domain/callers.ts'
 import { projectPath } from '../../domain/fields.ts'
 import { grantsOf } from '../../domain/roles.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { listProjects } from '../../storage/projects/list.ts'
 import { Erasure, ErasureBody } from '../erasures/contract.ts'
 import { erase } from '../erasures/erase.ts'
@@ -23,10 +23,10 @@ import { redactionOf, setRedaction, tryRedaction } from './redaction.ts'
 const operation = operationsUnder('projects')
 const ofRedaction = '/projects/:entity/:project/redaction'
 
-async function listOwn(db: Database, caller: Caller, query: ListQuery, signal: AbortSignal) {
+async function listOwn(db: BoundDatabase, caller: Caller, query: ListQuery) {
   const { after = '', limit = defaultLimit } = query
   const scopes = grantsOf(caller).map(({ scope }) => scope)
-  const found = await listProjects(db, { scopes, after, limit: limit + 1 }, signal)
+  const found = await listProjects(db, { scopes, after, limit: limit + 1 })
   const projects = found.slice(0, limit).map(({ isBeingDeleted, ...project }) => ({
     ...project,
     is_being_deleted: isBeingDeleted,
@@ -41,7 +41,7 @@ export const projectRoutes = family(
     querystring: ListQuery,
     answer: ListAnswer,
     refusals: ['query_too_slow'],
-    rule: ({ db, signal }, { caller, query }) => listOwn(db, caller, query, signal),
+    rule: ({ db }, { caller, query }) => listOwn(db, caller, query),
   }),
   operation('DELETE', '/projects/:entity/:project', {
     right: 'administer',
@@ -68,7 +68,7 @@ export const projectRoutes = family(
       'cold_file_damaged',
       'query_too_slow',
     ],
-    rule: ({ db, signal }, { caller, params, body }) => erase(db, scopeOf(caller, params), body, signal),
+    rule: ({ db }, { caller, params, body }) => erase(db, scopeOf(caller, params), body),
   }),
   operation('GET', ofRedaction, {
     right: 'read',

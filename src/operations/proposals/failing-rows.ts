@@ -2,6 +2,7 @@ import { itemsOf, membersOf, objectText } from '../../../packages/json/index.ts'
 import { valueAt } from '../../domain/expressions/json-value.ts'
 import { splitPath } from '../../domain/expressions/path.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { queryResults } from '../evaluations/results.ts'
 import type { EvaluationSummary } from '../evaluations/results-contract.ts'
 import { wrong } from '../generation/checks.ts'
@@ -49,7 +50,7 @@ export async function failingRows(
   signal: AbortSignal,
 ): Promise<FailingRows> {
   const query = (body: object) =>
-    queryResults(db, caller, project, { evaluation_call_ids: [run], ...body }, signal)
+    queryResults(boundTo(db, signal), caller, project, { evaluation_call_ids: [run], ...body })
   const { others } = await query({ include_rows: false, include_summary: true })
   const stats = others.summary?.evaluations[0]?.scorer_stats ?? []
   const criteria = criteriaOf(stats, directions, scores)

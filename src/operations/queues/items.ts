@@ -5,7 +5,7 @@ import { type ItemCalls, keyOfCalls } from '../../domain/queues/pairs.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase, Database } from '../../storage/database.ts'
 import { streamItems } from '../../storage/queues/items.ts'
 import { requireQueue } from '../../storage/queues/queues.ts'
 import type { CallNames } from '../recording/named-calls.ts'
@@ -24,7 +24,7 @@ import { itemRecord } from './record.ts'
 const maxIds = 1000
 
 interface Asked {
-  db: Database
+  db: BoundDatabase
   names: CallNames
 }
 
@@ -87,7 +87,6 @@ export async function listItems(
   caller: Caller,
   queue_id: string,
   body: QueryItemsBody,
-  signal: AbortSignal,
 ): Promise<AsyncIterable<string>> {
   const { project_id } = body
   requireAccess(caller, project_id)
@@ -96,7 +95,7 @@ export async function listItems(
     ? { ...body.filter, call_id: await names.call(project_id, call_id) }
     : (body.filter ?? undefined)
   const view = { ...viewOf(body), queue_id, annotator: caller.name, filter }
-  const chunks = streamItems(db, view, signal)
+  const chunks = streamItems(db, view)
   await requireQueue(db, { project_id, queue_id })
   const seeing = { user: caller.name, time: now(), withPosition: body.include_position === true }
   return (async function* () {

@@ -6,6 +6,7 @@ import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import { makersOf, type PairAnswer, streamPairAnswers } from '../../storage/queues/preferences.ts'
 import { requireQueue } from '../../storage/queues/queues.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { amongPeople } from '../calibrations/agreement.ts'
 import { majorityOf } from '../calibrations/labels.ts'
 import type { PreferencesBody } from './contract.ts'
@@ -39,7 +40,7 @@ export async function readPreferences(
   const pause = createYieldToLoop(signal)
   const judged = new Map<string, JudgedPair>()
   let [lefts, rights, answers] = [0, 0, 0]
-  for await (const rows of streamPairAnswers(db, key, maxAnswers, signal)) {
+  for await (const rows of streamPairAnswers(boundTo(db, signal), key, maxAnswers)) {
     for (const row of rows) {
       answers++
       const side = addAnswer(judged, row)
@@ -50,7 +51,7 @@ export async function readPreferences(
   }
   const pairs = [...judged.values()]
   const ids = [...new Set(pairs.flatMap(({ calls }) => [calls.call_id, calls.other_call_id]))]
-  const names = await makersOf(db, project_id, { ids, by, now: now() }, signal)
+  const names = await makersOf(boundTo(db, signal), project_id, { ids, by, now: now() })
   return {
     by,
     ...comparisonsOf(pairs, names),

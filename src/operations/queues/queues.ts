@@ -3,7 +3,7 @@ import { newId } from '../../domain/ids.ts'
 import { checkReviewSettings, oneReviewer, type ReviewSettings } from '../../domain/queues/reviews.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase, Database } from '../../storage/database.ts'
 import { type QueueKey, requireQueue, streamQueues } from '../../storage/queues/queues.ts'
 import { storedReviewSettings } from '../../storage/queues/review-settings.ts'
 import type { Reader } from '../../storage/transaction.ts'
@@ -73,13 +73,8 @@ export async function deleteOneQueue(db: Database, caller: Caller, key: QueueKey
 }
 
 /** One JSON text for each queue. */
-export function listQueues(
-  db: Database,
-  caller: Caller,
-  body: NamedQuery,
-  signal: AbortSignal,
-): AsyncIterable<string> {
+export function listQueues(db: BoundDatabase, caller: Caller, body: NamedQuery): AsyncIterable<string> {
   requireAccess(caller, body.project_id)
-  const chunks = streamQueues(db, { ...viewOf(body), name: body.name ?? undefined }, signal)
+  const chunks = streamQueues(db, { ...viewOf(body), name: body.name ?? undefined })
   return jsonLines(chunks, queueRecord)
 }

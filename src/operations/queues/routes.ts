@@ -26,8 +26,7 @@ export const queueRoutes = family(
     body: NamedQuery,
     answer: jsonLinesOf(contract.QueueRecord, ndjson),
     refusals: ['query_too_slow'],
-    rule: ({ db, signal }, { caller, body }, reply) =>
-      sendJsonLines(reply, listQueues(db, caller, body, signal), ndjson),
+    rule: ({ db }, { caller, body }, reply) => sendJsonLines(reply, listQueues(db, caller, body), ndjson),
   }),
   operation('GET', '/annotation_queues/:queue_id', {
     right: 'read_queues',
@@ -74,7 +73,7 @@ export const queueRoutes = family(
     refusals: [notFound, 'query_too_slow'],
     rule: async (services, { caller, body, params }, reply) => {
       const { queue_id } = params
-      const items = await listItems(services, caller, queue_id, body, services.signal)
+      const items = await listItems(services, caller, queue_id, body)
       return sendJsonList(reply, 'items', items)
     },
   }),
@@ -138,6 +137,6 @@ export const queueRoutes = family(
     body: contract.StatsBody,
     answer: contract.StatsAnswer,
     refusals: ['too_many_ids', 'query_too_slow'],
-    rule: ({ db, signal }, { caller, body }) => queueStats(db, caller, body, signal),
+    rule: ({ db }, { caller, body }) => queueStats(db, caller, body),
   }),
 )

@@ -1,20 +1,20 @@
 import { annotationStates, itemStates } from '../../domain/annotation-states.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { countItems, type QueueCount } from '../../storage/queues/queues.ts'
 import type { StatsBody } from './contract.ts'
 
 const maxQueues = 1000
 
 /** An entry for each named queue, once, in the given order; zeros for one that does not exist. */
-export async function queueStats(db: Database, caller: Caller, body: StatsBody, signal: AbortSignal) {
+export async function queueStats(db: BoundDatabase, caller: Caller, body: StatsBody) {
   const { project_id, queue_ids } = body
   requireAccess(caller, project_id)
   if (queue_ids.length > maxQueues)
     throw refuse('too_many_ids', { field: 'queue_ids', received: queue_ids.length, limit: maxQueues })
   const stats = new Map(queue_ids.map((id) => [id, noStats(id)]))
-  for (const count of await countItems(db, project_id, [...stats.keys()], signal)) {
+  for (const count of await countItems(db, project_id, [...stats.keys()])) {
     add(stats.get(count.queue_id) as QueueStats, count)
   }
   return { stats: [...stats.values()].map(shown) }

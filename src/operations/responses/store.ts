@@ -8,6 +8,7 @@ import { projectOfResponse, readResponse, streamConversation } from '../../stora
 import { readWaiting, type WaitingResponse } from '../../storage/answers/waiting-responses.ts'
 import { type Database, databaseOf } from '../../storage/database.ts'
 import { withPictures } from '../../storage/pictures/restore.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { additionOf, type ContinuedConversation } from '../conversations/additions.ts'
 import { wrong } from '../generation/checks.ts'
 import type { Sealing } from '../sealing.ts'
@@ -109,7 +110,7 @@ export function responsesOf(caller: Caller, { db, responseDays, sealing }: Store
     waiting,
 
     async find(id, signal) {
-      const row = await readResponse(own, keyOf(id), signal)
+      const row = await readResponse(boundTo(own, signal), keyOf(id))
       if (row === undefined || !isOpen(row.project_id) || row.answer === null) return undefined
       const output = await outputOf(row)
       if (output === undefined) return undefined
@@ -138,7 +139,7 @@ export function responsesOf(caller: Caller, { db, responseDays, sealing }: Store
       let items = 0
       let characters = 0
       let read = 0
-      for await (const exchange of streamConversation(own, keyOf(id), maxItems, signal)) {
+      for await (const exchange of streamConversation(boundTo(own, signal), keyOf(id), maxItems)) {
         if (exchange.id !== next || !isOpen(exchange.project_id)) throw missing(next ?? exchange.id)
         read += (exchange.asked?.length ?? 0) + (exchange.answer?.length ?? 0)
         if (read > maxReadCharacters) {

@@ -8,6 +8,7 @@ import { derivePending } from '../../storage/evaluations/results.ts'
 import { countTrials } from '../../storage/evaluations/trial-calls.ts'
 import type { MonitorScorer } from '../../storage/monitors/monitors.ts'
 import { isOf, readObject } from '../../storage/objects/objects.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { evaluations } from '../definitions/kinds.ts'
 import { wrong } from '../generation/checks.ts'
 import { Value } from '../objects/values.ts'
@@ -39,8 +40,8 @@ export async function rescoreRun(
   const accepted = 'a run that has ended and has trials'
   if (root.ended_at === null) throw wrong(field, `${JSON.stringify(source)}, which is running`, accepted)
   const scorers = await namedScorers(services, scope, scorer_refs, 'scorer_refs')
-  await derivePending(db, project, time, signal)
-  const { begun: trials } = await countTrials(db, project, source, time, signal)
+  await derivePending(boundTo(db, signal), project, time)
+  const { begun: trials } = await countTrials(boundTo(db, signal), project, source, time)
   if (trials === 0) throw wrong(field, `${JSON.stringify(source)}, which has no trials`, accepted)
   if (trials > maxTrials) throw wrong(field, `a run of ${trials} trials`, `at most ${maxTrials} trials`)
   const inputs = new Value(root.inputs ?? '{}')

@@ -7,6 +7,7 @@ import { type MarkedCall, requireMarked } from '../../storage/evaluations/marked
 import { derivePending } from '../../storage/evaluations/results.ts'
 import { readServedRun } from '../../storage/evaluations/served-runs.ts'
 import { countTrials } from '../../storage/evaluations/trial-calls.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { scorerBindings } from '../monitors/contract.ts'
 import { Value } from '../objects/values.ts'
 import type { OperationParts } from '../parts.ts'
@@ -36,8 +37,8 @@ export async function resumeRun(services: OperationParts, scope: Scope, id: stri
   const served = heddle?.member('served_run')
   if (served === undefined) throw notResumable(id, 'this server did not carry it out')
   const source = heddle?.member('rescored')?.member('run')?.string
-  await derivePending(db, project, now(), signal)
-  const [sums] = await sumTrials(db, project, [id], signal)
+  await derivePending(boundTo(db, signal), project, now())
+  const [sums] = await sumTrials(boundTo(db, signal), project, [id])
   const failed = source === undefined ? Number(sums?.failed ?? 0) : 0
   if (new Value(root.summary).member('stopped')?.text !== 'true' && failed === 0) {
     throw notResumable(id, 'it has ended, and the model failed at no row of it')
@@ -93,7 +94,7 @@ async function storedPlan(
       }
       return planned
     }
-    const { begun } = await countTrials(services.db, scope.project, source, now(), signal)
+    const { begun } = await countTrials(boundTo(services.db, signal), scope.project, source, now())
     if (begun === 0) throw notResumable(root.id, 'the run that it scores again is gone')
     const known = scorerBindings.safeParse(bindings)
     if (!known.success) throw notResumable(root.id, 'its scorers are not known')

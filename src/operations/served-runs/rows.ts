@@ -3,7 +3,7 @@ import { shortened } from '../../domain/described.ts'
 import { digestOfTable } from '../../domain/digests.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { objectRef, parseRef } from '../../domain/refs.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { readTable, streamRows } from '../../storage/objects/tables.ts'
 import { wrong } from '../generation/checks.ts'
 import { liveObject } from '../objects/read.ts'
@@ -34,10 +34,9 @@ export const splitIn = (evaluation: Value): unknown =>
 
 /** The rows of a dataset, or those of a split. */
 export async function rowsOf(
-  db: Database,
+  db: BoundDatabase,
   project: string,
   { dataset: text, split }: { dataset: string; split?: Split | null | undefined },
-  signal: AbortSignal,
 ): Promise<RunRows> {
   const ref = parseRef(text)
   const accepted = `a reference to a dataset of the same project, <scheme>:///${project}/object/<name>:<version>`
@@ -50,17 +49,17 @@ export async function rowsOf(
     throw wrong('dataset', 'an object without a table of this project', accepted)
   }
   const chosen = split
-    ? await rowsOfSplit(db, project, table.digest, split, signal)
-    : await allRows(db, project, table.digest, signal)
+    ? await rowsOfSplit(db, project, table.digest, split)
+    : await allRows(db, project, table.digest)
   return { ref: objectRef(ref.scheme, project, 'object', ref.name, digest), ...chosen }
 }
 
 const inOrder = { query: undefined, sort: [], offset: 0, rows: undefined }
 
-async function allRows(db: Database, project: string, digest: string, signal: AbortSignal) {
+async function allRows(db: BoundDatabase, project: string, digest: string) {
   const rows = (await readTable(db, project, digest))?.row_count ?? 0
   let first: string | undefined
-  for await (const found of streamRows(db, { ...inOrder, project, digest, limit: 1 }, signal)) {
+  for await (const found of streamRows(db, { ...inOrder, project, digest, limit: 1 })) {
     first ??= found[0]?.val
   }
   if (rows === 0 || first === undefined) throw wrong('dataset', 'a dataset without rows', 'at least one row')
@@ -68,17 +67,11 @@ async function allRows(db: Database, project: string, digest: string, signal: Ab
 }
 
 /** They are a table of their own, so that a run reads no others. */
-async function rowsOfSplit(
-  db: Database,
-  project: string,
-  digest: string,
-  { column, value }: Split,
-  signal: AbortSignal,
-) {
+async function rowsOfSplit(db: BoundDatabase, project: string, digest: string, { column, value }: Split) {
   const order = new RowOrder()
-  const yieldToLoop = createYieldToLoop(signal)
+  const yieldToLoop = createYieldToLoop(db.signal)
   let first: string | undefined
-  for await (const found of streamRows(db, { ...inOrder, project, digest, limit: null }, signal)) {
+  for await (const found of streamRows(db, { ...inOrder, project, digest, limit: null })) {
     for (const row of found) {
       if (new Value(row.val).member(column)?.string === value) {
         order.push(row.digest)

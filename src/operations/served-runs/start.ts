@@ -10,6 +10,7 @@ import { now } from '../../domain/time.ts'
 import type { CallPart, CallStart } from '../../storage/calls/parts.ts'
 import type { ServedRun } from '../../storage/evaluations/served-runs.ts'
 import type { MonitorScorer } from '../../storage/monitors/monitors.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { evaluations, models } from '../definitions/kinds.ts'
 import { startOf } from '../evaluation-runs/run-calls.ts'
 import { wrong } from '../generation/checks.ts'
@@ -143,7 +144,7 @@ export async function checkStart(
   signal: AbortSignal,
 ) {
   const { project } = scope
-  const dataset = await rowsOf(services.db, project, body, signal)
+  const dataset = await rowsOf(boundTo(services.db, signal), project, body)
   const trials = dataset.rows * (body.repeats ?? 1)
   if (trials * body.settings.length > maxTrials) {
     throw wrong('repeats', `${trials * body.settings.length} trials`, `at most ${maxTrials} in all`)

@@ -1,6 +1,7 @@
 import type { ServedRun } from '../../storage/evaluations/served-runs.ts'
 import { trialsAfter } from '../../storage/evaluations/trial-calls.ts'
 import { streamRows } from '../../storage/objects/tables.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Attempt } from './attempt.ts'
 import type { CallsPlan, Plan, RescoringPlan } from './plan.ts'
@@ -63,6 +64,6 @@ async function rowsFrom(
 ): Promise<string[]> {
   const rows: string[] = []
   const view = { ...page, project, query: undefined, sort: [], digest, rows: undefined }
-  for await (const found of streamRows(db, view, signal)) for (const { val } of found) rows.push(val)
+  for await (const found of streamRows(boundTo(db, signal), view)) for (const { val } of found) rows.push(val)
   return rows
 }

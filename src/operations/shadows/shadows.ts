@@ -2,7 +2,7 @@ import { byCaller, type Caller, requireAccess, requireScope } from '../../domain
 import { refuse } from '../../domain/refusals.ts'
 import { winRates } from '../../domain/statistics/sequential.ts'
 import { formatTime, now } from '../../domain/time.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase, Database } from '../../storage/database.ts'
 import type { LabelName } from '../../storage/objects/gated-labels.ts'
 import { readLabel } from '../../storage/objects/label-gates.ts'
 import { type LabelShadow, readShadow } from '../../storage/objects/label-shadows.ts'
@@ -69,13 +69,13 @@ const nothing = {
 }
 
 /** What the shadow of a label has found. */
-export async function shadowOf(db: Database, caller: Caller, name: LabelName, signal: AbortSignal) {
+export async function shadowOf(db: BoundDatabase, caller: Caller, name: LabelName) {
   requireAccess(caller, name.project_id)
   const shadow = await readShadow(db, name)
   if (shadow === undefined) return nothing
   const key = { project_id: name.project_id, shadow_id: shadow.id }
-  const { pairs, wins, losses, ties, ...means } = await countJudgedPairs(db, key, signal)
-  const others = await countOtherPairs(db, key, signal)
+  const { pairs, wins, losses, ties, ...means } = await countJudgedPairs(db, key)
+  const others = await countOtherPairs(db, key)
   const countOf = (state: string) =>
     others.reduce((sum, other) => sum + (other.state === state ? other.count : 0), 0)
   const { latency_ms, tokens, cost } = means

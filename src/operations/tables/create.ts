@@ -3,7 +3,7 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { digestOfTable } from '../../domain/digests.ts'
 import { type JsonText, jsonList } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase, Database } from '../../storage/database.ts'
 import { missingRows } from '../../storage/objects/tables.ts'
 import type { CreateBody, FromDigestsBody } from './contract.ts'
 import { type GivenRow, storeAllRows, storeOrder, withoutDuplicates } from './store.ts'
@@ -35,16 +35,11 @@ export async function storeTable(
 }
 
 /** Makes a table of rows that the project has already. */
-export async function createFromDigests(
-  db: Database,
-  caller: Caller,
-  body: FromDigestsBody,
-  signal: AbortSignal,
-) {
+export async function createFromDigests(db: BoundDatabase, caller: Caller, body: FromDigestsBody) {
   const { project_id, row_digests } = body
   requireAccess(caller, project_id)
   refuseTooMany(row_digests.length, 'row_digests')
-  const yieldToLoop = createYieldToLoop(signal)
+  const yieldToLoop = createYieldToLoop(db.signal)
   const digest = await digestOfTable(row_digests, yieldToLoop)
   refuseOther(digest, body.expected_digest, 'expected_digest')
   const once = await withoutDuplicates(row_digests, yieldToLoop)

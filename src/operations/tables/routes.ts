@@ -2,7 +2,7 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { viewOf } from '../../domain/view.ts'
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { readTable, readTables, sizeOfTable, streamRows } from '../../storage/objects/tables.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { family, operationsUnder } from '../parts.ts'
@@ -42,7 +42,7 @@ export const tableRoutes = family(
     answer: UpdateAnswer,
     refusals: ['invalid_value', 'too_many_rows', 'table_not_found', 'query_too_slow'],
     largeBodies: true,
-    rule: ({ db, signal }, { caller, body }) => updateTable(db, caller, body, signal),
+    rule: ({ db }, { caller, body }) => updateTable(db, caller, body),
   }),
   operation('POST', '/table/create_from_digests', {
     right: 'write_calls',
@@ -51,7 +51,7 @@ export const tableRoutes = family(
     answer: FromDigestsAnswer,
     refusals: ['too_many_rows', 'digest_differs', 'row_not_found'],
     largeBodies: true,
-    rule: ({ db, signal }, { caller, body }) => createFromDigests(db, caller, body, signal),
+    rule: ({ db }, { caller, body }) => createFromDigests(db, caller, body),
   }),
   operation('POST', '/table/query', {
     right: 'read',
@@ -59,8 +59,7 @@ export const tableRoutes = family(
     body: QueryBody,
     answer: QueryAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: ({ db, signal }, { caller, body }, reply) =>
-      sendJsonList(reply, 'rows', queryTable(db, caller, body, signal)),
+    rule: ({ db }, { caller, body }, reply) => sendJsonList(reply, 'rows', queryTable(db, caller, body)),
   }),
   operation('POST', '/table/query_stats', {
     right: 'read',
@@ -76,21 +75,16 @@ export const tableRoutes = family(
     body: StatsBatchBody,
     answer: StatsBatchAnswer,
     refusals: ['query_too_slow'],
-    rule: ({ db, signal }, { caller, body }) => countTables(db, caller, body, signal),
+    rule: ({ db }, { caller, body }) => countTables(db, caller, body),
   }),
 )
 
 /** One JSON text for each row. A table that does not exist has none. */
-async function* queryTable(
-  db: Database,
-  caller: Caller,
-  body: QueryBody,
-  signal: AbortSignal,
-): AsyncGenerator<string> {
+async function* queryTable(db: BoundDatabase, caller: Caller, body: QueryBody): AsyncGenerator<string> {
   requireAccess(caller, body.project_id)
   const rows = body.filter?.row_digests ?? undefined
   const view = { ...viewOf(body), digest: body.digest, rows }
-  for await (const chunk of streamRows(db, view, signal)) {
+  for await (const chunk of streamRows(db, view)) {
     for (const { digest, val, original_index } of chunk) {
       yield writeJson({ digest, val: new JsonText(val), original_index })
     }
@@ -105,7 +99,7 @@ async function countRows(db: Reader, caller: Caller, { project_id, digest }: Sta
 }
 
 /** In the order of the digests, each once; a table that does not exist is left out. */
-async function countTables(db: Database, caller: Caller, body: StatsBatchBody, signal: AbortSignal) {
+async function countTables(db: BoundDatabase, caller: Caller, body: StatsBatchBody) {
   const { project_id, digests } = body
   requireAccess(caller, project_id)
   const once = [...new Set(digests)]
@@ -114,7 +108,7 @@ async function countTables(db: Database, caller: Caller, body: StatsBatchBody, s
   for (const digest of once) {
     const count = counts.get(digest)
     if (count === undefined) continue
-    const size = body.include_storage_size ? await sizeOfTable(db, project_id, digest, signal) : null
+    const size = body.include_storage_size ? await sizeOfTable(db, project_id, digest) : null
     tables.push({ digest, count, storage_size_bytes: size })
   }
   return { tables }

@@ -3,7 +3,7 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { digestOfTable } from '../../domain/digests.ts'
 import { jsonList } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { readTable, streamRowDigests } from '../../storage/objects/tables.ts'
 import type { TableUpdate, UpdateBody } from './contract.ts'
 import { refuseTooMany } from './create.ts'
@@ -13,19 +13,19 @@ import { type GivenRow, storeAllRows, storeOrder } from './store.ts'
 const digestsAtOnce = 2000
 
 /** Makes a new table from another one, which stays as it is. Stops if the client disconnects before it is written. */
-export async function updateTable(db: Database, caller: Caller, body: UpdateBody, signal: AbortSignal) {
+export async function updateTable(db: BoundDatabase, caller: Caller, body: UpdateBody) {
   const { project_id, base_digest, updates } = body
   requireAccess(caller, project_id)
   const base = await readTable(db, project_id, base_digest)
   if (base === undefined) throw tableNotFound('base_digest', project_id, base_digest)
   refuseTooMany(base.row_count + updates.length, 'updates')
   const order = new RowOrder()
-  const chunks = streamRowDigests(db, project_id, base_digest, { signal, rows: digestsAtOnce })
+  const chunks = streamRowDigests(db, project_id, base_digest, digestsAtOnce)
   for await (const digests of chunks) for (const digest of digests) order.push(digest)
-  const yieldToLoop = createYieldToLoop(signal)
+  const yieldToLoop = createYieldToLoop(db.signal)
   const updated = await applyChanges(order, changesOf(updates), yieldToLoop)
   const digest = await digestOfTable(order, yieldToLoop)
-  signal.throwIfAborted()
+  db.signal.throwIfAborted()
   await storeAllRows(db, project_id, rowsOf(updates))
   await storeOrder(db, project_id, digest, order)
   return { digest, updated_row_digests: await jsonList(updated) }

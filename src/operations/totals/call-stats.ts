@@ -12,12 +12,7 @@ import type { CallStatsBody } from './stats-contract.ts'
 /** The most rows of an answer that are assembled in memory. */
 const maxRows = 20_000
 
-export async function readCallStats(
-  { db, names }: Asked,
-  caller: Caller,
-  body: CallStatsBody,
-  signal: AbortSignal,
-) {
+export async function readCallStats({ db, names }: Asked, caller: Caller, body: CallStatsBody) {
   requireAccess(caller, body.project_id)
   const buckets = bucketsOf(body)
   const { start, end, edges } = buckets
@@ -26,9 +21,9 @@ export async function readCallStats(
   const time = now()
   const ofUsage = metricsIn(body.usage_metrics)
   const ofCalls = metricsIn(body.call_metrics)
-  const usage = ofUsage.length > 0 ? await readUsageSums(db, view, ofUsage, time, signal) : []
+  const usage = ofUsage.length > 0 ? await readUsageSums(db, view, ofUsage, time) : []
   if (usage.length > maxRows) throw tooManyRows(buckets.granularity)
-  const calls = ofCalls.length > 0 ? await readCallSums(db, view, ofCalls, time, signal) : []
+  const calls = ofCalls.length > 0 ? await readCallSums(db, view, ofCalls, time) : []
   const timeOf = (bucket: number) => ({ timestamp: formatTime(edges[bucket] as number) })
   return {
     ...rangeOf(buckets),

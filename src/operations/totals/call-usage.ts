@@ -7,7 +7,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { CallsView } from '../../storage/calls/queries.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { type CallUsage, streamCallUsage, tracesOfCalls } from '../../storage/views/call-usage.ts'
 import { createPricing } from '../calls/costs.ts'
 import { callsViewOf } from '../calls/query.ts'
@@ -19,15 +19,10 @@ import { type CallsUsageBody, defaultCalls, type TraceUsageBody } from './usage-
 const maxEntries = 50_000
 
 /** Every selected call, with what is below it among the selected ones. */
-export async function readTraceUsage(
-  { db, names }: Asked,
-  caller: Caller,
-  body: TraceUsageBody,
-  signal: AbortSignal,
-) {
+export async function readTraceUsage({ db, names }: Asked, caller: Caller, body: TraceUsageBody) {
   requireAccess(caller, body.project_id)
   const { project_id, filter, query } = body
-  const usage = createReading(db, body, signal)
+  const usage = createReading(db, body)
   const { totals, unfinished } = await usage.read(
     await callsViewOf(names, { project_id, filter, query }),
     'filter',
@@ -36,23 +31,18 @@ export async function readTraceUsage(
 }
 
 /** The calls that are asked for, each with everything below it. */
-export async function readCallsUsage(
-  { db, names }: Asked,
-  caller: Caller,
-  body: CallsUsageBody,
-  signal: AbortSignal,
-) {
+export async function readCallsUsage({ db, names }: Asked, caller: Caller, body: CallsUsageBody) {
   const { project_id, call_ids } = body
   requireAccess(caller, project_id)
   if (call_ids.length > 1000) {
     throw tooMany('call_ids', `${call_ids.length} entries`, 'at most 1000')
   }
   const ids = await names.calls(project_id, call_ids)
-  const usage = createReading(db, body, signal)
+  const usage = createReading(db, body)
   const found = new Map<string, Usage>()
   const unfinished: string[] = []
   const wanted = new Set(ids)
-  for (const trace of await tracesOfCalls(db, project_id, ids, signal)) {
+  for (const trace of await tracesOfCalls(db, project_id, ids)) {
     const view = { ...viewOf({ project_id }), filters: [{ trace_ids: [trace] }] }
     const { totals, unfinished: running } = await usage.read(view, 'call_ids')
     for (const id of wanted) {
@@ -70,7 +60,7 @@ export async function readCallsUsage(
 
 type ReadingBody = Pick<TraceUsageBody, 'project_id' | 'include_costs' | 'limit'>
 
-function createReading(db: Database, body: ReadingBody, signal: AbortSignal) {
+function createReading(db: BoundDatabase, body: ReadingBody) {
   const limit = body.limit ?? defaultCalls
   let left = limit
   const costsOf = body.include_costs ? createPricing(db, body.project_id) : undefined
@@ -92,7 +82,7 @@ function createReading(db: Database, body: ReadingBody, signal: AbortSignal) {
       const calls: UsedCall[] = []
       let models = 0
       const unfinished: string[] = []
-      for await (const rows of streamCallUsage(db, { ...view, limit: left + 1 }, now(), signal)) {
+      for await (const rows of streamCallUsage(db, { ...view, limit: left + 1 }, now())) {
         await inSteps(rows, async (row) => {
           const call = await usedCall(row)
           calls.push(call)

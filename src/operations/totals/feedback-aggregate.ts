@@ -4,7 +4,7 @@ import { type Judgement, judgementIn } from '../../domain/call-facts/judgement.t
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { jsonList } from '../../domain/json/text.ts'
 import { monotonicNow, now } from '../../domain/time.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { type JudgedFeedback, streamJudged } from '../../storage/views/judged-feedback.ts'
 import type { FeedbackAggregateBody, GroupName } from './aggregate-contract.ts'
 import { tooMany } from './call-usage.ts'
@@ -35,16 +35,11 @@ const groupValue: Record<GroupName, (row: JudgedFeedback) => string | null> = {
   span_status_code: ({ status }) => (status === null ? 'UNSET' : status === 'error' ? 'ERROR' : 'OK'),
 }
 
-export async function aggregateFeedback(
-  db: Database,
-  caller: Caller,
-  body: FeedbackAggregateBody,
-  signal: AbortSignal,
-) {
+export async function aggregateFeedback(db: BoundDatabase, caller: Caller, body: FeedbackAggregateBody) {
   requireAccess(caller, body.project_id)
   const before = body.before_ms ?? Math.ceil(monotonicNow() / 1000)
   const sums = createSums(body)
-  for await (const rows of streamJudged(db, viewIn(body, before), now(), signal)) {
+  for await (const rows of streamJudged(db, viewIn(body, before), now())) {
     await inSteps(rows, (row) => sums.add(row))
   }
   return {

@@ -5,7 +5,7 @@ import { checkPath, invalidPathReason, splitPath } from '../../domain/expression
 import { jsonList } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, monotonicNow } from '../../domain/time.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import {
   type FeedbackMetric,
   type FeedbackRange,
@@ -24,17 +24,12 @@ const byDefault: Record<FeedbackValue, readonly Aggregation[]> = {
   categorical: ['count'],
 }
 
-export async function readFeedbackStats(
-  db: Database,
-  caller: Caller,
-  body: FeedbackStatsBody,
-  signal: AbortSignal,
-) {
+export async function readFeedbackStats(db: BoundDatabase, caller: Caller, body: FeedbackStatsBody) {
   requireAccess(caller, body.project_id)
   const metrics = metricsIn(body)
   const buckets = bucketsOf(body)
   const range = feedbackRange(body, buckets)
-  const sums = await readFeedbackSums(db, range, buckets.edges, metrics, signal)
+  const sums = await readFeedbackSums(db, range, buckets.edges, metrics)
   const whole = sums.pop()?.figures ?? {}
   const rows = sums.map(({ bucket, count, figures }) => ({
     ...{ timestamp: formatTime(buckets.edges[bucket as number] as number), count },
@@ -83,16 +78,11 @@ const maxMembers = 100
 const deepest = 8
 
 /** The paths of the values that payloads have, with their types. */
-export async function findPayloadPaths(
-  db: Database,
-  caller: Caller,
-  body: PayloadSchemaBody,
-  signal: AbortSignal,
-) {
+export async function findPayloadPaths(db: BoundDatabase, caller: Caller, body: PayloadSchemaBody) {
   requireAccess(caller, body.project_id)
   const types = new Map<string, FeedbackValue>()
   const range = feedbackRange(body, { start: body.start, end: body.end ?? monotonicNow() })
-  for await (const payloads of newestPayloads(db, range, body.sample_limit ?? defaultSample, signal)) {
+  for await (const payloads of newestPayloads(db, range, body.sample_limit ?? defaultSample)) {
     await inSteps(payloads, (payload) => note(types, '', JSON.parse(payload), 1))
   }
   const paths = Array.from(types, ([json_path, value_type]) => ({ json_path, value_type }))

@@ -1,7 +1,7 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { type LightCall, readLightCalls } from '../../storage/views/light-calls.ts'
 import { readAskingCalls } from '../../storage/views/thread-details.ts'
 import { detailsOfThreads, streamThreads } from '../../storage/views/threads.ts'
@@ -10,7 +10,7 @@ import { jsonLines } from '../json-lines.ts'
 import { maxDetailed, type ThreadsBody } from './threads-contract.ts'
 
 /** One JSON text for each thread of the project. */
-export function queryThreads(db: Database, caller: Caller, body: ThreadsBody, signal: AbortSignal) {
+export function queryThreads(db: BoundDatabase, caller: Caller, body: ThreadsBody) {
   requireAccess(caller, body.project_id)
   const { thread_ids, after_datetime, before_datetime } = body.filter ?? {}
   const view: ThreadsView = {
@@ -20,9 +20,9 @@ export function queryThreads(db: Database, caller: Caller, body: ThreadsBody, si
     before: before_datetime ?? undefined,
     sort: body.sort_by ?? [],
   }
-  if (!body.include_details) return jsonLines(streamThreads(db, view, now(), signal), shownThread)
+  if (!body.include_details) return jsonLines(streamThreads(db, view, now()), shownThread)
   return jsonLines(
-    detailedThreads(db, { ...view, limit: view.limit ?? maxDetailed }, now(), signal),
+    detailedThreads(db, { ...view, limit: view.limit ?? maxDetailed }, now()),
     (thread) => thread,
   )
 }
@@ -39,21 +39,21 @@ const threadsAtOnce = 100
 const maxNames = 10
 
 /** The page is read whole first: a request holds one reader at a time. */
-async function* detailedThreads(db: Database, view: ThreadsView, time: number, signal: AbortSignal) {
+async function* detailedThreads(db: BoundDatabase, view: ThreadsView, time: number) {
   const threads: ThreadTimes[] = []
-  for await (const rows of streamThreads(db, view, time, signal)) threads.push(...rows)
+  for await (const rows of streamThreads(db, view, time)) threads.push(...rows)
   for (let from = 0; from < threads.length; from += threadsAtOnce) {
     const some = threads.slice(from, from + threadsAtOnce)
     const ids = some.map(({ thread_id }) => thread_id)
-    const found = await detailsOfThreads(db, view, ids, time, signal)
+    const found = await detailsOfThreads(db, view, ids, time)
     const sums = new Map(found.sums.map(({ thread_id, ...of }) => [thread_id, of]))
     const values = Map.groupBy(found.values, ({ thread_id, kind }) => `${kind} ${thread_id}`)
     const feedback = Map.groupBy(found.feedback, ({ thread_id }) => thread_id)
     const turns = some.flatMap(({ first_turn_id, last_turn_id }) => [first_turn_id, last_turn_id])
-    const calls = await callsNamed(db, view.project, turns, time, signal)
+    const calls = await callsNamed(db, view.project, turns, time)
     const byId = new Map(calls.map((call) => [call.id, call]))
     const firsts = some.flatMap(({ first_turn_id }) => byId.get(first_turn_id) ?? [])
-    const questions = await questionsOf(db, view.project, firsts, time, signal)
+    const questions = await questionsOf(db, view.project, firsts, time)
     yield some.map((thread) => {
       const [first, last] = [byId.get(thread.first_turn_id), byId.get(thread.last_turn_id)]
       const named = (kind: string) =>
@@ -74,22 +74,21 @@ async function* detailedThreads(db: Database, view: ThreadsView, time: number, s
   }
 }
 
-function callsNamed(db: Database, project: string, ids: string[], time: number, signal: AbortSignal) {
+function callsNamed(db: BoundDatabase, project: string, ids: string[], time: number) {
   const view = { project, filters: [{ call_ids: ids }], query: undefined, sort: [], limit: null, offset: 0 }
-  return readLightCalls(db, view, time, signal)
+  return readLightCalls(db, view, time)
 }
 
 /** By trace, for turns that have no input of their own: their agents and models may. */
 async function questionsOf(
-  db: Database,
+  db: BoundDatabase,
   project: string,
   turns: readonly LightCall[],
   time: number,
-  signal: AbortSignal,
 ): Promise<Map<string, string>> {
   const traces = turns.filter(({ input_preview }) => input_preview === null).map(({ trace_id }) => trace_id)
-  const asking = traces.length === 0 ? [] : await readAskingCalls(db, project, traces, time, signal)
-  const calls = asking.length === 0 ? [] : await callsNamed(db, project, asking, time, signal)
+  const asking = traces.length === 0 ? [] : await readAskingCalls(db, project, traces, time)
+  const calls = asking.length === 0 ? [] : await callsNamed(db, project, asking, time)
   const latestFirst = calls.toSorted((a, b) => b.started_at - a.started_at)
   return new Map(
     latestFirst.flatMap(({ trace_id, input_preview }) =>

@@ -1,5 +1,5 @@
 import { statedPerUnit } from '../../domain/call-facts/facts.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase, Database } from '../../storage/database.ts'
 import { type Price, pricesOfProject } from '../../storage/prices.ts'
 import type { Unit } from '../../storage/sums/reading.ts'
 import { summedTokens } from '../../storage/views/summed-groups.ts'
@@ -39,18 +39,17 @@ export async function chartPrices(
 
 /** The cost of the calls of each bucket and group; `keyOf` combines the two. */
 export async function readBucketCosts(
-  db: Database,
+  db: BoundDatabase,
   view: Omit<TokensView, 'dates'>,
   { byModel: prices, dates }: ChartPrices,
   units: readonly Unit[] | undefined,
   keyOf: (bucket: number, group: string | null) => number,
   time: number,
-  signal: AbortSignal,
 ): Promise<Map<number, BucketCost>> {
   const costs = new Map<number, BucketCost>()
   const sums = units
     ? summedTokens(units, { ...view, dates })
-    : await readTokenSums(db, { ...view, dates }, time, signal)
+    : await readTokenSums(db, { ...view, dates }, time)
   for (const sum of sums) {
     const key = keyOf(sum.bucket, sum.group)
     const known = costs.get(key) ?? { cost: null, unpriced: 0 }

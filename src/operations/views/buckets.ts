@@ -40,12 +40,7 @@ const isGroupField = (field: string): field is GroupField =>
 const isSaidField = (field: string): field is FeedbackGroupField =>
   (feedbackGroupFields as readonly string[]).includes(field)
 
-export async function readFacets(
-  { db, names }: Asked,
-  caller: Caller,
-  body: FacetsBody,
-  signal: AbortSignal,
-) {
+export async function readFacets({ db, names }: Asked, caller: Caller, body: FacetsBody) {
   requireAccess(caller, body.project_id)
   const view = await callsViewOf(names, body)
   await names.looksAt(body.project_id, body.fields ?? [])
@@ -54,15 +49,15 @@ export async function readFacets(
   for (const field of new Set(body.fields ?? usualFields)) {
     if (isSaidField(field)) {
       const bounds = { most: maxValues, sample: sampledCalls }
-      const { top, without, others, sampled } = await topFeedbackGroups(db, view, field, bounds, time, signal)
+      const { top, without, others, sampled } = await topFeedbackGroups(db, view, field, bounds, time)
       const none = without > 0 ? [{ value: null, count: without }] : []
       facets.push({ field, values: [...top, ...none], others, sampled })
       continue
     }
     const isOwn = isGroupField(field)
     const { top, total } = isOwn
-      ? await topGroups(db, view, field, maxValues, time, signal)
-      : await topValues(db, view, field, { most: maxValues, sample: sampledCalls }, time, signal)
+      ? await topGroups(db, view, field, maxValues, time)
+      : await topValues(db, view, field, { most: maxValues, sample: sampledCalls }, time)
     const values = isOwn
       ? top.map(({ value, count }) => ({ value: shownValue(value), count }))
       : top.filter(({ value }) => value !== '')
@@ -74,12 +69,7 @@ export async function readFacets(
   return { facets, is_deriving: await isDeriving(db, body.project_id) }
 }
 
-export async function readTimeBuckets(
-  { db, names }: Asked,
-  caller: Caller,
-  body: BucketsBody,
-  signal: AbortSignal,
-) {
+export async function readTimeBuckets({ db, names }: Asked, caller: Caller, body: BucketsBody) {
   requireAccess(caller, body.project_id)
   const time = now()
   // Includes what was written within this tick of the clock.
@@ -93,7 +83,7 @@ export async function readTimeBuckets(
   await names.looksAt(body.project_id, field === undefined ? [] : [field])
   const range = { from: edges[0] as number, step: body.step_seconds * 1_000_000, end: edges.at(-1) as number }
   const prices = body.costs ? await chartPrices(db, body.project_id, range) : undefined
-  const units = await readSums(db, view, { field, buckets: range, cuts: prices?.dates ?? [] }, time, signal)
+  const units = await readSums(db, view, { field, buckets: range, cuts: prices?.dates ?? [] }, time)
   const usesSeveral = units?.some(({ figures }) => figures.usage.keys().some((model) => model.includes(', ')))
   const isSummed = units !== undefined && !(body.costs && field && usesSeveral)
   const top =
@@ -104,9 +94,9 @@ export async function readTimeBuckets(
           maxByCalls,
           maxByMeasure,
         )
-      : await largestGroups(db, view, { field, costs: body.costs === true, ...range }, time, signal))
+      : await largestGroups(db, view, { field, costs: body.costs === true, ...range }, time))
   const shown = { ...view, edges, by: field && top && { field, values: top }, timed: body.timed ?? undefined }
-  const rows = isSummed ? summedBuckets(units, shown) : await readBuckets(db, shown, time, signal)
+  const rows = isSummed ? summedBuckets(units, shown) : await readBuckets(db, shown, time)
   const keyOf = (bucket: number, group: string | null) => {
     const index = top === undefined || group === null ? (top?.length ?? 0) : top.indexOf(group)
     return bucket * (maxGroups + 1) + index
@@ -115,15 +105,7 @@ export async function readTimeBuckets(
   const by = field && top && { field, values: top }
   const costs =
     prices &&
-    (await readBucketCosts(
-      db,
-      { ...view, ...range, by },
-      prices,
-      isSummed ? units : undefined,
-      keyOf,
-      time,
-      signal,
-    ))
+    (await readBucketCosts(db, { ...view, ...range, by }, prices, isSummed ? units : undefined, keyOf, time))
   return {
     groups: [
       ...(top ?? []).map((value) => ({ value: shownValue(value), is_others: false })),
@@ -207,12 +189,7 @@ function percentile(bins: readonly number[], rank: number): number {
 const maxKinds = 20
 
 /** Feedback of users and scorers, over time. */
-export async function readFeedbackOverTime(
-  { db, names }: Asked,
-  caller: Caller,
-  body: FeedbackBucketsBody,
-  signal: AbortSignal,
-) {
+export async function readFeedbackOverTime({ db, names }: Asked, caller: Caller, body: FeedbackBucketsBody) {
   requireAccess(caller, body.project_id)
   const { project_id, filter, query } = body
   const time = now()
@@ -221,7 +198,7 @@ export async function readFeedbackOverTime(
   const [from = 0, end = 0] = [edges[0], edges.at(-1)]
   const view = await callsViewOf(names, { project_id, filter, query })
   const range = { from, end, step: body.step_seconds * 1_000_000, most: maxKinds }
-  const rows = await readFeedbackBuckets(db, { ...view, ...range }, time, signal)
+  const rows = await readFeedbackBuckets(db, { ...view, ...range }, time)
   const kinds = new Map<string, { feedback_type: string; value: string | null; total: number }>()
   const keyOf = (type: string, value: string | null) => JSON.stringify([type, value])
   for (const { feedback_type, value, count } of rows) {

@@ -2,7 +2,8 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
 import { isDeriving } from '../../storage/calls/underived.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import {
   type CallPosition,
   countFeedbackOf,
@@ -17,14 +18,14 @@ import type { CallNames } from '../recording/named-calls.ts'
 import { type CallsBody, defaultCalls, defaultCount, type LightCall } from './contract.ts'
 
 export interface Asked {
-  db: Database
+  db: BoundDatabase
   names: CallNames
 }
 
 /** How long a count that accompanies a list may take. */
 const countMs = 250
 
-export async function listCalls({ db, names }: Asked, caller: Caller, body: CallsBody, signal: AbortSignal) {
+export async function listCalls({ db, names }: Asked, caller: Caller, body: CallsBody) {
   requireAccess(caller, body.project_id)
   const limit = body.limit ?? defaultCalls
   const view = {
@@ -35,13 +36,13 @@ export async function listCalls({ db, names }: Asked, caller: Caller, body: Call
   }
   await names.looksAt(body.project_id, view.columns)
   const time = now()
-  const rows = await readLightCalls(db, view, time, signal)
+  const rows = await readLightCalls(db, view, time)
   const last = rows.at(-1)
   const goesOn = last !== undefined && rows.length === limit && isInTime(body)
   return {
-    calls: await shownCalls(db, body.project_id, rows, signal, body.columns != null),
+    calls: await shownCalls(db, body.project_id, rows, body.columns != null),
     next: goesOn ? `${last.started_at}.${last.id}` : null,
-    count: await countedCalls(db, view, body.count_up_to ?? defaultCount, rows.length, time, signal),
+    count: await countedCalls(db, view, body.count_up_to ?? defaultCount, rows.length, time),
     is_deriving: await isDeriving(db, body.project_id),
   }
 }
@@ -64,36 +65,33 @@ function positionGiven(body: CallsBody): CallPosition | undefined {
 }
 
 /** If counting takes too long, the answer is the number of calls that are known to exist. */
-async function countedCalls(
-  db: Database,
-  view: LightView,
-  most: number,
-  found: number,
-  time: number,
-  signal: AbortSignal,
-) {
+async function countedCalls(db: BoundDatabase, view: LightView, most: number, found: number, time: number) {
   if (most === 0) return null
   const limit = AbortSignal.timeout(countMs)
   try {
-    const value = await countLightCalls(db, view, most + 1, time, AbortSignal.any([signal, limit]))
+    const value = await countLightCalls(
+      boundTo(db, AbortSignal.any([db.signal, limit])),
+      view,
+      most + 1,
+      time,
+    )
     return { value: Math.min(value, most), is_exact: value <= most }
   } catch (error) {
-    if (!limit.aborted || signal.aborted) throw error
+    if (!limit.aborted || db.signal.aborted) throw error
     return { value: found === 0 ? 0 : view.offset + found, is_exact: false }
   }
 }
 
 export async function shownCalls(
-  db: Database,
+  db: BoundDatabase,
   project: string,
   rows: readonly LightRow[],
-  signal: AbortSignal,
   withValues = false,
 ): Promise<LightCall[]> {
   if (rows.length === 0) return []
   const costsOf = createPricing(db, project)
   const ids = rows.map(({ id }) => id)
-  const feedback = Map.groupBy(await countFeedbackOf(db, project, ids, signal), ({ call_id }) => call_id)
+  const feedback = Map.groupBy(await countFeedbackOf(db, project, ids), ({ call_id }) => call_id)
   const calls: LightCall[] = []
   for (const row of rows) {
     const costs =

@@ -25,19 +25,14 @@ const maxMembers = 100
 type Counts = Map<string, Partial<Record<ValueType, number>>>
 
 /** The values that the newest calls of a view have, and their types. */
-export async function findColumns(
-  { db, names }: Asked,
-  caller: Caller,
-  body: ColumnsBody,
-  signal: AbortSignal,
-) {
+export async function findColumns({ db, names }: Asked, caller: Caller, body: ColumnsBody) {
   requireAccess(caller, body.project_id)
   const { project_id, filter, query } = body
   const view = await callsViewOf(names, { project_id, filter, query })
   const counts: Counts = new Map()
-  const yieldToLoop = createYieldToLoop(signal)
+  const yieldToLoop = createYieldToLoop(db.signal)
   let [calls, leftOut] = [0, 0]
-  for await (const rows of streamDocuments(db, view, body.sample ?? defaultSample, now(), signal)) {
+  for await (const rows of streamDocuments(db, view, body.sample ?? defaultSample, now())) {
     for (const row of rows) {
       calls++
       leftOut += row.left_out

@@ -1,6 +1,7 @@
 import { Refusal } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
 import { firstKeyless, hasUnread, searchState } from '../../storage/search/indexing.ts'
+import { boundTo } from '../../storage/transaction.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
 /** Small enough that a write waiting behind it is hardly delayed. */
@@ -29,7 +30,7 @@ export function startIndexing(db: Database, isOn: boolean, failed: (error: unkno
       if (!isSwitched) {
         const state = await searchState(db)
         if (state !== undefined && (state.is_on === 1) !== isOn) await db.write('switchSearch', { isOn })
-        const project_id = isOn ? await firstKeyless(db, signal) : undefined
+        const project_id = isOn ? await firstKeyless(boundTo(db, signal)) : undefined
         if (project_id !== undefined) await db.write('renewSearch', { project_id })
         isSwitched = true
       }

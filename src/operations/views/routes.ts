@@ -21,7 +21,7 @@ export const viewRoutes = family(
     body: CallsBody,
     answer: CallsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: (services, { caller, body }) => listCalls(services, caller, body, services.signal),
+    rule: (services, { caller, body }) => listCalls(services, caller, body),
   }),
   operation('POST', '/views/trace', {
     right: 'read',
@@ -29,8 +29,7 @@ export const viewRoutes = family(
     body: TraceBody,
     answer: jsonLinesOf(TraceLine),
     refusals: ['query_too_slow'],
-    rule: (services, { caller, body }, reply) =>
-      sendJsonLines(reply, readTrace(services, caller, body, services.signal)),
+    rule: ({ db }, { caller, body }, reply) => sendJsonLines(reply, readTrace(db, caller, body)),
   }),
   operation('POST', '/views/facets', {
     right: 'read',
@@ -38,7 +37,7 @@ export const viewRoutes = family(
     body: FacetsBody,
     answer: FacetsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: (services, { caller, body }) => readFacets(services, caller, body, services.signal),
+    rule: (services, { caller, body }) => readFacets(services, caller, body),
   }),
   operation('POST', '/views/buckets', {
     right: 'read',
@@ -46,7 +45,7 @@ export const viewRoutes = family(
     body: BucketsBody,
     answer: BucketsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: (services, { caller, body }) => readTimeBuckets(services, caller, body, services.signal),
+    rule: (services, { caller, body }) => readTimeBuckets(services, caller, body),
   }),
   operation('POST', '/views/feedback_buckets', {
     right: 'read',
@@ -54,7 +53,7 @@ export const viewRoutes = family(
     body: FeedbackBucketsBody,
     answer: FeedbackBucketsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: (services, { caller, body }) => readFeedbackOverTime(services, caller, body, services.signal),
+    rule: (services, { caller, body }) => readFeedbackOverTime(services, caller, body),
   }),
   operation('POST', '/views/columns', {
     right: 'read',
@@ -62,7 +61,7 @@ export const viewRoutes = family(
     body: ColumnsBody,
     answer: ColumnsAnswer,
     refusals: ['query_too_slow'],
-    rule: (services, { caller, body }) => findColumns(services, caller, body, services.signal),
+    rule: (services, { caller, body }) => findColumns(services, caller, body),
   }),
   operation('POST', '/views/search', {
     right: 'read',
@@ -70,6 +69,6 @@ export const viewRoutes = family(
     body: SearchBody,
     answer: SearchAnswer,
     refusals: ['invalid_value', 'search_off', 'query_too_slow'],
-    rule: (services, { caller, body }) => searchCalls(services, caller, body, services.signal),
+    rule: (services, { caller, body }) => searchCalls(services, caller, body),
   }),
 )

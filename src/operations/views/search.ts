@@ -5,7 +5,7 @@ import { maxTerms, readSearch, type Term } from '../../domain/search/search-text
 import { snippetsOf } from '../../domain/search/snippets.ts'
 import { textsIn } from '../../domain/search/texts.ts'
 import { now } from '../../domain/time.ts'
-import type { Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import {
   countIndexedCalls,
   type FoundTexts,
@@ -29,7 +29,6 @@ export async function searchCalls(
   { db, names, sealing }: Asked & { sealing: Sealing },
   caller: Caller,
   body: SearchBody,
-  signal: AbortSignal,
   field = 'text',
 ) {
   requireAccess(caller, body.project_id)
@@ -42,13 +41,13 @@ export async function searchCalls(
   const reach = await indexCoverage(db, project)
   if (reach === 'off') throw refuse('search_off')
   const time = now()
-  const hits = await findCalls(db, view, terms, before, time, signal)
+  const hits = await findCalls(db, view, terms, before, time)
   const last = hits.at(-1)
   const ids = hits.map(({ id }) => id)
   return {
-    found: ids.length === 0 ? [] : await readFound(db, project, ids, terms, time, signal),
+    found: ids.length === 0 ? [] : await readFound(db, project, ids, terms, time),
     next: last !== undefined && hits.length === limit ? await positions.named(last.doc) : null,
-    searchable: reach === 'all' ? null : await searchableOf(db, project, time, signal),
+    searchable: reach === 'all' ? null : await searchableOf(db, project, time),
   }
 }
 
@@ -85,22 +84,21 @@ function positionsIn(sealing: Sealing, project: string) {
 }
 
 async function readFound(
-  db: Database,
+  db: BoundDatabase,
   project: string,
   ids: readonly string[],
   terms: readonly Term[],
   time: number,
-  signal: AbortSignal,
 ): Promise<Found[]> {
   const view = {
     ...{ project, filters: [{ call_ids: ids }], query: undefined, sort: [] },
     ...{ limit: ids.length, offset: 0 },
   }
-  const rows = await readLightCalls(db, view, time, signal)
-  const calls = new Map((await shownCalls(db, project, rows, signal)).map((call) => [call.id, call]))
-  const texts = await readFoundTexts(db, project, ids, signal)
+  const rows = await readLightCalls(db, view, time)
+  const calls = new Map((await shownCalls(db, project, rows)).map((call) => [call.id, call]))
+  const texts = await readFoundTexts(db, project, ids)
   const notes = await notesOf(db, project, ids)
-  const yieldToLoop = createYieldToLoop(signal)
+  const yieldToLoop = createYieldToLoop(db.signal)
   const snippets = new Map<string, Found['snippets']>()
   for (const found of texts) {
     const call = calls.get(found.id)
@@ -136,10 +134,10 @@ function snippetsIn(
   return snippets
 }
 
-async function searchableOf(db: Database, project: string, time: number, signal: AbortSignal) {
+async function searchableOf(db: BoundDatabase, project: string, time: number) {
   const view = { project, filters: [], query: undefined, sort: [], limit: null, offset: 0 }
-  const of = await countLightCalls(db, view, maxCounted, time, signal)
+  const of = await countLightCalls(db, view, maxCounted, time)
   // Entries of deleted calls exist until they are swept.
-  const value = Math.min(of, await countIndexedCalls(db, project, signal))
+  const value = Math.min(of, await countIndexedCalls(db, project))
   return { value, of }
 }

@@ -1,9 +1,9 @@
 import { type CallKind, isInnerStep, kindOfCall } from '../../domain/call-facts/kind.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { streamTrace, type TraceCall as TraceRow } from '../../storage/views/trace-calls.ts'
 import { createPricing, sumOfCosts } from '../calls/costs.ts'
-import type { Asked } from './calls.ts'
 import { maxTraceCalls, type TraceBody, type TraceCall, type TraceColumns } from './trace-contract.ts'
 
 /** A row with its cost, if that is known. */
@@ -63,20 +63,18 @@ function kindOf(
   return indexes.size - 1
 }
 
-type Parts = Pick<Asked, 'db'>
-
 /** The calls of one trace by their start, as lines of JSON, several lines at a time. */
-export function readTrace(services: Parts, caller: Caller, body: TraceBody, signal: AbortSignal) {
+export function readTrace(db: BoundDatabase, caller: Caller, body: TraceBody) {
   requireAccess(caller, body.project_id)
-  return linesOf(services, body, signal)
+  return linesOf(db, body)
 }
 
-async function* linesOf({ db }: Parts, body: TraceBody, signal: AbortSignal): AsyncGenerator<string> {
+async function* linesOf(db: BoundDatabase, body: TraceBody): AsyncGenerator<string> {
   const { project_id: project, trace_id: trace } = body
   const costsOf = createPricing(db, project)
   const page = { project, trace, limit: body.limit ?? maxTraceCalls }
   const write = body.layout === 'columns' ? columnsOfTrace() : writeRows
-  for await (const rows of streamTrace(db, page, now(), signal)) {
+  for await (const rows of streamTrace(db, page, now())) {
     const priced: PricedRow[] = []
     for (const row of rows) {
       const costs =

@@ -6,7 +6,7 @@ import type { Range } from '../sums/counting.ts'
 import { day, hour, startOf } from '../sums/spans.ts'
 import { type AgentCount, addedCounts, countAgents } from '../trace-sums/agent-counts.ts'
 import { unsettledTraces } from '../trace-sums/marks.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 
 /** What agents, or their versions, are sorted by. */
 export const agentFields = [
@@ -73,19 +73,14 @@ interface Plan {
 }
 
 /** Tokens and costs count once, where an agent and the calls below it both report them. */
-export async function readAgents(
-  db: LongReader,
-  view: AgentsView,
-  now: number,
-  signal: AbortSignal,
-): Promise<AgentSums[]> {
+export async function readAgents(db: BoundReader, view: AgentsView, now: number): Promise<AgentSums[]> {
   const { project, agent } = view
   const prices = view.costs ? await comparedPrices(db, project) : null
   // Before the sums: what is written from here on may be in the answer or not.
-  const plan = await planOf(db, view, now, signal)
+  const plan = await planOf(db, view, now)
   const ranges = plan === undefined ? rangesOfAll(view) : plan.counted
-  const counted = await countAgents(db, { project, agent, ranges, prices, now }, signal)
-  const stored = plan === undefined ? [] : await storedCounts(db, view, plan, signal)
+  const counted = await countAgents(db, { project, agent, ranges, prices, now })
+  const stored = plan === undefined ? [] : await storedCounts(db, view, plan)
   return pageOf(await agentsOf([...stored, ...counted], view), view)
 }
 
@@ -94,14 +89,9 @@ const rangesOfAll = ({ from, before }: AgentsView): Range[] | undefined =>
     ? undefined
     : [{ from: from ?? beginning, end: before ?? future }]
 
-async function planOf(
-  db: LongReader,
-  view: AgentsView,
-  now: number,
-  signal: AbortSignal,
-): Promise<Plan | undefined> {
+async function planOf(db: BoundReader, view: AgentsView, now: number): Promise<Plan | undefined> {
   const { from = beginning, before = future } = view
-  const found = await unsettledTraces(db, view.project, now, signal)
+  const found = await unsettledTraces(db, view.project, now)
   if (found === undefined) return undefined
   const [first, end] = [-startOf(-from, hour), startOf(before, hour)]
   if (first >= end) return undefined
@@ -120,10 +110,9 @@ const maxDurations = 256 * 1024
 
 /** Of whole days where these are known, in one statement: sums of a day and of its hours are stored together. */
 async function storedCounts(
-  db: LongReader,
+  db: BoundReader,
   view: AgentsView,
   { from, end, unsettled }: Plan,
-  signal: AbortSignal,
 ): Promise<AgentCount[]> {
   const edges = [...(from % day === 0 ? [] : [from]), ...(end % day === 0 ? [] : [end])]
   const days = [...new Set([...unsettled, ...edges].map((at) => startOf(at, day)))]
@@ -141,7 +130,6 @@ async function storedCounts(
   const counts = await allRows<AgentCount>(
     db,
     sql`SELECT agent, version, ${addedCounts}, NULL AS durations FROM (${all}) AS counts GROUP BY agent, version`,
-    signal,
   )
   const version = rawSql(view.byVersion ? 'version' : "''")
   const newest = sql`SELECT agent, ${version} AS version, substr(durations, 1, ${rawSql(String(maxDurations))}) AS durations,
@@ -150,7 +138,6 @@ async function storedCounts(
   const durations = await allRows<Durations>(
     db,
     sql`SELECT agent, version, durations FROM (${newest}) AS newest WHERE before < ${rawSql(String(maxDurations))}`,
-    signal,
   )
   return [...counts, ...durations.map((row) => ({ ...nothing, ...row }))]
 }

@@ -1,7 +1,7 @@
 import { isLive } from '../calls/calls.ts'
 import { costOfCall } from '../calls/cost.ts'
 import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader, onlyRow } from '../transaction.ts'
+import { allRows, type BoundReader, type LongReader, onlyRow } from '../transaction.ts'
 import { countsOnce, usesTokens } from '../views/own-usage.ts'
 import { type SpanRow, spanColumns, withSmallDocuments } from './spans.ts'
 
@@ -35,10 +35,9 @@ function ofConversations({ dialect }: LongReader, view: ConversationsView, now: 
 
 /** The first calls of each conversation. */
 export function readConversationSpans(
-  db: LongReader,
+  db: BoundReader,
   view: ConversationsView,
   now: number,
-  signal: AbortSignal,
 ): Promise<BriefSpan[]> {
   const numbered = sql`SELECT id, trace_id, thread_id, operation, status, started_at, ended_at,
       row_number() OVER (PARTITION BY thread_id ORDER BY started_at, id) AS position
@@ -47,7 +46,6 @@ export function readConversationSpans(
     db,
     sql`SELECT id, trace_id, thread_id, operation, status, started_at, ended_at FROM (${numbered}) AS numbered
         WHERE position <= ${rawSql(String(maxSpans))} ORDER BY thread_id, position`,
-    signal,
   )
 }
 
@@ -60,12 +58,11 @@ export interface SpanFeedbackRow {
 }
 
 /** What was said about the selected, in the order of its creation. */
-const readFeedbackIn = (db: LongReader, selected: Sql, signal: AbortSignal) =>
+const readFeedbackIn = (db: BoundReader, selected: Sql) =>
   allRows<SpanFeedbackRow>(
     db,
     sql`SELECT thread_id, trace_id, feedback_type, payload FROM (${selected}) AS said
         ORDER BY created_at, id LIMIT ${rawSql(String(maxFeedback))}`,
-    signal,
   )
 
 function openedColumns({ dialect }: LongReader): Sql {
@@ -85,38 +82,30 @@ const feedbackOfThreads = (db: LongReader, project: string, threads: readonly st
     WHERE project_id = ${project} AND thread_id IN (${listOf(threads)}) AND ${db.dialect.cancellable}`
 
 /** Of the calls of conversations in a range of time, and of the conversations. */
-export const readSpansFeedback = (
-  db: LongReader,
-  view: ConversationsView,
-  now: number,
-  signal: AbortSignal,
-) =>
+export const readSpansFeedback = (db: BoundReader, view: ConversationsView, now: number) =>
   readFeedbackIn(
     db,
     sql`${feedbackOfCalls(db, view.project, ofConversations(db, view, now))} UNION ALL
       ${feedbackOfThreads(db, view.project, view.conversations)}`,
-    signal,
   )
 
 export const readConversationFeedback = (
-  db: LongReader,
+  db: BoundReader,
   { project, conversation }: { project: string; conversation: string },
-  signal: AbortSignal,
-) => readFeedbackIn(db, feedbackOfThreads(db, project, [conversation]), signal)
+) => readFeedbackIn(db, feedbackOfThreads(db, project, [conversation]))
 
 export const readTraceFeedback = (
-  db: LongReader,
+  db: BoundReader,
   { project, traces }: { project: string; traces: readonly string[] },
   now: number,
-  signal: AbortSignal,
-) => readFeedbackIn(db, feedbackOfCalls(db, project, ofTraces(db, project, traces, now)), signal)
+) => readFeedbackIn(db, feedbackOfCalls(db, project, ofTraces(db, project, traces, now)))
 
 const ofTraces = ({ dialect }: LongReader, project: string, traces: readonly string[], now: number) =>
   sql`calls.project_id = ${project} AND calls.trace_id IN (${listOf(traces)}) AND ${isLive(now)} AND ${dialect.callsCancellable}`
 
 /** The traces of a conversation, the newest first: each is a turn. */
 export async function readTurns(
-  db: LongReader,
+  db: BoundReader,
   {
     project,
     conversation,
@@ -124,7 +113,6 @@ export async function readTurns(
     offset,
   }: { project: string; conversation: string; limit: number; offset: number },
   now: number,
-  signal: AbortSignal,
 ): Promise<{ traces: string[]; total: number; cost: number | null }> {
   const view = { project, conversations: [conversation], from: undefined, before: undefined }
   const own = ofConversations(db, view, now)
@@ -132,13 +120,8 @@ export async function readTurns(
   const rows = await allRows<{ trace_id: string }>(
     db,
     sql`SELECT trace_id FROM (${grouped}) AS turns ORDER BY began DESC, trace_id DESC LIMIT ${limit} OFFSET ${offset}`,
-    signal,
   )
-  const total = await onlyRow<{ count: number }>(
-    db,
-    sql`SELECT count(*) AS count FROM (${grouped}) AS turns`,
-    signal,
-  )
+  const total = await onlyRow<{ count: number }>(db, sql`SELECT count(*) AS count FROM (${grouped}) AS turns`)
   const once = sql`${usesTokens} AND ${countsOnce(db.dialect, project, [], now)}`
   const costs = sql`SELECT CAST(${costOfCall(db.dialect)} AS DOUBLE PRECISION) AS cost
     FROM (SELECT trace_id AS turn FROM (${grouped}) AS turns) AS traces CROSS JOIN calls
@@ -146,7 +129,6 @@ export async function readTurns(
   const sum = await onlyRow<{ cost: number | null }>(
     db,
     sql`SELECT sum(cost) AS cost FROM (${costs}) AS costs`,
-    signal,
   )
   return { traces: rows.map(({ trace_id }) => trace_id), total: Number(total.count), cost: sum.cost }
 }
@@ -156,10 +138,9 @@ export type TurnSpan = SpanRow & { counts: number }
 
 /** The calls of traces by their start, up to `limit`. */
 export async function* streamTurnSpans(
-  db: LongReader,
+  db: BoundReader,
   { project, traces, limit }: { project: string; traces: readonly string[]; limit: number },
   now: number,
-  signal: AbortSignal,
 ): AsyncGenerator<TurnSpan[]> {
   const once = sql`${usesTokens} AND ${countsOnce(db.dialect, project, [], now)}`
   const first = sql`SELECT calls.id AS found_id, calls.started_at AS began FROM calls
@@ -168,7 +149,7 @@ export async function* streamTurnSpans(
     sql`SELECT ${spanColumns(db, { costs: true, documents: true })}, CASE WHEN ${once} THEN 1 ELSE 0 END AS counts
         FROM (${first}) AS found CROSS JOIN calls WHERE calls.project_id = ${project} AND calls.id = found_id
         ORDER BY began, found_id`,
-    { signal, rows: 50 },
+    { rows: 50 },
   )
   for await (const rows of found) yield rows.map(withSmallDocuments)
 }

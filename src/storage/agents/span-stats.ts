@@ -1,6 +1,6 @@
 import { matchingCalls } from '../calls/calls.ts'
 import { join, rawSql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import { type Aggregates, bucketOf, type Figures, figuresOf } from '../views/aggregates.ts'
 import { numberOfField, readingOf, type SpanValue, textOfField } from './span-fields.ts'
 import { type SpansView, spansQueryOf } from './spans.ts'
@@ -27,11 +27,10 @@ export interface SpanStat {
 
 /** Figures of the spans that began in a bucket, by the values of fields. At most `limit` of the view. */
 export async function readSpanStats(
-  db: LongReader,
+  db: BoundReader,
   view: StatsView,
   metrics: readonly SpanMetric[],
   now: number,
-  signal: AbortSignal,
 ): Promise<SpanStat[]> {
   const { dialect } = db
   const query = spansQueryOf(db, { ...view, sort: [] })
@@ -55,7 +54,6 @@ export async function readSpanStats(
   const rows = await allRows<Record<string, unknown> & { bucket: number; count: number }>(
     db,
     sql`SELECT ${by}, count(*) AS count${columns} FROM (${valued}) AS valued GROUP BY ${by} ORDER BY ${by} LIMIT ${view.limit}`,
-    signal,
   )
   return rows.map((row) => ({
     bucket: Number(row.bucket),

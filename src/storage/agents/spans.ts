@@ -6,7 +6,7 @@ import { compileCondition } from '../sql/conditions.ts'
 import { pageOf, rowsInOrder } from '../sql/rows-in-order.ts'
 import { columnOrder, sortingOf } from '../sql/sorting.ts'
 import { join, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader, onlyRow } from '../transaction.ts'
+import { allRows, type BoundReader, type LongReader, onlyRow } from '../transaction.ts'
 import { readingOf, type SpanValue, spanFields, textOfField } from './span-fields.ts'
 
 /** The spans that are asked for. Times are microseconds: from, and up to but not including. */
@@ -84,11 +84,10 @@ export function spansQueryOf({ dialect }: LongReader, view: SpansView): CallsQue
 
 /** Newest first by default. */
 export async function readSpans(
-  db: LongReader,
+  db: BoundReader,
   view: SpansView,
   shown: { costs: boolean; documents: boolean },
   now: number,
-  signal: AbortSignal,
 ): Promise<SpanRow[]> {
   const query = spansQueryOf(db, view)
   const statement = rowsInOrder(db.dialect, {
@@ -98,7 +97,7 @@ export async function readSpans(
     order: query.order,
     page: query,
   })
-  return (await allRows<SpanRow>(db, statement, signal)).map(withSmallDocuments)
+  return (await allRows<SpanRow>(db, statement)).map(withSmallDocuments)
 }
 
 /** Without documents of cold calls that SQL would have left out. */
@@ -110,15 +109,10 @@ export function withSmallDocuments<Row extends Pick<SpanRow, 'inputs' | 'output'
   return { ...row, inputs: small(row.inputs), output: small(row.output) }
 }
 
-export async function countSpans(
-  db: LongReader,
-  view: SpansView,
-  now: number,
-  signal: AbortSignal,
-): Promise<number> {
+export async function countSpans(db: BoundReader, view: SpansView, now: number): Promise<number> {
   const query = spansQueryOf(db, { ...view, sort: [] })
   const counted = sql`SELECT count(*) AS count ${matchingCalls(db, query, now)}`
-  return Number((await onlyRow<{ count: number }>(db, counted, signal)).count)
+  return Number((await onlyRow<{ count: number }>(db, counted)).count)
 }
 
 export const groupSums = {
@@ -142,10 +136,9 @@ export type SpanGroup = Record<`key_${number}`, string | null> &
 
 /** Sums of the spans that have the same values of these fields. */
 export function readSpanGroups(
-  db: LongReader,
+  db: BoundReader,
   view: SpansView & { keys: readonly (SpanValue & { name: string })[]; costs: boolean },
   now: number,
-  signal: AbortSignal,
 ): Promise<SpanGroup[]> {
   const { dialect } = db
   const query = spansQueryOf(db, { ...view, sort: [] })
@@ -176,16 +169,14 @@ export function readSpanGroups(
           SELECT ${rawSql(names.join(', '))}, ${rawSql(sums.join(', '))} FROM (${narrow}) AS narrow
           GROUP BY ${rawSql(names.join(', '))}) AS found
         ORDER BY ${join(order, ', ')}${pageOf(dialect, view)}`,
-    signal,
   )
 }
 
 /** The attributes of the spans, the newest first; those that are too large are left out. */
 export function streamSpanAttributes(
-  db: LongReader,
+  db: BoundReader,
   view: SpansView,
   now: number,
-  signal: AbortSignal,
 ): AsyncIterable<{ attributes: string }[]> {
   const query = spansQueryOf(db, { ...view, sort: [] })
   const isSmall = sql`${db.dialect.bytes(rawSql('attributes'))} <= ${rawSql(String(maxDocumentBytes))}`
@@ -193,6 +184,6 @@ export function streamSpanAttributes(
   return db.stream<{ attributes: string }>(
     sql`SELECT attributes ${matchingCalls(db, { ...query, conditions }, now)}
         ORDER BY calls.started_at DESC, calls.id DESC LIMIT ${view.limit}`,
-    { signal, rows: 20 },
+    { rows: 20 },
   )
 }

@@ -1,5 +1,5 @@
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type Command, type LongReader, type Transaction } from '../transaction.ts'
+import { allRows, type BoundReader, type Command, type Transaction } from '../transaction.ts'
 import { type EndpointKey, findEndpoint } from './endpoints.ts'
 
 /** Of the deliveries of an endpoint, whatever became of them, and of the events of a project that no endpoint has to get. */
@@ -36,9 +36,8 @@ const isDone =
  * adds deliveries: nothing sends or removes these but the next step.
  */
 export async function findExcess(
-  db: LongReader,
+  db: BoundReader,
   now: number,
-  signal: AbortSignal,
   { deliveries, events }: typeof bounds = bounds,
 ): Promise<Excess> {
   const endpoints = await allRows<EndpointKey>(
@@ -46,18 +45,15 @@ export async function findExcess(
     sql`SELECT project_id, endpoint_id FROM alert_deliveries GROUP BY project_id, endpoint_id
         HAVING count(*) > ${deliveries} OR NOT EXISTS (SELECT 1 FROM alert_endpoints
           WHERE alert_endpoints.project_id = alert_deliveries.project_id AND alert_endpoints.id = alert_deliveries.endpoint_id)`,
-    signal,
   )
   const crowded = await allRows<Counted>(
     db,
     sql`SELECT project_id, count(*) AS count FROM alert_events GROUP BY project_id HAVING count(*) > ${events}`,
-    signal,
   )
   const oldest = (condition: Sql, order: Sql, limit: number) =>
     allRows<EventKey>(
       db,
       sql`SELECT project_id, id FROM alert_events WHERE ${condition} AND ${isDone} ORDER BY ${order} LIMIT ${limit}`,
-      signal,
     )
   const lists = [await oldest(sql`created_at < ${now - keptMicroseconds}`, rawSql('created_at'), rowsAtOnce)]
   for (const { project_id, count } of crowded) {

@@ -4,7 +4,7 @@ import { isLive as isLiveCall } from '../calls/calls.ts'
 import { deleteCalls } from '../calls/writes.ts'
 import { type Addition, appendItems } from '../conversations/items.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
+import type { BoundReader, Command, Reader, Transaction } from '../transaction.ts'
 import { type RecordedAnswer, recordAnswers } from './recorded-answers.ts'
 import { readWaiting, removeWaiting, settleWaiting, sweepWaiting } from './waiting-responses.ts'
 
@@ -88,9 +88,8 @@ const itsTexts = rawSql(
 )
 
 export async function readResponse(
-  db: LongReader,
+  db: BoundReader,
   { user_name, id, now }: ResponseKey,
-  signal: AbortSignal,
 ): Promise<StoredResponse | undefined> {
   const { stored } = db.dialect
   const statement = sql`SELECT responses.id, previous_id, responses.project_id,
@@ -98,7 +97,7 @@ export async function readResponse(
       coalesce(${stored(rawSql('details.cuts'))}, ${stored(rawSql('texts.cuts'))}) AS cuts
     FROM responses ${itsTexts}
     WHERE responses.user_name = ${user_name} AND responses.id = ${id} AND ${isLive(now)}`
-  for await (const [row] of db.stream<Raw<StoredResponse>>(statement, { signal })) return row && shown(row)
+  for await (const [row] of db.stream<Raw<StoredResponse>>(statement)) return row && shown(row)
   return undefined
 }
 
@@ -109,10 +108,9 @@ const shown = <Row extends ResponseContent>(row: Raw<Row>) =>
 
 /** What was said in a response and in those that it continues, latest first. Stops at the first one that is missing. */
 export async function* streamConversation(
-  db: LongReader,
+  db: BoundReader,
   { user_name, id, now }: ResponseKey,
   most: number,
-  signal: AbortSignal,
 ): AsyncGenerator<ResponseContent> {
   const own = (condition: Sql) => sql`responses.user_name = ${user_name} AND ${condition} AND ${isLive(now)}`
   // SQLite joins in the order of a CROSS JOIN.
@@ -126,7 +124,7 @@ export async function* streamConversation(
     FROM chain CROSS JOIN responses ${itsTexts}
     WHERE responses.user_name = ${user_name} AND responses.id = chain.id AND ${db.dialect.cancellable}
     ORDER BY chain.depth`
-  for await (const rows of db.stream<Raw<ResponseContent>>(statement, { signal, rows: 8 })) {
+  for await (const rows of db.stream<Raw<ResponseContent>>(statement, { rows: 8 })) {
     for (const row of rows) yield shown(row)
   }
 }

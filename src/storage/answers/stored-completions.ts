@@ -2,7 +2,7 @@ import { membersOf, objectText } from '../../../packages/json/index.ts'
 import { isLive } from '../calls/calls.ts'
 import { markForSearch } from '../search/marks.ts'
 import { allOf, emptySql, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { Command, LongReader, Reader } from '../transaction.ts'
+import type { BoundReader, Command, Reader } from '../transaction.ts'
 import { type CallOfCompletion, maxMatches } from './completions.ts'
 
 /** A chat completion that is stored whole. An answer that was cut off or failed is a call, but not a completion. */
@@ -103,11 +103,10 @@ export function selectStoredCompletions(db: Reader, page: CompletionsPage): Sql 
 const rowsAtOnce = 8
 
 export function streamStoredCompletions(
-  db: LongReader,
+  db: BoundReader,
   page: CompletionsPage,
-  signal: AbortSignal,
 ): AsyncIterable<StoredCompletion[]> {
-  return db.stream<StoredCompletion>(selectStoredCompletions(db, page), { signal, rows: rowsAtOnce })
+  return db.stream<StoredCompletion>(selectStoredCompletions(db, page), { rows: rowsAtOnce })
 }
 
 interface MetadataChange {

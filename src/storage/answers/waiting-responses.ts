@@ -2,7 +2,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
+import type { BoundReader, Command, Reader, Transaction } from '../transaction.ts'
 
 const kinds = {
   user_name: 'text',
@@ -72,14 +72,12 @@ export const readWaiting = (db: Reader, { now, ...key }: KeyNow): Promise<Waitin
 
 /** One of its texts: `body` is gone when it has ended. */
 export async function readWaitingText(
-  db: LongReader,
+  db: BoundReader,
   key: WaitingKey,
   name: 'head' | 'body',
-  signal: AbortSignal,
 ): Promise<string | undefined> {
   const statement = sql`SELECT ${rawSql(name)} AS text FROM waiting_response_texts WHERE ${of(key)}`
-  for await (const [row] of db.stream<{ text: string | null }>(statement, { signal }))
-    return row?.text ?? undefined
+  for await (const [row] of db.stream<{ text: string | null }>(statement)) return row?.text ?? undefined
   return undefined
 }
 

@@ -1,6 +1,6 @@
 import { insertInto } from '../sql/inserts.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
+import type { BoundReader, Command, Reader, Transaction } from '../transaction.ts'
 import {
   type BatchKey,
   type BatchStatus,
@@ -94,13 +94,9 @@ export const settleLine: Command<SettledLine, BatchStatus | undefined> = async (
 
 const rowsAtOnce = 8
 
-export async function* answeredLines(
-  db: LongReader,
-  key: BatchKey,
-  signal: AbortSignal,
-): AsyncGenerator<AnsweredLine> {
+export async function* answeredLines(db: BoundReader, key: BatchKey): AsyncGenerator<AnsweredLine> {
   const query = sql`SELECT line, custom_id, status, answer FROM batch_lines WHERE ${of(key)} ORDER BY line`
-  for await (const rows of db.stream<AnsweredLine>(query, { signal, rows: rowsAtOnce })) yield* rows
+  for await (const rows of db.stream<AnsweredLine>(query, { rows: rowsAtOnce })) yield* rows
 }
 
 const linesAtOnce = 200

@@ -1,7 +1,7 @@
 import { knownOf } from '../cold/moving.ts'
 import { searchState } from '../search/indexing.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { LongReader, Reader } from '../transaction.ts'
+import type { BoundReader, Reader } from '../transaction.ts'
 import { type StoredCall, storedColumns, wrongFacts } from './facts.ts'
 
 /** Calls in memory at a time. */
@@ -49,7 +49,7 @@ function isOfOthers({ id, inputs, cold_users }: Row): boolean {
  * Compares what lists, charts and the search know of calls with the calls themselves. What a running server is about to
  * derive is not reported.
  */
-export async function* findWrongCalls(db: LongReader, signal: AbortSignal): AsyncGenerator<WrongCall> {
+export async function* findWrongCalls(db: BoundReader): AsyncGenerator<WrongCall> {
   if ((await db.get(sql`SELECT 1 AS one FROM facts_backfill`)) !== undefined) return
   const search = await searchState(db)
   const isIndexed = search?.is_on === 1 && search.at_project === null
@@ -64,11 +64,11 @@ export async function* findWrongCalls(db: LongReader, signal: AbortSignal): Asyn
     })
   const surplus = sql`SELECT DISTINCT project_id, call_id AS id FROM cold_users WHERE NOT EXISTS (SELECT 1 FROM calls
       WHERE calls.project_id = cold_users.project_id AND calls.id = call_id AND substr(inputs, 1, 1) = ' ')`
-  for await (const rows of db.stream<Pick<Row, 'project_id' | 'id'>>(surplus, { signal })) {
+  for await (const rows of db.stream<Pick<Row, 'project_id' | 'id'>>(surplus)) {
     yield* rows.map((row) => ({ ...row, derived: ['end users'], size: 0 }))
   }
   const all = selectCalls(sql`ORDER BY project_id, id`)
-  for await (const rows of db.stream<Row>(all, { signal, rows: callsAtOnce })) {
+  for await (const rows of db.stream<Row>(all, { rows: callsAtOnce })) {
     for (const [project, calls] of Map.groupBy(wrongAmong(rows), ({ project_id }) => project_id)) {
       const pending = await pendingCalls(db, project, calls)
       const left = calls.map(({ id }) => id).filter((id) => !pending.has(id))
@@ -115,13 +115,12 @@ interface BatchSize {
 
 /** The same, as many calls of one project as may be derived in one transaction. */
 export async function* findWrongBatches(
-  db: LongReader,
+  db: BoundReader,
   { limit, characters }: BatchSize,
-  signal: AbortSignal,
 ): AsyncGenerator<WrongCall[]> {
   let batch: WrongCall[] = []
   let sum = 0
-  for await (const call of findWrongCalls(db, signal)) {
+  for await (const call of findWrongCalls(db)) {
     const isOther = batch[0]?.project_id !== call.project_id
     if (batch.length > 0 && (isOther || batch.length === limit || sum + call.size > characters)) {
       yield batch

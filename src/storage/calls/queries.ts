@@ -10,7 +10,7 @@ import { rawSql, type Sql } from '../sql/sql.ts'
 import { callsIn, isSortedByLargest, largestHours } from '../sums/largest-hours.ts'
 import { isNarrowable, narrowing } from '../sums/narrowing.ts'
 import type { SummedView } from '../sums/selection.ts'
-import { type LongReader, onlyRow, type Reader, type StreamOptions } from '../transaction.ts'
+import { type BoundReader, onlyRow, type Reader, type StreamOptions } from '../transaction.ts'
 import {
   type CallColumns,
   type CallRow,
@@ -30,46 +30,45 @@ export interface CallsView extends View {
 
 /** The calls of the view. The query is validated before this returns. */
 export function streamCalls(
-  db: LongReader,
+  db: BoundReader,
   view: CallsView,
   columns: CallColumns,
   now: number,
-  signal: AbortSignal,
 ): AsyncIterable<CallRow[]> {
   const select = (query: CallsQuery) => selectCalls(db, query, columns, now)
   const { limit } = view
-  if (!isSortedByLargest(view) || limit === null) return streamMatching(db, view, select, now, { signal })
+  if (!isSortedByLargest(view) || limit === null) return streamMatching(db, view, select, now)
   // Validated at once.
   callsQueryOf(db, view)
   return (async function* () {
-    const largest = await largestQuery(db, view, now, signal)
+    const largest = await largestQuery(db, view, now)
     let left = limit
     if (largest !== undefined) {
-      for await (const rows of db.stream<CallRow>(select(largest), { signal })) {
+      for await (const rows of db.stream<CallRow>(select(largest))) {
         left -= rows.length
         yield rows
       }
       if (left === 0) return
     }
     const rest = { ...view, limit: left, offset: view.offset + limit - left }
-    yield* streamMatching(db, rest, select, now, { signal })
+    yield* streamMatching(db, rest, select, now)
   })()
 }
 
 /** Rows that are selected by the query of a view, which is validated before this returns. */
 export function streamMatching<Row>(
-  db: LongReader,
+  db: BoundReader,
   view: CallsView,
   select: (query: CallsQuery) => Sql,
   now: number,
-  options: StreamOptions,
+  options: Partial<StreamOptions> = {},
 ): AsyncIterable<Row[]> {
   const query = callsQueryOf(db, view)
   // Its thread is free as soon as it is read: a generator around it would hold it for longer.
   if (!isNarrowable(view) && !asksForValues(view) && costMentions(view) === 0)
     return db.stream<Row>(select(query), options)
   return (async function* () {
-    const narrowed = await narrowedQuery(db, view, now, options.signal, query)
+    const narrowed = await narrowedQuery(db, view, now, query)
     yield* db.stream<Row>(select(narrowed), options)
   })()
 }
@@ -79,12 +78,11 @@ export function streamMatching<Row>(
  * page, or, if calls were deleted meanwhile, the start of it.
  */
 export async function largestQuery(
-  db: LongReader,
+  db: BoundReader,
   view: CallsView,
   now: number,
-  signal: AbortSignal,
 ): Promise<CallsQuery | undefined> {
-  const found = isSortedByLargest(view) ? await largestHours(db, view, now, signal) : undefined
+  const found = isSortedByLargest(view) ? await largestHours(db, view, now) : undefined
   if (found === undefined) return undefined
   const { from, condition } = callsIn(db.dialect, view.project, found)
   const query = await pricedQuery(db, view)
@@ -93,23 +91,18 @@ export async function largestQuery(
 
 /** The query of the view with what indexes and sums know of where its calls are. */
 export async function narrowedQuery(
-  db: LongReader,
+  db: BoundReader,
   view: CallsView,
   now: number,
-  signal: AbortSignal,
   query = callsQueryOf(db, view),
 ): Promise<CallsQuery & { isFew: boolean }> {
-  const { narrowed, isFew } = await narrowingOf(db, view, now, signal)
+  const { narrowed, isFew } = await narrowingOf(db, view, now)
   const priced = await pricedQuery(db, view, query)
   return { ...priced, isFew, conditions: [...narrowed, ...priced.conditions] }
 }
 
 /** If calls are chosen or sorted by what they cost, with the prices of the project. */
-async function pricedQuery(
-  db: LongReader,
-  view: CallsView,
-  query = callsQueryOf(db, view),
-): Promise<CallsQuery> {
+async function pricedQuery(db: Reader, view: CallsView, query = callsQueryOf(db, view)): Promise<CallsQuery> {
   const mentions = costMentions(view)
   const prices = mentions > 0 ? await comparedPrices(db, view.project, mentions) : undefined
   return prices === undefined ? query : callsQueryOf(db, view, { prices })
@@ -125,25 +118,19 @@ export const costMentions = ({
 
 /** What is known of the calls that conditions hold for; `isFew` if they are among some that are named. */
 export async function narrowingOf(
-  db: LongReader,
+  db: BoundReader,
   view: SummedView,
   now: number,
-  signal: AbortSignal,
 ): Promise<{ narrowed: Sql[]; isFew: boolean }> {
-  const candidates = await valueCandidates(db, view, signal)
-  const known = candidates ?? (await narrowing(db, view, now, signal))
+  const candidates = await valueCandidates(db, view)
+  const known = candidates ?? (await narrowing(db, view, now))
   return { narrowed: known === undefined ? [] : [known], isFew: candidates !== undefined }
 }
 
 /** The number of calls in the view and their total bytes. */
-export async function statsOfCalls(
-  db: LongReader,
-  view: CallsView,
-  now: number,
-  signal: AbortSignal,
-): Promise<CallStats> {
-  const query = await narrowedQuery(db, view, now, signal)
-  return onlyRow<CallStats>(db, countCalls(db, query, now), signal)
+export async function statsOfCalls(db: BoundReader, view: CallsView, now: number): Promise<CallStats> {
+  const query = await narrowedQuery(db, view, now)
+  return onlyRow<CallStats>(db, countCalls(db, query, now))
 }
 
 /** Oldest first by default; the id breaks ties, so that pages neither overlap nor skip. */

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
-import type { Database } from '../database.ts'
+import type { BoundDatabase, Database } from '../database.ts'
 import { emptySql, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows } from '../transaction.ts'
+import { allRows, boundTo } from '../transaction.ts'
 import { type Block, isWhole, readBlock } from './blocks.ts'
 import { abandonedAfter, type FileOfProject, hasColdFiles } from './files.ts'
 import { type ColdRecord, knownOf, readTexts, writeFile } from './moving.ts'
@@ -37,10 +37,9 @@ interface StoredFile {
 
 /** Files with marks, of one project or of all; those whose references are being written only if nothing may be left. */
 function markedFiles(
-  db: Database,
+  db: BoundDatabase,
   project: string | undefined,
   { now, atOnce }: Cleaning,
-  signal: AbortSignal,
 ): Promise<FileOfProject[]> {
   const isDue = atOnce
     ? rawSql('1 = 1')
@@ -52,7 +51,6 @@ function markedFiles(
         LEFT JOIN cold_files AS files ON files.project_id = marks.project_id AND files.id = marks.file_id
         WHERE ${ofProject} ${isDue}
         ORDER BY 1, 2 LIMIT ${rawSql(String(maxFilesAtOnce))}`,
-    signal,
   )
 }
 
@@ -65,7 +63,7 @@ export async function cleanSome(
 ): Promise<number> {
   let dropped = 0
   const failures: unknown[] = []
-  for (const file of await markedFiles(record.bare, project, cleaning, signal)) {
+  for (const file of await markedFiles(boundTo(record.bare, signal), project, cleaning)) {
     signal.throwIfAborted()
     // The others do not wait for one that is damaged.
     const isDropped = await cleanFile(record, file, cleaning, signal).catch(
@@ -90,13 +88,13 @@ async function cleanFile(
     sql`SELECT from_at, until_at, call_ids FROM cold_files WHERE project_id = ${project_id} AND id = ${id}`,
   )
   const calls = row === undefined ? [] : (JSON.parse(row.call_ids) as string[])
-  const live = await liveTexts(db, file, calls, signal)
+  const live = await liveTexts(boundTo(db, signal), file, calls)
   if (live.length > 0 && row !== undefined) {
     const size = live.reduce((end, { reference: { offset, length } }) => Math.max(end, offset + length), 0)
     const bytes = await store.read(id, 0, size, signal)
     if (bytes === undefined) {
       // Another server has written it anew, or its calls are gone.
-      if ((await liveTexts(db, file, calls, signal)).length < live.length) return false
+      if ((await liveTexts(boundTo(db, signal), file, calls)).length < live.length) return false
       throw damaged(id, new Error(`${id} is not in ${store.address}`))
     }
     const blocks = new Map<number, Block>()
@@ -118,13 +116,8 @@ async function cleanFile(
 }
 
 /** What refers to the file. */
-async function liveTexts(
-  db: Database,
-  { project_id, id }: FileOfProject,
-  calls: readonly string[],
-  signal: AbortSignal,
-) {
-  return (await readTexts(db, project_id, calls, signal)).flatMap(({ call, column, text }) => {
+async function liveTexts(db: BoundDatabase, { project_id, id }: FileOfProject, calls: readonly string[]) {
+  return (await readTexts(db, project_id, calls)).flatMap(({ call, column, text }) => {
     const reference = isReference(text) ? parseReference(text) : undefined
     return reference?.file === id ? [{ call, column, before: text, reference }] : []
   })
@@ -147,7 +140,7 @@ export async function cleanAtOnce(record: ColdRecord, project: string, signal: A
   for (let attempts = 0; ; ) {
     const cleaning = { now: now(), atOnce: true }
     // A file is marked until nothing in it is without a reference.
-    if ((await markedFiles(record.bare, project, cleaning, signal)).length === 0) break
+    if ((await markedFiles(boundTo(record.bare, signal), project, cleaning)).length === 0) break
     attempts = (await cleanSome(record, project, cleaning, signal)) > 0 ? 0 : attempts + 1
     if (attempts === maxAttempts) throw refuse('cold_store_unreachable')
     if (attempts > 0) await setTimeout(pauseMs, undefined, { signal })
@@ -210,7 +203,7 @@ interface CheckedFile {
 const filesAtOnce = 100
 
 /** Files that calls refer to and that are not whole in the store, in words. What is in them is compared with the calls later. */
-export async function missingFiles(db: Database, most: number, signal: AbortSignal): Promise<string[]> {
+export async function missingFiles(db: BoundDatabase, most: number): Promise<string[]> {
   const problems: string[] = []
   for (let after = { project_id: '', id: '' }; problems.length < most; ) {
     const files = await allRows<CheckedFile>(
@@ -218,14 +211,13 @@ export async function missingFiles(db: Database, most: number, signal: AbortSign
       sql`SELECT project_id, id, bytes, calls FROM cold_files
           WHERE state = 'ready' AND (project_id, id) > (${after.project_id}, ${after.id})
           ORDER BY project_id, id LIMIT ${filesAtOnce}`,
-      signal,
     )
     const last = files.at(-1)
     if (last === undefined) return problems
     const store = db.cold?.store
     if (store === undefined) return ['Inputs and outputs of calls are in a store: set HEDDLE_COLD_STORE.']
     for (const { project_id, id, bytes, calls } of files) {
-      const read = await store.read(id, 0, Number(bytes) + 1, signal)
+      const read = await store.read(id, 0, Number(bytes) + 1, db.signal)
       const is =
         read === undefined ? 'is missing' : (await isWhole(id, read, Number(bytes))) ? '' : 'is damaged'
       if (is === '') continue

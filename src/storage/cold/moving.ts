@@ -4,11 +4,11 @@ import { answerPreview, isPreviewStored, requestPreview } from '../../domain/cal
 import { now } from '../../domain/time.ts'
 import { backfillPosition } from '../calls/backfill.ts'
 import { originOf } from '../calls/origin.ts'
-import type { Database } from '../database.ts'
+import type { BoundDatabase, Database } from '../database.ts'
 import { endUserHashes } from '../erasures/subjects.ts'
 import { searchState } from '../search/indexing.ts'
 import { rawSql, sql } from '../sql/sql.ts'
-import { allRows, onlyRow } from '../transaction.ts'
+import { allRows, boundTo, onlyRow } from '../transaction.ts'
 import { type ColdText, packFile } from './blocks.ts'
 import type { Placing } from './files.ts'
 import { damaged } from './reading.ts'
@@ -57,13 +57,12 @@ export async function isDerived(db: Database): Promise<boolean> {
 
 /** Calls of the project behind the position that begin before `before`, as many as one file may have. */
 async function candidates(
-  db: Database,
+  db: BoundDatabase,
   project: string,
   after: Position,
   before: number,
   now: number,
   most: number,
-  signal: AbortSignal,
 ): Promise<{ rows: Candidate[]; next: Position | undefined }> {
   const texts = coldColumns.map((column) => {
     const name = `calls.${column}`
@@ -79,7 +78,6 @@ async function candidates(
     sql`SELECT id, started_at, start_bytes + end_bytes AS size, CASE WHEN ${isEligible} THEN 1 ELSE 0 END AS is_eligible
         FROM calls WHERE project_id = ${project} AND (started_at, id) > (${after.at}, ${after.id}) AND started_at < ${before}
         ORDER BY started_at, id LIMIT ${rowsAtOnce}`,
-    signal,
   )
   const chosen: Candidate[] = []
   let bytes = 0
@@ -114,13 +112,12 @@ export async function moveSome(
   signal: AbortSignal,
   most = maxCalls,
 ): Promise<Moved> {
-  const { rows, next } = await candidates(db, project, after, before, now, Math.max(1, most), signal)
+  const { rows, next } = await candidates(boundTo(db, signal), project, after, before, now, Math.max(1, most))
   if (rows.length === 0 || most === 0) return { calls: 0, next }
   const texts = await readTexts(
-    db,
+    boundTo(db, signal),
     project,
     rows.map(({ id }) => id),
-    signal,
   )
   const times = rows.map(({ started_at }) => Number(started_at))
   const moved: MovedText[] = []
@@ -137,10 +134,9 @@ export async function moveSome(
 
 /** What the columns of these calls hold, texts or references. */
 export async function readTexts(
-  db: Database,
+  db: BoundDatabase,
   project: string,
   ids: readonly string[],
-  signal: AbortSignal,
 ): Promise<ColdText[]> {
   const found: ColdText[] = []
   for (let first = 0; first < ids.length; first += 200) {
@@ -151,7 +147,6 @@ export async function readTexts(
         : sql`SELECT json_array_elements_text(CAST(${own} AS JSON))`
     const query = sql`SELECT id, inputs, output FROM calls WHERE project_id = ${project} AND id IN (${list})`
     for await (const rows of db.stream<{ id: string; inputs: string | null; output: string | null }>(query, {
-      signal,
       rows: 50,
     })) {
       for (const row of rows) {
@@ -240,13 +235,11 @@ export async function nextProjectOfCalls(db: Database, after: string): Promise<s
 }
 
 export async function coldTotals(
-  db: Database,
-  signal: AbortSignal,
+  db: BoundDatabase,
 ): Promise<{ files: number; calls: number; bytes: number }> {
   const row = await onlyRow<{ files: number; calls: number | null; bytes: number | null }>(
     db,
     sql`SELECT count(*) AS files, sum(calls) AS calls, sum(bytes) AS bytes FROM cold_files WHERE state = 'ready'`,
-    signal,
   )
   return { files: Number(row.files), calls: Number(row.calls ?? 0), bytes: Number(row.bytes ?? 0) }
 }

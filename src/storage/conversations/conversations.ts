@@ -2,7 +2,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { responsesLock } from '../answers/responses.ts'
 import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { Command, LongReader, Reader } from '../transaction.ts'
+import type { BoundReader, Command, Reader } from '../transaction.ts'
 import {
   type Addition,
   appendItems,
@@ -76,16 +76,15 @@ interface ItemsPage {
 
 /** Items of a conversation in pieces that fit the memory, in their order or the other way round. */
 export function streamItems(
-  db: LongReader,
+  db: BoundReader,
   key: ConversationKey,
   { order, limit, after }: ItemsPage,
-  signal: AbortSignal,
 ): AsyncIterable<ConversationItem[]> {
   const [beyond, direction] = order === 'asc' ? [rawSql('>'), rawSql('ASC')] : [rawSql('<'), rawSql('DESC')]
   const begins = after === undefined ? sql`1 = 1` : sql`position ${beyond} ${after}`
   const statement = sql`SELECT ${itemColumns(db)} FROM conversation_items
     WHERE ${ofConversation(key)} AND ${begins} ORDER BY position ${direction} LIMIT ${limit}`
-  return db.stream<ConversationItem>(statement, { signal, rows: 16 })
+  return db.stream<ConversationItem>(statement, { rows: 16 })
 }
 
 interface NewConversation extends Omit<Conversation, 'expire_at'> {

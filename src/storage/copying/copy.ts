@@ -3,7 +3,7 @@ import type { Database } from '../database.ts'
 import { StorageRefusal } from '../failures.ts'
 import { projectTables } from '../projects/tables.ts'
 import { emptySql, join, rawSql, type SqlValue, sql } from '../sql/sql.ts'
-import type { LongReader } from '../transaction.ts'
+import { type BoundReader, boundTo, type LongReader } from '../transaction.ts'
 import { unfinishedCopy } from './incomplete-copy.ts'
 import { type StoredTable, tablesInBoth } from './stored-tables.ts'
 
@@ -77,7 +77,7 @@ async function copyTable(
     rows = []
     bytes = 0
   }
-  for await (const some of rowsOf(source, table, await lastKey(target, table), signal)) {
+  for await (const some of rowsOf(boundTo(source, signal), table, await lastKey(target, table))) {
     for (const row of some) {
       rows.push(row)
       for (const value of row) bytes += sizeOf(value)
@@ -99,8 +99,8 @@ async function compare(
   signal: AbortSignal,
 ): Promise<Contents | undefined> {
   const [here, there] = await Promise.all([
-    contentsOf(source, table, signal),
-    contentsOf(target, table, signal),
+    contentsOf(boundTo(source, signal), table),
+    contentsOf(boundTo(target, signal), table),
   ])
   return here.rows === there.rows && here.digest === there.digest ? there : undefined
 }
@@ -123,17 +123,16 @@ const quoted = (columns: readonly string[]) => rawSql(columns.map((column) => `"
 
 /** The rows of a table in key order, starting after `after`, in batches. */
 async function* rowsOf(
-  db: LongReader,
+  db: BoundReader,
   { name, columns, key }: StoredTable,
   after: SqlValue[] | undefined,
-  signal: AbortSignal,
 ): AsyncGenerator<SqlValue[][]> {
   const order = quoted(key)
   for (let at = after; ; ) {
     const behind = at ? sql`WHERE (${order}) > (${join(at, ', ')})` : emptySql
     const query = sql`SELECT ${quoted(columns)} FROM ${rawSql(`"${name}"`)} ${behind} ORDER BY ${order} LIMIT ${rowsOfQuery}`
     let read = 0
-    for await (const rows of db.stream<Row>(query, { signal, rows: rowsAtOnce, asStored: true })) {
+    for await (const rows of db.stream<Row>(query, { rows: rowsAtOnce, asStored: true })) {
       read += rows.length
       const last = rows.at(-1)
       if (last) at = key.map((column) => last[column] as SqlValue)
@@ -157,10 +156,10 @@ interface Contents {
   digest: bigint
 }
 
-async function contentsOf(db: LongReader, table: StoredTable, signal: AbortSignal): Promise<Contents> {
+async function contentsOf(db: BoundReader, table: StoredTable): Promise<Contents> {
   let rows = 0
   let digest = 0n
-  for await (const some of rowsOf(db, table, undefined, signal)) {
+  for await (const some of rowsOf(db, table, undefined)) {
     rows += some.length
     for (const row of some) digest = BigInt.asUintN(256, digest + hashOf(row))
   }

@@ -1,5 +1,5 @@
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader, onlyRow } from '../transaction.ts'
+import { allRows, type BoundReader, onlyRow } from '../transaction.ts'
 import { besides } from './calls.ts'
 import { ofUser, ownTables } from './own-rows.ts'
 import type { ErasedCounts } from './progress.ts'
@@ -17,10 +17,9 @@ const feedbackAtOnce = 50
 
 /** Some of it. What is erased meanwhile is not met again. */
 export async function* feedbackOfSubject(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   subject: Subject,
-  signal: AbortSignal,
 ): AsyncGenerator<string[]> {
   const isOwn = ownFeedback(subject)
   if (isOwn === undefined) return
@@ -29,7 +28,6 @@ export async function* feedbackOfSubject(
       db,
       sql`SELECT id FROM feedback WHERE project_id = ${project} AND id > ${after} AND ${isOwn} AND ${db.dialect.cancellable}
           ORDER BY id LIMIT ${feedbackAtOnce}`,
-      signal,
     )
     const last = found.at(-1)
     if (last === undefined) return
@@ -38,13 +36,12 @@ export async function* feedbackOfSubject(
   }
 }
 
-const count = async (db: LongReader, rows: Sql, signal: AbortSignal): Promise<number> =>
+const count = async (db: BoundReader, rows: Sql): Promise<number> =>
   Number(
     (
       await onlyRow<{ count: number }>(
         db,
         sql`SELECT count(*) AS count FROM ${rows} AND ${db.dialect.cancellable}`,
-        signal,
       )
     ).count,
   )
@@ -54,27 +51,24 @@ const count = async (db: LongReader, rows: Sql, signal: AbortSignal): Promise<nu
  * the first of its calls, by `pairs`.
  */
 export async function countWithCalls(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   subject: Subject,
   { ids, pairs }: { ids: readonly string[]; pairs: Set<string> },
-  signal: AbortSignal,
 ): Promise<Partial<ErasedCounts>> {
   const isOwn = ownFeedback(subject)
   const ofOthers = isOwn === undefined ? rawSql('1 = 1') : sql`NOT ${isOwn}`
   const counts: Partial<ErasedCounts> = { calls: ids.length }
   for (const kind of Object.keys(besides) as (keyof typeof besides)[]) {
-    counts[kind] = await count(db, besides[kind](project, ids), signal)
+    counts[kind] = await count(db, besides[kind](project, ids))
   }
   counts.feedback = await count(
     db,
     sql`feedback WHERE project_id = ${project} AND call_id IN (${listOf(ids)}) AND ${ofOthers}`,
-    signal,
   )
   const items = await allRows<{ id: string; other_call_id: string | null }>(
     db,
     sql`SELECT id, other_call_id FROM annotation_queue_items WHERE ${itemsOf(project, ids)} AND ${db.dialect.cancellable}`,
-    signal,
   )
   const fresh = items.filter(({ id }) => !pairs.has(id))
   for (const { id, other_call_id } of fresh) if (other_call_id !== null) pairs.add(id)
@@ -85,7 +79,6 @@ export async function countWithCalls(
     counts.reviews = await count(
       db,
       sql`annotation_progress WHERE project_id = ${project} AND item_id IN (${list})`,
-      signal,
     )
   }
   return counts
@@ -93,20 +86,19 @@ export async function countWithCalls(
 
 /** What would be erased besides the calls of the subject and what is about them. */
 export async function countOwn(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   subject: Subject,
-  signal: AbortSignal,
 ): Promise<Partial<ErasedCounts>> {
   const isOwn = ownFeedback(subject)
   const counts: Partial<ErasedCounts> = {}
   if (isOwn !== undefined) {
-    counts.feedback = await count(db, sql`feedback WHERE project_id = ${project} AND ${isOwn}`, signal)
+    counts.feedback = await count(db, sql`feedback WHERE project_id = ${project} AND ${isOwn}`)
   }
   if (subject.kind !== 'user') return counts
   for (const [kind, table] of Object.entries(ownTables) as [keyof typeof ownTables, string][]) {
     const own = ofUser({ project_id: project, user: subject.value })
-    counts[kind] = await count(db, sql`${rawSql(table)} WHERE ${own}`, signal)
+    counts[kind] = await count(db, sql`${rawSql(table)} WHERE ${own}`)
   }
   return counts
 }

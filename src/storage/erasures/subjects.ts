@@ -4,7 +4,7 @@ import { textOfJson, valueAt } from '../../domain/expressions/json-value.ts'
 import { judgeOp, shadowOp } from '../../domain/judge-op.ts'
 import { parseRef } from '../../domain/refs.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader, type Reader } from '../transaction.ts'
+import { allRows, type BoundReader, type Reader } from '../transaction.ts'
 
 /** A user of this server, what clients call their own user, or a conversation. */
 export type SubjectKind = 'user' | 'end_user' | 'thread_id'
@@ -57,17 +57,15 @@ const idsAtOnce = 50
 
 /** The calls of the subject, also deleted ones of which something is left. What is erased meanwhile is not met again. */
 export async function* callsOfSubject(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   subject: Subject,
-  signal: AbortSignal,
 ): AsyncGenerator<string[]> {
   const rows = (condition: Sql, most: Sql) =>
     allRows<{ id: string }>(
       db,
       sql`SELECT id FROM calls WHERE project_id = ${project} AND ${condition} AND ${db.dialect.callsCancellable}
           ORDER BY id ${most}`,
-      signal,
     )
   for (let after: string | undefined; ; ) {
     const beyond: Sql = after === undefined ? rawSql('1 = 1') : sql`id > ${after}`
@@ -87,11 +85,10 @@ export async function* callsOfSubject(
  * to be found again. It ends at other calls of the subject, which are found by themselves, so that none is met twice.
  */
 export async function familyOf(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   subject: Subject,
   roots: readonly string[],
-  signal: AbortSignal,
 ): Promise<string[]> {
   const family = await allRows<{ id: string }>(
     db,
@@ -102,7 +99,6 @@ export async function familyOf(
           WHERE calls.parent_id = family.id AND calls.project_id = ${project} AND calls.trace_id = family.trace_id
             AND calls.swept_at IS NULL AND NOT ${isOfSubject(db, subject)}
         ) SELECT id FROM family WHERE ${db.dialect.cancellable} ORDER BY depth DESC, id`,
-    signal,
   )
   return family.map(({ id }) => id)
 }
@@ -112,23 +108,20 @@ export async function familyOf(
  * shadows.
  */
 export async function madeOf(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   subject: Subject,
   calls: readonly string[],
-  signal: AbortSignal,
 ): Promise<string[]> {
   const shadows = await allRows<{ id: string | null }>(
     db,
     sql`SELECT shadow_call_id AS id FROM shadow_pairs
         WHERE project_id = ${project} AND call_id IN (${listOf(calls)}) AND ${db.dialect.cancellable}`,
-    signal,
   )
   const notes = await allRows<{ call_ref: string }>(
     db,
     sql`SELECT DISTINCT call_ref FROM feedback WHERE project_id = ${project} AND call_id IN (${listOf(calls)})
           AND call_ref IS NOT NULL AND ${db.dialect.cancellable}`,
-    signal,
   )
   const asked = notes.map(({ call_ref }) => parseRef(call_ref))
   const judges = asked.flatMap((ref) => (ref?.kind === 'call' && ref.project === project ? [ref.id] : []))

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type ShapeLeaf, shapeOf } from '../../domain/evaluations/shape.ts'
 import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
 import { type Sql, type SqlValue, sql, wantedIds } from '../sql/sql.ts'
-import { allRows, type Command, type LongReader, type Reader } from '../transaction.ts'
+import { allRows, type BoundReader, type Command, type Reader } from '../transaction.ts'
 import { gatherColumns } from './columns/gather.ts'
 import { type OpenedSet, readColumns, readSets } from './columns/reading.ts'
 import { membershipLock, pendingAmong } from './pending.ts'
@@ -39,8 +39,8 @@ const evaluations = sql`SELECT project_id, evaluation_id FROM eval_trials
   ORDER BY project_id, evaluation_id`
 
 /** Every evaluation that has derived results, or should have. */
-export function findEvaluations(db: LongReader, signal: AbortSignal): Promise<EvaluationOfProject[]> {
-  return allRows<EvaluationOfProject>(db, evaluations, signal)
+export function findEvaluations(db: BoundReader): Promise<EvaluationOfProject[]> {
+  return allRows<EvaluationOfProject>(db, evaluations)
 }
 
 /**
@@ -49,17 +49,16 @@ export function findEvaluations(db: LongReader, signal: AbortSignal): Promise<Ev
  * again are not reported.
  */
 export async function checkEvaluation(
-  db: LongReader,
+  db: BoundReader,
   of: EvaluationOfProject,
   now: number,
-  signal: AbortSignal,
 ): Promise<string[]> {
   const { project_id: project, evaluation_id: evaluation } = of
   const problems: string[] = []
   const rows = new Set<string>()
   for await (const trials of db.stream<{ id: string; op_name: string | null }>(
     trialsOf(project, evaluation),
-    { signal, rows: trialsAtOnce },
+    { rows: trialsAtOnce },
   )) {
     const ids = trials.filter(({ op_name }) => op_name === null || isTrialOp(op_name)).map(({ id }) => id)
     for (const id of await wrongTrials(db, of, ids, now, rows)) {
@@ -72,7 +71,7 @@ export async function checkEvaluation(
   if (Number(set?.row_count ?? 0) !== rows.size || (set?.row_sum ?? '0') !== sum) {
     problems.push(`the rows of evaluation ${evaluation} in ${project} do not match its trials`)
   }
-  if (problems.length === 0 && set !== undefined && !(await areColumnsRight(db, of, set, signal))) {
+  if (problems.length === 0 && set !== undefined && !(await areColumnsRight(db, of, set))) {
     problems.push(`the columns of evaluation ${evaluation} in ${project} do not match its trials`)
   }
   return problems
@@ -80,14 +79,13 @@ export async function checkEvaluation(
 
 /** True also if there are no columns, or if the trials have changed since the columns were stored. */
 async function areColumnsRight(
-  db: LongReader,
+  db: BoundReader,
   { project_id: project, evaluation_id: evaluation }: EvaluationOfProject,
   set: OpenedSet,
-  signal: AbortSignal,
 ): Promise<boolean> {
   if (set.header === undefined) return set.kept_as !== set.version
-  const stored = await readColumns(db, project, set, signal)
-  const gathered = await gatherColumns(db, project, evaluation, signal)
+  const stored = await readColumns(db, project, set)
+  const gathered = await gatherColumns(db, project, evaluation)
   const [now] = await readSets(db, project, [evaluation])
   if (now?.version !== set.version) return true
   const { latency: _, tokens: __, ...header } = set.header

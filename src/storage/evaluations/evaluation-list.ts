@@ -5,7 +5,7 @@ import { pageOf } from '../sql/rows-in-order.ts'
 import { emptySql, listOf, rawSql, type Sql, sql, wantedIds } from '../sql/sql.ts'
 import { unsettledHours } from '../sums/marks.ts'
 import { hour } from '../sums/spans.ts'
-import { allRows, type LongReader, onlyRow } from '../transaction.ts'
+import { allRows, type BoundReader, type LongReader, onlyRow } from '../transaction.ts'
 import { readSets } from './columns/reading.ts'
 
 /** In the name of an op without its version; also for a class that extends Evaluation, and not what only begins so. */
@@ -17,12 +17,11 @@ const isEvaluation = (db: LongReader, op: string): Sql =>
  * proposals count as evaluations, too, and may be many, so that the sums by op are what tells these hours.
  */
 export async function hoursWithEvaluations(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   time: number,
-  signal: AbortSignal,
 ): Promise<Sql | undefined> {
-  const unsettled = await unsettledHours(db, project, time, signal)
+  const unsettled = await unsettledHours(db, project, time)
   if (unsettled === undefined) return undefined
   const uncounted = [...unsettled].map((at) => ` UNION SELECT CAST(${at} AS BIGINT)`)
   return sql`(SELECT DISTINCT at FROM call_sums WHERE project_id = ${project} AND span = ${rawSql(String(hour))} AND field = 'op'
@@ -30,13 +29,8 @@ export async function hoursWithEvaluations(
 }
 
 /** Selects the ids of the root calls of evaluations that have no trials. */
-async function evaluationsWithoutTrials(
-  db: LongReader,
-  project: string,
-  time: number,
-  signal: AbortSignal,
-): Promise<Sql> {
-  const hours = await hoursWithEvaluations(db, project, time, signal)
+async function evaluationsWithoutTrials(db: BoundReader, project: string, time: number): Promise<Sql> {
+  const hours = await hoursWithEvaluations(db, project, time)
   const from = hours === undefined ? rawSql('calls AS begun') : sql`${hours} CROSS JOIN calls AS begun`
   const within =
     hours === undefined
@@ -73,10 +67,10 @@ export interface TrialSums {
 const maxNamed = 10_000
 
 /** The evaluations of a project as they are at a moment. */
-export async function openEvaluations(db: LongReader, project: string, time: number, signal: AbortSignal) {
-  const withoutTrials = await evaluationsWithoutTrials(db, project, time, signal)
+export async function openEvaluations(db: BoundReader, project: string, time: number) {
+  const withoutTrials = await evaluationsWithoutTrials(db, project, time)
   // Within the list, PostgreSQL would take them for a third of all calls, and read these one by one.
-  const others = await allRows<{ id: string }>(db, sql`${withoutTrials} LIMIT ${maxNamed + 1}`, signal)
+  const others = await allRows<{ id: string }>(db, sql`${withoutTrials} LIMIT ${maxNamed + 1}`)
   const isNamed = others.length <= maxNamed
   const wanted = isNamed ? wantedIds(others.map(({ id }) => id)) : emptySql
   const all = sql`FROM (SELECT evaluation_id AS id, row_count FROM eval_row_sets WHERE project_id = ${project}
@@ -92,19 +86,17 @@ export async function openEvaluations(db: LongReader, project: string, time: num
             ${db.dialect.stored(rawSql('inputs'))} AS inputs,
             ${db.dialect.json(rawSql('calls.summary'), ['stopped']).text} AS stopped, row_count
           ${all} ORDER BY started_at DESC, calls.id DESC${pageOf(db.dialect, page)}`,
-        signal,
       ),
     count: async (): Promise<number> =>
-      (await onlyRow<{ count: number }>(db, sql`${wanted} SELECT count(*) AS count ${all}`, signal)).count,
+      (await onlyRow<{ count: number }>(db, sql`${wanted} SELECT count(*) AS count ${all}`)).count,
   }
 }
 
 /** Sums over the trials of some evaluations. */
 export async function sumTrials(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   evaluations: readonly string[],
-  signal: AbortSignal,
 ): Promise<TrialSums[]> {
   const known: TrialSums[] = []
   const others = new Set(evaluations)
@@ -116,20 +108,14 @@ export async function sumTrials(
     others.delete(evaluation_id)
   }
   if (others.size === 0) return known
-  return [...known, ...(await addUp(db, project, [...others], signal))]
+  return [...known, ...(await addUp(db, project, [...others]))]
 }
 
-function addUp(
-  db: LongReader,
-  project: string,
-  evaluations: readonly string[],
-  signal: AbortSignal,
-): Promise<TrialSums[]> {
+function addUp(db: BoundReader, project: string, evaluations: readonly string[]): Promise<TrialSums[]> {
   return allRows(
     db,
     sql`SELECT evaluation_id, count(*) AS trials, sum(failed) AS failed, avg(latency) AS latency, sum(tokens) AS tokens
       FROM eval_trials WHERE project_id = ${project} AND evaluation_id IN (${listOf(evaluations)}) AND ${db.dialect.cancellable}
       GROUP BY evaluation_id`,
-    signal,
   )
 }

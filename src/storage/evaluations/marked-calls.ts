@@ -4,7 +4,7 @@ import { type CallRow, isLive, selectCalls } from '../calls/calls.ts'
 import type { LargeColumn } from '../calls/columns.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { LongReader, Reader } from '../transaction.ts'
+import type { BoundReader, Reader } from '../transaction.ts'
 
 /** The calls that have a role in an evaluation, by the mark in their attributes. */
 const marks = { run: 'evaluation_run', prediction: 'prediction', score: 'score' } as const
@@ -90,11 +90,10 @@ interface MarkedView extends Page {
 
 /** The calls of a kind, in the order in which they started. */
 export function streamMarked(
-  db: LongReader,
+  db: BoundReader,
   view: MarkedView,
   large: readonly LargeColumn[],
   now: number,
-  signal: AbortSignal,
 ): AsyncIterable<CallRow[]> {
   const query = {
     projectId: view.project,
@@ -104,7 +103,7 @@ export function streamMarked(
     offset: view.offset,
   }
   const columns = { large: new Set(large), totalStorageSize: false }
-  return db.stream<CallRow>(selectCalls(db, query, columns, now), { signal })
+  return db.stream<CallRow>(selectCalls(db, query, columns, now))
 }
 
 function conditionsOf({ kind, ids, evaluations, models, run }: MarkedView, dialect: Dialect): Sql[] {

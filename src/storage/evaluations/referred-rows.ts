@@ -1,14 +1,12 @@
 import { exampleKinds } from '../../domain/evaluations/example.ts'
-import type { Database } from '../database.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, onlyRow } from '../transaction.ts'
+import { allRows, type BoundReader, onlyRow } from '../transaction.ts'
 
 /** Rows that trials refer to and that no table of their project contains. */
 export interface ReferredRows {
-  db: Database
+  db: BoundReader
   project: string
   evaluations: readonly string[]
-  signal: AbortSignal
 }
 
 /** The rows of more projects are not compared; they count as missing. */
@@ -17,7 +15,7 @@ const maxProjects = 100
 const objectRef = /^[a-z][a-z0-9+.-]*:\/\/\/([^/]+\/[^/]+)\/object\/$/
 
 /** The projects in the references to such rows. */
-export async function projectsReferredTo({ db, signal, ...rows }: ReferredRows): Promise<string[]> {
+export async function projectsReferredTo({ db, ...rows }: ReferredRows): Promise<string[]> {
   const { dialect } = db
   const example = dialect.json(rawSql('calls.inputs'), ['example']).text
   const object = rawSql("'/object/'")
@@ -27,21 +25,19 @@ export async function projectsReferredTo({ db, signal, ...rows }: ReferredRows):
         SELECT ${example} AS example FROM eval_trials AS trial
         JOIN calls ON calls.project_id = trial.project_id AND calls.id = trial.trial_id
         WHERE ${unreadIn(rows, [])} AND ${dialect.cancellable}) AS refs LIMIT ${maxProjects}`,
-    signal,
   )
   return [...new Set(found.flatMap(({ start }) => objectRef.exec(start)?.[1] ?? []))].sort()
 }
 
 /** The number of such rows that no table of these projects contains either. */
 export async function countUnread(
-  { db, signal, ...rows }: ReferredRows,
+  { db, ...rows }: ReferredRows,
   otherProjects: readonly string[],
 ): Promise<number> {
   const { count } = await onlyRow<{ count: number }>(
     db,
     sql`SELECT count(DISTINCT trial.row_digest) AS count FROM eval_trials AS trial
         WHERE ${unreadIn(rows, otherProjects)} AND ${db.dialect.cancellable}`,
-    signal,
   )
   return count
 }

@@ -3,10 +3,11 @@ import { fieldsOf } from '../../domain/expressions/expression.ts'
 import { now } from '../../domain/time.ts'
 import { isLive } from '../calls/calls.ts'
 import { shownName } from '../calls/columns.ts'
-import type { Database } from '../database.ts'
+import type { BoundDatabase } from '../database.ts'
 import { allOf, listOf, rawSql, type Sql, sql, wantedIds, wantedPairs } from '../sql/sql.ts'
 import { allRows, type Reader } from '../transaction.ts'
-import { openColumns, wholeSums } from './columns/column-pages.ts'
+import { openColumns } from './columns/column-pages.ts'
+import { wholeSums } from './columns/named-columns.ts'
 import { readSets } from './columns/reading.ts'
 import type { EvaluationPages, ResultsView, ShapeSums } from './evaluation-pages.ts'
 import { lastPending, pendingBetween } from './pending.ts'
@@ -56,10 +57,10 @@ const minSkipped = 500
  * Derives what was written or has expired since the last derivation, then opens the results. Everything that can be
  * refused is refused before this resolves.
  */
-export async function deriveThenOpen(db: Database, view: ResultsView, signal: AbortSignal) {
+export async function deriveThenOpen(db: BoundDatabase, view: ResultsView) {
   const { project, evaluations, filters, sort, sumsIntersect } = view
   const time = now()
-  await derivePending(db, project, time, signal)
+  await derivePending(db, project, time)
   const isPlain = filters.length === 0 && sort.length === 0
   // Before all else: `areUnchanged` compares with these.
   const sets = await readSets(db, project, evaluations)
@@ -67,7 +68,7 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
   const stored = sets.flatMap(({ header, ...set }) => (header === undefined ? [] : [{ ...set, header }]))
   const areStored = sets.length > 0 && stored.length === sets.length
   const areRowsRead = areStored && stored.every(({ header }) => header.unread === 0)
-  const referred: ReferredRows = { db, project, evaluations, signal }
+  const referred: ReferredRows = { db, project, evaluations }
   const mayLackRows = readsInputs(view) && !areRowsRead
   const otherProjects = mayLackRows ? (await projectsReferredTo(referred)).filter(view.mayRead) : []
   const sources = { shapes, otherProjects, dialect: db.dialect }
@@ -80,12 +81,12 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
    * read from the trials in any case if the evaluations have the same rows, because then only the page is read.
    */
   async function openPages(): Promise<EvaluationPages> {
-    const trials = pagesOfTrials({ db, rows, order, sets, signal })
+    const trials = pagesOfTrials({ db, rows, order, sets })
     if (!areStored) return trials
     const isFirst = isPlain && view.offset < minSkipped && haveSameRows(sets)
     const known = isFirst ? wholeSums(view, stored) : undefined
     if (known !== undefined) return { ...trials, sums: async () => known }
-    return (await openColumns({ db, view, of: stored, shapes, signal })) ?? trials
+    return (await openColumns({ db, view, of: stored, shapes })) ?? trials
   }
   const pages = await openPages()
 
@@ -119,14 +120,13 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
     unreadRows: () => (mayLackRows ? countUnread(referred, otherProjects) : 0),
     async hasCommonRow(): Promise<boolean> {
       const common: RowsOfView = { ...rows, intersect: true, filters: [] }
-      return (await allRows(db, selectRowPage(db, common, { limit: 1, offset: 0 }), signal)).length > 0
+      return (await allRows(db, selectRowPage(db, common, { limit: 1, offset: 0 }))).length > 0
     },
     /** The trials of some rows, oldest first. */
-    trialsOf: (digests: readonly string[]) =>
-      db.stream<TrialRow>(selectTrials(db, rows, digests), { signal }),
+    trialsOf: (digests: readonly string[]) => db.stream<TrialRow>(selectTrials(db, rows, digests)),
     /** The inputs of some trials. */
     inputsOf: (trials: readonly string[]) =>
-      db.stream<{ id: string; inputs: string | null }>(selectInputs(db, project, trials), { signal }),
+      db.stream<{ id: string; inputs: string | null }>(selectInputs(db, project, trials)),
     /** Whether all that was read since the results were opened is of one moment. */
     async areUnchanged(): Promise<boolean> {
       const versions = new Set(sets.map(({ version }) => version))
@@ -141,7 +141,6 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
     shapeless: () =>
       db.stream<{ evaluation_id: string; scores: string }>(
         selectShapeless(db, { ...rows, intersect: sumsIntersect ?? view.intersect }),
-        { signal },
       ),
   }
 }
@@ -154,23 +153,18 @@ function readsInputs({ filters, sort }: ResultsView): boolean {
 const derivedAtOnce = 200
 
 /** Makes recent writes visible and removes expired trials. */
-export async function derivePending(
-  db: Database,
-  project: string,
-  time: number,
-  signal: AbortSignal,
-): Promise<void> {
+export async function derivePending(db: BoundDatabase, project: string, time: number): Promise<void> {
   // What is written from now on is not waited for.
   const last = await lastPending(db, project)
   for (let after = ''; last !== undefined && after !== last; ) {
-    signal.throwIfAborted()
+    db.signal.throwIfAborted()
     const trial_ids = await pendingBetween(db, project, after, last, derivedAtOnce)
     if (trial_ids.length === 0) break
     await db.write('derivePending', { project_id: project, trial_ids, now: time })
     after = trial_ids.at(-1) as string
   }
   while (await hasStaleTrials(db, project, time)) {
-    signal.throwIfAborted()
+    db.signal.throwIfAborted()
     await db.write('refreshStale', { now: time, project_id: project, limit: derivedAtOnce })
   }
 }

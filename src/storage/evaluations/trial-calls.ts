@@ -2,7 +2,7 @@ import { trialOps } from '../../domain/evaluations/trial-ops.ts'
 import { isLive } from '../calls/calls.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { joined, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { type LongReader, onlyRow, type Reader } from '../transaction.ts'
+import { type BoundReader, onlyRow, type Reader } from '../transaction.ts'
 
 /** A condition on a row of `calls`: its op, plain or a ref, predicts and scores one row. */
 function isTrial(dialect: Dialect): Sql {
@@ -26,17 +26,16 @@ interface TrialValues {
  * The values of the trials of an evaluation that have an output. Unordered, so that nothing is collected for sorting.
  */
 export function streamTrialValues(
-  db: LongReader,
+  db: BoundReader,
   projectId: string,
   evaluation: string,
   now: number,
-  signal: AbortSignal,
 ): AsyncIterable<TrialValues[]> {
   const token = (name: string) => db.dialect.token(rawSql('calls.output'), [name])
   const statement = sql`SELECT scores, CASE WHEN substr(output, 1, 1) <> '"' THEN output END AS output FROM (
     SELECT ${token('scores')} AS scores, coalesce(${token('output')}, ${token('model_output')}) AS output
     ${trialsOf(db, projectId, evaluation, now)} AND calls.output IS NOT NULL) AS trials`
-  return db.stream<TrialValues>(statement, { signal })
+  return db.stream<TrialValues>(statement)
 }
 
 interface TrialCounts {
@@ -45,15 +44,14 @@ interface TrialCounts {
 }
 
 export function countTrials(
-  db: LongReader,
+  db: BoundReader,
   projectId: string,
   evaluation: string,
   now: number,
-  signal: AbortSignal,
 ): Promise<TrialCounts> {
   const trials = trialsOf(db, projectId, evaluation, now)
   const statement = sql`SELECT count(*) AS begun, count(ended_at) AS ended ${trials}`
-  return onlyRow<TrialCounts>(db, statement, signal)
+  return onlyRow<TrialCounts>(db, statement)
 }
 
 /** The place of a trial among those of its evaluation. */

@@ -7,23 +7,22 @@ import {
 import { slotNames } from '../../domain/evaluations/shape.ts'
 import type { Page } from '../../domain/view.ts'
 import { allOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader, onlyRow, type Reader } from '../transaction.ts'
+import { allRows, type BoundReader, onlyRow, type Reader } from '../transaction.ts'
 import type { EvaluationPages, ShapeSums } from './evaluation-pages.ts'
 import { type FoundRow, type RowOrder, selectCountedPage } from './result-order.ts'
 import { countRows, inScope, inView, type RowsOfView, selectRowPage, trialTable } from './result-rows.ts'
 import { haveSameRows, type RowSet } from './row-sets.ts'
 
 interface TrialSources {
-  db: LongReader
+  db: BoundReader
   rows: RowsOfView
   order: readonly RowOrder[]
   /** Of the evaluations that have trials. */
   sets: readonly RowSet[]
-  signal: AbortSignal
 }
 
 /** Answers from the trials themselves, whatever the view names. */
-export function pagesOfTrials({ db, rows, order, sets, signal }: TrialSources): EvaluationPages {
+export function pagesOfTrials({ db, rows, order, sets }: TrialSources): EvaluationPages {
   const { filters, evaluations } = rows
   const rowsWith = (intersect: boolean): RowsOfView => ({ ...rows, intersect })
   const [first] = sets
@@ -34,13 +33,13 @@ export function pagesOfTrials({ db, rows, order, sets, signal }: TrialSources): 
   async function count(intersect: boolean): Promise<number> {
     if (first === undefined || isEmpty(intersect)) return 0
     if (oneOfSame !== undefined) return oneOfSame.row_count
-    return (await onlyRow<{ count: number }>(db, countRows(db, rowsWith(intersect)), signal)).count
+    return (await onlyRow<{ count: number }>(db, countRows(db, rowsWith(intersect)))).count
   }
 
   async function digestsOf(page: Page, after: string | null = null): Promise<string[]> {
     if (isEmpty(rows.intersect)) return []
     const from = oneOfSame === undefined ? rows : { ...rows, evaluations: [oneOfSame.evaluation_id] }
-    const found = await allRows<FoundRow>(db, selectRowPage(db, from, page, after), signal)
+    const found = await allRows<FoundRow>(db, selectRowPage(db, from, page, after))
     return found.map(({ row_digest }) => row_digest)
   }
 
@@ -61,11 +60,7 @@ export function pagesOfTrials({ db, rows, order, sets, signal }: TrialSources): 
     async page({ limit, offset }, atOnce) {
       if (limit === 0) return { total: await count(rows.intersect), digests: [] }
       if (filters.length > 0 || order.length > 0) {
-        const found = await allRows<FoundRow>(
-          db,
-          selectCountedPage(db, rows, order, { limit, offset }),
-          signal,
-        )
+        const found = await allRows<FoundRow>(db, selectCountedPage(db, rows, order, { limit, offset }))
         const isBeyond = found.length === 0 && offset > 0
         const digests = found.map(({ row_digest }) => row_digest)
         return {
@@ -81,7 +76,7 @@ export function pagesOfTrials({ db, rows, order, sets, signal }: TrialSources): 
     },
 
     async sums(intersect) {
-      const found = await allRows<StoredSums>(db, selectSums(db, rowsWith(intersect)), signal)
+      const found = await allRows<StoredSums>(db, selectSums(db, rowsWith(intersect)))
       return found.map(({ evaluation_id, shape, trials, failed, first_row, ...slots }): ShapeSums => {
         const sums = slotNames.map((name) => slots[name] ?? 0)
         return { evaluation_id, shape, trials, failed, first_row, sums }
@@ -91,7 +86,7 @@ export function pagesOfTrials({ db, rows, order, sets, signal }: TrialSources): 
     async scores() {
       const reading = order[0]?.reading
       if (reading?.kind !== 'score') throw new TypeError('the rows are not sorted by a score')
-      return readScores(db, rows, reading.number, signal)
+      return readScores(db, rows, reading.number)
     },
   }
 }
@@ -107,12 +102,7 @@ function selectSums(db: Reader, view: RowsOfView): Sql {
     GROUP BY trial.evaluation_id, trial.shape`
 }
 
-async function readScores(
-  db: LongReader,
-  view: RowsOfView,
-  number: Sql,
-  signal: AbortSignal,
-): Promise<ScoreColumns> {
+async function readScores(db: BoundReader, view: RowsOfView, number: Sql): Promise<ScoreColumns> {
   const rowOf = new Map<string, number>()
   const byEvaluation = new Map<string, Record<'rows' | 'numbers' | 'failed', number[]>>()
   // Numbers that a double cannot hold are not converted to one.
@@ -122,7 +112,7 @@ async function readScores(
           THEN CAST(${number} AS DOUBLE PRECISION) END AS n
       FROM ${trialTable} WHERE ${allOf([inScope(view, null), ...inView(db, view), db.dialect.trialsCancellable])}
       ORDER BY trial.row_digest`,
-    { signal, rows: 1000 },
+    { rows: 1000 },
   )
   for await (const some of trials) {
     for (const { evaluation_id, row_digest, failed, n } of some) {

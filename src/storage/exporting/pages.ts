@@ -4,7 +4,7 @@ import { type CallsView, callsQueryOf, narrowedQuery } from '../calls/queries.ts
 import { type Feedback, feedbackColumns } from '../feedback/feedback.ts'
 import { type ObjectWithValue, shownValue, versionColumns } from '../objects/objects.ts'
 import { emptySql, join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { LongReader, Reader } from '../transaction.ts'
+import type { BoundReader, Reader } from '../transaction.ts'
 
 /**
  * An export is read in queries of this many rows, each starting where the last one ended. So no query takes long,
@@ -19,14 +19,13 @@ const rowsAtOnce = 50
  * The rows of one query after the other, in batches. `query` returns the query for the rows after the last one read.
  */
 async function* paged<Row>(
-  db: LongReader,
+  db: BoundReader,
   query: (last: Row | undefined, limit: number) => Sql | Promise<Sql>,
   limit: number,
-  signal: AbortSignal,
 ): AsyncGenerator<Row[]> {
   for (let last: Row | undefined; ; ) {
     let read = 0
-    for await (const rows of db.stream<Row>(await query(last, limit), { signal, rows: rowsAtOnce })) {
+    for await (const rows of db.stream<Row>(await query(last, limit), { rows: rowsAtOnce })) {
       read += rows.length
       last = rows.at(-1) ?? last
       yield rows
@@ -49,11 +48,10 @@ export function placeOfCall(db: Reader, project: string, id: string): Promise<Ca
 
 /** The calls of the view after `after`, in the order in which they started. */
 export function callPages(
-  db: LongReader,
+  db: BoundReader,
   view: CallsView,
   after: CallPlace | undefined,
   now: number,
-  signal: AbortSignal,
 ): AsyncGenerator<CallRow[]> {
   const query = callsQueryOf(db, view)
   const columns = { large: new Set(largeColumns), totalStorageSize: false }
@@ -62,12 +60,11 @@ export function callPages(
     async (last, limit) => {
       const from = last ?? after
       // For each page anew, so that calls that were written meanwhile are in it.
-      const { conditions, ...asked } = await narrowedQuery(db, view, now, signal, query)
+      const { conditions, ...asked } = await narrowedQuery(db, view, now, query)
       const behind = from ? [sql`(calls.started_at, calls.id) > (${from.started_at}, ${from.id})`] : []
       return selectCalls(db, { ...asked, conditions: [...conditions, ...behind], limit }, columns, now)
     },
     rowsOfQuery,
-    signal,
   )
 }
 
@@ -79,11 +76,7 @@ function feedbackSelected(db: Reader): Sql {
 }
 
 /** All feedback of a project. */
-export function feedbackPages(
-  db: LongReader,
-  project: string,
-  signal: AbortSignal,
-): AsyncGenerator<Feedback[]> {
+export function feedbackPages(db: BoundReader, project: string): AsyncGenerator<Feedback[]> {
   return paged<Feedback>(
     db,
     (last, limit) => {
@@ -91,27 +84,21 @@ export function feedbackPages(
       return sql`${feedbackSelected(db)} WHERE project_id = ${project} ${behind} ORDER BY created_at, id LIMIT ${limit}`
     },
     rowsOfQuery,
-    signal,
   )
 }
 
 /** The feedback on these calls. */
 export function feedbackOfCalls(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   calls: readonly string[],
-  signal: AbortSignal,
 ): AsyncIterable<Feedback[]> {
   const query = sql`${feedbackSelected(db)} WHERE project_id = ${project} AND call_id IN (${listOf(calls)}) ORDER BY call_id, created_at, id`
-  return db.stream<Feedback>(query, { signal, rows: rowsAtOnce })
+  return db.stream<Feedback>(query, { rows: rowsAtOnce })
 }
 
 /** Every version that is not deleted, by name and number. */
-export function versionPages(
-  db: LongReader,
-  project: string,
-  signal: AbortSignal,
-): AsyncGenerator<ObjectWithValue[]> {
+export function versionPages(db: BoundReader, project: string): AsyncGenerator<ObjectWithValue[]> {
   return paged<ObjectWithValue>(
     db,
     (last, limit) => {
@@ -123,7 +110,6 @@ export function versionPages(
         ORDER BY objects.object_id, objects.version_index LIMIT ${limit}`
     },
     largeRowsOfQuery,
-    signal,
   )
 }
 
@@ -132,11 +118,7 @@ interface StoredTable {
   row_count: number
 }
 
-export function tablePages(
-  db: LongReader,
-  project: string,
-  signal: AbortSignal,
-): AsyncGenerator<StoredTable[]> {
+export function tablePages(db: BoundReader, project: string): AsyncGenerator<StoredTable[]> {
   return paged<StoredTable>(
     db,
     (last, limit) => {
@@ -144,7 +126,6 @@ export function tablePages(
       return sql`SELECT digest, row_count FROM row_tables WHERE project_id = ${project} ${behind} ORDER BY digest LIMIT ${limit}`
     },
     rowsOfQuery,
-    signal,
   )
 }
 
@@ -155,12 +136,7 @@ interface PlacedRow {
 }
 
 /** The rows of a table, in order. */
-export function tableRowPages(
-  db: LongReader,
-  project: string,
-  table: string,
-  signal: AbortSignal,
-): AsyncGenerator<PlacedRow[]> {
+export function tableRowPages(db: BoundReader, project: string, table: string): AsyncGenerator<PlacedRow[]> {
   return paged<PlacedRow>(
     db,
     (
@@ -172,7 +148,6 @@ export function tableRowPages(
       WHERE entry.project_id = ${project} AND entry.table_digest = ${table} AND entry.position > ${last?.position ?? -1}
       ORDER BY entry.position LIMIT ${limit}`,
     rowsOfQuery,
-    signal,
   )
 }
 
@@ -182,7 +157,7 @@ interface FileEntry {
   size: number
 }
 
-export function filePages(db: LongReader, project: string, signal: AbortSignal): AsyncGenerator<FileEntry[]> {
+export function filePages(db: BoundReader, project: string): AsyncGenerator<FileEntry[]> {
   return paged<FileEntry>(
     db,
     (last, limit) => {
@@ -190,6 +165,5 @@ export function filePages(db: LongReader, project: string, signal: AbortSignal):
       return sql`SELECT digest, upload_id, size FROM files WHERE project_id = ${project} ${behind} ORDER BY digest LIMIT ${limit}`
     },
     rowsOfQuery,
-    signal,
   )
 }

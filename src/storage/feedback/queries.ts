@@ -7,7 +7,7 @@ import type { Dialect } from '../sql/dialect.ts'
 import type { FieldResolver } from '../sql/readings.ts'
 import { sortingOf } from '../sql/sorting.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
-import { type LongReader, onlyRow } from '../transaction.ts'
+import { type BoundReader, boundTo, type LongReader, onlyRow } from '../transaction.ts'
 import {
   countFeedback,
   type Feedback,
@@ -41,7 +41,7 @@ export function feedbackInView(db: LongReader, view: View, fields: readonly stri
   return {
     /** The total, before limit and offset. */
     total: async (signal: AbortSignal): Promise<number> =>
-      (await onlyRow<{ count: number }>(db, countFeedback(db, query), signal)).count,
+      (await onlyRow<{ count: number }>(boundTo(db, signal), countFeedback(db, query))).count,
     async *rows(signal: AbortSignal): AsyncGenerator<FeedbackFields[]> {
       const statement = selectFeedback(db, query, selected)
       for await (const rows of db.stream<Record<string, unknown>>(statement, { signal })) {
@@ -112,12 +112,11 @@ const standing = sql`(SELECT CASE WHEN progress.adjudicates = 1 AND progress.sta
 
 /** The latest feedback of one type on calls, the newest first. */
 export function streamFeedbackOfType(
-  db: LongReader,
+  db: BoundReader,
   { project, type, limit }: { project: string; type: string; limit: number },
-  signal: AbortSignal,
 ): AsyncIterable<CallFeedback[]> {
   const statement = sql`SELECT call_id, user_id, payload, runnable_ref, ${standing} AS standing FROM feedback
     WHERE project_id = ${project} AND feedback_type = ${type} AND call_id IS NOT NULL AND ${db.dialect.cancellable}
     ORDER BY created_at DESC, id DESC LIMIT ${limit}`
-  return db.stream<CallFeedback>(statement, { signal, rows: 500 })
+  return db.stream<CallFeedback>(statement, { rows: 500 })
 }

@@ -1,5 +1,5 @@
 import { sql } from '../sql/sql.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import type { MonitorKey } from './monitors.ts'
 
 /** The number of judgements of a monitor with the same outcome, by scorer and reason. */
@@ -24,9 +24,8 @@ interface StatsOfTime extends MonitorKey {
 }
 
 export function countJudgements(
-  db: LongReader,
+  db: BoundReader,
   { project_id, monitor_id, after, before }: StatsOfTime,
-  signal: AbortSignal,
 ): Promise<JudgementCount[]> {
   const statement = sql`SELECT scorer, state, reason, count(*) AS count, CAST(sum(tokens) AS BIGINT) AS tokens, max(detail) AS detail,
       count(CASE WHEN state = 'pending' THEN feedback_id END) AS again,
@@ -34,20 +33,19 @@ export function countJudgements(
     FROM judgements WHERE project_id = ${project_id} AND monitor_id = ${monitor_id}
       AND noted_at >= ${after} AND noted_at < ${before} AND ${db.dialect.cancellable}
     GROUP BY scorer, state, reason ORDER BY scorer, state, count(*) DESC, reason`
-  return allRows<JudgementCount>(db, statement, signal)
+  return allRows<JudgementCount>(db, statement)
 }
 
 /** The payloads of the latest scores of a monitor. */
 export function streamScores(
-  db: LongReader,
+  db: BoundReader,
   { project_id, monitor_id, after, before }: StatsOfTime,
   limit: number,
-  signal: AbortSignal,
 ): AsyncIterable<{ scorer: string; payload: string }[]> {
   const statement = sql`SELECT judgements.scorer, feedback.payload FROM judgements
     JOIN feedback ON feedback.project_id = judgements.project_id AND feedback.id = judgements.feedback_id
     WHERE judgements.project_id = ${project_id} AND judgements.monitor_id = ${monitor_id} AND judgements.state IN ('judged', 'pending')
       AND judgements.noted_at >= ${after} AND judgements.noted_at < ${before} AND ${db.dialect.cancellable}
     ORDER BY judgements.ended_at DESC, judgements.call_id, judgements.scorer LIMIT ${limit}`
-  return db.stream<{ scorer: string; payload: string }>(statement, { signal, rows: 500 })
+  return db.stream<{ scorer: string; payload: string }>(statement, { rows: 500 })
 }

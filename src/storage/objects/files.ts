@@ -1,6 +1,6 @@
 import { storageFailure } from '../failures.ts'
 import { sql } from '../sql/sql.ts'
-import { type Command, type LongReader, onlyRow, type Reader, type Transaction } from '../transaction.ts'
+import { type BoundReader, type Command, onlyRow, type Reader, type Transaction } from '../transaction.ts'
 
 /** A file is stored in pieces, so that neither a reader nor a writer ever has all of it in memory. */
 export const pieceBytes = 256 * 1024
@@ -47,9 +47,9 @@ export async function* piecesOf(
 }
 
 /** The bytes of all files of a project. */
-export async function sizeOfFiles(db: LongReader, project: string, signal: AbortSignal): Promise<number> {
+export async function sizeOfFiles(db: BoundReader, project: string): Promise<number> {
   const statement = sql`SELECT sum(size) AS bytes FROM files WHERE project_id = ${project} AND ${db.dialect.cancellable}`
-  return (await onlyRow<{ bytes: number | null }>(db, statement, signal)).bytes ?? 0
+  return (await onlyRow<{ bytes: number | null }>(db, statement)).bytes ?? 0
 }
 
 /** Bytes in memory that threads share. */

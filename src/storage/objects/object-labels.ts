@@ -2,7 +2,7 @@ import { newId } from '../../domain/ids.ts'
 import { now } from '../../domain/time.ts'
 import { tellEndpoints } from '../alerts/events.ts'
 import { pairsOf, rawSql, sql } from '../sql/sql.ts'
-import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
+import type { BoundReader, Command, Reader, Transaction } from '../transaction.ts'
 import { gatedAmong } from './gated-labels.ts'
 import { endShadows } from './label-shadows.ts'
 import { objectLock, readVersion } from './objects.ts'
@@ -40,17 +40,16 @@ export async function readLabels(
 
 /** The names that versions of a project have, each once. */
 export function streamLabels(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   kind: keyof Labels,
-  signal: AbortSignal,
 ): AsyncIterable<{ label: string }[]> {
   const [table, column] = kind === 'tags' ? ['object_tags', 'tag'] : ['object_aliases', 'alias']
   const labels = rawSql(`${table} AS labels JOIN objects ON objects.project_id = labels.project_id
     AND objects.object_id = labels.object_id AND objects.digest = labels.digest`)
   const statement = sql`SELECT DISTINCT ${rawSql(column)} AS label FROM ${labels}
     WHERE labels.project_id = ${project} AND objects.deleted_at IS NULL AND ${db.dialect.cancellable} ORDER BY label`
-  return db.stream<{ label: string }>(statement, { signal })
+  return db.stream<{ label: string }>(statement)
 }
 
 interface Labelling {

@@ -2,7 +2,7 @@ import type { View } from '../../domain/view.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { columnOrder } from '../sql/sorting.ts'
 import { allOf, join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { LongReader } from '../transaction.ts'
+import type { BoundReader } from '../transaction.ts'
 import { type ObjectWithValue, shownValue, versionColumns } from './objects.ts'
 
 type Names = readonly string[] | null | undefined
@@ -34,11 +34,7 @@ const sortable = { object_id: 'objects.object_id', created_at: 'objects.created_
  * Versions that are not deleted, oldest first by default; name and number break ties, so that pages neither overlap nor
  * skip.
  */
-export function streamObjects(
-  db: LongReader,
-  view: ObjectsView,
-  signal: AbortSignal,
-): AsyncIterable<ObjectWithValue[]> {
+export function streamObjects(db: BoundReader, view: ObjectsView): AsyncIterable<ObjectWithValue[]> {
   const val = view.values ? shownValue(db) : rawSql('CAST(NULL AS TEXT) AS val')
   const last = ['objects.object_id', 'objects.version_index']
   const statement = rowsInOrder(db.dialect, {
@@ -48,7 +44,7 @@ export function streamObjects(
     order: columnOrder(view.sort, sortable, ['objects.created_at'], last),
     page: view,
   })
-  return db.stream<ObjectWithValue>(statement, { signal, rows: rowsAtOnce })
+  return db.stream<ObjectWithValue>(statement, { rows: rowsAtOnce })
 }
 
 function conditionsOf({ project, filter }: ObjectsView): Sql[] {

@@ -1,8 +1,5 @@
 import { pairsOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { Command, Reader, Transaction } from '../transaction.ts'
-import { gatedAmong } from './gated-labels.ts'
-import { endShadows } from './label-shadows.ts'
-import { endShares, sharersOf } from './label-shares.ts'
+import type { Command, Reader } from '../transaction.ts'
 
 export type ObjectKind = 'op' | 'object'
 
@@ -205,68 +202,4 @@ export function isOf(
 ): boolean {
   if ('is_op' in only) return kind === 'op'
   return base_object_class !== null && only.base_object_classes.includes(base_object_class)
-}
-
-interface ObjectDeletion {
-  project_id: string
-  object_id: string
-  /** Versions of another kind count as missing; null means any kind. */
-  only: VersionsOf | null
-  /** Digests, `latest`, numbers or aliases; null means every version. */
-  versions: readonly string[] | null
-  now: number
-}
-
-/** `missing` names a version that does not exist, `gated` a label with a gate on one; nothing is deleted then. */
-type DeletedObjects = { deleted: number } | { missing: string } | { gated: string }
-
-export const deleteObjects: Command<ObjectDeletion, DeletedObjects> = async (tx, deletion) => {
-  const { project_id, object_id, only, versions, now } = deletion
-  await tx.lock(objectLock(project_id, object_id))
-  const of = sql`project_id = ${project_id} AND object_id = ${object_id}`
-  const digests = new Set<string>()
-  if (versions === null) {
-    const all = await tx.all<Pick<ObjectVersion, 'digest' | 'kind' | 'base_object_class'>>(
-      sql`SELECT digest, kind, base_object_class FROM objects WHERE ${of} AND deleted_at IS NULL`,
-    )
-    for (const version of all) if (only === null || isOf(only, version)) digests.add(version.digest)
-    if (digests.size === 0) return { missing: object_id }
-  }
-  for (const version of versions ?? []) {
-    const found = await readVersion(tx, project_id, { name: object_id, digest: version })
-    if (found === undefined || found.deleted_at !== null) return { missing: version }
-    if (only !== null && !isOf(only, found)) return { missing: version }
-    digests.add(found.digest)
-  }
-  const gated = await gatedAmong(tx, deletion, ({ digest, share }) =>
-    [digest, ...(sharersOf(share) ?? []).map((sharer) => sharer.digest)].some(
-      (named) => named !== null && digests.has(named),
-    ),
-  )
-  if (gated !== undefined) return { gated }
-  await endShares(tx, deletion, digests)
-  await endShadows(
-    tx,
-    deletion,
-    { why: 'a version was deleted', now },
-    ({ digest, present }) => digests.has(digest) || digests.has(present),
-  )
-  for (const digest of digests) {
-    await tx.run(
-      sql`UPDATE objects SET deleted_at = ${now}, val = NULL, size = 0, is_latest = 0 WHERE ${of} AND digest = ${digest}`,
-    )
-    await tx.run(sql`DELETE FROM object_aliases WHERE ${of} AND digest = ${digest}`)
-    await tx.run(sql`DELETE FROM object_tags WHERE ${of} AND digest = ${digest}`)
-  }
-  await chooseLatest(tx, of)
-  return { deleted: digests.size }
-}
-
-async function chooseLatest(tx: Transaction, of: Sql): Promise<void> {
-  const latest = await tx.get(sql`SELECT digest FROM objects WHERE ${of} AND is_latest = 1`)
-  if (latest !== undefined) return
-  await tx.run(
-    sql`UPDATE objects SET is_latest = 1 WHERE ${of} AND deleted_at IS NULL AND recency =
-          (SELECT max(recency) FROM objects WHERE ${of} AND deleted_at IS NULL)`,
-  )
 }

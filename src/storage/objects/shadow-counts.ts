@@ -1,5 +1,5 @@
 import { rawSql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader, onlyRow } from '../transaction.ts'
+import { allRows, type BoundReader, onlyRow } from '../transaction.ts'
 import type { ShadowKey } from './label-shadows.ts'
 
 interface JudgedPairs {
@@ -23,9 +23,8 @@ const meanOfBoth = (name: string) => {
 
 /** Counts of the pairs that were judged; the rest are means over the pairs where both sides are known. */
 export function countJudgedPairs(
-  db: LongReader,
+  db: BoundReader,
   { project_id, shadow_id }: ShadowKey,
-  signal: AbortSignal,
 ): Promise<JudgedPairs> {
   return onlyRow<JudgedPairs>(
     db,
@@ -36,7 +35,6 @@ export function countJudgedPairs(
           ${meanOfBoth('latency_ms')}, ${meanOfBoth('tokens')}, ${meanOfBoth('cost')}
         FROM shadow_pairs WHERE project_id = ${project_id} AND shadow_id = ${shadow_id} AND state = 'judged'
           AND ${db.dialect.cancellable}`,
-    signal,
   )
 }
 
@@ -49,15 +47,13 @@ interface OtherPairs {
 }
 
 export function countOtherPairs(
-  db: LongReader,
+  db: BoundReader,
   { project_id, shadow_id }: ShadowKey,
-  signal: AbortSignal,
 ): Promise<OtherPairs[]> {
   return allRows<OtherPairs>(
     db,
     sql`SELECT state, reason, count(*) AS count, max(detail) AS detail FROM shadow_pairs
         WHERE project_id = ${project_id} AND shadow_id = ${shadow_id} AND state <> 'judged' AND ${db.dialect.cancellable}
         GROUP BY state, reason ORDER BY state, count(*) DESC, reason`,
-    signal,
   )
 }

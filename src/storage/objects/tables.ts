@@ -6,7 +6,7 @@ import type { FieldReading } from '../sql/readings.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { sortingOf } from '../sql/sorting.ts'
 import { allOf, emptySql, listOf, rawSql, sql } from '../sql/sql.ts'
-import { type Command, type LongReader, onlyRow, type Reader, type StreamOptions } from '../transaction.ts'
+import { type BoundReader, type Command, onlyRow, type Reader } from '../transaction.ts'
 
 export interface TableRow {
   digest: string
@@ -106,7 +106,7 @@ interface RowOfTable extends TableRow {
 }
 
 /** Rows of a table; its own order breaks ties of the sort. A missing table has no rows. */
-export function streamRows(db: LongReader, view: RowsView, signal: AbortSignal): AsyncIterable<RowOfTable[]> {
+export function streamRows(db: BoundReader, view: RowsView): AsyncIterable<RowOfTable[]> {
   const sorting = sortingOf(view.sort, rowField, db.dialect)
   const conditions = [sql`row_tables.project_id = ${view.project}`, sql`row_tables.digest = ${view.digest}`]
   if (view.rows) conditions.push(sql`entry.row_digest IN (${listOf(view.rows)})`)
@@ -121,7 +121,7 @@ export function streamRows(db: LongReader, view: RowsView, signal: AbortSignal):
     order: [...sorting.order, rawSql('entry.position')],
     page: view,
   })
-  return db.stream<RowOfTable>(statement, { signal })
+  return db.stream<RowOfTable>(statement)
 }
 
 function rowField(requestPath: string) {
@@ -136,14 +136,17 @@ function rowField(requestPath: string) {
 
 /** The digests of a table in order, this many at a time. */
 export async function* streamRowDigests(
-  db: LongReader,
+  db: BoundReader,
   projectId: string,
   digest: string,
-  options: StreamOptions,
+  atOnce?: number,
 ): AsyncGenerator<string[]> {
   const statement = sql`SELECT row_digest FROM table_entries
     WHERE project_id = ${projectId} AND table_digest = ${digest} AND ${db.dialect.cancellable} ORDER BY position`
-  for await (const rows of db.stream<{ row_digest: string }>(statement, options)) {
+  for await (const rows of db.stream<{ row_digest: string }>(
+    statement,
+    atOnce === undefined ? {} : { rows: atOnce },
+  )) {
     yield rows.map(({ row_digest }) => row_digest)
   }
 }
@@ -170,14 +173,9 @@ export function readTables(db: Reader, project: string, digests: readonly string
 }
 
 /** The bytes of a table's rows; a row that appears several times counts as often. */
-export async function sizeOfTable(
-  db: LongReader,
-  project: string,
-  digest: string,
-  signal: AbortSignal,
-): Promise<number> {
+export async function sizeOfTable(db: BoundReader, project: string, digest: string): Promise<number> {
   const statement = sql`SELECT sum(${db.dialect.bytes(rawSql('table_rows.val'))}) AS bytes FROM table_entries AS entry
     JOIN table_rows ON table_rows.project_id = entry.project_id AND table_rows.digest = entry.row_digest
     WHERE entry.project_id = ${project} AND entry.table_digest = ${digest} AND ${db.dialect.cancellable}`
-  return (await onlyRow<{ bytes: number | null }>(db, statement, signal)).bytes ?? 0
+  return (await onlyRow<{ bytes: number | null }>(db, statement)).bytes ?? 0
 }

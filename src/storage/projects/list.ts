@@ -1,6 +1,6 @@
 import type { ProjectSettings } from '../../domain/project-settings.ts'
 import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader, onlyRow } from '../transaction.ts'
+import { allRows, type BoundReader, type LongReader, onlyRow } from '../transaction.ts'
 import type { Counts } from './deletion.ts'
 import { settingsOf } from './projects.ts'
 import { projectTables } from './tables.ts'
@@ -45,9 +45,8 @@ const listed = [
  * what a project contains.
  */
 export async function listProjects(
-  db: LongReader,
+  db: BoundReader,
   { scopes, after, limit }: { scopes: readonly string[]; after: string; limit: number },
-  signal: AbortSignal,
 ): Promise<ListedProject[]> {
   const names: string[] = []
   for (const range of rangesOf(scopes)) {
@@ -59,7 +58,6 @@ export async function listProjects(
     const found = await allRows<{ project_id: string }>(
       db,
       namesIn(db, { ...range, behind }, range.isOne ? 1 : limit - names.length),
-      signal,
     )
     for (const { project_id } of found) names.push(project_id)
   }
@@ -95,14 +93,14 @@ function namesIn({ dialect }: LongReader, { behind, before, isOne }: Range, limi
 }
 
 /** Counts the contents of a project. */
-export async function countProject(db: LongReader, project: string, signal: AbortSignal): Promise<Counts> {
+export async function countProject(db: BoundReader, project: string): Promise<Counts> {
   const counted: Counts = {}
   for (const { table, counts, live } of projectTables) {
     if (counts === undefined) continue
     const condition = live === undefined ? rawSql('1 = 1') : rawSql(live)
     const statement = sql`SELECT count(*) AS count FROM ${rawSql(table)}
       WHERE project_id = ${project} AND ${condition} AND ${db.dialect.cancellable}`
-    counted[counts] = (await onlyRow<{ count: number }>(db, statement, signal)).count
+    counted[counts] = (await onlyRow<{ count: number }>(db, statement)).count
   }
   return counted
 }

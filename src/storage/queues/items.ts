@@ -4,7 +4,7 @@ import type { View } from '../../domain/view.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { columnOrder } from '../sql/sorting.ts'
 import { allOf, join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { LongReader, Reader, Transaction } from '../transaction.ts'
+import type { BoundReader, Reader, Transaction } from '../transaction.ts'
 import type { QueueKey } from './queues.ts'
 
 /** A call in a queue, as it was when it was added, and its annotation progress. */
@@ -106,14 +106,14 @@ const sortable = {
 }
 
 /** The items of a queue, in its order by default. */
-export function streamItems(db: LongReader, view: ItemsView, signal: AbortSignal): AsyncIterable<SeenItem[]> {
+export function streamItems(db: BoundReader, view: ItemsView): AsyncIterable<SeenItem[]> {
   const { project, queue_id, annotator, filter, sort } = view
   const key = { project_id: project, queue_id }
   const conditions = [ofQueue(key), ...filtered(key, filter ?? {}, annotator)]
   const order = columnOrder(sort, sortable, [], ['item.position ASC'])
   const statement = sql`SELECT ${seenBy(db, annotator)} FROM annotation_queue_items AS item
     WHERE ${allOf([...conditions, db.dialect.cancellable])} ORDER BY ${join(order, ', ')}${pageOf(db.dialect, view)}`
-  return db.stream<SeenItem>(statement, { signal })
+  return db.stream<SeenItem>(statement)
 }
 
 function filtered(key: QueueKey, filter: ItemsFilter, annotator: string): Sql[] {

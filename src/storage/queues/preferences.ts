@@ -4,7 +4,7 @@ import { type Maker, preferenceType } from '../../domain/queues/pairs.ts'
 import { isLive } from '../calls/calls.ts'
 import { requestedModel } from '../calls/fields.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import type { QueueKey } from './queues.ts'
 
 /** What somebody who has completed a pair said of its first call; the pair is that of the payload's `other`. */
@@ -21,10 +21,9 @@ export interface PairAnswer {
 
 /** In the order of the queue, of each item the newest first. */
 export function streamPairAnswers(
-  db: LongReader,
+  db: BoundReader,
   { project_id, queue_id }: QueueKey,
   limit: number,
-  signal: AbortSignal,
 ): AsyncIterable<PairAnswer[]> {
   const statement = sql`SELECT item.id, item.call_id, item.other_call_id, feedback.user_id, feedback.payload,
       progress.adjudicates, item.adjudicated_by
@@ -38,15 +37,14 @@ export function streamPairAnswers(
     WHERE item.project_id = ${project_id} AND item.queue_id = ${queue_id} AND item.other_call_id IS NOT NULL
       AND ${db.dialect.cancellable}
     ORDER BY item.position, feedback.created_at DESC, feedback.id DESC LIMIT ${limit}`
-  return db.stream<PairAnswer>(statement, { signal, rows: 500 })
+  return db.stream<PairAnswer>(statement, { rows: 500 })
 }
 
 /** The model, op or prompt version of each call that is there and has one. */
 export async function makersOf(
-  db: LongReader,
+  db: BoundReader,
   project_id: string,
   { ids, by, now }: { ids: readonly string[]; by: Maker; now: number },
-  signal: AbortSignal,
 ): Promise<Map<string, string>> {
   const { dialect } = db
   const promptField = (field: string) =>
@@ -63,7 +61,6 @@ export async function makersOf(
       db,
       sql`SELECT id, ${usage} AS usage, ${name} AS name FROM calls
           WHERE project_id = ${project_id} AND id IN (${listOf(some)}) AND ${isLive(now)}`,
-      signal,
     )
     for (const { id, usage, name } of rows) {
       const [used] = usage?.startsWith('{') ? membersOf(usage).keys() : []

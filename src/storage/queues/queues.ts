@@ -4,7 +4,7 @@ import { checkReviewSettings, type ReviewSettings } from '../../domain/queues/re
 import { refuse } from '../../domain/refusals.ts'
 import { namedRows } from '../sql/named-rows.ts'
 import { allOf, join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type Command, type LongReader, type Reader, type Transaction } from '../transaction.ts'
+import { allRows, type BoundReader, type Command, type Reader, type Transaction } from '../transaction.ts'
 import {
   reviewColumns,
   reviewLists,
@@ -170,10 +170,9 @@ export type QueueCount = {
 
 /** One statement, so that all counts are from the same moment. A missing queue has no row. */
 export function countItems(
-  db: LongReader,
+  db: BoundReader,
   projectId: string,
   queueIds: readonly string[],
-  signal: AbortSignal,
 ): Promise<QueueCount[]> {
   const live = sql`queue_id IN (SELECT queue.id FROM annotation_queues AS queue
     WHERE queue.project_id = ${projectId} AND queue.deleted_at IS NULL AND queue.id IN (${listOf(queueIds)}))`
@@ -187,5 +186,5 @@ export function countItems(
     UNION ALL
     SELECT queue_id, annotator, state, count(*), 0, 0 FROM annotation_progress
     WHERE ${counted} GROUP BY queue_id, annotator, state`
-  return allRows<QueueCount>(db, statement, signal)
+  return allRows<QueueCount>(db, statement)
 }

@@ -1,5 +1,5 @@
 import { sql } from '../sql/sql.ts'
-import { allRows, type LongReader, type Reader } from '../transaction.ts'
+import { allRows, type BoundReader, type Reader } from '../transaction.ts'
 import { ofQueue } from './items.ts'
 import type { QueueKey } from './queues.ts'
 
@@ -36,9 +36,8 @@ interface WaitingChange {
  * with it, and as waiting all the time if it was opened again.
  */
 export async function waitingBefore(
-  db: LongReader,
+  db: BoundReader,
   { project, queue_id, since, limit }: Past,
-  signal: AbortSignal,
 ): Promise<{ changes: WaitingChange[]; isComplete: boolean }> {
   const own = queue_id === null ? sql`` : sql` AND queue_id = ${queue_id}`
   const live = sql`project_id = ${project}${own} AND ${db.dialect.cancellable} AND queue_id IN (
@@ -46,7 +45,6 @@ export async function waitingBefore(
   const now = await allRows<{ queue_id: string; items: number }>(
     db,
     sql`SELECT queue_id, count(*) AS items FROM annotation_queue_items WHERE ${live} AND finished_by = 0 GROUP BY queue_id`,
-    signal,
   )
   const steps = await allRows<{ queue_id: string; at: number; step: number }>(
     db,
@@ -56,7 +54,6 @@ export async function waitingBefore(
           SELECT queue_id, min(updated_at) AS at, -1 AS step FROM annotation_progress
           WHERE ${live} AND state IN ('completed', 'skipped') GROUP BY queue_id, item_id HAVING min(updated_at) >= ${since}
         ) AS steps GROUP BY queue_id, at ORDER BY at DESC, queue_id LIMIT ${limit}`,
-    signal,
   )
   const waiting = new Map(now.map(({ queue_id, items }) => [queue_id, Number(items)]))
   const changes = steps.map(({ queue_id, at, step }) => {

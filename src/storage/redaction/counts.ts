@@ -1,6 +1,6 @@
 import { isLive } from '../calls/calls.ts'
 import { join, rawSql, sql } from '../sql/sql.ts'
-import type { Command, LongReader, Reader } from '../transaction.ts'
+import type { BoundReader, Command, Reader } from '../transaction.ts'
 import type { TextToRedact } from './texts.ts'
 
 export interface RedactionCount {
@@ -39,15 +39,14 @@ const rowsAtOnce = 8
 
 /** What the latest calls of a project say, as it would be redacted. */
 export async function* streamForRedaction(
-  db: LongReader,
+  db: BoundReader,
   { project, limit, now }: { project: string; limit: number; now: number },
-  signal: AbortSignal,
 ): AsyncGenerator<TextToRedact[][]> {
   const columns = rawSql(texts.join(', '))
   const stored = json.map((column) => sql`${db.dialect.stored(rawSql(column))} AS ${rawSql(column)}`)
   const statement = sql`SELECT ${columns}, ${join(stored, ', ')} FROM calls
     WHERE project_id = ${project} AND ${isLive(now)} AND ${db.dialect.cancellable} ORDER BY started_at DESC LIMIT ${limit}`
-  for await (const rows of db.stream<Row>(statement, { signal, rows: rowsAtOnce })) yield rows.map(textsOf)
+  for await (const rows of db.stream<Row>(statement, { rows: rowsAtOnce })) yield rows.map(textsOf)
 }
 
 const textsOf = (row: Row): TextToRedact[] => [

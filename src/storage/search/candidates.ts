@@ -2,7 +2,7 @@ import { allHolding, type Expression } from '../../domain/expressions/expression
 import { isListIndex, splitPath } from '../../domain/expressions/path.ts'
 import { type KeyedDocument, keyedDocuments, partialKey, valueKey } from '../../domain/search/values.ts'
 import { type Sql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import { entriesOf } from './entries.ts'
 import { isReadThrough, searchState } from './indexing.ts'
 
@@ -21,15 +21,11 @@ const maxAlternatives = 64
  * A condition that leaves only calls that may have the values that a view asks for, by the index. Undefined if there may
  * be many: common values are soon found in the order of the page.
  */
-export async function valueCandidates(
-  db: LongReader,
-  view: ValueView,
-  signal: AbortSignal,
-): Promise<Sql | undefined> {
+export async function valueCandidates(db: BoundReader, view: ValueView): Promise<Sql | undefined> {
   const keys = keysOf(view)
   if (keys.length === 0) return undefined
   // Read before the index: what is indexed meanwhile is found there.
-  const backlog = await unindexed(db, view.project, signal)
+  const backlog = await unindexed(db, view.project)
   if (backlog === undefined) return undefined
   const entries = entriesOf(db)
   if (await entries.areMore(db, view.project, keys, maxCandidates)) return undefined
@@ -37,7 +33,6 @@ export async function valueCandidates(
   const rows = await allRows<{ id: string }>(
     db,
     sql`SELECT id FROM ${entries.withKeys(view.project, keys)} WHERE ${db.dialect.cancellable} LIMIT ${maxFound + 1}`,
-    signal,
   )
   if (rows.length > maxFound) return undefined
   return entries.isAmong([...new Set([...backlog, ...rows.map(({ id }) => id)])])
@@ -47,17 +42,12 @@ export async function valueCandidates(
 export const asksForValues = (view: ValueView): boolean => keysOf(view).length > 0
 
 /** Calls whose entries are missing or out of date. Undefined if these are many, or nothing is indexed. */
-async function unindexed(
-  db: LongReader,
-  project: string,
-  signal: AbortSignal,
-): Promise<string[] | undefined> {
+async function unindexed(db: BoundReader, project: string): Promise<string[] | undefined> {
   const marked = sql`SELECT call_ids FROM search_marks WHERE project_id = ${project}`
   const underived = sql`SELECT ${db.dialect.quoted(sql`call_id`)} AS call_ids FROM underived_calls WHERE project_id = ${project}`
   const rows = await allRows<{ call_ids: string }>(
     db,
     sql`SELECT call_ids FROM (${marked} UNION ALL ${underived}) AS waiting LIMIT ${maxBacklog + 1}`,
-    signal,
   )
   const calls = rows.flatMap(({ call_ids }) => [JSON.parse(call_ids) as string | string[]].flat())
   if (rows.length > maxBacklog || calls.length > maxBacklog) return undefined

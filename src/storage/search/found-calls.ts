@@ -3,7 +3,7 @@ import { maxDocumentLength, maxTextsLength } from '../../domain/search/texts.ts'
 import { isLive } from '../calls/calls.ts'
 import { type CallsView, narrowedQuery } from '../calls/queries.ts'
 import { allOf, listOf, rawSql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader, onlyRow, type Reader } from '../transaction.ts'
+import { allRows, type BoundReader, onlyRow, type Reader } from '../transaction.ts'
 import { entriesOf } from './entries.ts'
 import { isReadThrough, searchState } from './indexing.ts'
 
@@ -18,15 +18,14 @@ interface FoundCall {
  * where these do not, all entries with the words are read and sorted.
  */
 export async function findCalls(
-  db: LongReader,
+  db: BoundReader,
   view: CallsView,
   terms: readonly Term[],
   before: number | undefined,
   now: number,
-  signal: AbortSignal,
   window?: number,
 ): Promise<FoundCall[]> {
-  const { conditions, isFew } = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
+  const { conditions, isFew } = await narrowedQuery(db, { ...view, sort: [] }, now)
   const entries = entriesOf(db)
   const read = (newest?: number) => {
     const { from, condition, doc } = entries.matching(view.project, terms, before, newest)
@@ -35,7 +34,6 @@ export async function findCalls(
       db,
       sql`SELECT ${doc} AS doc, calls.id FROM ${from} WHERE ${allOf(all)}
           ORDER BY ${doc} DESC LIMIT ${view.limit ?? db.dialect.noLimit}`,
-      signal,
     )
   }
   const newest = isFew ? 0 : (window ?? (await entries.window(db, view.project, terms)))
@@ -52,10 +50,9 @@ export interface FoundTexts {
 
 /** The searchable part of the texts of these calls. */
 export async function readFoundTexts(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   calls: readonly string[],
-  signal: AbortSignal,
 ): Promise<FoundTexts[]> {
   const document = rawSql(String(maxDocumentLength))
   const found = await allRows<FoundTexts>(
@@ -63,7 +60,6 @@ export async function readFoundTexts(
     sql`SELECT id, substr(inputs, 1, ${document}) AS inputs, substr(output, 1, ${document}) AS output,
           substr(exception, 1, ${rawSql(String(maxTextsLength))}) AS exception
         FROM calls WHERE project_id = ${project} AND id IN (${listOf(calls)}) AND ${db.dialect.cancellable}`,
-    signal,
   )
   // Texts of cold calls are whole.
   const cut = (text: string | null) =>
@@ -87,11 +83,7 @@ export async function indexCoverage(db: Reader, project: string): Promise<IndexC
 }
 
 /** The number of indexed calls of a project. */
-export async function countIndexedCalls(
-  db: LongReader,
-  project: string,
-  signal: AbortSignal,
-): Promise<number> {
+export async function countIndexedCalls(db: BoundReader, project: string): Promise<number> {
   const counted = sql`SELECT count(*) AS count FROM search_entries WHERE project_id = ${project} AND ${db.dialect.cancellable}`
-  return (await onlyRow<{ count: number }>(db, counted, signal)).count
+  return (await onlyRow<{ count: number }>(db, counted)).count
 }

@@ -5,7 +5,7 @@ import { keyedDocuments, valueKeysIn } from '../../domain/search/values.ts'
 import { wordsOf } from '../../domain/search/words.ts'
 import { nextProject } from '../projects/turns.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
-import { allRows, type Command, type LongReader, type Reader, type Transaction } from '../transaction.ts'
+import { allRows, type BoundReader, type Command, type Reader, type Transaction } from '../transaction.ts'
 import { type Entry, entriesOf } from './entries.ts'
 
 /** Everything that changes the index takes this lock. */
@@ -53,7 +53,7 @@ export const switchSearch: Command<{ isOn: boolean }, void> = async (tx, { isOn 
 }
 
 /** The first project with entries from before values had keys. */
-export async function firstKeyless(db: LongReader, signal: AbortSignal): Promise<string | undefined> {
+export async function firstKeyless(db: BoundReader): Promise<string | undefined> {
   const next = async (after: string) =>
     (
       await db.get<{ project: string | null }>(
@@ -62,7 +62,7 @@ export async function firstKeyless(db: LongReader, signal: AbortSignal): Promise
     )?.project
   for (let project = await next(''); project != null; project = await next(project)) {
     const found = sql`SELECT id FROM ${entriesOf(db).withKeys(project, [])} WHERE ${db.dialect.cancellable} LIMIT 1`
-    if ((await allRows(db, found, signal)).length > 0) return project
+    if ((await allRows(db, found)).length > 0) return project
   }
   return undefined
 }

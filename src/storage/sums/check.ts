@@ -1,5 +1,5 @@
 import { rawSql, sql } from '../sql/sql.ts'
-import type { Command, LongReader } from '../transaction.ts'
+import type { BoundReader, Command, LongReader } from '../transaction.ts'
 import { addedUp, type StoredSum, storedColumns, sumUp } from './keeping.ts'
 import { digestIn, largestColumns } from './largest.ts'
 import { markHours, unsettledHours } from './marks.ts'
@@ -15,19 +15,19 @@ interface WrongSums {
 }
 
 /** Compares sums with the calls. What a running server is about to add up is not reported. */
-export async function* findWrongSums(db: LongReader, signal: AbortSignal): AsyncGenerator<WrongSums> {
+export async function* findWrongSums(db: BoundReader): AsyncGenerator<WrongSums> {
   for (
     let project = await nextProject(db, '');
     project !== undefined;
     project = await nextProject(db, project)
   ) {
-    if ((await unsettledHours(db, project, beforeAll, signal)) === undefined) continue
+    if ((await unsettledHours(db, project, beforeAll)) === undefined) continue
     let at = await nextDay(db, project, beforeAll)
     for (; at !== undefined; at = await nextDay(db, project, at + day)) {
-      if ((await wrongHours(db, project, at, signal)).length === 0) continue
+      if ((await wrongHours(db, project, at)).length === 0) continue
       // A server may have been adding up while they were read.
-      const unsettled = await unsettledHours(db, project, beforeAll, signal)
-      const hours = await wrongHours(db, project, at, signal, unsettled)
+      const unsettled = await unsettledHours(db, project, beforeAll)
+      const hours = await wrongHours(db, project, at, unsettled)
       if (unsettled !== undefined && hours.length > 0) yield { project_id: project, day: at, hours }
     }
   }
@@ -76,10 +76,9 @@ function areSame(stored: readonly StoredSum[], right: readonly StoredSum[]): boo
 
 /** The hours of a day whose sums, or with the first of them those of the day, are not what the calls say. */
 async function wrongHours(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   at: number,
-  signal: AbortSignal,
   unsettled: ReadonlySet<number> = new Set(),
 ): Promise<number[]> {
   const hours = Array.from({ length: day / hour }, (_, n) => ({ at: at + n * hour, marks: [] }))
@@ -89,7 +88,7 @@ async function wrongHours(
           WHERE project_id = ${project} AND span = ${span} AND at >= ${at} AND at < ${at + day}`,
     )
   const [ofHours, ofDay] = [await stored(hour), await stored(day)]
-  const sums = await sumUp(db, project, hours, signal)
+  const sums = await sumUp(db, project, hours)
   const wrong = hours.flatMap(({ at: start }) => {
     const own = (all: readonly StoredSum[]) => all.filter((sum) => Number(sum.at) === start)
     return unsettled.has(start) || areSame(own(ofHours), own(sums)) ? [] : [start]

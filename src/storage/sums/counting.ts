@@ -3,7 +3,7 @@ import { failedBelow } from '../calls/calls.ts'
 import { originOf } from '../calls/origin.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { allOf, emptySql, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import { binOf } from '../views/histogram.ts'
 import { apart } from '../views/own-usage.ts'
 import { addCount, addFigures, addUsage, type Figures, noFigures } from './figures.ts'
@@ -102,10 +102,9 @@ export const ofRange = (
 
 /** Counts the calls of these ranges. Each is a range of the index of calls by time, which holds nearly all that is read. */
 export async function countIn(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   { ranges, fields, figures, largest, now, max }: Counting,
-  signal: AbortSignal,
 ): Promise<Counted[]> {
   if (ranges.length === 0) return []
   const { dialect } = db
@@ -150,7 +149,6 @@ export async function countIn(
     sql`WITH ranges (from_time, to_time) AS (VALUES ${spans})
       SELECT ${rawSql(groups.replace(/by_(\w+)/g, 'by_$1 AS "$1"'))}, count(*) AS calls${rawSql(totals)}${largest ? largestOfGroup(largest.prices) : emptySql}
       FROM (${largest?.prices ? apart(dialect, narrow) : narrow}) AS narrow GROUP BY ${rawSql(groups)}${max === undefined ? emptySql : sql` LIMIT ${max}`}`,
-    signal,
   )
   const counted: Counted[] = []
   await inSteps(rows, (row) => {

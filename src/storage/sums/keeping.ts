@@ -1,7 +1,7 @@
 import { inSteps } from '../../../packages/waiting/index.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { join, listOf, rawSql, sql } from '../sql/sql.ts'
-import type { Command, LongReader, Transaction } from '../transaction.ts'
+import type { BoundReader, Command, Transaction } from '../transaction.ts'
 import { countIn, type Sum, type SummedField, summedFields, sumsOf } from './counting.ts'
 import { addFigures, figuresIn, figuresText } from './figures.ts'
 import { addLargest, type Largest, largestColumns } from './largest.ts'
@@ -45,14 +45,13 @@ export const storedColumns = rawSql(sumColumns.join(', '))
 
 /** The sums of these hours of a day, as their calls are now. */
 export async function sumUp(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   hours: readonly Pick<MarkedHour, 'at' | 'marks'>[],
-  signal: AbortSignal,
 ): Promise<StoredSum[]> {
   const ranges = hours.map(({ at }) => ({ from: at, end: at + hour }))
   const largest = { prices: await summedPrices(db, project) }
-  const counted = await countIn(db, project, { ranges, fields: summedFields, figures: true, largest }, signal)
+  const counted = await countIn(db, project, { ranges, fields: summedFields, figures: true, largest })
   return storedOf(await sumsOf(counted))
 }
 
@@ -108,15 +107,10 @@ const insertMarks = insertInto(
 )
 
 /** The sums of a day from those of its hours, which are read without a transaction: see `keepDay`. */
-export async function sumUpDay(
-  db: LongReader,
-  project: string,
-  at: number,
-  signal: AbortSignal,
-): Promise<StoredSum[]> {
+export async function sumUpDay(db: BoundReader, project: string, at: number): Promise<StoredSum[]> {
   const query = sql`SELECT ${storedColumns} FROM call_sums WHERE project_id = ${project} AND span = ${hour}
     AND field IN (${listOf(fields)}) AND at >= ${at} AND at < ${at + day}`
-  return addedUp(db.stream<StoredSum>(query, { signal, rows: 1000 }), at)
+  return addedUp(db.stream<StoredSum>(query, { rows: 1000 }), at)
 }
 
 /**

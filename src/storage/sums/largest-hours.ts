@@ -2,7 +2,7 @@ import type { View } from '../../domain/view.ts'
 import { costField } from '../calls/fields.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader, type LongReader } from '../transaction.ts'
 import { ofRange, type Range } from './counting.ts'
 import { idOfKey, isOrdered, isPlain, type Order, orderBy } from './largest.ts'
 import { unsettledHours } from './marks.ts'
@@ -55,18 +55,17 @@ interface Span {
  * each call of that value may be among the first. Undefined if this leaves too much, or sums do not know.
  */
 export async function largestHours(
-  db: LongReader,
+  db: BoundReader,
   view: SortedView,
   now: number,
-  signal: AbortSignal,
 ): Promise<LargestHours | undefined> {
   const order = await orderOf(db, view)
-  const unsettled = order && (await unsettledHours(db, view.project, now, signal))
+  const unsettled = order && (await unsettledHours(db, view.project, now))
   if (order === undefined || unsettled === undefined) return undefined
   const rank = view.limit + view.offset
   const isByIds = view.sort.length === 1 && order.isExact
   const boundAt = (key: string) => (isByIds ? key : key.slice(0, key.length - idOfKey(key).length))
-  const read = spanReader(db, view, order, signal)
+  const read = spanReader(db, view, order)
   const unsettledDays = new Set([...unsettled].map((at) => startOf(at, day)))
   const days = await read(day)
   // The sums of a day of which an hour is not settled may be those of before.
@@ -93,7 +92,7 @@ function nthKey(spans: readonly Span[], rank: number): string | undefined {
 
 const reaches = ({ largest }: Span, key: string) => largest === null || (largest !== '' && largest >= key)
 
-function spanReader(db: LongReader, view: SummedView, { largest: largestKey }: Order, signal: AbortSignal) {
+function spanReader(db: BoundReader, view: SummedView, { largest: largestKey }: Order) {
   const { kinds, only } = selectionOf(view) ?? { kinds: [] }
   return async (span: number, within?: readonly Span[]): Promise<Span[]> => {
     if (kinds.length === 0 || within?.length === 0) return []
@@ -109,7 +108,6 @@ function spanReader(db: LongReader, view: SummedView, { largest: largestKey }: O
     const rows = await allRows<{ at: number | string; largest: string | null; calls: number | string }>(
       db,
       sql`SELECT at, ${largestKey} AS largest, sum(calls) AS calls FROM ${source} GROUP BY at`,
-      signal,
     )
     return rows.map(({ at, largest, calls }) => ({
       at: Number(at),

@@ -1,5 +1,12 @@
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type Command, type LongReader, type Reader, type Transaction } from '../transaction.ts'
+import {
+  allRows,
+  type BoundReader,
+  type Command,
+  type LongReader,
+  type Reader,
+  type Transaction,
+} from '../transaction.ts'
 import { hour, hourOf, startOf } from './spans.ts'
 
 /**
@@ -47,10 +54,9 @@ const maxHours = 5_000
 
 /** The hours whose sums cannot be used; undefined if these are too many, or nothing was added up yet. */
 export async function unsettledHours(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   now: number,
-  signal: AbortSignal,
 ): Promise<Set<number> | undefined> {
   const own = sql`CAST(${project} AS TEXT)`
   const [traces, callers] = lazyMarks(own) as [Sql, Sql]
@@ -62,14 +68,12 @@ export async function unsettledHours(
   const [state] = await allRows<{ refused: number }>(
     db,
     sql`SELECT CASE WHEN EXISTS (SELECT 1 FROM unsummed_projects WHERE project_id = ${project}) OR ${tooMany} THEN 1 ELSE 0 END AS refused`,
-    signal,
   )
   if (state === undefined || Number(state.refused) === 1) return undefined
   const rows = await allRows<{ at: number | string }>(
     db,
     sql`SELECT at FROM (SELECT at FROM call_sum_marks WHERE project_id = ${project} AND about = ''
           UNION ${traces} UNION ${callers} UNION ${expired}) AS unsettled LIMIT ${rawSql(String(maxHours + 1))}`,
-    signal,
   )
   return rows.length > maxHours ? undefined : new Set(rows.map(({ at }) => Number(at)))
 }
@@ -95,11 +99,10 @@ export interface MarkedHour {
 const maxMarks = 20_000
 
 /** The marked hours, by project; marks after the turn may be of writes that are not finished. */
-export async function markedHours(db: LongReader, turn: number, signal: AbortSignal): Promise<MarkedHour[]> {
+export async function markedHours(db: BoundReader, turn: number): Promise<MarkedHour[]> {
   const rows = await allRows<{ project_id: string; at: number | string; mark: number | string }>(
     db,
     sql`SELECT project_id, at, mark FROM call_sum_marks WHERE about = '' ORDER BY project_id, at, mark LIMIT ${rawSql(String(maxMarks))}`,
-    signal,
   )
   const hours = new Map<string, MarkedHour & { isOpen: boolean }>()
   for (const { project_id, at, mark } of rows) {
@@ -114,16 +117,14 @@ export async function markedHours(db: LongReader, turn: number, signal: AbortSig
 
 /** Those whose marks are as they were read: another server may have added up the others. */
 export async function stillMarked<Hour extends MarkedHour>(
-  db: LongReader,
+  db: BoundReader,
   hours: readonly Hour[],
-  signal: AbortSignal,
 ): Promise<Hour[]> {
   const [{ project_id: project } = { project_id: '' }] = hours
   const rows = await allRows<{ at: number | string; mark: number | string }>(
     db,
     sql`SELECT at, mark FROM call_sum_marks WHERE project_id = ${project} AND about = '' AND at IN (${listOf(hours.map(({ at }) => at))})
       ORDER BY at, mark`,
-    signal,
   )
   const marks = Map.groupBy(rows, ({ at }) => Number(at))
   return hours.filter(

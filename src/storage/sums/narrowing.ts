@@ -1,7 +1,7 @@
 import { opOf } from '../../domain/call-facts/facts.ts'
 import { isDeriving } from '../calls/underived.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import type { SummedField } from './counting.ts'
 import { unsettledHours } from './marks.ts'
 import { equalitiesIn, type SummedView } from './selection.ts'
@@ -16,22 +16,17 @@ interface Wanted {
  * A condition on when the calls of a view began, if sums know of one of its other conditions when calls met it last and
  * first. A list of what is rare, or of nothing, then reads no other calls.
  */
-export async function narrowing(
-  db: LongReader,
-  view: SummedView,
-  now: number,
-  signal: AbortSignal,
-): Promise<Sql | undefined> {
+export async function narrowing(db: BoundReader, view: SummedView, now: number): Promise<Sql | undefined> {
   const wanted = wantedBy(view)
   if (wanted === undefined) return undefined
   // What a server of an older version writes has no facts at first.
   if (await isDeriving(db, view.project)) return undefined
-  const unsettled = await unsettledHours(db, view.project, now, signal)
+  const unsettled = await unsettledHours(db, view.project, now)
   if (unsettled === undefined) return undefined
   const edge = async (direction: 'ASC' | 'DESC') => {
     const found = sql`SELECT at FROM call_sums WHERE project_id = ${view.project} AND span = ${day} AND field = ${wanted.field}
       AND value IN (${listOf(wanted.values)}) ORDER BY at ${rawSql(direction)} LIMIT 1`
-    const [row] = await allRows<{ at: number | string }>(db, found, signal)
+    const [row] = await allRows<{ at: number | string }>(db, found)
     return row === undefined ? [] : [Number(row.at)]
   }
   const first = await edge('ASC')

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { maxCompared } from '../calls/cost.ts'
 import { type Price, pricesOfProject } from '../prices.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
-import { allRows, type Command, type LongReader, type Reader } from '../transaction.ts'
+import { allRows, type BoundReader, type Command, type Reader } from '../transaction.ts'
 import { markHours, ofPrices } from './marks.ts'
 import { hour } from './spans.ts'
 
@@ -42,15 +42,10 @@ interface Repricing {
 }
 
 /** A project whose prices have changed. Marks after the turn may be of writes that are not finished. */
-export async function nextRepricing(
-  db: LongReader,
-  turn: number,
-  signal: AbortSignal,
-): Promise<Repricing | undefined> {
+export async function nextRepricing(db: BoundReader, turn: number): Promise<Repricing | undefined> {
   const rows = await allRows<{ project_id: string; mark: number | string }>(
     db,
     sql`SELECT project_id, mark FROM call_sum_marks WHERE at = ${ofPrices} AND mark <= ${turn} ORDER BY project_id, mark LIMIT 1000`,
-    signal,
   )
   // One that is always written to would keep all others waiting.
   const first = rows[Math.floor(Math.random() * rows.length)]

@@ -1,7 +1,7 @@
 import { inSteps } from '../../../packages/waiting/index.ts'
 import { type CallsView, statsOfCalls } from '../calls/queries.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import { countIn, type Range, type SummedField } from './counting.ts'
 import { addFigures, type Figures, figuresIn, noFigures } from './figures.ts'
 import { unsettledHours } from './marks.ts'
@@ -35,11 +35,10 @@ const maxCounted = 48
  * of the request.
  */
 export async function readSums(
-  db: LongReader,
+  db: BoundReader,
   view: SummedView,
   { field, buckets, cuts = [], maxRows = 100_000 }: SumsWanted,
   now: number,
-  signal: AbortSignal,
 ): Promise<Unit[] | undefined> {
   const selection = selectionOf(view)
   if (selection === undefined || selection.kinds.length === 0) return undefined
@@ -47,7 +46,7 @@ export async function readSums(
   if (only !== undefined && field !== undefined && field !== only.field) return undefined
   if (buckets !== undefined && (buckets.step % hour !== 0 || buckets.from % hour !== 0)) return undefined
   // Before the sums: what is written from here on may be in the answer or not.
-  const unsettled = await unsettledHours(db, view.project, now, signal)
+  const unsettled = await unsettledHours(db, view.project, now)
   if (unsettled === undefined) return undefined
   const plan = planOf(unsettled, buckets, cuts)
   if (plan.counted.size > maxCounted) return undefined
@@ -65,7 +64,7 @@ export async function readSums(
     ${only === undefined ? rawSql('') : sql`AND value = ${only.value}`}`
   let left = maxRows
   for (const statement of statementsFor(plan, selected, buckets)) {
-    const rows = await allRows<Row>(db, sql`${statement} LIMIT ${left + 1}`, signal)
+    const rows = await allRows<Row>(db, sql`${statement} LIMIT ${left + 1}`)
     left -= rows.length
     if (left < 0) return undefined
     await inSteps(rows, ({ at, kind, value, calls, figures }) => {
@@ -79,12 +78,13 @@ export async function readSums(
   }
   const fields = byField === undefined ? [] : [byField]
   const ranges = [...plan.counted].flatMap((at) => rangesOf(at, buckets, cuts))
-  const counted = await countIn(
-    db,
-    view.project,
-    { ranges, fields, figures: buckets !== undefined, now, max: left + 1 },
-    signal,
-  )
+  const counted = await countIn(db, view.project, {
+    ranges,
+    fields,
+    figures: buckets !== undefined,
+    now,
+    max: left + 1,
+  })
   if (counted.length > left) return undefined
   for (const { at, kind, values, figures } of counted) {
     const start = buckets === undefined ? 0 : at
@@ -161,14 +161,9 @@ function* statementsFor(
 }
 
 /** The number of calls in the view, which sums know of most views. */
-export async function countOfCalls(
-  db: LongReader,
-  view: CallsView,
-  now: number,
-  signal: AbortSignal,
-): Promise<number> {
+export async function countOfCalls(db: BoundReader, view: CallsView, now: number): Promise<number> {
   const isWhole = view.limit === null && view.offset === 0
-  const units = isWhole ? await readSums(db, view, { field: undefined }, now, signal) : undefined
+  const units = isWhole ? await readSums(db, view, { field: undefined }, now) : undefined
   if (units !== undefined) return units.reduce((sum, { figures }) => sum + figures.calls, 0)
-  return Number((await statsOfCalls(db, view, now, signal)).count)
+  return Number((await statsOfCalls(db, view, now)).count)
 }

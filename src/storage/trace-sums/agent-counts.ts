@@ -4,7 +4,7 @@ import type { Price } from '../prices.ts'
 import { allOf, emptySql, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { ofRange, type Range } from '../sums/counting.ts'
 import { hour } from '../sums/spans.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader, type LongReader } from '../transaction.ts'
 import { apart, countsOnce, usesTokens } from '../views/own-usage.ts'
 
 /** Sums over the calls of a version of an agent that calls name in a range of time. Times are microseconds. */
@@ -123,9 +123,8 @@ const sums = rawSql(
 
 /** Tokens and costs count once, where an agent and the calls below it both report them. */
 export function countAgents(
-  db: LongReader,
+  db: BoundReader,
   counting: Counting,
-  signal: AbortSignal,
 ): Promise<(AgentCount & { at: number | string })[]> {
   const { dialect } = db
   const { project, prices, now } = counting
@@ -142,7 +141,6 @@ export function countAgents(
   return allRows(
     db,
     sql`${callsOfAgents(db, counting)} SELECT at, agent, version, ${sums} FROM (${called}) AS called GROUP BY at, agent, version`,
-    signal,
   )
 }
 

@@ -1,7 +1,7 @@
 import { sql } from '../sql/sql.ts'
 import { nextDay, nextProject } from '../sums/check.ts'
 import { day, hour } from '../sums/spans.ts'
-import type { Command, LongReader } from '../transaction.ts'
+import type { BoundReader, Command, LongReader } from '../transaction.ts'
 import { type AgentCount, countColumns } from './agent-counts.ts'
 import { sumsOf, type ThreadSum } from './keeping.ts'
 import { beforeAll, unsettledTraces, walkMark } from './marks.ts'
@@ -16,22 +16,19 @@ interface WrongTraceSums {
 const threadsAtOnce = 100
 
 /** Compares sums with the calls. What a running server is about to add up is not reported. */
-export async function* findWrongTraceSums(
-  db: LongReader,
-  signal: AbortSignal,
-): AsyncGenerator<WrongTraceSums> {
+export async function* findWrongTraceSums(db: BoundReader): AsyncGenerator<WrongTraceSums> {
   let project = await nextProject(db, '')
   for (; project !== undefined; project = await nextProject(db, project)) {
     let at = await nextDay(db, project, beforeAll)
     for (; at !== undefined; at = await nextDay(db, project, at + day)) {
       const start = at
       const hours = Array.from({ length: day / hour }, (_, n) => start + n * hour)
-      const wrong = await wrongOf(db, { project_id: project, hours, threads: [] }, signal)
+      const wrong = await wrongOf(db, { project_id: project, hours, threads: [] })
       if (wrong.hours.length > 0) yield wrong
     }
     let threads = await nextThreads(db, project, '')
     for (; threads.length > 0; threads = await nextThreads(db, project, threads.at(-1) ?? '')) {
-      const wrong = await wrongOf(db, { project_id: project, hours: [], threads }, signal)
+      const wrong = await wrongOf(db, { project_id: project, hours: [], threads })
       if (wrong.threads.length > 0) yield wrong
     }
   }
@@ -52,12 +49,11 @@ const turns = sql`calls WHERE started_at IS NOT NULL AND deleted_at IS NULL AND 
 const sums = sql`thread_sums WHERE 1 = 1`
 
 async function wrongOf(
-  db: LongReader,
+  db: BoundReader,
   { project_id, hours, threads }: WrongTraceSums,
-  signal: AbortSignal,
 ): Promise<WrongTraceSums> {
   const none = { project_id, hours: [], threads: [] }
-  const counted = await sumsOf(db, project_id, { hours: new Set(hours), threads: new Set(threads) }, signal)
+  const counted = await sumsOf(db, project_id, { hours: new Set(hours), threads: new Set(threads) })
   const [first = 0, last = 0] = [hours[0], hours.at(-1)]
   const agents = await db.all<AgentCount & { at: number | string }>(
     sql`SELECT * FROM agent_sums WHERE project_id = ${project_id} AND span = ${hour} AND at >= ${first} AND at <= ${last}`,
@@ -82,7 +78,7 @@ async function wrongOf(
   }
   if (wrong.hours.length + wrong.threads.length === 0) return none
   // Before the calls were read, or since, a server may have had to add them up.
-  const unsettled = await unsettledTraces(db, project_id, beforeAll, signal)
+  const unsettled = await unsettledTraces(db, project_id, beforeAll)
   if (unsettled === undefined) return none
   return {
     project_id,

@@ -4,7 +4,7 @@ import { comparedPrices } from '../calls/cost.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { join, listOf, rawSql, sql } from '../sql/sql.ts'
 import { day, hour, startOf } from '../sums/spans.ts'
-import { allRows, type Command, type LongReader, type Reader } from '../transaction.ts'
+import { allRows, type BoundReader, type Command, type Reader } from '../transaction.ts'
 import { sumsOfThreads } from '../views/thread-details.ts'
 import { type AgentCount, addedCounts, addedDurations, countAgents, countColumns } from './agent-counts.ts'
 import { type Affected, affectedBy, type TraceMark, traceLock } from './marks.ts'
@@ -35,14 +35,13 @@ const maxTurns = 1_000
 const never = 0
 
 export async function sumUpTraces(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   marks: readonly TraceMark[],
-  signal: AbortSignal,
 ): Promise<SummedTraces> {
   const stored = await storedBefore(db, project)
-  const affected = (await affectedBy(db, project, marks, signal)) ?? { hours: new Set(), threads: new Set() }
-  return { project_id: project, stored, marks, ...(await sumsOf(db, project, affected, signal)) }
+  const affected = (await affectedBy(db, project, marks)) ?? { hours: new Set(), threads: new Set() }
+  return { project_id: project, stored, marks, ...(await sumsOf(db, project, affected)) }
 }
 
 const storedBefore = async (db: Reader, project: string): Promise<number> =>
@@ -55,13 +54,13 @@ const storedBefore = async (db: Reader, project: string): Promise<number> =>
   )
 
 /** As the calls are now. */
-export async function sumsOf(db: LongReader, project: string, affected: Affected, signal: AbortSignal) {
+export async function sumsOf(db: BoundReader, project: string, affected: Affected) {
   const [hours, threads] = [[...affected.hours], [...affected.threads]]
   const prices = await comparedPrices(db, project)
   const agents: AgentSum[] = []
   for (const some of batchesOf(hours, 100)) {
     const ranges = some.map((from) => ({ from, end: from + hour }))
-    const counts = await countAgents(db, { project, ranges, prices, now: never }, signal)
+    const counts = await countAgents(db, { project, ranges, prices, now: never })
     for (const count of counts) agents.push({ ...count, at: Number(count.at) })
   }
   const sums: ThreadSum[] = []
@@ -70,7 +69,6 @@ export async function sumsOf(db: LongReader, project: string, affected: Affected
     const counted = await allRows<{ thread_id: string; turns: number | string }>(
       db,
       sql`SELECT thread_id, count(*) AS turns FROM calls WHERE ${turns} AND thread_id IN (${listOf(some)}) GROUP BY thread_id`,
-      signal,
     )
     const isLong = ({ turns }: { turns: number | string }) => Number(turns) > maxTurns
     const long = counted.filter(isLong).map(({ thread_id }) => thread_id)
@@ -81,7 +79,6 @@ export async function sumsOf(db: LongReader, project: string, affected: Affected
     const rows = await allRows<{ thread_id: string; error_count: number; cost: number | null }>(
       db,
       sumsOfThreads(db, { project, prices }, own, never),
-      signal,
     )
     for (const { thread_id, error_count, cost } of rows)
       sums.push({ thread_id, failures: Number(error_count), cost })

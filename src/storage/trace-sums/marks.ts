@@ -3,7 +3,7 @@ import { emptySql, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { ofRange } from '../sums/counting.ts'
 import { nextHour } from '../sums/marks.ts'
 import { hour, hourOf } from '../sums/spans.ts'
-import { allRows, type Command, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader, type Command, type LongReader } from '../transaction.ts'
 
 /**
  * Which agent a call belongs to, whether its tokens count and which turn it is of are decided by the calls of its trace.
@@ -30,10 +30,10 @@ const maxMarks = 20_000
 const numbered = (rows: readonly TraceMark[]) =>
   rows.map(({ at, mark, ...row }) => ({ ...row, at: Number(at), mark: Number(mark) }))
 
-export async function traceMarks(db: LongReader, signal: AbortSignal): Promise<TraceMark[]> {
+export async function traceMarks(db: BoundReader): Promise<TraceMark[]> {
   const found = sql`SELECT ${columns} FROM call_sum_marks WHERE ${isOfTraces} ORDER BY project_id, at, about, mark
     LIMIT ${rawSql(String(maxMarks))}`
-  return numbered(await allRows<TraceMark>(db, found, signal))
+  return numbered(await allRows<TraceMark>(db, found))
 }
 
 /** What has to be added up again. */
@@ -47,10 +47,9 @@ export interface Affected {
  * another trace.
  */
 export async function affectedBy(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   marks: readonly Pick<TraceMark, 'at' | 'about'>[],
-  signal: AbortSignal,
   { expiredAt, maxTraces = Infinity }: { expiredAt?: number; maxTraces?: number } = {},
 ): Promise<Affected | undefined> {
   const hours = new Set(marks.flatMap(({ at, about }) => (about === 'traces' ? [at] : [])))
@@ -59,7 +58,7 @@ export async function affectedBy(
   const threads = new Set(named('thread:'))
   const traces = new Set(named('trace:'))
   const read = async (query: Sql, add: (value: string) => unknown) => {
-    for (const { value } of await allRows<{ value: string }>(db, query, signal)) add(String(value))
+    for (const { value } of await allRows<{ value: string }>(db, query)) add(String(value))
   }
   const limit = maxTraces === Infinity ? emptySql : sql` LIMIT ${maxTraces + 1}`
   for (const starts of batchesOf([...hours], 100)) {
@@ -78,7 +77,7 @@ export async function affectedBy(
     if (traces.size > maxTraces) return undefined
     const tied: string[] = []
     for (const some of batchesOf(unread, 256)) {
-      const rows = await allRows<{ kind: string; value: string | number }>(db, factsOf(project, some), signal)
+      const rows = await allRows<{ kind: string; value: string | number }>(db, factsOf(project, some))
       for (const { kind, value } of rows) {
         if (kind === 'hour') hours.add(Number(value))
         else if (kind === 'thread') threads.add(String(value))
@@ -122,21 +121,19 @@ const maxTraces = 10_000
 
 /** What sums of traces do not know; undefined if that is too much, or nothing was added up yet. */
 export async function unsettledTraces(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   now: number,
-  signal: AbortSignal,
 ): Promise<Affected | undefined> {
   const state = sql`SELECT 1 AS one FROM trace_sums_state WHERE project_id = ${project} AND at IS NOT NULL`
-  if ((await allRows(db, state, signal)).length > 0) return undefined
+  if ((await allRows(db, state)).length > 0) return undefined
   const marks = await allRows<TraceMark>(
     db,
     sql`SELECT DISTINCT at, about FROM call_sum_marks WHERE project_id = ${project} AND ${isOfTraces} LIMIT ${rawSql(String(maxNamed + 1))}`,
-    signal,
   )
   if (marks.length > maxNamed) return undefined
   const known = marks.map(({ about, at }) => ({ about, at: Number(at) }))
-  return affectedBy(db, project, known, signal, { expiredAt: now, maxTraces })
+  return affectedBy(db, project, known, { expiredAt: now, maxTraces })
 }
 
 export const beforeAll = Number.MIN_SAFE_INTEGER

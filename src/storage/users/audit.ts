@@ -1,13 +1,7 @@
 import { newId } from '../../domain/ids.ts'
 import { now } from '../../domain/time.ts'
 import { allOf, type Sql, sql } from '../sql/sql.ts'
-import {
-  allRows,
-  type Command,
-  type LongReader,
-  type StreamOptions,
-  type Transaction,
-} from '../transaction.ts'
+import { allRows, type BoundReader, type Command, type Transaction } from '../transaction.ts'
 
 /** Who did something: a Heddle user over HTTP, or an operating system user on the command line. */
 export interface Actor {
@@ -64,10 +58,10 @@ export function audited<Input, Output>(
 export const noteDeed: Command<Deed & { by?: Actor }, void> = (tx, { by, ...deed }) => note(tx, by, deed)
 
 /** Whether a user of this name was removed. What it left, as its place in queues and its usage, is still under its name. */
-export async function wasRemoved(db: LongReader, name: string, signal: AbortSignal): Promise<boolean> {
+export async function wasRemoved(db: BoundReader, name: string): Promise<boolean> {
   const query = sql`SELECT 1 FROM audit WHERE action = 'user.remove' AND details = ${JSON.stringify({ user: name })}
     AND ${db.dialect.cancellable} LIMIT 1`
-  return (await allRows(db, query, signal)).length > 0
+  return (await allRows(db, query)).length > 0
 }
 
 interface Times {
@@ -76,14 +70,10 @@ interface Times {
   until: number
 }
 
-export function streamAudit(
-  db: LongReader,
-  { from, until }: Times,
-  options: StreamOptions,
-): AsyncIterable<AuditEntry[]> {
+export function streamAudit(db: BoundReader, { from, until }: Times): AsyncIterable<AuditEntry[]> {
   const query: Sql = sql`SELECT id, at, via, actor, action, project_id, count, details FROM audit
     WHERE at >= ${from} AND at <= ${until} ORDER BY id`
-  return db.stream<AuditEntry>(query, options)
+  return db.stream<AuditEntry>(query)
 }
 
 interface AuditView extends Times {
@@ -96,7 +86,7 @@ interface AuditView extends Times {
 }
 
 /** One page, the latest first. */
-export function readAudit(db: LongReader, view: AuditView, signal: AbortSignal): Promise<AuditEntry[]> {
+export function readAudit(db: BoundReader, view: AuditView): Promise<AuditEntry[]> {
   const { from, until, actor, action, before, limit } = view
   const conditions = [sql`at >= ${from}`, sql`at <= ${until}`, db.dialect.cancellable]
   if (actor !== undefined) conditions.push(sql`actor = ${actor}`)
@@ -105,5 +95,5 @@ export function readAudit(db: LongReader, view: AuditView, signal: AbortSignal):
   if (before !== undefined) conditions.push(sql`id < ${before}`)
   const query = sql`SELECT id, at, via, actor, action, project_id, count, details FROM audit
     WHERE ${allOf(conditions)} ORDER BY id DESC LIMIT ${limit}`
-  return allRows<AuditEntry>(db, query, signal)
+  return allRows<AuditEntry>(db, query)
 }

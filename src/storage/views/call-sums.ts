@@ -4,7 +4,7 @@ import { matchingCalls } from '../calls/calls.ts'
 import type { CallsFilter } from '../calls/filter.ts'
 import { narrowedQuery } from '../calls/queries.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import { type Aggregates, bucketOf, type Figures, figuresOf } from './aggregates.ts'
 import { countsOnce, usesTokens } from './own-usage.ts'
 
@@ -61,11 +61,10 @@ interface UsageSum {
 
 /** The tokens and costs of calls that began in a bucket, by model. */
 export async function readUsageSums(
-  db: LongReader,
+  db: BoundReader,
   view: SumsView,
   metrics: readonly Of<UsageMetric>[],
   now: number,
-  signal: AbortSignal,
 ): Promise<UsageSum[]> {
   const { dialect } = db
   const { project, filters, limit } = view
@@ -75,7 +74,6 @@ export async function readUsageSums(
     view,
     'model, input_tokens, output_tokens, cache_read_tokens, cache_creation_tokens, stated_cost',
     now,
-    signal,
     [usesTokens, once],
   )
   const isPriced = metrics.some(({ column }) => column in ofCosts)
@@ -85,40 +83,36 @@ export async function readUsageSums(
   const rows = await allRows<{ bucket: number; model: string | null }>(
     db,
     sql`SELECT bucket, model${columns} FROM (${valued}) AS valued GROUP BY bucket, model ORDER BY bucket, model LIMIT ${limit}`,
-    signal,
   )
   return rows.map((row) => ({ bucket: Number(row.bucket), model: row.model, figures: read(row) }))
 }
 
 /** The times, counts and errors of calls that began in a bucket. */
 export async function readCallSums(
-  db: LongReader,
+  db: BoundReader,
   view: SumsView,
   metrics: readonly Of<CallMetric>[],
   now: number,
-  signal: AbortSignal,
 ): Promise<Omit<UsageSum, 'model'>[]> {
   const values = metrics.map(({ column }) => `${ofCalls[column]} AS ${column}`).join(', ')
   const { columns, read } = figuresOf(db.dialect, metrics)
-  const calls = await callsIn(db, view, values, now, signal)
+  const calls = await callsIn(db, view, values, now)
   const rows = await allRows<{ bucket: number }>(
     db,
     sql`SELECT bucket${columns} FROM (${calls}) AS valued GROUP BY bucket ORDER BY bucket`,
-    signal,
   )
   return rows.map((row) => ({ bucket: Number(row.bucket), figures: read(row) }))
 }
 
 async function callsIn(
-  db: LongReader,
+  db: BoundReader,
   { project, filters, query: asked, start, end, edges }: SumsView,
   columns: string,
   now: number,
-  signal: AbortSignal,
   others: readonly Sql[] = [],
 ): Promise<Sql> {
   const all = { project, filters, query: asked, sort: [], limit: null, offset: 0 }
-  const query = await narrowedQuery(db, all, now, signal)
+  const query = await narrowedQuery(db, all, now)
   const within = sql`calls.started_at >= ${start} AND calls.started_at < ${end}`
   const conditions = [within, ...query.conditions, ...others]
   return sql`SELECT ${bucketOf(rawSql('started_at'), edges)} AS bucket, started_at, ${rawSql(columns)}

@@ -1,7 +1,7 @@
 import { matchingCalls } from '../calls/calls.ts'
 import { type CallsView, streamMatching } from '../calls/queries.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import { usageOfCall } from './light-calls.ts'
 import { asksModel, usesTokens } from './own-usage.ts'
 
@@ -29,12 +29,7 @@ const shown = rawSql(
 const callsAtOnce = 1000
 
 /** The calls of the view, in no order: the limit of the view only bounds them. */
-export function streamCallUsage(
-  db: LongReader,
-  view: CallsView,
-  now: number,
-  signal: AbortSignal,
-): AsyncIterable<CallUsage[]> {
+export function streamCallUsage(db: BoundReader, view: CallsView, now: number): AsyncIterable<CallUsage[]> {
   const { dialect } = db
   // Most calls of a trace use no model, and their documents are not opened.
   const own = sql`CASE WHEN ${usesTokens} OR status IS NULL THEN ${usageOfCall(dialect)} END AS usage,
@@ -44,22 +39,20 @@ export function streamCallUsage(
     view,
     (query) => sql`SELECT ${shown}, ${own} ${matchingCalls(db, query, now)} LIMIT ${view.limit}`,
     now,
-    { signal, rows: callsAtOnce },
+    { rows: callsAtOnce },
   )
 }
 
 /** The traces of these calls, each once. */
 export async function tracesOfCalls(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   ids: readonly string[],
-  signal: AbortSignal,
 ): Promise<string[]> {
   const rows = await allRows<{ trace_id: string }>(
     db,
     sql`SELECT DISTINCT trace_id FROM calls WHERE project_id = ${project} AND id IN (${listOf(ids)})
       AND trace_id IS NOT NULL AND ${db.dialect.cancellable} ORDER BY trace_id`,
-    signal,
   )
   return rows.map(({ trace_id }) => trace_id)
 }

@@ -2,7 +2,7 @@ import { matchingCalls } from '../calls/calls.ts'
 import { type LargeColumn, largeColumns } from '../calls/columns.ts'
 import { type CallsView, streamMatching } from '../calls/queries.ts'
 import { rawSql, sql } from '../sql/sql.ts'
-import type { LongReader } from '../transaction.ts'
+import type { BoundReader } from '../transaction.ts'
 
 /** The largest document in bytes that is opened to see what it contains. */
 const maxDocumentBytes = 64 * 1024
@@ -14,11 +14,10 @@ type CallDocuments = Record<LargeColumn, string | null> & {
 
 /** The contents of the newest calls of a view, some at a time. */
 export async function* streamDocuments(
-  db: LongReader,
+  db: BoundReader,
   view: CallsView,
   most: number,
   now: number,
-  signal: AbortSignal,
 ): AsyncGenerator<CallDocuments[]> {
   const { dialect } = db
   const isLarge = (name: string) => `${dialect.bytes(rawSql(name)).text} > ${maxDocumentBytes}`
@@ -32,7 +31,7 @@ export async function* streamDocuments(
     ) => sql`SELECT calls.project_id, calls.id, ${rawSql(columns.join(', '))}, ${rawSql(leftOut)} AS left_out ${matchingCalls(db, query, now)}
         ORDER BY calls.started_at DESC, calls.id DESC LIMIT ${most}`,
     now,
-    { signal, rows: 20 },
+    { rows: 20 },
   )
   for await (const rows of found) yield rows.map(withSmall)
 }

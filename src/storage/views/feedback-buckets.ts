@@ -1,6 +1,6 @@
 import { type CallsView, narrowedQuery } from '../calls/queries.ts'
 import { allOf, rawSql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import { isAboutCallOf } from './feedback-groups.ts'
 
 interface FeedbackBucketsView extends CallsView {
@@ -26,17 +26,16 @@ const maxValueBytes = 60
 
 /** Counts feedback by its time. If the view selects only some calls, only feedback on those counts. */
 export async function readFeedbackBuckets(
-  db: LongReader,
+  db: BoundReader,
   { from, step, end, most, ...view }: FeedbackBucketsView,
   now: number,
-  signal: AbortSignal,
 ): Promise<FeedbackPart[]> {
   const { dialect } = db
   const payload = rawSql('payload')
   const emoji = dialect.json(payload, ['emoji']).text
   const value = dialect.token(payload, ['value'])
   const isOfCalls = view.filters.length > 0 || view.query !== undefined
-  const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
+  const query = await narrowedQuery(db, { ...view, sort: [] }, now)
   const all = [
     sql`project_id = ${view.project} AND created_at >= ${from} AND created_at < ${end}`,
     ...(isOfCalls ? [isAboutCallOf(query, now)] : []),
@@ -56,6 +55,5 @@ export async function readFeedbackBuckets(
         SELECT bucket, top.feedback_type, nullif(top.value, '') AS value, CAST(sum(count) AS BIGINT) AS count
         FROM counted LEFT JOIN top ON top.feedback_type = counted.feedback_type AND top.value = counted.value
         GROUP BY bucket, top.feedback_type, top.value ORDER BY bucket`,
-    signal,
   )
 }

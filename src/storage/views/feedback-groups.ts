@@ -1,7 +1,7 @@
 import { type CallsQuery, isLive, matchingCalls } from '../calls/calls.ts'
 import { type CallsView, narrowedQuery } from '../calls/queries.ts'
 import { allOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader, onlyRow } from '../transaction.ts'
+import { allRows, type BoundReader, type LongReader, onlyRow } from '../transaction.ts'
 import type { Group } from './bucket-parts.ts'
 
 /** Groups of calls that depend on their feedback: each kind of it, and the last reaction. */
@@ -32,16 +32,15 @@ const maxRead = 20_000
 
 /** Groups the calls of a view by their feedback; if the project has much feedback, only the newest `sample` calls. */
 export async function topFeedbackGroups(
-  db: LongReader,
+  db: BoundReader,
   view: CallsView,
   field: FeedbackGroupField,
   { most, sample }: { most: number; sample: number },
   now: number,
-  signal: AbortSignal,
 ): Promise<FeedbackGroups> {
   const { project } = view
-  const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
-  const isSampled = await hasMuchFeedback(db, project, signal)
+  const query = await narrowedQuery(db, { ...view, sort: [] }, now)
+  const isSampled = await hasMuchFeedback(db, project)
   const newest = sql`SELECT calls.id AS call_id ${matchingCalls(db, query, now)}
     ORDER BY calls.started_at DESC, calls.id DESC LIMIT ${sample}`
   const own = sql`feedback.project_id = ${project} AND ${db.dialect.cancellable}`
@@ -59,13 +58,12 @@ export async function topFeedbackGroups(
         UNION ALL SELECT 2, '', count(DISTINCT call_id) FROM said
           LEFT JOIN top ON top.value = said.value WHERE top.value IS NULL
         ORDER BY section, count DESC, value`,
-    signal,
   )
   const countAt = (section: number) => Number(rows.find((row) => Number(row.section) === section)?.count ?? 0)
   const all = isSampled
     ? sql`SELECT count(*) AS count FROM (${newest}) AS newest`
     : sql`SELECT count(*) AS count ${matchingCalls(db, query, now)}`
-  const count = Number((await onlyRow<{ count: number }>(db, all, signal)).count)
+  const count = Number((await onlyRow<{ count: number }>(db, all)).count)
   const top = rows.filter(({ section }) => Number(section) === 0)
   return {
     top: top.map(({ value, count }) => ({ value, count: Number(count) })),
@@ -76,10 +74,10 @@ export async function topFeedbackGroups(
   }
 }
 
-async function hasMuchFeedback(db: LongReader, project: string, signal: AbortSignal): Promise<boolean> {
+async function hasMuchFeedback(db: BoundReader, project: string): Promise<boolean> {
   const some = sql`SELECT 1 AS one FROM feedback WHERE project_id = ${project} LIMIT ${maxRead + 1}`
   const counted = sql`SELECT count(*) AS count FROM (${some}) AS found`
-  return Number((await onlyRow<{ count: number }>(db, counted, signal)).count) > maxRead
+  return Number((await onlyRow<{ count: number }>(db, counted)).count) > maxRead
 }
 
 /** `about` selects from `feedback`. */

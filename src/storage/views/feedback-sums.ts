@@ -1,6 +1,6 @@
 import type { Dialect } from '../sql/dialect.ts'
 import { allOf, emptySql, join, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import { type Aggregates, bucketOf, type Figures, figuresOf } from './aggregates.ts'
 
 /** How a value inside payloads becomes a number: as it is, as 1 or 0, or as 1 wherever there is one. */
@@ -42,11 +42,10 @@ interface FeedbackSum {
 
 /** Figures of each bucket, and of the whole range at the end. */
 export async function readFeedbackSums(
-  db: LongReader,
+  db: BoundReader,
   range: FeedbackRange,
   edges: readonly number[],
   metrics: readonly FeedbackMetric[],
-  signal: AbortSignal,
 ): Promise<FeedbackSum[]> {
   const { dialect } = db
   const named = metrics.map((metric, index) => ({ ...metric, column: `value_${index}` }))
@@ -59,7 +58,6 @@ export async function readFeedbackSums(
     const rows = await allRows<{ bucket: number | null; count: number }>(
       db,
       sql`SELECT ${bucket} AS bucket, count(*) AS count${columns} FROM (${valued}) AS valued${group}`,
-      signal,
     )
     return rows.map((row) => ({
       bucket: row.bucket === null ? null : Number(row.bucket),
@@ -83,10 +81,9 @@ const maxPayloadBytes = 64 * 1024
 
 /** The newest payload of each type and trigger, the newest first; those that are too large are left out. */
 export async function* newestPayloads(
-  db: LongReader,
+  db: BoundReader,
   range: FeedbackRange,
   limit: number,
-  signal: AbortSignal,
 ): AsyncGenerator<string[]> {
   const newest = sql`SELECT feedback_type AS kind, trigger_ref AS cause, max(created_at) AS latest
     ${matching(db.dialect, range)} GROUP BY feedback_type, trigger_ref ORDER BY latest DESC LIMIT ${limit}`
@@ -94,7 +91,7 @@ export async function* newestPayloads(
     AND feedback_type = newest.kind AND trigger_ref IS NOT DISTINCT FROM newest.cause`
   const query = sql`SELECT payload FROM (${newest}) AS newest CROSS JOIN feedback
     WHERE ${own} AND ${db.dialect.bytes(rawSql('payload'))} <= ${rawSql(String(maxPayloadBytes))} AND ${db.dialect.cancellable}`
-  for await (const rows of db.stream<{ payload: string }>(query, { signal, rows: 20 })) {
+  for await (const rows of db.stream<{ payload: string }>(query, { rows: 20 })) {
     yield rows.map(({ payload }) => payload)
   }
 }

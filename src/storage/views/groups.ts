@@ -7,7 +7,7 @@ import type { Dialect } from '../sql/dialect.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { groupValue } from '../sums/counting.ts'
 import { readSums } from '../sums/reading.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import type { BucketPart, Group } from './bucket-parts.ts'
 import { binOf } from './histogram.ts'
 import { summedGroups } from './summed-groups.ts'
@@ -55,23 +55,21 @@ interface Groups {
 
 /** The most frequent values among the calls of the view. */
 export async function topGroups(
-  db: LongReader,
+  db: BoundReader,
   view: CallsView,
   field: GroupField,
   most: number,
   now: number,
-  signal: AbortSignal,
 ): Promise<Groups> {
-  const units = await readSums(db, view, { field }, now, signal)
+  const units = await readSums(db, view, { field }, now)
   if (units !== undefined) return summedGroups(units, most)
-  const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
+  const query = await narrowedQuery(db, { ...view, sort: [] }, now)
   const values = sql`SELECT ${groupOf(field, query, db.dialect)} AS value ${matchingCalls(db, query, now)}`
   const rows = await allRows<Group & { total: number }>(
     db,
     sql`SELECT value, count, sum(count) OVER () AS total
         FROM (SELECT value, count(*) AS count FROM (${values}) AS matching GROUP BY value) AS counted
         ORDER BY count DESC, value LIMIT ${most}`,
-    signal,
   )
   return { top: rows.map(({ value, count }) => ({ value, count })), total: Number(rows[0]?.total ?? 0) }
 }
@@ -87,13 +85,12 @@ export const maxGroups = maxByCalls + maxByMeasure * measures.length
  * or costs.
  */
 export async function largestGroups(
-  db: LongReader,
+  db: BoundReader,
   view: CallsView,
   { field, from, end, costs }: { field: GroupField; from: number; end: number; costs: boolean },
   now: number,
-  signal: AbortSignal,
 ): Promise<string[]> {
-  const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
+  const query = await narrowedQuery(db, { ...view, sort: [] }, now)
   const conditions = [sql`calls.started_at >= ${from} AND calls.started_at < ${end}`, ...query.conditions]
   const prices = costs ? await comparedPrices(db, view.project) : undefined
   const cost = costs
@@ -114,7 +111,6 @@ export async function largestGroups(
         FROM (SELECT value, count(*) AS count, ${rawSql(sums)} FROM (${narrow}) AS narrow GROUP BY value) AS counted
       ) AS placed
       WHERE by_count <= ${maxByCalls} OR ${rawSql(shown.join(' OR '))} ORDER BY by_count`,
-    signal,
   )
   return rows.map(({ value }) => value)
 }
@@ -124,17 +120,16 @@ const maxValueBytes = 300
 
 /** The same for a value inside the JSON of the newest calls. The empty text stands for a value that is too long. */
 export async function topValues(
-  db: LongReader,
+  db: BoundReader,
   view: CallsView,
   field: string,
   { most, sample }: { most: number; sample: number },
   now: number,
-  signal: AbortSignal,
 ): Promise<{ top: (Omit<Group, 'value'> & { value: string | null })[]; total: number }> {
   const { dialect } = db
   const reading = callFields(dialect, 'fields')(field)
   if (reading.kind !== 'json') throw new Error('only values inside of calls are sampled')
-  const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
+  const query = await narrowedQuery(db, { ...view, sort: [] }, now)
   const token = dialect.token(reading.column, reading.path)
   const sampled = sql`SELECT ${token} AS value ${matchingCalls(db, query, now)}
     ORDER BY calls.started_at DESC, calls.id DESC LIMIT ${sample}`
@@ -145,7 +140,6 @@ export async function topValues(
     sql`SELECT value, count, sum(count) OVER () AS total
         FROM (SELECT value, count(*) AS count FROM (${short}) AS short GROUP BY value) AS counted
         ORDER BY count DESC, value LIMIT ${most}`,
-    signal,
   )
   return { top: rows.map(({ value, count }) => ({ value, count })), total: Number(rows[0]?.total ?? 0) }
 }
@@ -165,19 +159,14 @@ export interface BucketsView extends CallsView {
  * Each bucket is a time range of the index and is grouped separately, so that nothing sorts all calls. A few that are
  * known are read once, and not for each bucket.
  */
-export async function readBuckets(
-  db: LongReader,
-  view: BucketsView,
-  now: number,
-  signal: AbortSignal,
-): Promise<BucketPart[]> {
+export async function readBuckets(db: BoundReader, view: BucketsView, now: number): Promise<BucketPart[]> {
   const { dialect } = db
   const { edges, by, timed } = view
   const time = timed ? micros[timed] : micros.latency
   const bin = timed
     ? sql`CASE WHEN ${rawSql(time)} IS NOT NULL THEN ${rawSql(binOf(time))} END`
     : rawSql('CAST(NULL AS INTEGER)')
-  const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
+  const query = await narrowedQuery(db, { ...view, sort: [] }, now)
   const group = groupAmong(by, query, dialect)
   const within = rawSql('calls.started_at >= edges.from_time AND calls.started_at < edges.to_time')
   const joined = query.isFew ? { source: rawSql(' CROSS JOIN edges') } : {}
@@ -205,7 +194,6 @@ export async function readBuckets(
   const found = await allRows<{ bucket: number; entries: string | null }>(
     db,
     sql`WITH edges (bucket, from_time, to_time) AS (VALUES ${rawSql(values)}) ${all}`,
-    signal,
   )
   return found.flatMap(({ bucket, entries }) => (entries === null ? [] : partsIn(bucket, entries)))
 }

@@ -1,7 +1,7 @@
 import { isLive } from '../calls/calls.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { allOf, joined, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { LongReader } from '../transaction.ts'
+import type { BoundReader } from '../transaction.ts'
 
 /** Which feedback is read. Times are microseconds; of the refs and types each list holds alternatives. */
 interface JudgedView {
@@ -55,10 +55,9 @@ const isAbout = {
 
 /** In the order of their creation, with what is known of their calls. */
 export function streamJudged(
-  db: LongReader,
+  db: BoundReader,
   view: JudgedView,
   now: number,
-  signal: AbortSignal,
 ): AsyncIterable<JudgedFeedback[]> {
   const { dialect } = db
   const conditions = [
@@ -86,6 +85,6 @@ export function streamJudged(
         FROM feedback LEFT JOIN calls ON calls.project_id = feedback.project_id AND calls.id = feedback.call_id
           AND ${isLive(now)}
         WHERE ${allOf([...conditions, dialect.cancellable])} ORDER BY feedback.created_at, feedback.id`,
-    { signal, rows: 500 },
+    { rows: 500 },
   )
 }

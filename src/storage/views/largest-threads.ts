@@ -1,6 +1,6 @@
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { unsettledTraces } from '../trace-sums/marks.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import type { ThreadsView } from './threads-view.ts'
 
 /** More that are looked at would cost as much as all. */
@@ -13,10 +13,9 @@ const rounding = 1e-9
  * others. Undefined if it has to be found among all conversations.
  */
 export async function largestThreads(
-  db: LongReader,
+  db: BoundReader,
   view: ThreadsView,
   now: number,
-  signal: AbortSignal,
 ): Promise<string[] | undefined> {
   const { project, sort, limit, offset } = view
   const [by] = sort
@@ -25,10 +24,10 @@ export async function largestThreads(
   if (limit === null || limit === 0 || limit + offset > maxThreads / 2) return undefined
   if (view.query !== undefined || view.threads !== undefined) return undefined
   if (view.before !== undefined || view.after !== undefined) return undefined
-  const unsettled = await unsettledTraces(db, project, now, signal)
+  const unsettled = await unsettledTraces(db, project, now)
   if (unsettled === undefined || unsettled.threads.size > maxThreads) return undefined
   const read = async (query: Sql) => {
-    const rows = await allRows<{ found: string | number }>(db, query, signal)
+    const rows = await allRows<{ found: string | number }>(db, query)
     return rows.map(({ found }) => found)
   }
   const except =

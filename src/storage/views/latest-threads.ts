@@ -3,7 +3,7 @@ import { maxValues } from '../sql/conditions.ts'
 import { allOf, type Sql, sql } from '../sql/sql.ts'
 import { readSums } from '../sums/reading.ts'
 import { day } from '../sums/spans.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import { maxInBin } from './histogram.ts'
 import type { Thread, ThreadsView } from './threads-view.ts'
 
@@ -30,11 +30,10 @@ const minShare = 4
 
 /** A page of a view in order of time; undefined if it has to be found among all conversations. */
 export async function readLatestThreads(
-  db: LongReader,
+  db: BoundReader,
   view: ThreadsView,
   { page, windows }: { page: (threads: readonly string[]) => Sql; windows: Windows },
   now: number,
-  signal: AbortSignal,
 ): Promise<Thread[] | undefined> {
   const { project, sort, limit, after } = view
   const [by = { field: 'last_updated', direction: 'desc' }, ...others] = sort
@@ -42,12 +41,12 @@ export async function readLatestThreads(
   if (limit === null || limit === 0 || view.threads !== undefined || view.before !== undefined)
     return undefined
   const live = sql`project_id = ${project} AND ${isLive(now)}`
-  const found = (query: Sql) => allRows<{ found: string | number }>(db, query, signal)
+  const found = (query: Sql) => allRows<{ found: string | number }>(db, query)
   // In the order of the index of turns: with it, no call is read.
   const beyond = sql`SELECT 1 AS found FROM calls WHERE ${live} AND ${isTurn}
     ORDER BY thread_id, started_at, id LIMIT 1 OFFSET ${windows.manyTurns}`
   if ((await found(beyond)).length === 0) return undefined
-  const summed = await readDays(db, project, now, signal)
+  const summed = await readDays(db, project, now)
   if (summed === undefined) return undefined
   for (const calls of windows.calls) {
     if (calls * minShare > summed.count) return undefined
@@ -70,7 +69,7 @@ export async function readLatestThreads(
     if (!isWhole && threads.length < view.offset + limit) continue
     const query = page(threads.map(({ found: thread }) => String(thread)))
     if (query.values.length > maxValues) return undefined
-    const rows = await allRows<Thread>(db, query, signal)
+    const rows = await allRows<Thread>(db, query)
     const last = rows.length === limit ? rows.at(-1) : undefined
     if (isWhole || (last && Number(last.last_updated) > summed.lastEnd(start))) return rows
   }
@@ -78,10 +77,10 @@ export async function readLatestThreads(
 }
 
 /** How many calls there are, and when those that began up to a time had all ended, at the latest. */
-async function readDays(db: LongReader, project: string, now: number, signal: AbortSignal) {
+async function readDays(db: BoundReader, project: string, now: number) {
   const view = { project, filters: [], query: undefined }
   const buckets = { from: firstDay, step: day, end: lastDay }
-  const days = await readSums(db, view, { field: undefined, buckets, maxRows: maxSums }, now, signal)
+  const days = await readSums(db, view, { field: undefined, buckets, maxRows: maxSums }, now)
   if (days === undefined) return undefined
   const ends = days.map(({ at, figures }) => {
     const max = Math.max(0, ...[...figures.latencies.keys()].map(maxInBin))

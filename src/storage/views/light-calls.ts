@@ -9,7 +9,7 @@ import { isHere } from '../cold/reference.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader, onlyRow } from '../transaction.ts'
+import { allRows, type BoundReader, onlyRow } from '../transaction.ts'
 
 type Copied = 'id' | 'trace_id' | 'parent_id' | 'thread_id' | 'op_name' | 'display_name' | 'started_at'
 
@@ -52,25 +52,19 @@ const shown = rawSql(
 )
 
 /** Newest first by default. The view is validated before this resolves. */
-export async function readLightCalls(
-  db: LongReader,
-  view: LightView,
-  now: number,
-  signal: AbortSignal,
-): Promise<LightCall[]> {
-  const largest = view.after === undefined ? await largestQuery(db, view, now, signal) : undefined
-  const page = largest && (await readPage(db, view, largest, now, signal))
+export async function readLightCalls(db: BoundReader, view: LightView, now: number): Promise<LightCall[]> {
+  const largest = view.after === undefined ? await largestQuery(db, view, now) : undefined
+  const page = largest && (await readPage(db, view, largest, now))
   // Calls may have been deleted since sums were read.
   if (page !== undefined && page.length === view.limit) return page
-  return readPage(db, view, await queryOf(db, view, now, signal), now, signal)
+  return readPage(db, view, await queryOf(db, view, now), now)
 }
 
 async function readPage(
-  db: LongReader,
+  db: BoundReader,
   { columns: paths = [] }: LightView,
   query: CallsQuery,
   now: number,
-  signal: AbortSignal,
 ): Promise<LightCall[]> {
   const { dialect } = db
   const values = paths.map((path, index) => {
@@ -88,7 +82,7 @@ async function readPage(
     page: query,
   })
   const calls: LightCall[] = []
-  await inSteps(await allRows<Row>(db, statement, signal), ({ inputs, output, ...row }) => {
+  await inSteps(await allRows<Row>(db, statement), ({ inputs, output, ...row }) => {
     const { input_preview, output_preview } = row
     calls.push({
       ...row,
@@ -129,20 +123,19 @@ export function usageOfCall(dialect: Dialect): Sql {
 
 /** The number of calls in the view, counted up to `most`. */
 export async function countLightCalls(
-  db: LongReader,
+  db: BoundReader,
   view: LightView,
   most: number,
   now: number,
-  signal: AbortSignal,
 ): Promise<number> {
-  const query = await queryOf(db, { ...view, after: undefined, sort: [] }, now, signal)
+  const query = await queryOf(db, { ...view, after: undefined, sort: [] }, now)
   const counted = sql`SELECT count(*) AS count FROM (SELECT 1 AS one ${matchingCalls(db, query, now)} LIMIT ${most}) AS found`
-  return (await onlyRow<{ count: number }>(db, counted, signal)).count
+  return (await onlyRow<{ count: number }>(db, counted)).count
 }
 
-async function queryOf(db: LongReader, { after, ...view }: LightView, now: number, signal: AbortSignal) {
+async function queryOf(db: BoundReader, { after, ...view }: LightView, now: number) {
   const sort = view.sort.length > 0 ? view.sort : [{ field: 'started_at', direction: 'desc' } as const]
-  const query = await narrowedQuery(db, { ...view, sort }, now, signal)
+  const query = await narrowedQuery(db, { ...view, sort }, now)
   if (after === undefined) return query
   return { ...query, conditions: [...query.conditions, behind(after, sort[0]?.direction)] }
 }
@@ -163,10 +156,9 @@ interface FeedbackCount {
 const maxKinds = 5_000
 
 export function countFeedbackOf(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   calls: readonly string[],
-  signal: AbortSignal,
 ): Promise<FeedbackCount[]> {
   const emoji = db.dialect.json(rawSql('payload'), ['emoji']).text
   const shown = sql`SELECT call_id, feedback_type, CASE WHEN feedback_type = 'wandb.reaction.1' THEN ${emoji} END AS emoji
@@ -175,6 +167,5 @@ export function countFeedbackOf(
     db,
     sql`SELECT call_id, feedback_type, emoji, count(*) AS count FROM (${shown}) AS said
         GROUP BY call_id, feedback_type, emoji ORDER BY call_id, feedback_type, emoji LIMIT ${maxKinds}`,
-    signal,
   )
 }

@@ -2,7 +2,7 @@ import { isLive } from '../calls/calls.ts'
 import { costOfCall } from '../calls/cost.ts'
 import type { FieldSources } from '../calls/fields.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader, type LongReader } from '../transaction.ts'
 import { apart, countsOnce, usesTokens } from './own-usage.ts'
 
 /** Sums over the turns of a conversation and everything below them. */
@@ -73,12 +73,11 @@ export function sumsOfThreads(
 
 /** What a list shows of some threads besides their times. `turns` is the condition of their turns. */
 export async function readThreadDetails(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   turns: Sql,
   threads: readonly string[],
   now: number,
-  signal: AbortSignal,
 ) {
   const own = sql`${turns} AND thread_id IN (${listOf(threads)})`
   const { tables, from } = callsOfTurns(db, project, own, now)
@@ -95,18 +94,16 @@ export async function readThreadDetails(
     UNION ALL SELECT thread_id, feedback_type, CASE WHEN feedback_type = 'wandb.reaction.1' THEN ${emoji} END AS emoji
     FROM feedback WHERE project_id = ${project} AND thread_id IN (${listOf(threads)})`
   return {
-    sums: await allRows<ThreadSums>(db, sumsOfThreads(db, { project }, own, now), signal),
+    sums: await allRows<ThreadSums>(db, sumsOfThreads(db, { project }, own, now)),
     values: await allRows<ThreadValue>(
       db,
       sql`${tables} SELECT thread_id, kind, value, count(*) AS count FROM (${values}) AS named WHERE value IS NOT NULL
         GROUP BY thread_id, kind, value ORDER BY count DESC, thread_id, kind, value${limit}`,
-      signal,
     ),
     feedback: await allRows<ThreadFeedback>(
       db,
       sql`${tables} SELECT thread_id, feedback_type, emoji, count(*) AS count FROM (${feedback}) AS named
         GROUP BY thread_id, feedback_type, emoji ORDER BY thread_id, feedback_type, emoji${limit}`,
-      signal,
     ),
   }
 }
@@ -117,11 +114,10 @@ const asking = "operation IN ('invoke_agent', 'chat', 'generate_content', 'text_
 
 /** The first calls of each of these traces that asked an agent or a model something. */
 export async function readAskingCalls(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   traces: readonly string[],
   now: number,
-  signal: AbortSignal,
 ): Promise<string[]> {
   const asked = sql`SELECT id, row_number() OVER (PARTITION BY trace_id ORDER BY started_at, id) AS place FROM calls
     WHERE project_id = ${project} AND trace_id IN (${listOf(traces)}) AND ${isLive(now)} AND ${db.dialect.callsCancellable}
@@ -129,7 +125,6 @@ export async function readAskingCalls(
   const found = await allRows<{ id: string }>(
     db,
     sql`SELECT id FROM (${asked}) AS asked WHERE place <= ${maxAsking}`,
-    signal,
   )
   return found.map(({ id }) => id)
 }

@@ -7,7 +7,7 @@ import { callsQueryOf, costMentions, narrowingOf } from '../calls/queries.ts'
 import type { FeedbackSubject } from '../feedback/feedback.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { allOf, join, joined, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { LongReader } from '../transaction.ts'
+import type { BoundReader, LongReader } from '../transaction.ts'
 import { largestThreads } from './largest-threads.ts'
 import { readLatestThreads, usualWindows } from './latest-threads.ts'
 import { readThreadDetails, type SummedField, sumsOfThreads } from './thread-details.ts'
@@ -20,10 +20,9 @@ const summed: ReadonlySet<string> = new Set<SummedField>(['cost', 'error_count']
 
 /** Latest first by default. Validates the query at once. */
 export function streamThreads(
-  db: LongReader,
+  db: BoundReader,
   view: ThreadsView,
   now: number,
-  signal: AbortSignal,
   windows = usualWindows,
 ): AsyncIterable<Thread[]> {
   const { project, query } = view
@@ -34,19 +33,19 @@ export function streamThreads(
     const mentions = costMentions(view)
     const prices = mentions > 0 ? await comparedPrices(db, project, mentions) : undefined
     const readings = prices === undefined ? unpriced : readingsOf(db, view, prices)
-    const { narrowed, isFew } = await narrowingOf(db, { project, query, filters: [] }, now, signal)
+    const { narrowed, isFew } = await narrowingOf(db, { project, query, filters: [] }, now)
     const asked = readings.map((calls) => ({ ...calls, conditions: [...narrowed, ...calls.conditions] }))
     // These may be more than a filter may name.
     const page = (threads: readonly string[]) =>
       selectThreads(db, { ...view, prices }, asked, now, [sql`thread_id IN (${listOf(threads)})`])
-    const largest = await largestThreads(db, view, now, signal)
+    const largest = await largestThreads(db, view, now)
     if (largest !== undefined) {
-      yield* db.stream<Thread>(page(largest), { signal })
+      yield* db.stream<Thread>(page(largest))
       return
     }
-    const latest = isFew ? undefined : await readLatestThreads(db, view, { page, windows }, now, signal)
+    const latest = isFew ? undefined : await readLatestThreads(db, view, { page, windows }, now)
     if (latest === undefined)
-      yield* db.stream<Thread>(selectThreads(db, { ...view, prices }, asked, now, named), { signal })
+      yield* db.stream<Thread>(selectThreads(db, { ...view, prices }, asked, now, named))
     else yield latest
   }
 }
@@ -80,13 +79,12 @@ function selectThreads(
 }
 
 export function detailsOfThreads(
-  db: LongReader,
+  db: BoundReader,
   view: ThreadsView,
   threads: readonly string[],
   now: number,
-  signal: AbortSignal,
 ) {
-  return readThreadDetails(db, view.project, turnsOf(db, view, now, namedIn(db, view)), threads, now, signal)
+  return readThreadDetails(db, view.project, turnsOf(db, view, now, namedIn(db, view)), threads, now)
 }
 
 const namedIn = ({ dialect }: LongReader, { threads }: ThreadsView): Sql[] =>

@@ -1,7 +1,7 @@
 import { matchingCalls } from '../calls/calls.ts'
 import { type CallsView, narrowedQuery } from '../calls/queries.ts'
 import { rawSql, sql } from '../sql/sql.ts'
-import { allRows, type LongReader } from '../transaction.ts'
+import { allRows, type BoundReader } from '../transaction.ts'
 import type { TokenSum } from './bucket-parts.ts'
 import { type BucketsView, groupAmong } from './groups.ts'
 
@@ -20,12 +20,11 @@ export interface TokensView extends CallsView {
 
 /** Sums over the calls that used any tokens. Everything is read from the index of calls by time. */
 export async function readTokenSums(
-  db: LongReader,
+  db: BoundReader,
   { from, step, end, by, dates, ...view }: TokensView,
   now: number,
-  signal: AbortSignal,
 ): Promise<TokenSum[]> {
-  const query = await narrowedQuery(db, { ...view, sort: [] }, now, signal)
+  const query = await narrowedQuery(db, { ...view, sort: [] }, now)
   const group = groupAmong(by, query, db.dialect)
   const conditions = [
     sql`calls.started_at >= ${from} AND calls.started_at < ${end}`,
@@ -40,7 +39,6 @@ export async function readTokenSums(
         FROM (SELECT ${slot} AS place, ${group} AS grp, model, ${rawSql(summed.join(', '))}
           ${matchingCalls(db, { ...query, conditions }, now)}) AS used
         GROUP BY place, grp, model`,
-    signal,
   )
   return rows.map((row) => ({
     bucket: Math.floor(Number(row.place) / (dates.length + 1)),

@@ -5,7 +5,7 @@ import { statusOfCall } from '../calls/fields.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { join, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { LongReader } from '../transaction.ts'
+import type { BoundReader } from '../transaction.ts'
 import { usageOfCall } from './light-calls.ts'
 
 /** A call with what a tree with times shows. Times are microseconds. */
@@ -63,10 +63,9 @@ const callsAtOnce = 1000
 
 /** In the order in which they started, up to `limit`. */
 export function streamTrace(
-  db: LongReader,
+  db: BoundReader,
   { project, trace, limit }: { project: string; trace: string; limit: number },
   now: number,
-  signal: AbortSignal,
 ): AsyncIterable<TraceCall[]> {
   const { dialect } = db
   const page = { limit, offset: 0 }
@@ -81,5 +80,5 @@ export function streamTrace(
     order: [rawSql('started_at'), rawSql('calls.id')],
     page,
   })
-  return db.stream<TraceCall>(statement, { signal, rows: callsAtOnce })
+  return db.stream<TraceCall>(statement, { rows: callsAtOnce })
 }

@@ -5,6 +5,7 @@ import { findWrongBatches, findWrongCalls } from '../../../src/storage/calls/che
 import { cleanAtOnce, missingFiles } from '../../../src/storage/cold/cleaning.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { project } from '../../support/calls.ts'
 import {
   admin,
@@ -22,7 +23,8 @@ import {
 
 const wrong = async (database: Database) => {
   const found: string[] = []
-  for await (const { id, derived } of findWrongCalls(database, never)) found.push(`${id} ${derived.at(-1)}`)
+  for await (const { id, derived } of findWrongCalls(boundTo(database, never)))
+    found.push(`${id} ${derived.at(-1)}`)
   return found
 }
 
@@ -46,7 +48,7 @@ test('cold calls: a check finds wrong users of cold calls, and another derivatio
     (await wrong(database)).sort(),
     [ada, grace, 'gone', warm.id].map((id) => `${id} end users`).sort(),
   )
-  for await (const batch of findWrongBatches(database, { limit: 64, characters: 1 << 20 }, never)) {
+  for await (const batch of findWrongBatches(boundTo(database, never), { limit: 64, characters: 1 << 20 })) {
     const ids = batch.map(({ id }) => id)
     await database.write('deriveAgain', { project_id: project, calls: ids, now: 1 })
   }
@@ -71,16 +73,16 @@ test('cold calls: a check names damaged files, and none that was written anew me
     const taken: Taken = {}
     const { database, folder, ok } = await openWithCalls(t, calls, (path) => folderWith(path, taken))
     await moveAll(database, project)
-    assert.deepEqual(await missingFiles(database, 9, never), [])
+    assert.deepEqual(await missingFiles(boundTo(database, never), 9), [])
     taken.before = async () => {
       await ok('/calls/delete', { project_id: project, call_ids: [calls[0]?.id] })
       await sweep(database)
       await cleanAtOnce(coldParts(database), project, never)
     }
-    assert.deepEqual(await missingFiles(database, 9, never), [])
+    assert.deepEqual(await missingFiles(boundTo(database, never), 9), [])
     const [path = ''] = filesIn(folder)
     damage(path)
-    const [problem = '', ...more] = await missingFiles(database, 9, never)
+    const [problem = '', ...more] = await missingFiles(boundTo(database, never), 9)
     assert.deepEqual(more, [])
     assert.ok(problem.includes(`${path.slice(-41, -5)} of 59 calls in ${project} ${is}`), problem)
   }

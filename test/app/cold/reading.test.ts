@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { now } from '../../../src/domain/time.ts'
 import { makersOf } from '../../../src/storage/queues/preferences.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { openApp } from '../../support/app.ts'
 import { completeOf, endOf, project, startOf } from '../../support/calls.ts'
 import { coldParts, filesIn, moveAll, openColdRecord } from './cold-app.ts'
@@ -113,7 +114,7 @@ test('cold calls: a preference names the model that was asked', async (t) => {
   const { database } = await openWithCalls(t, [call])
   const { signal } = new AbortController()
   const models = async () => [
-    ...(await makersOf(database, project, { ids: [call.id], by: 'model', now: now() }, signal)),
+    ...(await makersOf(boundTo(database, signal), project, { ids: [call.id], by: 'model', now: now() })),
   ]
   const before = await models()
   assert.deepEqual(before, [[call.id, 'm']])

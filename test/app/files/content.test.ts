@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sumOfFiles } from '../../../src/operations/files/routes.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { whole } from '../../support/answers.ts'
 import { basic, keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
@@ -51,7 +52,9 @@ test('files/query_stats: the sum runs on the readers for long reads, and stops w
   const caller = { name: 'alice', role: 'member', entities: new Set(['acme']) } as const
   const leaving = new AbortController()
   const asked = { project_id: project }
-  assert.deepEqual(await sumOfFiles(database, caller, asked, leaving.signal), { total_size_bytes: 0 })
+  assert.deepEqual(await sumOfFiles(boundTo(database, leaving.signal), caller, asked), {
+    total_size_bytes: 0,
+  })
   leaving.abort(new Error('gone'))
-  await assert.rejects(sumOfFiles(database, caller, asked, leaving.signal), /gone/)
+  await assert.rejects(sumOfFiles(boundTo(database, leaving.signal), caller, asked), /gone/)
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, type TestContext, test } from 'node:test'
 import { createImport } from '../../../src/operations/exporting/import.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { streamAudit } from '../../../src/storage/users/audit.ts'
 import { type Answer, keys, openApp, type TestApp, type TestParts } from '../../support/app.ts'
 import { completeOf, project } from '../../support/calls.ts'
@@ -49,7 +50,7 @@ async function open(t: TestContext, parts: TestParts = {}): Promise<Open> {
       const deeds: unknown[] = []
       const all = { from: 0, until: Number.MAX_SAFE_INTEGER }
       const { signal } = new AbortController()
-      for await (const rows of streamAudit(app.database, all, { signal })) {
+      for await (const rows of streamAudit(boundTo(app.database, signal), all)) {
         for (const { action, actor, details } of rows) {
           const { why, from, to, reason, run: id } = JSON.parse(details)
           if (action.startsWith('label.')) deeds.push({ action, actor, from, to, why, reason, run: id })

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createFromDigests } from '../../../src/operations/tables/create.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
@@ -159,7 +160,7 @@ test('table/create_from_digests: yields to other requests, and stops when the cl
   const row_digests = Array.from({ length: 1000 }, (_, n) => `digest ${n}`)
   const leaving = new AbortController()
   const making = () =>
-    createFromDigests(database, caller, { project_id: project, row_digests }, leaving.signal)
+    createFromDigests(boundTo(database, leaving.signal), caller, { project_id: project, row_digests })
   yieldAtEachStep(t)
   const refused = making()
   const turns = loopTurnsUntil(refused)

@@ -6,6 +6,7 @@ import { digestOfJson, digestOfTable } from '../../../src/domain/digests.ts'
 import { JsonText } from '../../../src/domain/json/text.ts'
 import { updateTable } from '../../../src/operations/tables/update.ts'
 import type { Database } from '../../../src/storage/database.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
@@ -164,6 +165,6 @@ test('table/update: stops when the client disconnects before the table is writte
     updates: [{ insert: { index: 0, row: { digest: 'd', val: new JsonText('{"x":2}') } } }],
   }
   const caller = { name: 'alice', role: 'member', entities: new Set(['acme']) } as const
-  await assert.rejects(updateTable(watched, caller, body, leaving.signal), /gone/)
+  await assert.rejects(updateTable(boundTo(watched, leaving.signal), caller, body), /gone/)
   assert.deepEqual(written, [])
 })

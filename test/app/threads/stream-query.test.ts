@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { parseExpressionText } from '../../../src/domain/expressions/parse.ts'
 import { now } from '../../../src/domain/time.ts'
-import type { LongReader } from '../../../src/storage/transaction.ts'
+import { boundTo, type LongReader } from '../../../src/storage/transaction.ts'
 import { streamThreads } from '../../../src/storage/views/threads.ts'
 import type { ThreadsView } from '../../../src/storage/views/threads-view.ts'
 import { keys, openApp } from '../../support/app.ts'
@@ -300,7 +300,8 @@ test('of many turns the newest calls show the latest conversations, unless an ol
   const { signal } = new AbortController()
   const read = async (view: ThreadsView) => {
     const found = []
-    for await (const rows of streamThreads(watched, view, now(), signal, windows)) found.push(...rows)
+    for await (const rows of streamThreads(boundTo(watched, signal), view, now(), windows))
+      found.push(...rows)
     return found
   }
   const all = { threads: undefined, after: undefined, before: undefined, sort: [], limit: 5, offset: 0 }
@@ -339,7 +340,12 @@ test('the newest calls may be of more conversations than a filter may name', asy
   const windows = { manyTurns: 50, calls: [1_020], maxThreads: 1_020 }
   const { signal } = new AbortController()
   const found = []
-  for await (const rows of streamThreads(database, { ...view, project: project_id }, now(), signal, windows))
+  for await (const rows of streamThreads(
+    boundTo(database, signal),
+    { ...view, project: project_id },
+    now(),
+    windows,
+  ))
     found.push(...rows)
   assert.deepEqual(namesOf(found), ['t4099', 't4098'])
 })

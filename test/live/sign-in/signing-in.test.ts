@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { keys } from '../../support/app.ts'
 import { until } from '../../support/wait.ts'
 import { grants, serveWithIssuers } from './heddle.ts'
@@ -37,7 +38,7 @@ async function audited(action: string): Promise<Record<string, unknown>[]> {
   const found: Record<string, unknown>[] = []
   const { streamAudit } = await import('../../../src/storage/users/audit.ts')
   const times = { from: 0, until: Number.MAX_SAFE_INTEGER }
-  for await (const rows of streamAudit(heddle.database, times, { signal: new AbortController().signal }))
+  for await (const rows of streamAudit(boundTo(heddle.database, new AbortController().signal), times))
     found.push(...rows.filter((row) => row.action === action).map((row) => JSON.parse(row.details)))
   return found
 }

@@ -6,6 +6,7 @@ import { countDeliveries, readEvents } from '../../../src/storage/alerts/events.
 import { requireRule } from '../../../src/storage/alerts/rules.ts'
 import { findExcess } from '../../../src/storage/alerts/trimming.ts'
 import type { Database } from '../../../src/storage/database.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { newProject } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { alertEndpoint, alertRule, endedNow } from './alert-rows.ts'
@@ -40,7 +41,7 @@ export function alerts({ shared, open }: Driver): void {
       const calls = Array.from({ length: 6 }, (_, n) => endedNow(project, `call ${n}`, 'answer'))
       await db.write('upsertCalls', calls)
       const excess = (deliveries: number, events: number) =>
-        findExcess(db, now(), AbortSignal.timeout(60_000), { deliveries, events })
+        findExcess(boundTo(db, AbortSignal.timeout(60_000)), now(), { deliveries, events })
       const none = { endpoints: [], events: [], hasMore: false }
       assert.deepEqual(await excess(6, 6), { ...none, maxDeliveries: 6 })
       // Events that are on their way are not too many.
@@ -75,7 +76,10 @@ export function alerts({ shared, open }: Driver): void {
       const range = { event_ids, after: 0, before: 0, limit: 1, now: now() }
       await db.write('replayDeliveries', { project_id: project, endpoint_id: 'gone', ...range })
       assert.deepEqual((await countDeliveries(db, project)).get('gone'), { pending: 1 })
-      await db.writeInBackground('trimAlerts', await findExcess(db, now(), AbortSignal.timeout(60_000)))
+      await db.writeInBackground(
+        'trimAlerts',
+        await findExcess(boundTo(db, AbortSignal.timeout(60_000)), now()),
+      )
       assert.equal((await countDeliveries(db, project)).size, 0)
       assert.equal((await eventsOf(db, project, 'each')).length, 1)
     })

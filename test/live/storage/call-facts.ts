@@ -7,6 +7,7 @@ import { factColumns } from '../../../src/storage/calls/columns.ts'
 import { isDeriving } from '../../../src/storage/calls/underived.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { readBuckets, topGroups } from '../../../src/storage/views/groups.ts'
 import { histogramSize } from '../../../src/storage/views/histogram.ts'
 import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
@@ -175,7 +176,7 @@ export function callFacts(open: Driver['open']): void {
       }
       const found = async (limit: number, characters: number) => {
         const batches: string[] = []
-        for await (const batch of findWrongBatches(db, { limit, characters }, signal)) {
+        for await (const batch of findWrongBatches(boundTo(db, signal), { limit, characters })) {
           batches.push(batch.map(({ id }) => id).join(''))
         }
         return batches
@@ -188,7 +189,7 @@ export function callFacts(open: Driver['open']): void {
       assert.deepEqual(await found(3, 1), ['a', 'b', 'c', 'd'])
       await mark(db, project, ['b'])
       assert.deepEqual(await found(3, 2_000), ['acd'])
-      for await (const batch of findWrongBatches(db, { limit: 1, characters: 1 }, signal)) {
+      for await (const batch of findWrongBatches(boundTo(db, signal), { limit: 1, characters: 1 })) {
         await db.write('deriveAgain', {
           project_id: project,
           calls: batch.map(({ id }) => id),
@@ -226,7 +227,7 @@ export function callFacts(open: Driver['open']): void {
       const project = newProject()
       await db.write('upsertCalls', [wholePart(project, 'a', start, end)])
       await db.write('upsertCalls', [endPart(project, 'a', { exception: 'boom', output: null })])
-      const [row] = await readLightCalls(db, view(project), startedAt, signal)
+      const [row] = await readLightCalls(boundTo(db, signal), view(project), startedAt)
       assert.deepEqual(
         [row?.status, row?.model, row?.input_tokens, row?.output_preview, row?.input_preview],
         ['error', 'small', null, null, 'Once upon 🐟'],
@@ -251,7 +252,7 @@ export function callFacts(open: Driver['open']): void {
         ),
       )
       await db.write('upsertCalls', parts)
-      const rows = await readLightCalls(db, { ...view(project), limit: 100 }, startedAt, signal)
+      const rows = await readLightCalls(boundTo(db, signal), { ...view(project), limit: 100 }, startedAt)
       const shown = rows.map(({ id, input_preview, output_preview }) => [id, input_preview, output_preview])
       const expected = parts.map(({ id, start, end }) => [
         id,
@@ -286,11 +287,11 @@ export function callFacts(open: Driver['open']): void {
         ),
       )
       await db.write('upsertCalls', [startPart(project, 'running', { started_at: startedAt + 2 })])
-      const groups = await topGroups(db, view(project), 'status', 1, startedAt, signal)
+      const groups = await topGroups(boundTo(db, signal), view(project), 'status', 1, startedAt)
       assert.deepEqual(groups, { top: [{ value: 'success', count: 4 }], total: 5 })
       const asked = { ...view(project), edges: [startedAt, startedAt + 1, startedAt + 3, startedAt + 4] }
       const by = { field: 'op', values: [facts.op] } as const
-      const parts = await readBuckets(db, { ...asked, by, timed: 'latency' }, startedAt, signal)
+      const parts = await readBuckets(boundTo(db, signal), { ...asked, by, timed: 'latency' }, startedAt)
       const sums = { errors: 0, ended: 1, input_tokens: 3, output_tokens: 4, group: facts.op }
       const inOrder = parts.toSorted((a, b) => a.bucket - b.bucket || (b.bin ?? -1) - (a.bin ?? -1))
       assert.deepEqual(inOrder, [
@@ -309,7 +310,7 @@ export function callFacts(open: Driver['open']): void {
         },
         { ...sums, bucket: 2, bin: histogramSize - 1, count: 1, micros: 40_000_000_000 },
       ])
-      const first = await readBuckets(db, { ...asked, timed: 'first_token' }, startedAt, signal)
+      const first = await readBuckets(boundTo(db, signal), { ...asked, timed: 'first_token' }, startedAt)
       assert.equal(
         first.reduce((sum, { micros }) => sum + micros, 0),
         2000,

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import type { Database } from '../../../src/storage/database.ts'
 import { findMarked } from '../../../src/storage/evaluations/marked-calls.ts'
 import { countTrials, streamTrialValues } from '../../../src/storage/evaluations/trial-calls.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import {
   endPart,
   newProject,
@@ -259,7 +260,7 @@ export function evaluationRuns(open: Driver['open']): void {
         trial('gone', '{"output":9}', { expire_at: now }),
       ])
       const signal = new AbortController().signal
-      const found = await collect(streamTrialValues(db, project, 'root', now, signal))
+      const found = await collect(streamTrialValues(boundTo(db, signal), project, 'root', now))
       const shown = found.map(({ scores, output }) => `${scores} ${output}`).toSorted()
       assert.deepEqual(
         shown,
@@ -273,7 +274,10 @@ export function evaluationRuns(open: Driver['open']): void {
           'null null',
         ].toSorted(),
       )
-      assert.deepEqual({ ...(await countTrials(db, project, 'root', now, signal)) }, { begun: 9, ended: 8 })
+      assert.deepEqual(
+        { ...(await countTrials(boundTo(db, signal), project, 'root', now)) },
+        { begun: 9, ended: 8 },
+      )
     })
   })
 }

@@ -5,6 +5,7 @@ import type { Database } from '../../../src/storage/database.ts'
 import { pieceBytes, readFileEntry, readPiece, sizeOfFiles } from '../../../src/storage/objects/files.ts'
 import { openUpload } from '../../../src/storage/objects/upload.ts'
 import { rawSql, sql } from '../../../src/storage/sql/sql.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { newProject, startedAt } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 
@@ -35,7 +36,7 @@ export function files(open: Driver['open']): void {
       assert.deepEqual(Uint8Array.from(piece as Uint8Array), everyByte)
       assert.equal(await readPiece(db, project, file.upload_id, 1), undefined)
       assert.equal(await readFileEntry(db, newProject(), digest), undefined)
-      const size = (of: string) => sizeOfFiles(db, of, new AbortController().signal)
+      const size = (of: string) => sizeOfFiles(boundTo(db, new AbortController().signal), of)
       assert.equal(await size(project), 256)
       assert.equal(await size(newProject()), 0)
     })

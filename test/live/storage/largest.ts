@@ -12,6 +12,7 @@ import { findWrongSums } from '../../../src/storage/sums/check.ts'
 import { isSortedByLargest, largestHours } from '../../../src/storage/sums/largest-hours.ts'
 import { readSums } from '../../../src/storage/sums/reading.ts'
 import { day, hour, startOf } from '../../../src/storage/sums/spans.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
 import { newProject, startedAt, startPart, wholePart } from '../../support/call-parts.ts'
 import { isWhole, sampled, tried } from '../../support/campaign-share.ts'
@@ -83,7 +84,7 @@ const priceFrom = (project: string, at: number, prompt_token_cost: number) =>
 
 async function wrongSums(db: Database) {
   const wrong = []
-  for await (const found of findWrongSums(db, signal)) wrong.push(found)
+  for await (const found of findWrongSums(boundTo(db, signal))) wrong.push(found)
   return wrong
 }
 
@@ -115,12 +116,13 @@ const columns = { large: new Set<never>(), totalStorageSize: false }
 
 async function streamed(db: Database, view: CallsView, now: number): Promise<string[]> {
   const ids: string[] = []
-  for await (const rows of streamCalls(db, view, columns, now, signal)) ids.push(...rows.map(({ id }) => id))
+  for await (const rows of streamCalls(boundTo(db, signal), view, columns, now))
+    ids.push(...rows.map(({ id }) => id))
   return ids
 }
 
 const listed = async (db: Database, view: CallsView, now: number) =>
-  (await readLightCalls(db, view, now, signal)).map(({ id }) => id)
+  (await readLightCalls(boundTo(db, signal), view, now)).map(({ id }) => id)
 
 const sortedSelections = selections.flatMap((selection) => sorts.map((sort) => ({ ...selection, sort })))
 let compared = 0
@@ -146,7 +148,7 @@ async function pagesAreExact(db: Database, project: string, now: number): Promis
       assert.ok(isSortedByLargest(view))
       const expected = all.slice(offset, offset + limit)
       const name = JSON.stringify({ ...selection, limit, offset })
-      const query = await largestQuery(db, view, now, signal)
+      const query = await largestQuery(boundTo(db, signal), view, now)
       if (query !== undefined) {
         narrowed++
         const rows = await db.all<{ id: string }>(selectCalls(db, query, columns, now))
@@ -182,7 +184,7 @@ export function largestCalls(open: Driver['open']): void {
               first.map((call, n) => partOf(project, n, call)),
             )
             await pagesAreExact(db, project, expiry - 1)
-            await sumAll(db, signal)
+            await sumAll(boundTo(db, signal))
             narrowed += await pagesAreExact(db, project, expiry - 1)
             narrowed += await pagesAreExact(db, project, expiry)
             // Calls end late, are written again in other hours, and are deleted.
@@ -197,7 +199,7 @@ export function largestCalls(open: Driver['open']): void {
             await pagesAreExact(db, project, expiry - 1)
             await db.write('sweepCalls', { now: expiry + 1, forgetBefore: expiry, limit: 3, bytes: 1e9 })
             await pagesAreExact(db, project, expiry - 1)
-            await sumAll(db, signal)
+            await sumAll(boundTo(db, signal))
             narrowed += await pagesAreExact(db, project, expiry)
             assert.deepEqual(await wrongSums(db), [])
           },
@@ -218,10 +220,12 @@ export function largestCalls(open: Driver['open']): void {
         'upsertCalls',
         calls.map((call, n) => partOf(project, n, call, plainId(n))),
       )
-      await sumAll(db, signal)
+      await sumAll(boundTo(db, signal))
       const hours = async (view: Partial<CallsView>, now = expiry) => {
         const whole = viewOf(project, view)
-        const found = isSortedByLargest(whole) ? await largestHours(db, whole, now, signal) : undefined
+        const found = isSortedByLargest(whole)
+          ? await largestHours(boundTo(db, signal), whole, now)
+          : undefined
         return found?.ranges.flatMap(({ from: at, end }) =>
           Array.from({ length: (end - at) / hour }, (_, n) => (at - from) / hour + n),
         )
@@ -265,7 +269,7 @@ export function largestCalls(open: Driver['open']): void {
       }))
       const parts = calls.map((call, n) => partOf(project, n, call, plainId(n)))
       await db.write('upsertCalls', parts)
-      await sumAll(db, signal)
+      await sumAll(boundTo(db, signal))
       for (const direction of ['asc', 'desc'] as const) {
         const view = viewOf(project, { sort: [by('input_tokens'), by('started_at', direction)], limit: 3 })
         const days = [0, 24, 48, 72, 96, 120, 144, 168, 192, 216]
@@ -287,8 +291,8 @@ export function largestCalls(open: Driver['open']): void {
       let rounds = 0
       for (; (await db.all(rest)).length > 0; rounds++) {
         assert.deepEqual(await wrongSums(db), [])
-        await sumAll(db, signal)
-        const sums = await readSums(db, counted, { field: undefined }, expiry, signal)
+        await sumAll(boundTo(db, signal))
+        const sums = await readSums(boundTo(db, signal), counted, { field: undefined }, expiry)
         assert.equal(sums?.[0]?.figures.calls, 240, 'counts are not delayed by prices')
       }
       assert.ok(rounds > 3, `${rounds} rounds`)
@@ -298,7 +302,7 @@ export function largestCalls(open: Driver['open']): void {
       const [price] = await pricesOfProject(db, project)
       await db.write('removePrices', { project_id: project, ids: [price?.id ?? ''] })
       assert.equal(await hours(dearest), undefined, 'those of other prices are not used')
-      while ((await db.all(rest)).length > 0) await sumAll(db, signal)
+      while ((await db.all(rest)).length > 0) await sumAll(boundTo(db, signal))
       const digests = sql`SELECT DISTINCT substr(max_cost, 1, 16) AS digest FROM call_sums WHERE project_id = ${project}`
       assert.equal((await db.all(digests)).length, 1)
     })
@@ -320,7 +324,7 @@ export function largestCalls(open: Driver['open']): void {
       })
       await db.write('copyRows', { table, rows })
       assert.deepEqual(await hours(five), inOrder([...slowest.slice(0, 6), unknown]))
-      await sumAll(db, signal)
+      await sumAll(boundTo(db, signal))
       assert.deepEqual(await hours(five), inOrder([...slowest.slice(1, 6), unknown]))
       assert.equal(second, slowest[1])
     })
@@ -359,7 +363,7 @@ export function largestCalls(open: Driver['open']): void {
       const stream: Database['stream'] = async function* (query, options) {
         if (/AS ranges CROSS JOIN .*call_sums/s.test(query.text) && times++ === 0) {
           await db.write('deleteCalls', { project_id: project, ids: gone.map(plainId), now: from })
-          await sumAll(db, signal)
+          await sumAll(boundTo(db, signal))
         }
         yield* db.stream(query, options)
       }
@@ -390,7 +394,7 @@ export function largestCalls(open: Driver['open']): void {
         const found = await wrongSums(db)
         assert.deepEqual(found, [{ project_id: project, day: from, hours: [from] }])
         for (const sums of found) await db.write('markWrongSums', sums)
-        await sumAll(db, signal)
+        await sumAll(boundTo(db, signal))
         assert.deepEqual(await wrongSums(db), [])
       }
     })

@@ -10,6 +10,7 @@ import {
 } from '../../../src/storage/monitors/judgements.ts'
 import { findMonitor, type Monitor } from '../../../src/storage/monitors/monitors.ts'
 import { countJudgements } from '../../../src/storage/monitors/stats.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { endPart, newProject, startPart, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { refusedWith } from '../../support/refusals.ts'
@@ -252,7 +253,13 @@ export function monitors(open: Driver['open']): void {
         { call_id: 'b', scorer: 'good', state: 'failed', reason: 'x' },
       ])
       const known = async () =>
-        (await countJudgements(db, { ...key, after: 0, before: later * 2 }, new AbortController().signal))
+        (
+          await countJudgements(boundTo(db, new AbortController().signal), {
+            ...key,
+            after: 0,
+            before: later * 2,
+          })
+        )
           .map(({ scorer, state, count }) => `${scorer} ${state} ${count}`)
           .sort()
       const both = ['good failed 1', 'good judged 1', 'short pending 2']

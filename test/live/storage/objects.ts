@@ -12,6 +12,7 @@ import {
   type VersionsOf,
 } from '../../../src/storage/objects/objects.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { newProject, startedAt } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { collect, viewIn } from '../../support/views.ts'
@@ -38,7 +39,7 @@ const keep = (db: Database, project: string, digest: string, fields: Partial<New
 
 function allOf(db: Database, project: string): Promise<ObjectWithValue[]> {
   const view = { ...viewIn(project), filter: {}, values: true }
-  return collect(streamObjects(db, view, new AbortController().signal))
+  return collect(streamObjects(boundTo(db, new AbortController().signal), view))
 }
 
 async function shown(db: Database, project: string): Promise<string[]> {

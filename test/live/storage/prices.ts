@@ -5,6 +5,7 @@ import { comparedPrices, readCosts } from '../../../src/storage/calls/cost.ts'
 import { streamCalls } from '../../../src/storage/calls/queries.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { type Price, pricesOfModels, readPrices } from '../../../src/storage/prices.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { newProject, startedAt, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
@@ -119,7 +120,7 @@ export function prices(open: Driver['open']): void {
         const sort = [{ field: 'cost', direction: 'desc' }] as const
         const view = { ...viewIn(project, { sort, limit: ids.length }), filters: [] }
         const rows = await collect(
-          streamCalls(db, view, { large: new Set(), totalStorageSize: false }, 1, signal),
+          streamCalls(boundTo(db, signal), view, { large: new Set(), totalStorageSize: false }, 1),
         )
         return rows.map(({ id }) => id)
       }

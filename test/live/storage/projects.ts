@@ -11,6 +11,7 @@ import { readProjectSettings } from '../../../src/storage/projects/projects.ts'
 import { projectTables } from '../../../src/storage/projects/tables.ts'
 import type { Change } from '../../../src/storage/settings.ts'
 import { rawSql, sql } from '../../../src/storage/sql/sql.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { basic, keys, openApp } from '../../support/app.ts'
 import { startPart } from '../../support/call-parts.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
@@ -103,7 +104,7 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
   const label = { project_id: project, object_id: 'support', alias: 'production' }
   await db.write('setGate', { ...label, gate: '{}', user_id: 'alice', now: 1 })
   for (const set of await readRowSets(db, project, [evaluation_run_id])) {
-    await storeColumns(db, { project_id: project, ...set }, new AbortController().signal)
+    await storeColumns(boundTo(db, new AbortController().signal), { project_id: project, ...set })
   }
   const served = {
     run_id: evaluation_run_id,
@@ -140,7 +141,7 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
   }
   const named = { thread_id: 'a thread', attributes: '{"gen_ai":{"agent":{"name":"weaver"}}}' }
   await db.write('upsertCalls', [startPart(project, `an agent of ${project}`, named)])
-  await sumAll(db, untilTheEnd)
+  await sumAll(boundTo(db, untilTheEnd))
   // Nothing asks it here, so it waits.
   const waiting = await opened.app.inject({
     method: 'POST',
@@ -252,7 +253,7 @@ export function projects(open: Driver['open']): void {
         'ä/x',
       ]
       const list = async (scopes: string[], after = '', limit = 100) =>
-        (await listProjects(db, { scopes, after, limit }, untilTheEnd)).map(({ project }) => project)
+        (await listProjects(boundTo(db, untilTheEnd), { scopes, after, limit })).map(({ project }) => project)
       assert.deepEqual(await list(['*']), all)
       const ofAcme = all.filter((name) => name.startsWith('acme/'))
       assert.deepEqual(await list(['acme']), ofAcme)
@@ -270,7 +271,7 @@ export function projects(open: Driver['open']): void {
           assert.deepEqual(paged, whole)
         }
       }
-      const [first] = await listProjects(db, { scopes: ['acme'], after: '', limit: 1 }, untilTheEnd)
+      const [first] = await listProjects(boundTo(db, untilTheEnd), { scopes: ['acme'], after: '', limit: 1 })
       assert.deepEqual(first, { project: 'acme/1', settings: { retention_days: 1 }, isBeingDeleted: false })
     })
 
@@ -297,7 +298,7 @@ export function projects(open: Driver['open']): void {
       for (const [table, rows] of Object.entries(await rowsOf(db, 'acme/qa'))) {
         assert.ok(rows > 0, `${table} has rows`)
       }
-      const counts = await countProject(db, 'acme/qa', untilTheEnd)
+      const counts = await countProject(boundTo(db, untilTheEnd), 'acme/qa')
       const others = await dumpOf(db, (project) => project === 'acme/qa')
 
       assert.equal(await db.write('beginProjectDeletion', { project_id: 'acme/nothing', now }), false)
@@ -329,17 +330,20 @@ export function projects(open: Driver['open']): void {
     test('are deleted completely even if the client that asked for it disconnects', async (t) => {
       const db = await open(t)
       await fill(t, db, 'acme/qa')
-      const counts = await countProject(db, 'acme/qa', untilTheEnd)
+      const counts = await countProject(boundTo(db, untilTheEnd), 'acme/qa')
       await db.write('beginProjectDeletion', { project_id: 'acme/qa', now })
       for (let i = 0; i < 4; i++)
         await db.write('deleteSomeOfProject', { project_id: 'acme/qa', now: now + i })
-      const [listed] = await listProjects(db, { scopes: ['*'], after: '', limit: 9 }, untilTheEnd)
+      const [listed] = await listProjects(boundTo(db, untilTheEnd), { scopes: ['*'], after: '', limit: 9 })
       assert.deepEqual([listed?.project, listed?.isBeingDeleted], ['acme/qa', true])
       const later = (leftBefore: number) =>
         db.write('continueProjectDeletion', { now: now + 100, leftBefore })
       assert.equal(await later(now + 3), false, 'the deletion is still in progress')
       while (await later(now + 4));
-      assert.deepEqual(await listProjects(db, { scopes: ['*'], after: '', limit: 9 }, untilTheEnd), [])
+      assert.deepEqual(
+        await listProjects(boundTo(db, untilTheEnd), { scopes: ['*'], after: '', limit: 9 }),
+        [],
+      )
       const deed = await db.get<{ details: string }>(
         sql`SELECT details FROM audit WHERE action = ${'project.deleted'}`,
       )

@@ -7,6 +7,7 @@ import { selectCalls } from '../../../src/storage/calls/calls.ts'
 import { isQueued } from '../../../src/storage/queues/items.ts'
 import { findQueue, streamQueues } from '../../../src/storage/queues/queues.ts'
 import { rawSql, sql } from '../../../src/storage/sql/sql.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { endPart, newProject, startedAt, startPart, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { refusedWith } from '../../support/refusals.ts'
@@ -56,7 +57,9 @@ export function queues(open: Driver['open']): void {
       }
       await db.write('addQueue', queueRow(newProject()))
       const found = async (name: string, page: Partial<View> = {}) =>
-        (await collect(streamQueues(db, { ...viewIn(project, page), name }, never))).map(({ id }) => id)
+        (await collect(streamQueues(boundTo(db, never), { ...viewIn(project, page), name }))).map(
+          ({ id }) => id,
+        )
       assert.deepEqual(await found(''), ['2', '1', '0'])
       assert.deepEqual(await found('bet'), ['2', '1'])
       assert.deepEqual(await found('ä'), ['2', '0'])

@@ -5,6 +5,7 @@ import { type NewResponse, readResponse, streamConversation } from '../../../src
 import { readCall } from '../../../src/storage/calls/calls.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import type { Driver } from '../../support/drivers.ts'
 
 const day = 86_400_000_000
@@ -80,12 +81,12 @@ function responseOf(given: Given = {}): NewResponse {
 async function conversationOf(db: Database, id: string, at = now, user = 'alice') {
   const ids: string[] = []
   const key = { user_name: user, id, now: at }
-  for await (const said of streamConversation(db, key, 10_000, signal)) ids.push(said.id)
+  for await (const said of streamConversation(boundTo(db, signal), key, 10_000)) ids.push(said.id)
   return ids
 }
 
 const find = (db: Database, id: string, at = now, user = 'alice') =>
-  readResponse(db, { user_name: user, id, now: at }, signal)
+  readResponse(boundTo(db, signal), { user_name: user, id, now: at })
 
 const callOf = (db: Database, id: string, at = now) =>
   readCall(db, project, callIds.get(id) as string, false, at)

@@ -4,6 +4,7 @@ import { readSearch, type Term } from '../../../src/domain/search/search-text.ts
 import type { Database } from '../../../src/storage/database.ts'
 import type { NewFeedback } from '../../../src/storage/feedback/writes.ts'
 import { countIndexedCalls, findCalls, indexCoverage } from '../../../src/storage/search/found-calls.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { endPart, newProject, startedAt, startPart, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 
@@ -29,7 +30,7 @@ async function indexed(db: Database): Promise<void> {
 
 async function found(db: Database, project: string, text: string, more: object = {}): Promise<string[]> {
   const view = { project, filters: [], query: undefined, sort: [], limit: 100, offset: 0, ...more }
-  const hits = await findCalls(db, view, readSearch(text), undefined, startedAt, signal)
+  const hits = await findCalls(boundTo(db, signal), view, readSearch(text), undefined, startedAt)
   return hits.map(({ id }) => id)
 }
 
@@ -45,7 +46,7 @@ async function inPages(db: Database, project: string, text: string, { limit, win
   const view = { project, filters, query: undefined, sort: [], limit, offset: 0 }
   const ids: string[] = []
   for (let before: number | undefined; ; ) {
-    const hits = await findCalls(db, view, readSearch(text), before, startedAt, signal, window)
+    const hits = await findCalls(boundTo(db, signal), view, readSearch(text), before, startedAt, window)
     ids.push(...hits.map(({ id }) => id))
     if (hits.length < limit) return ids
     before = hits.at(-1)?.doc
@@ -84,7 +85,7 @@ export function search(open: Driver['open']): void {
       assert.deepEqual(await found(db, project, 'refund'), [])
       await indexed(db)
       assert.equal(await indexCoverage(db, project), 'all')
-      assert.equal(await countIndexedCalls(db, project, signal), 4)
+      assert.equal(await countIndexedCalls(boundTo(db, signal), project), 4)
       for (const [text, ids] of [
         ['refund', ['b', 'a']],
         ['"refund"', ['a']],
@@ -244,7 +245,7 @@ export function search(open: Driver['open']): void {
       await indexed(db)
       for (const text of ['first', 'second', 'third'])
         assert.deepEqual(await found(db, project, text), ['a'], text)
-      assert.equal(await countIndexedCalls(db, project, signal), 1)
+      assert.equal(await countIndexedCalls(boundTo(db, signal), project), 1)
       await db.write('upsertCalls', [startPart(project, 'a', asked('fourth'))])
       await indexed(db)
       assert.deepEqual(await found(db, project, 'first'), [])
@@ -257,7 +258,7 @@ export function search(open: Driver['open']): void {
       const sweep = { now: startedAt, forgetBefore: 0, limit: 100, bytes: 1 << 20 }
       while ((await db.write('sweepCalls', sweep)) > 0);
       await indexed(db)
-      assert.equal(await countIndexedCalls(db, project, signal), 0)
+      assert.equal(await countIndexedCalls(boundTo(db, signal), project), 0)
     })
 
     test('a batch of calls larger than a step is indexed in steps, and projects take turns', async (t) => {
@@ -271,7 +272,7 @@ export function search(open: Driver['open']): void {
       await db.write('upsertCalls', [wholePart(other, 'a', asked('little'))])
       for (let steps = 0; steps < 2; steps++) assert.equal(await db.write('indexCalls', step), true)
       assert.deepEqual(await found(db, other, 'little'), ['a'])
-      const some = await countIndexedCalls(db, one, signal)
+      const some = await countIndexedCalls(boundTo(db, signal), one)
       assert.ok(some > 0 && some < ids.length, `${some}`)
       await indexed(db)
       assert.equal((await found(db, one, 'much', { limit: 1_000 })).length, ids.length)
@@ -301,7 +302,7 @@ export function search(open: Driver['open']): void {
       await db.write('upsertCalls', [wholePart(project, 'b', asked('word'))])
       await db.write('beginProjectDeletion', { project_id: project, now: startedAt })
       while (!(await db.write('deleteSomeOfProject', { project_id: project, now: startedAt }))?.isDone);
-      assert.equal(await countIndexedCalls(db, project, signal), 0)
+      assert.equal(await countIndexedCalls(boundTo(db, signal), project), 0)
       assert.equal(await indexCoverage(db, project), 'all')
     })
   })

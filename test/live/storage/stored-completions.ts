@@ -9,6 +9,7 @@ import {
 } from '../../../src/storage/answers/stored-completions.ts'
 import { readCall } from '../../../src/storage/calls/calls.ts'
 import type { Database } from '../../../src/storage/database.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { endFields, newProject, startedAt, startPart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 
@@ -56,7 +57,7 @@ export function storedCompletions(shared: Driver['shared']): void {
     })
     const list = async (db: Database, asked: Parameters<typeof streamStoredCompletions>[1]) => {
       const found: string[] = []
-      for await (const rows of streamStoredCompletions(db, asked, signal)) {
+      for await (const rows of streamStoredCompletions(boundTo(db, signal), asked)) {
         for (const row of rows) found.push(row.completion_id)
       }
       return found

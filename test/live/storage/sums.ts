@@ -13,6 +13,7 @@ import { type MarkedHour, markedHours, stillMarked } from '../../../src/storage/
 import { narrowing } from '../../../src/storage/sums/narrowing.ts'
 import { countOfCalls, readSums } from '../../../src/storage/sums/reading.ts'
 import { day, hour, startOf } from '../../../src/storage/sums/spans.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import type { BucketPart } from '../../../src/storage/views/bucket-parts.ts'
 import { groupFields, readBuckets, topGroups } from '../../../src/storage/views/groups.ts'
 import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
@@ -93,13 +94,13 @@ function createServers() {
         async () => {
           while (await db.write('followMarks', { limit: 3 }));
           const turn = await db.write('turnMarks', {})
-          const marked = await markedHours(db, turn, signal)
+          const marked = await markedHours(boundTo(db, signal), turn)
           const own = marked.filter(({ project_id }) => project_id === project)
           state.days = await Promise.all(
             [...Map.groupBy(own, ({ at }) => startOf(at, day))].map(async ([at, hours]) => ({
               keys: { project_id: project, pass: newPass(), at },
               hours,
-              sums: await sumUp(db, project, hours, signal),
+              sums: await sumUp(boundTo(db, signal), project, hours),
             })),
           )
         },
@@ -107,7 +108,7 @@ function createServers() {
           for (const { keys, hours, sums } of state.days) await db.write('keepSums', { ...keys, hours, sums })
         },
         async () => {
-          for (const of of state.days) of.sums = await sumUpDay(db, project, of.keys.at, signal)
+          for (const of of state.days) of.sums = await sumUpDay(boundTo(db, signal), project, of.keys.at)
         },
         async () => {
           for (const { keys, sums } of state.days) await db.write('keepDay', { ...keys, sums })
@@ -170,17 +171,17 @@ function totals(parts: readonly BucketPart[]) {
 async function sumsAreCounts(db: Database, project: string, now: number): Promise<void> {
   for (const view of [viewOf(project, true), viewOf(project, false)]) {
     for (const field of groupFields) {
-      const sums = await readSums(db, view, { field }, now, signal)
+      const sums = await readSums(boundTo(db, signal), view, { field }, now)
       assert.ok(sums, 'sums answer')
       assert.deepEqual(
-        await topGroups(db, view, field, 50, now, signal),
-        await topGroups(db, withoutSums(view), field, 50, now, signal),
+        await topGroups(boundTo(db, signal), view, field, 50, now),
+        await topGroups(boundTo(db, signal), withoutSums(view), field, 50, now),
         field,
       )
     }
     assert.equal(
-      await countOfCalls(db, view, now, signal),
-      await countOfCalls(db, withoutSums(view), now, signal),
+      await countOfCalls(boundTo(db, signal), view, now),
+      await countOfCalls(boundTo(db, signal), withoutSums(view), now),
     )
     for (const [step, field] of [
       [day, 'op'],
@@ -191,10 +192,19 @@ async function sumsAreCounts(db: Database, project: string, now: number): Promis
       const edges = edgesBy(step)
       const [end, values] = [edges.at(-1) as number, ['ask', 'error', 'app', 'alice', 'descendant_error']]
       const [cuts, by] = [[from + 7 * hour, from + 30 * hour + 1], { field, values }]
-      const units = await readSums(db, view, { field, buckets: { from, step, end }, cuts }, now, signal)
+      const units = await readSums(
+        boundTo(db, signal),
+        view,
+        { field, buckets: { from, step, end }, cuts },
+        now,
+      )
       assert.ok(units, 'sums answer')
       for (const timed of ['latency', 'first_token'] as const) {
-        const counted = await readBuckets(db, { ...withoutSums(view), edges, by, timed }, now, signal)
+        const counted = await readBuckets(
+          boundTo(db, signal),
+          { ...withoutSums(view), edges, by, timed },
+          now,
+        )
         assert.deepEqual(
           totals(summedBuckets(units, { edges, by, timed })),
           totals(counted),
@@ -217,7 +227,7 @@ async function sumsAreCounts(db: Database, project: string, now: number): Promis
         )
       assert.deepEqual(
         tokens(summedTokens(units, span)),
-        tokens(await readTokenSums(db, { ...withoutSums(view), ...span }, now, signal)),
+        tokens(await readTokenSums(boundTo(db, signal), { ...withoutSums(view), ...span }, now)),
       )
     }
   }
@@ -231,10 +241,10 @@ const condition = (field: string, value: string): Expression => ({
 /** Lists of an op or a user are the calls of all that have it, and no others are read for them. */
 async function listsAreWhole(db: Database, project: string, now: number): Promise<void> {
   const idsOf = async (view: Partial<CallsView>) => {
-    const found = await readLightCalls(db, { ...viewOf(project, false), ...view }, now, signal)
+    const found = await readLightCalls(boundTo(db, signal), { ...viewOf(project, false), ...view }, now)
     return found.map((call) => call.id)
   }
-  const all = await readLightCalls(db, viewOf(project, false), now, signal)
+  const all = await readLightCalls(boundTo(db, signal), viewOf(project, false), now)
   for (const op of ['ask', 'answer', 'nothing']) {
     const expected = all.filter((call) => call.op_name === op).map((call) => call.id)
     assert.deepEqual(await idsOf({ filters: [{ op_names: [op] }] }), expected)
@@ -246,7 +256,7 @@ async function listsAreWhole(db: Database, project: string, now: number): Promis
 
 async function wrongSums(db: Database) {
   const wrong = []
-  for await (const found of findWrongSums(db, signal)) wrong.push(found)
+  for await (const found of findWrongSums(boundTo(db, signal))) wrong.push(found)
   return wrong
 }
 
@@ -264,7 +274,7 @@ export function sumsOfCalls(open: Driver['open']): void {
           await sumsAreCounts(db, project, expiry - 1)
           await sumsAreCounts(db, project, expiry)
           await listsAreWhole(db, project, expiry - 1)
-          await sumAll(db, signal)
+          await sumAll(boundTo(db, signal))
           assert.deepEqual(await marksOf(db, project), [])
           await sumsAreCounts(db, project, expiry - 1)
           await listsAreWhole(db, project, expiry - 1)
@@ -287,15 +297,15 @@ export function sumsOfCalls(open: Driver['open']): void {
         call(9, 'ask'),
       ])
       const within = async (view: Partial<CallsView>) =>
-        (await narrowing(db, { ...viewOf(project, false), ...view }, expiry, signal))?.text
+        (await narrowing(boundTo(db, signal), { ...viewOf(project, false), ...view }, expiry))?.text
       const ops = (...op_names: string[]) => within({ filters: [{ op_names }] })
       assert.notEqual(await ops('nothing'), '1 = 0', 'before they are added up')
-      await sumAll(db, signal)
+      await sumAll(boundTo(db, signal))
       assert.equal(await ops('nothing'), '1 = 0')
       assert.equal(await within({ query: condition('op', 'nothing') }), '1 = 0')
       assert.equal(await within({ query: condition('model', 'nothing') }), '1 = 0')
       const span = async (view: Partial<CallsView>) =>
-        (await narrowing(db, { ...viewOf(project, false), ...view }, expiry, signal))?.values
+        (await narrowing(boundTo(db, signal), { ...viewOf(project, false), ...view }, expiry))?.values
       const daysOf = (first: number, last: number) => [from + first * day, from + (last + 1) * day]
       assert.deepEqual(await span({ filters: [{ op_names: ['rare'] }] }), daysOf(1, 1))
       assert.deepEqual(await span({ filters: [{ op_names: ['rare', 'ask', 'nothing'] }] }), daysOf(0, 9))
@@ -326,7 +336,7 @@ export function sumsOfCalls(open: Driver['open']): void {
       }
       await db.write('clearRows', { table: marks, most: 1_000 })
       await db.write('upsertCalls', [wholePart(second, 'call')])
-      await sumAll(db, signal)
+      await sumAll(boundTo(db, signal))
       assert.deepEqual(
         (await wrongSums(db)).map(({ project_id }) => project_id),
         [first],
@@ -343,7 +353,7 @@ export function sumsOfCalls(open: Driver['open']): void {
       for (let n = 0; n < 4; n++) await takesTurn(1)(db, project)
       await takesTurn(0)(db, project)
       await sumsAreCounts(db, project, expiry)
-      await sumAll(db, signal)
+      await sumAll(boundTo(db, signal))
       assert.deepEqual(await marksOf(db, project), [])
       await sumsAreCounts(db, project, expiry)
     })
@@ -354,12 +364,14 @@ export function sumsOfCalls(open: Driver['open']): void {
       const call = (n: number) => wholePart(project, `call ${n}`, { started_at: from + n * hour })
       await db.write('upsertCalls', [call(0), call(1)])
       const turn = await db.write('turnMarks', {})
-      const read = (await markedHours(db, turn, signal)).filter(({ project_id }) => project_id === project)
-      assert.equal((await stillMarked(db, read, signal)).length, 2)
+      const read = (await markedHours(boundTo(db, signal), turn)).filter(
+        ({ project_id }) => project_id === project,
+      )
+      assert.equal((await stillMarked(boundTo(db, signal), read)).length, 2)
       await db.write('upsertCalls', [{ ...call(1), id: 'later' }])
-      assert.deepEqual(await stillMarked(db, read, signal), read.slice(0, 1))
-      await sumAll(db, signal)
-      assert.deepEqual(await stillMarked(db, read, signal), [])
+      assert.deepEqual(await stillMarked(boundTo(db, signal), read), read.slice(0, 1))
+      await sumAll(boundTo(db, signal))
+      assert.deepEqual(await stillMarked(boundTo(db, signal), read), [])
     })
 
     test('of too many groups are not read, neither those that are stored nor those that are counted', async (t) => {
@@ -370,10 +382,17 @@ export function sumsOfCalls(open: Driver['open']): void {
       )
       const buckets = { from, step: hour, end: from + 2 * hour }
       const rows = async (maxRows: number, of: { buckets?: typeof buckets } = { buckets }) =>
-        (await readSums(db, viewOf(project, true), { field: 'user', maxRows, ...of }, expiry, signal))?.length
+        (
+          await readSums(
+            boundTo(db, signal),
+            viewOf(project, true),
+            { field: 'user', maxRows, ...of },
+            expiry,
+          )
+        )?.length
       await db.write('upsertCalls', calls)
       assert.deepEqual([await rows(12), await rows(11)], [12, undefined], 'counted')
-      await sumAll(db, signal)
+      await sumAll(boundTo(db, signal))
       assert.deepEqual([await rows(12), await rows(11)], [12, undefined], 'stored')
       assert.deepEqual([await rows(12, {}), await rows(11, {})], [12, undefined], 'without buckets')
       const late = { started_at: from + hour, user_id: 'late' }
@@ -393,7 +412,7 @@ export function sumsOfCalls(open: Driver['open']): void {
         if (name === 'keepDay') days.push((input as { at: number }).at)
         return db.writeInBackground(name, input)
       }
-      await sumAll({ ...db, writeInBackground }, signal)
+      await sumAll(boundTo({ ...db, writeInBackground }, signal))
       // Each server begins at another day.
       assert.deepEqual(days.sort(), [from, from + day])
       assert.deepEqual(await marksOf(db, project), [])
@@ -407,7 +426,7 @@ export function sumsOfCalls(open: Driver['open']): void {
         wholePart(project, `call ${n}`, { started_at: from + n * hour }),
       )
       await db.write('upsertCalls', calls)
-      await sumAll(db, signal)
+      await sumAll(boundTo(db, signal))
       assert.deepEqual(await wrongSums(db), [])
       const table = {
         name: 'call_sums',
@@ -429,7 +448,7 @@ export function sumsOfCalls(open: Driver['open']): void {
       assert.deepEqual(found, [{ project_id: project, day: from, hours: [from + 3 * hour] }])
       for (const sums of found) await db.write('markWrongSums', sums)
       await sumsAreCounts(db, project, expiry)
-      await sumAll(db, signal)
+      await sumAll(boundTo(db, signal))
       assert.deepEqual(await wrongSums(db), [])
       await sumsAreCounts(db, project, expiry)
     })
@@ -451,11 +470,17 @@ export function sumsOfCalls(open: Driver['open']): void {
       await db.write('clearRows', { table: marks, most: 1_000 })
       const state = { name: 'unsummed_projects', columns: ['project_id', 'at'], key: ['project_id'] }
       await db.write('copyRows', { table: state, rows: [[project, -9e15]] })
-      assert.equal(await readSums(db, viewOf(project, false), { field: 'op' }, expiry, signal), undefined)
-      assert.equal(await countOfCalls(db, viewOf(project, false), expiry, signal), 30)
+      assert.equal(
+        await readSums(boundTo(db, signal), viewOf(project, false), { field: 'op' }, expiry),
+        undefined,
+      )
+      assert.equal(await countOfCalls(boundTo(db, signal), viewOf(project, false), expiry), 30)
       assert.equal(await db.write('markUnsummed', { limit: 20 }), true)
-      assert.equal(await readSums(db, viewOf(project, false), { field: 'op' }, expiry, signal), undefined)
-      await sumAll(db, signal)
+      assert.equal(
+        await readSums(boundTo(db, signal), viewOf(project, false), { field: 'op' }, expiry),
+        undefined,
+      )
+      await sumAll(boundTo(db, signal))
       assert.deepEqual(await marksOf(db, project), [])
       await sumsAreCounts(db, project, expiry)
     })
@@ -477,16 +502,16 @@ export function sumsOfCalls(open: Driver['open']): void {
       }
       let isWriting = true
       const server = async () => {
-        while (isWriting) await sumAll(db, signal)
+        while (isWriting) await sumAll(boundTo(db, signal))
       }
       const servers = [server(), server()]
       await Promise.all(['a', 'b', 'c', 'd'].map(writer))
       isWriting = false
       await Promise.all(servers)
       await sumsAreCounts(db, project, expiry)
-      await sumAll(db, signal)
+      await sumAll(boundTo(db, signal))
       assert.deepEqual(await marksOf(db, project), [])
-      assert.equal(await countOfCalls(db, viewOf(project, false), expiry, signal), 48)
+      assert.equal(await countOfCalls(boundTo(db, signal), viewOf(project, false), expiry), 48)
       await sumsAreCounts(db, project, expiry)
       assert.deepEqual(await wrongSums(db), [])
     })

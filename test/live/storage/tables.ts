@@ -12,6 +12,7 @@ import {
   streamRowDigests,
   streamRows,
 } from '../../../src/storage/objects/tables.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { newProject, startedAt } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { collect, viewIn } from '../../support/views.ts'
@@ -34,7 +35,7 @@ async function keep(db: Database, project: string, digest: string, vals: string[
 }
 
 const rowsOf = (db: Database, project: string, digest: string, fields: Partial<RowsView> = {}) =>
-  collect(streamRows(db, { ...viewIn(project), digest, rows: undefined, ...fields }, never))
+  collect(streamRows(boundTo(db, never), { ...viewIn(project), digest, rows: undefined, ...fields }))
 
 export function tables(open: Driver['open']): void {
   describe('tables', () => {
@@ -51,7 +52,7 @@ export function tables(open: Driver['open']): void {
         vals.map((val, original_index) => ({ original_index, digest: `of ${val}`, val })),
       )
       assert.deepEqual(
-        await collect(streamRowDigests(db, project, 't', { signal: never })),
+        await collect(streamRowDigests(boundTo(db, never), project, 't')),
         vals.map((val) => `of ${val}`),
       )
     })
@@ -116,7 +117,7 @@ export function tables(open: Driver['open']): void {
       const project = newProject()
       await keep(db, project, 't', vals)
       assert.equal(
-        await sizeOfTable(db, project, 't', never),
+        await sizeOfTable(boundTo(db, never), project, 't'),
         vals.reduce((bytes, val) => bytes + Buffer.byteLength(val), 0),
       )
       const sizes = await readRowSizes(db, project, ['of {"x":"é"}', 'of {}'])

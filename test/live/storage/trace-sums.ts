@@ -10,6 +10,7 @@ import { day, hour, startOf } from '../../../src/storage/sums/spans.ts'
 import { findWrongTraceSums } from '../../../src/storage/trace-sums/check.ts'
 import { sumUpTraces } from '../../../src/storage/trace-sums/keeping.ts'
 import { traceMarks, unsettledTraces } from '../../../src/storage/trace-sums/marks.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { largestThreads } from '../../../src/storage/views/largest-threads.ts'
 import { streamThreads } from '../../../src/storage/views/threads.ts'
 import { endPart, newProject, startedAt, startPart, wholePart } from '../../support/call-parts.ts'
@@ -90,7 +91,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.constant<Step>(async (db, project) => {
-      rounds.set(project, await sumTraces(db, rounds.get(project) ?? new Set(), signal))
+      rounds.set(project, await sumTraces(boundTo(db, signal), rounds.get(project) ?? new Set()))
     }),
   },
   id.map(
@@ -152,8 +153,8 @@ async function answersAreExact(db: Database, project: string, now: number): Prom
       const sort = agentFields.slice(2, 4).map((field) => ({ field, direction: 'desc' as const }))
       const view = { project, agent, byVersion, from: start, before, costs: true, sort, limit: 10, offset: 0 }
       assert.deepEqual(
-        rounded(await readAgents(db, view, now, signal)),
-        rounded(await readAgents(withoutSums(db), view, now, signal)),
+        rounded(await readAgents(boundTo(db, signal), view, now)),
+        rounded(await readAgents(boundTo(withoutSums(db), signal), view, now)),
       )
     }
   }
@@ -167,7 +168,7 @@ async function answersAreExact(db: Database, project: string, now: number): Prom
       const view = { project, threads: undefined, after: undefined, before: undefined, sort, limit, offset }
       const read = async (reader: Database) => {
         const rows = []
-        for await (const some of streamThreads(reader, view, now, signal)) rows.push(...some)
+        for await (const some of streamThreads(boundTo(reader, signal), view, now)) rows.push(...some)
         return rows
       }
       assert.deepEqual(await read(db), await read(withoutSums(db)), field)
@@ -189,8 +190,8 @@ export function sumsOfTraces(open: Driver['open']): void {
         for (const take of steps) await take(db, project)
         await answersAreExact(db, project, from)
         await answersAreExact(db, project, expiry)
-        await sumTraces(db, await sumTraces(db, new Set(), signal), signal)
-        const left = await unsettledTraces(db, project, from, signal)
+        await sumTraces(boundTo(db, signal), await sumTraces(boundTo(db, signal), new Set()))
+        const left = await unsettledTraces(boundTo(db, signal), project, from)
         assert.deepEqual([left?.hours.size, left?.threads.size], [0, 0])
         await answersAreExact(db, project, from)
         await answersAreExact(db, project, expiry)
@@ -208,21 +209,22 @@ export function sumsOfTraces(open: Driver['open']): void {
       await db.write('upsertCalls', [endPart(project, 'b', { exception: 'it failed' })])
       const view = { project, threads: undefined, after: undefined, before: undefined, limit: 1, offset: 0 }
       const sort = [{ field: 'error_count' as const, direction: 'desc' as const }]
-      assert.equal((await largestThreads(db, { ...view, sort }, from, signal))?.length, 2)
-      await sumTraces(db, await sumTraces(db, new Set(), signal), signal)
-      assert.deepEqual(await largestThreads(db, { ...view, sort }, from, signal), ['y'])
+      assert.equal((await largestThreads(boundTo(db, signal), { ...view, sort }, from))?.length, 2)
+      await sumTraces(boundTo(db, signal), await sumTraces(boundTo(db, signal), new Set()))
+      assert.deepEqual(await largestThreads(boundTo(db, signal), { ...view, sort }, from), ['y'])
     })
 
     const weaver = { attributes: '{"gen_ai":{"agent":{"name":"weaver","version":"1"}}}' }
-    const agentsOf = (db: Database, project: string) => readAgents(db, agentsView(project), from, signal)
+    const agentsOf = (db: Database, project: string) =>
+      readAgents(boundTo(db, signal), agentsView(project), from)
 
     test('of a project that was deleted meanwhile are not stored', async (t) => {
       const db = await open(t)
       const project = newProject()
       await db.write('upsertCalls', [startPart(project, 'a', { ...weaver, thread_id: 'x' })])
-      const marks = (await traceMarks(db, signal)).filter((mark) => mark.project_id === project)
+      const marks = (await traceMarks(boundTo(db, signal))).filter((mark) => mark.project_id === project)
       assert.ok(marks.length > 0)
-      const sums = await sumUpTraces(db, project, marks, signal)
+      const sums = await sumUpTraces(boundTo(db, signal), project, marks)
       await db.write('beginProjectDeletion', {
         project_id: project,
         now: from,
@@ -243,9 +245,9 @@ export function sumsOfTraces(open: Driver['open']): void {
       const parts = times.map((started_at, n) => startPart(project, `c${n}`, { ...weaver, started_at }))
       await db.write('upsertCalls', parts)
       assert.equal((await agentsOf(db, project))[0]?.span_count, times.length)
-      await sumAll(db, signal)
-      await sumTraces(db, await sumTraces(db, new Set(), signal), signal)
-      assert.equal((await unsettledTraces(db, project, from, signal))?.hours.size, 0)
+      await sumAll(boundTo(db, signal))
+      await sumTraces(boundTo(db, signal), await sumTraces(boundTo(db, signal), new Set()))
+      assert.equal((await unsettledTraces(boundTo(db, signal), project, from))?.hours.size, 0)
       assert.equal((await agentsOf(db, project))[0]?.span_count, times.length)
     })
 
@@ -257,7 +259,7 @@ export function sumsOfTraces(open: Driver['open']): void {
         return wholePart(project, `c${n}`, { attributes, trace_id: `${n}` }, {})
       })
       await db.write('upsertCalls', parts)
-      await sumTraces(db, await sumTraces(db, new Set(), signal), signal)
+      await sumTraces(boundTo(db, signal), await sumTraces(boundTo(db, signal), new Set()))
       const [agent] = await agentsOf(db, project)
       assert.equal(agent?.span_count, parts.length)
       assert.ok((agent?.total_duration_ms ?? 0) > 0 && (agent?.p95_duration_ms ?? 0) > 0)
@@ -268,10 +270,10 @@ export function sumsOfTraces(open: Driver['open']): void {
       const project = newProject()
       const named = { thread_id: 'x', attributes: '{"gen_ai":{"agent":{"name":"weaver"}}}' }
       await db.write('upsertCalls', [startPart(project, 'a', named)])
-      await sumTraces(db, await sumTraces(db, new Set(), signal), signal)
+      await sumTraces(boundTo(db, signal), await sumTraces(boundTo(db, signal), new Set()))
       const found = async () => {
         const all = []
-        for await (const wrong of findWrongTraceSums(db, signal))
+        for await (const wrong of findWrongTraceSums(boundTo(db, signal)))
           if (wrong.project_id === project) all.push(wrong)
         return all
       }
@@ -291,7 +293,7 @@ export function sumsOfTraces(open: Driver['open']): void {
         { project_id: project, hours: [], threads: ['x'] },
       ])
       for (const sums of wrong) await db.write('markWrongTraces', sums)
-      await sumTraces(db, await sumTraces(db, new Set(), signal), signal)
+      await sumTraces(boundTo(db, signal), await sumTraces(boundTo(db, signal), new Set()))
       assert.deepEqual(await found(), [])
     })
   })

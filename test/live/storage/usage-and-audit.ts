@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Database } from '../../../src/storage/database.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { type AuditEntry, streamAudit } from '../../../src/storage/users/audit.ts'
 import { readUsage } from '../../../src/storage/users/usage.ts'
 import type { Driver } from '../../support/drivers.ts'
@@ -12,7 +13,7 @@ async function entriesOf(db: Database): Promise<AuditEntry[]> {
   const all: AuditEntry[] = []
   const { signal } = new AbortController()
   const times = { from: 0, until: Number.MAX_SAFE_INTEGER }
-  for await (const entries of streamAudit(db, times, { signal })) all.push(...entries)
+  for await (const entries of streamAudit(boundTo(db, signal), times)) all.push(...entries)
   return all
 }
 

@@ -3,8 +3,7 @@ import { describe, test } from 'node:test'
 import { JsonNumber } from '../../../packages/json/index.ts'
 import { parseExpression } from '../../../src/domain/expressions/parse.ts'
 import { readSearch } from '../../../src/domain/search/search-text.ts'
-import type { CallRow } from '../../../src/storage/calls/calls.ts'
-import { selectCalls } from '../../../src/storage/calls/calls.ts'
+import { type CallRow, selectCalls } from '../../../src/storage/calls/calls.ts'
 import {
   type CallsView,
   callsQueryOf,
@@ -17,6 +16,7 @@ import type { NewFeedback } from '../../../src/storage/feedback/writes.ts'
 import { valueCandidates } from '../../../src/storage/search/candidates.ts'
 import { findCalls, indexCoverage } from '../../../src/storage/search/found-calls.ts'
 import type { Sql } from '../../../src/storage/sql/sql.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { readCallSums, readUsageSums } from '../../../src/storage/views/call-sums.ts'
 import { streamCallUsage } from '../../../src/storage/views/call-usage.ts'
 import { streamDocuments } from '../../../src/storage/views/documents.ts'
@@ -56,9 +56,9 @@ async function idsIn(rows: AsyncIterable<Pick<CallRow, 'id'>[]>): Promise<string
 /** The same with and without the index: what it narrows a list to, and what is found. */
 async function both(db: Database, project: string, condition: object) {
   const view = viewOf(project, condition)
-  const narrowed = await valueCandidates(db, view, signal)
+  const narrowed = await valueCandidates(boundTo(db, signal), view)
   const candidates = narrowed && (JSON.parse(narrowed.values[0] as string) as string[]).sort()
-  const found = await idsIn(streamCalls(db, view, columns, now, signal))
+  const found = await idsIn(streamCalls(boundTo(db, signal), view, columns, now))
   const whole = await idsIn(
     db.stream<CallRow>(selectCalls(db, callsQueryOf(db, view), columns, now), { signal }),
   )
@@ -97,30 +97,40 @@ function readsOf(record: Database, view: CallsView) {
     ],
   }).query
   const reads = {
-    calls: () => all(streamCalls(db, view, columns, now, signal)),
-    'a page': () => readLightCalls(db, view, now, signal),
-    'a count': () => countLightCalls(db, view, 10, now, signal),
-    statistics: () => statsOfCalls(db, view, now, signal),
-    'an export': () => all(callPages(db, view, undefined, now, signal)),
-    groups: () => topGroups(db, view, 'op', 10, now, signal),
-    'groups of a chart': () => largestGroups(db, view, { ...range, field: 'op', costs: true }, now, signal),
-    'values inside': () => topValues(db, view, 'inputs.customer', bounds, now, signal),
-    buckets: () => readBuckets(db, { ...view, edges, by, timed: 'latency' }, now, signal),
-    tokens: () => readTokenSums(db, { ...view, ...range, by, dates: [] }, now, signal),
-    'sums of usage': () => readUsageSums(db, sums, [{ ...figures, column: 'total_tokens' }], now, signal),
-    'sums of calls': () => readCallSums(db, sums, [{ ...figures, column: 'call_count' }], now, signal),
-    'usage of calls': () => all(streamCallUsage(db, { ...view, limit: 10 }, now, signal)),
-    documents: () => all(streamDocuments(db, view, 10, now, signal)),
-    'groups of feedback': () => topFeedbackGroups(db, view, 'reaction', bounds, now, signal),
-    'buckets of feedback': () => readFeedbackBuckets(db, { ...view, ...range, most: 10 }, now, signal),
-    conversations: () => all(streamThreads(db, { ...threads, sort: [] }, now, signal)),
-    'named conversations': () => all(streamThreads(db, { ...named, sort: [] }, now, signal)),
-    'conversations by cost': () => all(streamThreads(db, byCost, now, signal)),
+    calls: () => all(streamCalls(boundTo(db, signal), view, columns, now)),
+    'a page': () => readLightCalls(boundTo(db, signal), view, now),
+    'a count': () => countLightCalls(boundTo(db, signal), view, 10, now),
+    statistics: () => statsOfCalls(boundTo(db, signal), view, now),
+    'an export': () => all(callPages(boundTo(db, signal), view, undefined, now)),
+    groups: () => topGroups(boundTo(db, signal), view, 'op', 10, now),
+    'groups of a chart': () =>
+      largestGroups(boundTo(db, signal), view, { ...range, field: 'op', costs: true }, now),
+    'values inside': () => topValues(boundTo(db, signal), view, 'inputs.customer', bounds, now),
+    buckets: () => readBuckets(boundTo(db, signal), { ...view, edges, by, timed: 'latency' }, now),
+    tokens: () => readTokenSums(boundTo(db, signal), { ...view, ...range, by, dates: [] }, now),
+    'sums of usage': () =>
+      readUsageSums(boundTo(db, signal), sums, [{ ...figures, column: 'total_tokens' }], now),
+    'sums of calls': () =>
+      readCallSums(boundTo(db, signal), sums, [{ ...figures, column: 'call_count' }], now),
+    'usage of calls': () => all(streamCallUsage(boundTo(db, signal), { ...view, limit: 10 }, now)),
+    documents: () => all(streamDocuments(boundTo(db, signal), view, 10, now)),
+    'groups of feedback': () => topFeedbackGroups(boundTo(db, signal), view, 'reaction', bounds, now),
+    'buckets of feedback': () =>
+      readFeedbackBuckets(boundTo(db, signal), { ...view, ...range, most: 10 }, now),
+    conversations: () => all(streamThreads(boundTo(db, signal), { ...threads, sort: [] }, now)),
+    'named conversations': () => all(streamThreads(boundTo(db, signal), { ...named, sort: [] }, now)),
+    'conversations by cost': () => all(streamThreads(boundTo(db, signal), byCost, now)),
     'conversations with a reaction': () =>
-      all(streamThreads(db, { ...threads, query: reaction, sort: [] }, now, signal)),
+      all(streamThreads(boundTo(db, signal), { ...threads, query: reaction, sort: [] }, now)),
   }
   const search = async () => {
-    const hits = await findCalls(db, { ...view, limit: 10 }, readSearch('said'), undefined, now, signal)
+    const hits = await findCalls(
+      boundTo(db, signal),
+      { ...view, limit: 10 },
+      readSearch('said'),
+      undefined,
+      now,
+    )
     return hits.map(({ id }) => id)
   }
   return { asked, search, reads }
@@ -204,10 +214,10 @@ export function values(open: Driver['open']): void {
       assert.deepEqual(await both(db, other, condition), { candidates: ['d'], found: ['d'] })
       const view = viewOf(project, condition)
       assert.deepEqual(
-        (await readLightCalls(db, view, now, signal)).map(({ id }) => id),
+        (await readLightCalls(boundTo(db, signal), view, now)).map(({ id }) => id),
         ['a'],
       )
-      assert.equal(Number((await statsOfCalls(db, view, now, signal)).count), 1)
+      assert.equal(Number((await statsOfCalls(boundTo(db, signal), view, now)).count), 1)
       const nothing = { candidates: [], found: [] }
       assert.deepEqual(await both(db, newProject(), condition), nothing)
       assert.deepEqual(await both(db, project, equals('inputs.env', 'prod')), nothing)
@@ -323,7 +333,7 @@ export function values(open: Driver['open']): void {
       await indexed(db)
       const view = viewOf(project, equals('inputs.customer', 1))
       const ids: string[] = []
-      for await (const rows of callPages(db, view, undefined, now, signal)) {
+      for await (const rows of callPages(boundTo(db, signal), view, undefined, now)) {
         if (ids.length === 0) await upTo(2_000, 2_500)
         ids.push(...rows.map(({ id }) => id))
       }

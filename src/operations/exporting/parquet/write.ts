@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { writeJson } from '../../../domain/json/text.ts'
-import type { Database } from '../../../storage/database.ts'
+import type { BoundDatabase } from '../../../storage/database.ts'
 import { startThread } from '../../../threads/thread.ts'
 import type { ExportKind } from '../contract.ts'
 import { type Exported, exportRecords, headOf } from '../export.ts'
@@ -19,9 +19,8 @@ const heapMb = 256
  * a separate thread. The file cannot be read without its last piece.
  */
 export async function* parquetPieces(
-  db: Database,
+  db: BoundDatabase,
   asked: Exported & { kind: ExportKind },
-  signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const { kind } = asked
   const head = { ...headOf(asked), kind }
@@ -29,7 +28,7 @@ export async function* parquetPieces(
   try {
     let rows: Cell[][] = []
     let weight = 0
-    for await (const record of exportRecords(db, kindAlone(asked), signal)) {
+    for await (const record of exportRecords(db, kindAlone(asked))) {
       for (const row of rowsOf(kind, record)) {
         rows.push(row)
         weight += weightOf(row)

@@ -10,6 +10,7 @@ import {
   type WaitingResponse,
 } from '../../../storage/answers/waiting-responses.ts'
 import { databaseOf } from '../../../storage/database.ts'
+import { boundTo } from '../../../storage/transaction.ts'
 import { numbering, type ResponseEvent } from '../events.ts'
 import { itemsOf } from '../input.ts'
 import type { Item } from '../items.ts'
@@ -51,7 +52,7 @@ const missing = (id: string) => refuse('response_not_found', { id })
 
 function textOf({ services, caller, reply }: WaitingContext, id: string, name: 'head' | 'body') {
   const db = databaseOf(caller.name, services.db)
-  return readWaitingText(db, { user_name: caller.name, id }, name, disconnectSignal(reply))
+  return readWaitingText(boundTo(db, disconnectSignal(reply)), { user_name: caller.name, id }, name)
 }
 
 /** Undefined if it does not wait: it may be answered since a moment ago. */

@@ -6,7 +6,7 @@ import {
 } from '../../../domain/evaluations/columns/gathering.ts'
 import { slotNames } from '../../../domain/evaluations/shape.ts'
 import { rawSql, sql } from '../../sql/sql.ts'
-import type { LongReader, Reader } from '../../transaction.ts'
+import type { BoundReader, Reader } from '../../transaction.ts'
 
 /** The name of the column that describes the others. */
 export const headerName = 'header'
@@ -55,10 +55,9 @@ interface TrialLine extends Record<`v${number}`, number | string | null> {
  * Packs the trials of an evaluation as they are now. Undefined if there are too many, or if some are not derived yet.
  */
 export async function gatherColumns(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   evaluation: string,
-  signal: AbortSignal,
 ): Promise<Gathered | undefined> {
   const gathering = createGathering()
   let trials = 0
@@ -66,7 +65,7 @@ export async function gatherColumns(
     sql`SELECT row_digest, row_kind, brief, failed, shape, ${slots} FROM eval_trials AS trial
         WHERE project_id = ${project} AND evaluation_id = ${evaluation} AND ${db.dialect.trialsCancellable}
         ORDER BY row_digest, started_at, trial_id`,
-    { signal, rows: 200 },
+    { rows: 200 },
   )
   for await (const some of lines) {
     trials += some.length
@@ -81,5 +80,5 @@ export async function gatherColumns(
       gathering.add({ row_digest, row_kind, brief, failed, shape, numbers })
     }
   }
-  return gathering.finish(createYieldToLoop(signal))
+  return gathering.finish(createYieldToLoop(db.signal))
 }

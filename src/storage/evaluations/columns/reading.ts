@@ -4,7 +4,7 @@ import { type PackedTexts, unpackWhole } from '../../../domain/evaluations/colum
 import { joinRows } from '../../../domain/evaluations/columns/rows.ts'
 import { storageFailure } from '../../failures.ts'
 import { listOf, sql } from '../../sql/sql.ts'
-import { allRows, type LongReader, type Reader } from '../../transaction.ts'
+import { allRows, type BoundReader, type Reader } from '../../transaction.ts'
 import type { RowSet } from '../row-sets.ts'
 import { headerName, type StoredHeader } from './gather.ts'
 
@@ -53,10 +53,9 @@ interface JoinedParts {
 
 /** Undefined if a column was removed because trials have changed meanwhile. */
 export async function readParts(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   asked: readonly (StoredEvaluation & { names: Iterable<string> })[],
-  signal: AbortSignal,
   yieldToLoop: YieldToLoop,
 ): Promise<JoinedParts | undefined> {
   // Evaluations of the same rows have the same digests, which are most of what is read.
@@ -76,7 +75,6 @@ export async function readParts(
           AND evaluation_id IN (${listOf(some.map(({ evaluation_id }) => evaluation_id))})
           AND version IN (${listOf([...new Set(some.map(({ version }) => version))])})
           AND name IN (${listOf(JSON.parse(names) as string[])})`,
-      signal,
     )
     for (const { evaluation_id, version, name, bytes } of rows) {
       const set = some.find((known) => known.evaluation_id === evaluation_id)
@@ -100,16 +98,14 @@ export async function readParts(
 
 /** All stored columns of an evaluation. */
 export async function readColumns(
-  db: LongReader,
+  db: BoundReader,
   project: string,
   { evaluation_id, version }: RowSet,
-  signal: AbortSignal,
 ): Promise<Map<string, Uint8Array>> {
   const rows = await allRows<{ name: string; bytes: Uint8Array }>(
     db,
     sql`SELECT name, bytes FROM eval_columns
         WHERE project_id = ${project} AND evaluation_id = ${evaluation_id} AND version = ${version}`,
-    signal,
   )
   return new Map(rows.map(({ name, bytes }) => [name, bytes]))
 }
