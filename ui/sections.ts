@@ -1,3 +1,4 @@
+import type { Right } from '../src/domain/roles.ts'
 import { paths, type Route } from './routes.ts'
 import { may } from './server/rights.ts'
 
@@ -8,18 +9,20 @@ export interface Section {
   path(project: string): string
   /** The screens that belong to it. */
   screens: readonly Route['screen'][]
+  /** What a user may do who sees it, if not everybody. */
+  right?: Right
 }
 
 /** The sections of a project, in the order of the bar. */
 const sections: readonly Section[] = [
-  { name: 'Calls', path: (project) => paths.calls(project), screens: ['calls', 'trace', 'call'] },
-  { name: 'Conversations', path: (project) => paths.threads(project), screens: ['threads', 'thread'] },
-  { name: 'Agents', path: (project) => paths.agents(project), screens: ['agents', 'agent'] },
-  { name: 'Search', path: (project) => paths.search(project), screens: ['search'] },
-  { name: 'Charts', path: (project) => paths.charts(project), screens: ['charts'] },
+  { name: 'Calls', path: paths.calls, screens: ['calls', 'trace', 'call'] },
+  { name: 'Conversations', path: paths.threads, screens: ['threads', 'thread'] },
+  { name: 'Agents', path: paths.agents, screens: ['agents', 'agent'] },
+  { name: 'Search', path: paths.search, screens: ['search'] },
+  { name: 'Charts', path: paths.charts, screens: ['charts'] },
   {
     name: 'Quality',
-    path: (project) => paths.evals(project),
+    path: paths.evals,
     screens: [
       'evals',
       'compare',
@@ -32,14 +35,10 @@ const sections: readonly Section[] = [
       'datasets',
     ],
   },
-  { name: 'Queues', path: (project) => paths.queues(project), screens: ['queues', 'queue', 'review'] },
-  { name: 'Prompts', path: (project) => paths.prompts(project), screens: ['prompts'] },
-  { name: 'Objects', path: (project) => paths.objects(project), screens: ['objects', 'object'] },
-  {
-    name: 'Settings',
-    path: (project) => paths.alerts(project),
-    screens: ['alerts', 'endpoints', 'deliveries', 'prices'],
-  },
+  { name: 'Queues', path: paths.queues, screens: ['queues', 'queue', 'review'] },
+  { name: 'Prompts', path: paths.prompts, screens: ['prompts'] },
+  { name: 'Objects', path: paths.objects, screens: ['objects', 'object'] },
+  { name: 'Settings', path: paths.alerts, screens: ['alerts', 'endpoints', 'deliveries', 'prices'] },
 ]
 
 /** Those that the user may read: annotators read queues. */
@@ -50,41 +49,38 @@ export const sectionsOf = (project: string): readonly Section[] =>
 export const homeOf = (project: string): string => sectionsOf(project)[0]?.path(project) ?? paths.projects
 
 /** The lists of Settings; who sends what where is for those who may change it. */
-export const settingsLists = (project: string): readonly Section[] => [
-  { name: 'Alerts', path: () => paths.alerts(project), screens: ['alerts'] },
-  ...(may('write', project)
-    ? [
-        {
-          name: 'Endpoints',
-          fullName: 'Alert endpoints',
-          path: () => paths.endpoints(project),
-          screens: ['endpoints'],
-        } as const,
-      ]
-    : []),
+export const settingsLists = (project: string): readonly Section[] => seen(settings, project)
+
+const settings: readonly Section[] = [
+  { name: 'Alerts', path: paths.alerts, screens: ['alerts'] },
   {
-    name: 'Deliveries',
-    fullName: 'Alert deliveries',
-    path: () => paths.deliveries(project),
-    screens: ['deliveries'],
+    ...{ name: 'Endpoints', fullName: 'Alert endpoints', right: 'write' },
+    ...{ path: paths.endpoints, screens: ['endpoints'] },
   },
-  { name: 'Prices', path: () => paths.prices(project), screens: ['prices'] },
+  { name: 'Deliveries', fullName: 'Alert deliveries', path: paths.deliveries, screens: ['deliveries'] },
+  { name: 'Prices', path: paths.prices, screens: ['prices'] },
 ]
 
 /** The lists of the server that the user may read. */
-export const serverLists = (): readonly Section[] => [
-  ...(may('operate') ? [{ name: 'Users', path: () => paths.people, screens: ['people'] } as const] : []),
-  ...(may('administer')
-    ? [{ name: 'Invitations', path: () => paths.invitations, screens: ['invitations'] } as const]
-    : []),
+export const serverLists = (): readonly Section[] => seen(ofServer)
+
+const ofServer: readonly Section[] = [
+  {
+    ...{ name: 'Users', fullName: 'People: users', right: 'operate' },
+    ...{ path: () => paths.people, screens: ['people'] },
+  },
+  { name: 'Invitations', path: () => paths.invitations, screens: ['invitations'], right: 'administer' },
   { name: 'Budgets', path: () => paths.budgets, screens: ['budgets'] },
-  ...(may('operate') ? [{ name: 'Audit', path: () => paths.audit(), screens: ['audit'] } as const] : []),
+  { name: 'Audit', path: () => paths.audit(), screens: ['audit'], right: 'operate' },
 ]
+
+const seen = (lists: readonly Section[], project?: string): readonly Section[] =>
+  lists.filter(({ right }) => right === undefined || may(right, project))
 
 /** The lists of Quality, which know each other. */
 export const qualityLists: readonly Section[] = [
-  { name: 'Runs', fullName: 'Evaluation runs', path: (project) => paths.evals(project), screens: ['evals'] },
-  { name: 'Judges', path: (project) => paths.judges(project), screens: ['judges'] },
-  { name: 'Monitors', path: (project) => paths.monitors(project), screens: ['monitors'] },
-  { name: 'Datasets', path: (project) => paths.datasets(project), screens: ['datasets'] },
+  { name: 'Runs', fullName: 'Evaluation runs', path: paths.evals, screens: ['evals'] },
+  { name: 'Judges', path: paths.judges, screens: ['judges'] },
+  { name: 'Monitors', path: paths.monitors, screens: ['monitors'] },
+  { name: 'Datasets', path: paths.datasets, screens: ['datasets'] },
 ]

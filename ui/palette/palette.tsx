@@ -5,7 +5,7 @@ import { viewPath } from '../parts/saved-views.tsx'
 import { theme, themes } from '../parts/theme.ts'
 import { navigate, route } from '../router.ts'
 import { paths } from '../routes.ts'
-import { homeOf, qualityLists, sectionsOf, settingsLists } from '../sections.ts'
+import { homeOf, qualityLists, sectionsOf, serverLists, settingsLists } from '../sections.ts'
 import { useLoading } from '../server/loading.ts'
 import { type ProjectRow, projectsAtOnce, readProjects } from '../server/projects.ts'
 import { may } from '../server/rights.ts'
@@ -42,35 +42,29 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
     [readable],
   ).value
   const goTo = (to: string) => () => navigate(to)
-  const acts: Choice[] = [
-    { text: 'Projects', hint: 'go', run: goTo(paths.projects) },
-    ...(project === undefined ? [] : screensOf(project)).map(({ text: name, path }) => ({
-      text: name,
-      hint: project as string,
-      run: goTo(path),
-    })),
-    ...(project !== undefined && may('write', project) ? formsOf(project) : []).map(
-      ({ text: name, path }) => ({ text: name, hint: project as string, run: goTo(path) }),
-    ),
-    ...(projects ?? []).map(({ project: name }) => ({
-      text: name,
-      hint: 'project',
-      run: goTo(homeOf(name)),
-    })),
-    ...(project === undefined ? [] : (views ?? [])).map((view) => ({
+  const choiceOf = ({ text: name, hint, path }: Named): Choice => ({ text: name, hint, run: goTo(path) })
+  const places: Named[] = [
+    { text: 'Projects', hint: 'go', path: paths.projects },
+    ...(project === undefined ? [] : [...screensOf(project), ...formsOf(project)]),
+    ...(projects ?? []).map(({ project: name }) => ({ text: name, hint: 'project', path: homeOf(name) })),
+    ...(views ?? []).map((view) => ({
       text: view.name,
       hint: `saved view, ${view.screen}`,
-      run: goTo(viewPath(project as string, view)),
+      path: viewPath(readable as string, view),
     })),
     ...(may('infer')
-      ? [{ text: 'Playground', hint: 'ask the model', run: goTo(paths.play(project ? { p: project } : {})) }]
+      ? [{ text: 'Playground', hint: 'ask the model', path: paths.play(project ? { p: project } : {}) }]
       : []),
-    { text: 'Engine', hint: 'models and running answers', run: goTo(paths.engine) },
-    { text: 'My keys', hint: 'and the theme', run: goTo(paths.me) },
-    ...(may('operate') ? [{ text: 'People', hint: 'users and keys', run: goTo(paths.people) }] : []),
-    ...(may('administer') ? [{ text: 'Invitations', hint: 'go', run: goTo(paths.invitations) }] : []),
-    { text: 'Budgets', hint: 'what answers may cost', run: goTo(paths.budgets) },
-    ...(may('operate') ? [{ text: 'Audit', hint: 'who did what', run: goTo(paths.audit()) }] : []),
+    { text: 'Engine', hint: 'models and running answers', path: paths.engine },
+    { text: 'My keys', hint: 'and the theme', path: paths.me },
+    ...serverLists().map(({ name, fullName = name, path }) => ({
+      text: fullName,
+      hint: 'server',
+      path: path(''),
+    })),
+  ]
+  const acts: Choice[] = [
+    ...places.map(choiceOf),
     ...themes.map((name) => ({
       text: `Theme: ${name}`,
       hint: theme.value === name ? 'current' : 'command',
@@ -88,7 +82,6 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
     async (signal) => (isNamed ? findNames(project, signal) : []),
     [isNamed, project],
   ).value
-  const choiceOf = ({ text: name, hint, path }: Named): Choice => ({ text: name, hint, run: goTo(path) })
   const fitting = [...acts, ...(named ?? []).map(choiceOf)].filter(({ text: name }) =>
     name.toLowerCase().includes(wanted.toLowerCase()),
   )
@@ -173,19 +166,22 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
 }
 
 /** Of two with the same address the list, which has the better name. */
-const screensOf = (project: string) => {
+function screensOf(project: string): Named[] {
   const all = may('read', project) ? [...qualityLists, ...settingsLists(project)] : []
   const lists = [...sectionsOf(project), ...all]
   const names = new Map(lists.map(({ name, fullName = name, path }) => [path(project), fullName]))
-  return [...names].map(([path, text]) => ({ text, path }))
+  return [...names].map(([path, text]) => ({ text, hint: project, path }))
 }
 
 /** The forms of Quality, where they can be filled at once. */
-const formsOf = (project: string) => [
-  { text: 'New run', path: paths.newRun(project) },
-  { text: 'New judge', path: paths.newJudge(project) },
-  { text: 'New monitor', path: paths.monitors(project, { new: '-' }) },
-]
+const formsOf = (project: string): Named[] =>
+  may('write', project)
+    ? [
+        { text: 'New run', hint: project, path: paths.newRun(project) },
+        { text: 'New judge', hint: project, path: paths.newJudge(project) },
+        { text: 'New monitor', hint: project, path: paths.monitors(project, { new: '-' }) },
+      ]
+    : []
 
 /** First the project that the text names, then the open one, then the others. */
 function inOrder({ project: named }: Names, here: string | undefined, all: readonly ProjectRow[]): string[] {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { route } from '../router.ts'
-import type { Section } from '../sections.ts'
+import { qualityLists, type Section, serverLists, settingsLists } from '../sections.ts'
 
 interface Props {
   /** Name of the group of lists. */
@@ -15,7 +15,7 @@ interface Props {
 }
 
 /** The head of a list: the lists beside it, and what can be made. */
-export function ListsHead({ label, lists, project = '', title, children }: Props) {
+function ListsHead({ label, lists, project = '', title, children }: Props) {
   return (
     <header class="screen-head quality-head">
       <h1 class="hidden-text">{title}</h1>
@@ -34,3 +34,16 @@ export function ListsHead({ label, lists, project = '', title, children }: Props
     </header>
   )
 }
+
+type OwnProps = Omit<Props, 'label' | 'lists'>
+
+/** Of runs, judges, monitors and datasets. */
+export const QualityHead = (props: OwnProps) => <ListsHead label="Quality" lists={qualityLists} {...props} />
+
+/** Of what is set for a project. */
+export const SettingsHead = (props: OwnProps & { project: string }) => (
+  <ListsHead label="Settings" lists={settingsLists(props.project)} {...props} />
+)
+
+/** Of the server. */
+export const PeopleHead = (props: OwnProps) => <ListsHead label="People" lists={serverLists()} {...props} />

@@ -1,4 +1,5 @@
 import { ListTable } from '../../parts/list-table.tsx'
+import { PeopleHead } from '../../parts/lists-head.tsx'
 import { OlderPages } from '../../parts/older-pages.tsx'
 import { Time } from '../../parts/time.tsx'
 import { search, setSearch } from '../../router.ts'
@@ -6,7 +7,6 @@ import { type AuditEntry, readAudit } from '../../server/budgets.ts'
 import { useLoading } from '../../server/loading.ts'
 import { type Grant, grantsText } from '../../server/people.ts'
 import { countText, timeText } from '../../value/units.ts'
-import { PeopleHead } from './head.tsx'
 
 const filters = { actor: 'Who', action: 'What', from: 'From', until: 'Until' }
 type Filter = keyof typeof filters

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { BudgetPeriod, BudgetScope } from '../../../src/domain/budgets.ts'
 import { FormDialog, numberIn } from '../../parts/form-dialog.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
+import { PeopleHead } from '../../parts/lists-head.tsx'
 import { Time } from '../../parts/time.tsx'
 import {
   type Budget,
@@ -14,7 +15,6 @@ import {
 import { useLoading } from '../../server/loading.ts'
 import { existedUntilDeleted } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
-import { PeopleHead } from './head.tsx'
 
 /** What answers may cost. Users see the budgets that count theirs; operators see and set all. */
 export function BudgetsScreen() {

@@ -2,12 +2,12 @@ import { useState } from 'preact/hooks'
 import { base } from '../../base.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
+import { PeopleHead } from '../../parts/lists-head.tsx'
 import { SecretDialog } from '../../parts/secret-dialog.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useLoading } from '../../server/loading.ts'
 import { grantsText, type Invitation, invite, readInvitations, withdraw } from '../../server/people.ts'
 import { existedUntilDeleted } from '../../server/request.ts'
-import { PeopleHead } from './head.tsx'
 import { grantFields, grantsIn } from './new-user.tsx'
 
 /** Open invitations: whoever has the link makes one user of it. */

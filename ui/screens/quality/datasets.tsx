@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { lazy } from '../../parts/lazy.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
+import { QualityHead } from '../../parts/lists-head.tsx'
 import { FailedScreen } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../routes.ts'
@@ -11,7 +12,6 @@ import { isForbidden } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
 import { countText } from '../../value/units.ts'
 import { VersionMarks } from '../object/version-marks.tsx'
-import { QualityHead } from './head.tsx'
 
 const UploadDataset = lazy(async () => (await import('../../datasets/upload.tsx')).UploadDataset, {
   isPart: true,

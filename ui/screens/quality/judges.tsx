@@ -1,4 +1,5 @@
 import { ListTable } from '../../parts/list-table.tsx'
+import { QualityHead } from '../../parts/lists-head.tsx'
 import { isNamed, NameFilter } from '../../parts/name-filter.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { FailedScreen } from '../../parts/states.tsx'
@@ -12,7 +13,6 @@ import { may } from '../../server/rights.ts'
 import { isServed, readScorers, type Scorer } from '../../server/scorers.ts'
 import { parseRef } from '../../value/ref.ts'
 import { countOf } from '../../value/units.ts'
-import { QualityHead } from './head.tsx'
 
 /** Judges, checks, and scorers that run elsewhere. */
 export function JudgesScreen({ project }: { project: string }) {

@@ -1,4 +1,5 @@
 import { ListTable } from '../../parts/list-table.tsx'
+import { QualityHead } from '../../parts/lists-head.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { FailedScreen } from '../../parts/states.tsx'
 import { search, setSearch } from '../../router.ts'
@@ -10,7 +11,6 @@ import { may } from '../../server/rights.ts'
 import { parseRef } from '../../value/ref.ts'
 import { numberText, shareText } from '../../value/scores.ts'
 import { countText } from '../../value/units.ts'
-import { QualityHead } from './head.tsx'
 import { NewMonitor } from './new-monitor.tsx'
 
 /** The monitors of a project, with what they have judged. */

@@ -1,5 +1,6 @@
 import { wordingOf } from '../../filter/conditions.ts'
 import { ListTable } from '../../parts/list-table.tsx'
+import { SettingsHead } from '../../parts/lists-head.tsx'
 import { Time } from '../../parts/time.tsx'
 import { search, setSearch } from '../../router.ts'
 import {
@@ -15,7 +16,6 @@ import { useLoading } from '../../server/loading.ts'
 import { existedUntilDeleted } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
 import { countText } from '../../value/units.ts'
-import { SettingsHead } from './head.tsx'
 import { NewAlert } from './new-alert.tsx'
 
 /** Among these the last message of a rule is looked for. */

@@ -1,4 +1,5 @@
 import { ListTable } from '../../parts/list-table.tsx'
+import { SettingsHead } from '../../parts/lists-head.tsx'
 import { OlderPages } from '../../parts/older-pages.tsx'
 import { Time } from '../../parts/time.tsx'
 import { search, setSearch } from '../../router.ts'
@@ -6,7 +7,6 @@ import { paths } from '../../routes.ts'
 import { type AlertEvent, type Delivery, readEndpoints, readEvents, replay } from '../../server/alerts.ts'
 import { useLoading } from '../../server/loading.ts'
 import { may } from '../../server/rights.ts'
-import { SettingsHead } from './head.tsx'
 
 const pageSize = 100
 const states = ['all', 'pending', 'sent', 'dead']

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Format } from '../../../src/domain/alerts.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
+import { SettingsHead } from '../../parts/lists-head.tsx'
 import { SecretDialog } from '../../parts/secret-dialog.tsx'
 import {
   type Endpoint,
@@ -17,7 +18,6 @@ import { useLoading } from '../../server/loading.ts'
 import { existedUntilDeleted } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
 import { countText } from '../../value/units.ts'
-import { SettingsHead } from './head.tsx'
 
 const formatTexts: Record<Format, string> = {
   standard: 'webhook',

@@ -2,12 +2,12 @@ import { useState } from 'preact/hooks'
 import { unpricedText } from '../../parts/cost.tsx'
 import { FormDialog, numberIn } from '../../parts/form-dialog.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
+import { SettingsHead } from '../../parts/lists-head.tsx'
 import { Time } from '../../parts/time.tsx'
 import { search, setSearch } from '../../router.ts'
 import { type Price, readPrices, removePrice, setPrice } from '../../server/budgets.ts'
 import { useLoading } from '../../server/loading.ts'
 import { may } from '../../server/rights.ts'
-import { SettingsHead } from './head.tsx'
 
 /** Prices are stored for one token and shown for so many. */
 const tokensPriced = 1_000_000
