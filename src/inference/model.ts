@@ -178,6 +178,8 @@ export interface ReportedUsage {
   reasoning: number
   /** Present if it reports them. */
   prediction?: PredictionCounts
+  /** In dollars, as OpenRouter reports it. */
+  cost?: number
 }
 
 /** Choices are counted over all inputs: choice i of input k is k times `choices` plus i. */

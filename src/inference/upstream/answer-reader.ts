@@ -200,6 +200,7 @@ function usageOf(value: unknown): ToldUsage | undefined {
     reasoning: detail('completion_tokens_details', 'reasoning_tokens'),
     // Some report zeros for answers without a prediction.
     ...(accepted + rejected > 0 && { prediction: { accepted, rejected } }),
+    ...(typeof usage.cost === 'number' && { cost: usage.cost }),
   }
 }
 

@@ -141,12 +141,9 @@ const ScorerStats = z.object({
   }),
   trial_count: z.number().int().meta({ description: 'Trials with a value of this scorer.' }),
   numeric_count: z.number().int().meta({ description: 'Trials with a number.' }),
-  numeric_mean: z
-    .number()
-    .nullable()
-    .meta({
-      description: 'The mean of these numbers; null if there are none, or their sum is beyond 1.8e308.',
-    }),
+  numeric_mean: z.number().nullable().meta({
+    description: 'The mean of these numbers; null if there are none, or their sum is beyond 1.8e308.',
+  }),
   pass_known_count: z.number().int().meta({ description: 'Trials with true or false.' }),
   pass_true_count: z.number().int().meta({ description: 'Trials with true.' }),
   pass_rate: z

@@ -16,6 +16,8 @@ export interface GenerationRecord {
   prompt_tokens: number
   cached_tokens: number
   completion_tokens: number
+  /** In dollars, if the server behind the model reports it. */
+  cost?: number
   finish_reasons: FinishReason[]
   /** From the arrival of the request; absent if it was not reached. */
   prefilled_ms?: number
@@ -109,7 +111,7 @@ export async function* observed<Made>(
   }
 
   /** A remote server's own counts are known only at the end. */
-  function correct({ prompt, cached, completion }: ReportedUsage): void {
+  function correct({ prompt, cached, completion, cost }: ReportedUsage): void {
     charge({ prompt: prompt - charged, completion: completion - record.completion_tokens })
     const missed = { prompt: prompt - charged, cached: cached - record.cached_tokens }
     if (uncounted > 0) for (const tokens of shares(missed, uncounted)) metrics.prompt(tokens)
@@ -118,6 +120,7 @@ export async function* observed<Made>(
     running.wrote(answer, completion - record.completion_tokens)
     times.tokens = completion
     Object.assign(record, { prompt_tokens: prompt, cached_tokens: cached, completion_tokens: completion })
+    if (cost !== undefined) record.cost = cost
   }
 
   try {

@@ -71,6 +71,8 @@ export interface Measured {
   prompt_tokens: number
   cached_tokens: number
   completion_tokens: number
+  /** In dollars, if the server behind the model reports it. */
+  cost?: number
   finish_reasons: readonly string[]
   /** Absent if there was none. */
   first_token_ms?: number

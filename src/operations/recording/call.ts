@@ -104,7 +104,7 @@ export function callOf(answer: AnswerToWrite): WithSharedTexts<RecordedAnswer> {
 
 /** Usage is stored under the name of the model, by which its price is found. */
 function summaryOf({ measured, leftOut }: EndedAnswer): object {
-  const { model, prompt_tokens, completion_tokens, cached_tokens, finish_reasons } = measured
+  const { model, prompt_tokens, completion_tokens, cached_tokens, cost, finish_reasons } = measured
   return {
     usage: {
       [model]: {
@@ -112,6 +112,7 @@ function summaryOf({ measured, leftOut }: EndedAnswer): object {
         prompt_tokens,
         completion_tokens,
         total_tokens: prompt_tokens + completion_tokens,
+        ...(cost !== undefined && { total_cost: cost }),
       },
     },
     heddle: {

@@ -73,12 +73,9 @@ export const LightCall = z.object({
   first_token_ms: z.number().nullable(),
   input_tokens: count.nullable(),
   output_tokens: count.nullable(),
-  cost: z
-    .number()
-    .nullable()
-    .meta({
-      description: 'By the prices of the project, else as the client states it; null without either.',
-    }),
+  cost: z.number().nullable().meta({
+    description: 'By the prices of the project, else as the client states it; null without either.',
+  }),
   svc_user_id: z.string().nullable(),
   storage_size_bytes: count,
   input_preview: preview('the last user message'),

@@ -58,6 +58,22 @@ test('an answer of an upstream is returned, whole and as a stream, and recorded 
   assert.equal(choiceOf(chunks, 0).content, 'Two words')
 })
 
+test('the cost that an upstream reports is that of the recorded call', async (t) => {
+  const app = await open(t, (response) => {
+    const say = beginStream(response)
+    say(delta({ content: 'Two' }, 'stop'))
+    const counted = usage(7, 1)
+    say({ ...counted, usage: { ...counted.usage, cost: 0.00025 } })
+    response.end('data: [DONE]\n\n')
+  })
+  await app.ask()
+  const { id, summary } = await lastCall(app)
+  assert.equal(summary.usage.far.total_cost, 0.00025)
+  const read = { project_id: 'acme/default', id, include_costs: true }
+  const { call } = (await app.post('/call/read', read)).json
+  assert.equal(call.summary.weave.costs.far.stated_total_cost, 0.00025)
+})
+
 test('the caller is not disclosed to an upstream, and a Heddle upstream is asked not to record', async (t) => {
   const upstream = await startFakeUpstream(t, streamWords('Hello'), {
     models: [{ id: 'far', owned_by: 'heddle', root: 'far', max_model_len: 100 }],
