@@ -9,7 +9,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 
-const sharing = ['unit', 'packages', 'app', 'attack']
+const sharing = ['unit', 'packages', 'app', 'attack', 'clients']
 const filesOfProcess = 12
 /** The comment of a file that measures its process, or changes what other files see of it. */
 const ownProcess = '// In a process of its own: '
@@ -32,7 +32,7 @@ const options = [
 if (values.record)
   options.push('--test-reporter=./scripts/clients/record-runs.mjs', '--test-reporter-destination=stderr')
 const entries = join(tree, 'node_modules/.cache/tests', String(process.pid))
-const rings = positionals.length > 0 ? positionals : [...sharing, 'clients', 'live', 'ui']
+const rings = positionals.length > 0 ? positionals : [...sharing, 'live', 'ui']
 
 /** The files of a ring that are long, or those that are not. */
 function filesOf(ring) {
@@ -54,7 +54,8 @@ function shared(ring, files, index) {
 
 function processesOf(ring) {
   const files = filesOf(ring)
-  if (values.long || !sharing.includes(ring)) return files
+  // What ran is noted for each file by itself.
+  if (values.long || values.record || !sharing.includes(ring)) return files
   const { own = [], together = [] } = Object.groupBy(files, (path) =>
     readFileSync(join(tree, path), 'utf8').includes(ownProcess) ? 'own' : 'together',
   )
