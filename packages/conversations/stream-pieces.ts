@@ -1,5 +1,5 @@
-import { blockOf, textBlock } from './blocks.ts'
-import { type Json, jsonAt, membersIn, textIn, textOf } from './json.ts'
+import { blockOf } from './blocks.ts'
+import { type Json, jsonAt, type Members, membersIn, textIn, textOf } from './json.ts'
 import type { Block } from './message.ts'
 import { toolCall } from './tools.ts'
 
@@ -14,50 +14,54 @@ export function areInPieces(first: Json | undefined): boolean {
   return beginnings.test(textOf(members, 'type') ?? '')
 }
 
-/** What an event adds to the answer, and the number of the call that it adds to. */
-export function pieceOf(event: Json): { block: Block; number?: string } | undefined {
+/** Whether they are messages of which each continues the one before: LangChain's or Ollama's. */
+export function areChunks(first: Json | undefined): boolean {
+  const members = membersIn(first)
+  const isLangChain =
+    textOf(members, 'type') === 'AIMessageChunk' || members.get('id')?.endsWith('"AIMessageChunk"]')
+  return isLangChain || (members.has('done') && members.has('message'))
+}
+
+interface Piece {
+  block: Block
+  /** Of the call that it adds to. */
+  number?: string
+}
+
+/** What an event adds to the answer. */
+export function pieceOf(event: Json): Piece | undefined {
   const members = membersIn(event)
   const bedrock = bedrockPiece(event)
   if (bedrock !== undefined) return bedrock
   const type = textOf(members, 'type')
-  if (type === undefined) return written(members.get('response'))
-  if (type === 'text-delta') return written(textJson(event))
-  if (type === 'reasoning-delta') return thought(textJson(event))
+  if (type === undefined) return textPiece('text', members.get('response'))
+  if (type === 'text-delta') return textPiece('text', addedText(members))
+  if (type === 'reasoning-delta') return textPiece('thought', addedText(members))
   if (type === 'content-delta') {
     const content = jsonAt(event, 'delta', 'message', 'content')
-    return written(jsonAt(content, 'text')) ?? thought(jsonAt(content, 'thinking'))
+    return textPiece('text', jsonAt(content, 'text')) ?? textPiece('thought', jsonAt(content, 'thinking'))
   }
   const cohere = jsonAt(event, 'delta', 'message', 'tool_calls')
   if (cohere !== undefined) return { block: toolCall(cohere), number: members.get('index') ?? '0' }
   return type === 'tool-call' || type === 'tool-result' ? { block: blockOf(event) } : undefined
 }
 
-const textJson = (event: Json): Json | undefined => {
-  const members = membersIn(event)
-  return ['text', 'textDelta', 'delta'].map((name) => members.get(name)).find((json) => json?.startsWith('"'))
+const addedText = (members: Members): Json | undefined =>
+  ['text', 'textDelta', 'delta'].map((name) => members.get(name)).find((json) => json?.startsWith('"'))
+
+function bedrockPiece(event: Json): Piece | undefined {
+  const begun = jsonAt(event, 'contentBlockStart')
+  const added = jsonAt(event, 'contentBlockDelta')
+  const call = jsonAt(begun, 'start', 'toolUse') ?? jsonAt(added, 'delta', 'toolUse')
+  if (call !== undefined)
+    return { block: toolCall(call), number: jsonAt(begun ?? added, 'contentBlockIndex') ?? '0' }
+  return (
+    textPiece('text', jsonAt(added, 'delta', 'text')) ??
+    textPiece('thought', jsonAt(added, 'delta', 'reasoningContent', 'text'))
+  )
 }
 
-function bedrockPiece(event: Json): { block: Block; number?: string } | undefined {
-  const begun = jsonAt(event, 'contentBlockStart', 'start', 'toolUse')
-  const number = blockNumber(event)
-  if (begun !== undefined) return { block: toolCall(begun), number }
-  const delta = jsonAt(event, 'contentBlockDelta', 'delta')
-  const more = jsonAt(delta, 'toolUse')
-  if (more !== undefined) return { block: toolCall(more), number }
-  return written(jsonAt(delta, 'text')) ?? thought(jsonAt(delta, 'reasoningContent', 'text'))
-}
-
-const blockNumber = (event: Json): string =>
-  jsonAt(event, 'contentBlockStart', 'contentBlockIndex') ??
-  jsonAt(event, 'contentBlockDelta', 'contentBlockIndex') ??
-  '0'
-
-function written(json: Json | undefined): { block: Block } | undefined {
+function textPiece(kind: 'text' | 'thought', json: Json | undefined): Piece | undefined {
   const text = textIn(json)
-  return text === undefined ? undefined : { block: textBlock(text) }
-}
-
-function thought(json: Json | undefined): { block: Block } | undefined {
-  const text = textIn(json)
-  return text === undefined ? undefined : { block: { kind: 'thought', text } }
+  return text === undefined ? undefined : { block: { kind, text } }
 }

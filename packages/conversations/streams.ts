@@ -1,18 +1,9 @@
+import { createNesting, type Nesting } from '../json/index.ts'
 import { blockOf, textBlock } from './blocks.ts'
-import {
-  isJson,
-  isObject,
-  itemsIn,
-  type Json,
-  jsonAt,
-  type Members,
-  membersIn,
-  textIn,
-  textOf,
-} from './json.ts'
+import { isObject, itemsIn, type Json, jsonAt, type Members, membersIn, textIn, textOf } from './json.ts'
 import type { Block, Message, ToolCall } from './message.ts'
 import { messageOf } from './messages.ts'
-import { areInPieces, pieceOf } from './stream-pieces.ts'
+import { areChunks, areInPieces, pieceOf } from './stream-pieces.ts'
 import { toolCall } from './tools.ts'
 
 /** The messages of an answer that was recorded as the list of its events; undefined for any other list. */
@@ -24,10 +15,7 @@ export function streamedMessages(events: readonly Json[]): Message[] | undefined
     return folded(events.flatMap((event) => itemsIn(membersIn(event).get('choices'))))
   if (members.has('candidates'))
     return folded(events.flatMap((event) => itemsIn(membersIn(event).get('candidates'))))
-  // Ollama's, and LangChain's.
-  const isChunk =
-    textOf(members, 'type') === 'AIMessageChunk' || jsonAt(first, 'id')?.endsWith('"AIMessageChunk"]')
-  if (isChunk || (members.has('done') && members.has('message'))) return folded(events)
+  if (areChunks(first)) return folded(events)
   if (areInPieces(first)) return inPieces(events)
   if (/^(message_start|content_block_)/.test(type)) return [foldedBlocks(events)]
   if (type.startsWith('response.')) return [foldedItems(events)]
@@ -71,7 +59,7 @@ interface Growing {
   role: string
   blocks: Block[]
   /** By the number or the id by which pieces of parallel calls, which may come in turns, refer to theirs. */
-  calls: Map<string | undefined, ToolCall>
+  calls: Map<string | undefined, { call: ToolCall; nesting: Nesting }>
   ending?: string
 }
 
@@ -86,13 +74,16 @@ function addBlock(blocks: Block[], block: Block): void {
 function addCall({ blocks, calls }: Growing, call: ToolCall, number: string | undefined): void {
   const begun = calls.get(number)
   // Some servers number all calls 0, or have neither numbers nor ids: after whole arguments another call begins.
-  const isWhole = begun?.input.endsWith('}') && isJson(begun.input) && call.input.trim() !== ''
-  if (begun !== undefined && !isWhole) {
-    begun.input += call.input
+  const isOther = begun?.nesting.isClosed() && call.input.trim() !== ''
+  if (begun !== undefined && !isOther) {
+    begun.call.input += call.input
+    begun.nesting.add(call.input)
     return
   }
+  const own = { call, nesting: createNesting() }
+  own.nesting.add(call.input)
   blocks.push(call)
-  calls.set(number, call).set(undefined, call)
+  calls.set(number, own).set(undefined, own)
 }
 
 function inPieces(events: readonly Json[]): Message[] | undefined {

@@ -5,10 +5,12 @@ export { compareText } from './code-points.ts'
 export { JsonNumber, objectOf, parseLossless, revivedNumbers } from './lossless.ts'
 export {
   compactJson,
+  createNesting,
   hasMoreMarks,
   itemsOf,
   keptJson,
   membersOf,
+  type Nesting,
   objectText,
   Scan,
   stringEnd,

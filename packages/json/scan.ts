@@ -194,3 +194,29 @@ export function compactJson(text: string): string {
   }
   return compact + text.slice(from)
 }
+
+/** An object or a list that comes in pieces: each character is looked at once, however many pieces there are. */
+export interface Nesting {
+  add(piece: string): void
+  /** Whether it has begun, and all that was opened outside of texts is closed. */
+  isClosed(): boolean
+}
+
+export function createNesting(): Nesting {
+  let depth = 0
+  let text: 'plain' | 'escaped' | undefined
+  let hasOpened = false
+  return {
+    add(piece) {
+      for (const letter of piece) {
+        if (text === 'escaped') text = 'plain'
+        else if (text === 'plain') text = letter === '"' ? undefined : letter === '\\' ? 'escaped' : 'plain'
+        else if (letter === '"') text = 'plain'
+        else if (letter === '{' || letter === '[') depth++
+        else if (letter === '}' || letter === ']') depth--
+        hasOpened ||= depth > 0
+      }
+    },
+    isClosed: () => hasOpened && depth === 0 && text === undefined,
+  }
+}

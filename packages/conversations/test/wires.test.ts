@@ -187,6 +187,11 @@ for (const [name, value, expected] of [
     ['assistant: [calls] f({"a":1})\n\n[calls] f({"a":2})'],
   ],
   [
+    'streamed arguments that are no JSON',
+    [chunk(call('f', 'fo', 'c')), chunk(call(undefined, 'o')), chunk(call(undefined, ' bar'))],
+    ['assistant: [calls] f(foo bar)'],
+  ],
+  [
     'streamed calls without a number or an id',
     [candidate({ name: 'f', args: { a: 1 } }), candidate({ name: 'f', args: { a: 2 } })],
     ['assistant: [calls] f({"a":1})\n\n[calls] f({"a":2})'],
@@ -420,6 +425,10 @@ for (const [name, text] of [
         { role: 'tool', tool_call_id: 'a', content: 'x' },
       ]).flat(),
     }),
+  ],
+  [
+    '100,000 pieces of a call, each of which looks like its end',
+    json([chunk(call('f', '{"a":"')), ...Array.from({ length: 100_000 }, () => chunk(call('f', '{}')))]),
   ],
   ['a message of eight megabytes', json({ messages: [user('x "y" '.repeat(1_400_000))] })],
   ['100,000 members', json(Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`k${n}`, n])))],

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Part } from '../../../packages/chat-format/index.ts'
 import type { FinishReason } from '../../../packages/engine/index.ts'
+import { createNesting, type Nesting } from '../../../packages/json/index.ts'
 import { isJson, isObjectText } from '../../domain/json/text.ts'
 import { garbage } from './reply.ts'
 
@@ -29,10 +30,7 @@ interface CallState {
   id: string | undefined
   name: string
   arguments: string
-  /** Braces that are open in its arguments, outside of texts. */
-  depth: number
-  /** Within a text: whether the next character is escaped. */
-  text: 'plain' | 'escaped' | undefined
+  nesting: Nesting
   /** Whether its arguments are an object so far. */
   isWhole: boolean
   isOver: boolean
@@ -123,7 +121,7 @@ export function createCallReader(): CallReader {
         return addMore(known, more)
       if (typeof name !== 'string' || name === '') throw garbage('a tool call without a name')
       const state: CallState = {
-        ...{ told, id, name, arguments: '', depth: 0, text: undefined },
+        ...{ told, id, name, arguments: '', nesting: createNesting() },
         ...{ isWhole: false, isOver: false },
       }
       addArguments(state, more)
@@ -144,16 +142,9 @@ export function createCallReader(): CallReader {
 
 /** Arguments come in many pieces: only where all braces are closed they are worth being read as a whole. */
 function addArguments(call: CallState, text: string): void {
-  for (const letter of text) {
-    if (call.text === 'escaped') call.text = 'plain'
-    else if (call.text === 'plain')
-      call.text = letter === '"' ? undefined : letter === '\\' ? 'escaped' : 'plain'
-    else if (letter === '"') call.text = 'plain'
-    else if (letter === '{') call.depth++
-    else if (letter === '}') call.depth--
-  }
+  call.nesting.add(text)
   call.arguments += text
-  if (text !== '') call.isWhole = call.depth === 0 && call.text === undefined && isObjectText(call.arguments)
+  if (text !== '') call.isWhole = call.nesting.isClosed() && isObjectText(call.arguments)
 }
 
 /**
