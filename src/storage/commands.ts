@@ -216,6 +216,14 @@ export const unflushedCommands: ReadonlySet<string> = new Set<keyof typeof comma
   'takeColdTurn',
 ])
 
+/** SQLite overwrites the pages that these free: another table may take such a page and leave most of it as it was. */
+export const overwritingCommands: ReadonlySet<string> = new Set<keyof typeof commands>([
+  'eraseCalls',
+  'eraseFeedback',
+  'eraseOwnRows',
+  'mergeSearch',
+])
+
 /**
  * Commands with a list whose items may be written in parts, so that other writes run in between. The answer comes with
  * the last part; a client that gets none sends the whole list again.

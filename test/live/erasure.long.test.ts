@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import Sqlite from 'better-sqlite3'
 import { hashKey } from '../../src/domain/keys.ts'
 import { openRecord } from '../../src/storage/open.ts'
+import { openApp } from '../support/app.ts'
 import { completeOf, endOf, project, startOf } from '../support/calls.ts'
 import { runCommand } from '../support/commands.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
@@ -91,6 +92,28 @@ test('nothing of an erased person is left in the folder', async (t) => {
   assert.deepEqual(await leaksIn(folder), [])
   const checked = await runCommand(['db', 'check'], settings)
   assert.equal(checked.code, 0, checked.err + checked.out)
+})
+
+test('pages that an erasure frees are overwritten at once: another table may take one', async (t) => {
+  const folder = await newFolder(t)
+  const database = await openRecord({ databaseUrl: '', folder, queryTimeoutMs: 30_000 })
+  const { post } = await openApp(t, { database })
+  // Long enough that its end is in pages of its own.
+  const call = completeOf({ inputs: { text: `${'long '.repeat(8_000)}xylophonic` } })
+  assert.equal((await post('/v2/acme/qa/calls/complete', { batch: [call] })).status, 200)
+  const key = { project_id: project, hash: 'of a subject' }
+  const beginning = { ...key, kind: 'end_user' as const, id: 'erasure', now: 1 }
+  await database.write('beginErasure', { ...beginning, by: { via: 'http', name: 'ada' } })
+  const emptyLog = () => {
+    const handle = new Sqlite(join(folder, 'heddle.db'))
+    handle.pragma('wal_checkpoint(TRUNCATE)')
+    handle.close()
+  }
+  emptyLog()
+  assert.deepEqual(await leaksIn(folder), ['xylophonic in heddle.db'])
+  await database.write('eraseCalls', { ...key, ids: [call.id], now: 2 })
+  emptyLog()
+  assert.deepEqual(await leaksIn(folder), [])
 })
 
 /** From the moment that so many calls are erased, the server's next write takes until it is killed. Returns what undoes it. */

@@ -43,7 +43,8 @@ export function connect(
       if (handle.pragma('page_count', { simple: true }) === 0) handle.pragma('auto_vacuum = INCREMENTAL')
       handle.pragma('journal_mode = WAL')
       handle.pragma('foreign_keys = ON')
-      // What is deleted is overwritten in the pages that are written anyway. Whole pages that become free are not: see scrub.
+      // What is deleted is overwritten in the pages that are written anyway. Whole pages that become free are not: see
+      // overwriting and scrub.
       handle.pragma('secure_delete = FAST')
       // Without FULL a power cut loses the last commits of a WAL, https://www.sqlite.org/pragma.html#pragma_synchronous
       handle.pragma('synchronous = FULL')
@@ -116,6 +117,16 @@ export function reclaimPages({ handle }: Connection, pages: number): boolean {
   } catch {
     // Locked or full: nothing depends on this, and the next sweep tries again.
     return false
+  }
+}
+
+/** Runs what also overwrites the pages that it frees. */
+export async function overwriting<T>({ handle }: Connection, run: () => Promise<T>): Promise<T> {
+  handle.pragma('secure_delete = ON')
+  try {
+    return await run()
+  } finally {
+    handle.pragma('secure_delete = FAST')
   }
 }
 

@@ -1,9 +1,9 @@
 import { withTexts } from '../../../domain/json/text.ts'
 import type { Change } from '../../changes.ts'
 import { refuseCold } from '../../cold/in-transactions.ts'
-import { commands, commandsWithBytes } from '../../commands.ts'
+import { commands, commandsWithBytes, overwritingCommands } from '../../commands.ts'
 import type { Command, Transaction } from '../../transaction.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, overwriting } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 import { describeFailure, endsTransaction, type JobFailure, sqliteFailure } from './failures.ts'
 
@@ -49,10 +49,9 @@ export async function commitGroup(
         if (command === undefined) throw new Error(`no command ${job.name}`)
         const changes: Change[] = []
         const tx = transactionOn(connection, isWatched ? changes : undefined)
-        const value = await command(
-          tx,
-          (commandsWithBytes.has(job.name) ? job.input : withTexts(job.input)) as never,
-        )
+        const input = commandsWithBytes.has(job.name) ? job.input : withTexts(job.input)
+        const run = () => command(tx, input as never)
+        const value = overwritingCommands.has(job.name) ? await overwriting(connection, run) : await run()
         handle.exec('RELEASE job')
         results.push({ id: job.id, value, ...(changes.length > 0 && { changes }) })
       } catch (error) {
