@@ -59,6 +59,7 @@ import { startJudging } from './operations/monitors/judging.ts'
 import { startRuns } from './operations/monitors/old-calls.ts'
 import { otelRoutes } from './operations/otel/routes.ts'
 import type { OperationParts } from './operations/parts.ts'
+import { startRedactingEarlier } from './operations/projects/earlier-texts.ts'
 import { createProjects } from './operations/projects/settings.ts'
 import { createNamedPrompts } from './operations/prompts/named-prompts.ts'
 import { recordingEvents } from './operations/recording/events.ts'
@@ -341,6 +342,10 @@ function startBackground(
     startSharingLimits(db, limits, logging(app, 'limits could not be counted together with other servers')),
     operations.budgets.start(
       logging(app, 'what answers may cost could not be renewed; the next attempt does'),
+    ),
+    startRedactingEarlier(
+      db,
+      logging(app, 'texts that were stored before could not be redacted; the next attempt continues'),
     ),
     startRuns(db, logging(app, 'old calls for monitors could not be found; the next attempt continues')),
     ...startAlerts(operations, logging(app, 'alerts could not be sent; they stay in the outbox')),

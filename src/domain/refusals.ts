@@ -902,6 +902,11 @@ export const refusals = {
       'The store of cold calls, which has inputs and outputs of older calls, does not answer. Try again.',
     help: 'The log has the reason. Lists and newer calls still work.',
   },
+  redaction_unset: {
+    status: 409,
+    message: 'Project {project} has no redaction that could be applied to what is stored.',
+    help: 'Set one first: PUT /projects/<entity>/<project>/redaction (docs/redaction.md).',
+  },
   cold_store_unset: {
     status: 503,
     message:

@@ -15,6 +15,7 @@ import * as deletion from './projects/deletion.ts'
 import * as projects from './projects/projects.ts'
 import * as queues from './queues/queues.ts'
 import { deleteQueueRule } from './queues/rules.ts'
+import * as passes from './redaction/passes.ts'
 import { audited, noteDeed } from './users/audit.ts'
 import { signUp } from './users/identities.ts'
 import * as invitations from './users/invitations.ts'
@@ -144,6 +145,11 @@ export const auditedCommands = {
     action: 'project.set',
     project_id,
     details: { change },
+  })),
+  beginRedactionPass: audited(passes.beginRedactionPass, ({ project_id }) => ({
+    action: 'redaction.apply',
+    project_id,
+    details: {},
   })),
   beginProjectDeletion: audited(deletion.beginProjectDeletion, ({ project_id }, begun) =>
     begun ? { action: 'project.delete', project_id } : undefined,

@@ -101,6 +101,8 @@ import { releaseItem, reopenItem, setProgress, takeNextItem } from './queues/pro
 import { addQueue, changeQueue } from './queues/queues.ts'
 import { addQueueRule, pauseQueueRule } from './queues/rules.ts'
 import { addRedactionCounts } from './redaction/counts.ts'
+import { moveRedactionPass, takeRedactionPass } from './redaction/passes.ts'
+import { redactStored } from './redaction/stored-texts.ts'
 import { dropSearch, indexCalls, mergeSearch, renewSearch, switchSearch } from './search/indexing.ts'
 import { secretOf } from './secrets.ts'
 import { sql } from './sql/sql.ts'
@@ -172,6 +174,7 @@ export const commands = {
   ...{ beginColdFile, placeColdCalls, dropColdFile, dropUnfinishedFiles, forgetRemoved, nameColdRecord },
   ...{ takeColdTurn, thawCalls },
   ...{ eraseFeedback, eraseOwnRows },
+  ...{ takeRedactionPass, moveRedactionPass, redactStored },
   ...{ deleteSomeOfProject, continueProjectDeletion },
   ...auditedCommands,
   ...{ beginCopy, copyRows, clearRows, endCopy },
@@ -212,6 +215,8 @@ export const unflushedCommands: ReadonlySet<string> = new Set<keyof typeof comma
   'settleDelivery',
   'takeWindowRule',
   'addRedactionCounts',
+  'takeRedactionPass',
+  'redactStored',
   'placeColdCalls',
   'takeColdTurn',
 ])
@@ -221,6 +226,7 @@ export const overwritingCommands: ReadonlySet<string> = new Set<keyof typeof com
   'eraseCalls',
   'eraseFeedback',
   'eraseOwnRows',
+  'redactStored',
   'mergeSearch',
 ])
 

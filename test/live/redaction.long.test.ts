@@ -252,6 +252,37 @@ test('no secret reaches the disk by any way in', async (t) => {
   assert.ok((await leaksIn(folder)).length >= Object.keys(secrets).length - 1)
 })
 
+test('no secret of what was stored before is left on the disk after a pass', async (t) => {
+  const folder = await newFolder(t)
+  const app = await openFolder(t, folder, '../log.jsonl')
+  await addAdmin(app)
+  for (const send of Object.values(doors)) await send(app)
+  await until('calls are indexed', async () => {
+    const { json } = await app.post('/views/search', { project_id: project, text: 'email' })
+    return json.found.length > 0
+  })
+  assert.ok((await leaksIn(folder)).length >= Object.keys(secrets).length, 'what is looked for is there')
+  for (const name of projects) {
+    assert.equal((await app.send('PUT', urlOf(name), redaction, admin)).status, 200)
+    assert.equal((await app.send('POST', `${urlOf(name)}/apply`, undefined, admin)).status, 200)
+  }
+  for (const name of projects) {
+    await until('the pass is through', async () => (await app.get(urlOf(name))).json.earlier.state === 'done')
+    const { earlier, counts } = (await app.get(urlOf(name))).json
+    assert.equal(earlier.overwritten, true)
+    for (const kind of [...redaction.kinds, 'own']) assert.ok(counts[kind] > 0, `${kind} in ${name}`)
+  }
+  const leaks = (await leaksIn(folder)).filter((leak) => !leak.endsWith('heddle.db'))
+  assert.deepEqual(leaks, [], 'only unused parts of pages of the database may have fragments')
+  const copies = await newFolder(t)
+  const copied = await runCommand(['db', 'backup', join(copies, 'copy.db')], { HEDDLE_DATA: folder })
+  assert.equal(copied.code, 0, copied.err)
+  assert.deepEqual(await leaksIn(copies), [])
+  const read = await app.post('/calls/stream_query', { project_id: project })
+  assert.ok(read.text.includes(JSON.stringify(harmless)), 'what is harmless stays')
+  assert.ok(!read.text.includes('redaction failed'))
+})
+
 test('another server on the same record follows a change', async (t) => {
   const folder = await newFolder(t)
   const near = await openFolder(t, folder, 'one.jsonl')

@@ -1,5 +1,4 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { setTimeout } from 'node:timers/promises'
 import { batchesOf } from '../../domain/batches.ts'
 import { byCaller } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
@@ -18,6 +17,7 @@ import { callsOfSubject, familyOf, madeOf, type Subject } from '../../storage/er
 import { derivePending } from '../../storage/evaluations/results.ts'
 import type { Scope } from '../scope.ts'
 import { type ErasureBody, notCovered } from './contract.ts'
+import { overwritten } from './overwriting.ts'
 
 /** Calls that are erased in one transaction: it takes a few milliseconds. */
 const callsAtOnce = 20
@@ -44,7 +44,10 @@ export async function erase(
   const ended_at = now()
   // Results of evaluations that were derived from what is gone.
   await derivePending(db, project, ended_at)
-  const storage = { engine: db.dialect.engine, overwritten: await overwrite(db, key) }
+  const storage = {
+    engine: db.dialect.engine,
+    overwritten: await overwritten(db, (await erasedSoFar(db, key)).search_entries > 0),
+  }
   const receipt = { ended_at: formatTime(ended_at), storage }
   const { begun_at, erased } = await db.write('endErasure', { ...named, id, now: ended_at, receipt })
   return {
@@ -108,35 +111,4 @@ async function eraseAll(db: BoundDatabase, key: ErasureKey, subject: Subject): P
   while (await db.write('eraseOwnRows', own)) db.signal.throwIfAborted()
   // The bytes of files are those of abandoned uploads from here on.
   while (await db.write('sweepUploads', { before: 1 })) db.signal.throwIfAborted()
-}
-
-/** A reader that began before may use the log for as long as its query takes. */
-const patienceMs = 10_000
-const pauseMs = 20
-
-async function mergeWords(db: BoundDatabase): Promise<void> {
-  let hasMore = await db.write('mergeSearch', { isFirst: true })
-  while (hasMore) {
-    db.signal.throwIfAborted()
-    hasMore = await db.writeInBackground('mergeSearch', { isFirst: false })
-  }
-}
-
-/** Leaves nothing of it in the files. Returns whether it did. */
-async function overwrite(db: BoundDatabase, key: ErasureKey): Promise<boolean> {
-  if (db.dialect.engine !== 'sqlite') return false
-  // The words of all projects are in one index: it is only rewritten if it had some of the subject.
-  if ((await erasedSoFar(db, key)).search_entries > 0) {
-    // The first may end a merge that had read words of the subject before they were removed; the second removes those.
-    await mergeWords(db)
-    await mergeWords(db)
-  }
-  for (let until = performance.now() + patienceMs; ; ) {
-    db.signal.throwIfAborted()
-    const state = await db.scrub()
-    if (state === 'clean') return true
-    if (state === 'freed') until = performance.now() + patienceMs
-    else if (performance.now() > until) return false
-    else await setTimeout(pauseMs, undefined)
-  }
 }

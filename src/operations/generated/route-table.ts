@@ -320,6 +320,7 @@ export const routeTable = {
     {"method":"GET","url":"/projects/:entity/:project/redaction","config":{"right":"read"},"schema":{},"checks":["params"]},
     {"method":"PUT","url":"/projects/:entity/:project/redaction","config":{"right":"administer","contract":"operations/projects/contract#RedactionBody"},"schema":{},"checks":["params","body"]},
     {"method":"DELETE","url":"/projects/:entity/:project/redaction","config":{"right":"administer"},"schema":{},"checks":["params"]},
+    {"method":"POST","url":"/projects/:entity/:project/redaction/apply","config":{"right":"administer"},"schema":{},"checks":["params"]},
     {"method":"POST","url":"/projects/:entity/:project/redaction/try","config":{"right":"administer","contract":"operations/projects/contract#TryRedactionBody"},"schema":{},"checks":["params","body"]},
   ],
   people: [

@@ -48,6 +48,23 @@ export const RedactionAnswer = answer('What is replaced in the project before it
   counts: redactionCounts.meta({
     description: 'How often so far: by kind, by name of a pattern, and as `dropped`, `hashed` and `failed`.',
   }),
+  earlier: z
+    .object({
+      state: z
+        .enum(['running', 'done', 'stopped'])
+        .meta({ description: 'Stopped: nothing is set any more.' }),
+      by: z.string(),
+      begun_at: z.string(),
+      ended_at: z.string().nullable(),
+      rows: count.meta({ description: 'Calls, notes and others that it has read.' }),
+      changed: count.meta({ description: 'Of these, how many it has changed.' }),
+      overwritten: z.boolean().meta({
+        description:
+          'Whether the files of SQLite have nothing left of what was replaced. PostgreSQL needs VACUUM.',
+      }),
+    })
+    .nullable()
+    .meta({ description: 'The last pass over what was stored before; null if there was none.' }),
 })
 
 export const triedByDefault = 100

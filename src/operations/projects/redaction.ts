@@ -1,9 +1,12 @@
 import { byCaller, type Caller } from '../../domain/callers.ts'
 import type { RedactionSettings } from '../../domain/project-settings.ts'
-import { now } from '../../domain/time.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { formatTime, now } from '../../domain/time.ts'
+import { storeOfProject } from '../../storage/cold/cleaning.ts'
 import type { Database } from '../../storage/database.ts'
 import { readProjectSettings } from '../../storage/projects/projects.ts'
 import { readRedactionCounts, streamForRedaction } from '../../storage/redaction/counts.ts'
+import { type RedactionPass, readPass } from '../../storage/redaction/passes.ts'
 import type { Redacting } from '../../storage/redaction/redaction.ts'
 import { boundTo } from '../../storage/transaction.ts'
 import { wrong } from '../generation/checks.ts'
@@ -15,7 +18,27 @@ type Parts = Pick<OperationParts, 'db' | 'redacting'>
 
 export async function redactionOf(db: Database, project: string) {
   const { redaction = null } = await readProjectSettings(db, project)
-  return { redaction, counts: await readRedactionCounts(db, project) }
+  const [counts, pass] = [await readRedactionCounts(db, project), await readPass(db, project)]
+  return { redaction, counts, earlier: pass === undefined ? null : passAnswer(pass) }
+}
+
+function passAnswer({ by, begun_at, ended_at, is_stopped, rows, changed, overwritten }: RedactionPass) {
+  const ended = is_stopped ? 'stopped' : 'done'
+  return {
+    state: ended_at === null ? ('running' as const) : (ended as typeof ended),
+    ...{ by, begun_at: formatTime(begun_at), ended_at: ended_at === null ? null : formatTime(ended_at) },
+    ...{ rows, changed, overwritten },
+  }
+}
+
+/** Begins a pass over what is stored: see earlier-texts.ts. */
+export async function redactEarlier(db: Database, { caller, project }: Scope) {
+  const { redaction } = await readProjectSettings(db, project)
+  if (redaction === undefined) throw refuse('redaction_unset', { project: JSON.stringify(project) })
+  await storeOfProject(db, project)
+  const user = { user: caller.name, by: byCaller(caller) }
+  await db.write('beginRedactionPass', { project_id: project, now: now(), ...user })
+  return redactionOf(db, project)
 }
 
 /** Null turns it off. The audit log has what was set. */

@@ -18,7 +18,7 @@ import {
   TryRedactionBody,
 } from './contract.ts'
 import { deleteProject } from './delete.ts'
-import { redactionOf, setRedaction, tryRedaction } from './redaction.ts'
+import { redactEarlier, redactionOf, setRedaction, tryRedaction } from './redaction.ts'
 
 const operation = operationsUnder('projects')
 const ofRedaction = '/projects/:entity/:project/redaction'
@@ -93,6 +93,14 @@ export const projectRoutes = family(
     answer: RedactionAnswer,
     refusals: ['role_forbidden'],
     rule: (services, { caller, params }) => setRedaction(services, scopeOf(caller, params), null),
+  }),
+  operation('POST', `${ofRedaction}/apply`, {
+    right: 'administer',
+    summary: 'Replace private texts in what is stored already',
+    params: projectPath,
+    answer: RedactionAnswer,
+    refusals: ['role_forbidden', 'redaction_unset', 'cold_store_unset'],
+    rule: ({ db }, { caller, params }) => redactEarlier(db, scopeOf(caller, params)),
   }),
   operation('POST', `${ofRedaction}/try`, {
     right: 'administer',

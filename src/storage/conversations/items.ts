@@ -48,8 +48,18 @@ const wrappings = ['{"input":[', '{"output":[']
 
 export const wrapped = (name: 'input' | 'output', item: string): string => `{"${name}":[${item}]}`
 
+/** An item that is kept, as it was added: those of the model are replies. */
+export function asAdded(item: string): Pick<ItemToAdd, 'inputs' | 'output'> {
+  const { type = 'message', role } = JSON.parse(item) as { type?: string; role?: string }
+  const isReply = type === 'message' ? role === 'assistant' : !type.endsWith('_output')
+  return {
+    inputs: isReply ? null : wrapped('input', item),
+    output: isReply ? wrapped('output', item) : null,
+  }
+}
+
 /** Undefined if redaction has left no item. */
-function unwrapped({ inputs, output }: ItemToAdd): string | undefined {
+export function unwrapped({ inputs, output }: Pick<ItemToAdd, 'inputs' | 'output'>): string | undefined {
   const text = inputs ?? output ?? ''
   const begin = wrappings.find((beginning) => text.startsWith(beginning))
   return begin === undefined || !text.endsWith(']}') ? undefined : text.slice(begin.length, -2)

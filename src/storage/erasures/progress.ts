@@ -1,8 +1,7 @@
 import { refuse } from '../../domain/refusals.ts'
 import { lockTrialsForDeletion } from '../evaluations/pending.ts'
+import { keepBeside, readBeside } from '../projects/beside.ts'
 import { projectLock } from '../projects/projects.ts'
-import { changed } from '../settings.ts'
-import { sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import type { SubjectKind } from './subjects.ts'
 
@@ -53,42 +52,20 @@ export interface ErasureKey {
   hash: string
 }
 
-/**
- * What has begun stands beside the settings of its project, by the hash of the subject: what is counted is in the same
- * transaction as what is erased, and a server that is killed loses none of it.
- */
-async function readBegun(
-  tx: Reader,
-  project: string,
-): Promise<{ all: Record<string, Begun>; text?: string }> {
-  const row = await tx.get<{ settings: string }>(
-    sql`SELECT settings FROM projects WHERE project_id = ${project}`,
-  )
-  if (row === undefined) return { all: {} }
-  const { erasures = {} } = JSON.parse(row.settings) as { erasures?: Record<string, Begun> }
-  return { all: erasures, text: row.settings }
-}
+type AllBegun = Record<string, Begun>
 
+const readBegun = async (db: Reader, project: string): Promise<AllBegun> =>
+  (await readBeside<AllBegun>(db, project, 'erasures')) ?? {}
+
+/** By the hash of the subject. */
 async function keepBegun(
   tx: Transaction,
   { project_id, hash }: ErasureKey,
   begun: Begun | null,
 ): Promise<void> {
-  const { all, text } = await readBegun(tx, project_id)
-  const { [hash]: _, ...others } = all
+  const { [hash]: _, ...others } = await readBegun(tx, project_id)
   const next = begun === null ? others : { ...others, [hash]: begun }
-  const settings = changed<{ erasures: typeof next }>(text, {
-    erasures: Object.keys(next).length === 0 ? null : next,
-  })
-  await tx.run(
-    sql`INSERT INTO projects (project_id, settings) VALUES (${project_id}, ${settings})
-        ON CONFLICT (project_id) DO UPDATE SET settings = excluded.settings`,
-  )
-  if (begun === null) {
-    await tx.run(
-      sql`DELETE FROM projects WHERE project_id = ${project_id} AND settings = '{}' AND deletion IS NULL`,
-    )
-  }
+  await keepBeside(tx, project_id, 'erasures', Object.keys(next).length === 0 ? null : next)
 }
 
 interface Beginning extends ErasureKey {
@@ -104,7 +81,7 @@ export const beginErasure: Command<Beginning, { id: string; isContinued: boolean
 ) => {
   const { project_id, hash, id, now } = beginning
   await tx.lock(projectLock(project_id))
-  const found = (await readBegun(tx, project_id)).all[hash]
+  const found = (await readBegun(tx, project_id))[hash]
   if (found !== undefined) return { id: found.id, isContinued: true }
   await keepBegun(tx, { project_id, hash }, { id, begun_at: now, erased: nothingErased })
   return { id, isContinued: false }
@@ -122,7 +99,7 @@ export async function countErased(
   key: ErasureKey,
   counts: Partial<ErasedCounts>,
 ): Promise<void> {
-  const begun = (await readBegun(tx, key.project_id)).all[key.hash]
+  const begun = (await readBegun(tx, key.project_id))[key.hash]
   // Another request for the same subject has ended it.
   if (begun === undefined) return
   await keepBegun(tx, key, { ...begun, erased: sumOf(begun.erased, counts) })
@@ -150,11 +127,11 @@ interface Ended {
 /** What was erased since it began, however often it was cut short. */
 export const endErasure: Command<Ending, Ended> = async (tx, { project_id, hash, id }) => {
   await tx.lock(projectLock(project_id))
-  const begun = (await readBegun(tx, project_id)).all[hash]
+  const begun = (await readBegun(tx, project_id))[hash]
   if (begun?.id !== id) throw refuse('erasure_ended', { id })
   await keepBegun(tx, { project_id, hash }, null)
   return { begun_at: begun.begun_at, erased: begun.erased }
 }
 
 export const erasedSoFar = async (db: Reader, { project_id, hash }: ErasureKey): Promise<ErasedCounts> =>
-  (await readBegun(db, project_id)).all[hash]?.erased ?? nothingErased
+  (await readBegun(db, project_id))[hash]?.erased ?? nothingErased

@@ -1,0 +1,77 @@
+import { newId } from '../../domain/ids.ts'
+import { now } from '../../domain/time.ts'
+import { cleanAtOnce, storeOfProject } from '../../storage/cold/cleaning.ts'
+import type { BoundDatabase, Database } from '../../storage/database.ts'
+import { readProjectSettings } from '../../storage/projects/projects.ts'
+import type { HeldPass, RedactionPass } from '../../storage/redaction/passes.ts'
+import { storedTableNames } from '../../storage/redaction/stored-tables.ts'
+import { isBehind, nextRows } from '../../storage/redaction/stored-texts.ts'
+import { boundTo } from '../../storage/transaction.ts'
+import { type BackgroundWork, inBackground } from '../background.ts'
+import { overwritten } from '../erasures/overwriting.ts'
+
+const idleMs = 1_000
+const failedMs = 5_000
+/** A pass whose holder has ended is taken by another process after this, in microseconds. */
+const lease = 60_000_000
+/** Of one hold: others that wait have their turn. */
+const stepsAtOnce = 16
+/** How soon a pass looks again whether all is derived from what it has changed, in microseconds. */
+const deriving = 500_000
+/** The hour that calls are written to is added up when it is over. */
+const maxDeriving = 7_200_000_000
+
+/** Replaces private texts in what projects stored before, some rows at a time. A pass that was cut short goes on. */
+export function startRedactingEarlier(db: Database, failed: (error: unknown) => void): BackgroundWork {
+  const holder = newId()
+  return inBackground({
+    firstMs: idleMs,
+    failedMs,
+    failed,
+    async run(signal) {
+      const time = now()
+      const held = await db.write('takeRedactionPass', { holder, now: time, until: time + lease })
+      if (held === undefined) return idleMs
+      const began = performance.now()
+      const change = await advance(boundTo(db, signal), held)
+      await db.write('moveRedactionPass', { ...held, change })
+      // Half of the time is for others.
+      return performance.now() - began
+    },
+  })
+}
+
+/** What has become of the pass, besides what its steps have stored. */
+async function advance(db: BoundDatabase, { project, pass }: HeldPass): Promise<Partial<RedactionPass>> {
+  const { redaction } = await readProjectSettings(db, project)
+  if (redaction === undefined) return { ended_at: now(), is_stopped: true, held_until: 0 }
+  const { table } = pass
+  if (table === null) return ending(db, project, pass)
+  let { after } = pass
+  for (let step = 0; step < stepsAtOnce && !db.signal.aborted; step++) {
+    const rows = await nextRows(db, project, table, after)
+    const last = rows.at(-1)
+    if (last === undefined) {
+      const next = storedTableNames[storedTableNames.indexOf(table) + 1] ?? null
+      return { table: next, after: null, read_at: next === null ? now() : null, held_until: now() }
+    }
+    await db.write('redactStored', { project_id: project, table, rows, pass, now: now() })
+    after = last.key
+  }
+  return { held_until: now() }
+}
+
+/** The files are overwritten once nothing is derived from the former texts any more. */
+async function ending(
+  db: BoundDatabase,
+  project: string,
+  { changed, read_at }: RedactionPass,
+): Promise<Partial<RedactionPass>> {
+  const since = read_at ?? now()
+  const isWaiting = await isBehind(db, project, since)
+  if (isWaiting && now() - since < maxDeriving) return { held_until: now() + deriving }
+  const cold = await storeOfProject(db, project)
+  if (cold !== undefined) await cleanAtOnce(cold, project, db.signal)
+  const isClean = (await overwritten(db, changed > 0)) && !isWaiting
+  return { overwritten: isClean, ended_at: now(), held_until: 0 }
+}
