@@ -344,7 +344,7 @@ function startBackground(
       logging(app, 'what answers may cost could not be renewed; the next attempt does'),
     ),
     startRedactingEarlier(
-      db,
+      operations,
       logging(app, 'texts that were stored before could not be redacted; the next attempt continues'),
     ),
     startRuns(db, logging(app, 'old calls for monitors could not be found; the next attempt continues')),

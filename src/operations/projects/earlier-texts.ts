@@ -1,14 +1,19 @@
 import { newId } from '../../domain/ids.ts'
 import { now } from '../../domain/time.ts'
 import { cleanAtOnce, storeOfProject } from '../../storage/cold/cleaning.ts'
-import type { BoundDatabase, Database } from '../../storage/database.ts'
+import type { BoundDatabase } from '../../storage/database.ts'
 import { readProjectSettings } from '../../storage/projects/projects.ts'
 import type { HeldPass, RedactionPass } from '../../storage/redaction/passes.ts'
+import { redactionSecret } from '../../storage/redaction/redacting-record.ts'
+import type { Redacting } from '../../storage/redaction/redaction.ts'
 import { storedTableNames } from '../../storage/redaction/stored-tables.ts'
-import { isBehind, nextRows } from '../../storage/redaction/stored-texts.ts'
+import { isBehind, nextRows, redactRows } from '../../storage/redaction/stored-texts.ts'
 import { boundTo } from '../../storage/transaction.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import { overwritten } from '../erasures/overwriting.ts'
+import type { OperationParts } from '../parts.ts'
+
+type Parts = Pick<OperationParts, 'db' | 'redacting'>
 
 const idleMs = 1_000
 const failedMs = 5_000
@@ -22,7 +27,10 @@ const deriving = 500_000
 const maxDeriving = 7_200_000_000
 
 /** Replaces private texts in what projects stored before, some rows at a time. A pass that was cut short goes on. */
-export function startRedactingEarlier(db: Database, failed: (error: unknown) => void): BackgroundWork {
+export function startRedactingEarlier(
+  { db, redacting }: Parts,
+  failed: (error: unknown) => void,
+): BackgroundWork {
   const holder = newId()
   return inBackground({
     firstMs: idleMs,
@@ -33,7 +41,7 @@ export function startRedactingEarlier(db: Database, failed: (error: unknown) => 
       const held = await db.write('takeRedactionPass', { holder, now: time, until: time + lease })
       if (held === undefined) return idleMs
       const began = performance.now()
-      const change = await advance(boundTo(db, signal), held)
+      const change = await advance(boundTo(db, signal), redacting, held)
       await db.write('moveRedactionPass', { ...held, change })
       // Half of the time is for others.
       return performance.now() - began
@@ -42,11 +50,16 @@ export function startRedactingEarlier(db: Database, failed: (error: unknown) => 
 }
 
 /** What has become of the pass, besides what its steps have stored. */
-async function advance(db: BoundDatabase, { project, pass }: HeldPass): Promise<Partial<RedactionPass>> {
+async function advance(
+  db: BoundDatabase,
+  redacting: Redacting,
+  { project, pass }: HeldPass,
+): Promise<Partial<RedactionPass>> {
   const { redaction } = await readProjectSettings(db, project)
   if (redaction === undefined) return { ended_at: now(), is_stopped: true, held_until: 0 }
   const { table } = pass
   if (table === null) return ending(db, project, pass)
+  const asked = { tenant: pass.by, rules: { redaction, secret: await redactionSecret(db) }, table }
   let { after } = pass
   for (let step = 0; step < stepsAtOnce && !db.signal.aborted; step++) {
     const rows = await nextRows(db, project, table, after)
@@ -55,8 +68,17 @@ async function advance(db: BoundDatabase, { project, pass }: HeldPass): Promise<
       const next = storedTableNames[storedTableNames.indexOf(table) + 1] ?? null
       return { table: next, after: null, read_at: next === null ? now() : null, held_until: now() }
     }
-    await db.write('redactStored', { project_id: project, table, rows, pass, now: now() })
     after = last.key
+    const redacted = await redactRows(redacting, asked, rows)
+    await db.write('redactStored', {
+      project,
+      pass,
+      table,
+      ...redacted,
+      read: rows.length,
+      after,
+      now: now(),
+    })
   }
   return { held_until: now() }
 }

@@ -3,7 +3,7 @@ import type { CallPart } from '../calls/parts.ts'
 import type { Commands } from '../commands.ts'
 import type { ItemToAdd } from '../conversations/items.ts'
 import type { Feedback } from '../feedback/feedback.ts'
-import { type Shape, storedTables } from './stored-tables.ts'
+import type { Shape } from './stored-tables.ts'
 
 /** An object of a write whose texts may be private. */
 export interface Entry {
@@ -92,8 +92,6 @@ export const entriesOf: { [Name in keyof Commands]?: (input: Input<Name>) => Ent
     { project: project_id, shape: reason, of: outcome },
     ...calls.flatMap(ofCall),
   ],
-  redactStored: ({ project_id, table, rows }) =>
-    rows.map(({ after }) => ({ project: project_id, shape: storedTables[table], of: after })),
   addEvaluationRun: ({ call }) => ofCall(call),
   addPrediction: ({ call, trial }) => [...ofCall(call), ...(trial ? ofCall(trial) : [])],
   addScore: (score) => [...ofCall(score.call), ofFeedback(score.feedback)],

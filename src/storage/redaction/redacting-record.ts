@@ -37,12 +37,10 @@ export function redactingRecord(db: Database): Database {
   let secret: Promise<string> | undefined
 
   function sharedSecret(): Promise<string> {
-    secret ??= db
-      .write('secretOf', { name: 'redaction', value: randomBytes(32).toString('base64') })
-      .catch((error) => {
-        secret = undefined
-        throw error
-      })
+    secret ??= redactionSecret(db).catch((error) => {
+      secret = undefined
+      throw error
+    })
     return secret
   }
 
@@ -118,6 +116,10 @@ export function redactingRecord(db: Database): Database {
     },
   }
 }
+
+/** Makes hashes that nobody can guess. */
+export const redactionSecret = (db: Database): Promise<string> =>
+  db.write('secretOf', { name: 'redaction', value: randomBytes(32).toString('base64') })
 
 const hasHashes = ({ paths = [] }: Redaction) => paths.some(({ action }) => action === 'hash')
 

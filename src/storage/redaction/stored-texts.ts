@@ -1,3 +1,4 @@
+import { asText } from '../../domain/json/text.ts'
 import { nextDerivation } from '../calls/facts.ts'
 import { deriveAgain } from '../calls/underived.ts'
 import { asAdded, unwrapped } from '../conversations/items.ts'
@@ -7,22 +8,25 @@ import { markForSearch } from '../search/marks.ts'
 import { allOf, join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { ofPrices } from '../sums/marks.ts'
 import type { BoundReader, Command, Reader, Transaction } from '../transaction.ts'
+import { addRedactionCounts } from './counts.ts'
 import { type HeldPass, movePass } from './passes.ts'
+import type { Redacting } from './redaction.ts'
 import { type StoredTableName, storedTables } from './stored-tables.ts'
+import type { RedactedTexts, RedactionRules } from './texts.ts'
 
 type Texts = Record<string, string | null>
 
-/** The texts of a row, by column. `after` is replaced on the way to the record: see redacting-record.ts. */
+type Key = readonly (string | number)[]
+
+/** The texts of a row, by column. */
 interface StoredRow {
-  key: (string | number)[]
+  key: Key
   before: Texts
-  after: Texts
 }
 
-interface StoredRows {
-  project_id: string
-  table: StoredTableName
-  rows: readonly StoredRow[]
+/** The columns that are replaced. */
+interface RedactedRow extends StoredRow {
+  after: Texts
 }
 
 /** Rows in memory at a time; each has a whole call. */
@@ -48,7 +52,7 @@ export async function nextRows(
   db: BoundReader,
   project: string,
   table: StoredTableName,
-  after: readonly (string | number)[] | null,
+  after: Key | null,
 ): Promise<StoredRow[]> {
   const { key, ofProject } = storedTables[table]
   const isLater = after === null ? rawSql('1 = 1') : sql`(${keyOf(table)}) > (${join(after, ', ')})`
@@ -63,7 +67,7 @@ export async function nextRows(
         table,
         Object.fromEntries(Object.entries(row).filter(([name]) => !isKey(key, name))),
       )
-      found.push({ key: own, before: texts, after: { ...texts } })
+      found.push({ key: own, before: texts })
       characters += Object.values(texts).reduce((sum, text) => sum + (text?.length ?? 0), 0)
       if (characters > maxCharacters) return found
     }
@@ -73,21 +77,59 @@ export async function nextRows(
 
 const isKey = (key: readonly string[], name: string): boolean => key.includes(name)
 
-/** Stores what has changed of these rows, and moves the pass behind them. A text that was written meanwhile stays. */
-export const redactStored: Command<StoredRows & { pass: HeldPass['pass']; now: number }, void> = async (
-  tx,
-  { project_id, table, rows, pass, now },
-) => {
-  await tx.lock(projectLock(project_id))
+/** What is replaced in these rows, and how often each kind. */
+export async function redactRows(
+  { redact }: Redacting,
+  { tenant, rules, table }: { tenant: string; rules: RedactionRules; table: StoredTableName },
+  rows: readonly StoredRow[],
+): Promise<{ rows: RedactedRow[]; counts: RedactedTexts['counts'] }> {
+  const json: readonly string[] = storedTables[table].json
+  const columns = rows.map(({ before }) => Object.keys(before).filter((column) => before[column] !== null))
+  const targets = rows.flatMap(({ before }, index) =>
+    (columns[index] ?? []).map((column) => ({
+      text: before[column] ?? '',
+      ...(json.includes(column) && { root: column }),
+    })),
+  )
+  const { texts, counts } = await redact(tenant, rules, targets)
+  let at = 0
+  const redacted = rows.map(({ key, before }, index) => {
+    const changed = (columns[index] ?? []).flatMap((column) => {
+      const text = texts[at++]
+      return text === undefined ? [] : [[column, asText(text)] as const]
+    })
+    const former = changed.map(([column]) => [column, before[column] ?? null])
+    return { key, before: Object.fromEntries(former) as Texts, after: Object.fromEntries(changed) as Texts }
+  })
+  return { rows: redacted.filter(({ after }) => Object.keys(after).length > 0), counts }
+}
+
+interface RedactedStep extends HeldPass {
+  table: StoredTableName
+  rows: readonly RedactedRow[]
+  counts: RedactedTexts['counts']
+  /** How many were read, and the key of the last one. */
+  read: number
+  after: Key
+  now: number
+}
+
+/** Stores what is replaced in some rows, and moves the pass behind them. A text that was written meanwhile stays. */
+export const redactStored: Command<RedactedStep, void> = async (tx, step) => {
+  const { project, pass, table, rows, now } = step
+  await tx.lock(projectLock(project))
   // Shared with everything that writes parts of calls: nothing may change between the read and the write here.
-  await tx.lock(membershipLock(project_id))
+  await tx.lock(membershipLock(project))
   const changed: string[] = []
-  for (const row of rows) if (await replace(tx, project_id, table, row)) changed.push(String(row.key[0]))
-  if (table === 'calls' && changed.length > 0) await deriveAgain(tx, { project_id, calls: changed, now })
-  if (table === 'feedback' && changed.length > 0) await noteChanged(tx, project_id, changed)
-  await movePass(tx, project_id, pass, (present) => ({
-    after: rows.at(-1)?.key ?? present.after,
-    rows: present.rows + rows.length,
+  for (const row of rows) if (await replace(tx, project, table, row)) changed.push(String(row.key[0]))
+  if (table === 'calls' && changed.length > 0)
+    await deriveAgain(tx, { project_id: project, calls: changed, now })
+  if (table === 'feedback' && changed.length > 0) await noteChanged(tx, project, changed)
+  const counts = Object.entries(step.counts).map(([kind, count]) => ({ project_id: project, kind, count }))
+  await addRedactionCounts(tx, counts)
+  await movePass(tx, project, pass, (present) => ({
+    after: step.after,
+    rows: present.rows + step.read,
     changed: present.changed + changed.length,
   }))
 }
@@ -106,17 +148,15 @@ async function replace(
   tx: Transaction,
   project: string,
   table: StoredTableName,
-  { key, before, after }: StoredRow,
+  { key, before, after }: RedactedRow,
 ): Promise<boolean> {
-  const columns = Object.keys(after).filter((column) => after[column] !== before[column])
-  if (columns.length === 0) return false
   const isRow = allOf([
     storedTables[table].ofProject(project),
     ...storedTables[table].key.map((column, index) => sql`${rawSql(column)} = ${key[index] as string}`),
   ])
   const row = await tx.get<Texts>(sql`SELECT ${columnsOf(tx, table)} FROM ${rawSql(table)} WHERE ${isRow}`)
   const present = row && textsOf(table, row)
-  const own = columns.filter((column) => present?.[column] === before[column])
+  const own = Object.keys(after).filter((column) => present?.[column] === before[column])
   if (own.length === 0) return false
   const set =
     table === 'conversation_items'

@@ -27,7 +27,7 @@ async function openWithAdmin(t: TestContext) {
 test('it is off unless an admin sets it, and ends when an admin removes it', async (t) => {
   const { get, set, send, complete } = await openWithAdmin(t)
   const output = 'write to ada@example.com'
-  assert.deepEqual((await get(url)).json, { redaction: null, counts: {} })
+  assert.deepEqual((await get(url)).json, { redaction: null, counts: {}, earlier: null })
   assert.equal((await complete({ output })).output, output)
   const redaction = { kinds: ['email'] }
   for (const key of [keys.alice, keys.bob]) {
@@ -35,9 +35,9 @@ test('it is off unless an admin sets it, and ends when an admin removes it', asy
     assert.equal((await send('DELETE', url, undefined, key)).status, 403)
   }
   const { status, json } = await set(redaction)
-  assert.deepEqual([status, json], [200, { redaction, counts: {} }])
+  assert.deepEqual([status, json], [200, { redaction, counts: {}, earlier: null }])
   assert.equal((await complete({ output })).output, 'write to [email]')
-  assert.deepEqual((await get(url)).json, { redaction, counts: { email: 1 } })
+  assert.deepEqual((await get(url)).json, { redaction, counts: { email: 1 }, earlier: null })
   const { projects } = (await get('/projects')).json
   assert.deepEqual(projects[0].settings, { redaction })
   assert.equal((await send('DELETE', url, undefined, admin)).json.redaction, null)
