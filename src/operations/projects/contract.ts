@@ -58,6 +58,9 @@ export const RedactionAnswer = answer('What is replaced in the project before it
       ended_at: z.string().nullable(),
       rows: count.meta({ description: 'Calls, notes and others that it has read.' }),
       changed: count.meta({ description: 'Of these, how many it has changed.' }),
+      failed: count.meta({
+        description: 'How many stay as they are: they are damaged, or not read in time.',
+      }),
       overwritten: z.boolean().meta({
         description:
           'Whether the files of SQLite have nothing left of what was replaced. PostgreSQL needs VACUUM.',

@@ -6,7 +6,7 @@ import { readProjectSettings } from '../../storage/projects/projects.ts'
 import type { HeldPass, RedactionPass } from '../../storage/redaction/passes.ts'
 import { redactionSecret } from '../../storage/redaction/redacting-record.ts'
 import type { Redacting } from '../../storage/redaction/redaction.ts'
-import { storedTableNames } from '../../storage/redaction/stored-tables.ts'
+import { type StoredTableName, storedTableNames } from '../../storage/redaction/stored-tables.ts'
 import { isBehind, nextRows, redactRows } from '../../storage/redaction/stored-texts.ts'
 import { boundTo } from '../../storage/transaction.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
@@ -57,30 +57,23 @@ async function advance(
 ): Promise<Partial<RedactionPass>> {
   const { redaction } = await readProjectSettings(db, project)
   if (redaction === undefined) return { ended_at: now(), is_stopped: true, held_until: 0 }
-  const { table } = pass
-  if (table === null) return ending(db, project, pass)
-  const asked = { tenant: pass.by, rules: { redaction, secret: await redactionSecret(db) }, table }
-  let { after } = pass
-  for (let step = 0; step < stepsAtOnce && !db.signal.aborted; step++) {
+  if (pass.table === null) return ending(db, project, pass)
+  const asked = { tenant: pass.by, rules: { redaction, secret: await redactionSecret(db) } }
+  let [table, after]: [StoredTableName | null, RedactionPass['after']] = [pass.table, pass.after]
+  for (let step = 0; step < stepsAtOnce && table !== null && !db.signal.aborted; step++) {
     const rows = await nextRows(db, project, table, after)
     const last = rows.at(-1)
     if (last === undefined) {
-      const next = storedTableNames[storedTableNames.indexOf(table) + 1] ?? null
-      return { table: next, after: null, read_at: next === null ? now() : null, held_until: now() }
+      table = storedTableNames[storedTableNames.indexOf(table) + 1] ?? null
+      after = null
+      continue
     }
     after = last.key
-    const redacted = await redactRows(redacting, asked, rows)
-    await db.write('redactStored', {
-      project,
-      pass,
-      table,
-      ...redacted,
-      read: rows.length,
-      after,
-      now: now(),
-    })
+    const redacted = await redactRows(redacting, { ...asked, table }, rows)
+    const read = rows.length
+    await db.write('redactStored', { project, pass, table, after, ...redacted, read, now: now() })
   }
-  return { held_until: now() }
+  return { table, after, ...(table === null && { read_at: now() }), held_until: now() }
 }
 
 /** The files are overwritten once nothing is derived from the former texts any more. */

@@ -22,12 +22,12 @@ export async function redactionOf(db: Database, project: string) {
   return { redaction, counts, earlier: pass === undefined ? null : passAnswer(pass) }
 }
 
-function passAnswer({ by, begun_at, ended_at, is_stopped, rows, changed, overwritten }: RedactionPass) {
+function passAnswer({ by, begun_at, ended_at, is_stopped, ...pass }: RedactionPass) {
   const ended = is_stopped ? 'stopped' : 'done'
   return {
     state: ended_at === null ? ('running' as const) : (ended as typeof ended),
     ...{ by, begun_at: formatTime(begun_at), ended_at: ended_at === null ? null : formatTime(ended_at) },
-    ...{ rows, changed, overwritten },
+    ...{ rows: pass.rows, changed: pass.changed, failed: pass.failed, overwritten: pass.overwritten },
   }
 }
 

@@ -16,6 +16,7 @@ export interface RedactionPass {
   after: readonly (string | number)[] | null
   rows: number
   changed: number
+  failed: number
   /** When it was through all tables. */
   read_at: number | null
   /** It ended before it was through. */
@@ -38,7 +39,7 @@ export const beginRedactionPass: Command<{ project_id: string; user: string; now
   { project_id, user, now },
 ) => {
   await tx.lock(projectLock(project_id))
-  const nothing = { rows: 0, changed: 0, read_at: null, is_stopped: false, overwritten: false }
+  const nothing = { rows: 0, changed: 0, failed: 0, read_at: null, is_stopped: false, overwritten: false }
   const held = { held_by: '', held_until: now + settleUs }
   const at = { table: 'calls', after: null } as const
   await keepPass(tx, project_id, { ended_at: null, begun_at: now, by: user, ...at, ...nothing, ...held })

@@ -77,37 +77,60 @@ export async function nextRows(
 
 const isKey = (key: readonly string[], name: string): boolean => key.includes(name)
 
-/** What is replaced in these rows, and how often each kind. */
-export async function redactRows(
-  { redact }: Redacting,
-  { tenant, rules, table }: { tenant: string; rules: RedactionRules; table: StoredTableName },
-  rows: readonly StoredRow[],
-): Promise<{ rows: RedactedRow[]; counts: RedactedTexts['counts'] }> {
-  const json: readonly string[] = storedTables[table].json
-  const columns = rows.map(({ before }) => Object.keys(before).filter((column) => before[column] !== null))
-  const targets = rows.flatMap(({ before }, index) =>
-    (columns[index] ?? []).map((column) => ({
-      text: before[column] ?? '',
-      ...(json.includes(column) && { root: column }),
-    })),
-  )
-  const { texts, counts } = await redact(tenant, rules, targets)
-  let at = 0
-  const redacted = rows.map(({ key, before }, index) => {
-    const changed = (columns[index] ?? []).flatMap((column) => {
-      const text = texts[at++]
-      return text === undefined ? [] : [[column, asText(text)] as const]
-    })
-    const former = changed.map(([column]) => [column, before[column] ?? null])
-    return { key, before: Object.fromEntries(former) as Texts, after: Object.fromEntries(changed) as Texts }
-  })
-  return { rows: redacted.filter(({ after }) => Object.keys(after).length > 0), counts }
-}
-
-interface RedactedStep extends HeldPass {
-  table: StoredTableName
+interface Redacted {
   rows: readonly RedactedRow[]
   counts: RedactedTexts['counts']
+  /** Rows that stay as they are: a text of theirs is damaged, or cannot be read in time. */
+  failed: number
+}
+
+interface Asked {
+  tenant: string
+  rules: RedactionRules
+  table: StoredTableName
+}
+
+/** What is replaced in these rows, and how often each kind. */
+export async function redactRows(
+  redacting: Redacting,
+  asked: Asked,
+  rows: readonly StoredRow[],
+): Promise<Redacted> {
+  const json: readonly string[] = storedTables[asked.table].json
+  const targets = rows.flatMap(({ before }, row) =>
+    Object.entries(before).flatMap(([column, text]) =>
+      text === null ? [] : [{ row, column, text, ...(json.includes(column) && { root: column }) }],
+    ),
+  )
+  const { texts, counts } = await redacting.redact(
+    asked.tenant,
+    asked.rules,
+    targets.map(({ text, root }) => ({ text, ...(root !== undefined && { root }) })),
+  )
+  if (counts.failed !== undefined) {
+    if (rows.length === 1) return { rows: [], counts: {}, failed: 1 }
+    const middle = rows.length >> 1
+    const first = await redactRows(redacting, asked, rows.slice(0, middle))
+    const last = await redactRows(redacting, asked, rows.slice(middle))
+    const both = { ...first.counts }
+    for (const [kind, count] of Object.entries(last.counts)) both[kind] = (both[kind] ?? 0) + count
+    return { rows: [...first.rows, ...last.rows], counts: both, failed: first.failed + last.failed }
+  }
+  const changed = targets.flatMap(({ row, column, text }, index) => {
+    const after = texts[index]
+    return after === undefined ? [] : [{ row, column, before: text, after: asText(after) }]
+  })
+  const byRow = Map.groupBy(changed, ({ row }) => row)
+  const redacted = [...byRow].map(([row, columns]) => ({
+    key: rows[row]?.key ?? [],
+    before: Object.fromEntries(columns.map(({ column, before }) => [column, before])),
+    after: Object.fromEntries(columns.map(({ column, after }) => [column, after])),
+  }))
+  return { rows: redacted, counts, failed: 0 }
+}
+
+interface RedactedStep extends HeldPass, Redacted {
+  table: StoredTableName
   /** How many were read, and the key of the last one. */
   read: number
   after: Key
@@ -128,9 +151,11 @@ export const redactStored: Command<RedactedStep, void> = async (tx, step) => {
   const counts = Object.entries(step.counts).map(([kind, count]) => ({ project_id: project, kind, count }))
   await addRedactionCounts(tx, counts)
   await movePass(tx, project, pass, (present) => ({
+    table,
     after: step.after,
     rows: present.rows + step.read,
     changed: present.changed + changed.length,
+    failed: present.failed + step.failed,
   }))
 }
 

@@ -191,6 +191,31 @@ test('a pass goes on where it was when the server is started again, and changes 
   assert.deepEqual([again.earlier.rows, again.earlier.changed, again.counts], [100, 0, { email: 100 }])
 })
 
+test('a text that is damaged stays as it is with its row, and is counted', async (t) => {
+  const redacting = createRedacting()
+  t.after(() => redacting.close())
+  const asked = {
+    tenant: '',
+    rules: { redaction: { kinds: ['email'] }, secret: '' },
+    table: 'calls',
+  } as const
+  const stored = [
+    ...['1', '2'].map((id) => ({ key: [id], before: { output: JSON.stringify(address), exception: null } })),
+    { key: ['3'], before: { output: `{"to": "${address}`, exception: address } },
+    { key: ['4'], before: { output: 'null', exception: address } },
+  ]
+  const { rows, counts, failed } = await redactRows(redacting, asked, stored)
+  assert.deepEqual([counts, failed], [{ email: 3 }, 1])
+  assert.deepEqual(
+    rows.map(({ key, after }) => [...key, after]),
+    [
+      ['1', { output: '"[email]"' }],
+      ['2', { output: '"[email]"' }],
+      ['4', { exception: '[email]' }],
+    ],
+  )
+})
+
 test('a part that arrives while its call is read is not undone', async (t) => {
   const { add, set, apply, database, post, read } = await openWithAdmin(t, { sweep: false })
   const [call] = await add([{ inputs: { to: address }, output: address }])
