@@ -18,7 +18,7 @@ type Parts = Pick<OperationParts, 'db' | 'redacting'>
 const idleMs = 1_000
 const failedMs = 5_000
 /** A pass whose holder has ended is taken by another process after this, in microseconds. */
-const lease = 60_000_000
+const lease = 15_000_000
 /** Of one hold: others that wait have their turn. */
 const stepsAtOnce = 16
 /** How soon a pass looks again whether all is derived from what it has changed, in microseconds. */
