@@ -144,6 +144,31 @@ test('GET /metrics: text in the format of Prometheus, for admins', async (t) => 
   assert.ok((samples.get('process_resident_memory_bytes') ?? 0) > 0)
 })
 
+test('GET /metrics: a key with the scope scrape reads them and nothing else; operate includes it', async (t) => {
+  const { app, get, post } = await openApp(t)
+  const made = await post('/users', { name: 'prometheus', role: 'admin', entities: ['*'] }, keys.root)
+  const whole = made.json.key.key as string
+  const keyFor = async (...scopes: string[]) => (await post('/keys', { scopes }, whole)).json.key as string
+  const scraping = await keyFor('scrape')
+  assert.equal((await get('/metrics', scraping)).status, 200)
+  assert.equal((await get('/metrics', await keyFor('operate'))).status, 200)
+  assert.equal((await get('/metrics', await keyFor('read', 'administer'))).json.code, 'scope_forbidden')
+  for (const [method, url] of [
+    ['GET', '/users'],
+    ['GET', '/keys'],
+    ['POST', '/audit/query'],
+    ['DELETE', '/users/prometheus'],
+    ['POST', '/projects/acme/qa/redaction/try'],
+  ] as const) {
+    const headers = { authorization: basic(scraping) }
+    const answer = await app.inject({ method, url, headers, ...(method === 'POST' && { payload: {} }) })
+    assert.deepEqual([answer.statusCode, answer.json().code], [403, 'scope_forbidden'], `${method} ${url}`)
+  }
+  const member = await post('/users', { name: 'ordinary', entities: ['acme'] }, keys.root)
+  const own = await post('/keys', { scopes: ['scrape'] }, member.json.key.key)
+  assert.equal((await get('/metrics', own.json.key)).json.code, 'role_forbidden')
+})
+
 test('GET /metrics: requests are counted by route and status', async (t) => {
   const { get, post } = await openApp(t)
   for (let n = 0; n < 3; n++) await post('/call/end', { end: endOf(startOf().id) })
