@@ -61,7 +61,7 @@ import { otelRoutes } from './operations/otel/routes.ts'
 import type { OperationParts } from './operations/parts.ts'
 import { createProjects } from './operations/projects/settings.ts'
 import { createNamedPrompts } from './operations/prompts/named-prompts.ts'
-import { recordingEvents } from './operations/recording/events.ts'
+import { recordingEvents, registerRecord } from './operations/recording/events.ts'
 import { createRecorder, type OpenedRecorder } from './operations/recording/recorder.ts'
 import { startWaitingResponses } from './operations/responses/background/carrying.ts'
 import { createSealing } from './operations/sealing.ts'
@@ -229,6 +229,7 @@ function openOperations(
     refused: usage.refused,
     warned: (state) => app.log.warn(state, 'a budget is nearly used up'),
   })
+  registerRecord(registry, database)
   const projects = createProjects(database, { retentionDays: config.retention_days })
   const events = recordingEvents(
     models.all.length > 0 ? registry : new Registry(),
