@@ -33,6 +33,7 @@ import type { People } from './http/sign-in/people.ts'
 import { type StreamTimes, setStreamTimes } from './http/streams/sse.ts'
 import { disconnectStalledClients } from './http/streams/stalled-clients.ts'
 import { takeTurnsByTenant } from './http/tenant-turns.ts'
+import { traceRequests } from './http/traces/tracing.ts'
 import { checkAgainstContract } from './http/validation.ts'
 import { createCompiling } from './inference/constraints/compiling.ts'
 import { createModels, type Models } from './inference/registry.ts'
@@ -148,6 +149,8 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
   disconnectStalledClients(app, setStreamTimes(app, services.streams).stallTimeoutMs)
   const metrics = createHttpMetrics(app)
   logRequests(app)
+  const { traces_to: url, traces_key: key } = config
+  traceRequests(app, { url, key, version, registry: metrics.registry })
   handleErrors(app)
   app.addHook('onRequest', (request, reply, done) => {
     // No browser guesses that bytes, or a text that repeats what was sent, are a page.
