@@ -14,6 +14,7 @@ export const maxLevels = 10
 const longest = 1_048_576
 const maxParts = 16_384
 const maxItems = 131_072
+const maxImageUrl = 32 * 1024 * 1024
 
 const text = () => z.string().max(longest)
 
@@ -193,6 +194,13 @@ export const DecisionAnswer = answer('The answers, in the order of the questions
 })
 export type DecisionAnswer = z.output<typeof DecisionAnswer>
 
+const images = () =>
+  z
+    .array(z.string().max(maxImageUrl).startsWith('data:', { error: 'expected a data URL' }))
+    .max(8)
+    .nullish()
+    .meta({ description: 'Data URLs of images, for servers elsewhere that read them; refused by others.' })
+
 export const SystemOneBody = z.object({
   state: jsonValue().meta({ description: 'What the questions are about: a text, or any JSON.' }),
   questions: jsonObject().meta({
@@ -210,8 +218,8 @@ export const SystemOneBody = z.object({
     .nullish()
     .meta({ description: 'As vLLM documents it; what it may say holds anyway.' }),
   ...sharedFields,
-  files: refused('this model reads no files'),
-  images: refused('this model reads no images'),
+  files: images(),
+  images: images(),
   ...refusedDecisionFields,
 })
 export type SystemOneBody = z.output<typeof SystemOneBody>
