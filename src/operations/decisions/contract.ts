@@ -25,7 +25,7 @@ const Part = z.object({
   refusal: text().nullish(),
   data: jsonValue().nullish(),
   image_url: z.string().nullish(),
-  detail: z.string().max(64).nullish(),
+  detail: z.enum(['low', 'high', 'auto', 'original']).nullish(),
   prompt_cache_breakpoint: z.object({ mode: z.literal('explicit') }).nullish(),
 })
 export type Part = z.output<typeof Part>
@@ -40,7 +40,7 @@ const InputItem = z.object({
   type: z.string().max(64).nullish(),
   role: z.string().max(64).nullish(),
   content: contents().nullish(),
-  phase: z.string().max(64).nullish(),
+  phase: z.enum(['commentary', 'final_answer']).nullish(),
   /** Members of calls and their outputs. */
   id: text().nullish(),
   call_id: text().nullish(),
@@ -49,7 +49,7 @@ const InputItem = z.object({
   arguments: text().nullish(),
   input: text().nullish(),
   output: contents().nullish(),
-  status: z.string().max(64).nullish(),
+  status: z.enum(['in_progress', 'completed', 'incomplete']).nullish(),
 })
 export type InputItem = z.output<typeof InputItem>
 
@@ -63,7 +63,12 @@ export const Question = z.strictObject({
   }),
   instructions: contents().meta({ description: 'What is asked: a text, or text and JSON parts.' }),
   choices: z
-    .array(z.strictObject({ value: z.union([text(), z.boolean()]), description: text().nullish() }))
+    .array(
+      z.strictObject({
+        value: z.union([text(), z.boolean()], { error: 'expected a string or a boolean' }),
+        description: text().nullish(),
+      }),
+    )
     .max(2 * maxChoices)
     .nullish()
     .meta({

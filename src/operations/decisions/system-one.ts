@@ -35,7 +35,7 @@ export async function makeSystemOneDecisions(
   const questions = asked.map(([id, text]) => questionOf(id, text))
   const { state, instructions } = body
   const input = state.text.startsWith('"') ? (state.value as string) : state.text
-  if (input === '') throw wrong('state', 'an empty text', 'a text, or any other JSON')
+  if (input.trim() === '') throw wrong('state', 'an empty text', 'a text, or any other JSON')
   const media = mediaOf(body)
   const { model, answers, tokens } = await decide(
     services,

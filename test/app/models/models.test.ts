@@ -26,7 +26,7 @@ const card = (id: string) => ({
   reasoning: false,
   device: 'cpu',
   state: 'ready',
-  tasks: ['answers', 'embeddings', 'ranking'],
+  tasks: ['answers', 'embeddings', 'ranking', 'decisions'],
   dimensions: 4,
 })
 
