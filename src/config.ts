@@ -289,13 +289,13 @@ export const settings = {
         'expected http(s)://<host>/v1/traces, without a user',
       ),
     '',
-    'Where a span of each request is sent as OTLP in JSON, such as `http://collector:4318/v1/traces` (docs/otel.md). A `traceparent` of the client is continued.',
+    'Where spans of requests are sent, such as `http://collector:4318/v1/traces` (docs/otel.md).',
     'none',
   ),
   traces_key: setting(
     z.string().regex(/^[\x21-\x7e]*$/, 'expected a key without spaces'),
     '',
-    'Sent with them as a Bearer token.',
+    'Its Bearer token.',
     'none',
   ),
   log_level: setting(

@@ -16,7 +16,6 @@ const free: Record<string, RegExp> = {
   'an argument of a call': /(?:^|\.)(?:arguments|input)$/,
   'variables of a template': /^chat_template_kwargs$/,
   'the state of a decision': /^state$/,
-  'JSON that a question of a decision has': /^questions\.\d+\.instructions\.\d+\.data$/,
   'labels of the client': /^metadata$/,
   'tokens by their ids': /^logit_bias$/,
   'a message of JSON-RPC, whose method checks it': /^params$/,

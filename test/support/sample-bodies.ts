@@ -368,14 +368,10 @@ const decided = () => {
 
 const decisions = () => ({
   ...decided(),
-  input: [
-    { role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
-    { type: 'function_call', call_id: '1', name: 'look_up', arguments: '{}' },
-    { type: 'function_call_output', call_id: '1', output: [{ type: 'input_text', text: 'found' }] },
-  ],
+  input: 'Hi',
   questions: [
     {
-      ...{ type: 'predicate', name: 'kind', instructions: 'Is it kind?' },
+      ...{ type: 'predicate', name: 'kind', instructions: [{ type: 'input_text', text: 'Is it kind?' }] },
       ...{ choices: null, levels: null, calibration: null },
     },
     {
@@ -383,14 +379,7 @@ const decisions = () => ({
       instructions: 'What?',
       choices: [{ value: true, description: 'so' }, { value: 'true' }],
     },
-    {
-      type: 'score',
-      instructions: [
-        { type: 'input_text', text: 'How good?', prompt_cache_breakpoint: { mode: 'explicit' } },
-        { type: 'input_json', data: { scale: 'school' } },
-      ],
-      levels: [{ label: 'bad' }, { label: 'good' }],
-    },
+    { type: 'score', instructions: 'How good?', levels: [{ label: 'bad' }, { label: 'good' }] },
   ],
   ...{ min_label_mass: 0.1, safety_identifier: 'me', prompt_cache_key: 'key', prompt_cache_options: null },
 })

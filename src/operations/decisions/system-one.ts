@@ -181,8 +181,8 @@ function mediaIn(state: unknown): string | undefined {
   if (!Array.isArray(state)) return undefined
   for (const [index, message] of state.entries()) {
     const content: unknown = message?.role === undefined ? undefined : message.content
-    const part = Array.isArray(content) ? content.findIndex((one) => mediaTypes.includes(one?.type)) : -1
-    if (part >= 0) return `state.${index}.content.${part}`
+    const at = Array.isArray(content) ? content.findIndex((item) => mediaTypes.includes(item?.type)) : -1
+    if (at >= 0) return `state.${index}.content.${at}`
   }
   return undefined
 }
@@ -202,14 +202,14 @@ function openAiBody(
   questions: readonly DecisionQuestion[],
   images: readonly string[],
 ) {
-  const parts = images.map((image_url) => ({ type: 'input_image', image_url }))
+  const shown = images.map((image_url) => ({ type: 'input_image', image_url }))
   const user = {
     role: 'user',
-    content: parts.length > 0 ? [{ type: 'input_text', text: input }, ...parts] : input,
+    content: shown.length > 0 ? [{ type: 'input_text', text: input }, ...shown] : input,
   }
   return {
     input:
-      instructions || parts.length > 0
+      instructions || shown.length > 0
         ? [...(instructions ? [{ role: 'system', content: instructions }] : []), user]
         : input,
     questions: questions.map(({ kind, text, options }) => {
