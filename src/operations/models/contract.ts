@@ -68,5 +68,9 @@ export const ModelList = answer('One model card for each served name.', {
   has_more: z.boolean(),
   first_id: z.string().nullable(),
   last_id: z.string().nullable(),
+  models: z
+    .array(z.object({ name: z.string(), description: z.string(), release_date: z.string() }))
+    .optional()
+    .meta({ description: 'The same for clients of TypeSafe; other clients read another list of this name.' }),
 })
 export type ModelList = z.output<typeof ModelList>
