@@ -20,7 +20,8 @@ const meanings: Record<Right, string> = {
   write_calls: 'record calls and their values',
   write: 'change and delete',
   administer: 'delete a project, invite, grant',
-  operate: 'the server; an admin of `*`',
+  scrape: 'the metrics; an admin of `*`',
+  operate: 'the rest of the server; an admin of `*`',
 }
 
 /** Which role may do what, and which route does what, from the declarations of the routes. */
@@ -59,7 +60,7 @@ operation. An annotator sees the queues of the project, the calls that these nam
 only its own. A role that falls ends nothing that runs: the next request is refused, and a lease expires.
 
 A key may have scopes, which are these operations, and an expiry. It never does more than its user. \`read\` and \`review\` include
-\`read_queues\`; \`write\` includes \`write_calls\`. Judges and shadows also need \`infer\`, runs of evaluations \`write_calls\`. A monitor
+\`read_queues\`; \`write\` includes \`write_calls\`, \`operate\` \`scrape\`. Judges and shadows also need \`infer\`, runs of evaluations \`write_calls\`. A monitor
 runs as who last changed what it asks, resumed it or ran it. An answer that has begun outlives its key.
 
 | | Routes |

@@ -33,6 +33,7 @@ import type { People } from './http/sign-in/people.ts'
 import { type StreamTimes, setStreamTimes } from './http/streams/sse.ts'
 import { disconnectStalledClients } from './http/streams/stalled-clients.ts'
 import { takeTurnsByTenant } from './http/tenant-turns.ts'
+import { traceRequests } from './http/traces/tracing.ts'
 import { checkAgainstContract } from './http/validation.ts'
 import { createCompiling } from './inference/constraints/compiling.ts'
 import { createModels, type Models } from './inference/registry.ts'
@@ -62,7 +63,7 @@ import type { OperationParts } from './operations/parts.ts'
 import { startRedactingEarlier } from './operations/projects/earlier-texts.ts'
 import { createProjects } from './operations/projects/settings.ts'
 import { createNamedPrompts } from './operations/prompts/named-prompts.ts'
-import { recordingEvents } from './operations/recording/events.ts'
+import { recordingEvents, registerRecord } from './operations/recording/events.ts'
 import { createRecorder, type OpenedRecorder } from './operations/recording/recorder.ts'
 import { startWaitingResponses } from './operations/responses/background/carrying.ts'
 import { createSealing } from './operations/sealing.ts'
@@ -149,6 +150,8 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
   disconnectStalledClients(app, setStreamTimes(app, services.streams).stallTimeoutMs)
   const metrics = createHttpMetrics(app)
   logRequests(app)
+  const { traces_to: url, traces_key: key } = config
+  traceRequests(app, { url, key, version, registry: metrics.registry })
   handleErrors(app)
   app.addHook('onRequest', (request, reply, done) => {
     // No browser guesses that bytes, or a text that repeats what was sent, are a page.
@@ -230,6 +233,7 @@ function openOperations(
     refused: usage.refused,
     warned: (state) => app.log.warn(state, 'a budget is nearly used up'),
   })
+  registerRecord(registry, database)
   const projects = createProjects(database, { retentionDays: config.retention_days })
   const events = recordingEvents(
     models.all.length > 0 ? registry : new Registry(),

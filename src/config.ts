@@ -281,6 +281,23 @@ export const settings = {
     'Addresses that are not public and to which alerts may be sent, also without TLS, comma-separated (`10.2.0.0/16`, `loopback`, `private`).',
     'none',
   ),
+  traces_to: setting(
+    z
+      .string()
+      .refine(
+        (text) => text === '' || isUpstream(text),
+        'expected http(s)://<host>/v1/traces, without a user',
+      ),
+    '',
+    'Where spans of requests are sent, such as `http://collector:4318/v1/traces` (docs/otel.md).',
+    'none',
+  ),
+  traces_key: setting(
+    z.string().regex(/^[\x21-\x7e]*$/, 'expected a key without spaces'),
+    '',
+    'Its Bearer token.',
+    'none',
+  ),
   log_level: setting(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
     'info',
@@ -591,7 +608,7 @@ const unprefixed: Record<string, string> = {
   hf_token: 'HF_TOKEN',
 }
 
-const keys = ['hf_token', 'upstream_key', 'cold_key', 'cold_secret']
+const keys = ['hf_token', 'upstream_key', 'cold_key', 'cold_secret', 'traces_key']
 
 /** Their values hold keys and passwords, and messages end up in logs. */
 const secret = new Set(['users', 'database_url', ...keys])

@@ -136,13 +136,14 @@ export function hasMoreMarks(text: string, most: number): boolean {
 }
 
 /** The members of an object's text, each as text; if a key is repeated, the last one counts. */
-export function membersOf(text: string): Map<string, string> {
+export function membersOf(text: string, repeated?: (name: string) => void): Map<string, string> {
   const members = new Map<string, string>()
   const scan = new Scan(text)
   let end = 0
   for (let i = scan.enter(scan.space(0)); i !== -1; i = scan.after(end)) {
     const from = scan.key(i)
     end = scan.skip(from)
+    if (repeated && members.has(scan.name)) repeated(scan.name)
     members.set(scan.name, text.slice(from, end))
   }
   return members

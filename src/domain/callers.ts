@@ -8,6 +8,7 @@ import {
   type Right,
   type Role,
   rights,
+  rightsOfServer,
   type Scope,
   type ServerRole,
 } from './roles.ts'
@@ -67,7 +68,9 @@ const rolesIn = (caller: Access, project: string): Role[] =>
 export function requireRight(caller: Caller, right: Right): void {
   requireScope(caller, right)
   if (hasRight(caller, right)) return
-  const highest = right === 'operate' ? caller.role : highestOf(grantsOf(caller).map(({ role }) => role))
+  const highest = rightsOfServer.includes(right)
+    ? caller.role
+    : highestOf(grantsOf(caller).map(({ role }) => role))
   const [role] = rights[right]
   throw refuse('role_forbidden', { operation: right, role, received: highest ?? 'none' })
 }
@@ -76,6 +79,8 @@ export function requireRight(caller: Caller, right: Right): void {
 function hasRight(caller: Caller, right: Right): boolean {
   if (right === 'own' || right === 'keys') return true
   if (right === 'operate') return caller.role === 'admin'
+  // The role of a user with a limited key may be less than its grants.
+  if (right === 'scrape') return caller.role === 'admin' || rolesIn(caller, '*').includes('admin')
   return grantsOf(caller).some(({ role }) => mayWith([role], right))
 }
 
@@ -101,7 +106,7 @@ export const operationsByGrant = (caller: Caller): (Grant & { operations: Right[
   }))
 
 const allRights = Object.keys(rights) as Right[]
-const rightsInProjects = allRights.filter((right) => !['own', 'keys', 'operate'].includes(right))
+const rightsInProjects = allRights.filter((right) => !['own', 'keys', ...rightsOfServer].includes(right))
 
 /** Whether a key with these scopes may do this. */
 const allows = (scopes: readonly Scope[], right: Right): boolean =>
@@ -111,6 +116,7 @@ const allows = (scopes: readonly Scope[], right: Right): boolean =>
 const implied: { [Of in Right]?: readonly Scope[] } = {
   read_queues: ['read', 'review'],
   write_calls: ['write'],
+  scrape: ['operate'],
 }
 
 export function entityOf(project: string): string {

@@ -23,10 +23,14 @@ export const rights = {
   write_calls: ['editor', 'admin'],
   write: ['editor', 'admin'],
   administer: ['admin'],
+  scrape: ['admin'],
   operate: ['admin'],
 } as const satisfies Record<string, readonly Role[]>
 
 export type Right = keyof typeof rights
+
+/** Of the whole server: a grant for `*` has them, none for an entity or a project. */
+export const rightsOfServer: readonly Right[] = ['scrape', 'operate']
 
 /** What a key may be limited to. Every key may ask who it is, and who reads or reviews may read queues. */
 export const scopes = [
@@ -38,6 +42,7 @@ export const scopes = [
   'write',
   'keys',
   'administer',
+  'scrape',
   'operate',
 ] as const satisfies readonly Right[]
 export type Scope = (typeof scopes)[number]
@@ -49,7 +54,7 @@ export const mayWith = (held: readonly Role[], right: Right): boolean =>
 /** What a grant lets its user do; only an admin of everything operates the server. */
 export const rightsOf = ({ scope, role }: Grant): Right[] =>
   (Object.keys(rights) as Right[]).filter(
-    (right) => mayWith([role], right) && (right !== 'operate' || scope === '*'),
+    (right) => mayWith([role], right) && (scope === '*' || !rightsOfServer.includes(right)),
   )
 
 /** Whether a grant for `scope` is also one for the entity, project or `*` that is named. */

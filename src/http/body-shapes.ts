@@ -57,7 +57,7 @@ function pipedShape(schema: z.ZodPipe): Shape {
     }
   }
   // Nothing is known about what a leading transform reads.
-  return isTransparent ? inner : { ...inner, others: anyShape, most: maxOthers }
+  return isTransparent ? inner : { ...inner, others: anyShape, opaque: true, most: maxOthers }
 }
 
 function maxItems(schema: z.ZodArray): number | undefined {
@@ -92,5 +92,6 @@ function either(a: Shape, b: Shape): Shape {
     ...(others && { others }),
     ...(items && { items }),
     ...(most > 0 && { most }),
+    ...((a.opaque || b.opaque) && { opaque: true as const }),
   }
 }

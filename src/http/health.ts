@@ -129,7 +129,7 @@ export function answerHealth(app: App, { database, models, metrics, version }: H
   app.get(
     '/metrics',
     {
-      config: { right: 'operate', probe: true },
+      config: { right: 'scrape', probe: true },
       schema: {
         summary: 'Figures for Prometheus',
         tags: ['service'],

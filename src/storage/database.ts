@@ -44,6 +44,8 @@ export interface Database extends LongReader {
    * reader, or a file that keeps its free pages, blocks it.
    */
   scrub(): Promise<'clean' | 'freed' | 'blocked'>
+  /** Of a database server: connections that work is done on, how many there may be, and work that waits for one. */
+  connections?(): Record<'used' | 'bound' | 'waiting', number>
   /** Fails with a refusal if the store cannot be read or written. */
   probe(): Promise<void>
   /** Waits for running writes, flushes, and closes. */

@@ -6,6 +6,7 @@ export interface Slots {
   /** Resolves with the number of a slot. Rejects if the queue is full or the signal aborts. */
   acquire(tenant: string, signal: AbortSignal): Promise<number>
   release(slot: number): void
+  readonly used: number
   /** Requests that wait for a slot. */
   readonly waiting: number
 }
@@ -39,6 +40,9 @@ export function createSlots({ shared, reserved = 0 }: SlotCounts, queued: QueueB
   }
 
   return {
+    get used() {
+      return count - free.length
+    },
     get waiting() {
       return queue.size
     },

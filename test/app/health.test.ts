@@ -1,13 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Backend, BackendStatus } from '../../packages/engine/index.ts'
+import type { Backend, BackendStatus, Generation } from '../../packages/engine/index.ts'
 import { refuse } from '../../src/domain/refusals.ts'
+import { localModels } from '../../src/inference/local-model.ts'
+import type { Model } from '../../src/inference/model.ts'
+import { createModels } from '../../src/inference/registry.ts'
 import { version } from '../../src/version.ts'
 import { whole } from '../support/answers.ts'
 import { basic, keys, openApp } from '../support/app.ts'
 import { endOf, startOf } from '../support/calls.ts'
 import { openMemoryRecord } from '../support/memory-record.ts'
-import { prefilled, scriptedBackend, scriptOf } from '../support/scripted-backend.ts'
+import {
+  prefilled,
+  type Script,
+  scriptedBackend,
+  scriptedModel,
+  scriptOf,
+} from '../support/scripted-backend.ts'
 
 test('GET /health: 200 as long as the process runs, whatever the state of the record', async (t) => {
   const database = openMemoryRecord()
@@ -144,6 +153,31 @@ test('GET /metrics: text in the format of Prometheus, for admins', async (t) => 
   assert.ok((samples.get('process_resident_memory_bytes') ?? 0) > 0)
 })
 
+test('GET /metrics: a key with the scope scrape reads them and nothing else; operate includes it', async (t) => {
+  const { app, get, post } = await openApp(t)
+  const made = await post('/users', { name: 'prometheus', role: 'admin', entities: ['*'] }, keys.root)
+  const whole = made.json.key.key as string
+  const keyFor = async (...scopes: string[]) => (await post('/keys', { scopes }, whole)).json.key as string
+  const scraping = await keyFor('scrape')
+  assert.equal((await get('/metrics', scraping)).status, 200)
+  assert.equal((await get('/metrics', await keyFor('operate'))).status, 200)
+  assert.equal((await get('/metrics', await keyFor('read', 'administer'))).json.code, 'scope_forbidden')
+  for (const [method, url] of [
+    ['GET', '/users'],
+    ['GET', '/keys'],
+    ['POST', '/audit/query'],
+    ['DELETE', '/users/prometheus'],
+    ['POST', '/projects/acme/qa/redaction/try'],
+  ] as const) {
+    const headers = { authorization: basic(scraping) }
+    const answer = await app.inject({ method, url, headers, ...(method === 'POST' && { payload: {} }) })
+    assert.deepEqual([answer.statusCode, answer.json().code], [403, 'scope_forbidden'], `${method} ${url}`)
+  }
+  const member = await post('/users', { name: 'ordinary', entities: ['acme'] }, keys.root)
+  const own = await post('/keys', { scopes: ['scrape'] }, member.json.key.key)
+  assert.equal((await get('/metrics', own.json.key)).json.code, 'role_forbidden')
+})
+
 test('GET /metrics: requests are counted by route and status', async (t) => {
   const { get, post } = await openApp(t)
   for (let n = 0; n < 3; n++) await post('/call/end', { end: endOf(startOf().id) })
@@ -157,6 +191,46 @@ test('GET /metrics: requests are counted by route and status', async (t) => {
   assert.equal(total('/call/end', 422), 1)
   assert.equal(total('/v2/:entity/:project/calls/complete', 200), 2)
   assert.equal(samples.get('heddle_http_request_seconds_count{route="/call/end"}'), 4)
+})
+
+test('GET /metrics: writes that the search waits for, and the connections of a database server', async (t) => {
+  const record = openMemoryRecord()
+  let reads: 'answer' | 'fail' = 'answer'
+  const database: typeof record = {
+    ...record,
+    connections: () => ({ used: 2, bound: 10, waiting: 1 }),
+    get: (query, tenant) =>
+      reads === 'fail' ? Promise.reject(refuse('storage_failed')) : record.get(query, tenant),
+  }
+  const { get, post } = await openApp(t, { database })
+  const samples = async () => parseMetrics((await get('/metrics', keys.root)).text)
+  assert.equal((await samples()).get('heddle_search_writes_waiting'), 0)
+  for (let n = 0; n < 2; n++) await post('/call/start', { start: startOf() })
+  const found = await samples()
+  assert.equal(found.get('heddle_search_writes_waiting'), 2)
+  for (const [of, count] of Object.entries({ used: 2, bound: 10, waiting: 1 }))
+    assert.equal(found.get(`heddle_postgres_connections{of="${of}"}`), count)
+  reads = 'fail'
+  assert.equal((await samples()).has('heddle_search_writes_waiting'), false)
+})
+
+test('GET /metrics: a completion by a fallback is counted with the model in whose place it was asked', async (t) => {
+  const failing = function* (request: Generation) {
+    yield prefilled(request)
+    throw refuse('engine_failed', { why: 'killed' })
+  }
+  const named = (name: string, script: Script, fallbacks: string[] = []): Model => {
+    const [model] = localModels(scriptedBackend(script)).all
+    assert.ok(model)
+    return { ...model, fallbacks, served: () => ({ ...scriptedModel, names: [name] }) }
+  }
+  const models = createModels([named('first', failing, ['other']), named('other', scriptOf('ab'))])
+  const { get, post } = await openApp(t, { models })
+  assert.equal((await post('/v1/completions', { prompt: 'x', model: 'first' })).json.model, 'other')
+  const samples = parseMetrics((await get('/metrics', keys.root)).text)
+  assert.equal(samples.get('heddle_fallbacks_total{model_name="other",instead_of="first"}'), 1)
+  assert.equal(samples.get('heddle_completions_total{model_name="other",outcome="answered"}'), 1)
+  assert.equal(samples.get('heddle_num_requests_running{model_name="first"}'), 0)
 })
 
 test('GET /metrics: unknown paths, methods and keys create no series of their own', async (t) => {
@@ -190,7 +264,7 @@ test('GET /metrics: without a model there are no metrics of a model', async (t) 
   assert.doesNotMatch(text, /heddle_(num_requests|prompt_tokens|model_ready)/)
 })
 
-test('GET /metrics: completions of all users are counted', async (t) => {
+test('GET /metrics: completions of all users are counted by model', async (t) => {
   const backend = scriptedBackend(scriptOf('ab', 'c'))
   backend.state = { state: 'ready', running: 3, waiting: 4 }
   const { get, post } = await openApp(t, { backend })
@@ -203,30 +277,31 @@ test('GET /metrics: completions of all users are counted', async (t) => {
   }
   assert.equal((await post('/v1/completions', { prompt: 'x' })).status, 503)
   const samples = parseMetrics((await get('/metrics', keys.root)).text)
+  assert.equal(samples.get('heddle_model_ready'), 1)
   for (const [name, value] of Object.entries({
-    heddle_model_ready: 1,
-    heddle_num_requests_running: 3,
-    heddle_num_requests_waiting: 4,
-    heddle_prompt_tokens_total: 4 + 8 + 1,
-    heddle_prefix_cache_queries_total: 4 + 8 + 1,
-    heddle_prefix_cache_hits_total: 9,
-    heddle_spec_decode_num_draft_tokens_total: 0,
-    heddle_spec_decode_num_accepted_tokens_total: 0,
-    heddle_generation_tokens_total: 9,
-    'heddle_request_success_total{finished_reason="stop"}': 3,
-    'heddle_completions_total{outcome="answered"}': 2,
-    'heddle_completions_total{outcome="failed"}': 1,
-    heddle_time_to_first_token_seconds_count: 2,
-    heddle_inter_token_latency_seconds_count: 3,
-    heddle_e2e_request_latency_seconds_count: 3,
-    heddle_request_prefill_time_seconds_count: 3,
-    heddle_request_decode_time_seconds_count: 3,
-    heddle_request_prompt_tokens_sum: 13,
-    heddle_request_generation_tokens_sum: 9,
+    'heddle_num_requests_running{model_name="scripted"}': 3,
+    'heddle_num_requests_waiting{model_name="scripted"}': 4,
+    'heddle_prompt_tokens_total{model_name="scripted"}': 4 + 8 + 1,
+    'heddle_prefix_cache_queries_total{model_name="scripted"}': 4 + 8 + 1,
+    'heddle_prefix_cache_hits_total{model_name="scripted"}': 9,
+    'heddle_spec_decode_num_draft_tokens_total{model_name="scripted"}': 0,
+    'heddle_spec_decode_num_accepted_tokens_total{model_name="scripted"}': 0,
+    'heddle_generation_tokens_total{model_name="scripted"}': 9,
+    'heddle_request_success_total{model_name="scripted",finished_reason="stop"}': 3,
+    'heddle_completions_total{model_name="scripted",outcome="answered"}': 2,
+    'heddle_completions_total{model_name="scripted",outcome="failed"}': 1,
+    'heddle_time_to_first_token_seconds_count{model_name="scripted"}': 2,
+    'heddle_inter_token_latency_seconds_count{model_name="scripted"}': 3,
+    'heddle_e2e_request_latency_seconds_count{model_name="scripted"}': 3,
+    'heddle_request_prefill_time_seconds_count{model_name="scripted"}': 3,
+    'heddle_request_decode_time_seconds_count{model_name="scripted"}': 3,
+    'heddle_request_prompt_tokens_sum{model_name="scripted"}': 13,
+    'heddle_request_generation_tokens_sum{model_name="scripted"}': 9,
   })) {
     assert.equal(samples.get(name), value, name)
   }
   backend.state = { state: 'starting', doing: 'starting again' }
   const later = parseMetrics((await get('/metrics', keys.root)).text)
-  assert.deepEqual([later.get('heddle_model_ready'), later.get('heddle_num_requests_running')], [0, 0])
+  const running = 'heddle_num_requests_running{model_name="scripted"}'
+  assert.deepEqual([later.get('heddle_model_ready'), later.get(running)], [0, 0])
 })

@@ -106,7 +106,7 @@ async function ask(route: Route, scope: Scope): Promise<{ status: number; text: 
 
 /** docs/roles.md: what else a scope includes. */
 const included: Partial<Record<Scope, readonly Right[]>> = {
-  ...{ read: ['read_queues'], review: ['read_queues'], write: ['write_calls'] },
+  ...{ read: ['read_queues'], review: ['read_queues'], write: ['write_calls'], operate: ['scrape'] },
 }
 const isOpen = (scope: Scope, { right }: Route) =>
   right === 'own' || right === scope || (included[scope]?.includes(right as Right) ?? false)
@@ -183,7 +183,7 @@ const removes = ({ method, url }: Route) => method === 'DELETE' || /delete|purge
 /** The last of these tests: what it asks models is recorded after the answers. */
 test('P5: a key without the scope read is told nothing of what is stored', async () => {
   let answered = 0
-  for (const scope of ['infer', 'write_calls', 'write', 'keys', 'administer', 'operate'] as const) {
+  for (const scope of ['infer', 'write_calls', 'write', 'keys', 'administer', 'scrape', 'operate'] as const) {
     for (const route of walked) {
       if (!isOpen(scope, route) || removes(route) || isSetting.test(route.url)) continue
       const { status, text } = await ask(route, scope)

@@ -82,7 +82,7 @@ test('a request whose client disconnects is recorded as a call that says so', as
   const left = server.post(url, { input }, { signal: leaving.signal })
   await until('the model reads', async () => {
     const figures = await (await server.get('/metrics', keys.root)).text()
-    return figures.includes('heddle_num_requests_running 1')
+    return /^heddle_num_requests_running\{.*\} 1$/m.test(figures)
   })
   leaving.abort()
   await assert.rejects(left)

@@ -93,7 +93,7 @@ describe('P12: every answer is a call', () => {
         asked.catch(() => undefined)
         await until('it runs', async () => {
           const figures = await (await server.get('/metrics', keys.root)).text()
-          return /^heddle_num_requests_running [1-9]/m.test(figures)
+          return /^heddle_num_requests_running\{.*\} [1-9]/m.test(figures)
         })
       }
       leaving.abort()
@@ -118,7 +118,9 @@ describe('P12: every answer is a call', () => {
       const server = await serving(t, folder, disk.before)
       const before = await answered(server, 3)
       const figure = async () =>
-        /^heddle_prompt_tokens_total (\d+)/m.exec(await (await server.get('/metrics', keys.root)).text())?.[1]
+        /^heddle_prompt_tokens_total\{.*\} (\d+)/m.exec(
+          await (await server.get('/metrics', keys.root)).text(),
+        )?.[1]
       for (const stream of [true, false]) {
         // A checkpoint of SQLite may free space at any time, so an answer may be given once more.
         await until('an answer is refused', async () => {

@@ -50,7 +50,7 @@ export interface ChatServer extends RunningServer {
   said(fields?: Record<string, unknown>): Promise<AnswerContent>
   tokenize(prompt: string): Promise<number[]>
   detokenize(tokens: readonly number[]): Promise<string>
-  /** A figure for Prometheus, without labels or with all of them as they are written. */
+  /** A figure for Prometheus, with all labels as they are written but that of the model: the sum of all models. */
   figure(name: string): Promise<number>
 }
 
@@ -107,9 +107,13 @@ export async function startChatServer(
     detokenize: async (ids) => (await tokens<{ prompt: string }>('/detokenize', { tokens: ids })).prompt,
     async figure(name) {
       const text = await (await server.get('/metrics', keys.root)).text()
-      const line = text.split('\n').find((one) => one.startsWith(`${name} `))
-      assert.ok(line !== undefined, `there is a figure ${name}`)
-      return Number(line.slice(name.length + 1))
+      const lines = text
+        .replaceAll(/model_name="[^"]*",?/g, '')
+        .replaceAll('{}', '')
+        .split('\n')
+      const found = lines.filter((line) => line.startsWith(`${name} `))
+      assert.ok(found.length > 0 || text.includes(`# TYPE ${name} `), `there is a figure ${name}`)
+      return found.reduce((sum, line) => sum + Number(line.slice(name.length + 1)), 0)
     },
   }
 }

@@ -371,7 +371,7 @@ const decisions = () => ({
   input: 'Hi',
   questions: [
     {
-      ...{ type: 'predicate', name: 'kind', instructions: 'Is it kind?' },
+      ...{ type: 'predicate', name: 'kind', instructions: [{ type: 'input_text', text: 'Is it kind?' }] },
       ...{ choices: null, levels: null, calibration: null },
     },
     {

@@ -26,13 +26,14 @@ export const roleTexts: Record<Role, string> = {
 export const scopeTexts: Record<Scope, string> = {
   read: 'read',
   review: 'review',
-  export: 'export projects',
+  export: 'export',
   infer: 'ask models',
   write_calls: 'record calls',
   write: 'change and delete',
-  keys: 'manage its keys',
-  administer: 'invite and grant',
-  operate: 'operate the server',
+  keys: 'manage keys',
+  administer: 'invite, grant',
+  scrape: 'read metrics',
+  operate: 'run the server',
 }
 
 export type User = z.output<typeof UsersAnswer>['users'][number]

@@ -13,6 +13,8 @@ export interface Shape {
   fields?: ReadonlyMap<string, Shape>
   /** For all other members; without it they are dropped. */
   others?: Shape
+  /** Its members are changed before they are checked, so none of them is known. */
+  opaque?: true
   /** For the items of a list. */
   items?: Shape
   /** Only one more than this many items or other members is built; such a value is then refused. */

@@ -93,7 +93,7 @@ export function unknownFields(contract: unknown, data: unknown): UnknownField[] 
 
 function search(data: unknown, shape: Shape, path: (string | number)[], found: UnknownField[]): void {
   if (typeof data !== 'object' || data === null || data instanceof JsonText) return
-  if (shape === anyShape || shape.others === anyShape) return
+  if (shape === anyShape || shape.opaque || (shape.others === anyShape && !shape.fields)) return
   const isList = Array.isArray(data)
   for (const [step, value] of isList ? data.entries() : Object.entries(data)) {
     if (found.length > maxUnknown) return

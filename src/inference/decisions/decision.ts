@@ -20,6 +20,8 @@ export interface DecisionAsked {
   body: Readonly<Record<string, unknown>>
   /** The field that only such a server can read, if there is one, and what is there. */
   needsServer?: { field: string; value: string }
+  /** With it: the state as it came, its files, and whether no other API can say it. */
+  systemOne?: { state: unknown; files: readonly string[]; isOnly: boolean }
 }
 
 export interface DecisionQuestion {

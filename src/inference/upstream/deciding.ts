@@ -1,4 +1,5 @@
-import { writeJson } from '../../domain/json/text.ts'
+import { objectText } from '../../../packages/json/index.ts'
+import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { Refusal, refuse } from '../../domain/refusals.ts'
 import type { Decide, DecisionAnswer, DecisionAsked, DecisionQuestion } from '../decisions/decision.ts'
 import type { Model } from '../model.ts'
@@ -52,12 +53,15 @@ export function createUpstreamDeciding(
 
   async function byRoute(asked: DecisionAsked, read: Parameters<Decide>[1], signal: AbortSignal) {
     if (kind === 'llama-server') {
-      if (asked.needsServer) refuseUnsupported(asked.needsServer.field, asked.needsServer.value, 'texts')
+      if (asked.needsServer && !asked.systemOne) refuseMedia(asked.needsServer)
+      if (asked.systemOne && asked.instructions.length > 0)
+        refuseUnsupported('instructions', 'a text', 'nothing')
       const told = await ask('systemone', systemOneOf(asked), asked, signal)
       const answers = (told.answers ?? {}) as Record<string, Told | undefined>
       read({ prompt: countOf(told, 'input_tokens'), cached: 0 })
       return asked.questions.map((question, index) => ofSystemOne(question, answers[`q${index}`]))
     }
+    if (asked.needsServer && asked.systemOne?.isOnly) refuseMedia(asked.needsServer)
     const salt = kind === 'openai' ? undefined : saltOf(asked)
     const own = kind === 'heddle' && { orders: asked.orders, priority: asked.priority || undefined }
     const told = await ask('decisions', { ...asked.body, ...own, cache_salt: salt }, asked, signal)
@@ -94,12 +98,20 @@ export function createUpstreamDeciding(
   }
 }
 
-function systemOneOf({ input, instructions, questions }: DecisionAsked) {
-  const state = [...instructions, input].join('\n\n')
+const refuseMedia = ({ field, value }: NonNullable<DecisionAsked['needsServer']>) =>
+  refuseUnsupported(field, value, 'texts')
+
+function systemOneOf({ input, instructions, questions, systemOne }: DecisionAsked) {
+  const state = systemOne?.state ?? [...instructions, input].join('\n\n')
   const criteria = ({ kind, options }: DecisionQuestion) => {
-    if (kind === 'score') return options.map(({ name, description }) => description ?? name)
+    if (kind === 'score')
+      return options.map(({ name, description }) => [name, description].filter(Boolean).join('. '))
     if (kind === 'choice') {
-      return Object.fromEntries(options.map(({ name, description }) => [name, description ?? null]))
+      // The order of labels is meaning, which objects do not keep for names like numbers.
+      const named = options.map(
+        ({ name, description }) => [name, JSON.stringify(description ?? null)] as const,
+      )
+      return new JsonText(objectText(named))
     }
     const [yes, no] = options
     const [isTrue, isFalse] = [yes?.description, no?.description]
@@ -113,7 +125,8 @@ function systemOneOf({ input, instructions, questions }: DecisionAsked) {
       criteria: criteria(question),
     },
   ])
-  return { state, questions: Object.fromEntries(asked) }
+  const files = systemOne?.files.length ? { files: systemOne.files } : {}
+  return { state, ...files, questions: Object.fromEntries(asked) }
 }
 
 function ofDecisions({ kind, options }: DecisionQuestion, told: Told | undefined): DecisionAnswer {

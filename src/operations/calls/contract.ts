@@ -199,6 +199,17 @@ export const DeleteBody = z.object({ project_id: projectId, call_ids: idList })
 export type DeleteBody = z.output<typeof DeleteBody>
 export const DeleteAnswer = answer('Number of deleted calls, including their descendants.', {
   num_deleted: z.number().int(),
+  left: z
+    .object({
+      feedback: z.array(z.string()),
+      queue_items: z.array(z.object({ id: z.string(), queue_id: z.string() })),
+      has_more: z.boolean(),
+    })
+    .optional()
+    .meta({
+      description:
+        'What stays and is about these calls: ids of feedback and items of queues, 1,000 together. Absent if there is nothing.',
+    }),
 })
 
 const listed = idList.nullish()

@@ -6,6 +6,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { CallPart } from '../../storage/calls/parts.ts'
 import type { Database } from '../../storage/database.ts'
+import { maxLeft } from '../../storage/queues/queued.ts'
 import type { Projects } from '../projects/settings.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import type {
@@ -135,6 +136,21 @@ export async function deleteSomeCalls(
   if (call_ids.length > maxIds)
     throw refuse('too_many_ids', { field: 'call_ids', received: call_ids.length, limit: maxIds })
   const ids = [...new Set(await names.calls(project_id, call_ids))]
-  const { descendants } = await db.write('deleteCalls', { project_id, ids, now: now(), by: byCaller(caller) })
-  return { num_deleted: ids.length + descendants }
+  const { descendants, left } = await db.write('deleteCalls', {
+    project_id,
+    ids,
+    now: now(),
+    by: byCaller(caller),
+  })
+  const num_deleted = ids.length + descendants
+  if (left.length === 0) return { num_deleted }
+  const named = left.slice(0, maxLeft)
+  return {
+    num_deleted,
+    left: {
+      feedback: named.flatMap(({ kind, id }) => (kind === 'feedback' ? [id] : [])),
+      queue_items: named.flatMap(({ id, queue_id }) => (queue_id === null ? [] : [{ id, queue_id }])),
+      has_more: left.length > named.length,
+    },
+  }
 }

@@ -14,6 +14,7 @@ export const maxLevels = 10
 const longest = 1_048_576
 const maxParts = 16_384
 const maxItems = 131_072
+const maxImageUrl = 32 * 1024 * 1024
 
 const text = () => z.string().max(longest)
 
@@ -24,7 +25,7 @@ const Part = z.object({
   refusal: text().nullish(),
   data: jsonValue().nullish(),
   image_url: z.string().nullish(),
-  detail: z.string().max(64).nullish(),
+  detail: z.enum(['low', 'high', 'auto', 'original']).nullish(),
   prompt_cache_breakpoint: z.object({ mode: z.literal('explicit') }).nullish(),
 })
 export type Part = z.output<typeof Part>
@@ -39,7 +40,7 @@ const InputItem = z.object({
   type: z.string().max(64).nullish(),
   role: z.string().max(64).nullish(),
   content: contents().nullish(),
-  phase: z.string().max(64).nullish(),
+  phase: z.enum(['commentary', 'final_answer']).nullish(),
   /** Members of calls and their outputs. */
   id: text().nullish(),
   call_id: text().nullish(),
@@ -48,7 +49,7 @@ const InputItem = z.object({
   arguments: text().nullish(),
   input: text().nullish(),
   output: contents().nullish(),
-  status: z.string().max(64).nullish(),
+  status: z.enum(['in_progress', 'completed', 'incomplete']).nullish(),
 })
 export type InputItem = z.output<typeof InputItem>
 
@@ -62,7 +63,12 @@ export const Question = z.strictObject({
   }),
   instructions: contents().meta({ description: 'What is asked: a text, or text and JSON parts.' }),
   choices: z
-    .array(z.strictObject({ value: z.union([text(), z.boolean()]), description: text().nullish() }))
+    .array(
+      z.strictObject({
+        value: z.union([text(), z.boolean()], { error: 'expected a string or a boolean' }),
+        description: text().nullish(),
+      }),
+    )
     .max(2 * maxChoices)
     .nullish()
     .meta({
@@ -193,6 +199,13 @@ export const DecisionAnswer = answer('The answers, in the order of the questions
 })
 export type DecisionAnswer = z.output<typeof DecisionAnswer>
 
+const images = () =>
+  z
+    .array(z.string().max(maxImageUrl).startsWith('data:', { error: 'expected a data URL' }))
+    .max(8)
+    .nullish()
+    .meta({ description: 'Data URLs of images, for servers elsewhere that read them; refused by others.' })
+
 export const SystemOneBody = z.object({
   state: jsonValue().meta({ description: 'What the questions are about: a text, or any JSON.' }),
   questions: jsonObject().meta({
@@ -210,8 +223,8 @@ export const SystemOneBody = z.object({
     .nullish()
     .meta({ description: 'As vLLM documents it; what it may say holds anyway.' }),
   ...sharedFields,
-  files: refused('this model reads no files'),
-  images: refused('this model reads no images'),
+  files: images(),
+  images: images(),
   ...refusedDecisionFields,
 })
 export type SystemOneBody = z.output<typeof SystemOneBody>

@@ -47,7 +47,7 @@ type Image = (path: string) => void
  */
 export function inputOf({ input }: Pick<DecisionBody, 'input'>): DecisionInput {
   if (typeof input === 'string') {
-    if (input === '') throw wrong('input', 'an empty text', 'a text, or at least one item')
+    if (input.trim() === '') throw empty()
     return { input, instructions: [] }
   }
   if (input.length === 0) throw wrong('input', 'an empty list', 'a text, or at least one item')
@@ -57,7 +57,7 @@ export function inputOf({ input }: Pick<DecisionBody, 'input'>): DecisionInput {
   }
   const instructions: string[] = []
   const items: Record<string, unknown>[] = []
-  const calls = new Set<string>()
+  const calls = new Map<string, string>()
   for (const [index, item] of input.entries()) {
     const path = `input.${index}`
     const shown = itemOf(item, path, calls, image)
@@ -68,6 +68,7 @@ export function inputOf({ input }: Pick<DecisionBody, 'input'>): DecisionInput {
   const [only] = items
   if (only === undefined) throw wrong('input', 'instructions alone', 'something that the questions are about')
   const isText = items.length === 1 && only.role === 'user'
+  if (isText && (only.content as string).trim() === '' && !needsServer) throw empty()
   return {
     input: isText ? (only.content as string) : items.map((item) => writeJson(item)).join('\n'),
     instructions,
@@ -75,7 +76,14 @@ export function inputOf({ input }: Pick<DecisionBody, 'input'>): DecisionInput {
   }
 }
 
-function itemOf(item: InputItem, path: string, calls: Set<string>, image: Image): Record<string, unknown> {
+const empty = () => wrong('input', 'an empty text', 'a text, or at least one item')
+
+function itemOf(
+  item: InputItem,
+  path: string,
+  calls: Map<string, string>,
+  image: Image,
+): Record<string, unknown> {
   const { type, role, content, phase, call_id, name, namespace, output } = item
   const kind = type ?? 'message'
   checkMembers(kind, item, path)
@@ -101,13 +109,14 @@ function itemOf(item: InputItem, path: string, calls: Set<string>, image: Image)
       for (const needed of ['call_id', 'name', member] as const) {
         if (item[needed] == null) throw wrong(`${path}.${needed}`, 'nothing', 'a text')
       }
-      calls.add(call_id as string)
+      calls.set(call_id as string, kind)
       return { type, call_id, ...(namespace != null && { namespace }), name, [member]: item[member] }
     }
     case 'function_call_output':
     case 'custom_tool_call_output':
-      if (call_id == null || !calls.has(call_id)) {
-        throw wrong(`${path}.call_id`, JSON.stringify(call_id ?? null), 'the call_id of an earlier call')
+      if (call_id == null || `${calls.get(call_id)}_output` !== kind) {
+        const accepted = `the call_id of an earlier ${kind.slice(0, -'_output'.length)}`
+        throw wrong(`${path}.call_id`, JSON.stringify(call_id ?? null), accepted)
       }
       if (output == null) throw wrong(`${path}.output`, 'nothing', 'a text or parts')
       return { type, call_id, output: textOf(output, `${path}.output`, partsOfOutputs, image) }

@@ -30,12 +30,13 @@ export async function makeSystemOneDecisions(
   context: PoolingContext,
 ): Promise<SystemOneDecisions> {
   // The order of names is meaning, which objects do not keep for names like numbers.
-  const asked = [...membersOf(body.questions.text)]
+  const asked = [...membersIn(body.questions.text, 'questions')]
   checkCount('questions', asked.length, 1, maxQuestions)
   const questions = asked.map(([id, text]) => questionOf(id, text))
   const { state, instructions } = body
   const input = state.text.startsWith('"') ? (state.value as string) : state.text
-  if (input === '') throw wrong('state', 'an empty text', 'a text, or any other JSON')
+  if (input.trim() === '') throw wrong('state', 'an empty text', 'a text, or any other JSON')
+  const media = mediaOf(body)
   const { model, answers, tokens } = await decide(
     services,
     body,
@@ -43,7 +44,11 @@ export async function makeSystemOneDecisions(
       input,
       instructions: instructions ? [instructions] : [],
       questions,
-      body: openAiBody(input, instructions, questions),
+      body: openAiBody(input, instructions, questions, media.urls),
+      ...(media.first !== undefined && {
+        needsServer: { field: media.first, value: 'an image or sound' },
+        systemOne: { state, files: media.urls, isOnly: media.isInState },
+      }),
     },
     context,
   )
@@ -60,6 +65,12 @@ export async function makeSystemOneDecisions(
   }
 }
 
+/** Names are questions and labels: of two that are alike one would be lost. */
+const membersIn = (json: string, field: string) =>
+  membersOf(json, (name) => {
+    throw wrong(`${field}.${name}`, 'a name that was given before', 'different names')
+  })
+
 const kinds: Record<string, DecisionQuestion['kind']> = {
   noul: 'predicate',
   choice: 'choice',
@@ -69,7 +80,7 @@ const kinds: Record<string, DecisionQuestion['kind']> = {
 function questionOf(id: string, json: string): DecisionQuestion {
   const field = `questions.${id}`
   if (!json.startsWith('{')) throw wrong(field, described(new JsonText(json)), 'an object')
-  const members = membersOf(json)
+  const members = membersIn(json, field)
   for (const name of members.keys()) {
     if (name !== 'type' && name !== 'instructions' && name !== 'criteria') {
       throw wrong(`${field}.${name}`, 'an unknown field', 'type, instructions, criteria')
@@ -103,7 +114,7 @@ function optionsOf(kind: DecisionQuestion['kind'], criteria: string, field: stri
   const isObject = criteria.startsWith('{')
   if (kind === 'choice') {
     if (!isObject) throw wrong(field, described(new JsonText(criteria)), 'an object of labels')
-    const labels = [...membersOf(criteria)]
+    const labels = [...membersIn(criteria, field)]
     checkCount(field, labels.length, 1, maxChoices)
     return labels.map(([name, text]) => {
       const path = `${field}.${name}`
@@ -113,7 +124,7 @@ function optionsOf(kind: DecisionQuestion['kind'], criteria: string, field: stri
   if (!isObject && criteria !== 'null') {
     throw wrong(field, described(new JsonText(criteria)), 'an object with true and false, or null')
   }
-  const members = isObject ? membersOf(criteria) : new Map<string, string>()
+  const members = isObject ? membersIn(criteria, field) : new Map<string, string>()
   for (const name of members.keys()) {
     if (name !== 'true' && name !== 'false')
       throw wrong(`${field}.${name}`, 'an unknown field', 'true, false')
@@ -163,15 +174,44 @@ function answerOf({ kind, options, field }: DecisionQuestion, { probabilities }:
   }
 }
 
+const mediaTypes = ['image_url', 'input_image', 'input_audio']
+
+/** The parts of chat messages in a state that are no text: as such they would be read letter by letter. */
+function mediaIn(state: unknown): string | undefined {
+  if (!Array.isArray(state)) return undefined
+  for (const [index, message] of state.entries()) {
+    const content: unknown = message?.role === undefined ? undefined : message.content
+    const at = Array.isArray(content) ? content.findIndex((item) => mediaTypes.includes(item?.type)) : -1
+    if (at >= 0) return `state.${index}.content.${at}`
+  }
+  return undefined
+}
+
+/** What a request has besides text, and the field of the first of it. */
+function mediaOf({ state, files, images }: SystemOneBody) {
+  const urls = [...(files ?? []), ...(images ?? [])]
+  const inState = mediaIn(state.value)
+  const first = inState ?? (files?.length ? 'files.0' : images?.length ? 'images.0' : undefined)
+  return { urls, first, isInState: inState !== undefined }
+}
+
 /** For a server that knows the other API only. */
 function openAiBody(
   input: string,
   instructions: string | null | undefined,
   questions: readonly DecisionQuestion[],
+  images: readonly string[],
 ) {
-  const user = { role: 'user', content: input }
+  const shown = images.map((image_url) => ({ type: 'input_image', image_url }))
+  const user = {
+    role: 'user',
+    content: shown.length > 0 ? [{ type: 'input_text', text: input }, ...shown] : input,
+  }
   return {
-    input: instructions ? [{ role: 'system', content: instructions }, user] : input,
+    input:
+      instructions || shown.length > 0
+        ? [...(instructions ? [{ role: 'system', content: instructions }] : []), user]
+        : input,
     questions: questions.map(({ kind, text, options }) => {
       const criteria = options.flatMap(({ name, description }) =>
         kind === 'predicate' && description ? [`${name}: ${description}`] : [],

@@ -116,7 +116,7 @@ export async function generate(
       user: caller.name,
       isBackground: request.lane === 'background',
       running,
-      metrics: metrics[request.lane ?? 'callers'],
+      metrics: metrics[request.lane ?? 'callers'](name),
       times,
       signal,
       note(record) {

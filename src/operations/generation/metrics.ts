@@ -6,6 +6,7 @@ import type {
   PromptCacheLoad,
 } from '../../../packages/engine/index.ts'
 import { createMeters, type Meters } from '../../http/metrics.ts'
+import type { Model } from '../../inference/model.ts'
 import type { ModelList, Models } from '../../inference/registry.ts'
 import { type PoolingMetrics, registerPoolingMetrics } from '../pooling/metrics.ts'
 import { registerUpstreams } from './upstream-metrics.ts'
@@ -23,6 +24,8 @@ interface EndOfGeneration {
   seconds: number
   /** From the arrival of the request until the prompt was computed; absent if it never was. */
   prefilledSeconds?: number
+  /** The requested model, if another answered in its place. */
+  insteadOf?: string | undefined
 }
 
 export interface PromptCount {
@@ -45,14 +48,17 @@ export interface LaneMetrics {
 }
 
 /** Separate for callers and background work: nobody waits for background work, so its times are not measured. */
-export type GenerationMetrics = Record<'callers' | 'background', LaneMetrics> & { pooling: PoolingMetrics }
+export type GenerationMetrics = Record<'callers' | 'background', (model: string) => LaneMetrics> & {
+  pooling: PoolingMetrics
+}
 
 const long = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 const short = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 const counts = [1, 8, 32, 128, 512, 2048, 8192, 32_768]
 
 /**
- * The figures that dashboards for vLLM show, under the prefix of this server. Each label has only a handful of values.
+ * The figures that dashboards for vLLM show, under the prefix of this server. Each label has only a handful of values:
+ * `model_name` those of the settings.
  */
 export function registerGenerationMetrics(registry: Registry, models: Models): GenerationMetrics {
   const meters = createMeters(registry)
@@ -62,10 +68,12 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
       state === 'running'
         ? 'Requests that the engine is running.'
         : 'Requests that are waiting for the engine.'
-    readGauge(`num_requests_${state}`, help, [], () => {
-      const statuses = models.all.map((model) => model.status())
-      return [[{}, statuses.reduce((sum, status) => sum + (status.state === 'ready' ? status[state] : 0), 0)]]
-    })
+    readGauge(`num_requests_${state}`, help, ['model_name'], () =>
+      models.all.map((model) => {
+        const status = model.status()
+        return [{ model_name: nameOf(model) }, status.state === 'ready' ? status[state] : 0]
+      }),
+    )
   }
   readGauge('model_ready', '1 while every model is ready or can be loaded on demand.', [], () => {
     const canBeAsked = ({ state }: BackendStatus) => state === 'ready' || state === 'unloaded'
@@ -75,91 +83,127 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
   registerDrafts(meters, models)
   registerUpstreams(meters, models)
   if (models.list !== undefined) registerLoads(meters, models, models.list)
-  const promptTokens = counter('prompt_tokens_total', 'Prompt tokens, computed or found in the cache.')
-  const generatedTokens = counter('generation_tokens_total', 'Generated tokens.')
-  const queries = counter('prefix_cache_queries_total', 'Prompt tokens that were looked up in the cache.')
-  const hits = counter('prefix_cache_hits_total', 'Prompt tokens that were found in the cache.')
-  const finished = counter('request_success_total', 'Finished answers, by finish reason.', 'finished_reason')
+  const name = 'model_name'
+  const promptTokens = counter('prompt_tokens_total', 'Prompt tokens, computed or found in the cache.', name)
+  const generatedTokens = counter('generation_tokens_total', 'Generated tokens.', name)
+  const queries = counter(
+    'prefix_cache_queries_total',
+    'Prompt tokens that were looked up in the cache.',
+    name,
+  )
+  const hits = counter('prefix_cache_hits_total', 'Prompt tokens that were found in the cache.', name)
+  const finished = counter(
+    'request_success_total',
+    'Finished answers, by finish reason.',
+    name,
+    'finished_reason',
+  )
   const outcomes = counter(
     'completions_total',
     'Completions by outcome: answered, left (the client disconnected), failed.',
+    name,
     'outcome',
+  )
+  const fallbacks = counter(
+    'fallbacks_total',
+    'Completions by a fallback, with the model in whose place it was asked.',
+    name,
+    'instead_of',
   )
   const firstToken = histogram(
     'time_to_first_token_seconds',
     'Time from the request to its first token.',
     long,
+    name,
   )
-  const between = histogram('inter_token_latency_seconds', 'Time between two tokens of an answer.', short)
+  const between = histogram(
+    'inter_token_latency_seconds',
+    'Time between two tokens of an answer.',
+    short,
+    name,
+  )
   const whole = histogram(
     'e2e_request_latency_seconds',
     'Time from the request to the end of its answer.',
     long,
+    name,
   )
-  const queued = histogram('request_queue_time_seconds', 'Time in the queue of the engine.', long)
+  const queued = histogram('request_queue_time_seconds', 'Time in the queue of the engine.', long, name)
   const prefill = histogram(
     'request_prefill_time_seconds',
     'Time from leaving the queue to the end of the prompt.',
     long,
+    name,
   )
   const decode = histogram(
     'request_decode_time_seconds',
     'Time from the end of the prompt to the end of the answer.',
     long,
+    name,
   )
-  const promptSizes = histogram('request_prompt_tokens', 'Tokens per prompt.', counts)
-  const answerSizes = histogram('request_generation_tokens', 'Tokens of all answers to a prompt.', counts)
+  const promptSizes = histogram('request_prompt_tokens', 'Tokens per prompt.', counts, name)
+  const answerSizes = histogram(
+    'request_generation_tokens',
+    'Tokens of all answers to a prompt.',
+    counts,
+    name,
+  )
 
   const behind = {
     tokens: counter(
       'background_tokens_total',
       'Tokens of background work, in prompts and answers. No other metric counts them.',
+      name,
       'of',
     ),
     outcomes: counter(
       'background_completions_total',
       'Completions of background work by outcome: answered, left, failed.',
+      name,
       'outcome',
     ),
   }
 
-  const callers: LaneMetrics = {
+  const callers = (model_name: string): LaneMetrics => ({
     prefilled(seconds, queuedSeconds) {
-      if (queuedSeconds !== undefined) queued.observe(queuedSeconds)
-      prefill.observe(Math.max(0, seconds - (queuedSeconds ?? 0)))
+      if (queuedSeconds !== undefined) queued.observe({ model_name }, queuedSeconds)
+      prefill.observe({ model_name }, Math.max(0, seconds - (queuedSeconds ?? 0)))
     },
     prompt({ prompt, cached }) {
-      promptTokens.inc(prompt)
-      queries.inc(prompt)
-      hits.inc(cached)
-      promptSizes.observe(prompt)
+      promptTokens.inc({ model_name }, prompt)
+      queries.inc({ model_name }, prompt)
+      hits.inc({ model_name }, cached)
+      promptSizes.observe({ model_name }, prompt)
     },
-    cached: (tokens) => hits.inc(tokens),
-    firstToken: (seconds) => firstToken.observe(seconds),
-    betweenTokens: (seconds) => between.observe(seconds),
-    ended({ outcome, finishReasons, completionTokens, seconds, prefilledSeconds }) {
-      outcomes.inc({ outcome })
-      for (const reason of finishReasons) finished.inc({ finished_reason: reason })
-      generatedTokens.inc(completionTokens)
-      whole.observe(seconds)
+    cached: (tokens) => hits.inc({ model_name }, tokens),
+    firstToken: (seconds) => firstToken.observe({ model_name }, seconds),
+    betweenTokens: (seconds) => between.observe({ model_name }, seconds),
+    ended({ outcome, finishReasons, completionTokens, seconds, prefilledSeconds, insteadOf }) {
+      outcomes.inc({ model_name, outcome })
+      if (insteadOf !== undefined) fallbacks.inc({ model_name, instead_of: insteadOf })
+      for (const reason of finishReasons) finished.inc({ model_name, finished_reason: reason })
+      generatedTokens.inc({ model_name }, completionTokens)
+      whole.observe({ model_name }, seconds)
       if (prefilledSeconds === undefined) return
-      answerSizes.observe(completionTokens)
-      decode.observe(Math.max(0, seconds - prefilledSeconds))
+      answerSizes.observe({ model_name }, completionTokens)
+      decode.observe({ model_name }, Math.max(0, seconds - prefilledSeconds))
     },
-  }
-  const background: LaneMetrics = {
+  })
+  const background = (model_name: string): LaneMetrics => ({
     prefilled() {},
-    prompt: ({ prompt }) => behind.tokens.inc({ of: 'prompts' }, prompt),
+    prompt: ({ prompt }) => behind.tokens.inc({ model_name, of: 'prompts' }, prompt),
     cached() {},
     firstToken() {},
     betweenTokens() {},
     ended({ outcome, completionTokens }) {
-      behind.outcomes.inc({ outcome })
-      behind.tokens.inc({ of: 'answers' }, completionTokens)
+      behind.outcomes.inc({ model_name, outcome })
+      behind.tokens.inc({ model_name, of: 'answers' }, completionTokens)
     },
-  }
+  })
   return { callers, background, pooling: registerPoolingMetrics(registry) }
 }
+
+const nameOf = (model: Model) => model.served()?.names[0] ?? ''
 
 /** Counts of drafted tokens, under vLLM's names. */
 function registerDrafts({ readCounter }: Meters, models: Models): void {
@@ -167,10 +211,10 @@ function registerDrafts({ readCounter }: Meters, models: Models): void {
     ['draft', 'checked', 'Drafted tokens that were checked.'],
     ['accepted', 'right', 'Drafted tokens that were accepted.'],
   ] as const) {
-    readCounter(`spec_decode_num_${name}_tokens_total`, help, [], () =>
+    readCounter(`spec_decode_num_${name}_tokens_total`, help, ['model_name'], () =>
       models.all.map((model) => {
         const status = model.status()
-        return [{}, status.state === 'ready' ? (status.drafts?.[of] ?? 0) : 0]
+        return [{ model_name: nameOf(model) }, status.state === 'ready' ? (status.drafts?.[of] ?? 0) : 0]
       }),
     )
   }

@@ -151,6 +151,7 @@ export async function* observed<Made>(
       finishReasons: record.finish_reasons,
       completionTokens: record.completion_tokens,
       seconds: record.total_ms / 1000,
+      insteadOf,
       ...(record.prefilled_ms !== undefined && { prefilledSeconds: record.prefilled_ms / 1000 }),
     })
     note(record)

@@ -141,6 +141,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
     recording,
     note(record) {
       measured = record
+      request.modelAnswers?.push(record)
       log.info({ ...record, completion: id }, 'completion')
     },
   }

@@ -44,9 +44,9 @@ export const ModelCard = answer('The model and its properties.', {
     description:
       '`ready`: it is loaded. `unloaded`: it is loaded on demand. `starting`: it is being loaded. `failed`: it cannot be served now; GET /views/engine has the reason.',
   }),
-  tasks: z.array(z.enum(['answers', 'embeddings', 'ranking'])).meta({
+  tasks: z.array(z.enum(['answers', 'embeddings', 'ranking', 'decisions'])).meta({
     description:
-      'The tasks that the model can do: answers, embeddings of texts, or the ranking of documents for a query.',
+      'The tasks that the model can do: answers, embeddings of texts, the ranking of documents for a query, or typed decisions.',
   }),
   dimensions: z
     .int()
@@ -68,5 +68,9 @@ export const ModelList = answer('One model card for each served name.', {
   has_more: z.boolean(),
   first_id: z.string().nullable(),
   last_id: z.string().nullable(),
+  models: z
+    .array(z.object({ name: z.string(), description: z.string(), release_date: z.string() }))
+    .optional()
+    .meta({ description: 'The same for clients of TypeSafe; other clients read another list of this name.' }),
 })
 export type ModelList = z.output<typeof ModelList>

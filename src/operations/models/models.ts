@@ -57,6 +57,10 @@ export async function readModel(models: Models, caller: Caller, name: string): P
   })
 }
 
+/** Models of Anthropic give no probabilities. */
+const decides = (tasks: readonly string[], device: string) =>
+  tasks.includes('answers') && device !== 'upstream: anthropic'
+
 function cardOf(
   { names, created, context, device, tasks = ['answers'], dimensions, parent }: ServedModel,
   id: string,
@@ -78,7 +82,7 @@ function cardOf(
     max_tokens: context,
     device,
     state,
-    tasks: [...tasks],
+    tasks: [...tasks, ...(decides(tasks, device) ? (['decisions'] as const) : [])],
     dimensions: dimensions ?? null,
     lifecycle: 'active',
     capabilities: null,

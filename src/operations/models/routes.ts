@@ -8,6 +8,9 @@ const tags = ['models']
 
 type RoutePlugin = Routes<GenerationParts>
 
+const shortly = (cards: readonly ModelCard[]) =>
+  cards.map(({ id, created_at }) => ({ name: id, description: '', release_date: created_at.slice(0, 10) }))
+
 const list: RoutePlugin = async (app, { models }) => {
   const schema = {
     summary: 'List the served models',
@@ -15,9 +18,10 @@ const list: RoutePlugin = async (app, { models }) => {
     querystring: ModelsQuery,
     response: { 200: ModelList, ...openAiRefusalContracts('invalid_request') },
   }
-  app.get('/v1/models', { config: { right: 'own' }, schema }, (request) =>
-    listModels(models, request.caller, request.query),
-  )
+  app.get('/v1/models', { config: { right: 'own' }, schema }, async ({ caller, query, headers }) => {
+    const listed = await listModels(models, caller, query)
+    return headers['x-typesafe-sdk'] === undefined ? listed : { ...listed, models: shortly(listed.data) }
+  })
 }
 
 const read: RoutePlugin = async (app, { models }) => {

@@ -5,7 +5,7 @@ import { createMeters } from '../../http/metrics.ts'
 export type PoolingOf = 'embeddings' | 'rerank' | 'decisions'
 
 export interface PoolingMetrics {
-  ended(of: PoolingOf, end: EndOfPooling): void
+  ended(model_name: string, of: PoolingOf, end: EndOfPooling): void
 }
 
 interface EndOfPooling {
@@ -24,23 +24,30 @@ export function registerPoolingMetrics(registry: Registry): PoolingMetrics {
   const requests = counter(
     'pooling_requests_total',
     'Requests for vectors, scores and decisions by outcome: answered, left (the client disconnected), failed.',
+    'model_name',
     'of',
     'outcome',
   )
   const inputs = counter(
     'pooling_inputs_total',
     'Inputs of these requests: texts, documents with a query, and readings of questions.',
+    'model_name',
     'of',
   )
-  const tokens = counter('pooling_tokens_total', 'Tokens of the inputs of these requests.', 'of')
+  const tokens = counter(
+    'pooling_tokens_total',
+    'Tokens of the inputs of these requests.',
+    'model_name',
+    'of',
+  )
   const help = 'Time from the request to its answer.'
-  const seconds = histogram('pooling_request_seconds', help, buckets, 'of')
+  const seconds = histogram('pooling_request_seconds', help, buckets, 'model_name', 'of')
   return {
-    ended(of, end) {
-      requests.inc({ of, outcome: end.outcome })
-      inputs.inc({ of }, end.inputs)
-      tokens.inc({ of }, end.tokens)
-      seconds.observe({ of }, end.seconds)
+    ended(model_name, of, end) {
+      requests.inc({ model_name, of, outcome: end.outcome })
+      inputs.inc({ model_name, of }, end.inputs)
+      tokens.inc({ model_name, of }, end.tokens)
+      seconds.observe({ model_name, of }, end.seconds)
     },
   }
 }

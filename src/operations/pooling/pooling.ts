@@ -131,7 +131,7 @@ export async function whileMeasured<Result>(
     // A request that is refused before anything is read counts only as a refusal.
     if (record.outcome === 'answered' || progress.inputs > 0) {
       const { outcome, prompt_tokens: tokens, total_ms } = record
-      metrics.pooling.ended(of, { outcome, inputs: progress.inputs, tokens, seconds: total_ms / 1000 })
+      metrics.pooling.ended(name, of, { outcome, inputs: progress.inputs, tokens, seconds: total_ms / 1000 })
       note(record)
     }
   }

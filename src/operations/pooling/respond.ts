@@ -82,6 +82,7 @@ export async function respondPooled<Body extends RecordedFields, Made>(
     recording,
     note(record) {
       measured = record
+      request.modelAnswers?.push(record)
       log.info({ ...record, completion: id }, 'completion')
     },
   }

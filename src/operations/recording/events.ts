@@ -1,5 +1,8 @@
-import type { Registry } from '@prometheus-io/client'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Gauge, type Registry } from '@prometheus-io/client'
 import { createMeters } from '../../http/metrics.ts'
+import type { Database } from '../../storage/database.ts'
+import { countUnread } from '../../storage/search/indexing.ts'
 import type { RecorderParts } from './recorder.ts'
 
 interface Log {
@@ -40,4 +43,28 @@ export function recordingEvents(
     },
     lost: (answers) => log.error({ answers }, 'answers could not be recorded before the server stopped'),
   }
+}
+
+/** A scrape waits no longer for the record. */
+const scrapeMs = 1_000
+
+/** What operators watch of the record itself. */
+export function registerRecord(registry: Registry, db: Database): void {
+  new Gauge({
+    name: 'heddle_search_writes_waiting',
+    help: 'Writes of calls that the search does not find yet, counted to 100,000. Absent while the record does not answer.',
+    registers: [registry],
+    async collect() {
+      const late = sleep(scrapeMs, undefined, { ref: false })
+      const waiting = await Promise.race([countUnread(db).catch(() => undefined), late])
+      if (waiting === undefined) this.remove()
+      else this.set(waiting)
+    },
+  })
+  const { connections } = db
+  if (connections === undefined) return
+  const help = 'Connections to PostgreSQL in use, the most there may be, and requests that wait for one.'
+  createMeters(registry).readGauge('postgres_connections', help, ['of'], () =>
+    Object.entries(connections()).map(([of, count]) => [{ of }, count] as const),
+  )
 }

@@ -14,6 +14,7 @@ import { refreshStale } from '../evaluations/trials.ts'
 import { removeFeedbackOfEndedThreads } from '../feedback/writes.ts'
 import { deleteJudgements, noteJudgements } from '../monitors/notes.ts'
 import { applyRules, deleteRuleScores, findUnendedCalls } from '../queues/ended-calls.ts'
+import { type LeftOfCall, leftOf, maxLeft } from '../queues/queued.ts'
 import { markForSearch } from '../search/marks.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
@@ -92,14 +93,15 @@ export const renameCall: Command<CallName, void> = async (tx, { project_id, id, 
 
 /**
  * Deleting a call also deletes its descendants in the same trace. Returns how many calls were deleted besides the named
- * ones. The CROSS JOIN fixes SQLite's join order; left to choose, it reads every call of the project in each round.
+ * ones, and what is left of all, one more than is named. The CROSS JOIN fixes SQLite's join order; left to choose, it reads every call of the project in each round.
  */
 export const deleteCalls: Command<
   { project_id: string; ids: readonly string[]; now: number },
-  { descendants: number }
+  { descendants: number; left: LeftOfCall[] }
 > = async (tx, { project_id, ids, now }) => {
   let descendants = 0
   const named = new Set(ids)
+  const left: LeftOfCall[] = []
   await lockTrialsForDeletion(tx, project_id)
   for (const roots of batchesOf(ids, 100)) {
     const family = await tx.all<{ id: string }>(
@@ -117,6 +119,9 @@ export const deleteCalls: Command<
       )
     }
     for (const some of batchesOf(members, 100)) await removeFeedbackOfEndedThreads(tx, project_id, some, now)
+    for (const some of batchesOf(members, 100)) {
+      if (left.length <= maxLeft) left.push(...(await leftOf(tx, project_id, some, maxLeft + 1)))
+    }
     await removeCompletions(tx, project_id, members)
     await removeResponses(tx, project_id, members)
     await markTrialsOfDeleted(tx, project_id, members, now)
@@ -128,7 +133,7 @@ export const deleteCalls: Command<
       }
     }
   }
-  return { descendants }
+  return { descendants, left }
 }
 
 interface SweepStep {

@@ -1,5 +1,5 @@
 import type { ItemCalls } from '../../domain/queues/pairs.ts'
-import { listOf, type Sql, sql } from '../sql/sql.ts'
+import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Reader } from '../transaction.ts'
 import type { QueueKey } from './queues.ts'
 
@@ -46,4 +46,31 @@ export async function hasPair(
         AND call_id = ${call_id} AND other_call_id = ${other_call_id}`,
   )
   return found !== undefined
+}
+
+/** So much of what stays of deleted calls is named. */
+export const maxLeft = 1_000
+
+/** What stays of deleted calls. */
+export interface LeftOfCall {
+  kind: 'feedback' | 'queue_item'
+  id: string
+  queue_id: string | null
+}
+
+/** Feedback on the calls, and items of queues that name them: at most `max`. */
+export const leftOf = (
+  db: Reader,
+  project: string,
+  ids: readonly string[],
+  max: number,
+): Promise<LeftOfCall[]> => {
+  const items = (column: Sql) =>
+    sql`SELECT 'queue_item' AS kind, item.id, item.queue_id FROM ${live}
+        WHERE item.project_id = ${project} AND item.${column} IN (${listOf(ids)})`
+  return db.all<LeftOfCall>(
+    sql`SELECT 'feedback' AS kind, id, NULL AS queue_id FROM feedback
+        WHERE project_id = ${project} AND call_id IN (${listOf(ids)})
+        UNION ${items(rawSql('call_id'))} UNION ${items(rawSql('other_call_id'))} LIMIT ${max}`,
+  )
 }

@@ -42,6 +42,16 @@ export async function hasUnread(db: Reader): Promise<boolean> {
   return found !== undefined
 }
 
+/** More waiting writes are not counted. */
+const maxCounted = 100_000
+
+/** How many writes have calls that wait to be indexed. */
+export async function countUnread(db: Reader): Promise<number> {
+  const some = sql`SELECT 1 AS one FROM search_marks LIMIT ${maxCounted}`
+  const found = await db.get<{ count: number }>(sql`SELECT count(*) AS count FROM (${some}) AS some`)
+  return Number(found?.count)
+}
+
 /** Turns the search on or off. When it is turned on again, every call is indexed once more. */
 export const switchSearch: Command<{ isOn: boolean }, void> = async (tx, { isOn }) => {
   await tx.lock(searchLock)

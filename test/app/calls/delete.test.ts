@@ -61,6 +61,40 @@ test('calls/delete: a deleted call is no longer found anywhere', async (t) => {
   assert.equal(stats.json.count, 0)
 })
 
+test('calls/delete: names the feedback and the items of queues that are about deleted calls', async (t) => {
+  const { post } = await openApp(t)
+  const call = completeOf()
+  const [child, other] = [completeOf({ trace_id: call.id, parent_id: call.id }), completeOf()]
+  await write(post, call, child, other)
+  const note = async (id: string) => {
+    const payload = { note: 'x' }
+    const weave_ref = `weave:///${project}/call/${id}`
+    const body = { project_id: project, weave_ref, feedback_type: 'wandb.note.1', payload }
+    return (await post('/feedback/create', body)).json.id as string
+  }
+  const notes = [await note(call.id), await note(child.id)]
+  await note(other.id)
+  const queue = (await post('/annotation_queues', { project_id: project, name: 'q', scorer_refs: [] })).json
+    .id
+  const add = (body: object) =>
+    post(`/annotation_queues/${queue}/items`, { project_id: project, display_fields: [], ...body })
+  await add({ call_ids: [child.id, other.id] })
+  await add({ pairs: [{ call_ids: [other.id, call.id] }] })
+  const { items } = (await post(`/annotation_queues/${queue}/items/query`, { project_id: project })).json
+  const about = items.filter((item: { call_id: string; other_call_id: string | null }) =>
+    [item.call_id, item.other_call_id].some((id) => id === call.id || id === child.id),
+  )
+  assert.equal(about.length, 2)
+
+  const { num_deleted, left: named } = (await remove(post, call.id)).json
+  assert.deepEqual([num_deleted, named.has_more], [2, false])
+  assert.deepEqual(named.feedback.toSorted(), notes.toSorted())
+  assert.deepEqual(
+    new Set(named.queue_items.map(({ id, queue_id }: Record<string, string>) => `${queue_id} ${id}`)),
+    new Set(about.map(({ id }: { id: string }) => `${queue} ${id}`)),
+  )
+})
+
 test('calls/delete: counts each named id once, and the descendants', async (t) => {
   const { post } = await openApp(t)
   const call = completeOf()

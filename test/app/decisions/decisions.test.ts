@@ -146,6 +146,8 @@ for (const [what, fields, param] of [
   ['no questions', { questions: [] }, 'questions'],
   ['401 questions', { questions: Array.from({ length: 401 }, () => rude) }, 'questions'],
   ['an empty input', { input: '' }, 'input'],
+  ['an input of spaces', { input: ' \n' }, 'input'],
+  ['a message of spaces', { input: [{ role: 'user', content: ' ' }] }, 'input'],
   ['no items', { input: [] }, 'input'],
   ['instructions alone', { input: [{ role: 'system', content: 'x' }] }, 'input'],
   ['an empty question', { questions: [{ ...rude, instructions: ' ' }] }, 'questions.0.instructions'],
@@ -228,6 +230,27 @@ for (const [what, fields, param] of [
     'input.0.call_id',
   ],
   ['the phase of a user', { input: [{ role: 'user', content: 'x', phase: 'commentary' }] }, 'input.0.phase'],
+  ['another phase', { input: [{ role: 'assistant', content: 'x', phase: 'thinking' }] }, 'input.0.phase'],
+  [
+    'another status',
+    { input: [{ type: 'function_call', call_id: 'c', name: 'n', arguments: '', status: 'done' }] },
+    'input.0.status',
+  ],
+  [
+    'the output of a call of another type',
+    {
+      input: [
+        { type: 'function_call', call_id: 'c', name: 'n', arguments: '' },
+        { type: 'custom_tool_call_output', call_id: 'c', output: 'x' },
+      ],
+    },
+    'input.1.call_id',
+  ],
+  [
+    'a choice that is a number',
+    { questions: [{ ...topic, choices: [{ value: 1 }, { value: 2 }] }] },
+    'questions.0.choices.0.value',
+  ],
   ['a priority', { priority: 1 }, 'priority'],
   ['nine orders', { orders: 9 }, 'orders'],
 ] as const) {

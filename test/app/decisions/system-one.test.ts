@@ -63,6 +63,13 @@ for (const [what, text, param] of [
   ['an unknown field', '{"a":{"type":"noul","levels":[]}}', 'questions.a.levels'],
   ['an empty question', '{"a":{"type":"noul","instructions":""}}', 'questions.a.instructions'],
   ['a choice without criteria', '{"a":{"type":"choice"}}', 'questions.a.criteria'],
+  ['a question that is given twice', '{"a":{"type":"noul"},"a":{"type":"noul"}}', 'questions.a'],
+  ['a field that is given twice', '{"a":{"type":"score","type":"noul"}}', 'questions.a.type'],
+  [
+    'a label that is given twice',
+    '{"a":{"type":"choice","criteria":{"x":null,"x":"y"}}}',
+    'questions.a.criteria.x',
+  ],
   ['no labels', '{"a":{"type":"choice","criteria":{}}}', 'questions.a.criteria'],
   ['a label without a text', '{"a":{"type":"choice","criteria":{"x":1,"y":null}}}', 'questions.a.criteria.x'],
   ['an empty level', '{"a":{"type":"score","criteria":["x",""]}}', 'questions.a.criteria.1'],
@@ -81,16 +88,30 @@ for (const [what, text, param] of [
   })
 }
 
-for (const [field, value] of [
-  ['images', '["data:image/png;base64,AA=="]'],
-  ['files', '[]'],
+for (const [name, value, field = name] of [
+  ['images', '["data:image/png;base64,AA=="]', 'images.0'],
+  ['files', '["data:image/png;base64,AA=="]', 'files.0'],
+  ['files', '["https://example.com/a.png"]', 'files.0'],
   ['stream', 'true'],
 ] as const) {
-  test(`${field} are refused`, async () => {
-    const { status, json } = await post(url, asked(ordered, `,"${field}":${value}`))
+  test(`${name} ${value} are refused`, async () => {
+    const { status, json } = await post(url, asked(ordered, `,"${name}":${value}`))
     assert.deepEqual([status, json.error?.param], [400, field])
   })
 }
+
+test('images and sounds in the messages of a state are refused by a model that reads texts', async () => {
+  for (const part of [
+    { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } },
+    { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } },
+  ]) {
+    const state = [{ role: 'user', content: [{ type: 'text', text: 'Look' }, part] }]
+    const { status, json } = await post(url, { state, questions: { a: { type: 'noul' } } })
+    assert.deepEqual([status, json.error?.param], [400, 'state.0.content.1'], part.type)
+  }
+  const plain = { state: [{ type: 'image_url' }, { role: 'user', content: 'Hi' }], files: [], images: null }
+  assert.equal((await post(url, { ...plain, questions: { a: { type: 'noul' } } })).status, 200)
+})
 
 test('an empty state is refused, and a choice of one label is sure', async () => {
   const empty = await post(url, '{"state":"","questions":{"a":{"type":"noul"}}}')

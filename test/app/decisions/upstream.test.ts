@@ -97,6 +97,63 @@ test('llama-server is asked by its own route', async (t) => {
   })
 })
 
+test('images of System One reach a server that reads them, in its own form, or are refused by name', async (t) => {
+  const image = 'data:image/png;base64,AA=='
+  const asked = { model: 'far', questions: { a: { type: 'noul' } } }
+  const state = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: image } }] }]
+  const llama = await behind(
+    t,
+    (response) => say(response, { answers: { q0: { type: 'noul', noul: 0.5 } }, usage: { input_tokens: 9 } }),
+    'llamacpp',
+  )
+  assert.equal((await llama.post('/v1/systemone', { ...asked, state })).status, 200)
+  assert.equal((await llama.post('/v1/systemone', { ...asked, state: 'Hi', images: [image] })).status, 200)
+  const [first, second] = llama.upstream.asked.map(({ body }) => body)
+  assert.deepEqual([first?.state, first?.files], [state, undefined])
+  assert.deepEqual([second?.state, second?.files], ['Hi', [image]])
+
+  const { upstream, post } = await behind(t, (response) =>
+    say(response, { answers: [{ type: 'predicate', probability: 0.5 }], usage }),
+  )
+  assert.equal((await post('/v1/systemone', { ...asked, state: 'Hi', files: [image] })).status, 200)
+  assert.deepEqual(upstream.asked[0]?.body.input, [
+    {
+      role: 'user',
+      content: [
+        { type: 'input_text', text: 'Hi' },
+        { type: 'input_image', image_url: image },
+      ],
+    },
+  ])
+  const refused = await post('/v1/systemone', { ...asked, state })
+  assert.deepEqual([refused.status, refused.json.error?.param], [400, 'state.0.content.0'])
+})
+
+test('labels reach llama-server in their order, and levels with their descriptions', async (t) => {
+  const { upstream, post } = await behind(
+    t,
+    (response) =>
+      say(response, {
+        answers: {
+          q0: { type: 'choice', probabilities: { '10': 0.5, '2': 0.5 } },
+          q1: { type: 'score', probabilities: { '0': 0.5, '1': 0.5 } },
+        },
+        usage: { input_tokens: 9 },
+      }),
+    'llamacpp',
+  )
+  const choices = [{ value: '10' }, { value: '2', description: 'two' }]
+  const levels = [{ label: 'bad', description: 'rude' }, { label: 'good' }]
+  const questions = [
+    { ...topic, choices },
+    { ...good, levels },
+  ]
+  assert.equal((await post('/v1/decisions', { ...body, questions })).status, 200)
+  const sent = upstream.asked[0]?.text ?? ''
+  assert.match(sent, /"criteria":\{"10":null,"2":"two"\}/)
+  assert.match(sent, /"criteria":\["bad. rude","good"\]/)
+})
+
 const candidate = (token: string, probability: number) => ({
   token,
   logprob: Math.log(probability),

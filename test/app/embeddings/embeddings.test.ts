@@ -153,8 +153,10 @@ test('metrics count requests and tokens', async () => {
     const line = text.split('\n').find((one) => one.startsWith(`${name} `))
     return Number(line?.slice(name.length + 1) ?? 0)
   }
-  const tokens = 'heddle_pooling_tokens_total{of="embeddings"}'
-  const requests = 'heddle_pooling_requests_total{of="embeddings",outcome="answered"}'
+  const { id: model } = (await get('/v1/models')).json.data[0]
+  const of = `model_name="${model}",of="embeddings"`
+  const tokens = `heddle_pooling_tokens_total{${of}}`
+  const requests = `heddle_pooling_requests_total{${of},outcome="answered"}`
   const before = [await figure(tokens), await figure(requests)] as const
   await post(url, { input: ['abc', 'ab'] })
   await post(url, { input: [] })

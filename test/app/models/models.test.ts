@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { whole } from '../../support/answers.ts'
-import { openApp } from '../../support/app.ts'
+import { basic, keys, openApp } from '../../support/app.ts'
 import { scriptedBackend } from '../../support/scripted-backend.ts'
 
 const card = (id: string) => ({
@@ -26,7 +26,7 @@ const card = (id: string) => ({
   reasoning: false,
   device: 'cpu',
   state: 'ready',
-  tasks: ['answers', 'embeddings', 'ranking'],
+  tasks: ['answers', 'embeddings', 'ranking', 'decisions'],
   dimensions: 4,
 })
 
@@ -78,6 +78,19 @@ test('GET /v1/models has the pages that Anthropic’s clients ask for', async (t
     const { status, json } = await get(`/v1/models?${query}`)
     assert.deepEqual([status, json.error.param], [400, param], query)
   }
+})
+
+test('GET /v1/models has the list that clients of TypeSafe read, for them alone', async (t) => {
+  const { app, get } = await openApp(t, { backend: scriptedBackend() })
+  const headers = { authorization: basic(keys.alice), 'x-typesafe-sdk': 'typesafe-sdk/0.6.0' }
+  const { models, data } = (await app.inject({ url: '/v1/models', headers })).json()
+  assert.deepEqual(
+    models,
+    data.map(({ id, created_at }: { id: string; created_at: string }) => ({
+      ...{ name: id, description: '', release_date: created_at.slice(0, 10) },
+    })),
+  )
+  assert.equal('models' in (await get('/v1/models')).json, false)
 })
 
 test('GET /v1/models/{id} finds names with and without slashes, and no others', async (t) => {

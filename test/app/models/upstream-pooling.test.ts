@@ -261,9 +261,9 @@ test('the tasks of a Heddle upstream come from its list, and a request without a
   assert.deepEqual(
     json.data.map(({ id, tasks }: { id: string; tasks: string[] }) => [id, tasks.join()]),
     [
-      ['writer', 'answers'],
+      ['writer', 'answers,decisions'],
       ['pooler', 'embeddings'],
-      ['any', 'answers,embeddings,ranking'],
+      ['any', 'answers,embeddings,ranking,decisions'],
     ],
   )
   assert.equal((await post('/v1/embeddings', { input: 'a' })).json.model, 'pooler')

@@ -83,7 +83,8 @@ async function walk(check: (route: Route, right: Right, role: Role) => Promise<s
 const isForbidden = ({ status, code = '' }: { status: number; code?: string | undefined }) =>
   status === 401 || ['role_forbidden', 'scope_forbidden', 'entity_forbidden'].includes(code)
 
-const isServerWide = (right: Right) => ['own', 'keys', 'operate'].includes(right)
+const isOfServer = (right: Right) => right === 'scrape' || right === 'operate'
+const isServerWide = (right: Right) => ['own', 'keys', 'scrape', 'operate'].includes(right)
 
 for (const scope of ['acme', 'acme/qa']) {
   test(`a role for ${scope} opens the routes of its operations there, and refuses the others by name`, async () => {
@@ -91,7 +92,7 @@ for (const scope of ['acme', 'acme/qa']) {
       await Promise.all(roles.map(async (role) => [role, await granted({ scope, role })])),
     )
     await walk(async (route, right, role) => {
-      const isRefused = lacks(role, right) || right === 'operate'
+      const isRefused = lacks(role, right) || isOfServer(right)
       if (route.staysOpen && !isRefused) return undefined
       const { status, code, reason } = await ask(route, 'acme/qa', of[role])
       if (!isRefused) return isForbidden({ status, code }) ? `${status} ${code} ${reason}` : undefined
@@ -142,7 +143,7 @@ test('members and admins from before may do what an editor and an admin of their
   await walk(async (route, right, role) => {
     if (role !== 'editor' && role !== 'admin') return undefined
     const key = role === 'editor' ? keys.alice : keys.root
-    const isRefused = lacks(role, right) || (right === 'operate' && role === 'editor')
+    const isRefused = lacks(role, right) || (isOfServer(right) && role === 'editor')
     if (route.staysOpen) return undefined
     const { status, code } = await ask(route, 'acme/qa', key)
     return isForbidden({ status, code }) === isRefused ? undefined : `${status} ${code}`

@@ -45,7 +45,7 @@ export function deleting(open: Driver['open']): void {
         { root: null, child: 'root', grandchild: 'child', stranger: 'child', beside: null },
         { stranger: 'other trace' },
       )
-      assert.deepEqual(await remove(db, project, ['root', 'child']), { descendants: 1 })
+      assert.deepEqual(await remove(db, project, ['root', 'child']), { descendants: 1, left: [] })
       assert.deepEqual(await visibleIds(db, project), ['beside', 'stranger'])
     })
 
@@ -53,7 +53,7 @@ export function deleting(open: Driver['open']): void {
       const db = await open(t)
       const project = newProject()
       await writeTree(db, project, { root: null, child: 'root', grandchild: 'child' })
-      assert.deepEqual(await remove(db, project, ['child']), { descendants: 1 })
+      assert.deepEqual(await remove(db, project, ['child']), { descendants: 1, left: [] })
       assert.deepEqual(await visibleIds(db, project), ['root'])
     })
 
@@ -71,7 +71,7 @@ export function deleting(open: Driver['open']): void {
       const db = await open(t)
       const project = newProject()
       await writeTree(db, project, { a: 'c', b: 'a', c: 'b', self: 'self', free: null })
-      assert.deepEqual(await remove(db, project, ['a', 'self']), { descendants: 2 })
+      assert.deepEqual(await remove(db, project, ['a', 'self']), { descendants: 2, left: [] })
       assert.deepEqual(await visibleIds(db, project), ['free'])
     })
 
@@ -79,11 +79,11 @@ export function deleting(open: Driver['open']): void {
       const db = await open(t)
       const project = newProject()
       await writeTree(db, project, { root: null, child: 'root' })
-      assert.deepEqual(await remove(db, project, ['nobody']), { descendants: 0 })
+      assert.deepEqual(await remove(db, project, ['nobody']), { descendants: 0, left: [] })
       assert.deepEqual(await visibleIds(db, project), ['child', 'root'])
-      assert.deepEqual(await remove(db, project, ['root']), { descendants: 1 })
-      assert.deepEqual(await remove(db, project, ['root']), { descendants: 0 })
-      assert.deepEqual(await remove(db, project, []), { descendants: 0 })
+      assert.deepEqual(await remove(db, project, ['root']), { descendants: 1, left: [] })
+      assert.deepEqual(await remove(db, project, ['root']), { descendants: 0, left: [] })
+      assert.deepEqual(await remove(db, project, []), { descendants: 0, left: [] })
     })
 
     test('deletes many calls at once, and deep traces', async (t) => {
@@ -96,7 +96,7 @@ export function deleting(open: Driver['open']): void {
       const wide = Array.from({ length: 250 }, (_, i): [string, string | null] => [`wide-${i}`, null])
       await writeTree(db, project, Object.fromEntries([...chain, ...wide, ['last', null]]))
       const named = [...wide.map(([id]) => id), 'deep-0']
-      assert.deepEqual(await remove(db, project, named), { descendants: 299 })
+      assert.deepEqual(await remove(db, project, named), { descendants: 299, left: [] })
       assert.deepEqual(await visibleIds(db, project), ['last'])
     })
 

@@ -119,6 +119,7 @@ export function createConnections(url: string, options: ConnectionOptions, closi
         session.giveBack()
       }
     },
+    load: () => ({ used: slots.used, bound: options.connections, waiting: slots.waiting }),
     /** Resolves when every connection has been returned and closed. */
     close: () => pool.end(),
   }

@@ -188,6 +188,7 @@ export function createPostgresDatabase<R extends Registry>(
       return probing
     },
     watch: watchers.watch,
+    connections: connections.load,
     // The server's autovacuum does this.
     reclaim: async () => false,
     scrub: async () => 'blocked',
