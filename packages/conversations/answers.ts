@@ -150,8 +150,9 @@ function answeredBlocks(members: Members): Block[] | undefined {
   const [reasoning, text] = [textOf(members, 'reasoning', 'reasoningText'), textOf(members, 'text')]
   const isWhole =
     members.has('finishReason') || (members.size > 1 && members.keys().every((name) => ofOneAnswer.has(name)))
-  if (!isList(calls) && (text === undefined || !isWhole)) return undefined
   const [object, files] = [members.get('object'), members.get('files')]
+  const isPictured = members.size === 1 && itemsIn(files).some((file) => membersIn(file).has('mediaType'))
+  if (!isList(calls) && !isPictured && (text === undefined || !isWhole)) return undefined
   const called = itemsIn(calls).map(toolCall)
   // Mastra has the calls of all steps with the answer of the last one.
   const isOfSteps = members.has('reasoningText') && text
