@@ -111,6 +111,9 @@ function listedMessages(list: Json, depth: number): Message[] | undefined {
   }
   if (items.length > 0 && items.every((item) => membersIn(item).has('toolName')))
     return [{ role: 'assistant', blocks: items.map(toolCall) }]
+  if (items.length > 0 && items.every(isRoleless)) {
+    return items.map((item) => ({ ...messageOf(item), role: 'assistant' }))
+  }
   if (isDocumentList(items)) return [{ role: 'documents', blocks: items.map(documentBlock) }]
   return items.length === 1 && depth > 0 ? outputMessages(items[0], depth + 1) : undefined
 }
@@ -121,6 +124,13 @@ function answerLast(message: Message): Message {
   const { blocks } = message
   if (message.role !== 'assistant' || blocks.at(-1)?.kind !== 'result') return message
   return { ...message, blocks: [...blocks.filter(isRun), ...blocks.filter((block) => !isRun(block))] }
+}
+
+/** OpenLLMetry names no role in the answers of text completions. */
+const isRoleless = (item: Json): boolean => {
+  const members = membersIn(item)
+  const isKnown = members.keys().every((name) => name === 'content' || name === 'finish_reason')
+  return isKnown && textOf(members, 'content') !== undefined
 }
 
 const isDocumentList = (items: readonly Json[]): boolean => {

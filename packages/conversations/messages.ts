@@ -63,7 +63,10 @@ const ordinaryEndings = new Set([
   'tool_use',
   'tool-calls',
   'completed',
+  'unknown',
 ])
+
+export const isOrdinaryEnding = (ending: string): boolean => ordinaryEndings.has(ending.toLowerCase())
 
 export function messageOf(json: Json): Message {
   const text = textIn(json)
@@ -140,7 +143,7 @@ function roleIn(members: Members): string | undefined {
 
 function endingOf(members: Members): { ending?: string } {
   const ending = textOf(members, 'finish_reason', 'stop_reason', 'finishReason')
-  return ending === undefined || ordinaryEndings.has(ending.toLowerCase()) ? {} : { ending }
+  return ending === undefined || isOrdinaryEnding(ending) ? {} : { ending }
 }
 
 function thoughtsOf(members: Members): Block[] {

@@ -31,7 +31,9 @@ const projectName = 'wandb.project'
 export const projectNames = `${entityName} and ${projectName}`
 
 export const readExport = (pieces: readonly ResourcePiece[]): ReadResource[] =>
-  readResources(pieces, 'resourceSpans', (items, resource) => items.map((item) => readSpan(item, resource)))
+  readResources(pieces, 'resourceSpans', (items, resource) =>
+    items.flatMap((item) => readSpan(item, resource) ?? []),
+  )
 
 export function readResources<Item, Read>(
   pieces: readonly ResourcePiece<Item>[],
@@ -52,12 +54,16 @@ export function readResources<Item, Read>(
   })
 }
 
-function readSpan(piece: ItemPiece, resource: Resource): ReadSpan | Rejected {
+/** Logfire announces each span by another one when it begins. */
+const isAnnouncement = ({ attributes }: Span) => attributes.get('logfire.span_type') === 'pending_span'
+
+function readSpan(piece: ItemPiece, resource: Resource): ReadSpan | Rejected | undefined {
   let name = 'a span'
   return openedOr(
     () => {
       const span = piece.item()
       name = `span ${cut(span.spanId)}`
+      if (isAnnouncement(span)) return undefined
       const call = callOfSpan(span, resource, piece.scope(), '')
       return { call, evaluations: evaluationsOf(span) }
     },
