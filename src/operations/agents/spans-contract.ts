@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { answer, flag, plainText, projectId, shortList } from '../../domain/fields.ts'
-import { type GroupSum, groupSums } from '../../storage/agents/spans.ts'
+import { type GroupList, type GroupSum, groupLists, groupSums } from '../../storage/agents/spans.ts'
 import { query } from '../paging-contract.ts'
 import { direction, page, signalFilters, startedRange, unsupported } from './contract.ts'
 
@@ -106,12 +106,20 @@ export const Span = z.object({
 const sum = z.number()
 const sumNames = Object.keys(groupSums) as GroupSum[]
 const seen = z.iso.datetime()
+const nameList = z.array(z.string()).meta({ description: 'At most 100.' })
+const end = z.object({ role: z.string(), text: z.string() }).nullable()
 
 const Group = z.object({
   group_keys: z.record(z.string(), text),
   ...(Object.fromEntries(sumNames.map((name) => [name, sum])) as Record<GroupSum, typeof sum>),
   first_seen: seen,
   last_seen: seen,
+  ...(Object.fromEntries(Object.keys(groupLists).map((name) => [name, nameList])) as Record<
+    GroupList,
+    typeof nameList
+  >),
+  first_message: end.meta({ description: 'What was asked first; only of groups by conversation_id alone.' }),
+  last_message: end.meta({ description: 'What was answered last.' }),
   total_cost_usd: number.meta({ description: 'Null without include_costs, and without a price.' }),
 })
 

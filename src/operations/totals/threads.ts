@@ -1,3 +1,4 @@
+import { batchesOf } from '../../domain/batches.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
@@ -49,13 +50,9 @@ async function* detailedThreads(db: BoundDatabase, view: ThreadsView, time: numb
     const sums = new Map(found.sums.map(({ thread_id, ...of }) => [thread_id, of]))
     const values = Map.groupBy(found.values, ({ thread_id, kind }) => `${kind} ${thread_id}`)
     const feedback = Map.groupBy(found.feedback, ({ thread_id }) => thread_id)
-    const turns = some.flatMap(({ first_turn_id, last_turn_id }) => [first_turn_id, last_turn_id])
-    const calls = await callsNamed(db, view.project, turns, time)
-    const byId = new Map(calls.map((call) => [call.id, call]))
-    const firsts = some.flatMap(({ first_turn_id }) => byId.get(first_turn_id) ?? [])
-    const questions = await questionsOf(db, view.project, firsts, time)
+    const endOf = await endsOf(db, view.project, some, time)
     yield some.map((thread) => {
-      const [first, last] = [byId.get(thread.first_turn_id), byId.get(thread.last_turn_id)]
+      const { last, ...previews } = endOf(thread)
       const named = (kind: string) =>
         (values.get(`${kind} ${thread.thread_id}`) ?? []).slice(0, maxNames).map(({ value }) => value)
       return {
@@ -64,13 +61,55 @@ async function* detailedThreads(db: BoundDatabase, view: ThreadsView, time: numb
         users: named('user'),
         models: named('model'),
         ops: named('op'),
-        input_preview: first?.input_preview ?? (first && questions.get(first.trace_id)) ?? null,
-        output_preview: last?.output_preview ?? null,
+        ...previews,
         exception: last?.exception ?? null,
         ...(last && { status: last.status }),
         feedback: (feedback.get(thread.thread_id) ?? []).map(({ thread_id, ...kind }) => kind),
       }
     })
+  }
+}
+
+/** What was asked first and answered last in these conversations. */
+export async function previewsOfThreads(
+  db: BoundDatabase,
+  project: string,
+  threads: readonly string[],
+  time: number,
+) {
+  const previews: { thread_id: string; input_preview: string | null; output_preview: string | null }[] = []
+  for (const some of batchesOf(threads, threadsAtOnce)) {
+    const view: ThreadsView = {
+      ...viewOf({ project_id: project, sort_by: null }),
+      threads: some,
+      after: undefined,
+      before: undefined,
+      sort: [],
+    }
+    const found: ThreadTimes[] = []
+    for await (const rows of streamThreads(db, view, time)) found.push(...rows)
+    const endOf = await endsOf(db, project, found, time)
+    for (const thread of found) {
+      const { last, ...own } = endOf(thread)
+      previews.push({ thread_id: thread.thread_id, ...own })
+    }
+  }
+  return previews
+}
+
+async function endsOf(db: BoundDatabase, project: string, threads: readonly ThreadTimes[], time: number) {
+  const turns = threads.flatMap(({ first_turn_id, last_turn_id }) => [first_turn_id, last_turn_id])
+  const calls = await callsNamed(db, project, turns, time)
+  const byId = new Map(calls.map((call) => [call.id, call]))
+  const firsts = threads.flatMap(({ first_turn_id }) => byId.get(first_turn_id) ?? [])
+  const questions = await questionsOf(db, project, firsts, time)
+  return ({ first_turn_id, last_turn_id }: ThreadTimes) => {
+    const [first, last] = [byId.get(first_turn_id), byId.get(last_turn_id)]
+    return {
+      last,
+      input_preview: first?.input_preview ?? (first && questions.get(first.trace_id)) ?? null,
+      output_preview: last?.output_preview ?? null,
+    }
   }
 }
 
