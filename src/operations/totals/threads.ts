@@ -4,7 +4,7 @@ import { formatTime, now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { BoundDatabase } from '../../storage/database.ts'
 import { type LightCall, readLightCalls } from '../../storage/views/light-calls.ts'
-import { readAskingCalls } from '../../storage/views/thread-details.ts'
+import { readSpeakingCalls, type Side } from '../../storage/views/thread-details.ts'
 import { detailsOfThreads, streamThreads } from '../../storage/views/threads.ts'
 import type { ThreadsView, Thread as ThreadTimes } from '../../storage/views/threads-view.ts'
 import { jsonLines } from '../json-lines.ts'
@@ -102,13 +102,17 @@ async function endsOf(db: BoundDatabase, project: string, threads: readonly Thre
   const calls = await callsNamed(db, project, turns, time)
   const byId = new Map(calls.map((call) => [call.id, call]))
   const firsts = threads.flatMap(({ first_turn_id }) => byId.get(first_turn_id) ?? [])
-  const questions = await questionsOf(db, project, firsts, time)
+  // A trace may have several turns, of which each but the root is only a part.
+  const lasts = threads.flatMap(({ last_turn_id }) => byId.get(last_turn_id) ?? [])
+  const roots = lasts.filter(({ parent_id, exception }) => parent_id === null && exception === null)
+  const questions = await spokenBelow(db, project, firsts, 'input', time)
+  const answers = await spokenBelow(db, project, roots, 'output', time)
   return ({ first_turn_id, last_turn_id }: ThreadTimes) => {
     const [first, last] = [byId.get(first_turn_id), byId.get(last_turn_id)]
     return {
       last,
-      input_preview: first?.input_preview ?? (first && questions.get(first.trace_id)) ?? null,
-      output_preview: last?.output_preview ?? null,
+      input_preview: first?.input_preview ?? (first && questions.get(first.id)) ?? null,
+      output_preview: last?.output_preview ?? (last && answers.get(last.id)) ?? null,
     }
   }
 }
@@ -118,20 +122,31 @@ function callsNamed(db: BoundDatabase, project: string, ids: string[], time: num
   return readLightCalls(db, view, time)
 }
 
-/** By trace, for turns that have no input of their own: their agents and models may. */
-async function questionsOf(
+/** For turns that have no input or no output of their own: their agents and models may. */
+async function spokenBelow(
   db: BoundDatabase,
   project: string,
   turns: readonly LightCall[],
+  side: Side,
   time: number,
 ): Promise<Map<string, string>> {
-  const traces = turns.filter(({ input_preview }) => input_preview === null).map(({ trace_id }) => trace_id)
-  const asking = traces.length === 0 ? [] : await readAskingCalls(db, project, traces, time)
-  const calls = asking.length === 0 ? [] : await callsNamed(db, project, asking, time)
-  const latestFirst = calls.toSorted((a, b) => b.started_at - a.started_at)
+  const preview = `${side}_preview` as const
+  const traces = turns.filter((turn) => turn[preview] === null).map(({ trace_id }) => trace_id)
+  const speaking = traces.length === 0 ? [] : await readSpeakingCalls(db, project, traces, side, time)
+  const calls = speaking.length === 0 ? [] : await callsNamed(db, project, speaking, time)
+  const latestFirst = calls.toSorted((a, b) => timeOf(b, side) - timeOf(a, side) || (a.id < b.id ? 1 : -1))
+  // Of a trace the last of them counts: the first question, and the last answer.
+  const inOrder = side === 'input' ? latestFirst : latestFirst.reverse()
+  const byTrace = new Map(
+    inOrder.flatMap(({ trace_id, [preview]: text }) => (text === null ? [] : [[trace_id, text] as const])),
+  )
   return new Map(
-    latestFirst.flatMap(({ trace_id, input_preview }) =>
-      input_preview === null ? [] : [[trace_id, input_preview] as const],
-    ),
+    turns.flatMap(({ id, trace_id }) => {
+      const text = byTrace.get(trace_id)
+      return text === undefined ? [] : [[id, text] as const]
+    }),
   )
 }
+
+const timeOf = ({ started_at, ended_at }: LightCall, side: Side) =>
+  side === 'input' ? started_at : (ended_at ?? started_at)
