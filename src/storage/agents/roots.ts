@@ -28,3 +28,10 @@ export async function readConversationsOfTraces(
   }
   return found
 }
+
+/** Holds for the calls that name these conversations, and those that name none in the traces of their turns. */
+export const ofConversations = (project: string, conversations: readonly string[], now: number): Sql => {
+  const roots = conversationsOfRoots(project, sql`thread_id IN (${listOf(conversations)})`, now)
+  return sql`(calls.thread_id IN (${listOf(conversations)}) OR (coalesce(calls.thread_id, '') = ''
+    AND calls.trace_id IN (SELECT trace_id FROM (${roots}) AS turns)))`
+}

@@ -1,4 +1,4 @@
-import type { Expression } from '../../domain/expressions/expression.ts'
+import { allHolding, type Expression } from '../../domain/expressions/expression.ts'
 import type { Page, SortBy } from '../../domain/view.ts'
 import { type CallsQuery, matchingCalls } from '../calls/calls.ts'
 import { costOfCall } from '../calls/cost.ts'
@@ -7,7 +7,7 @@ import { pageOf, rowsInOrder } from '../sql/rows-in-order.ts'
 import { columnOrder, sortingOf } from '../sql/sorting.ts'
 import { join, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type BoundReader, type LongReader, onlyRow } from '../transaction.ts'
-import { conversationsOfRoots } from './roots.ts'
+import { conversationsOfRoots, ofConversations } from './roots.ts'
 import { isConversationField, readingOf, type SpanValue, spanFields, textOfField } from './span-fields.ts'
 
 /** The spans that are asked for. Times are microseconds: from, and up to but not including. */
@@ -72,15 +72,37 @@ export function spanColumns(
 }
 
 /** Validates the query. */
-export function spansQueryOf({ dialect }: LongReader, view: SpansView): CallsQuery {
+export function spansQueryOf({ dialect }: LongReader, view: SpansView, now: number): CallsQuery {
   const { project, query, from, before, sort, limit, offset } = view
   const conditions: Sql[] = []
   if (from !== undefined) conditions.push(sql`calls.started_at >= ${from}`)
   if (before !== undefined) conditions.push(sql`calls.started_at < ${before}`)
-  if (query) conditions.push(compileCondition(query, spanFields(dialect, 'query'), dialect))
+  for (const part of allHolding(query)) {
+    const conversations = conversationsIn(part)
+    conditions.push(
+      conversations === undefined
+        ? compileCondition(part, spanFields(dialect, 'query'), dialect)
+        : ofConversations(project, conversations, now),
+    )
+  }
   const sorting = sortingOf(sort, (path) => spanFields(dialect, path), dialect)
   const order = sort.length === 0 ? [rawSql('started_at DESC')] : sorting.order
   return { projectId: project, conditions, ...sorting, order: [...order, rawSql('id DESC')], limit, offset }
+}
+
+/** The conversations that a condition asks for by name; undefined where it asks for something else. */
+function conversationsIn(condition: Expression): string[] | undefined {
+  const named = (operand: Expression, values: readonly Expression[]) => {
+    if (operand.op !== 'field' || !isConversationField(operand.field)) return undefined
+    const texts = values.flatMap((value) =>
+      value.op === 'literal' && value.literal.kind === 'text' ? [value.literal.value] : [],
+    )
+    return texts.length === values.length && texts.every(Boolean) ? texts : undefined
+  }
+  if (condition.op === 'in') return named(condition.operand, condition.list)
+  if (condition.op !== 'compare' || condition.by !== 'eq') return undefined
+  const { left, right } = condition
+  return named(left, [right]) ?? named(right, [left])
 }
 
 /** Newest first by default. */
@@ -90,7 +112,7 @@ export async function readSpans(
   shown: { costs: boolean; documents: boolean },
   now: number,
 ): Promise<SpanRow[]> {
-  const query = spansQueryOf(db, view)
+  const query = spansQueryOf(db, view, now)
   const statement = rowsInOrder(db.dialect, {
     table: 'calls',
     columns: spanColumns(db, shown),
@@ -111,7 +133,7 @@ export function withSmallDocuments<Row extends Pick<SpanRow, 'inputs' | 'output'
 }
 
 export async function countSpans(db: BoundReader, view: SpansView, now: number): Promise<number> {
-  const query = spansQueryOf(db, { ...view, sort: [] })
+  const query = spansQueryOf(db, { ...view, sort: [] }, now)
   const counted = sql`SELECT count(*) AS count ${matchingCalls(db, query, now)}`
   return Number((await onlyRow<{ count: number }>(db, counted)).count)
 }
@@ -152,7 +174,7 @@ export function readSpanGroups(
   now: number,
 ): Promise<SpanGroup[]> {
   const { dialect } = db
-  const query = spansQueryOf(db, { ...view, sort: [] })
+  const query = spansQueryOf(db, { ...view, sort: [] }, now)
   const isConversation = ({ field, isAttribute }: SpanValue) => !isAttribute && isConversationField(field)
   const keys = view.keys.map((key, index) => {
     const reading = readingOf(key, dialect, `group_by.${index}.key`)
@@ -201,7 +223,7 @@ export function streamSpanAttributes(
   view: SpansView,
   now: number,
 ): AsyncIterable<{ attributes: string }[]> {
-  const query = spansQueryOf(db, { ...view, sort: [] })
+  const query = spansQueryOf(db, { ...view, sort: [] }, now)
   const isSmall = sql`${db.dialect.bytes(rawSql('attributes'))} <= ${rawSql(String(maxDocumentBytes))}`
   const conditions = [isSmall, ...query.conditions]
   return db.stream<{ attributes: string }>(

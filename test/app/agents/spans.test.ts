@@ -222,6 +222,18 @@ test('a conversation has the calls below its turns, its agents and models, and w
   assert.deepEqual(group.request_models, ['loom'])
   assert.deepEqual(group.first_message, { role: 'user_message', text: 'Why?' })
   assert.deepEqual(group.last_message, { role: 'assistant_message', text: 'So.' })
+  const idsOf = async (name: string, query: object) => {
+    const answer = await answerOf({ project_id, query: { $expr: query } })
+    assert.equal(answer.total_count, answer.spans.length, name)
+    return answer.spans.length
+  }
+  const field = { $getField: 'conversation_id' }
+  const named = { $eq: [field, { $literal: 'c' }] }
+  assert.equal(await idsOf('equal', named), 3)
+  assert.equal(await idsOf('one of', { $in: [field, [{ $literal: 'c' }, { $literal: 'd' }]] }), 3)
+  const failed = { $eq: [{ $getField: 'status_code' }, { $literal: 'ERROR' }] }
+  assert.equal(await idsOf('and failed', { $and: [named, failed] }), 1)
+  assert.equal(await idsOf('another', { $eq: [{ $literal: 'd' }, field] }), 0)
   const { spans } = await answerOf({ project_id })
   assert.deepEqual(
     spans.map(({ conversation_id }: { conversation_id: string | null }) => conversation_id),
