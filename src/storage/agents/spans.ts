@@ -1,6 +1,6 @@
 import { allHolding, type Expression } from '../../domain/expressions/expression.ts'
 import type { Page, SortBy } from '../../domain/view.ts'
-import { type CallsQuery, matchingCalls } from '../calls/calls.ts'
+import { type CallsQuery, isTurn, matchingCalls } from '../calls/calls.ts'
 import { costOfCall } from '../calls/cost.ts'
 import { compileCondition } from '../sql/conditions.ts'
 import { pageOf, rowsInOrder } from '../sql/rows-in-order.ts'
@@ -191,7 +191,7 @@ export function readSpanGroups(
   const shownKeys = view.keys.map(
     (key, index) => `${isConversation(key) ? thread : `own_${index}`} AS key_${index}`,
   )
-  const roots = conversationsOfRoots(view.project, rawSql('1 = 1'), now)
+  const roots = conversationsOfRoots(view.project, isTurn, now)
   const joined = sql`SELECT narrow.*, ${rawSql(shownKeys.join(', '))}, ${rawSql(thread)} AS thread
     FROM (${narrow}) AS narrow LEFT JOIN (${roots}) AS turns ON turns.trace_id = narrow.trace_id`
   const sums = Object.entries(groupSums).map(
