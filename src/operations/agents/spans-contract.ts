@@ -3,6 +3,7 @@ import { answer, flag, plainText, projectId, shortList } from '../../domain/fiel
 import { type GroupList, type GroupSum, groupLists, groupSums } from '../../storage/agents/spans.ts'
 import { query } from '../paging-contract.ts'
 import { direction, page, signalFilters, startedRange, unsupported } from './contract.ts'
+import { detailNumbers, detailTexts } from './span-details.ts'
 
 export const defaultSpans = 100
 const maxSpans = 10_000
@@ -70,6 +71,14 @@ const text = z.string().nullable()
 const number = z.number().nullable()
 const message = z.object({ role: z.string(), content: z.string(), finish_reason: text })
 
+const detailed = <Name extends string, Field extends z.ZodType>(paths: Record<Name, string>, field: Field) =>
+  Object.fromEntries(
+    Object.entries(paths).map(([name, path]) => [
+      name,
+      field.meta({ description: `${path}; this and what follows only with include_details.` }),
+    ]),
+  ) as Record<Name, Field>
+
 export const Span = z.object({
   span_id: z.string(),
   trace_id: z.string(),
@@ -92,7 +101,11 @@ export const Span = z.object({
   cache_read_input_tokens: number,
   cache_creation_input_tokens: number,
   total_cost_usd: number.meta({ description: 'Null without include_costs, and without a price.' }),
-  provider_name: text.optional().meta({ description: 'This and what follows only with include_details.' }),
+  ...detailed(detailTexts, text.optional()),
+  ...detailed(detailNumbers, number.optional()),
+  finish_reasons: z.array(z.string()).optional(),
+  system_instructions: z.array(z.string()).optional(),
+  reasoning_content: text.optional(),
   input_messages: z.array(message).optional(),
   output_messages: z.array(message).optional(),
   tool_name: text.optional(),

@@ -1,6 +1,4 @@
-import { conversationOf } from '../../../packages/conversations/index.ts'
 import { inSteps } from '../../../packages/waiting/index.ts'
-import { isObject } from '../../domain/call-facts/brief.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { jsonList } from '../../domain/json/text.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
@@ -22,7 +20,7 @@ import type { BoundDatabase } from '../../storage/database.ts'
 import { tooMany } from '../totals/call-usage.ts'
 import { previewsOfThreads } from '../totals/threads.ts'
 import { maxDetailed as maxEnds } from '../totals/threads-contract.ts'
-import { messagesOf, toolRunOf } from './span-messages.ts'
+import { detailsOf } from './span-details.ts'
 import { defaultSpans, isAttribute, type SpansBody } from './spans-contract.ts'
 
 export async function querySpans(db: BoundDatabase, caller: Caller, body: SpansBody) {
@@ -172,31 +170,4 @@ const spanOf = (row: SpanRow) => ({
   cache_read_input_tokens: row.cache_read_tokens,
   cache_creation_input_tokens: row.cache_creation_tokens,
   total_cost_usd: row.cost,
-})
-
-function detailsOf(row: SpanRow) {
-  const attributes: unknown = JSON.parse(row.attributes ?? '{}')
-  const { otel_span, ...own } = isObject(attributes) ? attributes : {}
-  const conversation = conversationOf(documentsOf(row))
-  const tool = conversation && toolRunOf(conversation)
-  const provider = isObject(own.gen_ai) && isObject(own.gen_ai.provider) ? own.gen_ai.provider.name : null
-  return {
-    provider_name: typeof provider === 'string' ? provider : null,
-    input_messages: tool || !conversation ? [] : messagesOf(conversation.asked),
-    output_messages: tool || !conversation ? [] : messagesOf(conversation.answered),
-    tool_name: tool?.name ?? null,
-    tool_call_id: tool?.id ?? null,
-    tool_call_arguments: tool?.input ?? null,
-    tool_call_result: tool?.output ?? null,
-    custom_attrs: own,
-    raw_span_dump: otel_span ?? null,
-  }
-}
-
-/** For the reader of conversations. */
-export const documentsOf = (row: SpanRow) => ({
-  inputs: row.inputs ?? undefined,
-  output: row.output ?? undefined,
-  attributes: row.attributes ?? undefined,
-  name: row.op_name,
 })

@@ -8,8 +8,9 @@ import { inSteps } from '../../../packages/waiting/index.ts'
 import { formatTime, formatTimeOrNull } from '../../domain/time.ts'
 import type { TurnSpan } from '../../storage/agents/conversations.ts'
 import type { ChatMessage, ChatTurn, ChatType } from './chat-contract.ts'
+import { documentsOf } from './span-details.ts'
 import { textOfResult, toolRunOf, wordsOf } from './span-messages.ts'
-import { documentsOf, durationOf, statusCodeOf } from './spans.ts'
+import { durationOf, statusCodeOf } from './spans.ts'
 
 interface Node {
   row: TurnSpan

@@ -141,6 +141,36 @@ test('details are messages, the run of a tool, attributes and the span', async (
   assert.equal(model.span_id, otlpSpanId)
 })
 
+test('details have what the request named, why it ended, its instructions and thoughts', async () => {
+  const span = spanOf({
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.agent.id': 'agent-1',
+    'gen_ai.response.id': 'resp-1',
+    'gen_ai.response.finish_reasons': { arrayValue: { values: [{ stringValue: 'length' }] } },
+    'gen_ai.request.temperature': 0.5,
+    'gen_ai.request.max_tokens': 7,
+    'gen_ai.usage.reasoning.output_tokens': 3,
+    'gen_ai.system_instructions': '[{"type":"text","content":"Be brief."}]',
+    'gen_ai.input.messages': '[{"role":"user","parts":[{"type":"text","content":"Warp count?"}]}]',
+    'gen_ai.output.messages':
+      '[{"role":"assistant","parts":[{"type":"reasoning","content":"n is 12"},{"type":"text","content":"Twelve."}]}]',
+    'error.type': 'timeout',
+    'server.port': 443,
+  })
+  const body = exportOf([span], { 'wandb.entity': 'acme', 'wandb.project': 'more-details' })
+  assert.equal((await post('/otel/v1/traces', body)).status, 200)
+  const { spans } = await answerOf({ project_id: 'acme/more-details', include_details: true })
+  const expected = {
+    ...{ agent_id: 'agent-1', response_id: 'resp-1', finish_reasons: ['length'], tool_type: null },
+    ...{ request_temperature: 0.5, request_max_tokens: 7, request_top_p: null, reasoning_tokens: 3 },
+    ...{ system_instructions: ['Be brief.'], reasoning_content: 'n is 12', error_type: 'timeout' },
+    ...{ server_port: 443, server_address: null },
+  }
+  assert.deepEqual(Object.fromEntries(Object.keys(expected).map((name) => [name, spans[0][name]])), expected)
+  const [brief] = (await answerOf({ project_id: 'acme/more-details' })).spans
+  assert.equal(brief.response_id, undefined)
+})
+
 test('groups by conversation and by attributes have sums, and pages count all of them', async () => {
   const call = (thread_id: string, second: number, team: string, fields: object = {}) => ({
     ...{ thread_id, started_at: at(second), ended_at: at(second + 1), attributes: { team } },
