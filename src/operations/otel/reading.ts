@@ -1,7 +1,7 @@
 import type { CompleteCall } from '../calls/contract.ts'
 import { textOf } from './attribute-values.ts'
 import { callOfSpan } from './call.ts'
-import { type Evaluation, evaluationEvent, evaluationOf } from './evaluation-events.ts'
+import { type Evaluation, evaluationEvent, evaluationOf, flattenedEvaluations } from './evaluation-events.ts'
 import type { ItemPiece, ResourcePiece } from './pieces.ts'
 import { cut, type Resource, type Span, SpanError } from './span.ts'
 
@@ -71,16 +71,18 @@ function readSpan(piece: ItemPiece, resource: Resource): ReadSpan | Rejected | u
   )
 }
 
-/** An event without the name of a judgement stays an event of its span. */
-function evaluationsOf({ spanId, events, endTimeUnixNano }: Span): Evaluation[] {
-  return events
+/** What has no name of a judgement stays an event or an attribute of its span. */
+function evaluationsOf({ spanId, events, attributes: own, endTimeUnixNano }: Span): Evaluation[] {
+  const told = events
     .filter(({ name }) => name === evaluationEvent)
-    .flatMap(({ attributes, timeUnixNano }) =>
-      openedOr(
-        () => evaluationOf(attributes, spanId, timeUnixNano || endTimeUnixNano),
-        () => [],
-      ),
-    )
+    .map(({ attributes, timeUnixNano }) => ({ attributes, time: timeUnixNano || endTimeUnixNano }))
+  const flat = flattenedEvaluations(own).map((attributes) => ({ attributes, time: endTimeUnixNano }))
+  return [...told, ...flat].flatMap(({ attributes, time }) =>
+    openedOr(
+      () => evaluationOf(attributes, spanId, time),
+      () => [],
+    ),
+  )
 }
 
 export function openedOr<T, Other>(open: () => T, otherwise: (why: string) => Other): T | Other {
