@@ -111,6 +111,9 @@ function listedMessages(list: Json, depth: number): Message[] | undefined {
   }
   if (items.length > 0 && items.every((item) => membersIn(item).has('toolName')))
     return [{ role: 'assistant', blocks: items.map(toolCall) }]
+  if (items.length > 0 && items.every(isRoleless)) {
+    return items.map((item) => ({ ...messageOf(item), role: 'assistant' }))
+  }
   if (isDocumentList(items)) return [{ role: 'documents', blocks: items.map(documentBlock) }]
   return items.length === 1 && depth > 0 ? outputMessages(items[0], depth + 1) : undefined
 }
@@ -121,6 +124,13 @@ function answerLast(message: Message): Message {
   const { blocks } = message
   if (message.role !== 'assistant' || blocks.at(-1)?.kind !== 'result') return message
   return { ...message, blocks: [...blocks.filter(isRun), ...blocks.filter((block) => !isRun(block))] }
+}
+
+/** OpenLLMetry names no role in the answers of text completions. */
+const isRoleless = (item: Json): boolean => {
+  const members = membersIn(item)
+  const isKnown = members.keys().every((name) => name === 'content' || name === 'finish_reason')
+  return isKnown && textOf(members, 'content') !== undefined
 }
 
 const isDocumentList = (items: readonly Json[]): boolean => {
@@ -150,8 +160,9 @@ function answeredBlocks(members: Members): Block[] | undefined {
   const [reasoning, text] = [textOf(members, 'reasoning', 'reasoningText'), textOf(members, 'text')]
   const isWhole =
     members.has('finishReason') || (members.size > 1 && members.keys().every((name) => ofOneAnswer.has(name)))
-  if (!isList(calls) && (text === undefined || !isWhole)) return undefined
   const [object, files] = [members.get('object'), members.get('files')]
+  const isPictured = members.size === 1 && itemsIn(files).some((file) => membersIn(file).has('mediaType'))
+  if (!isList(calls) && !isPictured && (text === undefined || !isWhole)) return undefined
   const called = itemsIn(calls).map(toolCall)
   // Mastra has the calls of all steps with the answer of the last one.
   const isOfSteps = members.has('reasoningText') && text

@@ -6,13 +6,22 @@ import {
   itemsIn,
   type Json,
   type Members,
+  memberOf,
   membersIn,
   textIn,
   textOf,
 } from './json.ts'
-import { isMediaType, mediaBlock } from './media.ts'
-import type { Block } from './message.ts'
-import { callWrappers, isCallType, isResultType, resultWrappers, toolCall, toolResult } from './tools.ts'
+import { isMediaType, mediaBlock, pictureUrl } from './media.ts'
+import type { Block, ToolCall, ToolResult } from './message.ts'
+import {
+  callWrappers,
+  isCallType,
+  isResultType,
+  resultContent,
+  resultWrappers,
+  toolCall,
+  toolResult,
+} from './tools.ts'
 
 /** Results hold blocks, which may be results. What is deeper is shown as it is. */
 const maxDepth = 6
@@ -56,6 +65,10 @@ export function blockOf(json: Json, depth = 0): Block {
   const type = textOf(members, 'type') ?? ''
   const read = (content: Json) => blocksOf(content, depth + 1)
   if (/^(text|(input|output|summary)_text|refusal)$/.test(type)) return textBlock(textOfBlock(members))
+  // What a program that a model wrote has printed.
+  if (type === 'logs') return textBlock(textOf(members, 'logs') ?? '')
+  // Of Anthropic's search of the web: it only looks like what a tool returned.
+  if (type === 'web_search_result') return foundPage(members)
   // Of typed decisions.
   if (type === 'input_json') return { kind: 'document', text: members.get('data') ?? '' }
   const thought = members.get('reasoningContent')
@@ -69,7 +82,8 @@ export function blockOf(json: Json, depth = 0): Block {
   if (type === 'compaction') return { kind: 'context', text: textOfBlock(members) }
   if (isResultType(type) || resultWrappers.some((name) => isObject(members.get(name))))
     return toolResult(json, read)
-  if (isCallType(type) || callWrappers.some((name) => isObject(members.get(name)))) return toolCall(json)
+  if (isCallType(type) || callWrappers.some((name) => isObject(members.get(name))))
+    return withOwnResult(toolCall(json), members, read)
   const isMedia =
     isMediaType(type) ||
     ['inlineData', 'inline_data', 'fileData', 'file_data', 'media'].some((name) => members.has(name))
@@ -77,6 +91,31 @@ export function blockOf(json: Json, depth = 0): Block {
   if (media !== undefined) return media
   const text = textOf(members, 'text')
   return text === undefined ? { kind: 'other', json } : textBlock(text)
+}
+
+/** Tools that a server of models runs itself have what they returned in the call: pictures, output of programs, an error. */
+function withOwnResult(call: ToolCall, members: Members, read: (content: Json) => Block[]): ToolCall {
+  const error = memberOf(members, 'error')
+  const returned = memberOf(members, 'output', 'outputs', 'result', 'results')
+  const json = error === undefined || isNothing(error) ? returned : error
+  if (json === undefined || isNothing(json)) return call
+  const picture = pictureUrl(textIn(json) ?? '')
+  const content: Block[] =
+    picture === undefined ? resultContent(json, read) : [{ kind: 'image', source: picture }]
+  const { id, name } = call
+  const result: ToolResult = {
+    kind: 'result',
+    ...(id !== undefined && { id }),
+    name,
+    ...(json === error && { isError: true }),
+    content,
+  }
+  return { ...call, result }
+}
+
+function foundPage(members: Members): Block {
+  const [title, url] = [textOf(members, 'title'), textOf(members, 'url')]
+  return { kind: 'document', text: title ?? url ?? '', ...(url !== undefined && { id: url }) }
 }
 
 function textOfBlock(members: Members): string {

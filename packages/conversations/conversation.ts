@@ -1,9 +1,9 @@
 import { outputMessages } from './answers.ts'
 import { blocksOf } from './blocks.ts'
-import { isNothing, type Json, jsonAt, membersIn, textIn } from './json.ts'
+import { isNothing, itemsIn, type Json, jsonAt, type Members, membersIn, textIn } from './json.ts'
 import { messageLine, textOfMessage, wordsOf } from './lines.ts'
 import type { Block, Message, ToolCall, ToolResult } from './message.ts'
-import { messageOf } from './messages.ts'
+import { isOrdinaryEnding, messageOf } from './messages.ts'
 import { inputMessages } from './requests.ts'
 import { resultContent } from './tools.ts'
 
@@ -22,14 +22,29 @@ export interface CallJson {
 
 /** The conversation of a call, whichever convention recorded it; undefined where there is none. */
 export function conversationOf({ inputs, output, attributes, name }: CallJson): Conversation | undefined {
-  const tool = toolOf(attributes, name ?? 'tool')
+  // The attributes also hold the whole span, so they are searched once.
+  const members = membersIn(attributes)
+  const tool = toolOf(members, name ?? 'tool')
   if (tool !== undefined) return toolRun(tool, inputs, output)
   const asked = inputMessages(inputs)
   const answered = outputMessages(output)
   if (asked === undefined && answered === undefined) return undefined
-  return withoutRepeats({
+  const { asked: from, answered: to } = withoutRepeats({
     asked: asked ?? shownAsIs('input', inputs),
     answered: answered ?? answerAsIs(output),
+  })
+  return { asked: from, answered: withEndings(to, members) }
+}
+
+/** Where an attribute says why the answers ended, and they do not: one reason for each choice. */
+function withEndings(answered: Message[], attributes: Members): Message[] {
+  const list = itemsIn(jsonAt(attributes.get('gen_ai'), 'response', 'finish_reasons')).map(textIn)
+  const only = list[0] ?? textIn(jsonAt(attributes.get('ai'), 'response', 'finishReason'))
+  return answered.map((message, index) => {
+    const reason = message.choice === undefined ? only : list[message.choice - 1]
+    const isLast = message.choice !== undefined || index === answered.length - 1
+    if (!isLast || message.role !== 'assistant' || message.ending !== undefined) return message
+    return reason === undefined || isOrdinaryEnding(reason) ? message : { ...message, ending: reason }
   })
 }
 
@@ -70,9 +85,7 @@ const toolNames = [
   'genkit:name',
 ]
 
-function toolOf(attributes: Json | undefined, name: string): Pick<ToolCall, 'id' | 'name'> | undefined {
-  // The attributes also hold the whole span, so they are searched once.
-  const members = membersIn(attributes)
+function toolOf(members: Members, name: string): Pick<ToolCall, 'id' | 'name'> | undefined {
   const textAt = (path: string) => {
     const [first = '', ...rest] = path.split('.')
     return textIn(jsonAt(members.get(first), ...rest))

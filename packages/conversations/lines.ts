@@ -69,11 +69,13 @@ export function answerLine(output: Json): string | undefined {
     return only === undefined ? valueLine(output) : textIn(only)
   }
   const [first] = messages
-  const lines =
-    first?.choice === undefined
-      ? messages.map((message) => messageLine(message)).reverse()
-      : [messageLine(first)]
-  return lines.find((line) => line !== '') ?? ''
+  if (first?.choice !== undefined) return messageLine(first)
+  const asked = messages.findLastIndex(({ role }) => role === 'user')
+  const latestFirst = messages.slice(asked + 1).reverse()
+  // The calls of an answer may be messages of their own behind its words.
+  const words = latestFirst.filter(({ role }) => role !== 'tool').map((message) => wordsOf(message))
+  const lines = [...latestFirst, ...messages.toReversed()].map((message) => messageLine(message))
+  return [...words, ...lines].find((line) => line !== '') ?? ''
 }
 
 /** The words of a message; its calls where it has none. */
@@ -146,8 +148,10 @@ function textOfBlock(block: Block): string {
       return block.text
     case 'thought':
       return `[thought] ${block.text}`
-    case 'call':
-      return `[calls] ${block.name}(${block.input})`
+    case 'call': {
+      const line = `[calls] ${block.name}(${block.input})`
+      return block.result === undefined ? line : `${line}\n\n${textOfBlock(block.result)}`
+    }
     case 'result':
       return `[result] ${block.content.map(textOfBlock).join('\n\n')}`
     case 'image':

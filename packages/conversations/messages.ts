@@ -14,7 +14,7 @@ import {
   textOf,
 } from './json.ts'
 import { type Block, type Message, roleOf, type ToolCall } from './message.ts'
-import { flatCall, isCallType, isResultType, resultContent, toolCall } from './tools.ts'
+import { flatCall, isCallType, isResultType, resultContent, saysFailed, toolCall } from './tools.ts'
 
 /** The message in each item of a list. */
 export const messagesIn = (list: Json): Message[] => itemsIn(list).map(messageOf)
@@ -63,7 +63,10 @@ const ordinaryEndings = new Set([
   'tool_use',
   'tool-calls',
   'completed',
+  'unknown',
 ])
+
+export const isOrdinaryEnding = (ending: string): boolean => ordinaryEndings.has(ending.toLowerCase())
 
 export function messageOf(json: Json): Message {
   const text = textIn(json)
@@ -140,7 +143,7 @@ function roleIn(members: Members): string | undefined {
 
 function endingOf(members: Members): { ending?: string } {
   const ending = textOf(members, 'finish_reason', 'stop_reason', 'finishReason')
-  return ending === undefined || ordinaryEndings.has(ending.toLowerCase()) ? {} : { ending }
+  return ending === undefined || isOrdinaryEnding(ending) ? {} : { ending }
 }
 
 function thoughtsOf(members: Members): Block[] {
@@ -165,9 +168,8 @@ function contentOf(members: Members, role: string | undefined): Block[] {
   if (blocks.some(({ kind }) => kind === 'result')) return blocks
   const speaker = textOf(members, 'role')
   const name = textOf(members, 'name') ?? (speaker === 'tool' ? undefined : speaker)
-  return [
-    { kind: 'result', ...(id !== undefined && { id }), ...(name !== undefined && { name }), content: blocks },
-  ]
+  const named = { ...(id !== undefined && { id }), ...(name !== undefined && { name }) }
+  return [{ kind: 'result', ...named, ...(saysFailed(members) && { isError: true }), content: blocks }]
 }
 
 function callsOf(members: Members): ToolCall[] {

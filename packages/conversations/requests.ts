@@ -79,7 +79,9 @@ export function requestIn(json: Json | undefined, depth = 0, isText = false): Re
     if (found !== undefined) return { ...found, system: [...system, ...found.system] }
   }
   const only = isText ? onlyText(members) : undefined
-  return only === undefined ? undefined : { system, items: [only], role: 'user' }
+  if (only !== undefined) return { system, items: [only], role: 'user' }
+  const isSystemOnly = members.size === 1 && members.has('system_instructions') && system.length > 0
+  return isSystemOnly ? { system, items: [], role: 'user' } : undefined
 }
 
 /** OpenLLMetry writes the items of a request to the Responses API as the text of one message. */

@@ -66,17 +66,22 @@ export function toolResult(json: Json, read: ReadContent): ToolResult {
     kind: 'result',
     ...(id !== undefined && { id }),
     ...(name !== undefined && { name }),
-    ...((isError || outer.get('is_error') === 'true' || outer.get('isError') === 'true') && {
-      isError: true,
-    }),
+    ...((isError || saysFailed(outer)) && { isError: true }),
     content: resultContent(content, read),
   }
 }
+
+/** Anthropic and the MCP have a flag, Bedrock and LangChain a status. */
+export const saysFailed = (members: Members): boolean =>
+  members.get('is_error') === 'true' ||
+  members.get('isError') === 'true' ||
+  textOf(members, 'status') === 'error'
 
 /** The Vercel AI SDK says what kind of output it is. */
 function opened(json: Json | undefined): { content: Json | undefined; isError: boolean } {
   const members = membersIn(json)
   const type = textOf(members, 'type')
+  if (type === 'execution-denied') return { content: members.get('reason') ?? json, isError: true }
   if (type === undefined || !/^(text|json|content|error-(text|json))$/.test(type) || !members.has('value'))
     return { content: json, isError: false }
   return { content: members.get('value'), isError: type.startsWith('error') }

@@ -43,8 +43,8 @@ export function apiOf(url: string): Api {
   if (url.startsWith('/v1/v1/')) return apiOf(url.slice('/v1'.length))
   const [, below] = /^\/v1(?:\/([^/?]*)|[?]|$)/.exec(url) ?? ['', null]
   if (below === null) return 'record'
-  // Where OpenTelemetry exporters send their spans and log records.
-  if (below === 'traces' || below === 'logs') return 'record'
+  // Where OpenTelemetry exporters send spans, log records and metrics.
+  if (/^(?:traces|logs|metrics)$/.test(below)) return 'record'
   return below === 'messages' ? 'anthropic' : 'openai'
 }
 

@@ -92,7 +92,7 @@ function without(url: string, body: Record<string, unknown>, path: Path, value: 
 
 /** Under /v1 a body that does not fit is a 400, except on the route for traces. */
 const isOfModels = (url: string) =>
-  (url.startsWith('/v1/') && !/^\/v1\/(?:traces|logs)$/.test(url)) ||
+  (url.startsWith('/v1/') && !/^\/v1\/(?:traces|logs|metrics)$/.test(url)) ||
   url.startsWith('/api/') ||
   /^(?:\/v[12])?\/(?:rerank|score|embed|infill)$/.test(url)
 

@@ -93,6 +93,7 @@ const bodies: [url: string, body: string, named: string][] = [
   ['/refs/read_batch', `"refs":[${wrong}1]`, 'refs: expected at most 1000 entries'],
   ['/otel/v1/traces', `"resourceSpans":[${wrong}1]`, 'resourceSpans: expected at most 50000 entries'],
   ['/otel/v1/logs', `"resourceLogs":[${wrong}1]`, 'resourceLogs: expected at most 50000 entries'],
+  ['/otel/v1/metrics', `"resourceMetrics":[${wrong}1]`, 'resourceMetrics: expected at most 50000 entries'],
   [
     '/otel/v1/traces',
     `"resourceSpans":[${`{"scopeSpans":[${'1,'.repeat(29_999)}1]},`.repeat(9)}{}]`,

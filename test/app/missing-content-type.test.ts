@@ -19,7 +19,7 @@ const needsType = (url: string) =>
   url === '/v2/embed' ||
   url === '/infill' ||
   /^(?:\/v1)?\/score$/.test(url) ||
-  /\/v1\/(?:traces|logs)$/.test(url)
+  /\/v1\/(?:traces|logs|metrics)$/.test(url)
 
 const ask = async (url: string, headers: Record<string, string>) => {
   const { statusCode, body } = await app.inject({

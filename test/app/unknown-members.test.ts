@@ -30,7 +30,7 @@ const free: Record<string, RegExp> = {
 const isFree = (path: Path) => Object.values(free).some((pattern) => pattern.test(path.join('.')))
 
 /** OpenTelemetry demands that its receivers ignore what they do not know. */
-const isOfOpenTelemetry = (url: string) => /\/v1\/(?:traces|logs)$/.test(url)
+const isOfOpenTelemetry = (url: string) => /\/v1\/(?:traces|logs|metrics)$/.test(url)
 
 function* objectsIn(value: unknown, path: Path = []): Generator<Path> {
   if (typeof value !== 'object' || value === null) return

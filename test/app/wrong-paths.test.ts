@@ -27,7 +27,7 @@ async function ask(method: string, url: string) {
 const ofModels = routes.filter(
   ({ url, method, isHidden }) =>
     url.startsWith('/v1/') &&
-    !/^\/v1\/(?:traces|logs)$/.test(url) &&
+    !/^\/v1\/(?:traces|logs|metrics)$/.test(url) &&
     !url.endsWith('/') &&
     method !== 'HEAD' &&
     !isHidden,

@@ -792,6 +792,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     ['', '/otel', '/agents/otel'].flatMap((base) => [
       [`${base}/v1/traces`, exportSample('Spans', 'spans')],
       [`${base}/v1/logs`, exportSample('Logs', 'logRecords')],
+      [`${base}/v1/metrics`, () => ({ resourceMetrics: [{ scopeMetrics: [] }] })],
     ]),
   ),
   '/feedback/create': feedback,

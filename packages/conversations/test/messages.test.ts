@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inputMessages, messageLine, outputMessages } from '../index.ts'
+import { answerLine, inputMessages, messageLine, outputMessages } from '../index.ts'
 
 const asked = (value: unknown) => inputMessages(JSON.stringify(value))
 const said = (value: unknown) => outputMessages(JSON.stringify(value))
@@ -101,6 +101,89 @@ test('items of the Responses API', () => {
     }),
     [{ role: 'assistant', blocks: [{ kind: 'text', text: 'yes' }] }],
   )
+})
+
+test('calls that a server of models ran itself have what they returned', () => {
+  const png = 'iVBORw0KGgo='
+  const items = [
+    { type: 'image_generation_call', id: 'i', result: png },
+    { type: 'mcp_call', id: 'm', name: 'find', arguments: '{}', output: 'found', error: null },
+    { type: 'mcp_call', id: 'e', name: 'find', arguments: '{}', output: null, error: 'no such tool' },
+    { type: 'code_interpreter_call', id: 'p', code: '1+1', outputs: [{ type: 'logs', logs: '2' }] },
+    { type: 'file_search_call', id: 's', queries: ['a'], results: null },
+  ]
+  const result = (id: string, name: string, content: object[], more = {}) => ({
+    result: { kind: 'result', id, name, ...more, content },
+  })
+  const call = (id: string, name: string, input: string, more = {}) => ({
+    role: 'assistant',
+    blocks: [{ kind: 'call', id, name, input, ...more }],
+  })
+  const text = (words: string) => [{ kind: 'text', text: words }]
+  assert.deepEqual(said({ object: 'response', output: items }), [
+    call(
+      'i',
+      'image_generation',
+      '',
+      result('i', 'image_generation', [{ kind: 'image', source: `data:image/png;base64,${png}` }]),
+    ),
+    call('m', 'find', '{}', result('m', 'find', text('found'))),
+    call('e', 'find', '{}', result('e', 'find', text('no such tool'), { isError: true })),
+    call('p', 'code_interpreter', '1+1', result('p', 'code_interpreter', text('2'))),
+    call('s', 'file_search', '["a"]'),
+  ])
+  const found = { type: 'web_search_result', url: 'https://x.test', title: 'Warp', encrypted_content: 'z' }
+  const content = [{ type: 'web_search_tool_result', tool_use_id: 's', content: [found] }]
+  assert.deepEqual(said({ role: 'assistant', content })?.[0]?.blocks, [
+    { kind: 'result', id: 's', content: [{ kind: 'document', text: 'Warp', id: 'https://x.test' }] },
+  ])
+})
+
+test('results that failed say so, in the words of each framework', () => {
+  const output = { type: 'execution-denied', reason: 'not allowed' }
+  const tool = (message: object) => asked({ messages: [message] })?.[0]?.blocks[0]
+  const lc = {
+    lc: 1,
+    id: ['x', 'ToolMessage'],
+    kwargs: { content: 'no', tool_call_id: 'k', status: 'error' },
+  }
+  const parts = [
+    { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'k', toolName: 'f', output }] },
+    {
+      role: 'user',
+      content: [{ toolResult: { toolUseId: 'k', status: 'error', content: [{ text: 'no' }] } }],
+    },
+    lc,
+  ].map((message) => JSON.stringify(tool(message)))
+  assert.deepEqual(
+    parts.map((block) => block.includes('"isError":true') && /"text":"(not allowed|no)"/.test(block)),
+    [true, true, true],
+  )
+})
+
+test('a list shows the words of an answer, also where its calls come after them', () => {
+  const words = {
+    type: 'message',
+    role: 'assistant',
+    content: [{ type: 'output_text', text: 'Let me see.' }],
+  }
+  const run = { type: 'function_call', call_id: 'c', name: 'find', arguments: '{}' }
+  const lineOf = (...output: object[]) => answerLine(JSON.stringify({ object: 'response', output }))
+  assert.equal(lineOf(words, run), 'Let me see.')
+  assert.equal(lineOf(run), 'find({})')
+  const messages = [
+    { role: 'user', content: 'Why?' },
+    { role: 'assistant', tool_calls: [{ id: 'c', function: { name: 'f', arguments: '{}' } }] },
+  ]
+  assert.equal(answerLine(JSON.stringify({ messages })), 'f({})')
+})
+
+test('a picture that is the whole answer is a picture', () => {
+  const file = { type: 'file', mediaType: 'image/png', data: 'iVBORw0KGgo=' }
+  assert.deepEqual(said({ files: [file] }), [
+    { role: 'assistant', blocks: [{ kind: 'image', source: 'data:image/png;base64,iVBORw0KGgo=' }] },
+  ])
+  assert.equal(said({ files: ['a.txt'] }), undefined)
 })
 
 test('answers may be several choices or plain texts, and other values are not conversations', () => {

@@ -15,12 +15,18 @@ export interface AgentFacts {
 
 type Path = readonly string[]
 
-/** The first one present counts: OpenTelemetry, OpenInference, Pydantic AI. */
-const namePaths: readonly Path[] = [['gen_ai', 'agent', 'name'], ['agent', 'name'], ['agent_name']]
+/** The first one present counts: OpenTelemetry, OpenInference, Pydantic AI, and what this server notes of who asks. */
+const namePaths: readonly Path[] = [
+  ['gen_ai', 'agent', 'name'],
+  ['agent', 'name'],
+  ['agent_name'],
+  ['heddle', 'agent', 'name'],
+]
 const versionPaths: readonly Path[] = [
   ['gen_ai', 'agent', 'version'],
   ['agent', 'version'],
   ['agent_version'],
+  ['heddle', 'agent', 'version'],
 ]
 /** OpenTelemetry, OpenInference, Vercel AI SDK, Langfuse. */
 const modelPaths: readonly Path[] = [

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { JsonText } from '../../domain/json/text.ts'
-import { formatTime, parseTime } from '../../domain/time.ts'
+import { formatTime, now, parseTime } from '../../domain/time.ts'
+import { readTurns } from '../../storage/agents/conversations.ts'
+import { readConversationsOfTraces } from '../../storage/agents/roots.ts'
 import type { Sealing } from '../sealing.ts'
 import { type Asked, listCalls } from '../views/calls.ts'
 import type { LightCall } from '../views/contract.ts'
@@ -9,6 +11,8 @@ import { searchCalls } from '../views/search.ts'
 import type { Found } from '../views/search-contract.ts'
 import { type AgentSearchBody, defaultConversations } from './search-contract.ts'
 
+/** The newest traces of a conversation that are searched. */
+const maxTraces = 1000
 /** Calls that are grouped by conversation. */
 const maxCalls = 200
 const noConversation = '__NO_CONVERSATION__'
@@ -22,7 +26,11 @@ export async function searchAgents(
   body: AgentSearchBody,
 ) {
   requireAccess(caller, body.project_id)
-  const selection = selectionOf(body)
+  const { project_id, conversation_id: asked } = body
+  const time = now()
+  const view = { project: project_id, conversation: asked ?? '', limit: maxTraces, offset: 0 }
+  const traces = asked == null ? undefined : (await readTurns(services.db, view, time)).traces
+  const selection = selectionOf(body, traces)
   const words = body.query?.trim() ?? ''
   const matches: Match[] =
     words === ''
@@ -30,7 +38,14 @@ export async function searchAgents(
           (call) => ({ call, snippets: previewsOf(call) }),
         )
       : (await searchCalls(services, caller, { ...selection, text: words, limit: maxCalls }, 'query')).found
-  const conversations = Map.groupBy(matches, ({ call }) => call.thread_id || noConversation)
+  const unnamed = matches.flatMap(({ call }) => (call.thread_id ? [] : [call.trace_id]))
+  const named = await readConversationsOfTraces(services.db, project_id, unnamed, time)
+  const conversations = Map.groupBy(
+    matches,
+    ({ call }) => call.thread_id || named.get(call.trace_id) || noConversation,
+  )
+  // A trace may belong to more than one.
+  if (asked != null) for (const id of conversations.keys()) if (id !== asked) conversations.delete(id)
   const all = Array.from(conversations, ([id, found]) => resultOf(id, found, body.agent_name ?? null))
   const offset = body.offset ?? 0
   return {
@@ -43,7 +58,7 @@ export async function searchAgents(
 }
 
 /** The calls that the filters leave. */
-function selectionOf(body: AgentSearchBody) {
+function selectionOf(body: AgentSearchBody, traces: string[] | undefined) {
   const equal: [field: string, value: string | null | undefined][] = [
     ['agent', body.agent_name],
     ['model', body.request_model],
@@ -55,12 +70,12 @@ function selectionOf(body: AgentSearchBody) {
   const time = (value: number) => [{ $getField: 'started_at' }, { $literal: formatTime(value) }]
   if (body.started_after != null) conditions.push({ $gte: time(body.started_after) })
   if (body.started_before != null) conditions.push({ $lt: time(body.started_before) })
+  const own = body.trace_id == null ? traces : [body.trace_id]
+  // An empty list would be no condition.
+  const ids = own?.length === 0 ? [noConversation] : own
   return {
     project_id: body.project_id,
-    filter: {
-      trace_ids: body.trace_id == null ? null : [body.trace_id],
-      thread_ids: body.conversation_id == null ? null : [body.conversation_id],
-    },
+    filter: { trace_ids: ids },
     query: conditions.length === 0 ? null : new JsonText(JSON.stringify({ $expr: { $and: conditions } })),
   }
 }

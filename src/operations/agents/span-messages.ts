@@ -33,7 +33,7 @@ export function toolRunOf({ asked, answered }: Conversation): ToolRun | undefine
   return { id, name, input, output: result === undefined ? null : textOfResult(result) }
 }
 
-const textOfResult = ({ content }: ToolResult): string =>
+export const textOfResult = ({ content }: ToolResult): string =>
   content
     .map((block) => (block.kind === 'data' ? block.json : textOfMessage({ role: 'tool', blocks: [block] })))
     .join('\n\n')

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { answer, flag, plainText, projectId, shortList } from '../../domain/fields.ts'
-import { type GroupSum, groupSums } from '../../storage/agents/spans.ts'
+import { type GroupList, type GroupSum, groupLists, groupSums } from '../../storage/agents/spans.ts'
 import { query } from '../paging-contract.ts'
 import { direction, page, signalFilters, startedRange, unsupported } from './contract.ts'
+import { detailNumbers, detailTexts } from './span-details.ts'
 
 export const defaultSpans = 100
 const maxSpans = 10_000
@@ -70,6 +71,14 @@ const text = z.string().nullable()
 const number = z.number().nullable()
 const message = z.object({ role: z.string(), content: z.string(), finish_reason: text })
 
+const detailed = <Name extends string, Field extends z.ZodType>(paths: Record<Name, string>, field: Field) =>
+  Object.fromEntries(
+    Object.entries(paths).map(([name, path]) => [
+      name,
+      field.meta({ description: `${path}; this and what follows only with include_details.` }),
+    ]),
+  ) as Record<Name, Field>
+
 export const Span = z.object({
   span_id: z.string(),
   trace_id: z.string(),
@@ -92,7 +101,11 @@ export const Span = z.object({
   cache_read_input_tokens: number,
   cache_creation_input_tokens: number,
   total_cost_usd: number.meta({ description: 'Null without include_costs, and without a price.' }),
-  provider_name: text.optional().meta({ description: 'This and what follows only with include_details.' }),
+  ...detailed(detailTexts, text.optional()),
+  ...detailed(detailNumbers, number.optional()),
+  finish_reasons: z.array(z.string()).optional(),
+  system_instructions: z.array(z.string()).optional(),
+  reasoning_content: text.optional(),
   input_messages: z.array(message).optional(),
   output_messages: z.array(message).optional(),
   tool_name: text.optional(),
@@ -106,12 +119,20 @@ export const Span = z.object({
 const sum = z.number()
 const sumNames = Object.keys(groupSums) as GroupSum[]
 const seen = z.iso.datetime()
+const nameList = z.array(z.string()).meta({ description: 'At most 100.' })
+const end = z.object({ role: z.string(), text: z.string() }).nullable()
 
 const Group = z.object({
   group_keys: z.record(z.string(), text),
   ...(Object.fromEntries(sumNames.map((name) => [name, sum])) as Record<GroupSum, typeof sum>),
   first_seen: seen,
   last_seen: seen,
+  ...(Object.fromEntries(Object.keys(groupLists).map((name) => [name, nameList])) as Record<
+    GroupList,
+    typeof nameList
+  >),
+  first_message: end.meta({ description: 'What was asked first; only of groups by conversation_id alone.' }),
+  last_message: end.meta({ description: 'What was answered last.' }),
   total_cost_usd: number.meta({ description: 'Null without include_costs, and without a price.' }),
 })
 

@@ -1,12 +1,14 @@
-import { conversationOf } from '../../../packages/conversations/index.ts'
 import { inSteps } from '../../../packages/waiting/index.ts'
-import { isObject } from '../../domain/call-facts/brief.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { jsonList } from '../../domain/json/text.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
+import { readConversationsOfTraces } from '../../storage/agents/roots.ts'
+import { isConversationField } from '../../storage/agents/span-fields.ts'
 import {
   countSpans,
+  type GroupList,
+  groupLists,
   groupSums,
   readSpanGroups,
   readSpans,
@@ -16,7 +18,9 @@ import {
 } from '../../storage/agents/spans.ts'
 import type { BoundDatabase } from '../../storage/database.ts'
 import { tooMany } from '../totals/call-usage.ts'
-import { messagesOf, toolRunOf } from './span-messages.ts'
+import { previewsOfThreads } from '../totals/threads.ts'
+import { maxDetailed as maxEnds } from '../totals/threads-contract.ts'
+import { detailsOf } from './span-details.ts'
 import { defaultSpans, isAttribute, type SpansBody } from './spans-contract.ts'
 
 export async function querySpans(db: BoundDatabase, caller: Caller, body: SpansBody) {
@@ -29,7 +33,12 @@ export async function querySpans(db: BoundDatabase, caller: Caller, body: SpansB
   const total_count = await countSpans(db, view, time)
   const rows = await readSpans(db, view, { costs, documents }, time)
   const spans: unknown[] = []
-  await inSteps(rows, (row) => void spans.push({ ...spanOf(row), ...(documents && detailsOf(row)) }))
+  const unnamed = rows.flatMap(({ thread_id, trace_id }) => (thread_id ? [] : [trace_id]))
+  const conversations = await readConversationsOfTraces(db, view.project, unnamed, time)
+  await inSteps(rows, (row) => {
+    const thread_id = row.thread_id || conversations.get(row.trace_id) || null
+    spans.push({ ...spanOf({ ...row, thread_id }), ...(documents && detailsOf(row)) })
+  })
   return { spans: await jsonList(spans), groups: [], total_count }
 }
 
@@ -64,14 +73,44 @@ async function groupsOf(
   const time = now()
   const rows = await readSpanGroups(db, asked, time)
   const [any] = rows.length > 0 ? rows : await readSpanGroups(db, { ...asked, limit: 1, offset: 0 }, time)
-  const groups = await jsonList(rows.map((row) => groupOf(row, names)))
+  const isConversations = refs.length === 1 && isConversationRef(refs)
+  const ends = isConversations ? await endsOf(db, view.project, rows, time) : new Map()
+  const groups = await jsonList(
+    rows.map((row) => ({ ...groupOf(row, names), ...noEnds, ...ends.get(row.key_0) })),
+  )
   return { spans: [], groups, total_count: any === undefined ? 0 : Number(any.total) }
+}
+
+const isConversationRef = (refs: NonNullable<SpansBody['group_by']>) =>
+  refs.every(({ key, source }) => !isAttribute(source) && isConversationField(key))
+
+const noEnds = { first_message: null, last_message: null }
+const maxMessage = 280
+
+/** What was asked first and answered last in each of these conversations. */
+async function endsOf(db: BoundDatabase, project: string, rows: readonly SpanGroup[], time: number) {
+  const threads = rows.slice(0, maxEnds).flatMap(({ key_0 }) => key_0 ?? [])
+  const message = (role: string, text: string | null) =>
+    text === null ? null : { role, text: text.slice(0, maxMessage) }
+  const ends = new Map<string, object>()
+  for (const { thread_id, input_preview, output_preview } of await previewsOfThreads(
+    db,
+    project,
+    threads,
+    time,
+  )) {
+    ends.set(thread_id, {
+      first_message: message('user_message', input_preview),
+      last_message: message('assistant_message', output_preview),
+    })
+  }
+  return ends
 }
 
 /** Names in the answer, each once, and none that a group has anyway. */
 function checkNames(names: readonly string[]): void {
   for (const [index, name] of names.entries()) {
-    const isTaken = Object.hasOwn(groupSums, name) || names.indexOf(name) !== index
+    const isTaken = isOfGroups(name) || names.indexOf(name) !== index
     if (!isTaken) continue
     throw takenName(`group_by.${index}.alias`, name)
   }
@@ -81,11 +120,21 @@ function checkNames(names: readonly string[]): void {
 export const takenName = (field: string, name: string) =>
   tooMany(field, `${JSON.stringify(name)}, which something else is named`, 'another alias')
 
+const isOfGroups = (name: string) => Object.hasOwn(groupSums, name) || Object.hasOwn(groupLists, name)
+/** Different names that a group shows. */
+const maxNames = 100
+
 function groupOf({ total, first_seen, last_seen, ...row }: SpanGroup, names: readonly string[]) {
   const sums = Object.entries(row).filter(([name]) => Object.hasOwn(groupSums, name))
   return {
     group_keys: Object.fromEntries(names.map((name, index) => [name, row[`key_${index}`] ?? null])),
     ...Object.fromEntries(sums),
+    ...Object.fromEntries(
+      (Object.keys(groupLists) as GroupList[]).map((name) => [
+        name,
+        (JSON.parse(row[name] ?? '[]') as string[]).sort().slice(0, maxNames),
+      ]),
+    ),
     first_seen: formatTime(Number(first_seen)),
     last_seen: formatTime(Number(last_seen)),
   }
@@ -121,31 +170,4 @@ const spanOf = (row: SpanRow) => ({
   cache_read_input_tokens: row.cache_read_tokens,
   cache_creation_input_tokens: row.cache_creation_tokens,
   total_cost_usd: row.cost,
-})
-
-function detailsOf(row: SpanRow) {
-  const attributes: unknown = JSON.parse(row.attributes ?? '{}')
-  const { otel_span, ...own } = isObject(attributes) ? attributes : {}
-  const conversation = conversationOf(documentsOf(row))
-  const tool = conversation && toolRunOf(conversation)
-  const provider = isObject(own.gen_ai) && isObject(own.gen_ai.provider) ? own.gen_ai.provider.name : null
-  return {
-    provider_name: typeof provider === 'string' ? provider : null,
-    input_messages: tool || !conversation ? [] : messagesOf(conversation.asked),
-    output_messages: tool || !conversation ? [] : messagesOf(conversation.answered),
-    tool_name: tool?.name ?? null,
-    tool_call_id: tool?.id ?? null,
-    tool_call_arguments: tool?.input ?? null,
-    tool_call_result: tool?.output ?? null,
-    custom_attrs: own,
-    raw_span_dump: otel_span ?? null,
-  }
-}
-
-/** For the reader of conversations. */
-export const documentsOf = (row: SpanRow) => ({
-  inputs: row.inputs ?? undefined,
-  output: row.output ?? undefined,
-  attributes: row.attributes ?? undefined,
-  name: row.op_name,
 })

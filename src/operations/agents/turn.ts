@@ -8,8 +8,9 @@ import { inSteps } from '../../../packages/waiting/index.ts'
 import { formatTime, formatTimeOrNull } from '../../domain/time.ts'
 import type { TurnSpan } from '../../storage/agents/conversations.ts'
 import type { ChatMessage, ChatTurn, ChatType } from './chat-contract.ts'
-import { toolRunOf, wordsOf } from './span-messages.ts'
-import { documentsOf, durationOf, statusCodeOf } from './spans.ts'
+import { documentsOf } from './span-details.ts'
+import { textOfResult, toolRunOf, wordsOf } from './span-messages.ts'
+import { durationOf, statusCodeOf } from './spans.ts'
 
 interface Node {
   row: TurnSpan
@@ -140,7 +141,9 @@ function walker(messages: ChatMessage[], ran: ReadonlySet<string> | undefined) {
     if (asksModel(row) && ran) {
       for (const call of callsIn(conversation)) {
         if (!ran.has(keyOf(call)) && !ran.has(`name ${call.name}`)) {
-          messages.push(toolCall(row, agent, { ...call, output: null }))
+          // A server of models may have run it itself.
+          const output = call.result === undefined ? null : textOfResult(call.result)
+          messages.push(toolCall(row, agent, { ...call, output }))
         }
       }
     }

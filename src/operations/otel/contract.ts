@@ -43,6 +43,19 @@ export const LogsBody = z.object({
 })
 export type LogsBody = z.output<typeof LogsBody>
 
+/** Only looked at as far as it says that these are metrics. */
+export const MetricsBody = z.object({
+  resourceMetrics: shortList(jsonObject(), maxPieces)
+    .nullish()
+    .meta({ description: 'May be absent, as in protobuf.' }),
+})
+
+export const MetricsAnswer = z.object({
+  partialSuccess: z
+    .object({ rejectedDataPoints: z.string(), errorMessage: z.string() })
+    .meta({ description: 'Says that metrics are not kept.' }),
+})
+
 export const LogsAnswer = z.object({
   partialSuccess: z
     .object({ rejectedLogRecords: z.string(), errorMessage: z.string() })

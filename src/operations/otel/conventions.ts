@@ -33,6 +33,7 @@ const inputNames: readonly (readonly [attribute: string, name: string])[] = [
   ['gen_ai.prompt', 'prompt'],
   ['gen_ai.tool.call.arguments', 'arguments'],
   ['gen_ai.retrieval.query.text', 'input'],
+  ['gen_ai.memory.query.text', 'input'],
   ['ai.prompt', 'prompt'],
   ['ai.toolCall.args', 'arguments'],
   ['pydantic_ai.all_messages', 'messages'],
@@ -43,6 +44,7 @@ const inputNames: readonly (readonly [attribute: string, name: string])[] = [
   ['mlflow.spanInputs', 'value'],
   ['traceloop.entity.input', 'value'],
   ['llm.prompts', 'messages'],
+  ['reranker.query', 'input'],
   ['input.value', 'value'],
   [embeddings, 'input'],
   ['tool.parameters', 'arguments'],
@@ -67,6 +69,7 @@ const outputNames: typeof inputNames = [
   ['gen_ai.completion', 'completion'],
   ['gen_ai.tool.call.result', 'result'],
   ['gen_ai.retrieval.documents', 'documents'],
+  ['gen_ai.memory.records', 'documents'],
   ...['response', 'result'].flatMap((stem) =>
     ['text', 'object', 'toolCalls', 'reasoning', 'files'].map(
       (name) => [`ai.${stem}.${name}`, name] as const,
@@ -116,6 +119,7 @@ export function inputOf(span: Span): Payload | undefined {
     () => payloadOf(span, inputNames),
     () => eventMessages(span).input,
     () => payloadIn(span.attributes, wholeRequest),
+    () => payloadIn(span.attributes, onlyInstructions),
     () => (span.attributes.has('span.type') ? payloadIn(span.attributes, claudeNames) : undefined),
   )
 }
@@ -235,10 +239,13 @@ function completed(payload: Payload, attributes: Attributes): Payload {
   return { ...payload, value, taken: [attribute, ...siblings.map(([name]) => name)] }
 }
 
+const onlyInstructions: typeof inputNames = [[instructions, 'system_instructions']]
+
 const known = new Set(
-  [...inputNames, ...claudeNames, ...outputNames, ...wholeRequest, ...wholeAnswer].map(
-    ([attribute]) => attribute,
-  ),
+  [
+    ...[...inputNames, ...claudeNames, ...outputNames],
+    ...[...wholeRequest, ...wholeAnswer, ...onlyInstructions],
+  ].map(([attribute]) => attribute),
 )
 
 /**

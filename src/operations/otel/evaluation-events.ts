@@ -33,3 +33,20 @@ export function evaluationOf(attributes: Attributes, call: string | undefined, t
   const response = textOf(attributes, 'gen_ai.response.id')
   return { name, call, response, payload: new JsonText(writeJson({ output })), time: String(time) }
 }
+
+/** Those of the whole trace or session begin otherwise. */
+const flattened =
+  /^(evaluations|annotations)\.(\d+)\.(?:evaluation|annotation)\.(name|score|label|explanation)$/
+const scored: { [name: string]: string } = { score: 'score.value', label: 'score.label' }
+
+/** The judgements that OpenInference has in attributes of the judged span, by the names of the event. */
+export function flattenedEvaluations(attributes: Attributes): Attributes[] {
+  const found = new Map<string, Map<string, Value>>()
+  for (const [key, value] of attributes) {
+    const [, list, index, name = ''] = flattened.exec(key) ?? []
+    if (list === undefined) continue
+    const judgement = found.get(`${list} ${index}`) ?? new Map<string, Value>()
+    found.set(`${list} ${index}`, judgement.set(`gen_ai.evaluation.${scored[name] ?? name}`, value))
+  }
+  return [...found.values()]
+}

@@ -1,7 +1,7 @@
 import { itemsOf, membersOf } from '../../../packages/json/index.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { opened } from './attribute-values.ts'
-import type { Span, SpanEvent, Value } from './span.ts'
+import { objectOf, type Span, type SpanEvent, type Value } from './span.ts'
 
 /** The input or the output of a span. */
 export interface Payload {
@@ -34,8 +34,13 @@ export function eventMessages({ attributes, events }: Span): EventMessages {
   const run = isTool ? toolRun(events) : {}
   if (run.input !== undefined || run.output !== undefined) return run
   if (told.length > 0) return split(told, [])
-  const tool = events.find(({ name }) => name === 'tool.output')?.attributes.get('output')
-  return tool === undefined ? {} : { output: { name: 'result', value: opened(tool), taken: [] } }
+  const tool = events.find(({ name }) => name === 'tool.output')?.attributes
+  if (tool === undefined || tool.size === 0) return {}
+  // What Claude Code notes depends on the tool.
+  const value = tool.get('output') ?? tool.get('content')
+  return {
+    output: { name: 'result', value: value === undefined ? objectOf(tool) : opened(value), taken: [] },
+  }
 }
 
 /** Strands has a message for the arguments of a tool, and a choice for what it returned. */

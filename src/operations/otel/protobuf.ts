@@ -31,7 +31,7 @@ import type { LogRecord } from './log-record.ts'
 import { readLogs } from './logs.ts'
 import { countPieces, type ItemPiece, once, type ResourcePiece } from './pieces.ts'
 import { readExport } from './reading.ts'
-import type { PartialSuccess } from './signals.ts'
+import type { PartialSuccess, Signal } from './signals.ts'
 import {
   type Attributes,
   attributesOf,
@@ -296,10 +296,11 @@ function openedValue(wrapped: AnyValue | undefined, depth: number): Value {
   }
 }
 
-export function protobufAnswer({ rejected, errorMessage }: PartialSuccess, signal: 'traces' | 'logs') {
+export function protobufAnswer({ rejected, errorMessage }: PartialSuccess, signal: Signal) {
   const isPartial = rejected > 0 || errorMessage !== ''
   const count = BigInt(rejected)
-  if (signal === 'traces') {
+  // Answers about metrics have the same fields on the wire as those about spans.
+  if (signal !== 'logs') {
     const partialSuccess = { rejectedSpans: count, errorMessage }
     const answer = create(ExportTraceServiceResponseSchema, isPartial ? { partialSuccess } : {})
     return toBinary(ExportTraceServiceResponseSchema, answer)
@@ -319,4 +320,6 @@ export const TracesProtobuf = z
 export const LogsProtobuf = z
   .instanceof(Uint8Array)
   .transform((bytes) => readLogs(logPiecesOfProtobuf(bytes)))
-for (const contract of [TracesProtobuf, LogsProtobuf]) traits.add(contract, { isBytes: true })
+export const MetricsProtobuf = z.instanceof(Uint8Array).transform(() => undefined)
+for (const contract of [TracesProtobuf, LogsProtobuf, MetricsProtobuf])
+  traits.add(contract, { isBytes: true })

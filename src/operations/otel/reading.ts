@@ -1,7 +1,7 @@
 import type { CompleteCall } from '../calls/contract.ts'
 import { textOf } from './attribute-values.ts'
 import { callOfSpan } from './call.ts'
-import { type Evaluation, evaluationEvent, evaluationOf } from './evaluation-events.ts'
+import { type Evaluation, evaluationEvent, evaluationOf, flattenedEvaluations } from './evaluation-events.ts'
 import type { ItemPiece, ResourcePiece } from './pieces.ts'
 import { cut, type Resource, type Span, SpanError } from './span.ts'
 
@@ -31,7 +31,9 @@ const projectName = 'wandb.project'
 export const projectNames = `${entityName} and ${projectName}`
 
 export const readExport = (pieces: readonly ResourcePiece[]): ReadResource[] =>
-  readResources(pieces, 'resourceSpans', (items, resource) => items.map((item) => readSpan(item, resource)))
+  readResources(pieces, 'resourceSpans', (items, resource) =>
+    items.flatMap((item) => readSpan(item, resource) ?? []),
+  )
 
 export function readResources<Item, Read>(
   pieces: readonly ResourcePiece<Item>[],
@@ -52,12 +54,16 @@ export function readResources<Item, Read>(
   })
 }
 
-function readSpan(piece: ItemPiece, resource: Resource): ReadSpan | Rejected {
+/** Logfire announces each span by another one when it begins. */
+const isAnnouncement = ({ attributes }: Span) => attributes.get('logfire.span_type') === 'pending_span'
+
+function readSpan(piece: ItemPiece, resource: Resource): ReadSpan | Rejected | undefined {
   let name = 'a span'
   return openedOr(
     () => {
       const span = piece.item()
       name = `span ${cut(span.spanId)}`
+      if (isAnnouncement(span)) return undefined
       const call = callOfSpan(span, resource, piece.scope(), '')
       return { call, evaluations: evaluationsOf(span) }
     },
@@ -65,16 +71,18 @@ function readSpan(piece: ItemPiece, resource: Resource): ReadSpan | Rejected {
   )
 }
 
-/** An event without the name of a judgement stays an event of its span. */
-function evaluationsOf({ spanId, events, endTimeUnixNano }: Span): Evaluation[] {
-  return events
+/** What has no name of a judgement stays an event or an attribute of its span. */
+function evaluationsOf({ spanId, events, attributes: own, endTimeUnixNano }: Span): Evaluation[] {
+  const told = events
     .filter(({ name }) => name === evaluationEvent)
-    .flatMap(({ attributes, timeUnixNano }) =>
-      openedOr(
-        () => evaluationOf(attributes, spanId, timeUnixNano || endTimeUnixNano),
-        () => [],
-      ),
-    )
+    .map(({ attributes, timeUnixNano }) => ({ attributes, time: timeUnixNano || endTimeUnixNano }))
+  const flat = flattenedEvaluations(own).map((attributes) => ({ attributes, time: endTimeUnixNano }))
+  return [...told, ...flat].flatMap(({ attributes, time }) =>
+    openedOr(
+      () => evaluationOf(attributes, spanId, time),
+      () => [],
+    ),
+  )
 }
 
 export function openedOr<T, Other>(open: () => T, otherwise: (why: string) => Other): T | Other {

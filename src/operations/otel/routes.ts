@@ -5,10 +5,10 @@ import { answers } from '../../http/contracts.ts'
 import { databaseOf } from '../../storage/database.ts'
 import { family, inScope, type Operation, type OperationParts } from '../parts.ts'
 import { createCallNames, matchesHeader } from '../recording/named-calls.ts'
-import { LogsAnswer, TracesAnswer } from './contract.ts'
+import { LogsAnswer, MetricsAnswer, TracesAnswer } from './contract.ts'
 import type { TelemetryIntake } from './intake.ts'
 import { jsonAnswer, type PartialSuccess, projectHeader, type Signal } from './signals.ts'
-import { LogsGiven, TracesGiven } from './traces-given.ts'
+import { LogsGiven, MetricsGiven, TracesGiven } from './traces-given.ts'
 
 const protobuf = 'application/x-protobuf'
 
@@ -16,6 +16,7 @@ const protobuf = 'application/x-protobuf'
 const contracts = {
   traces: { json: 'TracesGiven', protobuf: 'TracesProtobuf' },
   logs: { json: 'LogsGiven', protobuf: 'LogsProtobuf' },
+  metrics: { json: 'MetricsGiven', protobuf: 'MetricsProtobuf' },
 } as const
 
 /** Batches of exporters are far smaller than this. */
@@ -100,6 +101,12 @@ export const otelRoutes = family(
     body: TracesGiven,
     answer: TracesAnswer,
     take: async (...asked) => (await import('./intake.ts')).takeSpans(...asked),
+  }),
+  exportRoutes('metrics', {
+    summary: 'Accept OpenTelemetry metrics, which are not kept',
+    body: MetricsGiven,
+    answer: MetricsAnswer,
+    take: async () => ({ rejected: 0, errorMessage: 'metrics are not kept' }),
   }),
   exportRoutes('logs', {
     summary: 'Store OpenTelemetry log records with their calls',

@@ -7,16 +7,20 @@ export interface PartialSuccess {
   errorMessage: string
 }
 
-export type Signal = 'traces' | 'logs'
+export type Signal = 'traces' | 'logs' | 'metrics'
 
 /** Names the project of resources that do not name their own. */
 export const projectHeader = 'project_id'
 
+const rejectedNames = {
+  traces: 'rejectedSpans',
+  logs: 'rejectedLogRecords',
+  metrics: 'rejectedDataPoints',
+} as const
+
 export function jsonAnswer({ rejected, errorMessage }: PartialSuccess, signal: Signal) {
   if (rejected === 0 && errorMessage === '') return {}
-  const count = String(rejected)
-  const counted = signal === 'traces' ? { rejectedSpans: count } : { rejectedLogRecords: count }
-  return { partialSuccess: { ...counted, errorMessage } }
+  return { partialSuccess: { [rejectedNames[signal]]: String(rejected), errorMessage } }
 }
 
 /** A span, a record or what was found in one, and where it goes. */

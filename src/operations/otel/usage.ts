@@ -162,6 +162,7 @@ const usageTexts: readonly (readonly [attribute: string, prefix: string, ...memb
   ['mlflow.chat.tokenUsage', 'mlflow.usage'],
   ['mlflow.llm.cost', 'mlflow.cost'],
   ['langsmith.usage_metadata', 'langsmith.usage'],
+  ['langsmith.usage_metadata', 'langsmith.details', 'input_token_details'],
   ['gen_ai.usage.input_token_details', 'langsmith.details'],
   ['genkit:output', 'genkit.usage', 'usage'],
   ['gcp.vertex.agent.llm_response', 'adk.usage', 'usageMetadata', 'usage_metadata'],
@@ -211,7 +212,8 @@ function addBuckets(counts: Map<string, string>): void {
 }
 
 function tokensOf(value: Value | undefined): JsonText | undefined {
-  const digits = value instanceof JsonText ? value.text.replace(/\.0+$/, '') : value
+  const digits =
+    value instanceof JsonText ? value.text.replace(/^"(\d+)"$/, '$1').replace(/\.0+$/, '') : value
   return typeof digits === 'string' && /^(?:0|[1-9]\d{0,14})$/.test(digits) ? new JsonText(digits) : undefined
 }
 

@@ -32,6 +32,13 @@ export interface RecordingTarget {
   trace: string | null
   /** Whether the request turned recording off. */
   isOff: boolean
+  /** The coding agent that asks. */
+  agent?: CodingAgent | undefined
+}
+
+export interface CodingAgent {
+  name: string
+  version?: string
 }
 
 /** An answer that is about to be generated, and what its call will contain. */

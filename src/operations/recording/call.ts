@@ -55,6 +55,7 @@ export function callOf(answer: AnswerToWrite): WithSharedTexts<RecordedAnswer> {
       completion: completionId,
       wire: wire ?? wires[kind],
       stream: isStream,
+      ...(target.agent && { agent: target.agent }),
       ...(asked.metadata && { metadata: asked.metadata }),
       ...(asked.batched && { batch: asked.batched }),
       ...(asked.prompt && { prompt: asked.prompt }),

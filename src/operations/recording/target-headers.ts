@@ -7,7 +7,7 @@ import { callIdPattern, isCompletionId } from '../../domain/ids.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { grantsOf, mayWith } from '../../domain/roles.ts'
-import type { RecordingTarget } from './answer.ts'
+import type { CodingAgent, RecordingTarget } from './answer.ts'
 
 export const projectHeader = 'x-heddle-project'
 export const parentHeader = 'x-heddle-parent'
@@ -37,7 +37,23 @@ export function recordingTarget(caller: Caller, headers: IncomingHttpHeaders): R
     parent: parent ?? remote?.parent ?? null,
     trace: trace ?? remote?.trace ?? null,
     isOff: record === 'off',
+    agent: codingAgentOf(headers),
   }
+}
+
+/** Claude Code and Codex name themselves in the headers that name a program. */
+const codingAgents = [
+  ['claude-code', 'user-agent', /^claude-cli\/(\d[\w.-]{0,63})?/],
+  ['codex', 'user-agent', /^codex_\w+\/(\d[\w.-]{0,63})?/],
+  ['codex', 'originator', /^codex_/],
+] as const
+
+function codingAgentOf(headers: IncomingHttpHeaders): CodingAgent | undefined {
+  for (const [name, header, form] of codingAgents) {
+    const found = form.exec(textOf(headers[header]) ?? '')
+    if (found !== null) return { name, ...(found[1] !== undefined && { version: found[1] }) }
+  }
+  return undefined
 }
 
 /** The project of answers to a caller whose request names none. */

@@ -3,6 +3,7 @@ import { costOfCall } from '../calls/cost.ts'
 import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type BoundReader, type LongReader, onlyRow } from '../transaction.ts'
 import { countsOnce, usesTokens } from '../views/own-usage.ts'
+import { conversationsOfRoots } from './roots.ts'
 import { type SpanRow, spanColumns, withSmallDocuments } from './spans.ts'
 
 /** Times are microseconds: from, and up to but not including. */
@@ -27,10 +28,31 @@ function ofConversations({ dialect }: LongReader, view: ConversationsView, now: 
   const { project, conversations, from, before } = view
   return allOf([
     sql`calls.project_id = ${project} AND calls.thread_id IN (${listOf(conversations)}) AND ${isLive(now)}`,
-    ...(from === undefined ? [] : [sql`calls.started_at >= ${from}`]),
-    ...(before === undefined ? [] : [sql`calls.started_at < ${before}`]),
+    ...startedIn(from, before),
     dialect.callsCancellable,
   ])
+}
+
+const startedIn = (from: number | undefined, before: number | undefined): Sql[] => [
+  ...(from === undefined ? [] : [sql`calls.started_at >= ${from}`]),
+  ...(before === undefined ? [] : [sql`calls.started_at < ${before}`]),
+]
+
+/** Many instrumentations name the conversation on the root of a trace only. */
+const isUnnamed = rawSql("coalesce(calls.thread_id, '') = ''")
+
+/** The calls that name these conversations, and those that name none in the traces of their turns. */
+function callsIn(db: LongReader, view: ConversationsView, columns: string, now: number): Sql {
+  const { project, conversations, from, before } = view
+  const named = rawSql(`calls.id AS id, calls.trace_id AS trace_id, ${columns}`)
+  const roots = conversationsOfRoots(project, sql`thread_id IN (${listOf(conversations)})`, now)
+  const below = allOf([
+    sql`calls.project_id = ${project} AND calls.trace_id = turns.trace_id AND ${isUnnamed} AND ${isLive(now)}`,
+    ...startedIn(from, before),
+    db.dialect.callsCancellable,
+  ])
+  return sql`SELECT ${named}, calls.thread_id AS thread_id FROM calls WHERE ${ofConversations(db, view, now)}
+    UNION ALL SELECT ${named}, turns.thread_id AS thread_id FROM (${roots}) AS turns CROSS JOIN calls WHERE ${below}`
 }
 
 /** The first calls of each conversation. */
@@ -39,9 +61,10 @@ export function readConversationSpans(
   view: ConversationsView,
   now: number,
 ): Promise<BriefSpan[]> {
+  const columns = ['operation', 'status', 'started_at', 'ended_at'].map((name) => `calls.${name} AS ${name}`)
   const numbered = sql`SELECT id, trace_id, thread_id, operation, status, started_at, ended_at,
       row_number() OVER (PARTITION BY thread_id ORDER BY started_at, id) AS position
-    FROM calls WHERE ${ofConversations(db, view, now)}`
+    FROM (${callsIn(db, view, columns.join(', '), now)}) AS called`
   return allRows<BriefSpan>(
     db,
     sql`SELECT id, trace_id, thread_id, operation, status, started_at, ended_at FROM (${numbered}) AS numbered
@@ -71,10 +94,11 @@ function openedColumns({ dialect }: LongReader): Sql {
     feedback.created_at AS created_at, feedback.id AS id`
 }
 
-/** Of calls for which the condition holds. */
+/** Of the calls of a query. */
 const feedbackOfCalls = (db: LongReader, project: string, calls: Sql) =>
-  sql`SELECT calls.thread_id AS thread_id, calls.trace_id AS trace_id, ${openedColumns(db)} FROM calls CROSS JOIN feedback
-    WHERE ${calls} AND feedback.project_id = ${project} AND feedback.call_id = calls.id`
+  sql`SELECT said_of.thread_id AS thread_id, said_of.trace_id AS trace_id, ${openedColumns(db)}
+    FROM (${calls}) AS said_of CROSS JOIN feedback
+    WHERE feedback.project_id = ${project} AND feedback.call_id = said_of.id`
 
 /** Of whole conversations. */
 const feedbackOfThreads = (db: LongReader, project: string, threads: readonly string[]) =>
@@ -85,7 +109,7 @@ const feedbackOfThreads = (db: LongReader, project: string, threads: readonly st
 export const readSpansFeedback = (db: BoundReader, view: ConversationsView, now: number) =>
   readFeedbackIn(
     db,
-    sql`${feedbackOfCalls(db, view.project, ofConversations(db, view, now))} UNION ALL
+    sql`${feedbackOfCalls(db, view.project, callsIn(db, view, 'calls.started_at AS started_at', now))} UNION ALL
       ${feedbackOfThreads(db, view.project, view.conversations)}`,
   )
 
@@ -98,7 +122,10 @@ export const readTraceFeedback = (
   db: BoundReader,
   { project, traces }: { project: string; traces: readonly string[] },
   now: number,
-) => readFeedbackIn(db, feedbackOfCalls(db, project, ofTraces(db, project, traces, now)))
+) => {
+  const calls = sql`SELECT id, trace_id, thread_id FROM calls WHERE ${ofTraces(db, project, traces, now)}`
+  return readFeedbackIn(db, feedbackOfCalls(db, project, calls))
+}
 
 const ofTraces = ({ dialect }: LongReader, project: string, traces: readonly string[], now: number) =>
   sql`calls.project_id = ${project} AND calls.trace_id IN (${listOf(traces)}) AND ${isLive(now)} AND ${dialect.callsCancellable}`

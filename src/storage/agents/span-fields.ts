@@ -62,6 +62,8 @@ function readOf(name: string): Read | undefined {
   return fields.get(bare.replace(/^usage\./, '').replaceAll('.', '_'))
 }
 
+export const isConversationField = (name: string): boolean => readOf(name) === fields.get('conversation_id')
+
 /** Something of a span that is grouped by or added up. */
 export interface SpanValue {
   field: string

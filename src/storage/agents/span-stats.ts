@@ -33,7 +33,7 @@ export async function readSpanStats(
   now: number,
 ): Promise<SpanStat[]> {
   const { dialect } = db
-  const query = spansQueryOf(db, { ...view, sort: [] })
+  const query = spansQueryOf(db, { ...view, sort: [] }, now)
   const names = view.keys.map((_, index) => `key_${index}`)
   const keys = view.keys.map((key, index) => {
     const reading = readingOf(key, dialect, `group_by.${index}.key`)

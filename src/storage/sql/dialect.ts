@@ -70,6 +70,8 @@ export interface Dialect {
   columnNumber(column: Sql): Sql
   /** Decimal digits without an exponent. */
   numberText(number: Sql): Sql
+  /** An aggregate: the different texts of a column, as JSON. */
+  distinctTexts(column: Sql): Sql
   /** Microseconds as ISO 8601. */
   timeText(time: Sql): Sql
   /** Microseconds as seconds. */

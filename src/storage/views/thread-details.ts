@@ -108,23 +108,30 @@ export async function readThreadDetails(
   }
 }
 
-/** Calls of one trace in which a question is looked for. */
-const maxAsking = 3
-const asking = "operation IN ('invoke_agent', 'chat', 'generate_content', 'text_completion')"
+/** Calls of one trace in which a question or an answer is looked for. */
+const maxSpeaking = 3
+const speaking = "operation IN ('invoke_agent', 'chat', 'generate_content', 'text_completion')"
+const sides = {
+  input: { column: 'inputs', order: 'started_at, id' },
+  output: { column: 'output', order: 'coalesce(ended_at, started_at) DESC, id DESC' },
+} as const
+export type Side = keyof typeof sides
 
-/** The first calls of each of these traces that asked an agent or a model something. */
-export async function readAskingCalls(
+/** Of each of these traces the first calls that asked an agent or a model something, or the last that were answered. */
+export async function readSpeakingCalls(
   db: BoundReader,
   project: string,
   traces: readonly string[],
+  side: Side,
   now: number,
 ): Promise<string[]> {
-  const asked = sql`SELECT id, row_number() OVER (PARTITION BY trace_id ORDER BY started_at, id) AS place FROM calls
+  const { column, order } = sides[side]
+  const spoken = sql`SELECT id, row_number() OVER (PARTITION BY trace_id ORDER BY ${rawSql(order)}) AS place FROM calls
     WHERE project_id = ${project} AND trace_id IN (${listOf(traces)}) AND ${isLive(now)} AND ${db.dialect.callsCancellable}
-      AND (${rawSql(asking)} OR asked_model IS NOT NULL OR model IS NOT NULL) AND ${db.dialect.bytes(rawSql('inputs'))} > 2`
+      AND (${rawSql(speaking)} OR asked_model IS NOT NULL OR model IS NOT NULL) AND ${db.dialect.bytes(rawSql(column))} > 2`
   const found = await allRows<{ id: string }>(
     db,
-    sql`SELECT id FROM (${asked}) AS asked WHERE place <= ${maxAsking}`,
+    sql`SELECT id FROM (${spoken}) AS spoken WHERE place <= ${maxSpeaking}`,
   )
   return found.map(({ id }) => id)
 }

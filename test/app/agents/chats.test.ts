@@ -288,18 +288,27 @@ test('the spans of conversations are listed in brief', async () => {
   await giveFeedback(post, { project_id, svc_ref: `weave:///${project_id}/call/${root}` })
   const spansOf = async (body: object) =>
     (await answerOf('/agents/conversations/spans', { project_id, ...body })).conversations
-  const conversations = await spansOf({ conversation_ids: ['t', 'nobody'] })
-  assert.deepEqual(conversations, [
-    {
-      conversation_id: 't',
-      spans: [
-        { operation_name: 'invoke_agent', trace_id: root, span_id: root, status: 'OK', duration_ms: 5000 },
-      ],
-      spans_feedback: [{ trace_id: root, feedback_type: 'thumbs', tags: [], ratings: [] }],
-    },
-  ])
+  const [{ spans, ...conversation }, ...others] = await spansOf({ conversation_ids: ['t', 'nobody'] })
+  assert.deepEqual(others, [])
+  assert.deepEqual(conversation, {
+    conversation_id: 't',
+    spans_feedback: [{ trace_id: root, feedback_type: 'thumbs', tags: [], ratings: [] }],
+  })
+  const first = {
+    operation_name: 'invoke_agent',
+    trace_id: root,
+    span_id: root,
+    status: 'OK',
+    duration_ms: 5000,
+  }
+  assert.deepEqual(spans[0], first)
+  // Only the root names the conversation.
+  const operationsOf = (rows: { operation_name: string }[]) => rows.map(({ operation_name: name }) => name)
+  assert.deepEqual(operationsOf(spans), ['invoke_agent', 'chat', 'execute_tool', 'chat'])
+  const [later] = await spansOf({ conversation_ids: ['t'], started_after: at(2) })
+  assert.deepEqual(operationsOf(later.spans), ['execute_tool', 'chat'])
   assert.deepEqual(await spansOf({ conversation_ids: [] }), [])
-  assert.deepEqual(await spansOf({ conversation_ids: ['t'], started_after: at(1) }), [])
+  assert.deepEqual(await spansOf({ conversation_ids: ['t'], started_after: at(6) }), [])
   assert.equal((await spansOf({ conversation_ids: ['t', 'u'] })).length, 2)
 })
 

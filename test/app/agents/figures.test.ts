@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { agentAttributes, at, storedCalls } from '../../support/agents.ts'
 import { keys, openApp } from '../../support/app.ts'
@@ -202,4 +203,24 @@ test('conversations are found by words and by filters', async () => {
   const [message] = results[0].matched_messages
   assert.deepEqual([message.role, message.started_at], ['user', at(3)])
   assert.match(message.content_preview, /Warp colour/)
+})
+
+test('a call below a turn is found in the conversation that the root names', async () => {
+  const root = randomUUID()
+  const ask = (content: string, more: object) => ({
+    ...{ started_at: at(0), ended_at: at(1), inputs: { messages: [{ role: 'user', content }] }, ...more },
+  })
+  const project_id = await storedCalls(post, 'found-below', [
+    ask('Colour?', { id: root, thread_id: 'c' }),
+    ask('Warp?', { trace_id: root, parent_id: root }),
+    ask('Warp?', { thread_id: 'other' }),
+  ])
+  while (await database.writeInBackground('indexCalls', { limit: 64, characters: 1 << 20 }));
+  const search = { project_id, query: 'warp', conversation_id: 'c' }
+  const { results, total_conversations } = await answerOf('/agents/search', search)
+  assert.deepEqual([results[0].conversation_id, total_conversations], ['c', 1])
+  assert.equal(
+    (await answerOf('/agents/search', { ...search, conversation_id: 'none' })).total_conversations,
+    0,
+  )
 })

@@ -79,7 +79,7 @@ test('a span has its times, names, tokens and status', async () => {
       ended_at: at(2),
       duration_ms: 1000,
     },
-    ...{ operation_name: null, agent_name: null, agent_version: null, conversation_id: null },
+    ...{ operation_name: null, agent_name: null, agent_version: null, conversation_id: 't' },
     ...{
       request_model: 'loom',
       response_model: 'loom',
@@ -141,6 +141,36 @@ test('details are messages, the run of a tool, attributes and the span', async (
   assert.equal(model.span_id, otlpSpanId)
 })
 
+test('details have what the request named, why it ended, its instructions and thoughts', async () => {
+  const span = spanOf({
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.agent.id': 'agent-1',
+    'gen_ai.response.id': 'resp-1',
+    'gen_ai.response.finish_reasons': { arrayValue: { values: [{ stringValue: 'length' }] } },
+    'gen_ai.request.temperature': 0.5,
+    'gen_ai.request.max_tokens': 7,
+    'gen_ai.usage.reasoning.output_tokens': 3,
+    'gen_ai.system_instructions': '[{"type":"text","content":"Be brief."}]',
+    'gen_ai.input.messages': '[{"role":"user","parts":[{"type":"text","content":"Warp count?"}]}]',
+    'gen_ai.output.messages':
+      '[{"role":"assistant","parts":[{"type":"reasoning","content":"n is 12"},{"type":"text","content":"Twelve."}]}]',
+    'error.type': 'timeout',
+    'server.port': 443,
+  })
+  const body = exportOf([span], { 'wandb.entity': 'acme', 'wandb.project': 'more-details' })
+  assert.equal((await post('/otel/v1/traces', body)).status, 200)
+  const { spans } = await answerOf({ project_id: 'acme/more-details', include_details: true })
+  const expected = {
+    ...{ agent_id: 'agent-1', response_id: 'resp-1', finish_reasons: ['length'], tool_type: null },
+    ...{ request_temperature: 0.5, request_max_tokens: 7, request_top_p: null, reasoning_tokens: 3 },
+    ...{ system_instructions: ['Be brief.'], reasoning_content: 'n is 12', error_type: 'timeout' },
+    ...{ server_port: 443, server_address: null },
+  }
+  assert.deepEqual(Object.fromEntries(Object.keys(expected).map((name) => [name, spans[0][name]])), expected)
+  const [brief] = (await answerOf({ project_id: 'acme/more-details' })).spans
+  assert.equal(brief.response_id, undefined)
+})
+
 test('groups by conversation and by attributes have sums, and pages count all of them', async () => {
   const call = (thread_id: string, second: number, team: string, fields: object = {}) => ({
     ...{ thread_id, started_at: at(second), ended_at: at(second + 1), attributes: { team } },
@@ -165,7 +195,9 @@ test('groups by conversation and by attributes have sums, and pages count all of
       error_count: 1,
       total_cost_usd: null,
     },
-    ...{ first_seen: at(0), last_seen: at(6) },
+    ...{ first_seen: at(0), last_seen: at(6), agent_names: [], agent_versions: [], request_models: ['loom'] },
+    first_message: { role: 'user_message', text: 'capital of Chad' },
+    last_message: { role: 'assistant_message', text: "N'Djamena" },
   })
   const teams = await grouped('custom_attrs_string', 'team', { alias: 'crew' })
   assert.deepEqual(
@@ -188,4 +220,53 @@ test('groups by conversation and by attributes have sums, and pages count all of
   assert.deepEqual([page.groups[0].group_keys, page.total_count], [{ conversation_id: 'b' }, 2])
   const beyond = await answerOf({ project_id, group_by, offset: 9 })
   assert.deepEqual([beyond.groups, beyond.total_count], [[], 2])
+})
+
+test('a conversation has the calls below its turns, its agents and models, and what was asked and answered', async () => {
+  const root = randomUUID()
+  const below = { trace_id: root, parent_id: root }
+  const usage = (input: number) => ({
+    summary: { usage: { loom: { prompt_tokens: input, completion_tokens: 1 } } },
+  })
+  const project_id = await storedCalls(post, 'conversation-list', [
+    {
+      ...{ id: root, thread_id: 'c', started_at: at(0), ended_at: at(5), ...usage(7) },
+      ...{
+        attributes: agentAttributes('weaver', '2'),
+        inputs: { messages: [{ role: 'user', content: 'Why?' }] },
+      },
+      output: { role: 'assistant', content: 'So.' },
+    },
+    { ...below, started_at: at(1), ended_at: at(2), attributes: agentAttributes('helper'), ...usage(3) },
+    { ...below, started_at: at(2), ended_at: at(3), exception: 'broke', ...usage(4) },
+    { started_at: at(9), ended_at: at(9) },
+  ])
+  const group_by = [{ source: 'field', key: 'gen_ai.conversation.id' }]
+  const { groups, total_count } = await answerOf({ project_id, group_by })
+  assert.equal(total_count, 2)
+  const group = groups.find(({ group_keys }: { group_keys: object }) => Object.values(group_keys)[0] === 'c')
+  assert.deepEqual([group.span_count, group.error_count, group.conversation_count], [3, 1, 1])
+  // Groups add up all spans: the agent repeats what the calls below it used.
+  assert.deepEqual([group.total_input_tokens, group.total_output_tokens], [14, 3])
+  assert.deepEqual([group.agent_names, group.agent_versions], [['helper', 'weaver'], ['2']])
+  assert.deepEqual(group.request_models, ['loom'])
+  assert.deepEqual(group.first_message, { role: 'user_message', text: 'Why?' })
+  assert.deepEqual(group.last_message, { role: 'assistant_message', text: 'So.' })
+  const idsOf = async (name: string, query: object) => {
+    const answer = await answerOf({ project_id, query: { $expr: query } })
+    assert.equal(answer.total_count, answer.spans.length, name)
+    return answer.spans.length
+  }
+  const field = { $getField: 'conversation_id' }
+  const named = { $eq: [field, { $literal: 'c' }] }
+  assert.equal(await idsOf('equal', named), 3)
+  assert.equal(await idsOf('one of', { $in: [field, [{ $literal: 'c' }, { $literal: 'd' }]] }), 3)
+  const failed = { $eq: [{ $getField: 'status_code' }, { $literal: 'ERROR' }] }
+  assert.equal(await idsOf('and failed', { $and: [named, failed] }), 1)
+  assert.equal(await idsOf('another', { $eq: [{ $literal: 'd' }, field] }), 0)
+  const { spans } = await answerOf({ project_id })
+  assert.deepEqual(
+    spans.map(({ conversation_id }: { conversation_id: string | null }) => conversation_id),
+    [null, 'c', 'c', 'c'],
+  )
 })

@@ -435,6 +435,32 @@ test('an evaluation becomes feedback on its call, once, from a record or from an
   }
 })
 
+test('evaluations and annotations of OpenInference become feedback on their span', async () => {
+  const flat = (list: string, index: number, fields: object) =>
+    Object.fromEntries(
+      Object.entries(fields).map(([name, value]) => [`${list}s.${index}.${list}.${name}`, value]),
+    )
+  const span = spanOf({
+    'openinference.span.kind': 'LLM',
+    ...flat('evaluation', 0, { name: 'Relevance', score: 0.75, label: 'good', explanation: 'on topic' }),
+    ...flat('evaluation', 1, { score: 1 }),
+    ...flat('annotation', 0, { name: 'Tone', label: 'kind', annotator_kind: 'HUMAN' }),
+    'trace.evaluations.0.evaluation.name': 'of the trace',
+  })
+  const request = { body: exportOf([span], resourceOf('flat')), to: '/v1/traces' }
+  for (const _ of [1, 2]) assert.deepEqual(await send(request), [200, {}])
+  const feedback = await feedbackOf('flat')
+  const shown = feedback.map(({ feedback_type, payload }) => [feedback_type, payload])
+  assert.deepEqual(
+    new Map(shown as [string, unknown][]),
+    new Map([
+      ['wandb.runnable.Relevance', { output: { score: 0.75, label: 'good', explanation: 'on topic' } }],
+      ['wandb.runnable.Tone', { output: { label: 'kind' } }],
+    ]),
+  )
+  assert.equal(feedback.length, 2)
+})
+
 test('an evaluation of an answer that is not known stays a call, and the answer says so', async () => {
   const record = recordOf({
     'event.name': 'gen_ai.evaluation.result',

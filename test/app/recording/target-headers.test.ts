@@ -49,6 +49,32 @@ test('P12: a call goes to the project that its request names, or else to the def
   assert.equal((await callIn('acme/été', accented.id)).id, accented.id)
 })
 
+test('requests of Claude Code and Codex are calls of these agents', async (t) => {
+  const { ask, post } = await open(t)
+  for (const headers of [
+    { 'user-agent': 'claude-cli/2.1.332 (external, sdk-cli)' },
+    { 'user-agent': 'codex_exec/0.171.0 (linux)', originator: 'codex_exec' },
+    { originator: 'codex_cli_rs', 'user-agent': 'other/1' },
+    { 'user-agent': 'not claude-cli/1' },
+  ] as Record<string, string>[]) {
+    assert.equal((await ask(headers)).status, 200)
+  }
+  const { status, json } = await post('/agents/spans/query', {
+    project_id: 'acme/default',
+    sort_by: [{ field: 'started_at', direction: 'asc' }],
+  })
+  assert.equal(status, 200)
+  assert.deepEqual(
+    json.spans.map(({ agent_name, agent_version }: Record<string, string>) => [agent_name, agent_version]),
+    [
+      ['claude-code', '2.1.332'],
+      ['codex', '0.171.0'],
+      ['codex', null],
+      [null, null],
+    ],
+  )
+})
+
 test('the thread of an answer is the session that its client names, and a root call of it is a turn', async (t) => {
   const { ask, callIn } = await open(t)
   const device = { device_id: 'd', session_id: 's-5' }

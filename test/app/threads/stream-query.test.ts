@@ -452,3 +452,30 @@ test('a conversation whose turn has no input is named after what its agents and 
     ]),
   )
 })
+
+test('a conversation whose last turn has no output shows what its agents and models answered last', async () => {
+  const answered = (content: string) => ({
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.output.messages': JSON.stringify([{ role: 'assistant', content }]),
+  })
+  await sendSpans(
+    'answered-below',
+    spanIn(6, 0, undefined, { 'session.id': 's-7' }),
+    spanIn(6, 1, 0, answered('Let me see.')),
+    spanIn(6, 2, 0, answered('Twelve.')),
+    spanIn(6, 3, 0, { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.call.result': '12' }),
+    spanIn(7, 0, undefined, { 'session.id': 's-8', 'output.value': 'of its own' }),
+    spanIn(7, 1, 0, answered('Twelve.')),
+    { ...spanIn(8, 0, undefined, { 'session.id': 's-9' }), status: { code: 2, message: 'broke' } },
+    spanIn(8, 1, 0, answered('Let me see.')),
+  )
+  const threads = await threadsOf('acme/answered-below', { include_details: true })
+  assert.deepEqual(
+    new Map(threads.map(({ thread_id, output_preview }) => [thread_id, output_preview])),
+    new Map([
+      ['s-9', null],
+      ['s-8', 'of its own'],
+      ['s-7', 'Twelve.'],
+    ]),
+  )
+})

@@ -107,6 +107,8 @@ export const postgresDialect: Dialect = {
   textNumber: (value) => sql`heddle_number(${value})`,
   textWhole: (value) => sql`heddle_whole(${value})`,
   columnNumber: (column) => sql`heddle_number(CAST(${column} AS TEXT))`,
+  distinctTexts: (column) =>
+    sql`CAST(json_agg(DISTINCT ${column}) FILTER (WHERE ${column} IS NOT NULL) AS TEXT)`,
   numberText: (number) => ordered(sql`heddle_decimal(CAST(${number} AS TEXT))`),
   timeText: (time) => ordered(sql`heddle_time(${time})`),
   timeNumber: (time) => sql`heddle_number(CAST(${time} * 0.000001 AS TEXT))`,

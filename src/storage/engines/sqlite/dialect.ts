@@ -96,6 +96,7 @@ export const sqliteDialect: Dialect = {
   textWhole: (text) =>
     once(text, 't', "CASE WHEN t GLOB '*[0-9]*' AND t NOT GLOB '*[^0-9+-]*' THEN heddle_number(t) END"),
   columnNumber: (column) => column,
+  distinctTexts: (column) => sql`json_group_array(DISTINCT ${column}) FILTER (WHERE ${column} IS NOT NULL)`,
   numberText: (number) =>
     once(
       number,
