@@ -265,7 +265,7 @@ test('P5: metrics are for admins', async (t) => {
   const { get } = await openApp(t)
   assert.deepEqual(whole(await get('/metrics')), {
     status: 403,
-    body: { reason: 'This needs the role admin (operate); your role is member.', code: 'role_forbidden' },
+    body: { reason: 'This needs the role admin (scrape); your role is member.', code: 'role_forbidden' },
   })
   assert.equal((await get('/metrics', keys.root)).status, 200)
 })

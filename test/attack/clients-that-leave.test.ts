@@ -121,7 +121,7 @@ async function readSome(socket: Socket): Promise<void> {
 
 async function figure(name: string): Promise<number> {
   const { text } = await get('/metrics', keys.root)
-  const value = new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]
+  const value = new RegExp(`^${name}(?:\\{model_name="[^"]*"\\})? (\\d+)$`, 'm').exec(text)?.[1]
   assert.ok(value !== undefined, `the metrics include ${name}`)
   return Number(value)
 }

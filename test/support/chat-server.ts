@@ -107,12 +107,10 @@ export async function startChatServer(
     detokenize: async (ids) => (await tokens<{ prompt: string }>('/detokenize', { tokens: ids })).prompt,
     async figure(name) {
       const text = await (await server.get('/metrics', keys.root)).text()
-      const lines = text
-        .replaceAll(/model_name="[^"]*",?/g, '')
-        .replaceAll('{}', '')
-        .split('\n')
+      const lines = text.replaceAll(/\{model_name="[^"]*"\}|model_name="[^"]*",/g, '').split('\n')
       const found = lines.filter((line) => line.startsWith(`${name} `))
-      assert.ok(found.length > 0 || text.includes(`# TYPE ${name} `), `there is a figure ${name}`)
+      const metric = name.replace(/\{.*/, '').replace(/_(?:count|sum)$/, '')
+      assert.ok(text.includes(`# TYPE ${metric} `), `there is a figure ${name}`)
       return found.reduce((sum, line) => sum + Number(line.slice(name.length + 1)), 0)
     },
   }

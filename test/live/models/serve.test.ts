@@ -86,8 +86,8 @@ test('a model given by its path is listed, tokenizes, completes and appears in t
 
   const metrics = await (await server.get('/metrics', keys.root)).text()
   assert.match(metrics, /\nheddle_model_ready 1\n/)
-  assert.match(metrics, /\nheddle_generation_tokens_total [1-9]/)
-  assert.match(metrics, /\nheddle_request_queue_time_seconds_count 2\n/)
+  assert.match(metrics, /\nheddle_generation_tokens_total\{.*\} [1-9]/)
+  assert.match(metrics, /\nheddle_request_queue_time_seconds_count\{.*\} 2\n/)
   assert.equal(await server.end('SIGTERM'), 0)
 })
 

@@ -123,13 +123,18 @@ function createClient(url: string, connectTimeoutMs: number): pg.Client {
 /** The oldest server version that has the functions our statements use. */
 const oldestServer = 140_000
 
-async function refuseForeign(client: pg.Client, where: string): Promise<void> {
-  const { rows } = await client.query<{ encoding: string; version: string; number: number }>(
-    `SELECT current_setting('server_encoding') AS encoding, current_setting('server_version') AS version,
+export async function refuseForeign(client: Pick<pg.Client, 'query'>, where: string): Promise<void> {
+  const { rows } = await client.query<{ product: string; encoding: string; version: string; number: number }>(
+    `SELECT version() AS product, current_setting('server_encoding') AS encoding, current_setting('server_version') AS version,
       CAST(current_setting('server_version_num') AS INTEGER) AS number`,
   )
   const server = rows[0]
   if (server === undefined) return
+  // Its advisory locks are granted to everybody.
+  if (/^CockroachDB/i.test(server.product)) {
+    const why = 'its advisory locks lock nothing, so that servers would write over each other'
+    throw new StorageRefusal('foreign', `${where} is CockroachDB, which does not work: ${why}.`)
+  }
   if (server.encoding !== 'UTF8') {
     throw new StorageRefusal(
       'foreign',
