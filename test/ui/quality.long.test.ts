@@ -4,6 +4,7 @@ import { refuse } from '../../src/domain/refusals.ts'
 import { noBrowser } from '../support/browser.ts'
 import { completeOf, project } from '../support/calls.ts'
 import { evaluationRunsOf } from '../support/evaluation-runs.ts'
+import { giveFeedback } from '../support/feedback.ts'
 import { monitorsOf } from '../support/monitors.ts'
 import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
 import { pricesOf } from '../support/prices.ts'
@@ -56,6 +57,9 @@ test('Quality: the four lists lead to each other, and old addresses go on workin
 test('a judge is written with a field of a real call, tried on three calls, and saved', {
   skip,
 }, async (t) => {
+  const svc_ref = `weave:///${project}/call/${idOf('chat', 4)}`
+  const payload = { note: 'This is no city.' }
+  await giveFeedback(served().post, { svc_ref, feedback_type: 'wandb.note.1', payload })
   const { page, problems } = await open(t, `${ui}/judges`)
   await page.getByRole('link', { name: 'New judge' }).click()
   await page.getByLabel('Name', { exact: true }).fill('correct')
@@ -68,6 +72,8 @@ test('a judge is written with a field of a real call, tried on three calls, and 
   await said.getByRole('definition').getByText('true', { exact: true }).first().waitFor()
   assert.ok(!(await said.textContent())?.includes('{'))
   assert.equal(await said.getByRole('listitem').count(), 3)
+  // What people said of the call is beside what the judge says.
+  await said.getByRole('listitem').first().getByText('This is no city. alice').waitFor()
   await page.getByLabel('Question to the model').fill('no field')
   await page.getByRole('button', { name: 'Save judge' }).click()
   await page.getByRole('alert').getByText('judge.prompt').waitFor()
