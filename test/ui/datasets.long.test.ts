@@ -47,6 +47,8 @@ test('a dataset is made of all calls of a filter in three clicks', { skip }, asy
   await page.getByLabel('Dataset name').fill('cities')
   await page.getByRole('button', { name: 'Add 165 rows' }).click()
   await page.getByRole('status').getByText('165 rows added.').waitFor()
+  const run = await page.getByRole('link', { name: 'New run' }).getAttribute('href')
+  assert.equal(run, `${ui}/evals/new?dataset=cities`)
   await page.getByRole('button', { name: 'Done' }).click()
   // Another dataset of that name would hide these rows.
   await page.getByRole('button', { name: 'To dataset' }).click()

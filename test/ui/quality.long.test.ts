@@ -198,6 +198,24 @@ test('a run of two settings with a judge is started in the page, goes on without
   assert.deepEqual([...problems, ...again.problems], [])
 })
 
+test('a run that is being written gets its rows from a file', { skip }, async (t) => {
+  const { page, problems } = await open(t, `${ui}/evals/new`)
+  await page.getByLabel('Name', { exact: true }).fill('third try')
+  assert.equal(await page.getByRole('link', { name: 'From calls' }).getAttribute('href'), `${ui}/calls`)
+  await page.getByRole('button', { name: 'From a file' }).click()
+  const file = { name: 'rivers.csv', mimeType: 'text/csv', buffer: Buffer.from('river\nNile\nVolga\n') }
+  await page.getByLabel('CSV, JSON Lines or a JSON list').setInputFiles(file)
+  await page.getByLabel('Column of river').fill('question')
+  await page.getByRole('button', { name: 'Create with 2 rows' }).click()
+  await page.getByRole('link', { name: 'New run' }).click()
+  await page.getByText('2 rows × 1 setting × 1 = 2 answers').waitFor()
+  assert.equal(await page.getByLabel('Dataset', { exact: true }).inputValue(), 'rivers')
+  assert.equal(await page.getByLabel('Message to the model').inputValue(), '{question}')
+  assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'third try')
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  assert.deepEqual(problems, [])
+})
+
 test('a run asks the rows of one split', { skip }, async (t) => {
   const rows = ['train', 'test', 'test'].map((split, n) => ({ question: `Capital ${n}?`, split }))
   await served().post(`/v2/${project}/datasets`, { name: 'parted', rows })
