@@ -79,6 +79,46 @@ test('on a phone a run takes a third of the screen at most, with all its figures
   assert.deepEqual(problems, [])
 })
 
+test('runs are sorted by a score and found by name, with the chosen scores, and saved as a view', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await open(t, evals)
+  const names = page.locator('tbody .run-name > a')
+  await page.locator('tbody tr [data-label="judge.score"]').getByText(/\d/).nth(2).waitFor()
+  assert.deepEqual(await names.allTextContents(), ['large', 'small, longer prompt', 'small, first try'])
+  const score = page.getByRole('columnheader', { name: 'judge.score' })
+  await score.getByRole('button').click()
+  await score.and(page.locator('[aria-sort=descending]')).waitFor()
+  const means = await page.locator('tbody [data-label="judge.score"]').evaluateAll((cells) => {
+    return cells.map(({ firstChild }) => Number(firstChild?.textContent))
+  })
+  assert.deepEqual(
+    means,
+    means.toSorted((a, b) => b - a),
+  )
+  assert.ok(new Set(means).size > 1)
+  await page.getByText('Scores', { exact: true }).click()
+  await page.getByRole('checkbox', { name: 'exact' }).uncheck()
+  await page.getByRole('columnheader', { name: 'exact' }).waitFor({ state: 'detached' })
+  await page.getByText('Scores', { exact: true }).click()
+  await page.getByLabel('Filter by name').fill('SMALL')
+  await page.getByText('2 of 3', { exact: false }).waitFor()
+  assert.equal(await names.count(), 2)
+  await page.getByRole('button', { name: 'Views' }).click()
+  await page.getByLabel('Save this view as').fill('Small ones')
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: 'Small ones' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.goto(`${served().address}${evals}`)
+  await page.getByRole('button', { name: 'Views' }).click()
+  await page.getByRole('link', { name: 'Small ones' }).click()
+  await page.getByText('2 of 3', { exact: false }).waitFor()
+  await score.and(page.locator('[aria-sort=descending]')).waitFor()
+  assert.equal(await page.getByRole('columnheader', { name: 'exact' }).count(), 0)
+  await assertAccessible(page)
+  assert.deepEqual(problems, [])
+})
+
 test('where a scorer says that lower is better, higher values have the colour of worse ones', {
   skip,
 }, async (t) => {
