@@ -54,6 +54,8 @@ test('a comparison of three runs on a narrow screen has all of them', { skip }, 
     const { page } = await open(t, compare([0, 1, 2]), { viewport: { width, height: 800 } })
     await page.locator('[role=row] .cell-run').first().waitFor()
     assert.equal(await page.locator('.compare-grid .grid-head > :visible').count(), 4)
+    const bar = page.locator('.run-bar')
+    assert.equal(await bar.evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight), 0)
     assert.equal(await page.locator('.compare-grid .grid-row').first().locator('> :visible').count(), 4)
     // They scroll inside the table, whose inputs stay.
     const grid = page.locator('.compare-grid')
