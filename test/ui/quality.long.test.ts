@@ -412,6 +412,8 @@ test('a monitor of a score where lower is better shows the highest first, when o
   await page.getByText('2 judged').waitFor()
   const scores = page.getByRole('region', { name: 'Highest of long passed' }).getByRole('row')
   assert.match((await scores.nth(1).textContent()) ?? '', /passedtrue/)
+  // A call is known by what it was asked.
+  await scores.nth(1).getByRole('link', { name: 'capital of Chad' }).waitFor()
   assert.deepEqual(problems, [])
 })
 

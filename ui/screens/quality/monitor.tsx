@@ -174,10 +174,12 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
                 label={`${isLowerBetter ? 'Highest' : 'Lowest'} of ${nameOf(score)}`}
                 columns={[isLowerBetter ? 'Highest first' : 'Lowest first', 'Score', 'Judged']}
               >
-                {rows.map(({ call, output, at }) => (
+                {rows.map(({ call, asked, output, at }) => (
                   <tr key={`${call} ${at}`}>
-                    <td>
-                      <a href={paths.call(project, call)}>Call {call.slice(-6)}</a>
+                    <td class="quality-asked">
+                      <a dir="auto" href={paths.call(project, call)}>
+                        {asked || `Call ${call.slice(-6)}`}
+                      </a>
                     </td>
                     <td class="quality-text">
                       <ScoreValue node={jsonNode(JSON.stringify(output))} />
