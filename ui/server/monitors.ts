@@ -79,7 +79,7 @@ interface MonitorRun {
 interface JudgedCall {
   call: string
   /** What it was asked. */
-  asked: string | undefined
+  asked: string | null | undefined
   scorer: string
   output: unknown
   at: string
