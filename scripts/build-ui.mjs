@@ -138,8 +138,8 @@ const screensShareThePage = {
         opened.add(join(dirname(file), path))
       }
     }
-    // Their small parts would each be a file, too, which all compress worse than one.
-    const parts = sourceFiles().filter((path) => /ui.parts.[^.]+\.tsx?$/.test(path))
+    // Their small parts and requests would each be a file, too, which all compress worse than one.
+    const parts = sourceFiles().filter((path) => /ui.(parts|server).[^.]+\.tsx?$/.test(path))
     onLoad({ filter: /\.tsx?$/ }, ({ path }) => {
       if (path !== main && !opened.has(path)) return undefined
       const imported = path === main ? parts : [main]

@@ -156,7 +156,8 @@ export const paths = {
     `${projectPath(project)}/agents${searchText(search)}`,
   agent: (project: string, agent: string, range: string) =>
     `${projectPath(project)}/agent${searchText({ agent, range })}`,
-  evals: (project: string) => `${projectPath(project)}/evals`,
+  evals: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/evals${searchText(search)}`,
   compare: (project: string, search: Record<string, string> = {}) =>
     `${projectPath(project)}/evals/compare${searchText(search)}`,
   newRun: (project: string, search: Record<string, string> = {}) =>

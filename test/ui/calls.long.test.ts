@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Route } from 'playwright-core'
 import { collectProblems, noBrowser } from '../support/browser.ts'
+import { giveFeedback } from '../support/feedback.ts'
 import { chatCall, idOf, pageTests, servePageApp, traceCalls, writeCalls } from '../support/page-app.ts'
 import { pricesOf } from '../support/prices.ts'
 import { assertAccessible, goNarrow, narrow } from './accessible.ts'
@@ -128,6 +129,34 @@ test('by cost the most expensive call is first, also where it is not a root', { 
     .getByText(/^\$1\.8/)
     .waitFor()
   assert.ok(!(await page.getByLabel('Roots only').isChecked()))
+  assert.deepEqual(problems, [])
+})
+
+test('a very small cost and the feedback of four scorers are read in full', { skip }, async (t) => {
+  const project_id = 'acme/scored'
+  await writeCalls(served(), [{ ...chatCall(95, 'How much?', 'Little.'), project_id }], project_id)
+  const price = { prompt_token_cost: 0.000_000_1, completion_token_cost: 0.000_000_1 }
+  assert.equal((await served().post('/cost/create', pricesOf({ builtin: price }, project_id))).status, 200)
+  const svc_ref = `weave:///${project_id}/call/${idOf('chat', 95)}`
+  for (const name of ['a', 'b', 'c', 'd'])
+    await giveFeedback(served().post, {
+      ...{ project_id, svc_ref, feedback_type: `wandb.runnable.${name}`, payload: { output: true } },
+      runnable_ref: `weave:///${project_id}/object/${name}:v0`,
+    })
+  await giveFeedback(served().post, {
+    ...{ project_id, svc_ref, feedback_type: 'wandb.reaction.1' },
+    payload: { emoji: '👍' },
+  })
+  const { page, problems } = await open(t, `/ui/${project_id}/calls`)
+  for (const [name, text] of [
+    ['cost', '<$0.0001'],
+    ['feedback', '👍☑4'],
+  ] as const) {
+    const cell = page.locator(`.grid-row .cell-${name}`)
+    await cell.getByText(/./).first().waitFor()
+    assert.equal(await cell.textContent(), text)
+    assert.ok(await cell.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth), name)
+  }
   assert.deepEqual(problems, [])
 })
 

@@ -40,6 +40,24 @@ test('a day is drawn with its totals, and its table links to the calls of an hou
   assert.equal(await page.textContent(totalOf('errors')), '6')
   assert.equal(await page.textContent(totalOf('read')), '300')
   assert.equal(await page.textContent(totalOf('written')), '60')
+  // Half of the highest, if there is one, is at the middle line, and the numbers of a time are at the cursor.
+  for (const [panel, numbers] of [
+    ['errors', ['3']],
+    ['written', ['6', '3']],
+  ] as const)
+    assert.deepEqual(await page.locator(`[data-panel="${panel}"] .plot > .muted`).allTextContents(), numbers)
+  const plot = page.locator('[data-panel="read"] .plot')
+  const tip = plot.locator('.plot-tip')
+  const { width = 0 } = (await plot.boundingBox()) ?? {}
+  for (const part of [0.01, 0.5, 0.99]) {
+    await plot.locator('svg').hover({ position: { x: width * part, y: 40 } })
+    await tip.getByText(/: \d+$/).waitFor()
+    const box = await tip.evaluate((element) => element.getBoundingClientRect().toJSON())
+    const outer = await plot.evaluate((element) => element.getBoundingClientRect().toJSON())
+    const at = outer.left + width * part
+    assert.ok(box.left >= outer.left - 1 && box.right <= outer.right + 1, 'it is inside the chart')
+    assert.ok(box.left <= at + 2 && box.right >= at - 2, 'it is at the cursor')
+  }
   await page.locator('[data-panel="errors"] summary').press('Enter')
   const rows = page.locator('[data-panel="errors"] tbody tr')
   assert.deepEqual(await rows.locator('td').allTextContents(), ['3', '3'])
@@ -123,7 +141,7 @@ test('where a model has no price, charts and calls say so and lead to setting it
   assert.equal(await unpriced.first().getAttribute('title'), 'No price is set for builtin.')
   await page.goto(`${new URL(page.url()).origin}${charts}?range=${ofDay.replace('03T00', '03T12')}&by=op`)
   const cost = page.locator('[data-panel="cost"]')
-  await cost.getByText('30 calls are not included. No price is set for builtin.').waitFor()
+  await cost.getByText('30 calls not included. No price is set for builtin.').waitFor()
   await assertAccessible(page)
   await cost.getByRole('link', { name: 'Prices' }).click()
   const dialog = page.getByRole('dialog', { name: 'Price of a model' })

@@ -54,6 +54,8 @@ test('a comparison of three runs on a narrow screen has all of them', { skip }, 
     const { page } = await open(t, compare([0, 1, 2]), { viewport: { width, height: 800 } })
     await page.locator('[role=row] .cell-run').first().waitFor()
     assert.equal(await page.locator('.compare-grid .grid-head > :visible').count(), 4)
+    const bar = page.locator('.run-bar')
+    assert.equal(await bar.evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight), 0)
     assert.equal(await page.locator('.compare-grid .grid-row').first().locator('> :visible').count(), 4)
     // They scroll inside the table, whose inputs stay.
     const grid = page.locator('.compare-grid')
@@ -76,6 +78,46 @@ test('on a phone a run takes a third of the screen at most, with all its figures
   assert.ok(Math.max(...heights) <= 210, `${heights} px`)
   const figures = rows.first().locator('td[data-label]:visible')
   assert.equal(await figures.count(), 9)
+  assert.deepEqual(problems, [])
+})
+
+test('runs are sorted by a score and found by name, with the chosen scores, and saved as a view', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await open(t, evals)
+  const names = page.locator('tbody .run-name > a')
+  await page.locator('tbody tr [data-label="judge.score"]').getByText(/\d/).nth(2).waitFor()
+  assert.deepEqual(await names.allTextContents(), ['large', 'small, longer prompt', 'small, first try'])
+  const score = page.getByRole('columnheader', { name: 'judge.score' })
+  await score.getByRole('button').click()
+  await score.and(page.locator('[aria-sort=descending]')).waitFor()
+  const means = await page.locator('tbody [data-label="judge.score"]').evaluateAll((cells) => {
+    return cells.map(({ firstChild }) => Number(firstChild?.textContent))
+  })
+  assert.deepEqual(
+    means,
+    means.toSorted((a, b) => b - a),
+  )
+  assert.ok(new Set(means).size > 1)
+  await page.getByText('Scores', { exact: true }).click()
+  await page.getByRole('checkbox', { name: 'exact' }).uncheck()
+  await page.getByRole('columnheader', { name: 'exact' }).waitFor({ state: 'detached' })
+  await page.getByText('Scores', { exact: true }).click()
+  await page.getByLabel('Filter by name').fill('SMALL')
+  await page.getByText('2 of 3', { exact: false }).waitFor()
+  assert.equal(await names.count(), 2)
+  await page.getByRole('button', { name: 'Views' }).click()
+  await page.getByLabel('Save this view as').fill('Small ones')
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: 'Small ones' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.goto(`${served().address}${evals}`)
+  await page.getByRole('button', { name: 'Views' }).click()
+  await page.getByRole('link', { name: 'Small ones' }).click()
+  await page.getByText('2 of 3', { exact: false }).waitFor()
+  await score.and(page.locator('[aria-sort=descending]')).waitFor()
+  assert.equal(await page.getByRole('columnheader', { name: 'exact' }).count(), 0)
+  await assertAccessible(page)
   assert.deepEqual(problems, [])
 })
 

@@ -47,6 +47,8 @@ test('a dataset is made of all calls of a filter in three clicks', { skip }, asy
   await page.getByLabel('Dataset name').fill('cities')
   await page.getByRole('button', { name: 'Add 165 rows' }).click()
   await page.getByRole('status').getByText('165 rows added.').waitFor()
+  const run = await page.getByRole('link', { name: 'New run' }).getAttribute('href')
+  assert.equal(run, `${ui}/evals/new?dataset=cities`)
   await page.getByRole('button', { name: 'Done' }).click()
   // Another dataset of that name would hide these rows.
   await page.getByRole('button', { name: 'To dataset' }).click()
@@ -116,6 +118,11 @@ test('a CSV file becomes a dataset with chosen columns and types, and comes out 
   await page.getByRole('button', { name: 'Create with 2 rows' }).click()
   await page.getByRole('link', { name: 'Open capitals' }).click()
   await page.getByText('2 rows').waitFor()
+  await page.getByText('12345678901234567890').waitFor()
+  // A dataset belongs to the list of datasets.
+  await page.getByRole('link', { name: 'Dataset', exact: true }).click()
+  await page.getByRole('link', { name: 'New run on capitals' }).waitFor()
+  await page.goBack()
   await page.getByText('12345678901234567890').waitFor()
   const jsonl = page.waitForEvent('download')
   await page.getByRole('button', { name: 'JSONL' }).click()

@@ -26,6 +26,11 @@ const { open } = await pageTests(
 test('calls of judges are hidden, counted apart and one click away', { skip }, async (t) => {
   const { page, problems } = await open(t, calls, narrow)
   await page.getByText('1 call', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Facets' }).click()
+  const ops = page.getByRole('region', { name: 'Op' }).getByRole('listitem')
+  await ops.getByText('heddle.chat.completions').waitFor()
+  assert.deepEqual(await ops.allInnerTexts(), ['heddle.chat.completions\n1'])
+  await page.getByRole('button', { name: 'Facets' }).click()
   await page.getByLabel('3 of judges and evaluations').check()
   await page.getByText('4 calls', { exact: true }).waitFor()
   await page.reload()

@@ -4,6 +4,7 @@ import type { Locator } from 'playwright-core'
 import { keys } from '../support/app.ts'
 import { noBrowser } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
+import { monitorsOf } from '../support/monitors.ts'
 import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
 import { createQueue } from '../support/queues.ts'
 
@@ -18,6 +19,8 @@ const { open, served } = await pageTests(
       await createQueue(page.post, { name: 'Hard questions' })
       const dataset = { object: { project_id: project, object_id: 'capitals', val: { rows: [] } } }
       await page.post('/obj/create', { obj: dataset.object })
+      const { scorer, monitor } = monitorsOf(page)
+      await monitor([await scorer('short', { check: { kind: 'length', max: 20 } })], { name: 'Too long' })
     },
   },
 )
@@ -76,7 +79,9 @@ test('a tab is called what its screen is called', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test('the palette finds queues, objects and users by name, and changes the theme', { skip }, async (t) => {
+test('the palette finds queues, objects, monitors and users by name, and changes the theme', {
+  skip,
+}, async (t) => {
   const { page, problems } = await open(t, calls, { key: keys.root })
   const find = async (text: string, option: string | RegExp) => {
     await page.keyboard.press('Control+k')
@@ -89,6 +94,8 @@ test('the palette finds queues, objects and users by name, and changes the theme
   await page.getByRole('heading', { name: 'Hard questions' }).waitFor()
   await find('capit', /^capitals/)
   await page.waitForURL(/\/data\/capitals/)
+  await find('too l', /^Too long/)
+  await page.getByRole('heading', { name: 'Too long' }).waitFor()
   await find('bob', /^bob/)
   await page.waitForURL(/\/ui\/people/)
   assert.deepEqual(problems, [])

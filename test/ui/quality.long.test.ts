@@ -4,8 +4,10 @@ import { refuse } from '../../src/domain/refusals.ts'
 import { noBrowser } from '../support/browser.ts'
 import { completeOf, project } from '../support/calls.ts'
 import { evaluationRunsOf } from '../support/evaluation-runs.ts'
+import { giveFeedback } from '../support/feedback.ts'
 import { monitorsOf } from '../support/monitors.ts'
 import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
+import { pricesOf } from '../support/prices.ts'
 import { simulatedBackend } from '../support/simulated-backend.ts'
 import { until } from '../support/wait.ts'
 import { assertAccessible, goNarrow, narrow } from './accessible.ts'
@@ -55,6 +57,9 @@ test('Quality: the four lists lead to each other, and old addresses go on workin
 test('a judge is written with a field of a real call, tried on three calls, and saved', {
   skip,
 }, async (t) => {
+  const svc_ref = `weave:///${project}/call/${idOf('chat', 4)}`
+  const payload = { note: 'This is no city.' }
+  await giveFeedback(served().post, { svc_ref, feedback_type: 'wandb.note.1', payload })
   const { page, problems } = await open(t, `${ui}/judges`)
   await page.getByRole('link', { name: 'New judge' }).click()
   await page.getByLabel('Name', { exact: true }).fill('correct')
@@ -67,6 +72,8 @@ test('a judge is written with a field of a real call, tried on three calls, and 
   await said.getByRole('definition').getByText('true', { exact: true }).first().waitFor()
   assert.ok(!(await said.textContent())?.includes('{'))
   assert.equal(await said.getByRole('listitem').count(), 3)
+  // What people said of the call is beside what the judge says.
+  await said.getByRole('listitem').first().getByText('This is no city. alice').waitFor()
   await page.getByLabel('Question to the model').fill('no field')
   await page.getByRole('button', { name: 'Save judge' }).click()
   await page.getByRole('alert').getByText('judge.prompt').waitFor()
@@ -83,6 +90,30 @@ test('a judge is written with a field of a real call, tried on three calls, and 
   assert.deepEqual(problems, [
     'Failed to load resource: the server responded with a status of 400 (Bad Request)',
   ])
+})
+
+test('a monitor says what its judges have used and cost, and leads to their calls', { skip }, async (t) => {
+  const { scorer, monitor, calls, scores, judgeCalls } = monitorsOf(served())
+  const [reason, passed] = [{ type: 'string' }, { type: 'boolean' }]
+  const schema = { type: 'object', properties: { reason, passed }, required: ['reason', 'passed'] }
+  const judge = await scorer('city', { judge: { prompt: 'Is {output} a city?', schema } })
+  const id = await monitor([judge], { filter: { op_names: ['named'] } })
+  const named = await calls({ op_name: 'named', output: 'Oslo' }, { op_name: 'named', output: 'Lima' })
+  for (const call of named) await scores(call, 1)
+  const own = (await judgeCalls()).filter(({ attributes }) => attributes.heddle.judge.monitor === id)
+  const [[model, used]] = Object.entries(own[0].summary.usage) as [[string, { total_tokens: number }]]
+  const { page, problems } = await open(t, `${ui}/monitors/${id}`)
+  const spent = page.getByRole('main').getByText(/^In 14 days 2 calls of its judges: \d+ → \d+ tokens, cost/)
+  assert.match((await spent.textContent()) ?? '', /cost –$/)
+  const price = { [model]: { prompt_token_cost: 1, completion_token_cost: 1 } }
+  assert.equal((await served().post('/cost/create', pricesOf(price))).status, 200)
+  await page.reload()
+  const sum = own.reduce((tokens, { summary }) => tokens + summary.usage[model].total_tokens, 0)
+  assert.ok(used.total_tokens > 0)
+  await page.getByText(`tokens, cost $${sum}`).waitFor()
+  await page.getByRole('link', { name: '2 calls of its judges' }).click()
+  await page.getByText('2 calls', { exact: true }).waitFor()
+  assert.deepEqual(problems, [])
 })
 
 test('what is made in Quality begins in its first field', { skip }, async (t) => {
@@ -189,6 +220,24 @@ test('a run of two settings with a judge is started in the page, goes on without
   await again.page.goto(`${served().address}${ui}/evals`)
   await again.page.getByRole('link', { name: 'capitals run: B' }).waitFor()
   assert.deepEqual([...problems, ...again.problems], [])
+})
+
+test('a run that is being written gets its rows from a file', { skip }, async (t) => {
+  const { page, problems } = await open(t, `${ui}/evals/new`)
+  await page.getByLabel('Name', { exact: true }).fill('third try')
+  assert.equal(await page.getByRole('link', { name: 'From calls' }).getAttribute('href'), `${ui}/calls`)
+  await page.getByRole('button', { name: 'From a file' }).click()
+  const file = { name: 'rivers.csv', mimeType: 'text/csv', buffer: Buffer.from('river\nNile\nVolga\n') }
+  await page.getByLabel('CSV, JSON Lines or a JSON list').setInputFiles(file)
+  await page.getByLabel('Column of river').fill('question')
+  await page.getByRole('button', { name: 'Create with 2 rows' }).click()
+  await page.getByRole('link', { name: 'New run' }).click()
+  await page.getByText('2 rows × 1 setting × 1 = 2 answers').waitFor()
+  assert.equal(await page.getByLabel('Dataset', { exact: true }).inputValue(), 'rivers')
+  assert.equal(await page.getByLabel('Message to the model').inputValue(), '{question}')
+  assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'third try')
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  assert.deepEqual(problems, [])
 })
 
 test('a run asks the rows of one split', { skip }, async (t) => {
@@ -387,6 +436,8 @@ test('a monitor of a score where lower is better shows the highest first, when o
   await page.getByText('2 judged').waitFor()
   const scores = page.getByRole('region', { name: 'Highest of long passed' }).getByRole('row')
   assert.match((await scores.nth(1).textContent()) ?? '', /passedtrue/)
+  // A call is known by what it was asked.
+  await scores.nth(1).getByRole('link', { name: 'capital of Chad' }).waitFor()
   assert.deepEqual(problems, [])
 })
 

@@ -52,7 +52,7 @@ export function DatasetDialog(props: Props) {
   if (done !== undefined) {
     return (
       <AddedDialog
-        label={label}
+        {...{ label, project }}
         text={`${rowsText(count ?? 0)} added.`}
         to={{ name: done, href: paths.object(project, done) }}
         onClose={onClose}

@@ -42,7 +42,7 @@ export function UploadDataset({ project, onClose }: { project: string; onClose()
   }
   if (made !== undefined) {
     const to = { name: made.id, href: paths.object(project, made.id) }
-    return <AddedDialog label={title} text={`${countOf(made.count, 'row')}.`} {...{ to, onClose }} />
+    return <AddedDialog label={title} text={`${countOf(made.count, 'row')}.`} {...{ to, project, onClose }} />
   }
   const columns = file?.kind === 'table' ? file.columns : []
   const names = columns.filter(({ isTaken }) => isTaken).map(({ name: column }) => column.trim())

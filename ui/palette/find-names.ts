@@ -1,5 +1,6 @@
 import { paths } from '../routes.ts'
 import { readEvaluations } from '../server/evaluations.ts'
+import { readMonitors } from '../server/monitors.ts'
 import { readVersions } from '../server/objects.ts'
 import { readUsers } from '../server/people.ts'
 import { readQueues } from '../server/queues.ts'
@@ -11,14 +12,16 @@ import type { Named } from './names.ts'
 const maxObjects = 500
 const maxRuns = 100
 
-/** What people name in a project: datasets and other objects, queues, runs; and for admins the users. */
+/** What people name in a project: datasets and other objects, queues, runs, monitors; and for admins the users. */
 export async function findNames(project: string | undefined, signal: AbortSignal): Promise<Named[]> {
   const found = await Promise.allSettled([
     ...(project === undefined
       ? []
       : [
           queues(project, signal),
-          ...(may('read', project) ? [objects(project, signal), runs(project, signal)] : []),
+          ...(may('read', project)
+            ? [objects(project, signal), runs(project, signal), monitors(project, signal)]
+            : []),
         ]),
     ...(currentUser.value?.role === 'admin' ? [users(signal)] : []),
   ])
@@ -49,6 +52,13 @@ async function runs(project: string, signal: AbortSignal): Promise<Named[]> {
     text: display_name ?? id,
     hint: 'evaluation run',
     path: paths.compare(project, { ids: id }),
+  }))
+}
+
+async function monitors(project: string, signal: AbortSignal): Promise<Named[]> {
+  return (await readMonitors(project, signal)).map(({ id, name }) => ({
+    ...{ text: name, hint: 'monitor' },
+    path: paths.monitor(project, id),
   }))
 }
 

@@ -9,7 +9,7 @@ import { Problem } from './states.tsx'
 import { ownSubmit, useWork } from './work.ts'
 
 /** Parameters that are not part of a view. */
-const passing = ['peek', 'key']
+const passing = ['peek', 'key', 'sel']
 
 /** The state of the screen, as a view stores it. */
 function keptSearch(params: URLSearchParams): string {
@@ -31,14 +31,14 @@ export function viewPath(
     case 'compare':
       return paths.compare(project, of)
     case 'evals':
-      return paths.evals(project)
+      return paths.evals(project, of)
     default:
       return paths.calls(project, of)
   }
 }
 
 /** The saved views of a screen: open, save, rename, share and delete them. */
-export function SavedViews({ project, screen }: { project: string; screen: 'calls' | 'charts' }) {
+export function SavedViews({ project, screen }: Omit<Props, 'onClose'>) {
   const [isOpen, setOpen] = useState(false)
   return (
     <>
@@ -52,7 +52,7 @@ export function SavedViews({ project, screen }: { project: string; screen: 'call
 
 interface Props {
   project: string
-  screen: 'calls' | 'charts'
+  screen: 'calls' | 'charts' | 'evals'
   onClose(): void
 }
 

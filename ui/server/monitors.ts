@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { MonitorRecord, StatsAnswer } from '../../src/operations/monitors/contract.ts'
+import { readCalls } from './calls.ts'
 import { requestJson, requestLines } from './request.ts'
 
 type Monitor = z.output<typeof MonitorRecord>
@@ -77,6 +78,8 @@ interface MonitorRun {
 
 interface JudgedCall {
   call: string
+  /** What it was asked. */
+  asked: string | null | undefined
   scorer: string
   output: unknown
   at: string
@@ -106,8 +109,13 @@ export async function readWorstScores(
   const { result } = await requestJson<{
     result: { weave_ref?: string; svc_ref?: string; payload: { output: unknown }; created_at: string }[]
   }>('/feedback/query', { body, signal })
+  const callOf = (row: (typeof result)[number]) =>
+    (row.svc_ref ?? row.weave_ref ?? '').split('/call/')[1] ?? ''
+  const calls = await readCalls({ project }, result.map(callOf), signal)
+  const asked = new Map(calls.map(({ id, input_preview }) => [id, input_preview]))
   return result.map((row) => ({
-    call: (row.svc_ref ?? row.weave_ref ?? '').split('/call/')[1] ?? '',
+    call: callOf(row),
+    asked: asked.get(callOf(row)),
     scorer,
     output: row.payload.output,
     at: row.created_at,

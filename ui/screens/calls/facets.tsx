@@ -7,9 +7,10 @@ import {
   toggleValue,
   withoutField,
 } from '../../filter/facet-filter.ts'
+import { ofApplication, showsAllOrigins } from '../../filter/origin.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { statusWords } from '../../parts/status.tsx'
-import { setSearch } from '../../router.ts'
+import { search, setSearch } from '../../router.ts'
 import type { CallStatus } from '../../server/calls.ts'
 import { shortOp } from '../../server/calls.ts'
 import { followEvents } from '../../server/events.ts'
@@ -84,7 +85,7 @@ export function Facets({ meant, text, pinned }: Props) {
 
 const pin = (fields: readonly string[]) => setSearch({ facet: fields.map(encodeURIComponent).join(',') })
 
-/** Each facet is counted without the filter's own conditions on it. */
+/** Each facet is counted without the filter's own conditions on it, and without calls that the list leaves out. */
 async function countedBy(
   meant: CallsScope,
   text: string,
@@ -92,10 +93,12 @@ async function countedBy(
   signal: AbortSignal,
 ): Promise<Facet[]> {
   const byText = Map.groupBy(fields, (field) => withoutField(text, field))
+  const isAll = showsAllOrigins(search.value.get('judged'), text)
   const parts = await Promise.all(
     [...byText].map(([rest, some]) => {
       const read = parseQuery(rest)
-      return readFacets({ ...meant, query: 'query' in read ? read.query : meant.query }, some, signal)
+      const query = 'query' in read ? (isAll ? read.query : ofApplication(read.query)) : meant.query
+      return readFacets({ ...meant, query }, some, signal)
     }),
   )
   return parts.flat()

@@ -156,15 +156,20 @@ function Previewed({ call: { input_preview: asked, output_preview: said } }: { c
   )
 }
 
+/** A mark for each reaction, for notes, and for all that scorers and forms say. */
 export function FeedbackCounts({ feedback }: Pick<LightCall, 'feedback'>) {
-  return (
-    <>
-      {feedback.map(({ feedback_type: type, emoji, count }) => (
-        <span key={`${type} ${emoji}`} class="feedback-count" title={feedbackWordOf(type)}>
-          {emoji ?? (type.startsWith('wandb.note') ? '✎' : '☑')}
-          {count > 1 && count}
-        </span>
-      ))}
-    </>
+  const marks = Map.groupBy(
+    feedback,
+    ({ feedback_type: type, emoji }) => emoji ?? (type.startsWith('wandb.note') ? '✎' : '☑'),
   )
+  return [...marks].map(([mark, entries]) => {
+    const count = entries.reduce((sum, entry) => sum + entry.count, 0)
+    const words = entries.map(({ feedback_type: type }) => feedbackWordOf(type))
+    return (
+      <span key={mark} class="feedback-count" title={[...new Set(words)].join(', ')}>
+        {mark}
+        {count > 1 && count}
+      </span>
+    )
+  })
 }

@@ -54,14 +54,22 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
     <figure class="chart" data-panel={panel.name}>
       <figcaption>
         <h2>{panel.title}</h2>
-        <span class="muted">
-          {pointed === undefined
-            ? panel.isSum && panel.text(all)
-            : `${timeOf(pointed)}: ${textAt(panel, series, pointed)}`}
-        </span>
+        <span class="muted">{panel.isSum && panel.text(all)}</span>
       </figcaption>
       <div class="plot">
         <span class="plot-top muted">{panel.text(highest)}</span>
+        {/* Of a few calls there may be no half. */}
+        {(highest % 2 !== 1 || highest > 20) && (
+          <span class="plot-half muted">{panel.text(highest / 2)}</span>
+        )}
+        {pointed !== undefined && (
+          <span
+            class="plot-tip"
+            ref={(tip) => tip?.style.setProperty('--at', String((pointed + 0.5) / times.length))}
+          >
+            {timeOf(pointed)}: {textAt(panel, series, pointed)}
+          </span>
+        )}
         <svg
           viewBox={`0 0 ${width} ${height}`}
           preserveAspectRatio="none"

@@ -16,7 +16,7 @@ import { type ChartView, type GroupField, readBuckets } from '../../server/chart
 import { followEvents } from '../../server/events.ts'
 import { useLoading } from '../../server/loading.ts'
 import { isForbidden } from '../../server/request.ts'
-import { countText } from '../../value/units.ts'
+import { countOf } from '../../value/units.ts'
 import { FilterBar, FilterText } from '../calls/filter-bar.tsx'
 import { parseQuery } from '../calls/parse-query.ts'
 import { Chart } from './chart.tsx'
@@ -221,7 +221,7 @@ function Unpriced({ project, count, view }: { project: string; count: number; vi
   const models = [...without].flatMap((group) => value?.groups[group]?.value ?? [])
   return (
     <>
-      {countText(count)} calls are not included. {unpricedText(models)}{' '}
+      {countOf(count, 'call')} not included. {unpricedText(models)}{' '}
       {value && <a href={paths.prices(project, models[0])}>Prices</a>}
     </>
   )

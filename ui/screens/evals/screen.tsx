@@ -3,6 +3,8 @@ import { serverUrl } from '../../base.ts'
 import { Cost } from '../../parts/cost.tsx'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { QualityHead } from '../../parts/lists-head.tsx'
+import { isNamed, NameFilter } from '../../parts/name-filter.tsx'
+import { SavedViews } from '../../parts/saved-views.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { Status } from '../../parts/status.tsx'
@@ -16,12 +18,11 @@ import { refName } from '../../value/ref.ts'
 import { fieldOf, meanText, scoreName, shownMean } from '../../value/scores.ts'
 import { inQuotedJson, projectInAddress } from '../../value/shell.ts'
 import { countText, durationText } from '../../value/units.ts'
+import { askedOrder, FigureHead, figures, inOrder, nameOf, ScoreChooser } from './order.tsx'
 import { commonScores, createRuns } from './runs.ts'
 
 /** As many as a comparison accepts. */
 const mostChosen = 100
-/** Scores with a column of their own; a comparison shows all scores. */
-const mostColumns = 4
 
 /** The evaluations of a project; several can be selected for a comparison. */
 export function EvalsScreen({ project }: { project: string }) {
@@ -32,6 +33,16 @@ export function EvalsScreen({ project }: { project: string }) {
   const [active, setActive] = useState(kept.left?.active ?? 0)
   const [body, scroller] = [useRef<HTMLTableSectionElement>(null), useRef<HTMLDivElement>(null)]
   const rows = runs.rows.value
+  const common = commonScores(runs.summaries.value.values())
+  const { scores, sort, wanted } = askedOrder(common)
+  const known = rows?.map((row) => ({
+    row,
+    summary: runs.summaries.value.get(row.evaluation_call_id),
+    cost: runs.costs.value.get(row.evaluation_call_id),
+  }))
+  const shown = inOrder(known ?? [], sort).filter(({ row }) =>
+    isNamed(`${nameOf(row)} ${refName(row.evaluation_ref)}`, wanted),
+  )
   const isLoaded = rows !== undefined && !runs.isShort()
   const keepPlace = useScrollRestoration(kept, { scroller, isLoaded, active, rows: rows?.length ?? 0 })
   const toggle = (id: string | undefined) => {
@@ -40,7 +51,7 @@ export function EvalsScreen({ project }: { project: string }) {
     if (next.length <= mostChosen) setSearch({ sel: next.join(',') })
   }
   const move = (by: number) => {
-    const next = Math.min((rows?.length ?? 1) - 1, Math.max(0, active + by))
+    const next = Math.max(0, Math.min(shown.length - 1, active + by))
     setActive(next)
     body.current?.children[next]?.scrollIntoView({ block: 'nearest' })
   }
@@ -51,21 +62,23 @@ export function EvalsScreen({ project }: { project: string }) {
   useShortcuts('Evaluations', [
     { keys: ['j', 'ArrowDown'], does: 'Next evaluation', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous evaluation', run: () => move(-1) },
-    { keys: ['x', ' '], does: 'Select or deselect', run: () => toggle(rows?.[active]?.evaluation_call_id) },
+    {
+      keys: ['x', ' '],
+      does: 'Select or deselect',
+      run: () => toggle(shown[active]?.row.evaluation_call_id),
+    },
     { keys: ['c', 'Enter'], does: 'Compare selected runs', run: compare },
     {
       keys: ['o'],
       does: 'Open trace',
       run: () => {
-        const row = rows?.[active]
+        const row = shown[active]?.row
         if (row) navigate(paths.trace(project, row.trace_id, row.evaluation_call_id))
       },
     },
     ...(mayRun ? [{ keys: ['n'], does: 'New run', run: () => navigate(paths.newRun(project)) }] : []),
     { keys: ['Escape'], does: 'Clear selection', run: () => setSearch({ sel: undefined }) },
   ])
-  const common = commonScores(runs.summaries.value.values())
-  const scores = common.slice(0, mostColumns)
   const error = runs.error.value
   if (isForbidden(error)) return <FailedScreen name="Runs" error={error} />
   return (
@@ -74,9 +87,17 @@ export function EvalsScreen({ project }: { project: string }) {
         <span class="muted">
           {rows !== undefined &&
             rows.length > 0 &&
-            `${countText(rows.length)} of ${countText(runs.total.value)}`}
+            `${countText(shown.length)} of ${countText(runs.total.value)}`}
+          {sort.field !== 'Started' && (rows?.length ?? 0) < runs.total.value && ', the newest in order'}
           {scores.length < common.length && `, ${scores.length} of ${countText(common.length)} scores`}
         </span>
+        {rows !== undefined && rows.length > 0 && (
+          <>
+            <NameFilter wanted={wanted} onChange={(named) => setSearch({ named })} />
+            <ScoreChooser {...{ common, scores }} />
+            <SavedViews project={project} screen="evals" />
+          </>
+        )}
         {chosen.length > 0 && (
           <button type="button" class="quiet" onClick={() => setSearch({ sel: undefined })}>
             Clear selection
@@ -111,26 +132,17 @@ export function EvalsScreen({ project }: { project: string }) {
                 </th>
                 <th scope="col">Run</th>
                 <th scope="col">State</th>
-                {scores.map((field) => (
-                  <th key={field} scope="col" class="number" title={field}>
-                    {scoreName(field)}
-                  </th>
-                ))}
-                {['Trials', 'Failed', 'Latency', 'Tokens', 'Cost', 'Started'].map((name) => (
-                  <th key={name} scope="col" class="number">
-                    {name}
-                  </th>
+                {[...scores, ...Object.keys(figures)].map((field) => (
+                  <FigureHead key={field} {...{ field, sort }} />
                 ))}
               </tr>
             </thead>
             <tbody ref={body}>
-              {rows.map((row, index) => (
+              {shown.map(({ row, summary, cost }, index) => (
                 <RunLine
                   key={row.evaluation_call_id}
-                  {...{ project, row, scores }}
+                  {...{ project, row, scores, summary, cost }}
                   together={together(row, rows)}
-                  summary={runs.summaries.value.get(row.evaluation_call_id)}
-                  cost={runs.costs.value.get(row.evaluation_call_id)}
                   isActive={index === active}
                   isChosen={chosen.includes(row.evaluation_call_id)}
                   onToggle={() => {
@@ -184,7 +196,7 @@ function RunLine(props: LineProps) {
     refName(row.evaluation_ref),
     row.display_name !== null && refName(row.model_ref),
   ]
-  const name = row.display_name ?? (refName(row.model_ref) || row.evaluation_call_id)
+  const name = nameOf(row)
   const state = paths.newRun(project, { runs: row.evaluation_call_id })
   const isWhy = row.trial_count === 0 && (row.status === 'running' || row.status === 'error')
   const rowLink = isWhy ? state : paths.compare(project, { ids: row.evaluation_call_id })

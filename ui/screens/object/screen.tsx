@@ -40,11 +40,18 @@ export function ObjectScreen({ project, object }: { project: string; object: str
   }
   if (value === undefined) return <LoadingScreen />
   const { shown } = value
+  const kind = shown.base_object_class
   return (
     <main class="screen object">
       <header class="object-head">
         <h1 dir="auto">{object}</h1>
-        <span class="muted">{shown.leaf_object_class ?? (shown.kind === 'op' ? 'Op' : 'Object')}</span>
+        <a
+          href={
+            kind === 'Dataset' ? paths.datasets(project) : kind === 'Scorer' ? paths.judges(project) : back
+          }
+        >
+          {shown.leaf_object_class ?? (shown.kind === 'op' ? 'Op' : 'Object')}
+        </a>
         <VersionMarks version={shown} />
         <span class="muted">
           {tableOf(shown.val) === undefined && sizeText(shown.size_bytes)} by <bdi>{shown.svc_user_id}</bdi>{' '}

@@ -13,7 +13,7 @@ import { may } from '../../server/rights.ts'
 import { countText } from '../../value/units.ts'
 import { VersionMarks } from '../object/version-marks.tsx'
 
-const UploadDataset = lazy(async () => (await import('../../datasets/upload.tsx')).UploadDataset, {
+export const UploadDataset = lazy(async () => (await import('../../datasets/upload.tsx')).UploadDataset, {
   isPart: true,
 })
 

@@ -1,4 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
+import { FeedbackAuthor, FeedbackContent } from '../../call/feedback-content.tsx'
 import { FormFooter, takeFocus } from '../../parts/form-footer.tsx'
 import { useKeptForm } from '../../parts/kept-form.ts'
 import { Select } from '../../parts/select.tsx'
@@ -7,13 +8,14 @@ import { ownSubmit, useWork } from '../../parts/work.ts'
 import { navigate, search } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { answeringModels, readEngine } from '../../server/engine.ts'
+import { feedbackOf } from '../../server/feedback.ts'
 import { useLoading } from '../../server/loading.ts'
 import { readsOnly } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
 import { makeScorer, readScorers, type TryResult, tryScorer } from '../../server/scorers.ts'
 import { directionText } from '../../value/direction.ts'
 import { jsonNode } from '../../value/json-index.ts'
-import { objectIdOf } from '../../value/ref.ts'
+import { callRefOf, objectIdOf } from '../../value/ref.ts'
 import { ScoreValue } from '../../value/score-value.tsx'
 import { countOf } from '../../value/units.ts'
 import { type CallField, fieldsOf, readSamples } from './sample-calls.ts'
@@ -247,9 +249,26 @@ function Tried({ project, tried }: { project: string; tried: readonly TryResult[
           ) : (
             <span class="problem">{detail}</span>
           )}
+          <SaidByPeople {...{ project }} call={call_id} />
         </li>
       ))}
     </ul>
+  )
+}
+
+/** What a judge should agree with, where there is something. */
+function SaidByPeople({ project, call }: { project: string; call: string }) {
+  const { value } = useLoading((signal) => feedbackOf(project, callRefOf(project, call), signal), [call])
+  return value?.map(
+    (entry) =>
+      entry.runnable === undefined && (
+        <div key={entry.id}>
+          <FeedbackContent entry={entry} />{' '}
+          <span class="muted">
+            <FeedbackAuthor entry={entry} />
+          </span>
+        </div>
+      ),
   )
 }
 

@@ -1,12 +1,14 @@
 import { useState } from 'preact/hooks'
 import { wordingOf } from '../../filter/conditions.ts'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
+import { Cost, Tokens } from '../../parts/cost.tsx'
 import { PlainTable } from '../../parts/plain-table.tsx'
 import { Empty, Failed, FailedScreen, Problem, Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useWork } from '../../parts/work.ts'
 import { navigate } from '../../router.ts'
 import { paths } from '../../routes.ts'
+import { readBuckets } from '../../server/charts.ts'
 import { useLoading } from '../../server/loading.ts'
 import {
   deleteMonitor,
@@ -26,6 +28,7 @@ import { parseRef } from '../../value/ref.ts'
 import { ScoreValue } from '../../value/score-value.tsx'
 import { numberText, shareText } from '../../value/scores.ts'
 import { countOf, countText } from '../../value/units.ts'
+import { parseQuery } from '../calls/parse-query.ts'
 
 const days = 14
 const dayMs = 86_400_000
@@ -60,7 +63,27 @@ async function readAll(project: string, id: string, signal: AbortSignal) {
       return { score, isLowerBetter, rows: await readWorstScores(project, id, score, isLowerBetter, signal) }
     }),
   )
-  return { monitor, stats, byDay, worst }
+  return { monitor, stats, byDay, worst, spent: await readSpent(project, id, starts[0] ?? 0, signal) }
+}
+
+/** The calls of the judges of a monitor, as the filter of the list of calls. */
+const callsOfJudges = (id: string) => `op:=heddle.judge attributes.heddle.judge.monitor:=${id}`
+
+/** What its judges have used since then; nothing where that cannot be added up. */
+async function readSpent(project: string, id: string, start: number, signal: AbortSignal) {
+  const { query } = { query: undefined, ...parseQuery(callsOfJudges(id)) }
+  const [after, before, stepSeconds] = [new Date(start), new Date(), dayMs / 1000]
+  const view = { project, roots: false, query, after, before, stepSeconds, by: undefined }
+  const { buckets } = await readBuckets(view, 'latency', signal).catch(() => ({ buckets: [] }))
+  return buckets.reduce(
+    (sum, { count, input_tokens, output_tokens, cost }) => ({
+      calls: sum.calls + count,
+      input: sum.input + input_tokens,
+      output: sum.output + output_tokens,
+      cost: cost == null ? sum.cost : (sum.cost ?? 0) + cost,
+    }),
+    { calls: 0, input: 0, output: 0, cost: undefined as number | undefined },
+  )
 }
 
 /** What a monitor has judged: the mean over time, what it could not judge, and the worst scores first. */
@@ -111,6 +134,16 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
             {stats.waits !== null && `: ${stats.waits}`}. Today {countOf(stats.tokens_today, 'token')}
             {stats.token_budget !== null && ` of ${countText(stats.token_budget)}`}.
           </p>
+          {value.spent.calls > 0 && (
+            <p>
+              In {days} days{' '}
+              <a href={paths.calls(project, { q: callsOfJudges(id), all: '1', judged: '1' })}>
+                {countOf(value.spent.calls, 'call')} of its judges
+              </a>
+              : <Tokens {...value.spent} />, cost{' '}
+              <Cost cost={value.spent.cost} tokens={value.spent.input + value.spent.output} />
+            </p>
+          )}
           {wording?.text && (
             <p class="monitor-calls">
               Calls:{' '}
@@ -141,10 +174,12 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
                 label={`${isLowerBetter ? 'Highest' : 'Lowest'} of ${nameOf(score)}`}
                 columns={[isLowerBetter ? 'Highest first' : 'Lowest first', 'Score', 'Judged']}
               >
-                {rows.map(({ call, output, at }) => (
+                {rows.map(({ call, asked, output, at }) => (
                   <tr key={`${call} ${at}`}>
-                    <td>
-                      <a href={paths.call(project, call)}>Call {call.slice(-6)}</a>
+                    <td class="quality-asked">
+                      <a dir="auto" href={paths.call(project, call)}>
+                        {asked || `Call ${call.slice(-6)}`}
+                      </a>
                     </td>
                     <td class="quality-text">
                       <ScoreValue node={jsonNode(JSON.stringify(output))} />

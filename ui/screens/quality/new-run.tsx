@@ -16,6 +16,7 @@ import { startRuns } from '../../server/served-runs.ts'
 import { countRows, readRows } from '../../server/tables.ts'
 import { type JsonNode, membersOf, nodeAt } from '../../value/json-index.ts'
 import { countOf, countText } from '../../value/units.ts'
+import { UploadDataset } from './datasets.tsx'
 import { Rescore } from './rescore.tsx'
 import { newRunDraft, type RunSettings, runBody, settingsOf, textsOf } from './run-draft.ts'
 import { estimateTokens, sampledRows } from './run-estimate.ts'
@@ -32,7 +33,8 @@ export function NewRunScreen({ project }: { project: string }) {
   const [isAwaited, setAwaited] = useState(false)
   const onStarted = () => setAwaited(true)
   if (runs !== undefined) return <RunProgress key={runs.join()} {...{ project, runs, beside, isAwaited }} />
-  return source ? <Rescore {...{ project, source, onStarted }} /> : <NewRun {...{ project, onStarted }} />
+  if (source) return <Rescore {...{ project, source, onStarted }} />
+  return <NewRun key={search.value.get('dataset')} {...{ project, onStarted }} />
 }
 
 interface Known {
@@ -71,8 +73,14 @@ interface NewRunProps {
   onStarted(): void
 }
 
+interface RunFormProps extends NewRunProps {
+  known: Known
+  onUpload(): void
+}
+
 function NewRun({ project, onStarted }: NewRunProps) {
   const known = useLoading((signal) => readKnown(project, signal), [project])
+  const [isUploading, setUploading] = useState(false)
   const { value } = known
   const error = may('infer', project) ? known.error : readsOnly
   if (isForbidden(error)) return <FailedScreen name="New run" error={error} />
@@ -92,13 +100,14 @@ function NewRun({ project, onStarted }: NewRunProps) {
         </Empty>
       )}
       {value !== undefined && value.datasets.length > 0 && (
-        <RunForm {...{ project, onStarted }} known={value} />
+        <RunForm {...{ project, onStarted }} known={value} onUpload={() => setUploading(true)} />
       )}
+      {isUploading && <UploadDataset project={project} onClose={() => setUploading(false)} />}
     </main>
   )
 }
 
-function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) {
+function RunForm({ project, onStarted, known, onUpload }: RunFormProps) {
   const { datasets, scorers, models } = known
   const { value, change, drop } = useKeptForm(`run ${project}`, newRunDraft)
   const { name, chosen, split, repeats } = value
@@ -168,6 +177,16 @@ function RunForm({ project, onStarted, known }: NewRunProps & { known: Known }) 
           </option>
         ))}
       </select>
+      {may('write', project) && (
+        <div class="choices is-bare">
+          <button type="button" class="quiet" onClick={onUpload}>
+            From a file
+          </button>
+          <a class="button quiet" href={paths.calls(project)}>
+            From calls
+          </a>
+        </div>
+      )}
       {size.error && <Failed error={size.error} retry={size.reload} />}
       <SplitChoice {...{ sample, split }} onChange={(next) => change({ split: next })} />
       <label for="run-name">Name</label>

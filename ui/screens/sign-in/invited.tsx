@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { base } from '../../base.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
+import { takeFocus } from '../../parts/form-footer.tsx'
 import { Problem } from '../../parts/states.tsx'
 import { ownSubmit, useWork } from '../../parts/work.ts'
 import { acceptInvitation } from '../../server/people.ts'
@@ -29,6 +30,7 @@ export function InvitedScreen({ secret }: { secret: string }) {
             <label for="invited-name">Choose a name</label>
             <input
               id="invited-name"
+              ref={takeFocus}
               autocomplete="username"
               spellcheck={false}
               maxLength={64}

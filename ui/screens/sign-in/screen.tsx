@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { base } from '../../base.ts'
+import { takeFocus } from '../../parts/form-footer.tsx'
 import { Problem } from '../../parts/states.tsx'
 import { ownSubmit } from '../../parts/work.ts'
 import { pathOfIssuer, readSignInWays, signIn } from '../../server/session.ts'
@@ -44,6 +45,7 @@ export function SignIn() {
             <label for="key">Key</label>
             <input
               id="key"
+              ref={takeFocus}
               type="password"
               autocomplete="current-password"
               spellcheck={false}
