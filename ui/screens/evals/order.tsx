@@ -47,13 +47,13 @@ export const nameOf = (row: EvaluationRow): string =>
 /** By a figure or the mean of a score; runs without it come last. */
 export function inOrder(runs: readonly Known[], { field, direction }: Sort): Known[] {
   const figureOf = (known: Known) => {
-    const stats = known.summary?.scorer_stats.find((one) => fieldOf(one) === field)
+    const stats = known.summary?.scorer_stats.find((score) => fieldOf(score) === field)
     return figures[field]?.(known) ?? (stats && shownMean(stats)?.value) ?? Number.NaN
   }
   const sign = direction === 'asc' ? 1 : -1
   const values = new Map(runs.map((known) => [known, figureOf(known)]))
-  return runs.toSorted((one, other) => {
-    const [a = 0, b = 0] = [values.get(one), values.get(other)]
+  return runs.toSorted((first, other) => {
+    const [a = 0, b = 0] = [values.get(first), values.get(other)]
     return Number.isNaN(a) || Number.isNaN(b)
       ? Number(Number.isNaN(a)) - Number(Number.isNaN(b))
       : sign * (a - b)
