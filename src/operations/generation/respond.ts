@@ -11,6 +11,7 @@ import { type EventForm, sendEvents } from '../../http/streams/sse.ts'
 import type { CompletionKind } from '../../storage/answers/completions.ts'
 import { budgetHeader } from '../budgets/spending.ts'
 import type { WriteAnswer } from '../recording/answer.ts'
+import { type Conversing, continuedTurn } from '../recording/continued-turn.ts'
 import { matchesHeader } from '../recording/named-calls.ts'
 import { recordingTarget, threadOf } from '../recording/target-headers.ts'
 import { grouped } from './deltas.ts'
@@ -78,7 +79,7 @@ export const promptedBody = {
   namesPrompt: true,
 } as const
 
-interface GenerationBody {
+interface GenerationBody extends Conversing {
   stream?: boolean | null | undefined
   request_id?: string | null | undefined
   store?: boolean | null | undefined
@@ -115,6 +116,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
       metadata: body.metadata instanceof JsonText ? body.metadata : undefined,
       prompt: request.namedPrompt,
       shadow: request.shadow,
+      continued: continuedTurn(request.headers, body),
       batched: request.batched,
       isStream,
       inputs: inputsOf

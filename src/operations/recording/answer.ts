@@ -5,6 +5,7 @@ import type { CompletionKind } from '../../storage/answers/completions.ts'
 import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'
 import type { Settlement } from '../../storage/limits/budgets.ts'
 import type { CallToShadow } from '../../storage/objects/shadow-pairs.ts'
+import type { ContinuedTurn } from './continued-turn.ts'
 
 /** Which words answered: `version` is the digest, `label` what the request asked for. */
 export interface NamedPrompt {
@@ -61,6 +62,8 @@ export interface AskedToRecord {
   shadow?: ShadowToAsk | undefined
   /** The line of a batch that asked for it. */
   batched?: object | undefined
+  /** Absent if the request begins a turn of its conversation. */
+  continued?: ContinuedTurn | undefined
   isStream: boolean
   inputs: Inputs
 }

@@ -50,14 +50,15 @@ test('P12: a call goes to the project that its request names, or else to the def
 })
 
 test('requests of Claude Code and Codex are calls of these agents', async (t) => {
-  const { ask, post } = await open(t)
+  const { ask, callIn, post } = await open(t)
   for (const headers of [
     { 'user-agent': 'claude-cli/2.1.332 (external, sdk-cli)' },
     { 'user-agent': 'codex_exec/0.171.0 (linux)', originator: 'codex_exec' },
     { originator: 'codex_cli_rs', 'user-agent': 'other/1' },
     { 'user-agent': 'not claude-cli/1' },
   ] as Record<string, string>[]) {
-    assert.equal((await ask(headers)).status, 200)
+    // Reading it waits for it.
+    await callIn('acme/default', (await ask(headers)).id)
   }
   const { status, json } = await post('/agents/spans/query', {
     project_id: 'acme/default',

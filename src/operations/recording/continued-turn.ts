@@ -1,0 +1,70 @@
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** What a request says of the turn of its conversation that it belongs to: one prompt of a person starts a turn. */
+export interface ContinuedTurn {
+  /** The turn as the client names it. Without a name, the latest one of the conversation is meant. */
+  name?: string
+  /** Which of the agent's own helpers asks. */
+  subagent?: string
+}
+
+interface Said {
+  type?: string | null | undefined
+  role?: string | null | undefined
+  content?: unknown
+}
+
+/** The members of a body that repeat the conversation: of chats and messages, and of responses. */
+export interface Conversing {
+  messages?: unknown
+  input?: unknown
+}
+
+/** Headers of Claude Code and Codex in requests of agents below the one that the user talks to. */
+const subagentHeaders = [
+  'x-claude-code-agent-type',
+  'x-claude-code-agent-id',
+  'x-claude-code-auxiliary-type',
+  'x-openai-subagent',
+] as const
+
+/** Undefined if the request begins a turn. Codex names turns, so that a request may or may not be the first of one. */
+export function continuedTurn(headers: IncomingHttpHeaders, body: Conversing): ContinuedTurn | undefined {
+  const subagent = subagentHeaders.map((name) => nameIn(headers[name])).find((name) => name !== undefined)
+  const name = turnNamed(headers['x-codex-turn-metadata'])
+  if (subagent === undefined && name === undefined && !endsWithResults(body)) return undefined
+  return { ...(name !== undefined && { name }), ...(subagent !== undefined && { subagent }) }
+}
+
+const printable = /^[^\p{Cc}\p{Cs}]{1,128}$/u
+
+/** What nobody addressed to this server is not refused. */
+const nameIn = (text: unknown): string | undefined =>
+  typeof text === 'string' && printable.test(text) ? text : undefined
+
+function turnNamed(header: string | string[] | undefined): string | undefined {
+  if (typeof header !== 'string' || !header.startsWith('{')) return undefined
+  try {
+    return nameIn((JSON.parse(header) as { turn_id?: unknown }).turn_id)
+  } catch {
+    return undefined
+  }
+}
+
+function endsWithResults({ messages, input }: Conversing): boolean {
+  const list: unknown = messages ?? input
+  if (!Array.isArray(list)) return false
+  const last = (list as Said[]).findLast(({ role }) => role !== 'system' && role !== 'developer')
+  return last !== undefined && isResult(last)
+}
+
+function isResult({ type, role, content }: Said): boolean {
+  if (role === 'tool' || role === 'function') return true
+  if (role == null) return type?.endsWith('_output') === true
+  if (role !== 'user' || !Array.isArray(content)) return false
+  const blocks = content as { type?: unknown; text?: unknown }[]
+  // Claude Code puts reminders for the model beside results.
+  const isSpoken = ({ type, text }: (typeof blocks)[number]) =>
+    type === 'text' && !String(text).trimStart().startsWith('<system-reminder>')
+  return blocks.some((block) => block.type === 'tool_result') && !blocks.some(isSpoken)
+}
