@@ -185,7 +185,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   const recorded = recordAnswer(recording, begun, answer, {
     measured: () => measured,
     whyNot: (error) => (hasLeft(disconnect) ? 'client disconnected' : asRefusal(error, request).message),
-    ...(keep && { keep: (call) => keep(begun, call) }),
+    ...(keep && body.store !== false && { keep: (call) => keep(begun, call) }),
   })
   if (!isStream) return wholeOf?.({ ...begun, deltas: recorded.deltas() }) ?? recorded.whole()
   const chunks = chunksOf({ ...begun, deltas: inChunks(recorded.deltas()) }, recorded.complete)

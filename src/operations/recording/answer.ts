@@ -33,6 +33,8 @@ export interface RecordingTarget {
   trace: string | null
   /** Whether the request turned recording off. */
   isOff: boolean
+  /** Whether a header asks for it, whatever the body says. */
+  isAsked: boolean
   /** The coding agent that asks. */
   agent?: CodingAgent | undefined
 }

@@ -28,10 +28,10 @@ const subagentHeaders = [
   'x-openai-subagent',
 ] as const
 
-/** Undefined if the request begins a turn. Codex names turns, so that a request may or may not be the first of one. */
+/** Undefined if the request begins a turn. A turn that is named may have had no request yet. */
 export function continuedTurn(headers: IncomingHttpHeaders, body: Conversing): ContinuedTurn | undefined {
   const subagent = subagentHeaders.map((name) => nameIn(headers[name])).find((name) => name !== undefined)
-  const name = turnNamed(headers['x-codex-turn-metadata'])
+  const name = nameIn(headers['x-claude-code-prompt-id']) ?? turnNamed(headers['x-codex-turn-metadata'])
   if (subagent === undefined && name === undefined && !endsWithResults(body)) return undefined
   return { ...(name !== undefined && { name }), ...(subagent !== undefined && { subagent }) }
 }
@@ -61,10 +61,15 @@ function endsWithResults({ messages, input }: Conversing): boolean {
 function isResult({ type, role, content }: Said): boolean {
   if (role === 'tool' || role === 'function') return true
   if (role == null) return type?.endsWith('_output') === true
-  if (role !== 'user' || !Array.isArray(content)) return false
-  const blocks = content as { type?: unknown; text?: unknown }[]
-  // Claude Code puts reminders for the model beside results.
-  const isSpoken = ({ type, text }: (typeof blocks)[number]) =>
-    type === 'text' && !String(text).trimStart().startsWith('<system-reminder>')
-  return blocks.some((block) => block.type === 'tool_result') && !blocks.some(isSpoken)
+  if (role !== 'user') return false
+  const blocks: { type?: unknown; text?: unknown }[] = Array.isArray(content)
+    ? content
+    : [{ type: 'text', text: content }]
+  const texts = blocks.filter(({ type }) => type === 'text')
+  const hasResults = blocks.some(({ type }) => type === 'tool_result')
+  // Claude Code has its own words to the model beside results, and alone when an agent in the background has ended.
+  return (hasResults || texts.length === blocks.length) && texts.every(({ text }) => isReminder(text))
 }
+
+const isReminder = (text: unknown) =>
+  typeof text === 'string' && text.trimStart().startsWith('<system-reminder>')

@@ -242,6 +242,16 @@ test('agents below the one that the user talks to are calls of its turn, and do 
   for (const call of calls) assert.deepEqual([call.parent_id, call.turn_id], [turn_id, turn_id])
   assert.equal((await callOf(below[0]?.id)).attributes.heddle.subagent, 'Explore')
   assert.equal((await threadOf(session)).turn_count, 1)
+  // An agent in the background has ended.
+  history.push({ role: 'assistant', content: last.json.content })
+  history.push({
+    role: 'user',
+    content: [{ type: 'text', text: '<system-reminder>\nIt is done.\n</system-reminder>' }],
+  })
+  assert.equal(
+    (await callOf((await ask('/v1/messages', claudeHeaders, claudeBody(history))).id)).turn_id,
+    turn_id,
+  )
   await claude(history, 'Thanks', 'Welcome.')
   assert.equal((await threadOf(session)).turn_count, 2)
 })
@@ -258,6 +268,7 @@ test('a turn of Codex has the requests that name it', async (t) => {
       {
         'user-agent': 'codex_exec/0.171.0 (linux)',
         originator: 'codex_exec',
+        'x-heddle-record': 'on',
         'session-id': thread,
         'thread-id': thread,
         ...(turn_id && {
@@ -267,6 +278,7 @@ test('a turn of Codex has the requests that name it', async (t) => {
       {
         model: 'scripted',
         input,
+        store: false,
         prompt_cache_key: thread,
         tools: [{ type: 'function', name: 'Bash', parameters: commands, strict: false }],
       },
