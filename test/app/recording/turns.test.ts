@@ -300,6 +300,7 @@ test('a turn of Codex has the requests that name it', async (t) => {
       input.push(...items)
       for (const { call_id } of used) input.push({ type: 'function_call_output', call_id, output: 'done' })
     }
+    await Promise.all(ids.map(callOf))
     return ids
   }
   const first = await codex('List it', 'turn-1', calling('a', 'b'), calling('c'), 'Three files.')
