@@ -14,6 +14,7 @@ import type { WriteAnswer } from '../recording/answer.ts'
 import { type Conversing, continuedTurn } from '../recording/continued-turn.ts'
 import { matchesHeader } from '../recording/named-calls.ts'
 import { recordingTarget, threadOf } from '../recording/target-headers.ts'
+import { withFolder } from '../recording/working-folder.ts'
 import { grouped } from './deltas.ts'
 import type { GenerationContext } from './generation.ts'
 import type { GenerationRecord } from './observed.ts'
@@ -107,7 +108,11 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   const recording = await services.recorder.open(
     {
       caller,
-      target: { ...target, thread: target.thread ?? threadOf(request.headers, body) },
+      target: {
+        ...target,
+        thread: target.thread ?? threadOf(request.headers, body),
+        agent: target.agent && withFolder(target.agent, body),
+      },
       kind,
       wire,
       store: body.store,

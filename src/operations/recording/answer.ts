@@ -42,6 +42,8 @@ export interface RecordingTarget {
 export interface CodingAgent {
   name: string
   version?: string
+  /** Where it works. */
+  folder?: string
 }
 
 /** An answer that is about to be generated, and what its call will contain. */

@@ -14,8 +14,9 @@ interface Said {
   content?: unknown
 }
 
-/** The members of a body that repeat the conversation: of chats and messages, and of responses. */
+/** The members of a body that have the conversation: of chats and messages, and of responses. */
 export interface Conversing {
+  system?: unknown
   messages?: unknown
   input?: unknown
 }

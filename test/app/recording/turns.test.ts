@@ -20,7 +20,9 @@ const commands = { type: 'object', properties: { command: { type: 'string' } }, 
 const claudeBody = (messages: readonly object[]) => ({
   model: 'scripted',
   max_tokens: 1_000,
-  system: [{ type: 'text', text: 'You are Claude Code.' }],
+  system: [
+    { type: 'text', text: 'You are Claude Code.\n - Primary working directory: /home/a b\n - Shell: sh' },
+  ],
   messages,
   tools: [{ name: 'Bash', input_schema: commands }],
   metadata: { user_id: JSON.stringify({ device_id: 'd', account_uuid: '', session_id: session }) },
@@ -183,7 +185,9 @@ test('a conversation is found by its last answer, and its turn is as long as its
     ['One file.', ended_at, 1, turn_id, 'success'],
   )
   const whole = await callOf(turn_id)
-  assert.deepEqual([whole.display_name, whole.attributes.heddle.agent.version], ['claude-code', '2.1.332'])
+  assert.equal(whole.display_name, 'claude-code')
+  const agent = { name: 'claude-code', version: '2.1.332', folder: '/home/a b' }
+  assert.deepEqual(whole.attributes.heddle, { agent })
 })
 
 test('prompts and steps that are answered at once keep to their turns', async (t) => {
@@ -261,6 +265,12 @@ test('a turn of Codex has the requests that name it', async (t) => {
   const thread = '0199b4a2-6d3c-7cc1-a2d4-3f5b6c7d8e9f'
   const input: object[] = [
     { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Be brief.' }] },
+    {
+      ...{ type: 'message', role: 'user' },
+      content: [
+        { type: 'input_text', text: '<environment_context>\n  <cwd>/home/c</cwd>\n</environment_context>' },
+      ],
+    },
   ]
   const send = (turn_id: string | undefined) =>
     ask(
@@ -318,6 +328,7 @@ test('a turn of Codex has the requests that name it', async (t) => {
   )
   assert.equal(new Set(turns.flat()).size, 3)
   assert.equal((await threadOf(thread)).turn_count, 3)
+  assert.equal((await callOf(third[0])).attributes.heddle.agent.folder, '/home/c')
   assert.deepEqual(await turnsOf(thread), [
     [
       ...[
