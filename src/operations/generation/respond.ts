@@ -11,8 +11,10 @@ import { type EventForm, sendEvents } from '../../http/streams/sse.ts'
 import type { CompletionKind } from '../../storage/answers/completions.ts'
 import { budgetHeader } from '../budgets/spending.ts'
 import type { WriteAnswer } from '../recording/answer.ts'
+import { type Conversing, continuedTurn } from '../recording/continued-turn.ts'
 import { matchesHeader } from '../recording/named-calls.ts'
 import { recordingTarget, threadOf } from '../recording/target-headers.ts'
+import { withFolder } from '../recording/working-folder.ts'
 import { grouped } from './deltas.ts'
 import type { GenerationContext } from './generation.ts'
 import type { GenerationRecord } from './observed.ts'
@@ -78,7 +80,7 @@ export const promptedBody = {
   namesPrompt: true,
 } as const
 
-interface GenerationBody {
+interface GenerationBody extends Conversing {
   stream?: boolean | null | undefined
   request_id?: string | null | undefined
   store?: boolean | null | undefined
@@ -106,7 +108,11 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   const recording = await services.recorder.open(
     {
       caller,
-      target: { ...target, thread: target.thread ?? threadOf(request.headers, body) },
+      target: {
+        ...target,
+        thread: target.thread ?? threadOf(request.headers, body),
+        agent: target.agent && withFolder(target.agent, body),
+      },
       kind,
       wire,
       store: body.store,
@@ -115,6 +121,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
       metadata: body.metadata instanceof JsonText ? body.metadata : undefined,
       prompt: request.namedPrompt,
       shadow: request.shadow,
+      continued: continuedTurn(request.headers, body),
       batched: request.batched,
       isStream,
       inputs: inputsOf
@@ -183,7 +190,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   const recorded = recordAnswer(recording, begun, answer, {
     measured: () => measured,
     whyNot: (error) => (hasLeft(disconnect) ? 'client disconnected' : asRefusal(error, request).message),
-    ...(keep && { keep: (call) => keep(begun, call) }),
+    ...(keep && body.store !== false && { keep: (call) => keep(begun, call) }),
   })
   if (!isStream) return wholeOf?.({ ...begun, deltas: recorded.deltas() }) ?? recorded.whole()
   const chunks = chunksOf({ ...begun, deltas: inChunks(recorded.deltas()) }, recorded.complete)

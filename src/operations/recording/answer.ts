@@ -5,6 +5,7 @@ import type { CompletionKind } from '../../storage/answers/completions.ts'
 import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'
 import type { Settlement } from '../../storage/limits/budgets.ts'
 import type { CallToShadow } from '../../storage/objects/shadow-pairs.ts'
+import type { ContinuedTurn } from './continued-turn.ts'
 
 /** Which words answered: `version` is the digest, `label` what the request asked for. */
 export interface NamedPrompt {
@@ -32,6 +33,8 @@ export interface RecordingTarget {
   trace: string | null
   /** Whether the request turned recording off. */
   isOff: boolean
+  /** Whether a header asks for it, whatever the body says. */
+  isAsked: boolean
   /** The coding agent that asks. */
   agent?: CodingAgent | undefined
 }
@@ -39,6 +42,8 @@ export interface RecordingTarget {
 export interface CodingAgent {
   name: string
   version?: string
+  /** Where it works. */
+  folder?: string
 }
 
 /** An answer that is about to be generated, and what its call will contain. */
@@ -61,6 +66,8 @@ export interface AskedToRecord {
   shadow?: ShadowToAsk | undefined
   /** The line of a batch that asked for it. */
   batched?: object | undefined
+  /** Absent if the request begins a turn of its conversation. */
+  continued?: ContinuedTurn | undefined
   isStream: boolean
   inputs: Inputs
 }

@@ -4,7 +4,9 @@ import { type WithSharedTexts, writeJson } from '../../domain/json/text.ts'
 import { isSampled } from '../../domain/sampling.ts'
 import type { CompletionKind } from '../../storage/answers/completions.ts'
 import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'
+import type { TurnOfAnswer } from '../../storage/answers/turns.ts'
 import type { AskedToRecord, EndedAnswer } from './answer.ts'
+import type { ContinuedTurn } from './continued-turn.ts'
 
 /** The op of each kind of answer. */
 const ops: Record<CompletionKind, string> = {
@@ -46,7 +48,7 @@ interface AnswerToWrite {
 /** The call of an answer, start and end together. */
 export function callOf(answer: AnswerToWrite): WithSharedTexts<RecordedAnswer> {
   const { callId, asked, result, trace, startedAt, endedAt, retentionDays } = answer
-  const { caller, target, kind, wire, isStream } = asked
+  const { caller, target, kind, wire, continued, isStream } = asked
   const { completionId, output, measured } = result
   const inputs = asked.inputs.json()
   const metadata = asked.metadata?.text ?? null
@@ -56,6 +58,8 @@ export function callOf(answer: AnswerToWrite): WithSharedTexts<RecordedAnswer> {
       wire: wire ?? wires[kind],
       stream: isStream,
       ...(target.agent && { agent: target.agent }),
+      ...(continued?.name !== undefined && { turn: continued.name }),
+      ...(continued?.subagent !== undefined && { subagent: continued.subagent }),
       ...(asked.metadata && { metadata: asked.metadata }),
       ...(asked.batched && { batch: asked.batched }),
       ...(asked.prompt && { prompt: asked.prompt }),
@@ -96,11 +100,19 @@ export function callOf(answer: AnswerToWrite): WithSharedTexts<RecordedAnswer> {
       created_at: startedAt,
       metadata,
     },
+    ...(continued && target.thread !== null && target.parent === null && { turn: turnOf(asked, continued) }),
     ...(asked.shadow &&
       isSampled(asked.shadow.id, callId, asked.shadow.portion) && {
         shadow: { shadow_id: asked.shadow.id, ...asked.shadow.asked() },
       }),
   }
+}
+
+/** The call of a turn that this answer goes on with. */
+function turnOf({ target: { agent } }: AskedToRecord, { name }: ContinuedTurn): TurnOfAnswer {
+  const heddle = { ...(agent && { agent }), ...(name !== undefined && { turn: name }) }
+  const attributes = { ...(agent && { gen_ai: { operation: { name: 'invoke_agent' } } }), heddle }
+  return { name: name ?? null, agent: agent?.name ?? null, attributes: JSON.stringify(attributes) }
 }
 
 /** Usage is stored under the name of the model, by which its price is found. */

@@ -58,9 +58,11 @@ export function createRecorder({
   function isRecorded(asked: AskedToRecord): boolean {
     const { caller, target, store, isAskedForBySilence = false, needing } = asked
     const why = whyOff(caller, target)
-    const needed = store === true ? { field: 'store', received: 'true' } : needing
+    const asking = target.isAsked ? { field: recordHeader, received: 'on' } : needing
+    const needed = store === true ? { field: 'store', received: 'true' } : asking
     if (why !== undefined && needed !== undefined) throw refuse('recording_off', { ...needed, why })
     if (why !== undefined) return false
+    if (target.isAsked) return true
     return record === 'all' ? store !== false : (store ?? isAskedForBySilence)
   }
 

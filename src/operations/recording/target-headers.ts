@@ -26,8 +26,8 @@ export function recordingTarget(caller: Caller, headers: IncomingHttpHeaders): R
     throw refuse('invalid_value', { field: name, received: shown(text), accepted })
   }
   const record = textOf(headers[recordHeader])
-  if (record !== undefined && record !== 'off')
-    throw refuse('invalid_value', { field: recordHeader, received: shown(record), accepted: 'off' })
+  if (record !== undefined && record !== 'off' && record !== 'on')
+    throw refuse('invalid_value', { field: recordHeader, received: shown(record), accepted: 'on or off' })
   const parent = header(parentHeader, parentName, 'the id of a call or of a completion')
   const trace = header(traceHeader, traceId, 'the id of a trace: a UUID or 32 hexadecimal digits')
   const remote = parent === undefined && trace === undefined ? remoteParentOf(headers.traceparent) : undefined
@@ -37,6 +37,7 @@ export function recordingTarget(caller: Caller, headers: IncomingHttpHeaders): R
     parent: parent ?? remote?.parent ?? null,
     trace: trace ?? remote?.trace ?? null,
     isOff: record === 'off',
+    isAsked: record === 'on',
     agent: codingAgentOf(headers),
   }
 }

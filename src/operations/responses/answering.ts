@@ -84,7 +84,7 @@ export async function beginResponse(
     asking,
   )
   // A kept answer is a call of the record, so an answer that is not recorded is not kept.
-  const isStored = asking.recording !== undefined
+  const isStored = asking.recording !== undefined && body.store !== false
   const isSealed = body.include?.includes('reasoning.encrypted_content') ?? false
   // Once the model has begun, nothing may be awaited that can fail.
   const seal = isSealed ? await services.sealing.open(asking.caller.name) : undefined

@@ -1,14 +1,16 @@
 import { now } from '../../domain/time.ts'
 import type { CallPart } from '../calls/parts.ts'
-import { upsertCalls } from '../calls/writes.ts'
 import { type Settlement, settleSpend } from '../limits/budgets.ts'
 import { type CallToShadow, noteShadowPairs } from '../objects/shadow-pairs.ts'
 import type { Command } from '../transaction.ts'
 import { addCompletions, type CompletionRow } from './completions.ts'
+import { type TurnOfAnswer, upsertAnswers } from './turns.ts'
 
 /** An answer of this server: its call (start and end together) and what it can be found by. */
 export interface RecordedAnswer {
   call: CallPart
+  /** Absent if it begins a turn, or belongs to none. */
+  turn?: TurnOfAnswer
   completion: Omit<CompletionRow, 'project_id' | 'call_id'>
   /** Of its budgets, if it has any. */
   settlement?: Settlement
@@ -18,10 +20,7 @@ export interface RecordedAnswer {
 
 /** Each call appears once in the list. The same answers may be written again. */
 export const recordAnswers: Command<readonly RecordedAnswer[], void> = async (tx, answers) => {
-  await upsertCalls(
-    tx,
-    answers.map(({ call }) => call),
-  )
+  await upsertAnswers(tx, answers)
   await addCompletions(
     tx,
     answers.map(({ call, completion }) => ({ ...completion, project_id: call.project_id, call_id: call.id })),

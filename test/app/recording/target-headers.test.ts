@@ -50,14 +50,15 @@ test('P12: a call goes to the project that its request names, or else to the def
 })
 
 test('requests of Claude Code and Codex are calls of these agents', async (t) => {
-  const { ask, post } = await open(t)
+  const { ask, callIn, post } = await open(t)
   for (const headers of [
     { 'user-agent': 'claude-cli/2.1.332 (external, sdk-cli)' },
     { 'user-agent': 'codex_exec/0.171.0 (linux)', originator: 'codex_exec' },
     { originator: 'codex_cli_rs', 'user-agent': 'other/1' },
     { 'user-agent': 'not claude-cli/1' },
   ] as Record<string, string>[]) {
-    assert.equal((await ask(headers)).status, 200)
+    // Reading it waits for it.
+    await callIn('acme/default', (await ask(headers)).id)
   }
   const { status, json } = await post('/agents/spans/query', {
     project_id: 'acme/default',
@@ -119,7 +120,7 @@ test('invalid headers are refused and named', async (t) => {
     ['x-heddle-thread', ''],
     ['x-heddle-parent', 'a'],
     ['x-heddle-trace', 'a'],
-    ['x-heddle-record', 'on'],
+    ['x-heddle-record', 'yes'],
   ] as const) {
     const { status, json } = await ask({ [header]: value })
     assert.deepEqual([status, json.error.code, json.error.param], [400, 'invalid_value', header])
@@ -183,6 +184,28 @@ test('P12: an answer is not recorded when its request says so', async (t) => {
   const refused = await ask({ 'x-heddle-record': 'off' }, { store: true })
   assert.deepEqual([refused.status, refused.json.error.code], [400, 'recording_off'])
   assert.notEqual((await ask({}, { store: true })).id, undefined)
+})
+
+test('x-heddle-record: on records answers of programs that always say otherwise, and keeps no response', async (t) => {
+  const on = { 'x-heddle-record': 'on' }
+  const { app, ask, callIn } = await open(t, { settings: { HEDDLE_RECORD: 'asked' } })
+  for (const fields of [{}, { store: false }]) await callIn('acme/default', (await ask(on, fields)).id)
+  const response = await app.inject({
+    method: 'POST',
+    url: '/v1/responses',
+    headers: { authorization: basic(keys.alice), 'content-type': 'application/json', ...on },
+    payload: JSON.stringify({ input: 'Hi', store: false }),
+  })
+  const { id, store } = response.json()
+  assert.equal(store, false)
+  const call = await callIn('acme/default', response.headers['x-heddle-call-id'])
+  assert.equal(call.attributes.heddle.completion, id)
+  const url = `/v1/responses/${id}`
+  const kept = await app.inject({ url, headers: { authorization: basic(keys.alice) } })
+  assert.equal(kept.statusCode, 404)
+  const off = await open(t, { settings: { HEDDLE_RECORD: 'off' } })
+  const { status, json } = await off.ask(on)
+  assert.deepEqual([status, json.error.code, json.error.param], [400, 'recording_off', 'x-heddle-record'])
 })
 
 test('HEDDLE_RECORD=asked records only answers whose requests ask for it', async (t) => {

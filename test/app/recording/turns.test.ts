@@ -1,0 +1,374 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nothingBefore, type TurnCall, turnOf } from '../../../packages/conversations/index.ts'
+import { basic, keys, openApp } from '../../support/app.ts'
+import { chatUrl } from '../../support/chat.ts'
+import { scriptedBackend, scriptOf, type Turn } from '../../support/scripted-backend.ts'
+
+const project_id = 'acme/default'
+const session = '3f0c0a52-5c0b-4c5c-9f6e-7a6b1f2f3c4d'
+
+/** Requests as Claude Code sends them: each repeats what was said before. */
+const claudeHeaders = {
+  'user-agent': 'claude-cli/2.1.332 (external, sdk-cli)',
+  'x-app': 'cli',
+  'x-claude-code-session-id': session,
+}
+const reminder = { type: 'text', text: '<system-reminder>\nThe date is a Tuesday.\n</system-reminder>' }
+const prompt = (text: string) => ({ role: 'user', content: [reminder, { type: 'text', text }] })
+const commands = { type: 'object', properties: { command: { type: 'string' } }, required: ['command'] }
+const claudeBody = (messages: readonly object[]) => ({
+  model: 'scripted',
+  max_tokens: 1_000,
+  system: [
+    { type: 'text', text: 'You are Claude Code.\n - Primary working directory: /home/a b\n - Shell: sh' },
+  ],
+  messages,
+  tools: [{ name: 'Bash', input_schema: commands }],
+  metadata: { user_id: JSON.stringify({ device_id: 'd', account_uuid: '', session_id: session }) },
+})
+
+/** What the model writes that calls the tool with each of these. */
+const calling = (...names: string[]) =>
+  names
+    .map(
+      (command) => `<tool_call>\n${JSON.stringify({ name: 'Bash', arguments: { command } })}\n</tool_call>`,
+    )
+    .join('\n')
+
+async function open(t: Parameters<typeof openApp>[0]) {
+  /** What the model answers, one after the other. */
+  const answers: string[] = []
+  const backend = scriptedBackend(function* (request, signal) {
+    yield* scriptOf(answers.shift() ?? 'Bye')(request, signal) as Iterable<Turn>
+  })
+  const { app, post } = await openApp(t, { backend })
+  async function ask(url: string, headers: Record<string, string>, body: object) {
+    const response = await app.inject({
+      method: 'POST',
+      url,
+      headers: { authorization: basic(keys.alice), 'content-type': 'application/json', ...headers },
+      payload: JSON.stringify(body),
+    })
+    assert.equal(response.statusCode, 200, response.body)
+    const id = String(response.headers['x-heddle-call-id'])
+    return { id, json: response.json() }
+  }
+  const read = async (path: string, body: object) => {
+    const { status, json } = await post(path, { project_id, ...body })
+    assert.equal(status, 200, JSON.stringify(json))
+    return json
+  }
+  const callOf = async (id: string | undefined) => (await read('/call/read', { id })).call
+  const lines = async (path: string, body: object) => {
+    const response = await app.inject({
+      method: 'POST',
+      url: path,
+      headers: { authorization: basic(keys.alice), 'content-type': 'application/json' },
+      payload: JSON.stringify({ project_id, ...body }),
+    })
+    assert.equal(response.statusCode, 200, response.body)
+    return response.body
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line))
+  }
+  const threadOf = async (id: string) =>
+    (await lines('/threads/stream_query', { filter: { thread_ids: [id] }, include_details: true }))[0]
+  /** The turns of a conversation, and what each says. */
+  async function turnsOf(thread: string) {
+    const calls = await lines('/calls/stream_query', {
+      filter: { thread_ids: [thread] },
+      sort_by: [{ field: 'started_at', direction: 'asc' }],
+    })
+    const asTurnCall = (call: Record<string, unknown>): TurnCall => ({
+      inputs: JSON.stringify(call.inputs),
+      output: JSON.stringify(call.output),
+      attributes: JSON.stringify(call.attributes),
+      children: calls.filter(({ parent_id }) => parent_id === call.id).map(asTurnCall),
+    })
+    let before = nothingBefore
+    return calls
+      .filter(({ parent_id }) => parent_id === null)
+      .map((call) => {
+        const { asked, answered, after } = turnOf(asTurnCall(call), before)
+        before = after
+        return [...asked, ...answered]
+          .filter(({ role }) => role !== 'system' && role !== 'developer')
+          .map(({ role, blocks }) =>
+            [
+              role,
+              ...blocks.flatMap((block) =>
+                block.kind === 'text' && !block.text.startsWith('<')
+                  ? [block.text]
+                  : block.kind === 'call'
+                    ? [
+                        `${JSON.parse(block.input).command}`,
+                        ...(block.result?.content ?? []).flatMap((part) =>
+                          part.kind === 'text' ? [part.text] : [],
+                        ),
+                      ]
+                    : [],
+              ),
+            ].join(': '),
+          )
+          .filter((line) => line !== 'user')
+      })
+  }
+  /** Sends a prompt in the words of Claude Code, and uses tools until there is an answer. Returns the ids of its calls. */
+  async function claude(history: object[], text: string, ...replies: string[]): Promise<string[]> {
+    answers.push(...replies)
+    history.push(prompt(text))
+    const ids: string[] = []
+    for (const _ of replies) {
+      const { id, json } = await ask('/v1/messages', claudeHeaders, claudeBody(history))
+      ids.push(id)
+      history.push({ role: 'assistant', content: json.content })
+      const used = (json.content as Record<string, string>[]).filter(({ type }) => type === 'tool_use')
+      const results = used.map(({ id: tool_use_id }) => ({
+        type: 'tool_result',
+        tool_use_id,
+        content: 'done',
+      }))
+      if (used.length > 0) history.push({ role: 'user', content: [...results, reminder] })
+    }
+    // What was answered may wait to be written.
+    await Promise.all(ids.map(callOf))
+    return ids
+  }
+  return { backend, answers, ask, claude, callOf, threadOf, turnsOf, lines }
+}
+
+test('the answers of one prompt of Claude Code are one turn, whatever tools it uses', async (t) => {
+  const { claude, callOf, threadOf, turnsOf } = await open(t)
+  const history: object[] = []
+  const ids = await claude(history, 'List it', calling('a', 'b'), calling('c'), 'Three files.')
+  const [next] = await claude(history, 'And now?', 'Nothing.')
+  const calls = await Promise.all(ids.map(callOf))
+  const [turn] = calls.map(({ turn_id }) => turn_id)
+  assert.deepEqual(
+    calls.map(({ parent_id, turn_id, trace_id, thread_id }) => [parent_id, turn_id, trace_id, thread_id]),
+    ids.map(() => [turn, turn, ids[0], session]),
+  )
+  const whole = await callOf(turn)
+  assert.deepEqual(
+    [whole.op_name, whole.parent_id, whole.turn_id, whole.started_at, whole.ended_at],
+    ['heddle.turn', null, turn, calls[0].started_at, calls[2].ended_at],
+  )
+  // A turn of one answer is the call of that.
+  const last = await callOf(next)
+  assert.deepEqual([last.parent_id, last.turn_id, last.trace_id], [null, next, next])
+  const thread = await threadOf(session)
+  assert.deepEqual(
+    [thread.turn_count, thread.first_turn_id, thread.last_turn_id, thread.call_count, thread.users],
+    [2, turn, next, 5, ['alice']],
+  )
+  const used = [...calls, last].map(({ summary }) => Object.values(summary.usage)[0])
+  assert.equal(
+    thread.output_tokens,
+    (used as { completion_tokens: number }[]).reduce((sum, usage) => sum + usage.completion_tokens, 0),
+  )
+  assert.deepEqual([thread.input_preview, thread.output_preview], ['List it', 'Nothing.'])
+  assert.deepEqual(await turnsOf(session), [
+    ['user: List it', 'assistant: a: done: b: done', 'assistant: c: done', 'assistant: Three files.'],
+    ['user: And now?', 'assistant: Nothing.'],
+  ])
+})
+
+test('a conversation is found by its last answer, and its turn is as long as its answers', async (t) => {
+  const { claude, callOf, threadOf } = await open(t)
+  const [, last] = await claude([], 'List it', calling('a'), 'One file.')
+  const { output_preview, last_updated, turn_count, last_turn_id, status } = await threadOf(session)
+  const { turn_id, ended_at } = await callOf(last)
+  assert.deepEqual(
+    [output_preview, last_updated, turn_count, last_turn_id, status],
+    ['One file.', ended_at, 1, turn_id, 'success'],
+  )
+  const whole = await callOf(turn_id)
+  assert.equal(whole.display_name, 'claude-code')
+  const agent = { name: 'claude-code', version: '2.1.332', folder: '/home/a b' }
+  assert.deepEqual(whole.attributes.heddle, { agent })
+})
+
+test('prompts and steps that are answered at once keep to their turns', async (t) => {
+  const { answers, backend, ask, claude, callOf, threadOf } = await open(t)
+  const history: object[] = []
+  const [first] = await claude(history, 'List it', calling('a'))
+  // A second prompt of the same session is answered for as long as the first one goes on.
+  const holding = Promise.withResolvers<void>()
+  const { script } = backend
+  const begun = Promise.withResolvers<void>()
+  backend.script = async function* (request, signal) {
+    begun.resolve()
+    await holding.promise
+    yield* scriptOf('Later')(request, signal) as Iterable<Turn>
+  }
+  const held = ask('/v1/messages', claudeHeaders, claudeBody([prompt('Another')]))
+  await begun.promise
+  backend.script = script
+  answers.push('One', 'Two', 'Three')
+  const steps = await Promise.all(
+    [1, 2, 3].map(() => ask('/v1/messages', claudeHeaders, claudeBody(history))),
+  )
+  holding.resolve()
+  const other = await callOf((await held).id)
+  assert.deepEqual([other.parent_id, other.turn_id], [null, other.id])
+  const parents = await Promise.all(steps.map(async ({ id }) => (await callOf(id)).parent_id))
+  const { turn_id } = await callOf(first)
+  assert.deepEqual(parents, [turn_id, turn_id, turn_id])
+  assert.deepEqual(
+    await threadOf(session).then(({ turn_count, call_count }) => [turn_count, call_count]),
+    [2, 6],
+  )
+})
+
+test('agents below the one that the user talks to are calls of its turn, and do not end it', async (t) => {
+  const { ask, answers, claude, callOf, threadOf } = await open(t)
+  const history: object[] = []
+  answers.push(calling('a'))
+  history.push(prompt('Look around'))
+  const { id, json } = await ask('/v1/messages', claudeHeaders, claudeBody(history))
+  const headers = { ...claudeHeaders, 'x-claude-code-agent-id': 'a-1', 'x-claude-code-agent-type': 'Explore' }
+  const body = { ...claudeBody([prompt('Explore the folder')]), system: 'You explore.' }
+  const below = await Promise.all(
+    ['It is empty.', 'It is large.'].map((answer) => {
+      answers.push(answer)
+      return ask('/v1/messages', headers, body)
+    }),
+  )
+  history.push({ role: 'assistant', content: json.content })
+  const [{ id: tool_use_id }] = json.content
+  history.push({ role: 'user', content: [{ type: 'tool_result', tool_use_id, content: 'empty' }] })
+  answers.push('Nothing there.')
+  const last = await ask('/v1/messages', claudeHeaders, claudeBody(history))
+  const calls = await Promise.all([...below, last].map((answer) => callOf(answer.id)))
+  const { turn_id } = await callOf(id)
+  for (const call of calls) assert.deepEqual([call.parent_id, call.turn_id], [turn_id, turn_id])
+  assert.equal((await callOf(below[0]?.id)).attributes.heddle.subagent, 'Explore')
+  assert.equal((await threadOf(session)).turn_count, 1)
+  // An agent in the background has ended.
+  history.push({ role: 'assistant', content: last.json.content })
+  history.push({
+    role: 'user',
+    content: [{ type: 'text', text: '<system-reminder>\nIt is done.\n</system-reminder>' }],
+  })
+  assert.equal(
+    (await callOf((await ask('/v1/messages', claudeHeaders, claudeBody(history))).id)).turn_id,
+    turn_id,
+  )
+  await claude(history, 'Thanks', 'Welcome.')
+  assert.equal((await threadOf(session)).turn_count, 2)
+})
+
+test('a turn of Codex has the requests that name it', async (t) => {
+  const { ask, answers, callOf, threadOf, turnsOf } = await open(t)
+  const thread = '0199b4a2-6d3c-7cc1-a2d4-3f5b6c7d8e9f'
+  const input: object[] = [
+    { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Be brief.' }] },
+    {
+      ...{ type: 'message', role: 'user' },
+      content: [
+        { type: 'input_text', text: '<environment_context>\n  <cwd>/home/c</cwd>\n</environment_context>' },
+      ],
+    },
+  ]
+  const send = (turn_id: string | undefined) =>
+    ask(
+      '/v1/responses',
+      {
+        'user-agent': 'codex_exec/0.171.0 (linux)',
+        originator: 'codex_exec',
+        'x-heddle-record': 'on',
+        'session-id': thread,
+        'thread-id': thread,
+        ...(turn_id && {
+          'x-codex-turn-metadata': JSON.stringify({ session_id: thread, thread_id: thread, turn_id }),
+        }),
+      },
+      {
+        model: 'scripted',
+        input,
+        store: false,
+        prompt_cache_key: thread,
+        tools: [{ type: 'function', name: 'Bash', parameters: commands, strict: false }],
+      },
+    )
+  const spoken = (text: string) => ({
+    type: 'message',
+    role: 'user',
+    content: [{ type: 'input_text', text }],
+  })
+  async function codex(text: string, turn: string | undefined, ...replies: string[]): Promise<string[]> {
+    answers.push(...replies)
+    input.push(spoken(text))
+    const ids: string[] = []
+    for (const _ of replies) {
+      const { id, json } = await send(turn)
+      ids.push(id)
+      const items = json.output.map(({ id: _id, status: _status, ...item }: Record<string, unknown>) => item)
+      const used = items.filter(({ type }: { type: string }) => type === 'function_call')
+      input.push(...items)
+      for (const { call_id } of used) input.push({ type: 'function_call_output', call_id, output: 'done' })
+    }
+    await Promise.all(ids.map(callOf))
+    return ids
+  }
+  const first = await codex('List it', 'turn-1', calling('a', 'b'), calling('c'), 'Three files.')
+  // Something is said to the agent while it works.
+  const second = await codex('Sort it', 'turn-1', calling('d'), 'Sorted.')
+  const third = await codex('Again', 'turn-2', calling('e'), 'Again.')
+  const old = await codex('Without names', undefined, calling('f'), 'Done.')
+  const turnOfAll = async (ids: string[]) => [
+    ...new Set(await Promise.all(ids.map(async (id) => (await callOf(id)).turn_id))),
+  ]
+  const turns = await Promise.all([[...first, ...second], third, old].map(turnOfAll))
+  assert.deepEqual(
+    turns.map(({ length }) => length),
+    [1, 1, 1],
+  )
+  assert.equal(new Set(turns.flat()).size, 3)
+  assert.equal((await threadOf(thread)).turn_count, 3)
+  assert.equal((await callOf(third[0])).attributes.heddle.agent.folder, '/home/c')
+  assert.deepEqual(await turnsOf(thread), [
+    [
+      ...[
+        'user: List it',
+        'assistant: a: done',
+        'assistant: b: done',
+        'assistant: c: done',
+        'assistant: Three files.',
+      ],
+      ...['user: Sort it', 'assistant: d: done', 'assistant: Sorted.'],
+    ],
+    ['user: Again', 'assistant: e: done', 'assistant: Again.'],
+    ['user: Without names', 'assistant: f: done', 'assistant: Done.'],
+  ])
+})
+
+test('a step of chat completions goes on with the turn of its thread, and only there', async (t) => {
+  const { ask, callOf } = await open(t)
+  const call = { id: 'call_1', type: 'function', function: { name: 'Bash', arguments: '{"command":"a"}' } }
+  const asked = [{ role: 'user', content: 'List it' }]
+  const answered = [
+    ...asked,
+    { role: 'assistant', content: null, tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'call_1', content: 'done' },
+  ]
+  const send = async (messages: object[], headers = {}) =>
+    callOf((await ask(chatUrl, headers, { model: 'scripted', messages })).id)
+  const thread = { 'x-heddle-thread': 'a thread' }
+  const first = await send(asked, thread)
+  const step = await send(answered, thread)
+  const { turn_id } = await callOf(first.id)
+  assert.deepEqual([step.parent_id, step.turn_id, step.trace_id], [turn_id, turn_id, first.trace_id])
+  // A conversation may begin with results here.
+  const alone = await send(answered, { 'x-heddle-thread': 'another' })
+  assert.deepEqual([alone.parent_id, alone.turn_id], [null, alone.id])
+  // What names its place keeps it.
+  const below = await send(answered, { ...thread, 'x-heddle-parent': first.id })
+  assert.deepEqual([below.parent_id, below.turn_id], [first.id, null])
+  for (const messages of [asked, answered]) {
+    const { parent_id, turn_id, trace_id, id } = await send(messages)
+    assert.deepEqual([parent_id, turn_id, trace_id], [null, null, id])
+  }
+})
