@@ -140,7 +140,7 @@ async function open(t: Parameters<typeof openApp>[0]) {
 }
 
 test('the answers of one prompt of Claude Code are one turn, whatever tools it uses', async (t) => {
-  const { claude, callOf, threadOf, turnsOf } = await open(t)
+  const { claude, callOf, threadOf, turnsOf, lines } = await open(t)
   const history: object[] = []
   const ids = await claude(history, 'List it', calling('a', 'b'), calling('c'), 'Three files.')
   const [next] = await claude(history, 'And now?', 'Nothing.')
@@ -169,6 +169,18 @@ test('the answers of one prompt of Claude Code are one turn, whatever tools it u
     (used as { completion_tokens: number }[]).reduce((sum, usage) => sum + usage.completion_tokens, 0),
   )
   assert.deepEqual([thread.input_preview, thread.output_preview], ['List it', 'Nothing.'])
+  const listed = await lines('/views/calls', { filter: { trace_roots_only: true } })
+  assert.deepEqual(
+    listed[0].calls.map((call: Record<string, unknown>) => [
+      call.id,
+      call.input_preview,
+      call.output_preview,
+    ]),
+    [
+      [next, 'And now?', 'Nothing.'],
+      [turn, 'List it', 'Three files.'],
+    ],
+  )
   assert.deepEqual(await turnsOf(session), [
     ['user: List it', 'assistant: a: done: b: done', 'assistant: c: done', 'assistant: Three files.'],
     ['user: And now?', 'assistant: Nothing.'],
