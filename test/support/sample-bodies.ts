@@ -131,6 +131,10 @@ const feedback = (project_id: string) => ({
   creator: 'Alice',
   ...{ id: null, annotation_ref: null, runnable_ref: null, call_ref: null },
   ...{ trigger_ref: null, queue_id: null, svc_user_id: null },
+  ...{ scorer_tags: ['late'], scorer_tag_reasons: { late: 'x' }, scorer_tag_confidences: { late: 0.5 } },
+  ...{ scorer_ratings: { tone: 1 }, scorer_rating_reasons: { tone: 'x' }, scorer_trace_id: 't' },
+  ...{ scorer_rating_confidences: { tone: 0.5 }, span_agent_name: 'a', span_agent_version: '1' },
+  ...{ span_status_code: 'OK', span_conversation_id: 'c', span_trace_id: 't' },
 })
 
 /** The values are chosen such that each field may be missing, except for those in `needed`. */
