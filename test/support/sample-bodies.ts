@@ -137,6 +137,12 @@ const feedback = (project_id: string) => ({
   ...{ span_status_code: 'OK', span_conversation_id: 'c', span_trace_id: 't' },
 })
 
+const measure = () => ({
+  ...{ alias: 'longest', aggregation: 'max', value_type: 'number', filter: null },
+  value: { source: 'field', key: 'duration_ms' },
+})
+const signals = () => ({ tags: ['late'], ratings: [{ scorer_key: 'tone', op: 'gte', value: 0.5 }] })
+
 /** The values are chosen such that each field may be missing, except for those in `needed`. */
 /** Fields that are accepted only if they ask for nothing. */
 const nothing = (fields: object): Record<string, null> =>
@@ -651,12 +657,12 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     started_before: '2026-01-02T00:00:00Z',
     include_details: false,
     include_costs: true,
-    measures: [],
-    group_filters: [],
+    measures: [measure()],
+    group_filters: [{ group_by: [], measure: measure(), min: 1, max: 5 }],
     group_distributions: [],
     custom_attr_columns: [],
     insight_filters: [],
-    signal_filters: { tags: [], ratings: [] },
+    signal_filters: signals(),
   }),
   '/agents/spans/stats': (project_id) => ({
     project_id,
@@ -672,7 +678,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     group_limit: 5,
     bucket_by: { type: 'time' },
     group_filters: [],
-    signal_filters: { tags: [], ratings: [] },
+    signal_filters: signals(),
   }),
   '/agents/spans/custom-attrs/schema': (project_id) => ({
     project_id,

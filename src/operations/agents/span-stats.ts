@@ -7,9 +7,10 @@ import { bucketsOf, rangeOf } from '../totals/buckets.ts'
 import { figureNames } from '../totals/call-stats.ts'
 import { tooMany } from '../totals/call-usage.ts'
 import type { Aggregation } from '../totals/range-contract.ts'
+import { conversationsWith } from './signals.ts'
 import { spansViewOf, takenName } from './spans.ts'
-import { isAttribute } from './spans-contract.ts'
 import { defaultGroups, type SpanStatsBody } from './stats-contract.ts'
+import { spanValueOf } from './value-contract.ts'
 
 const maxRows = 10_000
 const timeName = 'timestamp'
@@ -35,16 +36,19 @@ export async function readSpanFigures(db: BoundDatabase, caller: Caller, body: S
   }
   const { start, end, edges } = buckets
   const { project_id, query } = body
+  const time = now()
+  const only = await conversationsWith(db, project_id, body.signal_filters, time)
   const view = {
     ...spansViewOf({ project_id, query, limit: maxRows + 1 }),
+    ...(only !== undefined && { conversations: only }),
     ...{
       from: start,
       before: end,
       edges,
-      keys: refs.map(({ key, source }) => ({ field: key, isAttribute: isAttribute(source) })),
+      keys: refs.map(({ key, source }) => spanValueOf({ key, source })),
     },
   }
-  const stats = await readSpanStats(db, view, metrics, now())
+  const stats = await readSpanStats(db, view, metrics, time)
   if (stats.length > maxRows) throw tooManyRows(buckets.granularity)
   const shown = largest(stats, body.group_limit ?? defaultGroups)
   return {
@@ -80,7 +84,7 @@ function metricsIn({ metrics, group_by }: SpanStatsBody): NamedMetric[] {
     }
     return {
       ...{ alias, isText: type === 'string' },
-      ...{ field: value?.key ?? alias, isAttribute: isAttribute(value?.source ?? 'field') },
+      ...spanValueOf(value ?? { key: alias }),
       requestPath: value ? `metrics.${index}.value.key` : `metrics.${index}.alias`,
       ...named,
     }

@@ -8,8 +8,8 @@ import {
   statsRange,
   withRange,
 } from '../totals/range-contract.ts'
-import { signalFilters, unsupported } from './contract.ts'
-import { columnName, valueRef } from './spans-contract.ts'
+import { unsupported } from './contract.ts'
+import { columnName, groupRef, SignalFilters, valueRef } from './value-contract.ts'
 
 export const defaultGroups = 50
 
@@ -24,7 +24,7 @@ const Metric = z.strictObject({
     description: 'Default: sum of numbers; count_true and count_false of booleans; count of strings.',
   }),
   percentiles,
-  value: valueRef.omit({ alias: true }).nullish(),
+  value: valueRef.nullish(),
 })
 
 export const SpanStatsBody = withRange(
@@ -32,7 +32,7 @@ export const SpanStatsBody = withRange(
     project_id: projectId,
     ...statsRange,
     query,
-    group_by: z.array(valueRef).max(3).nullish(),
+    group_by: z.array(groupRef).max(3).nullish(),
     metrics: z.array(Metric).max(20).nullish(),
     group_limit: z.int().min(1).max(1_000).nullish().meta({
       default: defaultGroups,
@@ -44,7 +44,7 @@ export const SpanStatsBody = withRange(
       })
       .nullish(),
     group_filters: unsupported('spans are filtered by the query'),
-    signal_filters: signalFilters,
+    signal_filters: SignalFilters.meta({ description: 'Only conversations with these signals.' }),
   }),
 )
 export type SpanStatsBody = z.output<typeof SpanStatsBody>
