@@ -450,6 +450,7 @@ const ofAlerts = { ...ofWindows, window: { on: 'call' } }
 
 export const instead: Record<string, Record<string, object>> = {
   // Until now, which is at most 31 days later.
+  '/agents/spans/query': { group_by: { measures: null, group_filters: null, signal_filters: null } },
   '/feedback/aggregate': { before_ms: { after_ms: Date.now() - 3_600_000 } },
   '/alert_rules': ofAlerts,
   '/alert_rules/try': ofAlerts,

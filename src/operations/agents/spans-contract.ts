@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { answer, flag, plainText, projectId, shortList } from '../../domain/fields.ts'
+import { maxDetailed as maxAttributed } from '../../storage/agents/group-details.ts'
 import { type GroupList, type GroupSum, groupLists, groupSums } from '../../storage/agents/span-groups.ts'
 import { query } from '../paging-contract.ts'
 import { direction, page, startedRange, unsupported } from './contract.ts'
@@ -69,7 +70,7 @@ export const SpansBody = z
     const lists = { measures, group_filters, ...signal_filters }
     for (const [name, list] of Object.entries(lists)) {
       if (!list?.length) continue
-      const path = [name in context.value ? name : 'signal_filters']
+      const path = name in context.value ? [name] : ['signal_filters', name]
       context.issues.push({ code: 'custom', path, input: list, message: 'expected none without group_by' })
     }
   })
@@ -145,6 +146,11 @@ const Group = z.object({
     GroupList,
     typeof nameList
   >),
+  total_reasoning_tokens: number.meta({
+    description: `This and the names of providers and conversations are read from attributes, where the groups of a page have at most ${maxAttributed} spans; else null and empty.`,
+  }),
+  provider_names: nameList,
+  conversation_names: nameList,
   first_message: end.meta({ description: 'What was asked first; only of groups by conversation_id alone.' }),
   last_message: end.meta({ description: 'What was answered last.' }),
   total_cost_usd: number.meta({ description: 'Null without include_costs, and without a price.' }),
@@ -159,12 +165,14 @@ export const SpansAnswer = answer('Spans, or groups of them where group_by is gi
   total_count: z.int().min(0).meta({ description: 'Spans or groups of all pages.' }),
 })
 
-const maxConversations = 500
+const maxConversations = 10_000
+/** Of all conversations. */
+export const maxBriefSpans = 100_000
 
 export const ConversationSpansBody = z.strictObject({
   project_id: projectId,
   conversation_ids: shortList(plainText(512), maxConversations).meta({
-    description: `At most ${maxConversations}.`,
+    description: `At most ${maxConversations}, with at most ${maxBriefSpans} spans that are shown.`,
   }),
   ...startedRange,
 })

@@ -3,6 +3,7 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { jsonList } from '../../domain/json/text.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
+import { type GroupDetails, readGroupDetails } from '../../storage/agents/group-details.ts'
 import { readConversationsOfTraces } from '../../storage/agents/roots.ts'
 import { isConversationField } from '../../storage/agents/span-fields.ts'
 import {
@@ -88,10 +89,12 @@ async function groupsOf(
   }
   const rows = await readSpanGroups(db, asked, time)
   const [any] = rows.length > 0 ? rows : await readSpanGroups(db, { ...asked, limit: 1, offset: 0 }, time)
+  const details = await readGroupDetails(db, asked, rows, time)
   const isConversations = refs.length === 1 && isConversationRef(refs)
   const ends = isConversations ? await endsOf(db, view.project, rows, time) : new Map()
   const groups = await jsonList(
-    rows.map((row) => ({
+    rows.map((row, index) => ({
+      ...detailsOfGroup(details[index]),
       ...{ ...groupOf(row, names), metrics: metricsOf(row), ...noEnds, ...ends.get(row.key_0) },
     })),
   )
@@ -150,23 +153,36 @@ function checkNames(keys: readonly string[], measures: readonly { alias: string 
 export const takenName = (field: string, name: string) =>
   tooMany(field, `${JSON.stringify(name)}, which something else is named`, 'another alias')
 
-const otherNames = new Set(['group_keys', 'first_message', 'last_message', 'metrics', 'distributions'])
+const otherNames = new Set([
+  'group_keys',
+  'first_message',
+  'last_message',
+  'metrics',
+  'distributions',
+  'provider_names',
+  'conversation_names',
+  'total_reasoning_tokens',
+])
 const isOfGroups = (name: string) =>
   Object.hasOwn(groupSums, name) || Object.hasOwn(groupLists, name) || otherNames.has(name)
 /** Different names that a group shows. */
 const maxNames = 100
+
+const namesIn = (json: string | null | undefined) =>
+  (JSON.parse(json ?? '[]') as string[]).sort().slice(0, maxNames)
+
+const detailsOfGroup = (details: GroupDetails | undefined) => ({
+  total_reasoning_tokens: details?.total_reasoning_tokens ?? null,
+  provider_names: namesIn(details?.provider_names),
+  conversation_names: namesIn(details?.conversation_names),
+})
 
 function groupOf({ total, first_seen, last_seen, ...row }: SpanGroup, names: readonly string[]) {
   const sums = Object.entries(row).filter(([name]) => Object.hasOwn(groupSums, name))
   return {
     group_keys: Object.fromEntries(names.map((name, index) => [name, row[`key_${index}`] ?? null])),
     ...Object.fromEntries(sums),
-    ...Object.fromEntries(
-      (Object.keys(groupLists) as GroupList[]).map((name) => [
-        name,
-        (JSON.parse(row[name] ?? '[]') as string[]).sort().slice(0, maxNames),
-      ]),
-    ),
+    ...Object.fromEntries((Object.keys(groupLists) as GroupList[]).map((name) => [name, namesIn(row[name])])),
     first_seen: formatTime(Number(first_seen)),
     last_seen: formatTime(Number(last_seen)),
   }

@@ -5,7 +5,7 @@ import { compileCondition } from '../sql/conditions.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { columnOrder } from '../sql/sorting.ts'
-import { allOf, emptySql, join, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { allOf, emptySql, join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type BoundReader } from '../transaction.ts'
 import { type AggregateName, aggregateOf } from '../views/aggregates.ts'
 import { conversationsOfRoots } from './roots.ts'
@@ -62,11 +62,15 @@ export interface GroupBounds {
   max: number | undefined
 }
 
-interface GroupsView extends SpansView {
+export interface GroupsView extends SpansView {
   keys: readonly (SpanValue & { name: string })[]
   costs: boolean
   measures: readonly GroupMeasure[]
   bounds: readonly GroupBounds[]
+  /** Adds what the attributes say. */
+  details?: boolean
+  /** Only groups whose first key is one of these. */
+  firstKeys?: readonly (string | null)[]
 }
 
 export type SpanGroup = Record<`key_${number}`, string | null> &
@@ -102,10 +106,35 @@ const isWithin = ({ min, max }: GroupBounds, column: string): Sql[] => [
   ...(max === undefined ? [] : [sql`${rawSql(column)} <= ${max}`]),
 ]
 
+function isFirstKey({ firstKeys, keys: [key] }: GroupsView, dialect: Dialect): Sql[] {
+  if (firstKeys === undefined || key === undefined) return []
+  const text = textOfField(readingOf(key, dialect, 'group_by.0.key'), dialect)
+  const named = sql`${text} IN (${listOf(firstKeys.filter((value) => value !== null))})`
+  return [firstKeys.includes(null) ? sql`(${named} OR ${text} IS NULL)` : named]
+}
+
+const detailFields = ['provider_name', 'conversation_name', 'reasoning_tokens']
+
+function detailsOf(dialect: Dialect): Sql {
+  const resolve = spanFields(dialect, '')
+  const values = detailFields.map((name) => {
+    const value = /_tokens$/.test(name) ? numberOfField : textOfField
+    return sql`, ${value(resolve(name), dialect)} AS ${rawSql(name)}`
+  })
+  return join(values, '')
+}
+
+const detailSums = (dialect: Dialect): Sql[] => [
+  sql`${dialect.distinctTexts(rawSql('provider_name'))} AS provider_names`,
+  sql`${dialect.distinctTexts(rawSql('conversation_name'))} AS conversation_names`,
+  rawSql('CAST(coalesce(sum(reasoning_tokens), 0) AS DOUBLE PRECISION) AS total_reasoning_tokens'),
+]
+
 /** Sums of the spans that have the same values of these fields; a conversation also has those below its turns. */
 export function readSpanGroups(db: BoundReader, view: GroupsView, now: number): Promise<SpanGroup[]> {
   const { dialect } = db
-  const query = spansQueryOf(db, { ...view, sort: [] }, now)
+  const { conditions, ...found } = spansQueryOf(db, { ...view, sort: [] }, now)
+  const query = { ...found, conditions: [...conditions, ...isFirstKey(view, dialect)] }
   const isConversation = ({ field, isAttribute }: SpanValue) => !isAttribute && isConversationField(field)
   const keys = view.keys.map((key, index) => {
     const reading = readingOf(key, dialect, `group_by.${index}.key`)
@@ -117,7 +146,7 @@ export function readSpanGroups(db: BoundReader, view: GroupsView, now: number): 
   const values = measures.map(
     (measure, index) => sql`, ${measured(measure, dialect)} AS ${rawSql(`value_${index}`)}`,
   )
-  const narrow = sql`SELECT ${join(keys, ', ')}${join(values, '')}, calls.id AS id, calls.trace_id AS trace_id, calls.operation AS operation,
+  const narrow = sql`SELECT ${join(keys, ', ')}${join(values, '')}${view.details ? detailsOf(dialect) : emptySql}, calls.id AS id, calls.trace_id AS trace_id, calls.operation AS operation,
       nullif(calls.thread_id, '') AS own_thread, agent, agent_version, coalesce(asked_model, model) AS asked_model,
       calls.status AS status, input_tokens, output_tokens, cache_read_tokens, cache_creation_tokens, started_at, ended_at,
       CAST(ended_at - started_at AS DOUBLE PRECISION) / 1000 AS took, CAST(${cost} AS DOUBLE PRECISION) AS cost
@@ -143,6 +172,7 @@ export function readSpanGroups(db: BoundReader, view: GroupsView, now: number): 
   const lists = Object.entries(groupLists).map(
     ([name, column]) => sql`${dialect.distinctTexts(rawSql(column))} AS ${rawSql(name)}`,
   )
+  if (view.details) lists.push(...detailSums(dialect))
   // Missing values come first, on either engine.
   const sortedKeys = names.map((name) => `coalesce(${name}, '')`)
   const columns = {

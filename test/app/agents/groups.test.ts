@@ -156,3 +156,42 @@ test('conversations are chosen by what was said of them, of their turns, or from
   })
   assert.deepEqual(rows, [{ timestamp: at(0), count_spans: 3 }])
 })
+
+test('groups have what the attributes say of their spans, unless they have no conversation', async () => {
+  const by = (provider: string, tokens: number, more: object) => ({
+    ...{ started_at: at(0), ended_at: at(1), ...more },
+    attributes: {
+      team: provider,
+      gen_ai: {
+        ...{ provider: { name: provider }, conversation: { name: `${provider}s` } },
+        usage: { reasoning: { output_tokens: tokens } },
+      },
+    },
+  })
+  const project_id = await storedCalls(post, 'said', [
+    by('loom', 3, { thread_id: 'a' }),
+    by('spindle', 4, { thread_id: 'a' }),
+    by('loom', 5, { thread_id: 'b' }),
+    by('loom', 6, {}),
+  ])
+  const detailsBy = async (key: object) => {
+    const sort_by = [{ field: 'span_count' }, { field: 'total_duration_ms' }]
+    const groups = await groupsOf({ project_id, group_by: [key], sort_by })
+    return groups.map((group: Record<string, unknown>) => [
+      ...[Object.values(group.group_keys as object)[0], group.total_reasoning_tokens],
+      ...[group.provider_names, group.conversation_names],
+    ])
+  }
+  assert.deepEqual(await detailsBy({ key: 'conversation_id' }), [
+    ['a', 7, ['loom', 'spindle'], ['looms', 'spindles']],
+    [null, null, [], []],
+    ['b', 5, ['loom'], ['looms']],
+  ])
+  assert.deepEqual(await detailsBy({ source: 'custom_attrs_string', key: 'team' }), [
+    ['loom', 14, ['loom'], ['looms']],
+    ['spindle', 4, ['spindle'], ['spindles']],
+  ])
+  assert.deepEqual(await detailsBy({ key: 'agent_name' }), [
+    [null, 18, ['loom', 'spindle'], ['looms', 'spindles']],
+  ])
+})

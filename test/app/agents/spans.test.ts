@@ -212,6 +212,7 @@ test('groups by conversation and by attributes have sums, and pages count all of
     },
     ...{ first_seen: at(0), last_seen: at(6), agent_names: [], agent_versions: [], request_models: ['loom'] },
     metrics: {},
+    ...{ total_reasoning_tokens: 0, provider_names: [], conversation_names: [] },
     first_message: { role: 'user_message', text: 'capital of Chad' },
     last_message: { role: 'assistant_message', text: "N'Djamena" },
   })
