@@ -138,7 +138,7 @@ const feedback = (project_id: string) => ({
 })
 
 const measure = () => ({
-  ...{ alias: 'longest', aggregation: 'max', value_type: 'number', filter: null },
+  ...{ alias: 'timed', aggregation: 'count', value_type: 'number', filter: null },
   value: { source: 'field', key: 'duration_ms' },
 })
 const signals = () => ({ tags: ['late'], ratings: [{ scorer_key: 'tone', op: 'gte', value: 0.5 }] })
@@ -449,8 +449,9 @@ const ofWindows = { 'window.above': { window: { measure: 'calls', seconds: 60, b
 const ofAlerts = { ...ofWindows, window: { on: 'call' } }
 
 export const instead: Record<string, Record<string, object>> = {
-  // Until now, which is at most 31 days later.
+  '/agents/spans/stats': { 'bucket_by.value': { bucket_by: { type: 'time' } } },
   '/agents/spans/query': { group_by: { measures: null, group_filters: null, signal_filters: null } },
+  // Until now, which is at most 31 days later.
   '/feedback/aggregate': { before_ms: { after_ms: Date.now() - 3_600_000 } },
   '/alert_rules': ofAlerts,
   '/alert_rules/try': ofAlerts,
@@ -677,7 +678,10 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
       },
     ],
     group_limit: 5,
-    bucket_by: { type: 'time' },
+    bucket_by: {
+      ...{ type: 'number', value: { source: 'field', key: 'duration_ms' }, alias: 'took', bins: 5 },
+      ...{ min: 0, max: 10, group_by: [], measure: null },
+    },
     group_filters: [],
     signal_filters: signals(),
   }),
