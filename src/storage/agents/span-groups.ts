@@ -155,7 +155,8 @@ export function readSpanGroups(db: BoundReader, view: GroupsView, now: number): 
   const shownKeys = view.keys.map(
     (key, index) => `${isConversation(key) ? thread : `own_${index}`} AS key_${index}`,
   )
-  const roots = conversationsOfRoots(view.project, isTurn, now)
+  const own = view.conversations && sql`thread_id IN (${listOf(view.conversations)})`
+  const roots = conversationsOfRoots(view.project, own ?? isTurn, now)
   const joined = sql`SELECT narrow.*, ${rawSql(shownKeys.join(', '))}, ${rawSql(thread)} AS thread
     FROM (${narrow}) AS narrow LEFT JOIN (${roots}) AS turns ON turns.trace_id = narrow.trace_id`
   const sums = Object.entries(groupSums).map(
