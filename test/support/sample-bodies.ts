@@ -131,7 +131,17 @@ const feedback = (project_id: string) => ({
   creator: 'Alice',
   ...{ id: null, annotation_ref: null, runnable_ref: null, call_ref: null },
   ...{ trigger_ref: null, queue_id: null, svc_user_id: null },
+  ...{ scorer_tags: ['late'], scorer_tag_reasons: { late: 'x' }, scorer_tag_confidences: { late: 0.5 } },
+  ...{ scorer_ratings: { tone: 1 }, scorer_rating_reasons: { tone: 'x' }, scorer_trace_id: 't' },
+  ...{ scorer_rating_confidences: { tone: 0.5 }, span_agent_name: 'a', span_agent_version: '1' },
+  ...{ span_status_code: 'OK', span_conversation_id: 'c', span_trace_id: 't' },
 })
+
+const measure = () => ({
+  ...{ alias: 'timed', aggregation: 'count', value_type: 'number', filter: null },
+  value: { source: 'field', key: 'duration_ms' },
+})
+const signals = () => ({ tags: ['late'], ratings: [{ scorer_key: 'tone', op: 'gte', value: 0.5 }] })
 
 /** The values are chosen such that each field may be missing, except for those in `needed`. */
 /** Fields that are accepted only if they ask for nothing. */
@@ -439,6 +449,8 @@ const ofWindows = { 'window.above': { window: { measure: 'calls', seconds: 60, b
 const ofAlerts = { ...ofWindows, window: { on: 'call' } }
 
 export const instead: Record<string, Record<string, object>> = {
+  '/agents/spans/stats': { 'bucket_by.value': { bucket_by: { type: 'time' } } },
+  '/agents/spans/query': { group_by: { measures: null, group_filters: null, signal_filters: null } },
   // Until now, which is at most 31 days later.
   '/feedback/aggregate': { before_ms: { after_ms: Date.now() - 3_600_000 } },
   '/alert_rules': ofAlerts,
@@ -647,12 +659,12 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     started_before: '2026-01-02T00:00:00Z',
     include_details: false,
     include_costs: true,
-    measures: [],
-    group_filters: [],
+    measures: [measure()],
+    group_filters: [{ group_by: [], measure: measure(), min: 1, max: 5 }],
     group_distributions: [],
     custom_attr_columns: [],
     insight_filters: [],
-    signal_filters: { tags: [], ratings: [] },
+    signal_filters: signals(),
   }),
   '/agents/spans/stats': (project_id) => ({
     project_id,
@@ -666,9 +678,12 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
       },
     ],
     group_limit: 5,
-    bucket_by: { type: 'time' },
+    bucket_by: {
+      ...{ type: 'number', value: { source: 'field', key: 'duration_ms' }, alias: 'took', bins: 5 },
+      ...{ min: 0, max: 10, group_by: [], measure: null },
+    },
     group_filters: [],
-    signal_filters: { tags: [], ratings: [] },
+    signal_filters: signals(),
   }),
   '/agents/spans/custom-attrs/schema': (project_id) => ({
     project_id,

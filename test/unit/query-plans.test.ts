@@ -5,6 +5,8 @@ import { readSearch } from '../../src/domain/search/search-text.ts'
 import { partialKey, valueKey } from '../../src/domain/search/values.ts'
 import type { CallsFilter } from '../../src/operations/calls/contract.ts'
 import { readAgents } from '../../src/storage/agents/agents.ts'
+import { streamSignals } from '../../src/storage/agents/signals.ts'
+import { readSpanGroups } from '../../src/storage/agents/span-groups.ts'
 import { selectStoredCompletions } from '../../src/storage/answers/stored-completions.ts'
 import { selectCalls } from '../../src/storage/calls/calls.ts'
 import { filterConditions } from '../../src/storage/calls/filter.ts'
@@ -201,6 +203,53 @@ test('agents are found in the index of their calls, and what runs below them by 
     assert.match(String(below), /^SEARCH child USING INDEX \w+ \(project_id=\? AND parent_id=\?\)$/)
     assert.match(String(member), /^SEARCH calls USING INDEX \w+ \(project_id=\? AND id=\?\)$/)
   }
+})
+
+test('feedback with signals is read once, and groups read the spans of the conversations that are left', async (t) => {
+  const { tx, planOf } = openWithPlans(t)
+  const queries: string[][] = []
+  const stream = async function* (query: Parameters<LongReader['stream']>[0]) {
+    queries.push(planOf(query))
+    yield [] as never[]
+  }
+  const db = boundTo({ ...tx, stream }, new AbortController().signal)
+  for await (const rows of streamSignals(db, project, 1)) assert.deepEqual(rows, [])
+  assert.deepEqual(queries.pop(), [
+    'SEARCH feedback USING INDEX feedback_in_time (project_id=?)',
+    'SEARCH calls USING INDEX sqlite_autoindex_calls_1 (project_id=? AND id=?) LEFT-JOIN',
+  ])
+  const view = {
+    project,
+    query: undefined,
+    from: undefined,
+    before: undefined,
+    sort: [],
+    limit: 5,
+    offset: 0,
+  }
+  const keys = [{ field: 'conversation_id', isAttribute: false, name: 'conversation_id' }]
+  const measures = [
+    {
+      alias: 'n',
+      aggregation: 'count',
+      value: undefined,
+      filter: undefined,
+      requestPath: 'measures.0',
+    } as const,
+  ]
+  const asked = {
+    ...view,
+    keys,
+    costs: false,
+    details: true,
+    measures,
+    bounds: [],
+    conversations: ['a', 'b'],
+  }
+  await readSpanGroups(db, asked, 1)
+  const read = (queries.pop() ?? []).filter((step) => / calls\b/.test(step))
+  assert.ok(read.includes('SEARCH calls USING INDEX sqlite_autoindex_calls_1 (project_id=? AND id=?)'))
+  for (const step of read) assert.match(step, /^SEARCH calls USING INDEX \w+ \(project_id=\? AND \w+=\?/)
 })
 
 test('a new version reads only what it needs of the other versions', async (t) => {

@@ -1,4 +1,4 @@
-import { JsonNumber, parseLossless } from '../../../packages/json/index.ts'
+import { parseLossless } from '../../../packages/json/index.ts'
 import { inSteps } from '../../../packages/waiting/index.ts'
 import { isObject } from '../../domain/call-facts/brief.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
@@ -6,8 +6,10 @@ import { jsonList } from '../../domain/json/text.ts'
 import { now } from '../../domain/time.ts'
 import { streamSpanAttributes } from '../../storage/agents/spans.ts'
 import type { BoundDatabase } from '../../storage/database.ts'
-import { type AttributesBody, type AttributeType, attributeSources, defaultAttributes } from './contract.ts'
+import { type AttributesBody, defaultAttributes } from './contract.ts'
+import { typeOf } from './span-attributes.ts'
 import { spansViewOf } from './spans.ts'
+import { type AttributeType, attributeSources } from './value-contract.ts'
 
 /** The newest spans, whose attributes are read, and the names that are counted among them. */
 const maxSpans = 1_000
@@ -63,12 +65,4 @@ function leavesOf(json: string): Map<string, AttributeType> {
   }
   visit(parseLossless(json), '', 0)
   return leaves
-}
-
-function typeOf(value: unknown): AttributeType | undefined {
-  if (typeof value === 'string') return 'string'
-  if (typeof value === 'boolean') return 'bool'
-  if (typeof value === 'number') return Number.isInteger(value) ? 'int' : 'float'
-  if (value instanceof JsonNumber) return /^-?\d+$/.test(String(value)) ? 'int' : 'float'
-  return undefined
 }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { answer, dateTime, explained, flag, plainText, projectId } from '../../domain/fields.ts'
 import { agentFields } from '../../storage/agents/agents.ts'
 import { offset, query } from '../paging-contract.ts'
+import { type AttributeType, attributeSources } from './value-contract.ts'
 
 /** A list that Weave has and this server cannot honour: anything in it is refused. */
 export const unsupported = (why: string) =>
@@ -10,9 +11,6 @@ export const unsupported = (why: string) =>
     .max(0, `is not supported: ${why}; expected an empty list, null, or no such field`)
     .nullish()
     .meta({ description: `Only an empty list is accepted: ${why}.` })
-
-const ofFeedback = unsupported('spans are not filtered by feedback')
-export const signalFilters = z.strictObject({ tags: ofFeedback, ratings: ofFeedback }).nullish()
 
 export const page = (most: number, absent: number) => ({
   limit: z.int().min(0).max(most).nullish().meta({ default: absent }),
@@ -91,14 +89,6 @@ export const AttributesBody = z.strictObject({
   offset,
 })
 export type AttributesBody = z.output<typeof AttributesBody>
-
-export const attributeSources = {
-  string: 'custom_attrs_string',
-  int: 'custom_attrs_int',
-  float: 'custom_attrs_float',
-  bool: 'custom_attrs_bool',
-} as const
-export type AttributeType = keyof typeof attributeSources
 
 export const AttributesAnswer = answer('Attributes of the newest spans beside those of the conventions.', {
   attributes: z.array(

@@ -1,4 +1,5 @@
 import { inSteps } from '../../../packages/waiting/index.ts'
+import { batchesOf } from '../../domain/batches.ts'
 import { judgementIn } from '../../domain/call-facts/judgement.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { jsonList } from '../../domain/json/text.ts'
@@ -11,7 +12,10 @@ import {
 import type { BoundDatabase } from '../../storage/database.ts'
 import { tooMany } from '../totals/call-usage.ts'
 import { durationOf, statusCodeOf } from './spans.ts'
-import { type ConversationSpansBody, maxConversations } from './spans-contract.ts'
+import { type ConversationSpansBody, maxBriefSpans, maxConversations } from './spans-contract.ts'
+
+/** Conversations of one statement. */
+const maxTogether = 500
 
 export async function readSpansOfConversations(
   db: BoundDatabase,
@@ -24,24 +28,35 @@ export async function readSpansOfConversations(
     throw tooMany('conversation_ids', `${conversations.length} entries`, `at most ${maxConversations}`)
   }
   const range = { from: body.started_after ?? undefined, before: body.started_before ?? undefined }
-  const view = { project, conversations, ...range }
   const time = now()
-  const spans = Map.groupBy(await readConversationSpans(db, view, time), ({ thread_id }) => thread_id)
-  const feedback = Map.groupBy(await readSpansFeedback(db, view, time), ({ thread_id }) => thread_id)
+  const spans: Awaited<ReturnType<typeof readConversationSpans>> = []
+  const said: SpanFeedbackRow[] = []
+  for (const some of batchesOf([...new Set(conversations)].sort(), maxTogether)) {
+    const view = { project, conversations: some, ...range }
+    spans.push(...(await readConversationSpans(db, view, time)))
+    if (spans.length > maxBriefSpans) {
+      throw tooMany('conversation_ids', `more than ${maxBriefSpans} spans`, 'fewer conversations, or a range')
+    }
+    said.push(...(await readSpansFeedback(db, view, time)))
+  }
+  const feedback = Map.groupBy(said, ({ thread_id }) => thread_id)
   const shown: object[] = []
-  await inSteps(spans, async ([conversation_id, rows]) => {
-    shown.push({
-      conversation_id,
-      spans: rows.map((row) => ({
-        operation_name: row.operation,
-        trace_id: row.trace_id,
-        span_id: row.id,
-        status: statusCodeOf(row),
-        duration_ms: durationOf(row),
-      })),
-      spans_feedback: await judgedInSteps(feedback.get(conversation_id) ?? []),
-    })
-  })
+  await inSteps(
+    Map.groupBy(spans, ({ thread_id }) => thread_id),
+    async ([conversation_id, rows]) => {
+      shown.push({
+        conversation_id,
+        spans: rows.map((row) => ({
+          operation_name: row.operation,
+          trace_id: row.trace_id,
+          span_id: row.id,
+          status: statusCodeOf(row),
+          duration_ms: durationOf(row),
+        })),
+        spans_feedback: await judgedInSteps(feedback.get(conversation_id) ?? []),
+      })
+    },
+  )
   return { conversations: await jsonList(shown) }
 }
 

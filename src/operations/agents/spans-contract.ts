@@ -1,35 +1,24 @@
 import { z } from 'zod'
 import { answer, flag, plainText, projectId, shortList } from '../../domain/fields.ts'
-import { type GroupList, type GroupSum, groupLists, groupSums } from '../../storage/agents/spans.ts'
+import { maxDetailed as maxAttributed } from '../../storage/agents/group-details.ts'
+import { type GroupList, type GroupSum, groupLists, groupSums } from '../../storage/agents/span-groups.ts'
 import { query } from '../paging-contract.ts'
-import { direction, page, signalFilters, startedRange, unsupported } from './contract.ts'
+import { direction, page, startedRange, unsupported } from './contract.ts'
 import { detailNumbers, detailTexts } from './span-details.ts'
+import {
+  type AttributeType,
+  attributeRef,
+  attributeSources,
+  GroupFilter,
+  groupRef,
+  Measure,
+  SignalFilters,
+} from './value-contract.ts'
 
 export const defaultSpans = 100
 const maxSpans = 10_000
 /** Spans of one page that are shown with what was asked and answered. */
 const maxDetailed = 200
-
-const sources = [
-  ...['field', 'column', 'custom_attrs_string'],
-  ...['custom_attrs_int', 'custom_attrs_float', 'custom_attrs_bool'],
-] as const
-
-/** A name of what is answered. */
-export const columnName = plainText(128).refine((name) => /^[a-zA-Z_]\w*$/.test(name), {
-  error: 'expected a name of letters, digits and _',
-})
-
-/** Whether a value is read from the attributes even where a field of spans has its name. */
-export const isAttribute = (source: string): boolean => source.startsWith('custom_attrs_')
-
-export const valueRef = z.strictObject({
-  source: z.enum(sources as readonly [string, ...string[]]).meta({
-    description: 'A field of spans, or a path inside the attributes of calls.',
-  }),
-  key: plainText(1024).min(1),
-  alias: columnName.nullish().meta({ description: 'The name in the answer; default: key.' }),
-})
 
 const sort = (field: z.ZodType<string>) => z.array(z.strictObject({ field, direction })).max(16).nullish()
 
@@ -40,7 +29,7 @@ export const SpansBody = z
       description:
         'Over fields of spans such as agent_name or gen_ai.agent.name; any other name is a path inside the attributes.',
     }),
-    group_by: z.array(valueRef).max(5).nullish().meta({ description: 'Answers groups instead of spans.' }),
+    group_by: z.array(groupRef).max(5).nullish().meta({ description: 'Answers groups instead of spans.' }),
     sort_by: sort(plainText(1024).min(1)).meta({
       description: 'Fields of spans, the newest first by default; of groups their sums, the last seen first.',
     }),
@@ -50,12 +39,18 @@ export const SpansBody = z
       description: `Adds messages, arguments, attributes and the dump of the span, of at most ${maxDetailed} spans.`,
     }),
     include_costs: flag(false),
-    measures: unsupported('groups have fixed sums, and /agents/spans/stats has metrics'),
-    group_filters: unsupported('groups are filtered by the query over their spans'),
+    measures: z.array(Measure).max(20).nullish().meta({ description: 'Further figures of groups.' }),
+    group_filters: z.array(GroupFilter).max(20).nullish().meta({
+      description: 'Only groups whose measure is within min and max.',
+    }),
     group_distributions: unsupported('distributions are not computed'),
-    custom_attr_columns: unsupported('include_details shows all attributes'),
+    custom_attr_columns: z.array(attributeRef).max(50).nullish().meta({
+      description: 'Adds these attributes to spans, where they have the type of their source.',
+    }),
     insight_filters: unsupported('they need clusters that only Weave computes'),
-    signal_filters: signalFilters,
+    signal_filters: SignalFilters.meta({
+      description: 'Only conversations with these signals; needs group_by.',
+    }),
   })
   .refine(({ include_details, limit }) => !include_details || (limit ?? defaultSpans) <= maxDetailed, {
     path: ['limit'],
@@ -65,10 +60,27 @@ export const SpansBody = z
     path: ['include_details'],
     error: 'expected no details, because group_by answers groups',
   })
+  .refine(({ custom_attr_columns, group_by }) => !custom_attr_columns?.length || !group_by?.length, {
+    path: ['custom_attr_columns'],
+    error: 'expected none, because group_by answers groups',
+  })
+  .check((context) => {
+    const { group_by, measures, group_filters, signal_filters } = context.value
+    if (group_by?.length) return
+    const lists = { measures, group_filters, ...signal_filters }
+    for (const [name, list] of Object.entries(lists)) {
+      if (!list?.length) continue
+      const path = name in context.value ? [name] : ['signal_filters', name]
+      context.issues.push({ code: 'custom', path, input: list, message: 'expected none without group_by' })
+    }
+  })
 export type SpansBody = z.output<typeof SpansBody>
 
 const text = z.string().nullable()
 const number = z.number().nullable()
+const attributeMap = z.record(z.string(), z.unknown()).meta({
+  description: 'Those of custom_attr_columns that the span has.',
+})
 const message = z.object({ role: z.string(), content: z.string(), finish_reason: text })
 
 const detailed = <Name extends string, Field extends z.ZodType>(paths: Record<Name, string>, field: Field) =>
@@ -114,6 +126,9 @@ export const Span = z.object({
   tool_call_result: text.optional(),
   custom_attrs: z.record(z.string(), z.unknown()).optional(),
   raw_span_dump: z.record(z.string(), z.unknown()).nullish(),
+  ...(Object.fromEntries(
+    Object.values(attributeSources).map((source) => [source, attributeMap.optional()]),
+  ) as Record<(typeof attributeSources)[AttributeType], z.ZodOptional<typeof attributeMap>>),
 })
 
 const sum = z.number()
@@ -131,9 +146,17 @@ const Group = z.object({
     GroupList,
     typeof nameList
   >),
+  total_reasoning_tokens: number.meta({
+    description: `This and the names of providers and conversations are read from attributes, where the groups of a page have at most ${maxAttributed} spans; else null and empty.`,
+  }),
+  provider_names: nameList,
+  conversation_names: nameList,
   first_message: end.meta({ description: 'What was asked first; only of groups by conversation_id alone.' }),
   last_message: end.meta({ description: 'What was answered last.' }),
   total_cost_usd: number.meta({ description: 'Null without include_costs, and without a price.' }),
+  metrics: z
+    .record(z.string(), z.union([z.number(), z.string(), z.null()]))
+    .meta({ description: 'The measures by their aliases.' }),
 })
 
 export const SpansAnswer = answer('Spans, or groups of them where group_by is given.', {
@@ -142,12 +165,14 @@ export const SpansAnswer = answer('Spans, or groups of them where group_by is gi
   total_count: z.int().min(0).meta({ description: 'Spans or groups of all pages.' }),
 })
 
-const maxConversations = 500
+const maxConversations = 10_000
+/** Of all conversations. */
+export const maxBriefSpans = 100_000
 
 export const ConversationSpansBody = z.strictObject({
   project_id: projectId,
   conversation_ids: shortList(plainText(512), maxConversations).meta({
-    description: `At most ${maxConversations}.`,
+    description: `At most ${maxConversations}, with at most ${maxBriefSpans} spans that are shown.`,
   }),
   ...startedRange,
 })

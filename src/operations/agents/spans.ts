@@ -3,25 +3,28 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { jsonList } from '../../domain/json/text.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
+import { type GroupDetails, readGroupDetails } from '../../storage/agents/group-details.ts'
 import { readConversationsOfTraces } from '../../storage/agents/roots.ts'
 import { isConversationField } from '../../storage/agents/span-fields.ts'
 import {
-  countSpans,
   type GroupList,
   groupLists,
   groupSums,
+  isTimeMeasure,
   readSpanGroups,
-  readSpans,
   type SpanGroup,
-  type SpanRow,
-  type SpansView,
-} from '../../storage/agents/spans.ts'
+} from '../../storage/agents/span-groups.ts'
+import { countSpans, readSpans, type SpanRow, type SpansView } from '../../storage/agents/spans.ts'
 import type { BoundDatabase } from '../../storage/database.ts'
 import { tooMany } from '../totals/call-usage.ts'
 import { previewsOfThreads } from '../totals/threads.ts'
 import { maxDetailed as maxEnds } from '../totals/threads-contract.ts'
+import { boundsOf, measureOf } from './group-measures.ts'
+import { conversationsWith } from './signals.ts'
+import { attributesIn } from './span-attributes.ts'
 import { detailsOf } from './span-details.ts'
-import { defaultSpans, isAttribute, type SpansBody } from './spans-contract.ts'
+import { defaultSpans, type SpansBody } from './spans-contract.ts'
+import { spanValueOf } from './value-contract.ts'
 
 export async function querySpans(db: BoundDatabase, caller: Caller, body: SpansBody) {
   requireAccess(caller, body.project_id)
@@ -31,13 +34,22 @@ export async function querySpans(db: BoundDatabase, caller: Caller, body: SpansB
   const time = now()
   const documents = body.include_details === true
   const total_count = await countSpans(db, view, time)
-  const rows = await readSpans(db, view, { costs, documents }, time)
+  const attributes = body.custom_attr_columns ?? []
+  const values = attributes.map(({ key }, index) => ({
+    key,
+    requestPath: `custom_attr_columns.${index}.key`,
+  }))
+  const rows = await readSpans(db, view, { costs, documents, values }, time)
   const spans: unknown[] = []
   const unnamed = rows.flatMap(({ thread_id, trace_id }) => (thread_id ? [] : [trace_id]))
   const conversations = await readConversationsOfTraces(db, view.project, unnamed, time)
   await inSteps(rows, (row) => {
     const thread_id = row.thread_id || conversations.get(row.trace_id) || null
-    spans.push({ ...spanOf({ ...row, thread_id }), ...(documents && detailsOf(row)) })
+    spans.push({
+      ...spanOf({ ...row, thread_id }),
+      ...(documents && detailsOf(row)),
+      ...attributesIn(row, attributes),
+    })
   })
   return { spans: await jsonList(spans), groups: [], total_count }
 }
@@ -61,28 +73,47 @@ async function groupsOf(
   view: SpansView,
 ) {
   const names = refs.map(({ key, alias }) => alias ?? key)
-  checkNames(names)
+  const measures = (body.measures ?? []).map((measure, index) => measureOf(measure, `measures.${index}`))
+  checkNames(names, measures)
+  const time = now()
+  const only = await conversationsWith(db, view.project, body.signal_filters, time)
   const asked = {
     ...view,
+    ...(only !== undefined && { conversations: only }),
+    ...{ measures, bounds: boundsOf(body.group_filters, refs) },
     keys: refs.map(({ key, source }, index) => ({
-      ...{ field: key, isAttribute: isAttribute(source) },
+      ...spanValueOf({ key, source }),
       name: names[index] ?? key,
     })),
     costs: body.include_costs === true,
   }
-  const time = now()
   const rows = await readSpanGroups(db, asked, time)
   const [any] = rows.length > 0 ? rows : await readSpanGroups(db, { ...asked, limit: 1, offset: 0 }, time)
+  const details = await readGroupDetails(db, asked, rows, time)
   const isConversations = refs.length === 1 && isConversationRef(refs)
   const ends = isConversations ? await endsOf(db, view.project, rows, time) : new Map()
   const groups = await jsonList(
-    rows.map((row) => ({ ...groupOf(row, names), ...noEnds, ...ends.get(row.key_0) })),
+    rows.map((row, index) => ({
+      ...detailsOfGroup(details[index]),
+      ...{ ...groupOf(row, names), metrics: metricsOf(row), ...noEnds, ...ends.get(row.key_0) },
+    })),
   )
   return { spans: [], groups, total_count: any === undefined ? 0 : Number(any.total) }
+
+  function metricsOf(row: SpanGroup) {
+    const figures = measures.map((measure, index): [string, number | string | null] => {
+      const figure = row[`measure_${index}`] ?? null
+      return [
+        measure.alias,
+        figure !== null && isTimeMeasure(measure, db.dialect) ? formatTime(figure) : figure,
+      ]
+    })
+    return Object.fromEntries(figures)
+  }
 }
 
 const isConversationRef = (refs: NonNullable<SpansBody['group_by']>) =>
-  refs.every(({ key, source }) => !isAttribute(source) && isConversationField(key))
+  refs.every((ref) => !spanValueOf(ref).isAttribute && isConversationField(ref.key))
 
 const noEnds = { first_message: null, last_message: null }
 const maxMessage = 280
@@ -108,11 +139,13 @@ async function endsOf(db: BoundDatabase, project: string, rows: readonly SpanGro
 }
 
 /** Names in the answer, each once, and none that a group has anyway. */
-function checkNames(names: readonly string[]): void {
+function checkNames(keys: readonly string[], measures: readonly { alias: string }[]): void {
+  const names = [...keys, ...measures.map(({ alias }) => alias)]
   for (const [index, name] of names.entries()) {
     const isTaken = isOfGroups(name) || names.indexOf(name) !== index
     if (!isTaken) continue
-    throw takenName(`group_by.${index}.alias`, name)
+    const list = index < keys.length ? `group_by.${index}` : `measures.${index - keys.length}`
+    throw takenName(`${list}.alias`, name)
   }
 }
 
@@ -120,21 +153,36 @@ function checkNames(names: readonly string[]): void {
 export const takenName = (field: string, name: string) =>
   tooMany(field, `${JSON.stringify(name)}, which something else is named`, 'another alias')
 
-const isOfGroups = (name: string) => Object.hasOwn(groupSums, name) || Object.hasOwn(groupLists, name)
+const otherNames = new Set([
+  'group_keys',
+  'first_message',
+  'last_message',
+  'metrics',
+  'distributions',
+  'provider_names',
+  'conversation_names',
+  'total_reasoning_tokens',
+])
+const isOfGroups = (name: string) =>
+  Object.hasOwn(groupSums, name) || Object.hasOwn(groupLists, name) || otherNames.has(name)
 /** Different names that a group shows. */
 const maxNames = 100
+
+const namesIn = (json: string | null | undefined) =>
+  (JSON.parse(json ?? '[]') as string[]).sort().slice(0, maxNames)
+
+const detailsOfGroup = (details: GroupDetails | undefined) => ({
+  total_reasoning_tokens: details?.total_reasoning_tokens ?? null,
+  provider_names: namesIn(details?.provider_names),
+  conversation_names: namesIn(details?.conversation_names),
+})
 
 function groupOf({ total, first_seen, last_seen, ...row }: SpanGroup, names: readonly string[]) {
   const sums = Object.entries(row).filter(([name]) => Object.hasOwn(groupSums, name))
   return {
     group_keys: Object.fromEntries(names.map((name, index) => [name, row[`key_${index}`] ?? null])),
     ...Object.fromEntries(sums),
-    ...Object.fromEntries(
-      (Object.keys(groupLists) as GroupList[]).map((name) => [
-        name,
-        (JSON.parse(row[name] ?? '[]') as string[]).sort().slice(0, maxNames),
-      ]),
-    ),
+    ...Object.fromEntries((Object.keys(groupLists) as GroupList[]).map((name) => [name, namesIn(row[name])])),
     first_seen: formatTime(Number(first_seen)),
     last_seen: formatTime(Number(last_seen)),
   }

@@ -10,6 +10,7 @@ import {
   withAliases,
 } from '../../domain/fields.ts'
 import { limit, offset, query, sortBy } from '../paging-contract.ts'
+import { judgedFields } from './judged-columns.ts'
 import { payloadGiven } from './payload-size.ts'
 
 const wireNames = { weave_ref: 'svc_ref', wb_user_id: 'svc_user_id' }
@@ -51,6 +52,7 @@ const fields = {
   queue_id: plainText(256)
     .nullish()
     .meta({ description: 'The annotation queue in which the feedback was given.' }),
+  ...judgedFields,
   svc_user_id: setByServer,
   weave_ref: isSpelled(),
 }
@@ -65,9 +67,10 @@ export const FeedbackAnswer = answer('The stored feedback.', {
   wb_user_id: z
     .string()
     .meta({ description: 'Same as svc_user_id, under the name that Weave clients read.' }),
-  payload: z
-    .record(z.string(), z.unknown())
-    .meta({ description: 'As it was sent; alias, detoned and detoned_alias are added to a reaction.' }),
+  payload: z.record(z.string(), z.unknown()).meta({
+    description:
+      'As it was sent; alias, detoned and detoned_alias are added to a reaction, and the fields scorer_… and span_….',
+  }),
 })
 
 /** A batch is written in one transaction, and other writes wait for it. */
@@ -96,7 +99,7 @@ export const QueryBody = z.strictObject({
   project_id: projectId,
   fields: z.array(z.string().min(1).max(1024)).max(100).nullish().meta({
     description:
-      'Default: all. payload.<path> returns the value there as text; count(*) must be the only field.',
+      'Default: all; of scorer_… and span_… those that were given. payload.<path> returns the value there as text; count(*) must be the only field.',
   }),
   query,
   sort_by: sortBy().meta({ description: 'Default: the order in which they arrived.' }),

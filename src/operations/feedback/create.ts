@@ -20,6 +20,7 @@ import type { CallNames } from '../recording/named-calls.ts'
 import type { MayRead } from './annotation-checks.ts'
 import { type Check, createCheck } from './check.ts'
 import { type BatchBody, type FeedbackGiven, maxInBatch, type ReplaceBody } from './contract.ts'
+import { withJudged } from './judged-columns.ts'
 import { atItem, atRoot, type FieldName } from './kinds.ts'
 import { subjectOf } from './references.ts'
 
@@ -146,7 +147,7 @@ export async function feedbackOf(
   feedback: FeedbackGiven,
   at: FieldName,
 ): Promise<GivenFeedback['record']> {
-  const payload = await check(feedback, at)
+  const payload = await check(withJudged(feedback, at), at)
   return {
     project_id: feedback.project_id,
     id: feedback.id ?? newId(),

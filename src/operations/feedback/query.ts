@@ -8,10 +8,12 @@ import { formatTime } from '../../domain/time.ts'
 import { type View, viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
 import { readFeedback } from '../../storage/feedback/feedback.ts'
+import { columnText, isPayloadColumn } from '../../storage/feedback/payload-columns.ts'
 import { type FoundFeedback, feedbackInView } from '../../storage/feedback/queries.ts'
 import { feedbackOwner, requireUnsettled, seesQueuesOnly } from '../queues/annotator-view.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import type { PurgeBody, QueryBody } from './contract.ts'
+import { judgedIn } from './judged-columns.ts'
 
 const counted = 'count(*)'
 
@@ -40,7 +42,9 @@ export async function queryFeedback(
   const found = feedbackInView(db, view, isCount ? [] : fields, seesQueuesOnly(caller, body.project_id))
   const total_count = await found.total(signal)
   const totals = { total_count }
-  const records = isCount ? only(JSON.stringify({ [counted]: total_count })) : recordsOf(found, signal)
+  const records = isCount
+    ? only(JSON.stringify({ [counted]: total_count }))
+    : recordsOf(found, fields.length === 0, signal)
   return { records: counting(records), totals }
 
   /** Feedback may come and go between the count and the list. */
@@ -70,15 +74,20 @@ async function withCallIds(names: CallNames, view: View): Promise<View> {
   return others.size > 0 ? { ...view, query: withOtherNames(view.query, refFields, others) } : view
 }
 
-async function* recordsOf(found: FoundFeedback, signal: AbortSignal) {
+async function* recordsOf(found: FoundFeedback, isWhole: boolean, signal: AbortSignal) {
   for await (const rows of found.rows(signal)) {
     for (const row of rows) {
-      yield writeJson(Object.fromEntries(row.map(([name, value]) => [name, shown(name, value)])))
+      const judged = row.flatMap(([name, value]) =>
+        isWhole && name === 'payload' ? judgedIn(value as string) : [],
+      )
+      const named = row.map(([name, value]): [string, unknown] => [name, shown(name, value)])
+      yield writeJson(Object.fromEntries([...named, ...judged]))
     }
   }
 }
 
 function shown(name: string, value: unknown): unknown {
+  if (isPayloadColumn(name)) return new JsonText(columnText(name, value as string | null))
   if (name === 'payload') return new JsonText(value as string)
   return name === 'created_at' ? formatTime(value as number) : value
 }

@@ -38,7 +38,9 @@ export const FeedbackAggregateBody = z
       'Only feedback that one of these triggers caused: trigger_ref; * at the end for a beginning.',
     ),
     scorer_ids: names('Only feedback of these scorers: runnable_ref; * at the end for a beginning.'),
-    span_agent_names: names('Only feedback about calls that name one of these agents.'),
+    span_agent_names: names(
+      'Only feedback about calls that name one of these agents, or sent with such a span_agent_name.',
+    ),
     span_prompt_ids: names('Only feedback about calls that named one of these prompts.'),
     span_types: z
       .array(z.enum(['agent_turn', 'agent_conversation']))

@@ -34,9 +34,12 @@ export async function readCallStats({ db, names }: Asked, caller: Caller, body: 
   }
 }
 
-interface MetricGiven<Metric extends string> {
+interface MetricGiven<Metric extends string> extends FiguresGiven<Aggregation> {
   metric: Metric
-  aggregations?: readonly Aggregation[] | null | undefined
+}
+
+interface FiguresGiven<Name> {
+  aggregations?: readonly Name[] | null | undefined
   percentiles?: readonly number[] | null | undefined
 }
 
@@ -47,10 +50,10 @@ function metricsIn<Metric extends string>(metrics: readonly MetricGiven<Metric>[
 }
 
 /** The names of figures: `avg_latency_ms`, `p95_latency_ms`. */
-export function figureNames(
+export function figureNames<Name extends string = Aggregation>(
   slug: string,
-  all: readonly Omit<MetricGiven<string>, 'metric'>[],
-  byDefault: readonly Aggregation[],
+  all: readonly FiguresGiven<Name>[],
+  byDefault: readonly Name[],
 ) {
   const names = all.flatMap(({ aggregations, percentiles }) =>
     aggregations?.length ? aggregations : percentiles?.length ? [] : byDefault,

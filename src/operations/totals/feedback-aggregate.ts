@@ -27,12 +27,18 @@ interface Bucket {
   ratings: Map<string, { count: number; sum: number }>
 }
 
-const groupValue: Record<GroupName, (row: JudgedFeedback) => string | null> = {
+/** What the record does not know of the span is as it was sent with the feedback. */
+const groupValue: Record<
+  GroupName,
+  (row: JudgedFeedback, sent: (name: string) => string | null) => string | null
+> = {
   scorer_id: ({ runnable_ref }) => runnable_ref,
-  span_agent_name: ({ agent }) => agent,
-  span_agent_version: ({ agent_version }) => agent_version,
+  span_agent_name: ({ agent }, sent) => agent ?? sent('span_agent_name'),
+  span_agent_version: ({ agent, agent_version }, sent) =>
+    agent === null ? sent('span_agent_version') : agent_version,
   span_prompt_version: ({ prompt_version }) => prompt_version,
-  span_status_code: ({ status }) => (status === null ? 'UNSET' : status === 'error' ? 'ERROR' : 'OK'),
+  span_status_code: ({ status }, sent) =>
+    status === null ? (sent('span_status_code') ?? 'UNSET') : status === 'error' ? 'ERROR' : 'OK',
 }
 
 export async function aggregateFeedback(db: BoundDatabase, caller: Caller, body: FeedbackAggregateBody) {
@@ -78,11 +84,13 @@ function createSums(body: FeedbackAggregateBody) {
   const buckets = new Map<string, Bucket>()
   let names = 0
 
-  const bucketOf = (row: JudgedFeedback): Bucket => {
+  const bucketOf = (row: JudgedFeedback, sent: (name: string) => string | null): Bucket => {
     const ms = Number(row.created_at) / 1000
     const step = (time_bucket_seconds ?? 0) * 1000
     const start = step === 0 ? after_ms : after_ms + Math.floor((ms - after_ms) / step) * step
-    const group = Object.fromEntries((group_by ?? []).map((name) => [name, groupValue[name](row) ?? '']))
+    const group = Object.fromEntries(
+      (group_by ?? []).map((name) => [name, groupValue[name](row, sent) ?? '']),
+    )
     const key = JSON.stringify([start, group])
     const known = buckets.get(key)
     if (known !== undefined) return known
@@ -105,9 +113,10 @@ function createSums(body: FeedbackAggregateBody) {
 
   return {
     add(row: JudgedFeedback): void {
-      const judgement = judgementOf(row)
+      const payload: unknown = JSON.parse(row.payload ?? 'null')
+      const judgement = judgementOf(row, payload)
       if (!isAskedFor(judgement, body)) return
-      const bucket = bucketOf(row)
+      const bucket = bucketOf(row, (name) => textIn(payload, name))
       bucket.total_count++
       if (judgement.tags.length + judgement.ratings.length > 0) bucket.scored_count++
       for (const tag of judgement.tags) count(bucket.tags, tag)
@@ -122,9 +131,13 @@ function createSums(body: FeedbackAggregateBody) {
   }
 }
 
+function textIn(payload: unknown, name: string): string | null {
+  const value = isObject(payload) && Object.hasOwn(payload, name) ? payload[name] : null
+  return typeof value === 'string' ? value : null
+}
+
 /** The reaction of a person, and the answer to the question of an annotation, which has its name, count as well. */
-function judgementOf({ feedback_type, payload: json }: JudgedFeedback): Judgement & { reaction?: string } {
-  const payload: unknown = JSON.parse(json ?? 'null')
+function judgementOf({ feedback_type }: JudgedFeedback, payload: unknown): Judgement & { reaction?: string } {
   const judgement = judgementIn(payload)
   if (!isObject(payload)) return judgement
   const { detoned, value } = payload

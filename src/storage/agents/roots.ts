@@ -32,6 +32,9 @@ export async function readConversationsOfTraces(
 /** Holds for the calls that name these conversations, and those that name none in the traces of their turns. */
 export const ofConversations = (project: string, conversations: readonly string[], now: number): Sql => {
   const roots = conversationsOfRoots(project, sql`thread_id IN (${listOf(conversations)})`, now)
-  return sql`(calls.thread_id IN (${listOf(conversations)}) OR (coalesce(calls.thread_id, '') = ''
-    AND calls.trace_id IN (SELECT trace_id FROM (${roots}) AS turns)))`
+  // One condition with OR would read the whole project.
+  return sql`calls.id IN (SELECT calls.id FROM calls
+      WHERE calls.project_id = ${project} AND calls.thread_id IN (${listOf(conversations)})
+    UNION ALL SELECT calls.id FROM (${roots}) AS turns CROSS JOIN calls
+      WHERE calls.project_id = ${project} AND calls.trace_id = turns.trace_id AND coalesce(calls.thread_id, '') = '')`
 }

@@ -49,6 +49,8 @@ const fields = new Map<string, Read>([
   ['output_tokens', column('number', 'output_tokens')],
   ['cache_read_input_tokens', column('number', 'cache_read_tokens')],
   ['cache_creation_input_tokens', column('number', 'cache_creation_tokens')],
+  ['reasoning_tokens', attribute('gen_ai', 'usage', 'reasoning', 'output_tokens')],
+  ['conversation_name', attribute('gen_ai', 'conversation', 'name')],
   ['total_tokens', column('number', '(coalesce(input_tokens, 0) + coalesce(output_tokens, 0))')],
   ['duration_ms', column('number', `(${double('ended_at - started_at')} / 1000)`)],
   ['is_error', column('number', "(CASE WHEN status = 'error' THEN 1 ELSE 0 END)")],

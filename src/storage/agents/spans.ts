@@ -1,14 +1,15 @@
 import { allHolding, type Expression } from '../../domain/expressions/expression.ts'
+import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import type { Page, SortBy } from '../../domain/view.ts'
-import { type CallsQuery, isTurn, matchingCalls } from '../calls/calls.ts'
+import { type CallsQuery, matchingCalls } from '../calls/calls.ts'
 import { costOfCall } from '../calls/cost.ts'
 import { compileCondition } from '../sql/conditions.ts'
-import { pageOf, rowsInOrder } from '../sql/rows-in-order.ts'
-import { columnOrder, sortingOf } from '../sql/sorting.ts'
+import { rowsInOrder } from '../sql/rows-in-order.ts'
+import { sortingOf } from '../sql/sorting.ts'
 import { join, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type BoundReader, type LongReader, onlyRow } from '../transaction.ts'
-import { conversationsOfRoots, ofConversations } from './roots.ts'
-import { isConversationField, readingOf, type SpanValue, spanFields, textOfField } from './span-fields.ts'
+import { ofConversations } from './roots.ts'
+import { isConversationField, spanFields } from './span-fields.ts'
 
 /** The spans that are asked for. Times are microseconds: from, and up to but not including. */
 export interface SpansView extends Page {
@@ -17,6 +18,8 @@ export interface SpansView extends Page {
   from: number | undefined
   before: number | undefined
   sort: readonly SortBy[]
+  /** Only spans of these conversations. */
+  conversations?: readonly string[]
 }
 
 /** A call as a span. */
@@ -45,6 +48,8 @@ export interface SpanRow {
   attributes: string | null
   inputs: string | null
   output: string | null
+  /** JSON of the values that were asked for. */
+  [value: `value_${number}`]: string | null | undefined
 }
 
 /** The largest document in bytes that is opened. */
@@ -56,11 +61,15 @@ const small = [
   ...['cache_read_tokens', 'cache_creation_tokens', 'project_id'],
 ].map((name) => `calls.${name} AS ${name}`)
 
+interface ShownSpans {
+  costs: boolean
+  documents: boolean
+  /** Paths inside the attributes, whose JSON becomes `value_0` and so on. */
+  values?: readonly { key: string; requestPath: string }[]
+}
+
 /** What is selected of a span. */
-export function spanColumns(
-  { dialect }: LongReader,
-  { costs, documents }: { costs: boolean; documents: boolean },
-): Sql {
+export function spanColumns({ dialect }: LongReader, { costs, documents, values = [] }: ShownSpans): Sql {
   const opened = ['attributes', 'inputs', 'output'].map((name) => {
     const isSmall = sql`${dialect.bytes(rawSql(`calls.${name}`))} <= ${rawSql(String(maxDocumentBytes))}`
     return documents
@@ -68,13 +77,17 @@ export function spanColumns(
       : rawSql(`NULL AS ${name}`)
   })
   const cost = costs ? costOfCall(dialect) : rawSql('NULL')
-  return sql`${rawSql(small.join(', '))}, substr(exception, 1, 2000) AS exception, ${cost} AS cost, ${join(opened, ', ')}`
+  const read = values.map(({ key, requestPath }, index) => {
+    checkPath(key, requestPath)
+    return sql`${dialect.token(rawSql('calls.attributes'), splitPath(key))} AS ${rawSql(`value_${index}`)}`
+  })
+  return sql`${rawSql(small.join(', '))}, substr(exception, 1, 2000) AS exception, ${cost} AS cost, ${join([...opened, ...read], ', ')}`
 }
 
 /** Validates the query. */
 export function spansQueryOf({ dialect }: LongReader, view: SpansView, now: number): CallsQuery {
-  const { project, query, from, before, sort, limit, offset } = view
-  const conditions: Sql[] = []
+  const { project, query, from, before, sort, limit, offset, conversations: only } = view
+  const conditions: Sql[] = only === undefined ? [] : [ofConversations(project, only, now)]
   if (from !== undefined) conditions.push(sql`calls.started_at >= ${from}`)
   if (before !== undefined) conditions.push(sql`calls.started_at < ${before}`)
   for (const part of allHolding(query)) {
@@ -109,7 +122,7 @@ function conversationsIn(condition: Expression): string[] | undefined {
 export async function readSpans(
   db: BoundReader,
   view: SpansView,
-  shown: { costs: boolean; documents: boolean },
+  shown: ShownSpans,
   now: number,
 ): Promise<SpanRow[]> {
   const query = spansQueryOf(db, view, now)
@@ -136,85 +149,6 @@ export async function countSpans(db: BoundReader, view: SpansView, now: number):
   const query = spansQueryOf(db, { ...view, sort: [] }, now)
   const counted = sql`SELECT count(*) AS count ${matchingCalls(db, query, now)}`
   return Number((await onlyRow<{ count: number }>(db, counted)).count)
-}
-
-export const groupSums = {
-  span_count: 'count(*)',
-  invocation_count: "sum(CASE WHEN operation = 'invoke_agent' THEN 1 ELSE 0 END)",
-  conversation_count: 'count(DISTINCT thread)',
-  total_input_tokens: 'coalesce(sum(input_tokens), 0)',
-  total_output_tokens: 'coalesce(sum(output_tokens), 0)',
-  total_cache_read_input_tokens: 'coalesce(sum(cache_read_tokens), 0)',
-  total_cache_creation_input_tokens: 'coalesce(sum(cache_creation_tokens), 0)',
-  total_duration_ms: 'coalesce(sum(took), 0)',
-  error_count: "sum(CASE WHEN status = 'error' THEN 1 ELSE 0 END)",
-  first_seen: 'min(started_at)',
-  last_seen: 'max(coalesce(ended_at, started_at))',
-  total_cost_usd: 'sum(cost)',
-} as const
-export type GroupSum = keyof typeof groupSums
-
-/** Different values of a group, and the columns that have them. */
-export const groupLists = {
-  agent_names: 'agent',
-  agent_versions: 'agent_version',
-  request_models: 'asked_model',
-} as const
-export type GroupList = keyof typeof groupLists
-
-export type SpanGroup = Record<`key_${number}`, string | null> &
-  Record<Exclude<GroupSum, 'total_cost_usd'>, number> &
-  /** JSON of texts; null of none. */
-  Record<GroupList, string | null> & { total_cost_usd: number | null; total: number }
-
-/** Sums of the spans that have the same values of these fields; a conversation also has those below its turns. */
-export function readSpanGroups(
-  db: BoundReader,
-  view: SpansView & { keys: readonly (SpanValue & { name: string })[]; costs: boolean },
-  now: number,
-): Promise<SpanGroup[]> {
-  const { dialect } = db
-  const query = spansQueryOf(db, { ...view, sort: [] }, now)
-  const isConversation = ({ field, isAttribute }: SpanValue) => !isAttribute && isConversationField(field)
-  const keys = view.keys.map((key, index) => {
-    const reading = readingOf(key, dialect, `group_by.${index}.key`)
-    return sql`${textOfField(reading, dialect)} AS ${rawSql(`own_${index}`)}`
-  })
-  const names = view.keys.map((_, index) => `key_${index}`)
-  const cost = view.costs ? costOfCall(dialect) : rawSql('NULL')
-  const narrow = sql`SELECT ${join(keys, ', ')}, calls.id AS id, calls.trace_id AS trace_id, calls.operation AS operation,
-      nullif(calls.thread_id, '') AS own_thread, agent, agent_version, coalesce(asked_model, model) AS asked_model,
-      calls.status AS status, input_tokens, output_tokens, cache_read_tokens, cache_creation_tokens, started_at, ended_at,
-      CAST(ended_at - started_at AS DOUBLE PRECISION) / 1000 AS took, CAST(${cost} AS DOUBLE PRECISION) AS cost
-    ${matchingCalls(db, query, now)}`
-  const thread = 'coalesce(own_thread, turns.thread_id)'
-  const shownKeys = view.keys.map(
-    (key, index) => `${isConversation(key) ? thread : `own_${index}`} AS key_${index}`,
-  )
-  const roots = conversationsOfRoots(view.project, isTurn, now)
-  const joined = sql`SELECT narrow.*, ${rawSql(shownKeys.join(', '))}, ${rawSql(thread)} AS thread
-    FROM (${narrow}) AS narrow LEFT JOIN (${roots}) AS turns ON turns.trace_id = narrow.trace_id`
-  const sums = Object.entries(groupSums).map(
-    ([name, sum]) => `${/_seen$/.test(name) ? sum : `CAST(${sum} AS DOUBLE PRECISION)`} AS ${name}`,
-  )
-  const lists = Object.entries(groupLists).map(
-    ([name, column]) => sql`${dialect.distinctTexts(rawSql(column))} AS ${rawSql(name)}`,
-  )
-  // Missing values come first, on either engine.
-  const sortedKeys = names.map((name) => `coalesce(${name}, '')`)
-  const columns = {
-    ...Object.fromEntries(Object.keys(groupSums).map((name) => [name, name])),
-    ...Object.fromEntries(view.keys.map(({ name }, index) => [name, sortedKeys[index] ?? name])),
-    total_cost_usd: 'coalesce(total_cost_usd, -1)',
-  }
-  const order = columnOrder(view.sort, columns, ['last_seen DESC'], sortedKeys)
-  return allRows<SpanGroup>(
-    db,
-    sql`SELECT found.*, count(*) OVER () AS total FROM (
-          SELECT ${rawSql(names.join(', '))}, ${rawSql(sums.join(', '))}, ${join(lists, ', ')} FROM (${joined}) AS joined
-          GROUP BY ${rawSql(names.join(', '))}) AS found
-        ORDER BY ${join(order, ', ')}${pageOf(dialect, view)}`,
-  )
 }
 
 /** The attributes of the spans, the newest first; those that are too large are left out. */

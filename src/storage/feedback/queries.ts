@@ -15,6 +15,7 @@ import {
   selectFeedback,
   shownFeedback,
 } from './feedback.ts'
+import { isPayloadColumn, payloadColumns } from './payload-columns.ts'
 
 /** The columns by every name that they have. */
 const columns = new Map(shownFeedback.flatMap((shown) => shown.names.map((name) => [name, shown])))
@@ -53,6 +54,7 @@ export function feedbackInView(db: LongReader, view: View, fields: readonly stri
 
 function shownColumn(name: string, requestPath: string, dialect: Dialect): Sql {
   checkPath(name, requestPath)
+  if (isPayloadColumn(name)) return dialect.token(rawSql('payload'), [name])
   const path = payloadPath(name)
   if (path?.length) return dialect.json(rawSql('payload'), path).text
   const shown = columns.get(name)
@@ -86,14 +88,20 @@ export function feedbackFields(requestPath: string): FieldResolver {
   }
 }
 
-/** The steps after `payload.`; undefined if the field is not in the payload. */
+/** The steps inside the payload; undefined if the field is not there. */
 function payloadPath(field: string): string[] | undefined {
-  const [document, ...path] = splitPath(field)
+  const [document = '', ...path] = splitPath(field)
+  if (isPayloadColumn(document)) return [document, ...path]
   return document === 'payload' ? path : undefined
 }
 
 function unknownField(requestPath: string, field: string, ...others: string[]): Refusal {
-  const accepted = [...shownFeedback.map(({ name }) => name), 'payload.…', ...others].join(', ')
+  const accepted = [
+    ...shownFeedback.map(({ name }) => name),
+    ...Object.keys(payloadColumns),
+    'payload.…',
+    ...others,
+  ].join(', ')
   return refuse('unknown_field', { field: requestPath, received: JSON.stringify(field), accepted })
 }
 

@@ -5,7 +5,7 @@ import { join, rawSql, type Sql, sql } from '../sql/sql.ts'
 export interface Aggregates {
   column: string
   /** `avg` as `avg_latency_ms`, for example. */
-  names: ReadonlyMap<'sum' | 'avg' | 'min' | 'max' | 'count' | 'count_true' | 'count_false', string>
+  names: ReadonlyMap<AggregateName, string>
   percentiles: ReadonlyMap<number, string>
 }
 
@@ -18,9 +18,13 @@ const aggregate = {
   min: (column: string) => `min(${column})`,
   max: (column: string) => `max(${column})`,
   count: (column: string) => `count(${column})`,
+  count_distinct: (column: string) => `count(DISTINCT ${column})`,
   count_true: (column: string) => `count(CASE WHEN ${column} <> 0 THEN 1 END)`,
   count_false: (column: string) => `count(CASE WHEN ${column} = 0 THEN 1 END)`,
 } as const
+export type AggregateName = keyof typeof aggregate
+
+export const aggregateOf = (name: AggregateName, column: string): string => aggregate[name](column)
 
 /** One column for each figure, and how the figures of a row are read from them. */
 export function figuresOf(dialect: Dialect, metrics: readonly Aggregates[]) {

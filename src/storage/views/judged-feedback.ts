@@ -67,7 +67,10 @@ export function streamJudged(
   if (types.length > 0) conditions.push(beginsWith('feedback_type', types, dialect))
   if (view.triggers.length > 0) conditions.push(beginsWith('trigger_ref', view.triggers, dialect))
   if (view.scorers.length > 0) conditions.push(beginsWith('runnable_ref', view.scorers, dialect))
-  if (view.agents.length > 0) conditions.push(sql`calls.agent IN (${listOf(view.agents)})`)
+  if (view.agents.length > 0) {
+    const sent = dialect.json(rawSql('feedback.payload'), ['span_agent_name']).text
+    conditions.push(sql`coalesce(calls.agent, ${sent}) IN (${listOf(view.agents)})`)
+  }
   const ofPrompt = (name: string) => dialect.json(rawSql('calls.attributes'), ['heddle', 'prompt', name]).text
   if (view.prompts.length > 0) conditions.push(sql`${ofPrompt('id')} IN (${listOf(view.prompts)})`)
   const version = view.isByPrompt ? ofPrompt('version') : rawSql('NULL')

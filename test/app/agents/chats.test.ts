@@ -20,7 +20,7 @@ test('the chats and spans of conversations: refuse invalid requests', async (t) 
   await assertCommonRefusals(t, '/agents/traces/chat', { project_id: project, trace_id })
   await assertCommonRefusals(t, '/agents/conversations/chat', { project_id: project, conversation_id: 'a' })
   await assertCommonRefusals(t, '/agents/conversations/spans', { project_id: project, conversation_ids: [] })
-  const tooMany = Array.from({ length: 501 }, (_, n) => `t${n}`)
+  const tooMany = Array.from({ length: 10_001 }, (_, n) => `t${n}`)
   for (const [url, body, status, code] of [
     ['/agents/traces/chat', { project_id: 'globex/qa', trace_id }, 403, 'entity_forbidden'],
     ['/agents/traces/chat', { trace_id: 'x' }, 422, 'invalid_request'],
@@ -310,6 +310,12 @@ test('the spans of conversations are listed in brief', async () => {
   assert.deepEqual(await spansOf({ conversation_ids: [] }), [])
   assert.deepEqual(await spansOf({ conversation_ids: ['t'], started_after: at(6) }), [])
   assert.equal((await spansOf({ conversation_ids: ['t', 'u'] })).length, 2)
+  const many = ['u', ...Array.from({ length: 1_200 }, (_, n) => `x${n}`), 't']
+  const both = await spansOf({ conversation_ids: many })
+  assert.deepEqual(
+    both.map((each: { conversation_id: string }) => each.conversation_id),
+    ['t', 'u'],
+  )
 })
 
 test('a reason is shown once, with the rating that it is for', async () => {

@@ -22,13 +22,13 @@ test('stats, attributes and search of spans: refuse invalid requests', async (t)
   const key = { source: 'field', key: 'agent_name' }
   for (const [url, body, status, code, field] of [
     ['/agents/spans/stats', { project_id: 'globex/qa' }, 403, 'entity_forbidden', 'project_id'],
-    ['/agents/spans/stats', { bucket_by: { type: 'number' } }, 422, 'invalid_request', 'bucket_by.type'],
+    ['/agents/spans/stats', { bucket_by: { type: 'number' } }, 422, 'invalid_request', 'bucket_by.value'],
     ['/agents/spans/stats', { group_filters: [{}] }, 422, 'invalid_request', 'group_filters'],
     ['/agents/spans/stats', { end: '2026-03-01T00:00:00Z' }, 422, 'invalid_request', 'end'],
     ['/agents/spans/stats', { metrics: [{ alias: 'a b' }] }, 422, 'invalid_request', 'metrics.0.alias'],
     [
       '/agents/spans/stats',
-      { metrics: [{ alias: 'a', aggregations: ['count_distinct'] }] },
+      { metrics: [{ alias: 'a', aggregations: ['median'] }] },
       422,
       'invalid_request',
       'aggregations',
@@ -223,4 +223,39 @@ test('a call below a turn is found in the conversation that the root names', asy
     (await answerOf('/agents/search', { ...search, conversation_id: 'none' })).total_conversations,
     0,
   )
+})
+
+test('different values are counted, and spans are put into buckets of a value', async () => {
+  const call = (seconds: number, team: string) => ({
+    ...{ started_at: at(0), ended_at: at(seconds), attributes: { team } },
+  })
+  const project_id = await storedCalls(post, 'bins', [call(1, 'a'), call(2, 'a'), call(3, 'b'), call(9, 'c')])
+  const metrics = [
+    {
+      ...{ alias: 'team', value_type: 'string', aggregations: ['count', 'count_distinct'] },
+      value: { source: 'custom_attrs_string', key: 'team' },
+    },
+  ]
+  const value = { source: 'derived', key: 'duration_ms' }
+  const binsOf = async (bucket_by: object) => {
+    const body = { project_id, ...range, metrics, bucket_by: { type: 'number', value, ...bucket_by } }
+    const { rows, columns, bucket_type } = await answerOf('/agents/spans/stats', body)
+    assert.deepEqual([bucket_type, columns[0].role], ['number', 'bucket'])
+    return rows.map((row: object) => Object.values(row))
+  }
+  assert.deepEqual(await binsOf({ bins: 4 }), [
+    [0, 1000, 3000, 2, 1],
+    [1, 3000, 5000, 1, 1],
+    [3, 7000, 9000, 1, 1],
+  ])
+  assert.deepEqual(await binsOf({ bins: 2, min: 0, max: 4000 }), [
+    [0, 0, 2000, 1, 1],
+    [1, 2000, 4000, 2, 2],
+  ])
+  assert.deepEqual(await binsOf({ value: { key: 'started_at' } }), [
+    [0, Date.parse(at(0)) * 1000, Date.parse(at(0)) * 1000, 4, 3],
+  ])
+  assert.deepEqual(await binsOf({ value: { key: 'nothing' } }), [])
+  const { rows } = await answerOf('/agents/spans/stats', { project_id, ...range, metrics })
+  assert.deepEqual(rows, [{ timestamp: at(0), count_team: 4, count_distinct_team: 3 }])
 })

@@ -23,14 +23,29 @@ const equals = (field: string, value: unknown) => ({
 test('agents/spans/query: refuses invalid requests, and what it cannot honour by its name', async (t) => {
   await assertCommonRefusals(t, url, { project_id: project })
   const group_by = [{ source: 'field', key: 'agent_name' }]
+  const count = (alias: string) => ({ alias, aggregation: 'count' })
+  const team = { source: 'custom_attrs_string', key: 'team' }
   for (const [body, status, code, field] of [
     [{ project_id: 'globex/qa' }, 403, 'entity_forbidden', 'project_id'],
-    [{ measures: [{}], group_by }, 422, 'invalid_request', 'measures'],
-    [{ group_filters: [{}], group_by }, 422, 'invalid_request', 'group_filters'],
+    [
+      { measures: [{ alias: 'x', aggregation: 'sum' }], group_by },
+      422,
+      'invalid_request',
+      'measures.0.value',
+    ],
+    [{ measures: [count('x'), count('x')], group_by }, 400, 'invalid_value', 'measures.1.alias'],
+    [{ measures: [count('metrics')], group_by }, 400, 'invalid_value', 'measures.0.alias'],
+    [{ measures: [count('x')] }, 422, 'invalid_request', 'measures'],
+    [{ group_filters: [{ measure: count('x') }], group_by }, 422, 'invalid_request', 'group_filters.0.min'],
+    [
+      { group_filters: [{ measure: count('x'), min: 1, group_by: [{ key: 'trace_id' }] }], group_by },
+      ...[400, 'invalid_value', 'group_filters.0.group_by'],
+    ],
     [{ group_distributions: [{}], group_by }, 422, 'invalid_request', 'group_distributions'],
     [{ insight_filters: [{}], group_by }, 422, 'invalid_request', 'insight_filters'],
-    [{ signal_filters: { tags: ['late'] }, group_by }, 422, 'invalid_request', 'signal_filters.tags'],
-    [{ custom_attr_columns: [{}] }, 422, 'invalid_request', 'custom_attr_columns'],
+    [{ signal_filters: { tags: ['late'] } }, 422, 'invalid_request', 'signal_filters'],
+    [{ custom_attr_columns: [{ source: 'field', key: 'a' }] }, 422, 'invalid_request', 'custom_attr_columns'],
+    [{ custom_attr_columns: [team], group_by }, 422, 'invalid_request', 'custom_attr_columns'],
     [{ include_details: true, limit: 201 }, 422, 'invalid_request', 'limit'],
     [{ include_details: true, group_by }, 422, 'invalid_request', 'include_details'],
     [{ limit: 10_001 }, 422, 'invalid_request', 'limit'],
@@ -42,7 +57,7 @@ test('agents/spans/query: refuses invalid requests, and what it cannot honour by
   ] as const) {
     const answer = await post(url, { project_id: project, ...body })
     assert.deepEqual([answer.status, answer.json.code], [status, code], answer.text)
-    assert.ok(answer.text.includes(field), answer.text)
+    assert.ok(answer.text.includes(String(field)), answer.text)
   }
 })
 
@@ -196,6 +211,8 @@ test('groups by conversation and by attributes have sums, and pages count all of
       total_cost_usd: null,
     },
     ...{ first_seen: at(0), last_seen: at(6), agent_names: [], agent_versions: [], request_models: ['loom'] },
+    metrics: {},
+    ...{ total_reasoning_tokens: 0, provider_names: [], conversation_names: [] },
     first_message: { role: 'user_message', text: 'capital of Chad' },
     last_message: { role: 'assistant_message', text: "N'Djamena" },
   })

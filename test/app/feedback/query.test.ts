@@ -8,7 +8,7 @@ import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { feedbackOf, giveFeedback } from '../../support/feedback.ts'
 
 const shown =
-  'project_id, id, feedback_type, svc_ref, svc_user_id, creator, created_at, payload, annotation_ref, runnable_ref, call_ref, trigger_ref, queue_id, payload.…'
+  'project_id, id, feedback_type, svc_ref, svc_user_id, creator, created_at, payload, annotation_ref, runnable_ref, call_ref, trigger_ref, queue_id, scorer_tags, scorer_tag_reasons, scorer_tag_confidences, scorer_ratings, scorer_rating_reasons, scorer_rating_confidences, scorer_trace_id, span_agent_name, span_agent_version, span_status_code, span_conversation_id, span_trace_id, payload.…'
 
 test('feedback/query: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/feedback/query', { project_id: project })
