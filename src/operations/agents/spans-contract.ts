@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { answer, flag, plainText, projectId, shortList } from '../../domain/fields.ts'
-import { maxDetailed as maxAttributed } from '../../storage/agents/group-details.ts'
+import { maxDetailed as maxAttributed } from '../../storage/agents/span-groups.ts'
 import { type GroupList, type GroupSum, groupLists, groupSums } from '../../storage/agents/span-groups.ts'
 import { query } from '../paging-contract.ts'
 import { direction, page, startedRange, unsupported } from './contract.ts'

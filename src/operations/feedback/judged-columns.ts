@@ -46,14 +46,14 @@ type Judged = { [Name in PayloadColumn]?: unknown } & { payload: Payload }
 
 /** The feedback with these fields in its payload. A member of another value there is refused: one of the two would be lost. */
 export function withJudged<Given extends Judged>(feedback: Given, at: FieldName): Given {
-  const given = columnNames.flatMap((column) => {
+  const sent = columnNames.flatMap((column) => {
     const json = feedback[column] == null ? payloadColumns[column] : JSON.stringify(feedback[column])
     return json === payloadColumns[column] ? [] : [[column, json] as const]
   })
   // What is too large is refused below.
-  if (given.length === 0 || feedback.payload.isTooLarge) return feedback
+  if (sent.length === 0 || feedback.payload.isTooLarge) return feedback
   const members = membersOf(feedback.payload.json.text)
-  for (const [column, json] of given) {
+  for (const [column, json] of sent) {
     const own = members.get(column)
     if (own !== undefined && exactJson(own) !== exactJson(json)) {
       const accepted = `no such field, or the value of payload.${column}`

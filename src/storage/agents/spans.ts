@@ -90,11 +90,11 @@ export function spansQueryOf({ dialect }: LongReader, view: SpansView, now: numb
   const conditions: Sql[] = only === undefined ? [] : [ofConversations(project, only, now)]
   if (from !== undefined) conditions.push(sql`calls.started_at >= ${from}`)
   if (before !== undefined) conditions.push(sql`calls.started_at < ${before}`)
-  for (const part of allHolding(query)) {
-    const conversations = conversationsIn(part)
+  for (const condition of allHolding(query)) {
+    const conversations = conversationsIn(condition)
     conditions.push(
       conversations === undefined
-        ? compileCondition(part, spanFields(dialect, 'query'), dialect)
+        ? compileCondition(condition, spanFields(dialect, 'query'), dialect)
         : ofConversations(project, conversations, now),
     )
   }
