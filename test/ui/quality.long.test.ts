@@ -200,6 +200,30 @@ test('a run of two settings with a judge is started in the page, goes on without
   assert.deepEqual([...problems, ...again.problems], [])
 })
 
+test('a run says how long its answers take at so many at the same time, from the latest calls of its model', {
+  skip,
+}, async (t) => {
+  const rows = Array.from({ length: 12 }, (_, n) => ({ question: `Capital ${n}?` }))
+  assert.equal((await served().post('/v2/acme/timed/datasets', { name: 'timed', rows })).status, 200)
+  const { page, problems } = await open(t, '/ui/acme/timed/evals/new')
+  await page.getByText('How long it takes is not known').waitFor()
+  const usage = { played: { requests: 1, prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 } }
+  const [started_at, ended_at] = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:02Z']
+  const timed = { project_id: 'acme/timed', started_at, ended_at, summary: { usage } }
+  await writeCalls(served(), [completeOf(timed)], 'acme/timed')
+  await page.reload()
+  await page.getByText('The answers take about 6.00 s, estimated from the latest calls of played.').waitFor()
+  await page.getByLabel('Rows that are asked at the same time').fill('17')
+  await page.getByText('One to 16 rows are asked at the same time.').waitFor()
+  assert.ok(await page.getByRole('button', { name: 'Start run' }).isDisabled())
+  await page.getByLabel('Rows that are asked at the same time').fill('2')
+  await page.getByText('The answers take about 12.0 s').waitFor()
+  const started = page.waitForRequest((request) => request.url().endsWith('/evaluation_runs/serve'))
+  await page.getByRole('button', { name: 'Start run' }).click()
+  assert.equal((await started).postDataJSON().concurrency, 2)
+  assert.deepEqual(problems, [])
+})
+
 test('a run that is being written gets its rows from a file', { skip }, async (t) => {
   const { page, problems } = await open(t, `${ui}/evals/new`)
   await page.getByLabel('Name', { exact: true }).fill('third try')
