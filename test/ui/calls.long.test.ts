@@ -121,6 +121,12 @@ test('by cost the most expensive call is first, also where it is not a root', { 
   assert.equal((await served().post('/cost/create', pricesOf({ dear: {} }, other))).status, 200)
   const { page, problems } = await open(t, `/ui/${other}/calls`)
   await page.getByText('1 call', { exact: true }).waitFor()
+  // The root used nothing itself, and is shown with what its trace used.
+  const cells = page.getByRole('row').nth(1)
+  await cells.getByText('Σ 5 → 900', { exact: true }).waitFor()
+  await cells.getByText(/^Σ \$1\.8/).waitFor()
+  assert.equal(await cells.getByTitle('Of the whole trace').count(), 2)
+  assert.equal(await page.getByTitle('Of the call; with Σ of its whole trace').count(), 2)
   await page.getByRole('columnheader', { name: 'Cost' }).getByRole('button').click()
   await page.getByText('3 calls', { exact: true }).waitFor()
   await page
