@@ -507,6 +507,28 @@ test('a monitor says what its judges have used and cost, and leads to their call
   assert.deepEqual(problems, [])
 })
 
+test('why a monitor waits has the formats of the page, and at 360 px a reason is read in full', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await open(t, `${ui}/monitors`, narrow)
+  const id = await monitorsOf(served()).monitor([`weave:///${project}/object/short:latest`], { name: 'late' })
+  const detail = `the limit of 3000 tokens ${'is used up '.repeat(12)}until 2026-01-02T00:00:00Z`
+  await page.route('**/monitors/stats', async (route) => {
+    const answer = await route.fetch()
+    const { stats } = await answer.json()
+    const reason = { scorer: 'short', state: 'failed', reason: 'budget', count: 1, detail }
+    await route.fulfill({ json: { stats: [{ ...stats[0], waits: detail, reasons: [reason] }] } })
+  })
+  await page.goto(`${served().address}${ui}/monitors/${id}`)
+  await page.getByText('the limit of 3,000 tokens').first().waitFor()
+  const main = page.getByRole('main')
+  assert.doesNotMatch((await main.textContent()) ?? '', /2026-01-02T/)
+  const why = main.getByRole('cell', { name: 'the limit of 3,000 tokens' })
+  assert.ok(await why.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth))
+  assert.ok(await why.evaluate((cell) => getComputedStyle(cell).whiteSpace !== 'nowrap'))
+  assert.deepEqual(problems, [])
+})
+
 test('the page of a monitor shows as JSON what the filter bar cannot express', { skip }, async (t) => {
   const short = `weave:///${project}/object/short:latest`
   const query = { $expr: { $in: [{ $getField: 'op_name' }, [{ $literal: 'a' }]] } }
