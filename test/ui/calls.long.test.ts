@@ -63,6 +63,20 @@ test('behind the open facets the list keeps the width of the screen', { skip }, 
   assert.deepEqual(problems, [])
 })
 
+test('at 1440 px the controls above the list are one row', { skip }, async (t) => {
+  const { page, problems } = await open(t, calls, { viewport: { width: 1440, height: 900 } })
+  await page.getByText(/^\d+ calls$/).waitFor()
+  const tops = await page
+    .locator('.filter-bar > *')
+    .evaluateAll((controls) =>
+      controls
+        .map((one) => one.getBoundingClientRect())
+        .flatMap(({ height, bottom, top }) => (height > 0 ? (top + bottom) / 2 : [])),
+    )
+  assert.ok(Math.max(...tops) - Math.min(...tops) < 16, tops.join())
+  assert.deepEqual(problems, [])
+})
+
 test('at 360 px the name of a chat is read in full', { skip }, async (t) => {
   const { page, problems } = await open(t, '/ui/acme/qa/calls', narrow)
   const name = page.locator('.call-name', { hasText: 'heddle.chat.completions' }).first()
