@@ -63,6 +63,20 @@ test('behind the open facets the list keeps the width of the screen', { skip }, 
   assert.deepEqual(problems, [])
 })
 
+test('at 1440 px the controls above the list are one row', { skip }, async (t) => {
+  const { page, problems } = await open(t, calls, { viewport: { width: 1440, height: 900 } })
+  await page.getByText(/^\d+ calls$/).waitFor()
+  const tops = await page
+    .locator('.filter-bar > *')
+    .evaluateAll((controls) =>
+      controls
+        .map((one) => one.getBoundingClientRect())
+        .flatMap(({ height, bottom, top }) => (height > 0 ? (top + bottom) / 2 : [])),
+    )
+  assert.ok(Math.max(...tops) - Math.min(...tops) < 16, tops.join())
+  assert.deepEqual(problems, [])
+})
+
 test('at 360 px the name of a chat is read in full', { skip }, async (t) => {
   const { page, problems } = await open(t, '/ui/acme/qa/calls', narrow)
   const name = page.locator('.call-name', { hasText: 'heddle.chat.completions' }).first()
@@ -121,6 +135,12 @@ test('by cost the most expensive call is first, also where it is not a root', { 
   assert.equal((await served().post('/cost/create', pricesOf({ dear: {} }, other))).status, 200)
   const { page, problems } = await open(t, `/ui/${other}/calls`)
   await page.getByText('1 call', { exact: true }).waitFor()
+  // The root used nothing itself, and is shown with what its trace used.
+  const cells = page.getByRole('row').nth(1)
+  await cells.getByText('Σ 5 → 900', { exact: true }).waitFor()
+  await cells.getByText(/^Σ \$1\.8/).waitFor()
+  assert.equal(await cells.getByTitle('Of the whole trace').count(), 2)
+  assert.equal(await page.getByTitle('Of the call; with Σ of its whole trace').count(), 2)
   await page.getByRole('columnheader', { name: 'Cost' }).getByRole('button').click()
   await page.getByText('3 calls', { exact: true }).waitFor()
   await page

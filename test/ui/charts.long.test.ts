@@ -40,6 +40,9 @@ test('a day is drawn with its totals, and its table links to the calls of an hou
   assert.equal(await page.textContent(totalOf('errors')), '6')
   assert.equal(await page.textContent(totalOf('read')), '300')
   assert.equal(await page.textContent(totalOf('written')), '60')
+  // Times stand between the ends, too, each at its place.
+  const ends = page.locator('[data-panel="calls"] .chart-ends span')
+  assert.equal(new Set(await ends.allTextContents()).size, 5)
   // Half of the highest, if there is one, is at the middle line, and the numbers of a time are at the cursor.
   for (const [panel, numbers] of [
     ['errors', ['3']],

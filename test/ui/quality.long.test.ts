@@ -14,9 +14,12 @@ import { assertAccessible, goNarrow, narrow } from './accessible.ts'
 
 const skip = noBrowser
 
-const backend = simulatedBackend({ after }, ({ constraint }) =>
-  constraint ? '{"reason": "It says so.", "passed": true}' : 'A city.',
-)
+// Judges of monitors answer beside every test, so each schema has its answer at all times.
+const backend = simulatedBackend({ after }, ({ constraint }) => {
+  if (constraint === undefined) return 'A city.'
+  const reason = constraint.grammar.text.includes('reason') ? '"reason": "It says so.", ' : ''
+  return `{${reason}"passed": true}`
+})
 
 const { served, open } = await pageTests(
   { after },
@@ -92,30 +95,6 @@ test('a judge is written with a field of a real call, tried on three calls, and 
   ])
 })
 
-test('a monitor says what its judges have used and cost, and leads to their calls', { skip }, async (t) => {
-  const { scorer, monitor, calls, scores, judgeCalls } = monitorsOf(served())
-  const [reason, passed] = [{ type: 'string' }, { type: 'boolean' }]
-  const schema = { type: 'object', properties: { reason, passed }, required: ['reason', 'passed'] }
-  const judge = await scorer('city', { judge: { prompt: 'Is {output} a city?', schema } })
-  const id = await monitor([judge], { filter: { op_names: ['named'] } })
-  const named = await calls({ op_name: 'named', output: 'Oslo' }, { op_name: 'named', output: 'Lima' })
-  for (const call of named) await scores(call, 1)
-  const own = (await judgeCalls()).filter(({ attributes }) => attributes.heddle.judge.monitor === id)
-  const [[model, used]] = Object.entries(own[0].summary.usage) as [[string, { total_tokens: number }]]
-  const { page, problems } = await open(t, `${ui}/monitors/${id}`)
-  const spent = page.getByRole('main').getByText(/^In 14 days 2 calls of its judges: \d+ → \d+ tokens, cost/)
-  assert.match((await spent.textContent()) ?? '', /cost –$/)
-  const price = { [model]: { prompt_token_cost: 1, completion_token_cost: 1 } }
-  assert.equal((await served().post('/cost/create', pricesOf(price))).status, 200)
-  await page.reload()
-  const sum = own.reduce((tokens, { summary }) => tokens + summary.usage[model].total_tokens, 0)
-  assert.ok(used.total_tokens > 0)
-  await page.getByText(`tokens, cost $${sum}`).waitFor()
-  await page.getByRole('link', { name: '2 calls of its judges' }).click()
-  await page.getByText('2 calls', { exact: true }).waitFor()
-  assert.deepEqual(problems, [])
-})
-
 test('what is made in Quality begins in its first field', { skip }, async (t) => {
   const { page, problems } = await open(t, `${ui}/evals`)
   const lists = page.getByRole('navigation', { name: 'Quality' })
@@ -147,7 +126,6 @@ test('a run of two settings with a judge is started in the page, goes on without
       schema: { type: 'object', properties: { passed: { type: 'boolean' } }, required: ['passed'] },
     },
   })
-  backend.say = ({ constraint }) => (constraint ? '{"passed": true}' : 'A city.')
   const first = await open(t, `${ui}/evals`)
   const { page, problems } = first
   await page.getByRole('link', { name: 'New run' }).click()
@@ -222,6 +200,30 @@ test('a run of two settings with a judge is started in the page, goes on without
   assert.deepEqual([...problems, ...again.problems], [])
 })
 
+test('a run says how long its answers take at so many at the same time, from the latest calls of its model', {
+  skip,
+}, async (t) => {
+  const rows = Array.from({ length: 12 }, (_, n) => ({ question: `Capital ${n}?` }))
+  assert.equal((await served().post('/v2/acme/timed/datasets', { name: 'timed', rows })).status, 200)
+  const { page, problems } = await open(t, '/ui/acme/timed/evals/new')
+  await page.getByText('How long it takes is not known').waitFor()
+  const usage = { played: { requests: 1, prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 } }
+  const [started_at, ended_at] = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:02Z']
+  const timed = { project_id: 'acme/timed', started_at, ended_at, summary: { usage } }
+  await writeCalls(served(), [completeOf(timed)], 'acme/timed')
+  await page.reload()
+  await page.getByText('The answers take about 6.00 s, estimated from the latest calls of played.').waitFor()
+  await page.getByLabel('Rows that are asked at the same time').fill('17')
+  await page.getByText('One to 16 rows are asked at the same time.').waitFor()
+  assert.ok(await page.getByRole('button', { name: 'Start run' }).isDisabled())
+  await page.getByLabel('Rows that are asked at the same time').fill('2')
+  await page.getByText('The answers take about 12.0 s').waitFor()
+  const started = page.waitForRequest((request) => request.url().endsWith('/evaluation_runs/serve'))
+  await page.getByRole('button', { name: 'Start run' }).click()
+  assert.equal((await started).postDataJSON().concurrency, 2)
+  assert.deepEqual(problems, [])
+})
+
 test('a run that is being written gets its rows from a file', { skip }, async (t) => {
   const { page, problems } = await open(t, `${ui}/evals/new`)
   await page.getByLabel('Name', { exact: true }).fill('third try')
@@ -271,7 +273,6 @@ test('the answers of a finished run get another judge from the page, and both ru
       schema: { type: 'object', properties: { passed: { type: 'boolean' } }, required: ['passed'] },
     },
   })
-  backend.say = ({ constraint }) => (constraint ? '{"passed": true}' : 'A city.')
   const { json } = await post(`/v2/${project}/evaluation_runs/serve`, {
     ...{ name: 'old', dataset: `weave:///${project}/object/capitals:latest`, prompt: '{question}' },
     settings: [{ name: 'A' }],
@@ -357,7 +358,6 @@ test('judgements that failed are counted where the run has ended, and its judges
   })
   const schema = { type: 'object', properties: { passed: { type: 'boolean' } }, required: ['passed'] }
   await monitorsOf(served()).scorer('shaky', { judge: { prompt: '{output}', schema } })
-  backend.say = ({ constraint }) => (constraint ? '{"passed": true}' : 'A city.')
   backend.generate = async (...asked) => {
     if (asked[0].constraint) throw refuse('invalid_value', { field: 'x', received: 'y', accepted: 'z' })
     return generate(...asked)
@@ -480,6 +480,52 @@ test('a monitor is made in the page; its page shows the mean, the lowest first, 
   await page.getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('button', { name: 'Delete monitor' }).click()
   await page.getByRole('heading', { name: 'Monitors', exact: true }).waitFor({ state: 'attached' })
+  assert.deepEqual(problems, [])
+})
+
+test('a monitor says what its judges have used and cost, and leads to their calls', { skip }, async (t) => {
+  const { scorer, monitor, calls, scores, judgeCalls } = monitorsOf(served())
+  const [reason, passed] = [{ type: 'string' }, { type: 'boolean' }]
+  const schema = { type: 'object', properties: { reason, passed }, required: ['reason', 'passed'] }
+  const judge = await scorer('city', { judge: { prompt: 'Is {output} a city?', schema } })
+  const id = await monitor([judge], { filter: { op_names: ['named'] } })
+  const named = await calls({ op_name: 'named', output: 'Oslo' }, { op_name: 'named', output: 'Lima' })
+  for (const call of named) await scores(call, 1)
+  const own = (await judgeCalls()).filter(({ attributes }) => attributes.heddle.judge.monitor === id)
+  const [[model, used]] = Object.entries(own[0].summary.usage) as [[string, { total_tokens: number }]]
+  const { page, problems } = await open(t, `${ui}/monitors/${id}`)
+  const spent = page.getByRole('main').getByText(/^In 14 days 2 calls of its judges: \d+ → \d+ tokens, cost/)
+  assert.match((await spent.textContent()) ?? '', /cost –$/)
+  const price = { [model]: { prompt_token_cost: 1, completion_token_cost: 1 } }
+  assert.equal((await served().post('/cost/create', pricesOf(price))).status, 200)
+  await page.reload()
+  const sum = own.reduce((tokens, { summary }) => tokens + summary.usage[model].total_tokens, 0)
+  assert.ok(used.total_tokens > 0)
+  await page.getByText(`tokens, cost $${sum}`).waitFor()
+  await page.getByRole('link', { name: '2 calls of its judges' }).click()
+  await page.getByText('2 calls', { exact: true }).waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('why a monitor waits has the formats of the page, and at 360 px a reason is read in full', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await open(t, `${ui}/monitors`, narrow)
+  const id = await monitorsOf(served()).monitor([`weave:///${project}/object/short:latest`], { name: 'late' })
+  const detail = `the limit of 3000 tokens ${'is used up '.repeat(12)}until 2026-01-02T00:00:00Z`
+  await page.route('**/monitors/stats', async (route) => {
+    const answer = await route.fetch()
+    const { stats } = await answer.json()
+    const reason = { scorer: 'short', state: 'failed', reason: 'budget', count: 1, detail }
+    await route.fulfill({ json: { stats: [{ ...stats[0], waits: detail, reasons: [reason] }] } })
+  })
+  await page.goto(`${served().address}${ui}/monitors/${id}`)
+  await page.getByText('the limit of 3,000 tokens').first().waitFor()
+  const main = page.getByRole('main')
+  assert.doesNotMatch((await main.textContent()) ?? '', /2026-01-02T/)
+  const why = main.getByRole('cell', { name: 'the limit of 3,000 tokens' })
+  assert.ok(await why.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth))
+  assert.ok(await why.evaluate((cell) => getComputedStyle(cell).whiteSpace !== 'nowrap'))
   assert.deepEqual(problems, [])
 })
 

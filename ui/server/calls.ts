@@ -111,6 +111,35 @@ export async function readPage(
   return (await askLight(body, signal)).calls
 }
 
+/** What a call and those below it used. */
+export interface TraceSum {
+  input: number
+  output: number
+  cost: number | null
+}
+
+/** Of each of these calls, together with those below it; nothing where they are too many to be added up. */
+export async function readTraceSums(
+  project: string,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, TraceSum>> {
+  const body = { project_id: project, call_ids: ids, include_costs: true }
+  type Answer = { call_usage: Record<string, Record<string, Record<string, number | null>>> }
+  const { call_usage } = await requestJson<Answer>('/calls/usage', { body, signal })
+  return new Map(
+    Object.entries(call_usage).map(([id, models]) => {
+      const used = Object.values(models)
+      const sumOf = (name: string) => used.reduce((sum, model) => sum + (model[name] ?? 0), 0)
+      const costs = used.flatMap((model) =>
+        Object.keys(model).flatMap((name) => (name.endsWith('_total_cost') ? (model[name] ?? []) : [])),
+      )
+      const cost = costs.length === 0 ? null : costs.reduce((sum, each) => sum + each, 0)
+      return [id, { input: sumOf('prompt_tokens'), output: sumOf('completion_tokens'), cost }]
+    }),
+  )
+}
+
 /** Calls that can be selected together: what one request may name. */
 export const maxSelected = 1_000
 

@@ -8,10 +8,8 @@ import { type BackgroundWork, inBackground } from '../background.ts'
 import { mayStillAct, withoutLimits } from '../background-caller.ts'
 import type { OperationParts } from '../parts.ts'
 
-/** Trials of one turn; then another run is next. */
+/** Trials of one turn, as many as may be made at the same time; then another run is next. */
 const stepsPerTurn = 16
-/** Of these, the model answers a few at a time. */
-const atOnce = 4
 const idleMs = 250
 const failedMs = 5_000
 /** A run whose hold is not renewed for this long is taken by another process. */
@@ -71,7 +69,7 @@ export function startServedRuns(services: OperationParts, failed: (error: unknow
       return undefined
     }
     const { nextSteps } = await import('./steps.ts')
-    const steps = await nextSteps(db, run, stepsPerTurn, signal)
+    const { steps, concurrency } = await nextSteps(db, run, stepsPerTurn, signal)
     let [next, until, isEnding, isOver] = [0, 0, false, steps.length === 0]
     const open = new Set<number>()
     const scope = {
@@ -101,7 +99,7 @@ export function startServedRuns(services: OperationParts, failed: (error: unknow
         }
       }
     }
-    await Promise.all(Array.from({ length: atOnce }, worker))
+    await Promise.all(Array.from({ length: concurrency }, worker))
     const reached = Math.min(next, ...open)
     return { until, position: isOver ? trials : position + reached, plan: steps[reached - 1]?.plan }
   }

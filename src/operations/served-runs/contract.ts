@@ -8,6 +8,9 @@ export const ProjectPath = projectPath
 const maxTextLength = 64 * 1024
 /** Of one evaluation, so that two can be compared with a baseline and others. */
 const maxSettings = 10
+/** Trials of a run at the same time. */
+export const defaultConcurrency = 4
+const maxConcurrency = 16
 /** Rows times settings times repeats. */
 export const maxTrials = 1_000_000
 
@@ -49,6 +52,10 @@ export const StartBody = z.object({
     .nullish()
     .meta({ description: 'They see a call whose inputs are the columns of the row and the request.' }),
   repeats: z.int().min(1).max(1000).nullish().meta({ default: 1 }),
+  concurrency: z.int().min(1).max(maxConcurrency).nullish().meta({
+    default: defaultConcurrency,
+    description: 'How many rows are asked at the same time. Runs take turns.',
+  }),
 })
 export type StartBody = z.output<typeof StartBody>
 

@@ -20,6 +20,8 @@ export interface Plan {
   /** Fields of a chat completion, as JSON. */
   request: string
   scorers: MonitorScorer[]
+  /** Trials at the same time. */
+  concurrency?: number
   /** How often its failed rows are asked again by now. */
   retries?: number
 }

@@ -12,6 +12,7 @@ import { scorerBindings } from '../monitors/contract.ts'
 import { Value } from '../objects/values.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
+import { StartBody } from './contract.ts'
 import { planOf } from './evaluate-model.ts'
 import type { Plan, RescoringPlan } from './plan.ts'
 import { pinnedScorers, pinOf, waitingRun } from './start.ts'
@@ -92,7 +93,11 @@ async function storedPlan(
       if (pinned !== undefined && pinned !== pinOf(planned.plan)) {
         throw notResumable(root.id, 'its rows or its prompt are others than when it began')
       }
-      return planned
+      // A client may write attributes.
+      const { data: concurrency } = StartBody.shape.concurrency.safeParse(
+        Number(served.member('concurrency')?.text),
+      )
+      return { ...planned, plan: { ...planned.plan, ...(concurrency != null && { concurrency }) } }
     }
     const { begun } = await countTrials(boundTo(services.db, signal), scope.project, source, now())
     if (begun === 0) throw notResumable(root.id, 'the run that it scores again is gone')

@@ -63,7 +63,10 @@ export async function startRuns(
       signal,
     )
     const of = { evaluation: evaluationRef, model: String(made.model_ref) }
-    const whole: Plan = { ...plan, ...of, scorers, table: dataset.table, rows: dataset.rows }
+    const whole: Plan = {
+      ...{ ...plan, ...of, scorers, table: dataset.table, rows: dataset.rows },
+      ...(body.concurrency != null && { concurrency: body.concurrency }),
+    }
     begun.push(await begin(services, scope, { ...of, name: `${body.name}: ${name}`, trials, plan: whole }))
   }
   await db.write('addServedRuns', { calls: begun.map(({ call }) => call), runs: begun.map(({ run }) => run) })
@@ -102,7 +105,7 @@ export async function begin(
     heddle: {
       served_run: {
         scorers: plan.scorers.map(bindingOf),
-        ...('request' in plan && { pinned: pinOf(plan) }),
+        ...('request' in plan && { pinned: pinOf(plan), concurrency: plan.concurrency }),
       },
       ...heddle,
     },

@@ -4,6 +4,7 @@ import { streamRows } from '../../storage/objects/tables.ts'
 import { boundTo } from '../../storage/transaction.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Attempt } from './attempt.ts'
+import { defaultConcurrency } from './contract.ts'
 import type { CallsPlan, Plan, RescoringPlan } from './plan.ts'
 import { rescoreTrial } from './rescored-trial.ts'
 import { scoreCall } from './scored-call.ts'
@@ -21,15 +22,25 @@ interface Step {
 /** About ten minutes for a model. */
 const maxWaits = 40
 
-/** The next steps of a run; none if what they are made of is gone. */
+/** The next steps of a run, and how many at the same time; none if what they are made of is gone. */
 export async function nextSteps(
   db: OperationParts['db'],
   run: ServedRun,
   limit: number,
   signal: AbortSignal,
-): Promise<Step[]> {
+): Promise<{ steps: Step[]; concurrency: number }> {
   const plan = JSON.parse(run.plan) as Plan | RescoringPlan | CallsPlan
-  const { project_id: project, position } = run
+  const { concurrency = defaultConcurrency } = 'table' in plan ? plan : {}
+  return { steps: await stepsOf(db, run, plan, limit, signal), concurrency }
+}
+
+async function stepsOf(
+  db: OperationParts['db'],
+  { project_id: project, position }: ServedRun,
+  plan: Plan | RescoringPlan | CallsPlan,
+  limit: number,
+  signal: AbortSignal,
+): Promise<Step[]> {
   if ('calls' in plan) {
     return plan.calls.slice(position, position + limit).map((call) => ({
       maxWaits,

@@ -1,5 +1,6 @@
 import { objectOf, objectText } from '../../../packages/json/index.ts'
 import { inSteps } from '../../../packages/waiting/index.ts'
+import { batchesOf } from '../../domain/batches.ts'
 import { countIn, statedPerUnit } from '../../domain/call-facts/facts.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { JsonText } from '../../domain/json/text.ts'
@@ -15,6 +16,8 @@ import type { Asked } from '../views/calls.ts'
 import { type ModelUsage, rollUp, type Usage, type UsedCall } from './roll-up.ts'
 import { type CallsUsageBody, defaultCalls, type TraceUsageBody } from './usage-contract.ts'
 
+/** Traces that are read together: most have few calls. */
+const tracesAtOnce = 100
 /** The most models of all calls together in one answer. */
 const maxEntries = 50_000
 
@@ -23,11 +26,9 @@ export async function readTraceUsage({ db, names }: Asked, caller: Caller, body:
   requireAccess(caller, body.project_id)
   const { project_id, filter, query } = body
   const usage = createReading(db, body)
-  const { totals, unfinished } = await usage.read(
-    await callsViewOf(names, { project_id, filter, query }),
-    'filter',
-  )
-  return { call_usage: await writeUsage(totals), unfinished_call_ids: unfinished }
+  const view = await callsViewOf(names, { project_id, filter, query })
+  const { calls, unfinished } = await usage.read(view, 'filter')
+  return { call_usage: await writeUsage(await rollUp(calls, checkEntries)), unfinished_call_ids: unfinished }
 }
 
 /** The calls that are asked for, each with everything below it. */
@@ -42,12 +43,11 @@ export async function readCallsUsage({ db, names }: Asked, caller: Caller, body:
   const found = new Map<string, Usage>()
   const unfinished: string[] = []
   const wanted = new Set(ids)
-  for (const trace of await tracesOfCalls(db, project_id, ids)) {
-    const view = { ...viewOf({ project_id }), filters: [{ trace_ids: [trace] }] }
-    const { totals, unfinished: running } = await usage.read(view, 'call_ids')
-    for (const id of wanted) {
-      const total = totals.get(id)
-      if (total !== undefined) found.set(id, total)
+  for (const traces of batchesOf(await tracesOfCalls(db, project_id, ids), tracesAtOnce)) {
+    const view = { ...viewOf({ project_id }), filters: [{ trace_ids: traces }] }
+    const { calls, unfinished: running } = await usage.read(view, 'call_ids')
+    for (const trace of Map.groupBy(calls, ({ traceId }) => traceId).values()) {
+      for (const [id, total] of await rollUp(trace, checkEntries)) if (wanted.has(id)) found.set(id, total)
     }
     unfinished.push(...running)
   }
@@ -65,21 +65,21 @@ function createReading(db: BoundDatabase, body: ReadingBody) {
   let left = limit
   const costsOf = body.include_costs ? createPricing(db, body.project_id) : undefined
 
-  async function usedCall(row: CallUsage): Promise<UsedCall> {
-    const { id, parent_id, started_at } = row
+  async function usedCall(row: CallUsage): Promise<UsedCall & { traceId: string | null }> {
+    const { id, parent_id, trace_id: traceId, started_at } = row
     const usage = usageIn(row)
     const costs = await costsOf?.({ started_at, summary: `{"usage":${usage}}` })
     const own = Object.entries(objectOf(usage)).flatMap(([model, used]): [string, ModelUsage][] => {
       const known = modelUsage(used, costs === undefined ? undefined : objectOf(costs)[model])
       return known === undefined ? [] : [[model, known]]
     })
-    return { id, parentId: parent_id, own: new Map(own), asksModel: Number(row.asks_model) === 1 }
+    return { id, traceId, parentId: parent_id, own: new Map(own), asksModel: Number(row.asks_model) === 1 }
   }
 
   return {
     /** The calls of the view; refuses more than the limit, which all views share. `field` is the field of the request that selects them. */
     async read(view: CallsView, field: string) {
-      const calls: UsedCall[] = []
+      const calls: (UsedCall & { traceId: string | null })[] = []
       let models = 0
       const unfinished: string[] = []
       for await (const rows of streamCallUsage(db, { ...view, limit: left + 1 }, now())) {
@@ -94,7 +94,7 @@ function createReading(db: BoundDatabase, body: ReadingBody) {
           throw tooMany(field, `more than ${limit} calls`, `at most ${limit}, see limit`)
       }
       left -= calls.length
-      return { totals: await rollUp(calls, checkEntries), unfinished }
+      return { calls, unfinished }
     },
   }
 }

@@ -8,6 +8,7 @@ import { asksModel, usesTokens } from './own-usage.ts'
 /** What a call used itself. Times are microseconds. */
 export interface CallUsage {
   id: string
+  trace_id: string | null
   parent_id: string | null
   started_at: number
   ended_at: number | null
@@ -22,7 +23,7 @@ export interface CallUsage {
 }
 
 const shown = rawSql(
-  'calls.id, parent_id, started_at, ended_at, coalesce(model, asked_model) AS model, input_tokens, output_tokens, stated_cost',
+  'calls.id, trace_id, parent_id, started_at, ended_at, coalesce(model, asked_model) AS model, input_tokens, output_tokens, stated_cost',
 )
 
 /** Calls read at a time. They are small. */

@@ -123,6 +123,26 @@ test('judges wait for a model, and checks do not', async (t) => {
   assert.deepEqual(await judgeCalls(), [])
 })
 
+test('a monitor goes on when its model answers again, also with the call at which it failed', async (t) => {
+  const backend = simulatedBackend(t, '{"score": 1}')
+  const { generate } = backend
+  backend.generate = async () => {
+    throw new Error('the model is broken')
+  }
+  const opened = await openApp(t, { sweep: true, backend })
+  const { scorer, monitor, calls, scores } = monitorsOf(opened)
+  const id = await monitor([await scorer('good', judge)])
+  const [before = ''] = await calls({ output: 'abc' })
+  await until('the monitor says why it waits', async () => {
+    const body = { project_id: project, monitor_ids: [id] }
+    const [stats] = (await opened.post('/monitors/stats', body)).json.stats
+    return stats.pending === 1 && /broken/.test(stats.waits ?? '')
+  })
+  backend.generate = generate
+  const [behind = ''] = await calls({ output: 'abc' })
+  for (const call of [behind, before]) assert.deepEqual(await scores(call, 1), { good: { score: 1 } })
+})
+
 test('calls that end while a monitor is paused are not judged later', async (t) => {
   const opened = await openApp(t, { sweep: true })
   const { scorer, monitor, calls, scores } = monitorsOf(opened)

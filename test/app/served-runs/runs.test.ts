@@ -270,6 +270,49 @@ test('resume: a run that was stopped, resumed and cut off by a crash has every r
   assert.deepEqual(countsIn(await callsIn(third, run)), allOnce)
 })
 
+test('a run asks as many rows at the same time as it says, also after a restart and when it is resumed', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-served-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const open = async () => {
+    const backend = simulatedBackend(t, 'city')
+    const held = heldAfter(backend, 0)
+    const database = await openRecord({ databaseUrl: '', folder, queryTimeoutMs: 60_000 })
+    return { held, ...(await openApp(t, { sweep: true, database, backend })), database }
+  }
+  const first = await open()
+  await makeDataset(first, 20)
+  const tooMany = await first.post(url, {
+    name: 'cities',
+    dataset,
+    settings,
+    prompt: '{question}',
+    concurrency: 17,
+  })
+  assert.equal(tooMany.status, 422)
+  assert.match(tooMany.text, /concurrency/)
+  const [run = ''] = await start(first, { prompt: '{question}', concurrency: 7 })
+  await until('answers are in flight', () => first.held.asked() === 7)
+  await first.app.close()
+  await first.database.close()
+  const second = await open()
+  await until('answers are in flight', () => second.held.asked() === 7)
+  assert.equal((await second.post(`${root}/evaluation_runs/${run}/stop`, {})).status, 200)
+  second.held.goOn()
+  await ended(second, run)
+  assert.equal(second.held.asked(), 7)
+  await second.app.close()
+  await second.database.close()
+  const third = await open()
+  assert.equal((await resume(third, run)).status, 200)
+  await until('answers are in flight', () => third.held.asked() === 7)
+  third.held.goOn()
+  await ended(third, run)
+  assert.equal(
+    (await callsIn(third, run)).filter(({ op_name }) => op_name === 'cities_plain.predict').length,
+    20,
+  )
+})
+
 test('stop: no further trial begins, and the run ends with those that exist', async (t) => {
   const opened = await openApp(t, { sweep: true, backend: simulatedBackend(t, 'city') })
   await makeDataset(opened, 2)

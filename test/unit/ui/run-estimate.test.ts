@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { estimateTokens } from '../../../ui/screens/quality/run-estimate.ts'
+import { estimateTime, estimateTokens } from '../../../ui/screens/quality/run-estimate.ts'
 import { jsonNode } from '../../../ui/value/json-index.ts'
 
 const settings = (system: string, max?: string) => ({
@@ -37,4 +37,9 @@ test('a row may be a conversation, and a dataset without rows asks nothing', () 
   )
   assert.equal(estimateTokens({ ...run, rows: 1, prompt: '', sample: [conversation] }).asked, 2)
   assert.equal(estimateTokens({ ...run, rows: 0, sample: [] }).asked, 0)
+})
+
+test('the time of a run is that of all answers, so many at once; unknown where a model has no calls', () => {
+  assert.equal(estimateTime(60, [200, 400], 4), (60 * 200 + 60 * 400) / 4)
+  assert.equal(estimateTime(60, [200, undefined], 4), undefined)
 })

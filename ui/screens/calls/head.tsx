@@ -17,6 +17,8 @@ interface HeadProps extends Props {
   onSelectAll(isSelected: boolean): void
 }
 
+const isSummed = (name: string) => name === 'tokens' || name === 'cost'
+
 /** The names of the columns; a click on one sorts by it. */
 export function GridHead({ shown, sort, isAllSelected, onSelectAll }: HeadProps) {
   return (
@@ -41,7 +43,8 @@ export function GridHead({ shown, sort, isAllSelected, onSelectAll }: HeadProps)
       {shown.map(({ name, label, path, sort: field }) => (
         <SortHead
           key={name}
-          {...{ label, field, sort, title: path }}
+          {...{ label, field, sort }}
+          title={path ?? (isSummed(name) ? 'Of the call; with Σ of its whole trace' : undefined)}
           class={path === undefined ? `cell-${name}` : 'cell-value'}
           noOrder={field === newestFirst.field ? undefined : ''}
           // What a trace costs is recorded at the calls inside it, and its root is often a program's own function.

@@ -6,9 +6,9 @@ import { Cost } from '../../parts/cost.tsx'
 import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../routes.ts'
-import { nameOf } from '../../server/calls.ts'
+import { nameOf, type TraceSum } from '../../server/calls.ts'
 import { refName } from '../../value/ref.ts'
-import { durationText, sizeText, tokensText } from '../../value/units.ts'
+import { costText, durationText, sizeText, tokensText } from '../../value/units.ts'
 import type { Column, ColumnName } from './columns.ts'
 
 /** As in style/calls.css. */
@@ -19,6 +19,8 @@ interface Props {
   top: number
   project: string
   row: LightCall | undefined
+  /** What its trace used, where its own call has no tokens. */
+  ofTrace: TraceSum | undefined
   columns: readonly Column[]
   isActive: boolean
   isPeeked: boolean
@@ -34,13 +36,15 @@ interface Props {
 /** The models that a call used. */
 export const modelsOf = ({ model }: Pick<LightCall, 'model'>): string[] => model?.split(/, ?/) ?? []
 
+const wholeTrace = 'Of the whole trace: the call itself used none.'
+
 /** An exported list contains the calls, but no traces. */
 export const pathOfCall = (project: string, { id, trace_id }: Pick<LightCall, 'id' | 'trace_id'>): string =>
   live(paths.trace(project, trace_id, id)) ?? paths.call(project, id)
 
 /** A call as one row; a placeholder until it is loaded. */
 export function CallLine(props: Props) {
-  const { index, top, project, row, columns, isActive, isPeeked, isChosen, isGone } = props
+  const { index, top, project, row, ofTrace, columns, isActive, isPeeked, isChosen, isGone } = props
   const place = (element: HTMLElement | null) =>
     element?.style.setProperty('transform', `translateY(${top}px)`)
   const states = { active: isActive, peeked: isPeeked, chosen: isChosen, gone: isGone }
@@ -57,11 +61,20 @@ export function CallLine(props: Props) {
   }
   const asked = columns.flatMap(({ path }) => path ?? [])
   const { input_tokens: input, output_tokens: output } = row
+  const sum = ofTrace && ofTrace.input + ofTrace.output > 0 ? ofTrace : undefined
   const cells: Record<ColumnName, ComponentChildren> = {
     model: row.model && <span title={row.model}>{refName(row.model)}</span>,
     latency: row.latency_ms !== null && durationText(row.latency_ms),
-    tokens: (input !== null || output !== null) && tokensText({ input: input ?? 0, output: output ?? 0 }),
-    cost: <Cost cost={row.cost} tokens={(input ?? 0) + (output ?? 0)} models={modelsOf(row)} tabIndex={-1} />,
+    tokens: sum ? (
+      <span title={wholeTrace}>Σ {tokensText(sum)}</span>
+    ) : (
+      (input !== null || output !== null) && tokensText({ input: input ?? 0, output: output ?? 0 })
+    ),
+    cost: sum ? (
+      sum.cost !== null && <span title={wholeTrace}>Σ {costText(sum.cost)}</span>
+    ) : (
+      <Cost cost={row.cost} tokens={(input ?? 0) + (output ?? 0)} models={modelsOf(row)} tabIndex={-1} />
+    ),
     feedback: <FeedbackCounts feedback={row.feedback} />,
     user: <bdi>{row.svc_user_id}</bdi>,
     size: sizeText(row.storage_size_bytes),

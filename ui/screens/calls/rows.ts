@@ -1,7 +1,16 @@
 import { batch, signal } from '@preact/signals'
 import type { LightCall } from '../../../src/operations/views/contract.ts'
 import { contents } from '../../export/contents.ts'
-import { type CallsView, countCalls, newestFirst, newestOf, readCalls, readPage } from '../../server/calls.ts'
+import {
+  type CallsView,
+  countCalls,
+  newestFirst,
+  newestOf,
+  readCalls,
+  readPage,
+  readTraceSums,
+  type TraceSum,
+} from '../../server/calls.ts'
 import type { LiveEvent } from '../../server/events.ts'
 import { UnreachableError } from '../../server/request.ts'
 
@@ -38,6 +47,7 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
   const error = signal<Error | undefined>(undefined)
   const fresh = signal(0)
   const gone = signal<ReadonlySet<string>>(new Set())
+  const traceSums = signal<ReadonlyMap<string, TraceSum>>(new Map())
   const isPaused = signal(false)
   const closing = new AbortController()
   const { signal: closed } = closing
@@ -57,6 +67,17 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
     }
   }
 
+  /** Roots are often functions of a program, and what their traces used stands at the calls inside. */
+  async function sumUp(found: readonly LightCall[]): Promise<void> {
+    const ids = found.flatMap(({ id, parent_id, input_tokens, output_tokens }) =>
+      parent_id === null && input_tokens === null && output_tokens === null ? [id] : [],
+    )
+    if (contents !== undefined || ids.length === 0) return
+    // The list is of use without them.
+    const sums = await readTraceSums(view.project, ids, closed).catch(() => new Map<string, TraceSum>())
+    traceSums.value = new Map([...traceSums.value, ...sums])
+  }
+
   /** Reads the view as it is now. */
   async function begin(): Promise<void> {
     const [found, all] = await Promise.all([
@@ -68,6 +89,7 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
 
   function show(found: readonly LightCall[], all: number): void {
     newest = newestOf(view, found)
+    void sumUp(found)
     freshIds = new Set()
     batch(() => {
       asked.clear()
@@ -91,6 +113,7 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
     const next = new Map(rows.value)
     for (const [index, row] of found.entries()) next.set(page * pageSize + index, row)
     rows.value = next
+    void sumUp(found)
   }
 
   function see(): void {
@@ -127,6 +150,7 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
     )
     if (changed.length > 0) {
       const found = await readCalls(view, changed, closed)
+      void sumUp(found)
       const next = new Map(rows.value)
       for (const row of found) next.set(loaded.get(row.id) as number, row)
       const there = new Set(found.map(({ id }) => id))
@@ -178,6 +202,8 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
 
   return {
     rows,
+    /** What the traces of roots used whose own calls have no tokens, by the ids of the roots. */
+    traceSums,
     count,
     error,
     /** Calls that came since the list was read. */

@@ -239,6 +239,7 @@ export function CallsScreen({ project }: { project: string }) {
                   <CallLine
                     key={row?.id ?? index}
                     {...{ index, top, project, row }}
+                    ofTrace={row && list.traceSums.value.get(row.id)}
                     columns={shown}
                     isActive={index === active}
                     isPeeked={row !== undefined && row.id === peek}

@@ -116,7 +116,9 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
         </svg>
       </div>
       <div class="chart-ends muted">
-        <span>{timeOf(0)}</span>
+        {[0, 0.25, 0.5, 0.75].map((place) => (
+          <span key={place}>{timeOf(Math.round(place * times.length))}</span>
+        ))}
         <span>{timeText(end, now, toThe)}</span>
       </div>
       {series.length > 1 && (

@@ -71,6 +71,9 @@ export function AuditScreen() {
   )
 }
 
+/** `queue_rules.delete` is "delete queue rules"; the filter takes the code, which is in the title. */
+const wordsOf = (action: string) => action.replace(/(.+)\.(\w+)$/, '$2 $1').replace(/[._]/g, ' ')
+
 const columns = {
   When: ({ at }: AuditEntry) => <Time at={at} />,
   Who: ({ actor, via }: AuditEntry) => (
@@ -78,7 +81,12 @@ const columns = {
       {actor ?? 'the server'} {via !== null && via !== 'http' && <span class="muted">by {via}</span>}
     </>
   ),
-  What: ({ action, count }: AuditEntry) => `${action}${count === null ? '' : `, ${countText(count)}`}`,
+  What: ({ action, count }: AuditEntry) => (
+    <span title={action}>
+      {wordsOf(action)}
+      {count !== null && `, ${countText(count)}`}
+    </span>
+  ),
   Where: ({ project_id }: AuditEntry) => project_id,
   Details: (entry: AuditEntry) => (
     <dl class="score-members audit-details">

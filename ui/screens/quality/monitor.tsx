@@ -27,7 +27,7 @@ import { jsonNode } from '../../value/json-index.ts'
 import { parseRef } from '../../value/ref.ts'
 import { ScoreValue } from '../../value/score-value.tsx'
 import { numberText, shareText } from '../../value/scores.ts'
-import { countOf, countText } from '../../value/units.ts'
+import { countOf, countText, timeText } from '../../value/units.ts'
 import { parseQuery } from '../calls/parse-query.ts'
 
 const days = 14
@@ -131,7 +131,8 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
             {monitor.active ? '' : `Paused. ${monitor.stopped ?? ''} `}
             {countText(stats.judged)} judged, {countText(stats.skipped)} skipped, {countText(stats.failed)}{' '}
             failed, {countText(stats.pending)} waiting
-            {stats.waits !== null && `: ${stats.waits}`}. Today {countOf(stats.tokens_today, 'token')}
+            {stats.waits !== null && `: ${inOwnFormats(stats.waits)}`}. Today{' '}
+            {countOf(stats.tokens_today, 'token')}
             {stats.token_budget !== null && ` of ${countText(stats.token_budget)}`}.
           </p>
           {value.spent.calls > 0 && (
@@ -199,7 +200,7 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
                   <td>{scorer}</td>
                   <td>{state === 'pending' ? 'waiting' : state}</td>
                   <td>{countText(count)}</td>
-                  <td class="quality-text">{detail ?? reason}</td>
+                  <td class="quality-why">{inOwnFormats(detail ?? reason)}</td>
                 </tr>
               ))}
             </PlainTable>
@@ -221,6 +222,12 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
     </main>
   )
 }
+
+/** Why it waits, with its times and large numbers as on the rest of the page. */
+const inOwnFormats = (text: string) =>
+  text
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (at) => timeText(new Date(at), new Date(), 'minute'))
+    .replace(/\d{4,}(?= tokens)/g, (count) => countText(Number(count)))
 
 type Score = MonitorStats['scores'][number]
 

@@ -5,6 +5,7 @@ import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { ownSubmit, useWork } from '../../parts/work.ts'
 import { navigate, search } from '../../router.ts'
 import { paths } from '../../routes.ts'
+import { newestFirst, readPage } from '../../server/calls.ts'
 import { readDatasets, tableOf } from '../../server/datasets.ts'
 import { answeringModels, readEngine } from '../../server/engine.ts'
 import { useLoading } from '../../server/loading.ts'
@@ -14,12 +15,12 @@ import { may } from '../../server/rights.ts'
 import { isServed, readScorers, type Scorer } from '../../server/scorers.ts'
 import { startRuns } from '../../server/served-runs.ts'
 import { countRows, readRows } from '../../server/tables.ts'
-import { type JsonNode, membersOf, nodeAt } from '../../value/json-index.ts'
-import { countOf, countText } from '../../value/units.ts'
+import { type JsonNode, jsonNode, membersOf, nodeAt, stringOf } from '../../value/json-index.ts'
+import { countOf, countText, durationText } from '../../value/units.ts'
 import { UploadDataset } from './datasets.tsx'
 import { Rescore } from './rescore.tsx'
 import { newRunDraft, type RunSettings, runBody, settingsOf, textsOf } from './run-draft.ts'
-import { estimateTokens, sampledRows } from './run-estimate.ts'
+import { estimateTime, estimateTokens, sampledRows } from './run-estimate.ts'
 import { RunProgress } from './run-progress.tsx'
 import { RunSettingsForm } from './run-settings.tsx'
 import { ScorerChoice } from './scorer-choice.tsx'
@@ -68,6 +69,22 @@ async function readSize(project: string, dataset: string, signal: AbortSignal) {
   return { rows, sample: sample.map(({ val }) => val) }
 }
 
+/** Calls whose latency stands for that of the next. */
+const latestCalls = 50
+
+/** The mean latency of the latest answers of each model, in milliseconds; judges write less than others. */
+async function readLatencies(project: string, models: readonly string[], signal: AbortSignal) {
+  const found = models.map(async (model) => {
+    const is = (name: string, value: string) => ({ $eq: [{ $getField: name }, { $literal: value }] })
+    const query = { $and: [is('model', model), { $not: [is('op_name', 'heddle.judge')] }] }
+    const view = { project, roots: false, query, sort: newestFirst }
+    const calls = await readPage(view, {}, { offset: 0, limit: latestCalls }, signal)
+    const known = calls.flatMap(({ status, latency_ms }) => (status === 'success' ? (latency_ms ?? []) : []))
+    return known.length === 0 ? undefined : known.reduce((sum, ms) => sum + ms, 0) / known.length
+  })
+  return Promise.all(found)
+}
+
 interface NewRunProps {
   project: string
   onStarted(): void
@@ -110,7 +127,7 @@ function NewRun({ project, onStarted }: NewRunProps) {
 function RunForm({ project, onStarted, known, onUpload }: RunFormProps) {
   const { datasets, scorers, models } = known
   const { value, change, drop } = useKeptForm(`run ${project}`, newRunDraft)
-  const { name, chosen, split, repeats } = value
+  const { name, chosen, split, repeats, concurrency } = value
   const dataset = value.dataset || (datasets[0] ?? '')
   const settings = settingsOf(value)
   const setSettings = (next: readonly RunSettings[]) => change({ settings: textsOf(next) })
@@ -124,11 +141,19 @@ function RunForm({ project, onStarted, known, onUpload }: RunFormProps) {
   const prompt = value.prompt ?? (hasMessages || first === undefined ? '' : `{${questionIn(first)}}`)
   const count = Number(repeats)
   const isCount = /^\d+$/.test(repeats.trim()) && count >= 1 && count <= 1000
+  const isBounded = /^\d+$/.test(concurrency.trim()) && Number(concurrency) >= 1 && Number(concurrency) <= 16
   const answers = (size.value?.rows ?? 0) * settings.length * (isCount ? count : 1)
   const { asked, maxAnswered } = estimateTokens({
     ...{ rows: size.value?.rows ?? 0, sample, prompt, settings },
     repeats: isCount ? count : 1,
   })
+  const asking = settings.map(
+    ({ fields }) => stringOf(jsonNode(fields.get('model') ?? '""')) || (models[0] ?? ''),
+  )
+  const latencies = useLoading((signal) => readLatencies(project, asking, signal), [project, asking.join()])
+  const time =
+    latencies.value &&
+    estimateTime(answers / settings.length, latencies.value, isBounded ? Number(concurrency) : 4)
   const runName = name.trim() === '' ? `${dataset} run` : name.trim()
   const missing =
     size.value?.rows === 0
@@ -139,7 +164,9 @@ function RunForm({ project, onStarted, known, onUpload }: RunFormProps) {
           ? 'Name each of the settings.'
           : !isCount
             ? 'Each row is asked 1 to 1,000 times.'
-            : undefined
+            : !isBounded
+              ? 'One to 16 rows are asked at the same time.'
+              : undefined
   const isReady = answers > 0 && missing === undefined && !isWorking
   const start = async () => {
     const body = runBody({
@@ -148,7 +175,7 @@ function RunForm({ project, onStarted, known, onUpload }: RunFormProps) {
       split,
       prompt,
       settings,
-      repeats: count,
+      ...{ repeats: count, concurrency: Number(concurrency) },
       name: runName,
       scorers: chosen,
     })
@@ -260,14 +287,26 @@ function RunForm({ project, onStarted, known, onUpload }: RunFormProps) {
         value={repeats}
         onInput={({ currentTarget }) => change({ repeats: currentTarget.value })}
       />
+      <label for="run-concurrency">Rows that are asked at the same time</label>
+      <input
+        id="run-concurrency"
+        inputMode="numeric"
+        aria-invalid={!isBounded}
+        value={concurrency}
+        onInput={({ currentTarget }) => change({ concurrency: currentTarget.value })}
+      />
       <p class="muted" role="status">
         {split.column !== '' && 'At most '}
         {countOf(size.value?.rows ?? 0, 'row')} × {countOf(settings.length, 'setting')} ×{' '}
         {isCount ? count : '?'} = {countOf(answers, 'answer')}
         {chosen.length > 0 && `, ${countOf(answers * chosen.length, 'score')}`}, about{' '}
         {countOf(asked, 'token')} of questions
-        {maxAnswered !== undefined && ` and at most ${countText(maxAnswered)} of answers`}. The server
-        continues without this tab.
+        {maxAnswered !== undefined && ` and at most ${countText(maxAnswered)} of answers`}.{' '}
+        {latencies.value &&
+          (time === undefined
+            ? `How long it takes is not known: a model has no calls yet. `
+            : `The answers take about ${durationText(time)}, estimated from the latest calls of ${[...new Set(asking)].join(' and ')}. `)}
+        The server continues without this tab.
       </p>
       <FormFooter
         {...{ failure }}

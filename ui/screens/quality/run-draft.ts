@@ -22,6 +22,7 @@ interface RunDraft {
   chosen: readonly string[]
   split: Split
   repeats: string
+  concurrency: string
 }
 
 export const settingsOf = ({ settings }: RunDraft): RunSettings[] =>
@@ -34,7 +35,7 @@ export const textsOf = (settings: readonly RunSettings[]): RunDraft['settings'] 
 export function newRunDraft(kept: Partial<RunDraft>): RunDraft {
   const dataset = search.value.get('dataset') ?? kept.dataset ?? ''
   const judge = search.value.get('judge')
-  const fresh = { name: '', prompt: undefined, split: allRows, repeats: '1', chosen: [] }
+  const fresh = { name: '', prompt: undefined, split: allRows, repeats: '1', concurrency: '4', chosen: [] }
   const draft = {
     ...{ ...fresh, settings: textsOf(settingsOfPlayground()), ...kept, dataset },
     ...(kept.dataset !== dataset && { prompt: undefined, split: allRows }),
@@ -59,18 +60,19 @@ interface RunGiven {
   /** By their names. */
   scorers: readonly string[]
   repeats: number
+  concurrency: number
 }
 
 /** As JSON, so that numbers of the settings keep their digits. */
 export function runBody(run: RunGiven): string {
-  const { project, name, dataset, split, prompt, settings, scorers, repeats } = run
+  const { project, name, dataset, split, prompt, settings, scorers, repeats, concurrency } = run
   const rest = {
     name,
     dataset: objectRefOf(project, dataset, 'latest'),
     ...(split.column !== '' && { split }),
     ...(prompt.trim() !== '' && { prompt }),
     scorers: scorers.map((scorer) => ({ scorer: objectRefOf(project, scorer, 'latest') })),
-    repeats,
+    ...{ repeats, concurrency },
   }
   const texts = settings.map(({ name: own, system, fields }) => {
     const named = { name: own.trim(), ...(system.trim() !== '' && { system }) }

@@ -33,6 +33,16 @@ export function estimateTokens({ rows, sample, prompt, settings, repeats }: Plan
   return { asked: repeats * sumOf(ofRows), maxAnswered: Number.isNaN(bound) ? undefined : bound }
 }
 
+/** Milliseconds of the answers, where each of the settings has a mean latency. Runs take turns. */
+export function estimateTime(
+  answersOfEach: number,
+  latencies: readonly (number | undefined)[],
+  concurrency: number,
+): number | undefined {
+  const ms = (sumOf(latencies.map((latency) => latency ?? Number.NaN)) * answersOfEach) / concurrency
+  return Number.isNaN(ms) ? undefined : ms
+}
+
 const encoder = new TextEncoder()
 const bytesOf = (text: string) => encoder.encode(text).length
 const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, each) => sum + each, 0)
