@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Database } from '../../src/storage/database.ts'
 import { openRecord, sqliteFile as sqliteFileIn } from '../../src/storage/open.ts'
+import { usualAddresses } from './pgbouncer.ts'
 import { startPostgres, type TestPostgres } from './postgres.ts'
 import { createRecord } from './postgres-record.ts'
 
@@ -55,8 +56,8 @@ function postgres(): Driver {
     stop: async () => server?.stop(),
     async open(t) {
       if (server === undefined) throw new Error('PostgreSQL has not been started')
-      const databaseUrl = await createRecord(server)
-      return closedAfter(t, await openRecord({ ...place, databaseUrl }))
+      const addresses = await usualAddresses(server, await createRecord(server))
+      return closedAfter(t, await openRecord({ ...place, ...addresses }))
     },
   })
 }
