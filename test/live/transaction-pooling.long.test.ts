@@ -12,12 +12,16 @@ import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { newFolder, type RunningServer, startOne, type TestScope } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
-/** What is repeated with few connections between the pooler and the database. */
-const repeated = [
-  ...['calls/stream-query-expression', 'queues/next', 'evaluations/results', 'views/search'].map(
-    (name) => `test/app/${name}.test.ts`,
-  ),
-  ...['queue-races', 'storage', 'postgres'].map((name) => `test/live/${name}.test.ts`),
+/** What is repeated, and with how many connections between the pooler and each database. */
+const repeated: [connections: number, file: string][] = [
+  [3, 'test/app/calls/stream-query-expression.test.ts'],
+  [3, 'test/app/queues/next.test.ts'],
+  [3, 'test/app/evaluations/results.test.ts'],
+  [3, 'test/app/views/search.test.ts'],
+  [3, 'test/live/queue-races.test.ts'],
+  [3, 'test/live/storage.test.ts'],
+  // Its long reads use all that they may.
+  [12, 'test/live/postgres.test.ts'],
 ]
 /** Statements have no names behind a pooler, and a pooler asks later than we do whether its database is back. */
 const unlike = ['is prepared once', 'stopped server is reported']
@@ -138,7 +142,7 @@ describe('PgBouncer in transaction mode, with the address of the database itself
     await assert.rejects(openPostgres(statements.through(directUrl), { directUrl }), /refuses transactions/)
   })
 
-  for (const file of repeated) {
+  for (const [connections, file] of repeated) {
     test(`${file} holds`, async () => {
       const { NODE_TEST_CONTEXT: _, ...environment } = process.env
       const skipped = unlike.map((name) => `--test-skip-pattern=${name}`)
@@ -146,7 +150,11 @@ describe('PgBouncer in transaction mode, with the address of the database itself
         process.execPath,
         ['--import', './test/support/compile-cache.mjs', '--test', ...skipped, file],
         {
-          env: { ...environment, HEDDLE_TEST_POOLED: '3', npm_lifecycle_event: 'test:postgres' },
+          env: {
+            ...environment,
+            HEDDLE_TEST_POOLED: String(connections),
+            npm_lifecycle_event: 'test:postgres',
+          },
           stdio: ['ignore', 'pipe', 'inherit'],
         },
       )

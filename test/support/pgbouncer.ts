@@ -104,7 +104,7 @@ ${more}
 
 const usual = new WeakMap<TestServer, Promise<TestPgBouncer>>()
 /** Connections to each database through which tests of other things are repeated; 0 if they go to PostgreSQL itself. */
-const usualConnections = Number(process.env.HEDDLE_TEST_POOLED ?? 0)
+export const usualConnections = Number(process.env.HEDDLE_TEST_POOLED ?? 0)
 
 /** Of a database of the server: through a PgBouncer in transaction mode while tests are repeated with one. */
 export async function usualAddresses(
