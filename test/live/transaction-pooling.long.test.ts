@@ -19,7 +19,6 @@ const repeated: [connections: number, file: string][] = [
   [3, 'test/app/evaluations/results.test.ts'],
   [3, 'test/app/views/search.test.ts'],
   [3, 'test/live/queue-races.test.ts'],
-  [3, 'test/live/storage.test.ts'],
   // Its long reads use all that they may.
   [12, 'test/live/postgres.test.ts'],
 ]
