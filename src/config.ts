@@ -205,6 +205,8 @@ const setting = <Schema extends z.ZodType<unknown, string>>(
   shown: string = initial,
 ) => ({ schema, initial, meaning, shown })
 
+const postgresUrl = z.string().regex(/^$|^postgres(ql)?:\/\//, 'expected postgres://…')
+
 /** Every setting: its type, what it is when nobody sets it, and a sentence. `docs/configuration.md` is made of this. */
 export const settings = {
   host: setting(z.string().min(1), '127.0.0.1', 'The address to listen on.'),
@@ -215,10 +217,16 @@ export const settings = {
   ),
   data: setting(z.string().min(1), './data', 'The folder of the database and the files.'),
   database_url: setting(
-    z.string().regex(/^$|^postgres(ql)?:\/\//, 'expected postgres://…'),
+    postgresUrl,
     '',
     'Keeps the record in PostgreSQL: postgres://user:password@host/database.',
     'SQLite in HEDDLE_DATA',
+  ),
+  database_direct_url: setting(
+    postgresUrl,
+    '',
+    'PostgreSQL itself, if HEDDLE_DATABASE_URL is a pooler in transaction mode.',
+    'none',
   ),
   database_connections: setting(
     wholeNumber(4, 1_000),
@@ -611,7 +619,7 @@ const unprefixed: Record<string, string> = {
 const keys = ['hf_token', 'upstream_key', 'cold_key', 'cold_secret', 'traces_key']
 
 /** Their values hold keys and passwords, and messages end up in logs. */
-const secret = new Set(['users', 'database_url', ...keys])
+const secret = new Set(['users', 'database_url', 'database_direct_url', ...keys])
 
 const withoutPassword = (url: string) =>
   url.replace(/\/\/[^/]*@/, '//[redacted]@').replace(/(password=)[^&]*/i, '$1[redacted]')
@@ -700,6 +708,10 @@ export function readConfig(environment: Environment): Config {
   if (String(config.cold_store).startsWith('s3:') && !(config.cold_key && config.cold_secret))
     wrong.push(
       'HEDDLE_COLD_KEY and HEDDLE_COLD_SECRET: given nothing together with a bucket in HEDDLE_COLD_STORE; expected its keys',
+    )
+  if (config.database_direct_url && !config.database_url)
+    wrong.push(
+      'HEDDLE_DATABASE_URL: given nothing together with HEDDLE_DATABASE_DIRECT_URL; expected postgres://…',
     )
   if (config.oidc && !config.public_url)
     wrong.push('HEDDLE_PUBLIC_URL: given nothing together with HEDDLE_OIDC; expected https://<host>[/<path>]')

@@ -56,6 +56,7 @@ export function onlyArgument(args: readonly string[], what: string): string {
 export function recordOptions(config: Config) {
   return {
     databaseUrl: config.database_url,
+    directUrl: config.database_direct_url,
     folder: config.data,
     queryTimeoutMs: config.query_timeout,
     maxConnections: config.database_connections,

@@ -98,7 +98,7 @@ async function backupPostgres(config: Config, copy: string): Promise<void> {
   await withRecord(config, async () => {
     const folder = mkdtempSync(`${copy}.part-`)
     try {
-      const source = await openSnapshot(config.database_url)
+      const source = await openSnapshot(config.database_direct_url || config.database_url)
       try {
         const target = await openRecord({
           databaseUrl: '',

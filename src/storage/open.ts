@@ -10,6 +10,8 @@ import { redactingRecord } from './redaction/redacting-record.ts'
 export interface RecordPlace {
   /** postgres://… or empty. */
   databaseUrl: string
+  /** The database itself, if that is a pooler's address in transaction mode; or empty. */
+  directUrl?: string
   /** The folder of the SQLite file. */
   folder: string
   queryTimeoutMs: number
@@ -72,6 +74,7 @@ async function openStore(settings: ColdSettings): Promise<ColdStore | undefined>
 
 async function openEngine({
   databaseUrl,
+  directUrl = '',
   folder,
   queryTimeoutMs,
   maxConnections,
@@ -88,6 +91,7 @@ async function openEngine({
     mustExist,
     // A client may read its rows as slowly here as on SQLite.
     idleTimeoutMs: queryTimeoutMs,
+    ...(directUrl !== '' && { directUrl }),
     ...(maxConnections !== undefined && { maxConnections }),
     ...(report && { report }),
   })

@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { chmodSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
-import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { openPostgres } from '../../src/storage/engines/postgres/database.ts'
-import { refusePooled } from '../../src/storage/engines/postgres/migrate.ts'
+import { refusePooled } from '../../src/storage/engines/postgres/poolers.ts'
 import { StorageRefusal } from '../../src/storage/failures.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
 import { newProject, storedRows, wholePart } from '../support/call-parts.ts'
+import { type PoolMode, startPgBouncer, withoutPgBouncer } from '../support/pgbouncer.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
-import { newFolder, runHeddle, type TestScope } from '../support/server.ts'
+import { runHeddle, type TestScope } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 import { startTransactionPooler } from './transaction-pooler.ts'
 
@@ -27,7 +23,7 @@ after(() => postgres.stop())
 
 const isPooled = (error: unknown) =>
   error instanceof StorageRefusal &&
-  /pooler in transaction or statement mode.*HEDDLE_DATABASE_URL/.test(error.message)
+  /pooler in transaction or statement mode.*HEDDLE_DATABASE_DIRECT_URL/.test(error.message)
 
 describe('a pooler that gives each transaction another connection', () => {
   for (const count of [1, 2, 3, 4]) {
@@ -52,7 +48,7 @@ describe('a pooler that gives each transaction another connection', () => {
     assert.equal(code, 3)
     assert.match(
       err,
-      /^[^\n]*HEDDLE_DATABASE_URL has to name a pooler in session mode, or PostgreSQL itself\.\n$/,
+      /^[^\n]*set HEDDLE_DATABASE_DIRECT_URL to the address of PostgreSQL itself; or use session mode\.\n$/,
     )
   })
 })
@@ -67,46 +63,19 @@ test('a proxy that leaves a connection to the client that has set something ther
   await Promise.all(clients.map((each) => each.end()))
 })
 
-const pgbouncer = ['pgbouncer', '/usr/sbin/pgbouncer'].find((path) => spawnSync(path, ['-V']).status === 0)
-
 /** The address of the database through a PgBouncer. */
-async function startPgBouncer(t: TestScope, url: string, mode: string, more = ''): Promise<string> {
-  const { hostname, port, username, password, pathname } = new URL(url)
-  const folder = await newFolder(t)
-  const own = new URL(url)
-  own.port = String(20_000 + Math.floor(Math.random() * 10_000))
-  writeFileSync(join(folder, 'users'), `"${username}" "${password}"\n`)
-  writeFileSync(
-    join(folder, 'config'),
-    `[databases]\n${pathname.slice(1)} = host=${hostname} port=${port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = ${own.port}
-unix_socket_dir =\nauth_type = scram-sha-256\nauth_file = ${join(folder, 'users')}\npool_mode = ${mode}\ndefault_pool_size = 4\n${more}\n`,
-  )
-  chmodSync(folder, 0o755)
-  const asUser = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
-  const child = spawn(pgbouncer as string, [...asUser, join(folder, 'config')], { stdio: 'ignore' })
-  t.after(async () => {
-    child.kill('SIGKILL')
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-  })
-  await until('PgBouncer listens', async () => {
-    assert.equal(child.exitCode, null, 'PgBouncer ended')
-    const socket = connect(Number(own.port), '127.0.0.1')
-    const [heard] = await Promise.race([
-      once(socket, 'connect').then(() => [true]),
-      new Promise<[boolean]>((resolve) => socket.once('error', () => resolve([false]))),
-    ])
-    socket.destroy()
-    return heard === true
-  })
-  return own.href
+async function throughPgBouncer(t: TestScope, url: string, mode: PoolMode, more = ''): Promise<string> {
+  const pooler = await startPgBouncer(postgres, { mode, connections: 4, more })
+  t.after(pooler.stop)
+  return pooler.through(url)
 }
 
 describe('PgBouncer', {
-  skip: pgbouncer === undefined && 'it is not installed (apt-get install pgbouncer)',
+  skip: withoutPgBouncer,
 }, () => {
   for (const more of ['', 'server_round_robin = 1']) {
     test(`in transaction mode is refused ${more}`, async (t) => {
-      const url = await startPgBouncer(t, await postgres.createDatabase(), 'transaction', more)
+      const url = await throughPgBouncer(t, await postgres.createDatabase(), 'transaction', more)
       // Some connections are open already, as other programs leave them.
       const others = await Promise.all(
         Array.from({ length: 2 }, async () => {
@@ -124,13 +93,13 @@ describe('PgBouncer', {
 
   test('in statement mode is refused', async (t) => {
     await assert.rejects(
-      openPostgres(await startPgBouncer(t, await postgres.createDatabase(), 'statement')),
+      openPostgres(await throughPgBouncer(t, await postgres.createDatabase(), 'statement')),
       isPooled,
     )
   })
 
   test('in session mode works', async (t) => {
-    const url = await startPgBouncer(t, await postgres.createDatabase(), 'session')
+    const url = await throughPgBouncer(t, await postgres.createDatabase(), 'session')
     const db = await openPostgres(url, { maxConnections: 4 })
     const project = newProject()
     await Promise.all(

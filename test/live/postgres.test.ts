@@ -20,6 +20,7 @@ import type { Dialect } from '../../src/storage/sql/dialect.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
 import { boundTo, type Command, type Transaction } from '../../src/storage/transaction.ts'
 import { newProject, startPart } from '../support/call-parts.ts'
+import { usualAddresses } from '../support/pgbouncer.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { createRecord } from '../support/postgres-record.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
@@ -76,7 +77,8 @@ async function withStore(
 ): Promise<void> {
   const url = await server.createDatabase()
   await migrate(url, things)
-  const store = open(url, options)
+  const { databaseUrl, ...direct } = await usualAddresses(server, url)
+  const store = open(databaseUrl, { ...direct, ...options })
   try {
     await body(store, url)
   } finally {

@@ -10,11 +10,13 @@ export const onPostgres = process.env.npm_lifecycle_event === 'test:postgres'
 /** An empty record for an app: in memory, and in PostgreSQL while `npm run test:postgres` runs the same tests. */
 export async function openAppRecord(coldStore?: RecordPlace['coldStore']): Promise<Database> {
   if (!onPostgres) return openMemoryRecord(coldStore)
-  const [{ startPostgres }, { createRecord }] = await Promise.all([
+  const [{ startPostgres }, { createRecord }, { usualAddresses }] = await Promise.all([
     import('./postgres.ts'),
     import('./postgres-record.ts'),
+    import('./pgbouncer.ts'),
   ])
   postgres ??= startPostgres()
-  const databaseUrl = await createRecord(await postgres)
-  return openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000, coldStore })
+  const server = await postgres
+  const addresses = await usualAddresses(server, await createRecord(server))
+  return openRecord({ ...addresses, folder: '', queryTimeoutMs: 60_000, coldStore })
 }

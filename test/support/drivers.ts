@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Database } from '../../src/storage/database.ts'
 import { openRecord, sqliteFile as sqliteFileIn } from '../../src/storage/open.ts'
+import { usualAddresses, usualConnections } from './pgbouncer.ts'
 import { startPostgres, type TestPostgres } from './postgres.ts'
 import { createRecord } from './postgres-record.ts'
 
@@ -18,9 +19,9 @@ export interface Driver {
   open(t: Pick<TestContext, 'after'>): Promise<Database>
 }
 
-/** Every storage engine for a record. */
+/** Every storage engine for a record; only the one that has poolers while tests are repeated with one. */
 export function allDrivers(): Driver[] {
-  return [sqliteFile(), postgres()]
+  return usualConnections > 0 ? [postgres()] : [sqliteFile(), postgres()]
 }
 
 const newFolder = () => mkdtemp(join(tmpdir(), 'heddle-test-'))
@@ -55,8 +56,8 @@ function postgres(): Driver {
     stop: async () => server?.stop(),
     async open(t) {
       if (server === undefined) throw new Error('PostgreSQL has not been started')
-      const databaseUrl = await createRecord(server)
-      return closedAfter(t, await openRecord({ ...place, databaseUrl }))
+      const addresses = await usualAddresses(server, await createRecord(server))
+      return closedAfter(t, await openRecord({ ...place, ...addresses }))
     },
   })
 }

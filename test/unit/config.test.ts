@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   ConfigError,
+  changedSettings,
   readConfig,
   serviceLinks,
   settings,
@@ -250,4 +251,12 @@ test('service variables of Kubernetes are not taken for settings', () => {
       ({ message }: Error) => message.startsWith(`${name}: `),
     )
   }
+})
+
+test('the direct address of a database comes with that of its pooler, and is shown without its password', () => {
+  const direct = { HEDDLE_DATABASE_DIRECT_URL: 'postgres://a:secret@db/heddle' }
+  const alone = /^ConfigError: HEDDLE_DATABASE_URL: given nothing together with HEDDLE_DATABASE_DIRECT_URL/
+  assert.throws(() => readConfig(direct), alone)
+  const config = readConfig({ ...direct, HEDDLE_DATABASE_URL: 'postgres://pooler/heddle' })
+  assert.equal(changedSettings(config).database_direct_url, 'postgres://[redacted]@db/heddle')
 })

@@ -22,6 +22,11 @@ export interface ConnectionOptions {
   idleTimeoutMs: number
   /** Added to the server's limit before a silent server is abandoned. */
   graceMs: number
+  /**
+   * Asks the database itself whether it is there. Present if the address is a pooler's that gives each transaction another
+   * session: all work is then in transactions, each with its settings, and no statement is named.
+   */
+  askDirectly?(): Promise<unknown>
   /** Called when a connection ends while it is idle. */
   report(error: Error): void
 }
@@ -45,6 +50,13 @@ export function createConnections(url: string, options: ConnectionOptions, closi
   })
   const free = createFreeConnections()
   const facts = new WeakMap<pg.ClientBase, { pid: number; prepared: Set<string> }>()
+  const { askDirectly } = options
+  const pooled = askDirectly && {
+    settings: settingsQuery(options, true),
+    maxWaitMs: options.queryTimeoutMs,
+    checkMs: connectTimeoutMs,
+    askDirectly,
+  }
 
   const pool = new pg.Pool({
     connectionString: url,
@@ -57,6 +69,7 @@ export function createConnections(url: string, options: ConnectionOptions, closi
     keepAlive: true,
     types: columnTypes,
     onConnect: async (client) => {
+      if (pooled !== undefined) return
       facts.set(client, { pid: await prepareConnection(client as pg.Client, options), prepared: new Set() })
     },
   })
@@ -94,6 +107,7 @@ export function createConnections(url: string, options: ConnectionOptions, closi
       return createSession(client, {
         pid,
         prepared,
+        ...(pooled && { pooled }),
         asking,
         answerTimeoutMs: queryTimeoutMs + options.graceMs,
         onRelease: () => {
@@ -117,6 +131,18 @@ export function createConnections(url: string, options: ConnectionOptions, closi
         return await work(session)
       } finally {
         session.giveBack()
+      }
+    },
+    /** Logs in once more: that shows a pooler that does not answer, even if all of its connections are in use. */
+    async logIn(): Promise<void> {
+      const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs })
+      client.on('error', () => undefined)
+      try {
+        await client.connect()
+      } catch (error) {
+        throw new ConnectionLost('unreachable', error)
+      } finally {
+        client.end().catch(() => undefined)
       }
     },
     load: () => ({ used: slots.used, bound: options.connections, waiting: slots.waiting }),
@@ -186,26 +212,28 @@ const lockShare = 0.75
  * The settings that every statement relies on, whatever the defaults of the server or the role. Set by a statement and
  * not in the startup packet, because poolers refuse settings there.
  */
-async function prepareConnection(client: pg.Client, options: ConnectionOptions): Promise<number> {
+function settingsQuery(options: ConnectionOptions, isLocal: boolean): string {
   const { queryTimeoutMs, lockTimeoutMs, idleTimeoutMs } = options
   const lockMs = Math.min(lockTimeoutMs, Math.ceil(lockShare * queryTimeoutMs))
+  const set = (name: string, value: string | number) => `set_config('${name}', '${value}', ${isLocal})`
+  // A commit is answered when it is on disk; a server that also waits for its replicas is left to do so.
+  return `SELECT pg_backend_pid() AS pid,
+    CASE WHEN current_setting('synchronous_commit') IN ('on', 'remote_apply') THEN ''
+      ELSE ${set('synchronous_commit', 'on')} END,
+    ${set('client_encoding', 'UTF8')},
+    ${set('extra_float_digits', 1)},
+    ${set('bytea_output', 'hex')},
+    ${set('statement_timeout', queryTimeoutMs)},
+    ${set('lock_timeout', lockMs)},
+    ${set('idle_in_transaction_session_timeout', idleTimeoutMs)}`
+}
+
+async function prepareConnection(client: pg.Client, options: ConnectionOptions): Promise<number> {
   const alarm = setTimeout(() => {
     client.connection.stream.destroy(new Error('timeout while the connection was prepared'))
   }, options.connectTimeoutMs)
   try {
-    // A commit is answered when it is on disk; a server that also waits for its replicas is left to do so.
-    const { rows } = await client.query<{ pid: number }>(
-      `SELECT pg_backend_pid() AS pid,
-        CASE WHEN current_setting('synchronous_commit') IN ('on', 'remote_apply') THEN ''
-          ELSE set_config('synchronous_commit', 'on', false) END,
-        set_config('client_encoding', 'UTF8', false),
-        set_config('extra_float_digits', '1', false),
-        set_config('bytea_output', 'hex', false),
-        set_config('statement_timeout', $1, false),
-        set_config('lock_timeout', $2, false),
-        set_config('idle_in_transaction_session_timeout', $3, false)`,
-      [queryTimeoutMs, lockMs, idleTimeoutMs].map(String),
-    )
+    const { rows } = await client.query<{ pid: number }>(settingsQuery(options, false))
     return rows[0]?.pid ?? 0
   } finally {
     clearTimeout(alarm)

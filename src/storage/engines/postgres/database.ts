@@ -21,7 +21,7 @@ import { migratePostgres } from './migrate.ts'
 import { createNotices } from './notices.ts'
 import { createStatements } from './statements.ts'
 import { streamRows } from './stream.ts'
-import { mayReconnect, runCommand } from './transaction.ts'
+import { askAlone, mayReconnect, runCommand } from './transaction.ts'
 
 export interface PostgresOptions extends ConnectionOptions {
   /** The most long reads that run at the same time. */
@@ -29,6 +29,8 @@ export interface PostgresOptions extends ConnectionOptions {
   /** Long reads of one tenant that may wait; for all tenants together the limit is twice as many. */
   maxStreamsWaiting: number
   probeTimeoutMs: number
+  /** The database itself, if the address is a pooler's in transaction mode. */
+  directUrl?: string
 }
 
 /** Of all connections, those for cancelling and probing. */
@@ -80,9 +82,12 @@ export function createPostgresDatabase<R extends Registry>(
   commands: R,
   options: PostgresOptions,
 ): PostgresDatabase<R> {
-  const statements = createStatements()
+  const { directUrl = url } = options
+  const isPooled = directUrl !== url
+  const statements = createStatements({ areNamed: !isPooled })
   const leaving = new AbortController()
-  const connections = createConnections(url, options, leaving.signal)
+  const askDirectly = () => read(side, sql`SELECT 1 AS one`)
+  const connections = createConnections(url, { ...options, ...(isPooled && { askDirectly }) }, leaving.signal)
   // Cancelling and probing must not queue behind the work that they are about.
   const ofSide = {
     ...options,
@@ -92,7 +97,7 @@ export function createPostgresDatabase<R extends Registry>(
     lockTimeoutMs: options.probeTimeoutMs,
     graceMs: Math.min(options.graceMs, 1_000),
   }
-  const side = createConnections(url, ofSide, leaving.signal)
+  const side = createConnections(directUrl, ofSide, leaving.signal)
   const streamSlots = createSlots(streamShares(options), {
     perTenant: options.maxStreamsWaiting,
     total: 2 * options.maxStreamsWaiting,
@@ -104,7 +109,7 @@ export function createPostgresDatabase<R extends Registry>(
   })
   const watchers = createWatchers((isWatched) => notices.listen(isWatched))
   const notices = createNotices({
-    url,
+    url: directUrl,
     connectTimeoutMs: options.connectTimeoutMs,
     publish: (channel, payload) => read(side, sql`SELECT pg_notify(${channel}, ${payload})`),
     heard: watchers.tell,
@@ -134,7 +139,7 @@ export function createPostgresDatabase<R extends Registry>(
     const statement = statements(query)
     for (let attempt = 1; ; attempt++) {
       try {
-        return (await from.use(tenant, (session) => session.query(statement))).rows
+        return (await from.use(tenant, (session) => askAlone(session, statement))).rows
       } catch (error) {
         if (!mayReconnect(error, attempt)) throw error
       }
@@ -152,6 +157,7 @@ export function createPostgresDatabase<R extends Registry>(
       sql`INSERT INTO heddle_probe (id, at) VALUES (1, ${Date.now() * 1000})
           ON CONFLICT (id) DO UPDATE SET at = excluded.at`,
     )
+    if (isPooled) await connections.logIn()
   }
 
   const database: PostgresDatabase<R> = {
@@ -248,7 +254,8 @@ export async function openPostgres(url: string, options: OpenPostgresOptions = {
     ...(maxConnections !== undefined && { connections: maxConnections - sideConnections }),
     ...overrides,
   }
-  await migratePostgres(url, migrations, {
+  await migratePostgres(settings.directUrl ?? url, migrations, {
+    ...(settings.directUrl !== undefined && { pooledUrl: url }),
     connectTimeoutMs: settings.connectTimeoutMs,
     lockTimeoutMs: migrationLockTimeoutMs,
     mustExist,

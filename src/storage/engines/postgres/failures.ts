@@ -107,8 +107,12 @@ export function endsConnection(error: unknown): boolean {
 }
 
 /** Why the record cannot be opened, by SQLSTATE prefix: the text an operator reads after the server's name. */
-const openFailures: [prefix: string, kind: StorageRefusal['kind'], says: (reason: string) => string][] = [
-  ['28', 'unreachable', () => ' refuses the user or the password of HEDDLE_DATABASE_URL.'],
+const openFailures: [
+  prefix: string,
+  kind: StorageRefusal['kind'],
+  says: (reason: string, setting: string) => string,
+][] = [
+  ['28', 'unreachable', (_, setting) => ` refuses the user or the password of ${setting}.`],
   ['3D000', 'unreachable', () => ' does not exist. Create the database first.'],
   ['42501', 'read-only', (reason) => ` does not let this user create its tables (${reason}).`],
   ['25006', 'read-only', (reason) => ` does not let this user create its tables (${reason}).`],
@@ -129,7 +133,7 @@ const openFailures: [prefix: string, kind: StorageRefusal['kind'], says: (reason
 ]
 
 /** The one line an operator gets when the record cannot be opened. */
-export function openFailure(where: string, failure: unknown): unknown {
+export function openFailure(where: string, failure: unknown, setting = 'HEDDLE_DATABASE_URL'): unknown {
   if (failure instanceof StorageRefusal) return failure
   const error = failure instanceof ConnectionLost ? failure.cause : failure
   const refused = (kind: StorageRefusal['kind'], says: string) =>
@@ -137,11 +141,11 @@ export function openFailure(where: string, failure: unknown): unknown {
   const reason = reasonOf(error)
   if (error instanceof DatabaseError) {
     const found = openFailures.find(([prefix]) => error.code?.startsWith(prefix))
-    if (found !== undefined) return refused(found[1], found[2](reason))
+    if (found !== undefined) return refused(found[1], found[2](reason, setting))
     return endsConnection(error) ? refused('unreachable', ` accepts no connections (${reason}).`) : failure
   }
   if (!isNetworkFailure(error) && !(failure instanceof ConnectionLost)) return failure
-  const check = 'Check HEDDLE_DATABASE_URL, and that the database server is running.'
+  const check = `Check ${setting}, and that the database server is running.`
   return refused('unreachable', ` cannot be reached (${reason}). ${check}`)
 }
 

@@ -3,46 +3,15 @@ import pg from 'pg'
 import { StorageRefusal } from '../../failures.ts'
 import { type AppliedMigration, type Migration, migrationTable, pendingMigrations } from '../migrations.ts'
 import { ConnectionLost, hasToWait, openFailure } from './failures.ts'
-
-/**
- * The order in which the two connections ask. A pooler gives a statement the server process that was used last, or the
- * one that has waited longest: in this order, either shows after a few statements.
- */
-const order = [0, 1, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1] as const
-
-/**
- * Settings of a session, set as each of our connections sets them (connections.ts). Some proxies give a client a process of
- * its own from then on (https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/rds-proxy-pinning.html). These are the
- * values that PostgreSQL starts with, so that nothing changes for others who share the process.
- */
-const sessionState = `SELECT set_config('extra_float_digits', '1', false), set_config('bytea_output', 'hex', false)`
-
-/**
- * Refuses a pooler that gives a connection another server process for each transaction or statement. Settings of a
- * session, prepared statements and notices would then be on the wrong one (https://www.pgbouncer.org/features.html). Of
- * two connections that are open at the same time, each has to keep a process of its own.
- */
-export async function refusePooled(clients: readonly [pg.Client, pg.Client], where: string): Promise<void> {
-  for (const client of clients) await client.query(sessionState)
-  const processes: [number | undefined, number | undefined] = [undefined, undefined]
-  for (const which of order) {
-    const { rows } = await clients[which].query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
-    const pid = rows[0]?.pid
-    if ((processes[which] ?? pid) !== pid || processes[1 - which] === pid) {
-      throw new StorageRefusal(
-        'foreign',
-        `${where} is behind a pooler in transaction or statement mode. HEDDLE_DATABASE_URL has to name a pooler in session mode, or PostgreSQL itself.`,
-      )
-    }
-    processes[which] = pid
-  }
-}
+import { refuseElsewhere, refusePooled } from './poolers.ts'
 
 interface MigrateOptions {
   connectTimeoutMs: number
   /** How long to wait for another process that is migrating, and for tables that servers use. */
   lockTimeoutMs: number
   mustExist?: boolean
+  /** A pooler's address in transaction mode, of the same database. */
+  pooledUrl?: string
 }
 
 /** Any number works, as long as every Heddle uses the same: "heddle" in ASCII. */
@@ -56,18 +25,20 @@ const migrationLock = 0x6865_6464_6c65
 export async function migratePostgres(
   url: string,
   known: readonly Migration[],
-  { connectTimeoutMs, lockTimeoutMs, mustExist }: MigrateOptions,
+  { connectTimeoutMs, lockTimeoutMs, mustExist, pooledUrl }: MigrateOptions,
 ): Promise<Migration[]> {
-  const client = createClient(url, connectTimeoutMs)
-  const other = createClient(url, connectTimeoutMs)
+  const setting = pooledUrl === undefined ? 'HEDDLE_DATABASE_URL' : 'HEDDLE_DATABASE_DIRECT_URL'
+  const client = createClient(url, connectTimeoutMs, setting)
+  const other = createClient(url, connectTimeoutMs, setting)
   // The statement in progress fails by itself and reports why; without a listener the process would end.
   for (const each of [client, other]) each.on('error', () => undefined)
-  const where = `PostgreSQL at ${client.host}:${client.port}/${client.database ?? ''}`
+  const where = placeOf(client)
   try {
     await reach(client)
     await refuseForeign(client, where)
     await reach(other)
     await refusePooled([client, other], where)
+    if (pooledUrl !== undefined) await reachPooled(client, pooledUrl, connectTimeoutMs)
     // A migration may take as long as it needs.
     await client.query(`SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;
       SET client_encoding = 'UTF8'`)
@@ -82,9 +53,24 @@ export async function migratePostgres(
       done.push(migration)
     }
   } catch (error) {
-    throw openFailure(where, error)
+    throw openFailure(where, error, setting)
   } finally {
     await Promise.all([leave(client), leave(other)])
+  }
+}
+
+const placeOf = ({ host, port, database }: pg.Client) => `PostgreSQL at ${host}:${port}/${database ?? ''}`
+
+async function reachPooled(direct: pg.Client, url: string, connectTimeoutMs: number): Promise<void> {
+  const pooled = createClient(url, connectTimeoutMs, 'HEDDLE_DATABASE_URL')
+  pooled.on('error', () => undefined)
+  try {
+    await reach(pooled)
+    await refuseElsewhere(direct, pooled, placeOf(pooled))
+  } catch (error) {
+    throw openFailure(placeOf(pooled), error, 'HEDDLE_DATABASE_URL')
+  } finally {
+    await leave(pooled)
   }
 }
 
@@ -103,7 +89,7 @@ async function leave(client: pg.Client): Promise<void> {
   clearTimeout(timer)
 }
 
-function createClient(url: string, connectTimeoutMs: number): pg.Client {
+function createClient(url: string, connectTimeoutMs: number, setting: string): pg.Client {
   try {
     return new pg.Client({
       connectionString: url,
@@ -115,7 +101,7 @@ function createClient(url: string, connectTimeoutMs: number): pg.Client {
     // Without the address, which contains the password.
     throw new StorageRefusal(
       'unreachable',
-      `HEDDLE_DATABASE_URL cannot be read (${(error as Error).message}). It should look like postgres://user:password@host:5432/database.`,
+      `${setting} cannot be read (${(error as Error).message}). It should look like postgres://user:password@host:5432/database.`,
     )
   }
 }

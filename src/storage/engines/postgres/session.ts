@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { refuse } from '../../../domain/refusals.ts'
 import { ConnectionLost, endsConnection } from './failures.ts'
 import type { Statement } from './statements.ts'
 
@@ -8,12 +9,24 @@ export interface Answer {
   command: string
 }
 
+/** Behind a pooler the next transaction may be in another session. */
+interface Pooled {
+  /** A query that sets what the statements of a transaction rely on, and answers the process id. */
+  settings: string
+  /** How long a transaction may wait for the pooler to give it a session. */
+  maxWaitMs: number
+  /** A pooler lets its clients wait if the database is away: how often that is looked at. */
+  checkMs: number
+  askDirectly(): Promise<unknown>
+}
+
 interface SessionOptions {
   pid: number
   /** Longer than the server's own limit; ends the wait when the server is silent. */
   answerTimeoutMs: number
   /** Names of statements prepared on this connection. */
   prepared: Set<string>
+  pooled?: Pooled
   /** Is given each statement that is not answered yet. */
   asking<T>(answer: Promise<T>): Promise<T>
   onRelease(): void
@@ -26,7 +39,8 @@ export type Session = ReturnType<typeof createSession>
 
 /** A connection while one piece of work uses it. */
 export function createSession(client: pg.PoolClient, options: SessionOptions) {
-  const { prepared } = options
+  const { prepared, pooled } = options
+  let pid = options.pid
   let lost: Error | undefined
   let listener: (() => void) | undefined
   let back = false
@@ -61,17 +75,55 @@ export function createSession(client: pg.PoolClient, options: SessionOptions) {
     }
   }
 
+  function query(statement: Statement | string): Promise<Answer> {
+    const answer = last.then(() => ask(statement))
+    last = answer.then(
+      () => undefined,
+      () => undefined,
+    )
+    return answer
+  }
+
+  async function beginPooled(
+    statement: string,
+    { settings, maxWaitMs, checkMs, askDirectly }: Pooled,
+  ): Promise<void> {
+    pid = 0
+    let isOver = false
+    let failure: Error | undefined
+    const giveUp = (reason: Error) => {
+      if (isOver) return
+      failure ??= reason
+      hangUp(reason)
+    }
+    const away = (error: unknown) => giveUp(new ConnectionLost('unreachable', error))
+    const checking = setInterval(() => void askDirectly().catch(away), checkMs)
+    const waiting = setTimeout(() => giveUp(refuse('queue_full')), maxWaitMs)
+    try {
+      // Of several statements, the driver answers a list.
+      const [, answer] = (await query(`${statement}; ${settings}`)) as unknown as Answer[]
+      pid = (answer?.rows[0] as { pid: number } | undefined)?.pid ?? 0
+    } catch (error) {
+      throw failure ?? error
+    } finally {
+      isOver = true
+      clearInterval(checking)
+      clearTimeout(waiting)
+    }
+  }
+
   return {
-    /** The process id of the server side, needed to cancel. */
-    pid: options.pid,
+    /** The process id of the server side, needed to cancel; 0 while a pooler has not given one. */
+    get pid(): number {
+      return pid
+    },
+    /** Whether each transaction may be in another session. */
+    isPooled: pooled !== undefined,
     /** One statement at a time; a second one waits for the first. */
-    query(statement: Statement | string): Promise<Answer> {
-      const answer = last.then(() => ask(statement))
-      last = answer.then(
-        () => undefined,
-        () => undefined,
-      )
-      return answer
+    query,
+    /** Begins a transaction. */
+    async begin(statement: string): Promise<void> {
+      await (pooled === undefined ? query(statement) : beginPooled(statement, pooled))
     },
     /** Why the connection was lost, if it was. */
     get lost(): Error | undefined {

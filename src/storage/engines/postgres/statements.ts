@@ -26,7 +26,8 @@ interface Shape {
 
 export type Statements = (query: Sql) => Statement
 
-export function createStatements(): Statements {
+/** Behind some poolers a name is not known in the next transaction; then statements have none. */
+export function createStatements({ areNamed = true } = {}): Statements {
   const shapes = new LRUCache<string, Shape>({ max: remembered })
 
   function shapeOf(text: string): Shape {
@@ -44,7 +45,7 @@ export function createStatements(): Statements {
       throw new Error(`${shape.parameters} parameters and ${values.length} values: ${text.slice(0, 200)}`)
     }
     const statement: Statement = { text: shape.text, values: [...values] }
-    if (shape.name !== undefined) statement.name = shape.name
+    if (areNamed && shape.name !== undefined) statement.name = shape.name
     return statement
   }
 }

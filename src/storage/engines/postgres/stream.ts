@@ -49,7 +49,7 @@ async function openReading(source: StreamParts, statement: Statement, signal: Ab
   for (let attempt = 1; ; attempt++) {
     const reading = await startReading(source, signal)
     try {
-      await reading.ask('BEGIN READ ONLY')
+      await reading.begin('BEGIN READ ONLY')
       const { text, values } = statement
       await reading.ask({ text: `DECLARE heddle_stream NO SCROLL CURSOR FOR ${text}`, values })
       return reading
@@ -62,6 +62,7 @@ async function openReading(source: StreamParts, statement: Statement, signal: Ab
 
 interface Reading {
   ask(statement: Statement | string): Promise<Answer>
+  begin(statement: string): Promise<void>
   /** Ends the transaction and returns the connection and the slot; only the first call has an effect. */
   end(): Promise<void>
 }
@@ -105,6 +106,8 @@ async function startReading(source: StreamParts, signal: AbortSignal): Promise<R
     try {
       // A cancel request uses another connection and may overtake the statement it is meant for.
       while (running !== undefined && session.lost === undefined) {
+        // A pooler has no connection for it yet.
+        if (session.pid === 0) return session.hangUp(new Error('the reader has left'))
         await source.cancel(session.pid)
         await Promise.race([running, sleep(cancelAgainMs, undefined, { ref: false })])
       }
@@ -120,24 +123,27 @@ async function startReading(source: StreamParts, signal: AbortSignal): Promise<R
     source.givenUp(session.lost ?? new Error('the connection has ended'))
   })
 
-  return {
-    async ask(statement) {
+  async function asking<T>(ask: () => Promise<T>): Promise<T> {
+    signal.throwIfAborted()
+    const answer = ask()
+    running = answer.then(
+      () => undefined,
+      () => undefined,
+    )
+    try {
+      return await answer
+    } catch (error) {
+      // We caused this failure by cancelling.
       signal.throwIfAborted()
-      const answer = session.query(statement)
-      running = answer.then(
-        () => undefined,
-        () => undefined,
-      )
-      try {
-        return await answer
-      } catch (error) {
-        // We caused this failure by cancelling.
-        signal.throwIfAborted()
-        throw error
-      } finally {
-        running = undefined
-      }
-    },
+      throw error
+    } finally {
+      running = undefined
+    }
+  }
+
+  return {
+    ask: (statement) => asking(() => session.query(statement)),
+    begin: (statement) => asking(() => session.begin(statement)),
     end,
   }
 }

@@ -7,7 +7,7 @@ import type { Command, Transaction } from '../../transaction.ts'
 import type { Connections } from './connections.ts'
 import { ConnectionLost, isCollision } from './failures.ts'
 import type { Answer, Session } from './session.ts'
-import type { Statements } from './statements.ts'
+import type { Statement, Statements } from './statements.ts'
 
 /** For a transaction that collided with another. */
 const maxRetries = 3
@@ -62,7 +62,7 @@ async function commit<Input, Output>(
   let output: Output
   try {
     // The server's default may differ.
-    await session.query('BEGIN ISOLATION LEVEL READ COMMITTED')
+    await session.begin('BEGIN ISOLATION LEVEL READ COMMITTED')
     output = await command(tx, input)
     seal()
     if (session.lost !== undefined) throw new ConnectionLost('before-commit', session.lost)
@@ -79,6 +79,20 @@ async function commit<Input, Output>(
     return output
   } catch (error) {
     throw error instanceof ConnectionLost ? new ConnectionLost('unconfirmed', error.cause) : error
+  }
+}
+
+/** A statement outside of commands. */
+export async function askAlone(session: Session, statement: Statement): Promise<Answer> {
+  if (!session.isPooled) return session.query(statement)
+  try {
+    await session.begin('BEGIN ISOLATION LEVEL READ COMMITTED')
+    const answer = await session.query(statement)
+    await session.query('COMMIT')
+    return answer
+  } catch (error) {
+    await rollBack(session)
+    throw error
   }
 }
 
