@@ -16,7 +16,7 @@ export interface ModelAnswer {
 }
 
 /** The span of the client, from its header. */
-export interface RemoteSpan {
+interface RemoteSpan {
   trace: string
   span: string
   isSampled: boolean

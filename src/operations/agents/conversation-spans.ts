@@ -30,16 +30,16 @@ export async function readSpansOfConversations(
   const range = { from: body.started_after ?? undefined, before: body.started_before ?? undefined }
   const time = now()
   const spans: Awaited<ReturnType<typeof readConversationSpans>> = []
-  const said: SpanFeedbackRow[] = []
+  const found: SpanFeedbackRow[] = []
   for (const some of batchesOf([...new Set(conversations)].sort(), maxTogether)) {
     const view = { project, conversations: some, ...range }
     spans.push(...(await readConversationSpans(db, view, time)))
     if (spans.length > maxBriefSpans) {
       throw tooMany('conversation_ids', `more than ${maxBriefSpans} spans`, 'fewer conversations, or a range')
     }
-    said.push(...(await readSpansFeedback(db, view, time)))
+    found.push(...(await readSpansFeedback(db, view, time)))
   }
-  const feedback = Map.groupBy(said, ({ thread_id }) => thread_id)
+  const feedback = Map.groupBy(found, ({ thread_id }) => thread_id)
   const shown: object[] = []
   await inSteps(
     Map.groupBy(spans, ({ thread_id }) => thread_id),

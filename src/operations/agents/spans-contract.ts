@@ -1,7 +1,13 @@
 import { z } from 'zod'
 import { answer, flag, plainText, projectId, shortList } from '../../domain/fields.ts'
-import { maxDetailed as maxAttributed } from '../../storage/agents/span-groups.ts'
-import { type GroupList, type GroupSum, groupLists, groupSums } from '../../storage/agents/span-groups.ts'
+
+import {
+  type GroupList,
+  type GroupSum,
+  groupLists,
+  groupSums,
+  maxDetailed as maxAttributed,
+} from '../../storage/agents/span-groups.ts'
 import { query } from '../paging-contract.ts'
 import { direction, page, startedRange, unsupported } from './contract.ts'
 import { detailNumbers, detailTexts } from './span-details.ts'

@@ -3,14 +3,15 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { jsonList } from '../../domain/json/text.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
-import { type GroupDetails, readGroupDetails } from '../../storage/agents/span-groups.ts'
 import { readConversationsOfTraces } from '../../storage/agents/roots.ts'
 import { isConversationField } from '../../storage/agents/span-fields.ts'
 import {
+  type GroupDetails,
   type GroupList,
   groupLists,
   groupSums,
   isTimeMeasure,
+  readGroupDetails,
   readSpanGroups,
   type SpanGroup,
 } from '../../storage/agents/span-groups.ts'

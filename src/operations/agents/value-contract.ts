@@ -41,7 +41,6 @@ export const valueRef = z.strictObject({
     .meta({ default: 'field', description: 'As of groups; derived is another name of field.' }),
   key,
 })
-export type ValueRef = z.output<typeof valueRef>
 
 /** A value of the attributes of one type. */
 export const attributeRef = z.strictObject({ source: z.enum(attributes), key })
@@ -56,17 +55,17 @@ export type SpanAggregation = (typeof numeric)[number]
 export const aggregationName = z.enum(numeric)
 
 /** Which figures there are of each type of values. */
-export const figuresOfType = {
+const figuresOfType = {
   number: ['sum', 'avg', 'min', 'max', 'count', 'count_distinct'],
   boolean: ['count', 'count_distinct', 'count_true', 'count_false'],
   string: ['count', 'count_distinct'],
   datetime: ['min', 'max', 'count', 'count_distinct'],
 } as const satisfies Record<string, readonly SpanAggregation[]>
-export type ValueType = keyof typeof figuresOfType
-export const valueTypes = Object.keys(figuresOfType) as ValueType[]
+type ValueType = keyof typeof figuresOfType
+const valueTypes = Object.keys(figuresOfType) as ValueType[]
 
 /** Refuses figures that do not fit their type. */
-export const fits = (type: ValueType, aggregation: SpanAggregation): boolean =>
+const fits = (type: ValueType, aggregation: SpanAggregation): boolean =>
   figuresOfType[type].some((name) => name === aggregation)
 
 export const Measure = z

@@ -5,7 +5,7 @@ import type { CompletionKind } from '../../storage/answers/completions.ts'
 import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'
 import type { Settlement } from '../../storage/limits/budgets.ts'
 import type { CallToShadow } from '../../storage/objects/shadow-pairs.ts'
-import type { ContinuedTurn } from './continued-turn.ts'
+import type { CodingAgent, ContinuedTurn } from './agent-requests.ts'
 
 /** Which words answered: `version` is the digest, `label` what the request asked for. */
 export interface NamedPrompt {
@@ -37,13 +37,6 @@ export interface RecordingTarget {
   isAsked: boolean
   /** The coding agent that asks. */
   agent?: CodingAgent | undefined
-}
-
-export interface CodingAgent {
-  name: string
-  version?: string
-  /** Where it works. */
-  folder?: string
 }
 
 /** An answer that is about to be generated, and what its call will contain. */

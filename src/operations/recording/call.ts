@@ -5,8 +5,8 @@ import { isSampled } from '../../domain/sampling.ts'
 import type { CompletionKind } from '../../storage/answers/completions.ts'
 import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'
 import type { TurnOfAnswer } from '../../storage/answers/turns.ts'
+import type { ContinuedTurn } from './agent-requests.ts'
 import type { AskedToRecord, EndedAnswer } from './answer.ts'
-import type { ContinuedTurn } from './continued-turn.ts'
 
 /** The op of each kind of answer. */
 const ops: Record<CompletionKind, string> = {

@@ -62,7 +62,7 @@ export interface GroupBounds {
   max: number | undefined
 }
 
-export interface GroupsView extends SpansView {
+interface GroupsView extends SpansView {
   keys: readonly (SpanValue & { name: string })[]
   costs: boolean
   measures: readonly GroupMeasure[]

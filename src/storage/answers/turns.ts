@@ -8,7 +8,7 @@ import { rawSql, sql } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
 
 /** The op of a turn of which this server has several answers. They are below it. */
-export const turnOp = 'heddle.turn'
+const turnOp = 'heddle.turn'
 
 /** The turn of its conversation that an answer goes on with. */
 export interface TurnOfAnswer {

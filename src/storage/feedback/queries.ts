@@ -1,6 +1,7 @@
 import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { View } from '../../domain/view.ts'
+import { isLive } from '../calls/calls.ts'
 import { isQueued } from '../queues/queued.ts'
 import { compileCondition } from '../sql/conditions.ts'
 import type { Dialect } from '../sql/dialect.ts'
@@ -127,4 +128,29 @@ export function streamFeedbackOfType(
     WHERE project_id = ${project} AND feedback_type = ${type} AND call_id IS NOT NULL AND ${db.dialect.cancellable}
     ORDER BY created_at DESC, id DESC LIMIT ${limit}`
   return db.stream<CallFeedback>(statement, { rows: 500 })
+}
+
+/** Feedback with the conversation that it is about. */
+export interface SignalRow {
+  /** Of the feedback, or of its call. */
+  thread_id: string | null
+  trace_id: string | null
+  /** JSON. */
+  payload: string
+}
+
+/** The largest payload in bytes that is opened. */
+const maxPayloadBytes = '65536'
+
+/** Feedback of which payloads may have tags or ratings. */
+export function streamSignals(db: BoundReader, project: string, now: number): AsyncIterable<SignalRow[]> {
+  const isSmall = sql`${db.dialect.bytes(rawSql('payload'))} <= ${rawSql(maxPayloadBytes)}`
+  return db.stream<SignalRow>(
+    sql`SELECT coalesce(feedback.thread_id, nullif(calls.thread_id, '')) AS thread_id, calls.trace_id AS trace_id, payload
+        FROM feedback LEFT JOIN calls ON calls.project_id = feedback.project_id AND calls.id = feedback.call_id
+          AND ${isLive(now)}
+        WHERE feedback.project_id = ${project} AND ${isSmall} AND ${db.dialect.cancellable}
+        ORDER BY feedback.created_at, feedback.id`,
+    { rows: 500 },
+  )
 }

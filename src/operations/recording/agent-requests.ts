@@ -1,5 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
+export interface CodingAgent {
+  name: string
+  version?: string
+  /** Where it works. */
+  folder?: string
+}
+
 /** What a request says of the turn of its conversation that it belongs to: one prompt of a person starts a turn. */
 export interface ContinuedTurn {
   /** The turn as the client names it. Without a name, the latest one of the conversation is meant. */
@@ -74,3 +81,32 @@ function isResult({ type, role, content }: Said): boolean {
 
 const isReminder = (text: unknown) =>
   typeof text === 'string' && text.trimStart().startsWith('<system-reminder>')
+
+/** As Claude Code and Codex tell it to their models: in the instructions, or in one of the first messages. */
+const forms = /(?:\bworking directory: |<cwd>)([^\n<]{1,512})/i
+
+/** Messages and blocks that are looked at. */
+const maxLooked = 8
+
+/** With the folder where the agent works, if it says so. */
+export function withFolder(agent: CodingAgent, { system, messages, input }: Conversing): CodingAgent {
+  for (const text of [...textsIn(system), ...listOf(messages ?? input).flatMap(contentOf)]) {
+    const folder = forms.exec(text)?.[1]?.trim()
+    if (folder) return { ...agent, folder }
+  }
+  return agent
+}
+
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value.slice(0, maxLooked) : [])
+
+const contentOf = (message: unknown): string[] =>
+  typeof message === 'object' && message !== null && 'content' in message ? textsIn(message.content) : []
+
+function textsIn(content: unknown): string[] {
+  if (typeof content === 'string') return [content]
+  return listOf(content).flatMap((block) =>
+    typeof block === 'object' && block !== null && 'text' in block && typeof block.text === 'string'
+      ? [block.text]
+      : [],
+  )
+}
