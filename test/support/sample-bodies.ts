@@ -381,7 +381,7 @@ const decisions = () => ({
   input: 'Hi',
   questions: [
     {
-      ...{ type: 'predicate', name: 'kind', instructions: [{ type: 'input_text', text: 'Is it kind?' }] },
+      ...{ type: 'predicate', name: 'kind', instructions: 'Is it kind?' },
       ...{ choices: null, levels: null, calibration: null },
     },
     {
@@ -1132,7 +1132,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     prompt: 'Name it: {question}',
     settings: [{ name: 'cold', system: 'Be brief.', request: { stop: 'end' } }],
     scorers: [{ scorer: `weave:///${project_id}/object/exact:v0`, fields: { answer: 'output' } }],
-    repeats: 2,
+    ...{ repeats: 2, concurrency: 2 },
   }),
   '/v2/:entity/:project/predictions': () => ({
     ...{ model: small, inputs: { question: 'capital of Chad' }, output: "N'Djamena" },
