@@ -120,7 +120,7 @@ test('a CSV file becomes a dataset with chosen columns and types, and comes out 
   await page.getByText('2 rows').waitFor()
   await page.getByText('12345678901234567890').waitFor()
   // A dataset belongs to the list of datasets.
-  await page.getByRole('link', { name: 'Dataset', exact: true }).click()
+  await page.getByRole('link', { name: 'Datasets', exact: true }).click()
   await page.getByRole('link', { name: 'New run on capitals' }).waitFor()
   await page.goBack()
   await page.getByText('12345678901234567890').waitFor()

@@ -50,7 +50,7 @@ export function ObjectScreen({ project, object }: { project: string; object: str
             kind === 'Dataset' ? paths.datasets(project) : kind === 'Scorer' ? paths.judges(project) : back
           }
         >
-          {shown.leaf_object_class ?? (shown.kind === 'op' ? 'Op' : 'Object')}
+          {shown.leaf_object_class ?? (shown.kind === 'op' ? 'Op' : 'Object')}s
         </a>
         <VersionMarks version={shown} />
         <span class="muted">
