@@ -509,7 +509,7 @@ test('a prompt whose tokens a server reports at its beginning counts from then o
   const asked = app.ask()
   const value = async (name: string) => {
     const { text } = await app.get('/metrics', keys.root)
-    return Number(new RegExp(`^heddle_${name} (\\S+)$`, 'm').exec(text)?.[1])
+    return Number(new RegExp(`^heddle_${name}\\{model_name="[^"]*"\\} (\\S+)$`, 'm').exec(text)?.[1])
   }
   await until('the prompt counts', async () => (await value('request_prompt_tokens_count')) === 1)
   end()
@@ -527,7 +527,8 @@ test('the tokens of prompts that a server reports at the end count in every metr
   for (const stream of [false, true, false]) assert.equal((await app.ask('Hi', { stream })).status, 200)
   await app.post('/v1/completions', { prompt: ['One', 'two'] })
   const { text } = await app.get('/metrics', keys.root)
-  const value = (name: string) => Number(new RegExp(`^heddle_${name} (\\S+)$`, 'm').exec(text)?.[1])
+  const value = (name: string) =>
+    Number(new RegExp(`^heddle_${name}\\{model_name="[^"]*"\\} (\\S+)$`, 'm').exec(text)?.[1])
   assert.equal(value('prompt_tokens_total'), 28)
   assert.equal(value('request_prompt_tokens_sum'), 28)
   assert.equal(value('prefix_cache_queries_total'), 28)
