@@ -7,5 +7,8 @@ export const shadowOp = 'heddle.shadow'
 /** The op of a call that asked for proposals for a prompt. */
 export const proposalOp = 'heddle.proposals'
 
-/** No monitor scores these calls, because one judgement would lead to the next. */
-export const unjudgedOps: readonly string[] = [judgeOp, shadowOp, proposalOp]
+/** Of a turn of which this server has several answers. They are below it, and it has no texts. */
+export const turnOp = 'heddle.turn'
+
+/** No monitor scores these calls: one judgement would lead to the next, and turns have no texts. */
+export const unjudgedOps: readonly string[] = [judgeOp, shadowOp, proposalOp, turnOp]

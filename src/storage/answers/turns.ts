@@ -1,14 +1,12 @@
 import { answerPreview, requestPreview } from '../../domain/call-facts/preview.ts'
 import { newId } from '../../domain/ids.ts'
 import { asText } from '../../domain/json/text.ts'
+import { turnOp } from '../../domain/judge-op.ts'
 import { isLive, isTurn } from '../calls/calls.ts'
 import type { CallPart } from '../calls/parts.ts'
 import { upsertCalls } from '../calls/writes.ts'
 import { rawSql, sql } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
-
-/** The op of a turn of which this server has several answers. They are below it. */
-const turnOp = 'heddle.turn'
 
 /** The turn of its conversation that an answer goes on with. */
 export interface TurnOfAnswer {

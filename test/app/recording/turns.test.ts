@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nothingBefore, type TurnCall, turnOf } from '../../../packages/conversations/index.ts'
+import { sql } from '../../../src/storage/sql/sql.ts'
 import { basic, keys, openApp } from '../../support/app.ts'
 import { chatUrl } from '../../support/chat.ts'
 import { scriptedBackend, scriptOf, type Turn } from '../../support/scripted-backend.ts'
@@ -42,7 +43,7 @@ async function open(t: Parameters<typeof openApp>[0]) {
   const backend = scriptedBackend(function* (request, signal) {
     yield* scriptOf(answers.shift() ?? 'Bye')(request, signal) as Iterable<Turn>
   })
-  const { app, post } = await openApp(t, { backend })
+  const { app, post, database } = await openApp(t, { backend })
   async function ask(url: string, headers: Record<string, string>, body: object) {
     const response = await app.inject({
       method: 'POST',
@@ -136,7 +137,7 @@ async function open(t: Parameters<typeof openApp>[0]) {
     await Promise.all(ids.map(callOf))
     return ids
   }
-  return { backend, answers, ask, claude, callOf, threadOf, turnsOf, lines }
+  return { post, database, backend, answers, ask, claude, callOf, threadOf, turnsOf, lines }
 }
 
 test('the answers of one prompt of Claude Code are one turn, whatever tools it uses', async (t) => {
@@ -185,6 +186,17 @@ test('the answers of one prompt of Claude Code are one turn, whatever tools it u
     ['user: List it', 'assistant: a: done: b: done', 'assistant: c: done', 'assistant: Three files.'],
     ['user: And now?', 'assistant: Nothing.'],
   ])
+})
+
+test('a monitor judges the answers of a turn, and not the turn', async (t) => {
+  const { post, database, claude } = await open(t)
+  const short = { name: 'short', check: { kind: 'length', max: 9 } }
+  const { scorer } = (await post(`/v2/${project_id}/scorers`, short)).json
+  const watch = { project_id, name: 'watch', scorers: [{ scorer }] }
+  assert.equal((await post('/monitors', watch)).status, 200)
+  const ids = await claude([], 'List it', calling('a'), 'Three files.')
+  const judged = await database.all<{ call_id: string }>(sql`SELECT call_id FROM judgements`)
+  assert.deepEqual(judged.map(({ call_id }) => call_id).sort(), ids.sort())
 })
 
 test('a conversation is found by its last answer, and its turn is as long as its answers', async (t) => {
