@@ -52,7 +52,7 @@ export async function storeOneOfEach(opened: TestApp, project: string, key: stri
   }
   const call = completeOf({ project_id: project, trace_id: randomUUID(), inputs: { secret }, output: secret })
   await post(`/v2/${project}/calls/complete`, { batch: [call] })
-  const [object, alias, tag, spec] = ['private', 'favourite', 'checked', 'rating']
+  const [object, alias, tag, spec] = ['private', 'favourite', 'checked', 'spectrum']
   const { digest } = await post('/obj/create', {
     obj: { project_id: project, object_id: object, val: { secret, of: 'object' } },
   })
