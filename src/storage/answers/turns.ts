@@ -1,6 +1,4 @@
-import { answerPreview, requestPreview } from '../../domain/call-facts/preview.ts'
 import { newId } from '../../domain/ids.ts'
-import { asText } from '../../domain/json/text.ts'
 import { turnOp } from '../../domain/judge-op.ts'
 import { isLive, isTurn } from '../calls/calls.ts'
 import type { CallPart } from '../calls/parts.ts'
@@ -33,24 +31,8 @@ export async function upsertAnswers(tx: Transaction, answers: readonly Answered[
     answers.flatMap(({ call, turn }) => (turn === undefined ? [call] : [])),
   )
   for (const { call, turn } of continuing) {
-    if (turn === undefined) continue
-    const [whole, below] = await belowTurn(tx, call, turn)
-    await upsertCalls(tx, below === undefined ? [whole] : [whole, below])
-    if (below !== undefined) await showEnds(tx, whole, below)
+    if (turn !== undefined) await upsertCalls(tx, await belowTurn(tx, call, turn))
   }
-}
-
-/** Lists show of a turn what began it and what was answered last, although its call has no texts. */
-async function showEnds(tx: Transaction, { project_id, id }: CallPart, { end }: CallPart): Promise<void> {
-  const first = await tx.get<{ input_preview: string | null; inputs: string | null }>(
-    sql`SELECT input_preview, CASE WHEN input_preview IS NULL THEN ${tx.dialect.stored(rawSql('inputs'))} END AS inputs FROM calls
-      WHERE project_id = ${project_id} AND parent_id = ${id} AND started_at IS NOT NULL ORDER BY started_at, id LIMIT 1`,
-  )
-  const asked = first?.input_preview ?? (first?.inputs == null ? null : requestPreview(first.inputs).preview)
-  const answered = end?.output == null ? null : answerPreview(asText(end.output))
-  await tx.run(
-    sql`UPDATE calls SET input_preview = ${asked}, output_preview = ${answered} WHERE project_id = ${project_id} AND id = ${id}`,
-  )
 }
 
 interface Found {
@@ -66,7 +48,7 @@ async function belowTurn(
   tx: Transaction,
   call: CallPart,
   { name, agent, attributes }: TurnOfAnswer,
-): Promise<[whole: CallPart, below?: CallPart]> {
+): Promise<CallPart[]> {
   const { project_id, start, end } = call
   if (start?.thread_id == null || end === undefined) return [call]
   const { started_at } = start

@@ -170,18 +170,10 @@ test('the answers of one prompt of Claude Code are one turn, whatever tools it u
     (used as { completion_tokens: number }[]).reduce((sum, usage) => sum + usage.completion_tokens, 0),
   )
   assert.deepEqual([thread.input_preview, thread.output_preview], ['List it', 'Nothing.'])
+  // It has no text of its own: an erasure or a redaction of its answers leaves none.
   const listed = await lines('/views/calls', { filter: { trace_roots_only: true } })
-  assert.deepEqual(
-    listed[0].calls.map((call: Record<string, unknown>) => [
-      call.id,
-      call.input_preview,
-      call.output_preview,
-    ]),
-    [
-      [next, 'And now?', 'Nothing.'],
-      [turn, 'List it', 'Three files.'],
-    ],
-  )
+  const shown = listed[0].calls.find(({ id }: { id: string }) => id === turn)
+  assert.doesNotMatch(JSON.stringify(shown), /List it|Three files/)
   assert.deepEqual(await turnsOf(session), [
     ['user: List it', 'assistant: a: done: b: done', 'assistant: c: done', 'assistant: Three files.'],
     ['user: And now?', 'assistant: Nothing.'],
