@@ -1,13 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { createEmbeddedBackend, sourceOf } from '../packages/engine/index.ts'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import type { App } from './http/contracts.ts'
 import { cutOffWaits } from './http/disconnect.ts'
-import { withRefusals } from './inference/engine-refusals.ts'
-import { localModels } from './inference/local-model.ts'
-import { createModels, type Models } from './inference/registry.ts'
-import { createServedModel } from './inference/served-model.ts'
+import type { Models } from './inference/registry.ts'
 import type { Database } from './storage/database.ts'
 import { compileSooner } from './threads/compile-sooner.ts'
 import { returnIdleMemory } from './threads/idle-memory.ts'
@@ -22,16 +18,15 @@ export interface Server {
 }
 
 /**
- * Opens the port. From now on the server owns the record. The model loads in the background, and so does the thread of
- * the first write, which the port waits for.
+ * Opens the port. From now on the server owns the record and the models. These load in the background, and so does the
+ * thread of the first write, which the port waits for.
  */
 export async function startServer(
   config: Config,
-  database: Database,
+  { database, models }: { database: Database; models: Models },
   logger: FastifyBaseLogger,
   firstWrite?: Promise<unknown>,
 ): Promise<Server> {
-  const models = await modelsOf(config, logger)
   const close = async () => {
     try {
       await models.close()
@@ -98,42 +93,4 @@ const recordingSaid: Record<Config['record'], string> = {
   all: 'every answer of the model is recorded as a call, unless its request opts out; HEDDLE_RECORD=asked or off changes that',
   asked: 'answers are recorded as calls when their request has "store": true',
   off: 'no answers are recorded',
-}
-
-/** The most requests at a time; these servers have queues of their own. */
-const maxToUpstream = 256
-
-async function modelsOf(config: Config, logger: FastifyBaseLogger): Promise<Models> {
-  if (config.models !== '') {
-    const { openModels } = await import('./inference/many/open.ts')
-    return openModels(config, { log: logger, engineLog: logger, environment: process.env })
-  }
-  const source = sourceOf(config.model)
-  if (source.kind === 'none') return createModels([])
-  if (source.kind === 'upstream') {
-    // Loaded only when needed: most servers have no server behind them.
-    const { connectUpstream } = await import('./inference/upstream/served-names.ts')
-    const { upstream_key: key, upstream_kind: kind, context } = config
-    const upstream = connectUpstream(
-      {
-        addresses: [{ url: source.url, weight: 1, ...(key !== '' && { key }) }],
-        names: config.model_name,
-        ...(kind !== 'auto' && { kind }),
-        ...(context > 0 && { context }),
-        source: source.url,
-        parallel: config.parallel || maxToUpstream,
-        queue: config.queue,
-        silenceMs: config.upstream_timeout,
-      },
-      logger,
-    )
-    return createModels(upstream.all, upstream.close)
-  }
-  const engine = createServedModel(source, config, {
-    log: logger,
-    startEngine: (plan) => withRefusals(createEmbeddedBackend(plan, logger)),
-  })
-  return localModels(engine, (values, message) => logger.debug({ model: config.model, ...values }, message), {
-    unknownKeywords: config.unknown_keywords,
-  })
 }

@@ -2,7 +2,6 @@ import type { Readable } from 'node:stream'
 import type { Config } from '../config.ts'
 import type { Database } from '../storage/database.ts'
 import { StorageRefusal } from '../storage/failures.ts'
-import { openRecord } from '../storage/open.ts'
 
 export interface Command {
   /** The arguments that follow the name. */
@@ -73,6 +72,7 @@ export async function withRecord<T>(
   work: (db: Database) => Promise<T>,
   { mayMake = false } = {},
 ): Promise<T> {
+  const { openRecord } = await import('../storage/open.ts')
   const db = await openRecord({ ...recordOptions(config), mustExist: !mayMake }).catch((error: unknown) => {
     if (!(error instanceof StorageRefusal) || error.kind !== 'missing') throw error
     const setting =

@@ -3,8 +3,8 @@ import closeWithGrace from 'close-with-grace'
 import { type Config, changedSettings, serviceLinks, variableInUse } from '../config.ts'
 import { Refusal } from '../domain/refusals.ts'
 import { logRefusal } from '../http/request-log.ts'
-import { startServer } from '../server.ts'
-import { openRecord } from '../storage/open.ts'
+import { openServedModels } from '../inference/served-models.ts'
+import type { Database } from '../storage/database.ts'
 import { version } from '../version.ts'
 import { type Command, CommandError, recordOptions } from './command.ts'
 import { createLogger } from './logger.ts'
@@ -45,8 +45,18 @@ export const serveCommand: Command = {
     await checkAddress(config)
     const onColdFailure = (error: Error) =>
       logger.error({ err: error }, 'the store of cold calls does not answer; older calls cannot be read')
-    const database = await openRecord({ ...recordOptions(config), report, onLost, onColdFailure })
-    const firstKey = await makeFirstUser(config, database)
+    const models = await openServedModels(config, logger)
+    // Each step goes on in a process or thread of its own, while the next one is loaded here.
+    const open = async (): Promise<[Database, string | undefined]> => {
+      const { openRecord } = await import('../storage/open.ts')
+      const database = await openRecord({ ...recordOptions(config), report, onLost, onColdFailure })
+      await import('../server.ts')
+      return [database, await makeFirstUser(config, database)]
+    }
+    const [database, firstKey] = await open().catch(async (error: unknown) => {
+      await models.close()
+      throw error
+    })
     // A full disk must not keep a server from starting that can still be read.
     const noted = database
       .write('noteDeed', {
@@ -59,7 +69,8 @@ export const serveCommand: Command = {
         if (error instanceof Refusal) logRefusal(logger.child({ work }), error)
         else logger.error({ err: error }, work)
       })
-    const starting = startServer(config, database, logger, noted).catch((error: unknown) => {
+    const { startServer } = await import('../server.ts')
+    const starting = startServer(config, { database, models }, logger, noted).catch((error: unknown) => {
       throw listenFailure(error, config)
     })
     const stopping = new AbortController()

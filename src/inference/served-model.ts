@@ -132,7 +132,7 @@ export function createServedModel(
   source: LocalSource,
   settings: ModelSettings & ModelLocations,
   { startEngine, ...services }: ServedModelParts,
-): Backend {
+): Backend & { looked: Promise<void> } {
   let engine: Backend | undefined
   const bringing = obtainModel(source, settings, services, (_, { plan }) => {
     engine = startEngine(plan)
@@ -144,6 +144,7 @@ export function createServedModel(
   }
 
   return {
+    looked: bringing.looked,
     status: () => engine?.status() ?? bringing.status(),
     model: () => engine?.model(),
     tokenize: async (...args) => ready().tokenize(...args),
