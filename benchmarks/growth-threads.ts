@@ -1,4 +1,4 @@
-import { begun, end, longThread } from './growth-record.ts'
+import { begun, end, idOf, longThread } from './growth-record.ts'
 
 /** What the page asks for on the screens of conversations and agents, for `growth.ts --threads`. */
 
@@ -30,7 +30,12 @@ const turns = {
 }
 const ofLong = { filter: { thread_ids: [longThread] }, limit: 1, include_details: true }
 
-export const questionsOfThreads: [name: string, url: string, body: object][] = [
+const duration = { source: 'field', key: 'duration_ms' }
+const byConversation = { group_by: [{ source: 'field', key: 'conversation_id' }], limit: 50 }
+/** What a screen full of calls asks for, behind its list. */
+const newestRoots = (size: number) => Array.from({ length: 100 }, (_, n) => idOf(size - 4 * (n + 1)))
+
+export const questionsOfThreads: [name: string, url: string, body: object | ((size: number) => object)][] = [
   ['conversations: the latest 50', list, latest],
   ['by turns', list, { ...first, ...by('turn_count') }],
   ['by latency', list, { ...first, ...by('p50_turn_duration_ms') }],
@@ -75,5 +80,29 @@ export const questionsOfThreads: [name: string, url: string, body: object][] = [
     'feedback on agents of 30 days',
     '/feedback/aggregate',
     { after_ms: month / 1000, before_ms: end / 1000, group_by: ['span_agent_name'] },
+  ],
+  [
+    'spans of a day by conversation',
+    '/agents/spans/query',
+    { ...byConversation, started_after: iso(end - day) },
+  ],
+  [
+    'spans of 30 days by conversation',
+    '/agents/spans/query',
+    { ...byConversation, started_after: iso(month) },
+  ],
+  [
+    'durations of agents of a day by hour',
+    '/agents/spans/stats',
+    {
+      ...{ start: iso(end - day), end: iso(end), granularity: 3_600 },
+      group_by: [{ source: 'field', key: 'agent_name' }],
+      metrics: [{ alias: 'took', value: duration, aggregations: ['avg'], percentiles: [95] }],
+    },
+  ],
+  [
+    'usage and costs of the newest 100 traces',
+    '/calls/usage',
+    (size) => ({ call_ids: newestRoots(size), include_costs: true }),
   ],
 ]

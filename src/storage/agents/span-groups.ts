@@ -1,5 +1,5 @@
 import type { Expression } from '../../domain/expressions/expression.ts'
-import { isTurn, matchingCalls } from '../calls/calls.ts'
+import { matchingCalls } from '../calls/calls.ts'
 import { costOfCall } from '../calls/cost.ts'
 import { compileCondition } from '../sql/conditions.ts'
 import type { Dialect } from '../sql/dialect.ts'
@@ -155,10 +155,11 @@ export function readSpanGroups(db: BoundReader, view: GroupsView, now: number): 
   const shownKeys = view.keys.map(
     (key, index) => `${isConversation(key) ? thread : `own_${index}`} AS key_${index}`,
   )
+  const isTrace = sql`trace_id IN (SELECT trace_id FROM narrow WHERE own_thread IS NULL)`
   const own = view.conversations && sql`thread_id IN (${listOf(view.conversations)})`
-  const roots = conversationsOfRoots(view.project, own ?? isTurn, now)
+  const roots = conversationsOfRoots(view.project, allOf([isTrace, ...(own ? [own] : [])]), now)
   const joined = sql`SELECT narrow.*, ${rawSql(shownKeys.join(', '))}, ${rawSql(thread)} AS thread
-    FROM (${narrow}) AS narrow LEFT JOIN (${roots}) AS turns ON turns.trace_id = narrow.trace_id`
+    FROM narrow LEFT JOIN (${roots}) AS turns ON turns.trace_id = narrow.trace_id`
   const sums = Object.entries(groupSums).map(
     ([name, sum]) => `${/_seen$/.test(name) ? sum : `CAST(${sum} AS DOUBLE PRECISION)`} AS ${name}`,
   )
@@ -187,7 +188,7 @@ export function readSpanGroups(db: BoundReader, view: GroupsView, now: number): 
   const order = columnOrder(view.sort, columns, ['last_seen DESC'], sortedKeys)
   return allRows<SpanGroup>(
     db,
-    sql`SELECT found.*, count(*) OVER () AS total FROM (
+    sql`WITH narrow AS MATERIALIZED (${narrow}) SELECT found.*, count(*) OVER () AS total FROM (
           SELECT ${rawSql(names.join(', '))}, ${rawSql([...sums, ...figures].join(', '))}, ${join(lists, ', ')} FROM (${joined}) AS joined
           GROUP BY ${rawSql(names.join(', '))}) AS found${filtered}
         ORDER BY ${join(order, ', ')}${pageOf(dialect, view)}`,

@@ -10,6 +10,7 @@ import { rawSql, type Sql } from '../sql/sql.ts'
 import { callsIn, isSortedByLargest, largestHours } from '../sums/largest-hours.ts'
 import { isNarrowable, narrowing } from '../sums/narrowing.ts'
 import type { SummedView } from '../sums/selection.ts'
+import { hasThreshold, reachingHours } from '../sums/thresholds.ts'
 import { type BoundReader, onlyRow, type Reader, type StreamOptions } from '../transaction.ts'
 import {
   type CallColumns,
@@ -65,7 +66,7 @@ export function streamMatching<Row>(
 ): AsyncIterable<Row[]> {
   const query = callsQueryOf(db, view)
   // Its thread is free as soon as it is read: a generator around it would hold it for longer.
-  if (!isNarrowable(view) && !asksForValues(view) && costMentions(view) === 0)
+  if (!isNarrowable(view) && !hasThreshold(view) && !asksForValues(view) && costMentions(view) === 0)
     return db.stream<Row>(select(query), options)
   return (async function* () {
     const narrowed = await narrowedQuery(db, view, now, query)
@@ -123,8 +124,13 @@ export async function narrowingOf(
   now: number,
 ): Promise<{ narrowed: Sql[]; isFew: boolean }> {
   const candidates = await valueCandidates(db, view)
-  const known = candidates ?? (await narrowing(db, view, now))
-  return { narrowed: known === undefined ? [] : [known], isFew: candidates !== undefined }
+  if (candidates !== undefined) return { narrowed: [candidates], isFew: true }
+  const reaching = await reachingHours(db, view, now)
+  const known = await narrowing(db, view, now)
+  return {
+    narrowed: [...(reaching ? [reaching.condition] : []), ...(known ? [known] : [])],
+    isFew: reaching?.isFew ?? false,
+  }
 }
 
 /** The number of calls in the view and their total bytes. */

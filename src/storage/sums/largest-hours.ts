@@ -7,7 +7,7 @@ import { ofRange, type Range } from './counting.ts'
 import { idOfKey, isOrdered, isPlain, type Order, orderBy } from './largest.ts'
 import { unsettledHours } from './marks.ts'
 import { summedPrices } from './priced.ts'
-import { type SummedView, selectionOf } from './selection.ts'
+import { type Selection, type SummedView, selectionOf } from './selection.ts'
 import { day, hour, startOf } from './spans.ts'
 
 /** Where the first calls of a view are that is sorted by what sums hold the largest of. */
@@ -35,14 +35,13 @@ function sortOf({ sort: [first] }: Pick<View, 'sort'>): string | undefined {
   return first?.direction === 'desc' && isOrdered(first.field) ? first.field : undefined
 }
 
-async function orderOf(db: LongReader, view: SortedView): Promise<Order | undefined> {
-  const field = sortOf(view)
-  if (field === undefined) return undefined
-  return orderBy(field, db.dialect, field === costField ? await summedPrices(db, view.project) : undefined)
+/** The order of sums by that field; undefined if they do not know it. */
+export async function orderOf(db: LongReader, project: string, field: string): Promise<Order | undefined> {
+  return orderBy(field, db.dialect, field === costField ? await summedPrices(db, project) : undefined)
 }
 
 /** A sum of calls that are as they were when it was stored. */
-interface Span {
+export interface Span {
   at: number
   /** Null if it is not known, empty if no call has a value. */
   largest: string | null
@@ -59,13 +58,13 @@ export async function largestHours(
   view: SortedView,
   now: number,
 ): Promise<LargestHours | undefined> {
-  const order = await orderOf(db, view)
+  const order = await orderOf(db, view.project, sortOf(view) ?? '')
   const unsettled = order && (await unsettledHours(db, view.project, now))
   if (order === undefined || unsettled === undefined) return undefined
   const rank = view.limit + view.offset
   const isByIds = view.sort.length === 1 && order.isExact
   const boundAt = (key: string) => (isByIds ? key : key.slice(0, key.length - idOfKey(key).length))
-  const read = spanReader(db, view, order)
+  const read = spanReader(db, view.project, order, selectionOf(view))
   const unsettledDays = new Set([...unsettled].map((at) => startOf(at, day)))
   const days = await read(day)
   // The sums of a day of which an hour is not settled may be those of before.
@@ -82,7 +81,7 @@ export async function largestHours(
   return { ranges: mergedRanges(starts), condition: reaching(order, last, isByIds) }
 }
 
-const callsOf = (spans: readonly Span[]) => spans.reduce((sum, { calls }) => sum + calls, 0)
+export const callsOf = (spans: readonly Span[]) => spans.reduce((sum, { calls }) => sum + calls, 0)
 
 /** The key of that rank in the order of the largest calls of some spans, each of which has one at least. */
 function nthKey(spans: readonly Span[], rank: number): string | undefined {
@@ -92,12 +91,17 @@ function nthKey(spans: readonly Span[], rank: number): string | undefined {
 
 const reaches = ({ largest }: Span, key: string) => largest === null || (largest !== '' && largest >= key)
 
-function spanReader(db: BoundReader, view: SummedView, { largest: largestKey }: Order) {
-  const { kinds, only } = selectionOf(view) ?? { kinds: [] }
+/** Reads the sums of days or hours, or of the hours of some days. */
+export function spanReader(
+  db: BoundReader,
+  project: string,
+  { largest: largestKey }: Order,
+  { kinds, only }: Selection = { kinds: [] },
+) {
   return async (span: number, within?: readonly Span[]): Promise<Span[]> => {
     if (kinds.length === 0 || within?.length === 0) return []
     const conditions = [
-      sql`project_id = ${view.project} AND span = ${span} AND field = ${only?.field ?? ''} AND kind IN (${listOf(kinds)})`,
+      sql`project_id = ${project} AND span = ${span} AND field = ${only?.field ?? ''} AND kind IN (${listOf(kinds)})`,
       ...(only === undefined ? [] : [sql`value = ${only.value}`]),
     ]
     const ranges = within && timesOf(within.map(({ at }) => ({ from: at, end: at + day })))
@@ -118,14 +122,14 @@ function spanReader(db: BoundReader, view: SummedView, { largest: largestKey }: 
 }
 
 /** What begins a FROM. */
-const timesOf = (ranges: readonly Range[]) =>
+export const timesOf = (ranges: readonly Range[]) =>
   rawSql(
     `(SELECT column1 AS from_time, column2 AS to_time FROM (VALUES ${ranges.map(({ from, end }) => `(${from}, ${end})`).join(', ')}) AS times) AS ranges CROSS JOIN`,
   )
 
-const isWithin = (time: string) => rawSql(`${time} >= ranges.from_time AND ${time} < ranges.to_time`)
+export const isWithin = (time: string) => rawSql(`${time} >= ranges.from_time AND ${time} < ranges.to_time`)
 
-function mergedRanges(starts: readonly number[]): Range[] {
+export function mergedRanges(starts: readonly number[]): Range[] {
   const ranges: Range[] = []
   for (const at of [...new Set(starts)].sort((start, other) => start - other)) {
     const before = ranges.at(-1)

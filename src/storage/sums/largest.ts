@@ -40,6 +40,8 @@ export interface Order {
   isExact: boolean
   /** Calls with this key, or a larger one, have at least this value. */
   lowestOf(key: string): number
+  /** Calls with this key, or a smaller one, have at most this value. */
+  highestOf(key: string): number
 }
 
 /** Undefined if sums do not know the order by this field. Without prices they do not know what calls cost. */
@@ -56,6 +58,7 @@ export function orderBy(
     value: rawSql(value),
     isExact: true,
     lowestOf: numberOf,
+    highestOf: numberOf,
   }
 }
 
@@ -70,6 +73,7 @@ function orderByCost(dialect: Dialect, { digest, compared }: SummedPrices): Orde
     isExact: false,
     // By as much may it be less, rounded and multiplied.
     lowestOf: (key) => (numberOf(key) - 2) / perUnit,
+    highestOf: (key) => (numberOf(key) < maxCost * perUnit ? (numberOf(key) + 2) / perUnit : Infinity),
   }
 }
 

@@ -10,7 +10,7 @@ export interface SummedView {
   query: Expression | undefined
 }
 
-interface Selection {
+export interface Selection {
   kinds: string[]
   only?: { field: SummedField; value: string } | undefined
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import type { Comparator, Expression } from '../../../src/domain/expressions/expression.ts'
 import type { SortBy } from '../../../src/domain/view.ts'
 import { sumAll } from '../../../src/operations/calls/sums.ts'
 import { selectCalls } from '../../../src/storage/calls/calls.ts'
@@ -12,6 +13,7 @@ import { findWrongSums } from '../../../src/storage/sums/check.ts'
 import { isSortedByLargest, largestHours } from '../../../src/storage/sums/largest-hours.ts'
 import { readSums } from '../../../src/storage/sums/reading.ts'
 import { day, hour, startOf } from '../../../src/storage/sums/spans.ts'
+import { reachingHours } from '../../../src/storage/sums/thresholds.ts'
 import { boundTo } from '../../../src/storage/transaction.ts'
 import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
 import { newProject, startedAt, startPart, wholePart } from '../../support/call-parts.ts'
@@ -112,6 +114,22 @@ const selections: Partial<CallsView>[] = [
   { query: equals('origin', 'evaluation') },
 ]
 
+const above = (field: string, value: number, comparator: Comparator = 'gt'): Expression => ({
+  ...{ op: 'compare', by: comparator, path: 'query' },
+  left: { op: 'field', field },
+  right: { op: 'literal', literal: { kind: 'number', value, text: String(value) } },
+})
+const thresholds = [
+  above('summary.weave.latency_ms', 300),
+  above('summary.weave.latency_ms', 4_000, 'gte'),
+  above('summary.weave.latency_ms', 10_000),
+  above('input_tokens', 90),
+  above('first_token_ms', 50, 'gte'),
+  above('cost', 0.05),
+  above('cost', 25, 'gte'),
+  above('cost', 25),
+]
+
 const columns = { large: new Set<never>(), totalStorageSize: false }
 
 async function streamed(db: Database, view: CallsView, now: number): Promise<string[]> {
@@ -127,12 +145,24 @@ const listed = async (db: Database, view: CallsView, now: number) =>
 const sortedSelections = selections.flatMap((selection) => sorts.map((sort) => ({ ...selection, sort })))
 let compared = 0
 
+/** Compares calls above a number with those that a condition leaves of which sums know nothing. */
+async function thresholdsAreExact(db: Database, project: string, now: number): Promise<void> {
+  for (const query of sampled(thresholds, compared)) {
+    const view = viewOf(project, { query, sort: [by('started_at')], limit: 200 })
+    const expected = await listed(db, { ...view, query: { op: 'or', operands: [query, query] } }, now)
+    const name = JSON.stringify(query)
+    assert.deepEqual(await listed(db, view, now), expected, name)
+    assert.deepEqual(await streamed(db, view, now), expected, name)
+  }
+}
+
 /**
  * Compares pages with the same of all calls, by a condition that sums do not know. Returns how many were narrowed. In
  * `npm test` each call compares another fourth of the views.
  */
 async function pagesAreExact(db: Database, project: string, now: number): Promise<number> {
   let narrowed = 0
+  await thresholdsAreExact(db, project, now)
   for (const selection of sampled(sortedSelections, compared++)) {
     const whole = viewOf(project, selection)
     const all = await listed(
@@ -258,6 +288,33 @@ export function largestCalls(open: Driver['open']): void {
         { sort: [latency], limit: 5, filters: [{ op_names: ['ask'] }] },
       ]
       for (const view of others) assert.equal(await hours(view), undefined, JSON.stringify(view))
+    })
+
+    test('above a number are looked for in the hours that have one, and in those written since', async (t) => {
+      const db = await open(t)
+      const { project, slowest } = await oneInEachHour(db)
+      const found = async (value: number) => {
+        const view = { project, filters: [], query: above('summary.weave.latency_ms', value) }
+        const reaching = await reachingHours(boundTo(db, signal), view, expiry)
+        assert.ok(reaching?.isFew)
+        const rows = await db.all<{ id: string }>(
+          sql`SELECT id FROM calls WHERE project_id = ${project} AND ${reaching.condition}`,
+        )
+        return rows.map(({ id }) => id).sort()
+      }
+      assert.deepEqual(await found(2_391), [])
+      assert.deepEqual(await found(2_360), slowest.slice(0, 4).map(plainId).sort())
+      const changed = slowest.at(-1) ?? 0
+      const end = { ...{ hour: changed, latency: 9_000, input: 7, first: null }, cost: null }
+      const call = { ...end, op_name: 'ask', isChild: false, expires: false }
+      await db.write('upsertCalls', [partOf(project, changed, call, plainId(changed))])
+      assert.deepEqual(await found(2_391), [plainId(changed)])
+      await sumAll(boundTo(db, signal))
+      assert.deepEqual(await found(2_391), [plainId(changed)])
+      for (const query of [above('op', 1), above('input_tokens', 5, 'lt')]) {
+        const view = { project, filters: [], query }
+        assert.equal(await reachingHours(boundTo(db, signal), view, expiry), undefined)
+      }
     })
 
     test('of equal values are looked for on all days if anything but the id is sorted by, too', async (t) => {
