@@ -152,6 +152,10 @@ const Diagnosis = z
       .number()
       .optional()
       .meta({ description: 'The largest difference of a probability between two orders.' }),
+    calibration: z.string().nullish().meta({
+      description:
+        'The version of the calibration that was used; null if the one that was named does not fit.',
+    }),
   })
   .meta({ description: 'Absent of what a server elsewhere does not report.' })
 
@@ -210,7 +214,7 @@ export const SystemOneBody = z.object({
   state: jsonValue().meta({ description: 'What the questions are about: a text, or any JSON.' }),
   questions: jsonObject().meta({
     description:
-      'By id: `{"type": "noul" | "choice" | "score", "instructions": …, "criteria": …}`. Answers keep the order.',
+      'By id: `{"type": "noul" | "choice" | "score", "instructions": …, "criteria": …, "calibration": …}`. Answers keep the order. A calibration is named as in `/v1/decisions`.',
   }),
   instructions: z.string().max(longest).nullish().meta({ description: 'Instructions of the system.' }),
   chat_template_kwargs: z
