@@ -5,6 +5,8 @@ import { type Metric, Registry } from '@prometheus-io/client'
 import { parse } from 'yaml'
 import { refuse } from '../../../src/domain/refusals.ts'
 import { localModels } from '../../../src/inference/local-model.ts'
+import { registerRecord } from '../../../src/operations/recording/events.ts'
+import type { Database } from '../../../src/storage/database.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { type Exposed, namedIn, type Sample, unknownIn } from '../../support/metric-expressions.ts'
 import { prefilled, scriptedBackend, scriptOf } from '../../support/scripted-backend.ts'
@@ -56,6 +58,8 @@ before(async () => {
     memory: { used: 1, bound: 2 },
     loads: new Map([['scripted', { loaded: 1, unloaded: 0, failed: 0 }]]),
   })
+  // On either storage engine, what the one has to tell.
+  registerRecord(new Registry(), { connections: () => ({}) } as unknown as Database)
   const { get, post } = await openApp(t, { models: { ...localModels(backend), list } }).finally(() => {
     Registry.prototype.registerMetric = registerMetric
   })
