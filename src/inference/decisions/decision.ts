@@ -16,6 +16,8 @@ export interface DecisionAsked {
   /** Present if nobody waits for the answers. */
   lane?: 'background'
   adapter?: string
+  /** The span that a server elsewhere continues. */
+  traceparent?: string
   /** The request in the form of OpenAI, for a server that answers it itself. */
   body: Readonly<Record<string, unknown>>
   /** The field that only such a server can read, if there is one, and what is there. */

@@ -38,6 +38,7 @@ export function createUpstreamDeciding(
       body: writeJson({ model, ...body }),
       tenant: asked.tenant,
       kind,
+      traceparent: asked.traceparent,
       beginning: asked.input.slice(0, 4_096),
       shows: 'nothing' as const,
       ifMissing: unsupported('model', 'decisions', 'a model of another server'),

@@ -70,6 +70,7 @@ export async function decide(
         ...(promptGroup !== undefined && { promptGroup }),
         ...(salt != null && { salt }),
         ...(context.lane && { lane: context.lane }),
+        ...(context.traceparent && { traceparent: context.traceparent }),
       },
       (read) => {
         progress.inputs++

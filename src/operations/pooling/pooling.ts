@@ -15,6 +15,7 @@ export interface PoolingContext {
   arrived: number
   /** Present if nobody waits for the answer. */
   lane?: 'background' | undefined
+  traceparent?: string | undefined
   signal: AbortSignal
   /** The project that the answer belongs to, recorded or not. */
   project: string
@@ -44,6 +45,7 @@ export async function poolWith(
   context: PoolingContext,
 ): Promise<PooledInputs> {
   const name = served.names[0] as string
+  const { traceparent } = context
   const values = new Array<Float32Array>(asked.inputs.length)
   const bound = asked.inputs.reduce((sum, input) => sum + mostTokens(input, asked.truncate), 0)
   const { tokens } = await whileMeasured(services, name, of, context, bound, async (progress) => {
@@ -52,7 +54,11 @@ export async function poolWith(
       progress.inputs++
       progress.read({ prompt: pooled.tokens, cached: 0 })
     }
-    const { tokens } = await model.pool(asked, each, context.signal)
+    const { tokens } = await model.pool(
+      { ...asked, ...(traceparent && { traceparent }) },
+      each,
+      context.signal,
+    )
     progress.read({ prompt: tokens ?? 0, cached: 0 })
   })
   return { model: name, values, tokens: tokens.prompt }
