@@ -9,6 +9,8 @@ export interface DecisionAsked {
   questions: readonly DecisionQuestion[]
   /** In how many orders the options of a choice are shown; the probabilities are averaged. */
   orders: number
+  /** How many tokens the model may think about each question, in each order; absent: its thought is closed. */
+  thinking?: number
   tenant: string
   promptGroup?: string
   salt?: string
@@ -55,6 +57,8 @@ export interface DecisionAnswer {
 export interface DecisionTokens {
   prompt: number
   cached: number
+  /** Of a thought. */
+  written?: number
 }
 
 /** The answers in the order of the questions. `read` is called as prompts are read. */

@@ -101,6 +101,10 @@ export const minLabelMass = () =>
 const sharedFields = {
   model,
   orders: orders(),
+  thinking_token_budget: integer(1, 32_768).nullish().meta({
+    description:
+      'Lets the model think about each question before its answer is read, at most so many tokens; they count as output. Thoughts are closed if it is absent, and the field is refused where the template shows none.',
+  }),
   cache_salt: samplingFields.cache_salt,
   priority,
   request_id,
@@ -115,7 +119,11 @@ const sharedFields = {
 
 export const refusedDecisionFields = {
   temperature: refused('nothing is drawn'),
-  reasoning: refused('thoughts are closed before they begin'),
+  reasoning: refused('thinking_token_budget lets a model think'),
+  reasoning_effort: documented(
+    z.literal('none', { error: 'expected "none"; thinking_token_budget lets a model think' }).nullish(),
+    'Only `none`.',
+  ),
   tools: refused('describe what the questions need in the input'),
 }
 
@@ -220,7 +228,7 @@ export const SystemOneBody = z.object({
   chat_template_kwargs: z
     .strictObject({
       enable_thinking: z
-        .literal(false, { error: 'expected false: thoughts are closed' })
+        .literal(false, { error: 'expected false; thinking_token_budget lets a model think' })
         .nullish()
         .meta({ default: false }),
     })

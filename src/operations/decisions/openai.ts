@@ -83,13 +83,13 @@ function answerOf(question: Question, { probabilities }: AnswerOfModel): Decisio
   }
 }
 
-/** Nothing is written, so there is no output. */
-function usageOf({ tokens: { prompt, cached } }: Decided): DecisionAnswer['usage'] {
+/** Nothing is written but thoughts, where they were asked for. */
+function usageOf({ tokens: { prompt, cached, written } }: Decided): DecisionAnswer['usage'] {
   return {
     input_tokens: prompt,
     input_tokens_details: { cached_tokens: cached, cache_write_tokens: 0 },
-    output_tokens: 0,
-    output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: prompt,
+    output_tokens: written,
+    output_tokens_details: { reasoning_tokens: written },
+    total_tokens: prompt + written,
   }
 }

@@ -80,7 +80,7 @@ export async function makeSystemOneDecisions(
       answers.map((answer, index) => answerOf(questions[index] as DecisionQuestion, answer, shares[index])),
     ),
     diagnostics: byId(answers.map((answer, index) => diagnosisOf(answer, shares[index]))),
-    usage: { input_tokens: tokens.prompt, output_tokens: 0 },
+    usage: { input_tokens: tokens.prompt, output_tokens: tokens.written },
     cached: tokens.cached,
   }
 }
