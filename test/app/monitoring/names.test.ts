@@ -10,6 +10,7 @@ import type { Database } from '../../../src/storage/database.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { type Exposed, namedIn, type Sample, unknownIn } from '../../support/metric-expressions.ts'
 import { prefilled, scriptedBackend, scriptOf } from '../../support/scripted-backend.ts'
+import { until } from '../../support/wait.ts'
 
 const textOf = (name: string) => readFileSync(new URL(`../../../docker/${name}`, import.meta.url), 'utf8')
 
@@ -70,7 +71,11 @@ before(async () => {
     throw refuse('engine_failed', { why: 'killed' })
   }
   await post('/v1/completions', { prompt: 'x' })
-  const { text } = await get('/metrics', keys.root)
+  let text = ''
+  await until('the answers are recorded', async () => {
+    text = (await get('/metrics', keys.root)).text
+    return text.includes('heddle_recorded_total{outcome="written"}')
+  })
   await Promise.all(closing.map((close) => close()))
   for (const [, name = '', type] of text.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
     if (type !== 'histogram') continue
