@@ -99,6 +99,8 @@ export interface AnswerRequest extends Omit<Generation, 'prompt' | 'constraint' 
   turn?: TurnAsked
   /** The caller: tenants take turns, and none takes all slots of a queue. */
   tenant: string
+  /** The span that a server elsewhere continues, as W3C Trace Context writes it. */
+  traceparent?: string
   /**
    * The fields of the request as its client gave them, under the names of chat completions. An engine of this machine
    * needs none of them: all that they mean is above. A server elsewhere has its own defaults for fields that are

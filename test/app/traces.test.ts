@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { refuse } from '../../src/domain/refusals.ts'
 import type { Span } from '../../src/http/traces/spans.ts'
 import { basic, keys, openApp } from '../support/app.ts'
+import { modelsOfUpstream, startFakeUpstream, streamWords } from '../support/fake-upstream.ts'
 import { prefilled, scriptedBackend, scriptOf } from '../support/scripted-backend.ts'
 
 interface Delivery {
@@ -117,4 +118,62 @@ test('without an address nothing is traced', async (t) => {
   await get('/me')
   assert.doesNotMatch((await get('/metrics', keys.root)).text, /heddle_trace_spans/)
   assert.equal(app.hasRequestDecorator('modelAnswers'), false)
+})
+
+/** What a server behind a model is sent as traceparent, for requests with these headers. */
+async function continued(t: Parameters<typeof openApp>[0], settings: Record<string, string>) {
+  const upstream = await startFakeUpstream(t, (response, asked) => {
+    if (asked.url.endsWith('/chat/completions')) return streamWords('Hi')(response, asked)
+    const data = [{ index: 0, embedding: [1, 0] }]
+    const answers = [{ type: 'predicate', probability: 0.5 }]
+    const usage = { prompt_tokens: 1, input_tokens: 1, total_tokens: 1 }
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ data, answers, usage }))
+  })
+  const { app } = await openApp(t, { settings, models: await modelsOfUpstream([upstream.url]) })
+  async function ask(header?: string, url = '/v1/chat/completions'): Promise<string | undefined> {
+    const answered = await app.inject({
+      method: 'POST',
+      url,
+      headers: { authorization: basic(keys.alice), ...(header && { traceparent: header }) },
+      payload: {
+        ...(url.endsWith('embeddings') || url.endsWith('decisions') ? { input: 'x' } : {}),
+        ...(url.endsWith('decisions') && { questions: [{ type: 'predicate', instructions: 'Is it?' }] }),
+        ...(url.endsWith('completions') && { messages: [{ role: 'user', content: 'x' }] }),
+      },
+    })
+    assert.equal(answered.statusCode, 200, answered.body)
+    const sent = upstream.asked.at(-1)?.headers.traceparent
+    return Array.isArray(sent) ? sent.join() : sent
+  }
+  return { app, ask, upstream }
+}
+
+test('a server behind a model continues the span of the client, where this one has none', async (t) => {
+  const { ask, upstream } = await continued(t, {})
+  const header = `00-${trace}-${parent}-01`
+  for (const url of ['/v1/chat/completions', '/v1/embeddings', '/v1/decisions']) {
+    assert.equal(await ask(header, url), header, url)
+  }
+  assert.equal(await ask(`00-${trace}-${parent}-00`), `00-${trace}-${parent}-00`)
+  // What a later version appends is not passed on; what cannot be read is not either.
+  assert.equal(await ask(`cc-${trace}-${parent}-01-more`), header)
+  assert.equal(await ask('nonsense'), undefined)
+  assert.equal(await ask(), undefined)
+  assert.ok(upstream.looks.every(({ headers }) => headers.traceparent === undefined))
+})
+
+test('a server behind a model continues the span of the request, where that is traced', async (t) => {
+  const { url, spans } = await collecting(t)
+  const { app, ask } = await continued(t, { HEDDLE_TRACES_TO: url })
+  const [below, own] = [await ask(`00-${trace}-${parent}-01`), await ask()]
+  assert.equal(await ask(`00-${trace}-${parent}-00`), `00-${trace}-${parent}-00`)
+  await app.close()
+  const servers = spans().filter(({ kind }) => kind === 2)
+  assert.deepEqual(
+    servers.map(({ traceId, spanId }) => `00-${traceId}-${spanId}-01`),
+    [below, own],
+  )
+  assert.deepEqual([servers[0]?.traceId, servers[0]?.parentSpanId], [trace, parent])
+  assert.deepEqual([servers[1]?.parentSpanId, servers[1]?.traceId === trace], [undefined, false])
 })

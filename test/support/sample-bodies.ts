@@ -373,12 +373,12 @@ const ranking = () => ({
 
 const decided = () => {
   const { truncate_prompt_tokens: _, user, ...shared } = pooling()
-  return { ...shared, orders: 2, cache_salt: user, stream: false, ...nothing(refusedDecisionFields) }
+  const own = { orders: 2, thinking_token_budget: null, cache_salt: user, stream: false }
+  return { ...shared, ...own, ...nothing(refusedDecisionFields) }
 }
 
 const decisions = () => ({
-  ...decided(),
-  input: 'Hi',
+  ...{ ...decided(), input: 'Hi' },
   questions: [
     {
       ...{ type: 'predicate', name: 'kind', instructions: 'Is it kind?' },

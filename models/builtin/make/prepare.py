@@ -98,10 +98,10 @@ def write_rows(path: Path, rows: dict[int, list[Row]]) -> None:
     numpy.savez(path, **arrays)
 
 
-def write_held_out(path: Path, seed: int, each: int) -> None:
+def write_held_out(path: Path, seed: int, each: int, skills: list[str]) -> None:
     rng = Random(f"held out {seed}")
     with path.open("w") as file:
-        for name in [*SKILLS, "thinking", "memory of long ago"]:
+        for name in skills:
             seen: set[str] = set()
             while len(seen) < each:
                 if name == "memory of long ago":
@@ -135,10 +135,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--conversations", type=int, default=300_000)
     parser.add_argument("--held-out", type=int, default=100, help="how many per skill")
+    parser.add_argument("--skill", action="append", help="which are held out; all of them if absent")
     parser.add_argument("--only-held-out", action="store_true", help="needs nothing but Python itself")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    write_held_out(options.folder / "held-out.jsonl", options.seed, options.held_out)
+    write_held_out(options.folder / "held-out.jsonl", options.seed, options.held_out, options.skill or [*SKILLS, "thinking", "memory of long ago"])
     if options.only_held_out:
         return
     path = options.folder / "tokenizer.json"

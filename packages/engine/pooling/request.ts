@@ -26,6 +26,8 @@ export interface PoolingAsked extends PoolingRequest {
   dimensions?: number
   /** The caller's own end user, for a server elsewhere that wants to know. */
   user?: string
+  /** The span that such a server continues. */
+  traceparent?: string
 }
 
 export interface Truncation {

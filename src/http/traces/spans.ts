@@ -32,6 +32,16 @@ export function remoteSpanIn(header: string | string[] | undefined): RemoteSpan 
   return { trace, span, isSampled: (Number.parseInt(flags, 16) & 1) === 1 }
 }
 
+export const writtenSpan = ({ trace, span, isSampled }: RemoteSpan) =>
+  `00-${trace}-${span}-${isSampled ? '01' : '00'}`
+
+/** The span of a request, known before it ends: what it asks of others continues it. */
+export const spanBelow = (parent: RemoteSpan | undefined): RemoteSpan => ({
+  trace: parent?.trace ?? randomBytes(16).toString('hex'),
+  span: newSpanId(),
+  isSampled: true,
+})
+
 type Attribute = readonly [key: string, value: string | number | undefined]
 
 /** A span as OTLP writes it in JSON (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding). */
@@ -63,11 +73,10 @@ const attributesOf = (attributes: readonly Attribute[]) =>
 export function spansOf(
   request: FastifyRequest,
   reply: FastifyReply,
-  { parent, began }: { parent: RemoteSpan | undefined; began: number },
+  { parent, own, began }: { parent: RemoteSpan | undefined; own: RemoteSpan; began: number },
 ): Span[] {
   const { method, id, routeOptions, caller, modelAnswers = [] } = request
-  const traceId = parent?.trace ?? randomBytes(16).toString('hex')
-  const spanId = newSpanId()
+  const { trace: traceId, span: spanId } = own
   const isWhole = reply.raw.writableEnded
   const status = isWhole ? reply.statusCode : undefined
   const failure = isWhole ? (reply.statusCode >= 500 ? String(reply.statusCode) : undefined) : 'client_left'

@@ -4,12 +4,14 @@ import { newId } from '../../domain/ids.ts'
 import type { App } from '../contracts.ts'
 import { whenClosed } from '../disconnect.ts'
 import { createMeters } from '../metrics.ts'
-import { type ModelAnswer, remoteSpanIn, type Span, spansOf } from './spans.ts'
+import { type ModelAnswer, remoteSpanIn, type Span, spanBelow, spansOf, writtenSpan } from './spans.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** What models answered to this request; absent if it is not traced. */
     modelAnswers?: ModelAnswer[]
+    /** What servers behind models are to continue: the span of this request, or that of its client if it has none. */
+    traceparent?: string
   }
 }
 
@@ -32,7 +34,15 @@ const answerMs = 5_000
  * spans, never a request.
  */
 export function traceRequests(app: App, tracing: Tracing): void {
-  if (tracing.url === '') return
+  app.decorateRequest('traceparent')
+  if (tracing.url === '') {
+    app.addHook('onRequest', (request, _reply, done) => {
+      const parent = remoteSpanIn(request.headers.traceparent)
+      if (parent) request.traceparent = writtenSpan(parent)
+      done()
+    })
+    return
+  }
   const agent = `heddle/${tracing.version} traces`
   const exporter = createExporter(app, tracing, agent)
   app.decorateRequest('modelAnswers')
@@ -44,9 +54,11 @@ export function traceRequests(app: App, tracing: Tracing): void {
       parent?.isSampled !== false && !routeOptions.config.probe && headers['user-agent'] !== agent
     if (isTraced) {
       const began = clockNow()
+      const own = spanBelow(parent)
       request.modelAnswers = []
-      whenClosed(reply, () => exporter.add(spansOf(request, reply, { parent, began })))
-    }
+      request.traceparent = writtenSpan(own)
+      whenClosed(reply, () => exporter.add(spansOf(request, reply, { parent, own, began })))
+    } else if (parent) request.traceparent = writtenSpan(parent)
     done()
   })
   app.addHook('onClose', () => exporter.close())

@@ -47,17 +47,18 @@ export function createDeciding(engine: Backend, prompts: Prompts): Decide {
     const tokensOf = await createTokens(engine, prompt, texts, signal)
     const scores = asked.questions.map((): Scored[] => [])
 
-    async function score(reading: Reading, tokens: readonly number[]): Promise<void> {
+    async function score(reading: Reading, asking: readonly number[]): Promise<void> {
       const question = asked.questions[reading.question] as DecisionQuestion
-      const prompted = tokens.length
-      if (prompted + labelRoom > (served?.context ?? 0)) {
-        throw tooLong(served?.context ?? 0, String(prompted), question)
+      const room = labelRoom + (asked.thinking === undefined ? 0 : asked.thinking + labelRoom)
+      if (asking.length + room > (served?.context ?? 0)) {
+        throw tooLong(served?.context ?? 0, String(asking.length), question, room)
       }
+      const tokens = prompt.thought ? await thoughtAfter(asking, prompt.thought) : asking
       const { tree, cut } = await pathsOf(prompt.end, labelsOf(question))
-      const start = tokens.slice(0, prompted - cut)
+      const start = tokens.slice(0, tokens.length - cut)
       const next = readNext(asked, start, ({ cached }, path) => {
         // Further readings of the same prompt count only with what they compute.
-        if (path.length === 0) read({ prompt: prompted, cached })
+        if (path.length === 0 && tokens === asking) read({ prompt: asking.length, cached })
         else read({ prompt: Math.max(0, start.length + path.length - cached), cached: 0 })
       })
       const { logprobs, isLikeliest } = await scoreLabels(tree, question.options.length, next)
@@ -65,6 +66,31 @@ export function createDeciding(engine: Backend, prompts: Prompts): Decide {
       const ofOptions = new Array<number>(probabilities.length)
       for (const [line, option] of reading.order.entries()) ofOptions[option] = probabilities[line] as number
       scores[reading.question]?.push({ probabilities: ofOptions, mass, isLikeliest })
+    }
+
+    /** The prompt with what the model thinks behind it, closed where it is not done within its tokens. */
+    async function thoughtAfter(
+      asking: readonly number[],
+      { mark, close }: NonNullable<DecisionPrompt['thought']>,
+    ): Promise<number[]> {
+      const run = await engine.generate(thinkingOf(asked, [...asking], mark), signal)
+      let thought = ''
+      let written = 0
+      for await (const events of run.events) {
+        for (const event of events) {
+          if (event.kind === 'prefilled') read({ prompt: asking.length, cached: event.cachedTokens })
+          if (event.kind !== 'tokens') continue
+          thought += event.text
+          written += event.tokens.length
+        }
+      }
+      read({ prompt: 0, cached: 0, written })
+      const thoughtTokens = await engine.tokenize(thought.trimEnd(), { special: false, add: false }, signal)
+      return [
+        ...asking,
+        ...thoughtTokens,
+        ...(await engine.tokenize(close, { special: true, add: false }, signal)),
+      ]
     }
 
     function readNext(
@@ -128,6 +154,16 @@ function generationOf(asked: DecisionAsked, tokens: number[], named: readonly nu
   }
 }
 
+/** What a thought is may depend on luck; what is decided must not. */
+const thinkingOf = (asked: DecisionAsked, tokens: number[], mark: string): Generation => ({
+  ...generationOf(asked, tokens, []),
+  ending: {
+    ...{ maxTokens: asked.thinking ?? 0, minTokens: 0, stop: [mark], stopTokens: [] },
+    ...{ ignoreEos: false, includeStop: false },
+  },
+  text: { skipSpecial: false, spaceSpecial: true },
+})
+
 /** Each token stands for a limited number of bytes: a text far beyond the context is refused before it is read. */
 function checkTextLength(engine: Backend, { head, tail }: DecisionPrompt, question: DecisionQuestion): void {
   const context = engine.model()?.context ?? 0
@@ -138,8 +174,8 @@ function checkTextLength(engine: Backend, { head, tail }: DecisionPrompt, questi
   throw tooLong(context, `at least ${fewest}`, question)
 }
 
-const tooLong = (limit: number, prompt: string, { field }: DecisionQuestion) =>
-  refuse('context_length_exceeded', { limit, prompt, answer: labelRoom, field })
+const tooLong = (limit: number, prompt: string, { field }: DecisionQuestion, room = labelRoom) =>
+  refuse('context_length_exceeded', { limit, prompt, answer: room, field })
 
 /**
  * The tokens of the prompt of a question. Where it can be proved for the first, the head is tokenized once and the rest

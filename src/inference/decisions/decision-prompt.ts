@@ -12,8 +12,10 @@ export interface DecisionPrompt {
   head: string
   /** From the end of the question to where the answer begins. */
   tail: string
-  /** What a tokenizer must see of the tail for what comes next. */
+  /** What a tokenizer must see, of the tail or of what closes a thought, for what comes next. */
   end: string
+  /** If the model is to think behind the tail: the mark that ends its thought, and what closes it before the answer. */
+  thought?: { mark: string; close: string }
   /** Removed by the tokenizer, which reads no name of a control token across it. */
   mark: string
   /** The tokenizer adds what the model wants around a text. */
@@ -27,12 +29,12 @@ const maxTries = 16
 
 /**
  * The template is rendered once, with a mark for the question: to render a long input for each of many questions would
- * take longer than the model does. A thought is closed before it begins.
+ * take longer than the model does. A thought is closed before it begins, or left open for the model to think.
  */
 export async function decisionPrompt(
   prompts: Prompts,
   served: ServedModel,
-  { instructions, input, tenant, questions: asked }: DecisionAsked,
+  { instructions, input, tenant, questions: asked, thinking }: DecisionAsked,
   signal: AbortSignal,
 ): Promise<DecisionPrompt> {
   const system = [decisionSystem, ...instructions].join('\n\n')
@@ -44,7 +46,9 @@ export async function decisionPrompt(
   const slot = freeMark(texts)
   const user = `${input.trimEnd()}${divider}${slot}`
   const names = served.controlTokens
+  const thinks = thinking !== undefined
   if (served.template === undefined) {
+    if (thinks) throw noThoughts(thinking)
     const mark = freeMark([...texts, slot])
     const hidden = (text: string) => hiddenText(text, { mark, names })
     const [head = ''] = hidden(`${system}\n\n${user}`).split(slot)
@@ -58,7 +62,7 @@ export async function decisionPrompt(
     ],
     addGenerationPrompt: true,
     continueFinal: false,
-    thinks: false,
+    thinks,
   }
   const format = await formatOf(prompts, served, tenant, conversation, signal)
   const render = () => renderConversation(prompts, served, tenant, conversation, format, signal)
@@ -69,16 +73,31 @@ export async function decisionPrompt(
     throw refuse('template_failed', { field: 'model', why: 'it does not show the last message once' })
   }
   const mark = rendered.mark ?? freeMark([...texts, rendered.text])
-  const closed = tail + closingOf(format.reasoning, rendered.text)
-  return {
-    head,
-    tail: closed,
-    end: closed.slice(lastName(closed, names)),
-    mark,
-    isPlain: false,
-    hidden: (text) => hiddenText(text, { mark, names }),
+  const around = { head, mark, isPlain: false, hidden: (text: string) => hiddenText(text, { mark, names }) }
+  const fromLastName = (text: string) => text.slice(lastName(text, names))
+  if (thinks) {
+    const start = thoughtStartOf(format.reasoning, rendered.text)
+    if (format.reasoning === undefined || start === 'over') throw noThoughts(thinking)
+    const { open, close } = format.reasoning
+    const closing = `\n${close.trim()}\n\n`
+    const opened = start === 'open' ? tail : `${tail}${open.trim()}\n`
+    return {
+      ...around,
+      tail: opened,
+      end: fromLastName(closing),
+      thought: { mark: close.trim(), close: closing },
+    }
   }
+  const closed = tail + closingOf(format.reasoning, rendered.text)
+  return { ...around, tail: closed, end: fromLastName(closed) }
 }
+
+const noThoughts = (tokens: number) =>
+  refuse('not_available', {
+    field: 'thinking_token_budget',
+    received: `${tokens} for a template without thoughts`,
+    accepted: 'no such field',
+  })
 
 const occurs = (mark: string | undefined, texts: readonly string[]) =>
   mark !== undefined && texts.some((text) => text.includes(mark))

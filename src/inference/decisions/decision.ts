@@ -9,6 +9,8 @@ export interface DecisionAsked {
   questions: readonly DecisionQuestion[]
   /** In how many orders the options of a choice are shown; the probabilities are averaged. */
   orders: number
+  /** How many tokens the model may think about each question, in each order; absent: its thought is closed. */
+  thinking?: number
   tenant: string
   promptGroup?: string
   salt?: string
@@ -16,6 +18,8 @@ export interface DecisionAsked {
   /** Present if nobody waits for the answers. */
   lane?: 'background'
   adapter?: string
+  /** The span that a server elsewhere continues. */
+  traceparent?: string
   /** The request in the form of OpenAI, for a server that answers it itself. */
   body: Readonly<Record<string, unknown>>
   /** The field that only such a server can read, if there is one, and what is there. */
@@ -53,6 +57,8 @@ export interface DecisionAnswer {
 export interface DecisionTokens {
   prompt: number
   cached: number
+  /** Of a thought. */
+  written?: number
 }
 
 /** The answers in the order of the questions. `read` is called as prompts are read. */

@@ -17,6 +17,7 @@ export interface UpstreamAsk {
   /** The caller, who has a budget of requests that are sent again. */
   tenant: string
   kind: UpstreamKind
+  traceparent?: string | undefined
   beginning: string
   /**
    * What its answer shows of an address: how fast it begins an answer, and whether it works; only that; or nothing, where

@@ -92,7 +92,7 @@ function scoredOf(
 }
 
 function requestOf(kind: UpstreamKind, asked: DecisionAsked, question: string): AnswerRequest {
-  const { instructions, input, tenant, promptGroup, salt, priority, lane } = asked
+  const { instructions, input, tenant, promptGroup, salt, priority, lane, traceparent } = asked
   const { takes } = kindsOfUpstreams[kind]
   return {
     inputs: [
@@ -121,5 +121,6 @@ function requestOf(kind: UpstreamKind, asked: DecisionAsked, question: string): 
     ...(promptGroup !== undefined && { promptGroup }),
     ...(salt !== undefined && { salt }),
     ...(lane && { lane }),
+    ...(traceparent && { traceparent }),
   }
 }

@@ -38,6 +38,7 @@ export function createUpstreamDeciding(
       body: writeJson({ model, ...body }),
       tenant: asked.tenant,
       kind,
+      traceparent: asked.traceparent,
       beginning: asked.input.slice(0, 4_096),
       shows: 'nothing' as const,
       ifMissing: unsupported('model', 'decisions', 'a model of another server'),
@@ -63,13 +64,17 @@ export function createUpstreamDeciding(
     }
     if (asked.needsServer && asked.systemOne?.isOnly) refuseMedia(asked.needsServer)
     const salt = kind === 'openai' ? undefined : saltOf(asked)
-    const own = kind === 'heddle' && { orders: asked.orders, priority: asked.priority || undefined }
+    const own = kind === 'heddle' && {
+      ...{ orders: asked.orders, priority: asked.priority || undefined },
+      thinking_token_budget: asked.thinking,
+    }
     const told = await ask('decisions', { ...asked.body, ...own, cache_salt: salt }, asked, signal)
     const answers = Array.isArray(told.answers) ? (told.answers as Told[]) : []
     const { usage } = told as { usage?: { input_tokens_details?: Told } }
     read({
       prompt: countOf(told, 'input_tokens'),
       cached: Number(usage?.input_tokens_details?.cached_tokens ?? 0) || 0,
+      ...(asked.thinking !== undefined && { written: countOf(told, 'output_tokens') }),
     })
     return asked.questions.map((question, index) => ofDecisions(question, answers[index]))
   }
@@ -79,6 +84,9 @@ export function createUpstreamDeciding(
       const lack = 'decisions: it has neither the route nor log-probabilities'
       refuseUnsupported('model', lack, 'a model of another server')
     }
+    if (asked.thinking !== undefined && kind !== 'heddle') {
+      refuseUnsupported('thinking_token_budget', String(asked.thinking), 'no such field')
+    }
     // No other server shows options in several orders, and what is computed here can.
     const isPlain = asked.orders === 1 || kind === 'heddle'
     try {
@@ -86,6 +94,7 @@ export function createUpstreamDeciding(
     } catch (error) {
       if (signal.aborted) throw signal.reason
       if (!(error instanceof Refusal) || error.code !== 'upstream_lacks') throw error
+      if (asked.thinking !== undefined) throw error
     }
     if (asked.needsServer) {
       refuseUnsupported(

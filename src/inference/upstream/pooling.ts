@@ -29,8 +29,9 @@ export function createPooling(
     const isRanking = isRankingOf(asked)
     const body = { model, ...(isRanking ? rankingOf(asked) : embeddingsOf(asked)), ...othersOf(asked, kind) }
     const path = isRanking ? 'rerank' : 'embeddings'
-    const { tenant } = asked
-    const question = { path, body: writeJson(body), tenant, kind, beginning: '', shows: 'health' as const }
+    const { tenant, traceparent } = asked
+    const sent = { path, body: writeJson(body), tenant, kind, traceparent }
+    const question = { ...sent, beginning: '', shows: 'health' as const }
     const slot = await server.slots.callers.acquire(tenant, signal)
     counted(1)
     try {

@@ -75,7 +75,7 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
     },
   })
 
-  /** The headers of each request: nothing of its caller, and none of our own but the one below. */
+  /** The headers of each request: nothing of its caller but the trace, and none of our own but the one below. */
   function headersOf({ key }: GivenAddress, kind: UpstreamKind | undefined): Record<string, string> {
     return {
       accept: 'application/json, text/event-stream',
@@ -116,12 +116,10 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
       budgetOf,
       resent: (reason) => count(resent, reason),
       withheld: (reason) => count(withheld, reason),
-      send: (address, { path, body, kind }, signal, resent) =>
-        connections.send(
-          { target: placeOf(address, path), body, headers: headersOf(address, kind), silenceMs },
-          signal,
-          resent,
-        ),
+      send: (address, { path, body, kind, traceparent }, signal, resent) => {
+        const headers = { ...headersOf(address, kind), ...(traceparent && { traceparent }) }
+        return connections.send({ target: placeOf(address, path), body, headers, silenceMs }, signal, resent)
+      },
     })
   const bounds = { perTenant: Math.ceil((queue * 7) / 8), total: queue }
   const server: UpstreamServer = {

@@ -129,14 +129,21 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
 
   async function answer(original: AnswerRequest, signal: AbortSignal): Promise<Answering> {
     if (status().state !== 'ready') throw notReady(status())
-    const { tenant, lane } = original
+    const { tenant, lane, traceparent } = original
     const request = await fitting(original, signal)
     const sent = wire.requestOf(request, target)
     const { inputs, choices, ignored, isWhole } = sent
     request.refuseIgnored?.(ignored)
     const opened = await openAnswer(tenant, lane, signal)
     try {
-      const delivery = { ...sent, path: sent.path.slice(1), tenant, kind, shows: 'speed' as const }
+      const delivery = {
+        ...sent,
+        path: sent.path.slice(1),
+        tenant,
+        kind,
+        traceparent,
+        shows: 'speed' as const,
+      }
       const begun = await opened.take(server.ask(delivery, signal))
       const reader = wire.createReader({ kind, inputs, choices, promptLength: lengthOf(request.inputs) })
       opened.reader = reader

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { shortened } from '../../domain/described.ts'
-import { parseRef } from '../../domain/refs.ts'
+import { objectRef, parseRef } from '../../domain/refs.ts'
 import { type CalibrationMap, calibrated, minSlope } from '../../domain/statistics/calibration.ts'
 import { isOf } from '../../storage/objects/objects.ts'
 import type { Reader } from '../../storage/transaction.ts'
@@ -21,7 +21,10 @@ const StoredCalibration = z.object({
   a: z.number().min(minSlope).max(maxFactor),
   b: z.number().min(-maxFactor).max(maxFactor),
 })
-type StoredCalibration = z.output<typeof StoredCalibration>
+export type StoredCalibration = z.output<typeof StoredCalibration> & {
+  /** Names its version, also where a request names the latest. */
+  ref: string
+}
 
 /** What a probability is given for. `prompt` is absent if the input was not made from the prompt of a judge. */
 interface Asked {
@@ -43,7 +46,7 @@ export async function readCalibration(
   const version = await liveObject(db, project, ref, field)
   const found = StoredCalibration.safeParse(JSON.parse(version.val))
   if (!isOf({ base_object_classes: [calibrationClass] }, version) || !found.success) throw unusable()
-  return found.data
+  return { ...found.data, ref: objectRef(ref.scheme, project, 'object', version.object_id, version.digest) }
 }
 
 /** Those that questions name, by the index of the question. */

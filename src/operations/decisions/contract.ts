@@ -101,6 +101,10 @@ export const minLabelMass = () =>
 const sharedFields = {
   model,
   orders: orders(),
+  thinking_token_budget: integer(1, 32_768).nullish().meta({
+    description:
+      'Lets the model think about each question before its answer is read, at most so many tokens; they count as output. Thoughts are closed if it is absent, and the field is refused where the template shows none.',
+  }),
   cache_salt: samplingFields.cache_salt,
   priority,
   request_id,
@@ -115,7 +119,11 @@ const sharedFields = {
 
 export const refusedDecisionFields = {
   temperature: refused('nothing is drawn'),
-  reasoning: refused('thoughts are closed before they begin'),
+  reasoning: refused('thinking_token_budget lets a model think'),
+  reasoning_effort: documented(
+    z.literal('none', { error: 'expected "none"; thinking_token_budget lets a model think' }).nullish(),
+    'Only `none`.',
+  ),
   tools: refused('describe what the questions need in the input'),
 }
 
@@ -152,6 +160,10 @@ const Diagnosis = z
       .number()
       .optional()
       .meta({ description: 'The largest difference of a probability between two orders.' }),
+    calibration: z.string().nullish().meta({
+      description:
+        'The version of the calibration that was used; null if the one that was named does not fit.',
+    }),
   })
   .meta({ description: 'Absent of what a server elsewhere does not report.' })
 
@@ -210,13 +222,13 @@ export const SystemOneBody = z.object({
   state: jsonValue().meta({ description: 'What the questions are about: a text, or any JSON.' }),
   questions: jsonObject().meta({
     description:
-      'By id: `{"type": "noul" | "choice" | "score", "instructions": …, "criteria": …}`. Answers keep the order.',
+      'By id: `{"type": "noul" | "choice" | "score", "instructions": …, "criteria": …, "calibration": …}`. Answers keep the order. A calibration is named as in `/v1/decisions`.',
   }),
   instructions: z.string().max(longest).nullish().meta({ description: 'Instructions of the system.' }),
   chat_template_kwargs: z
     .strictObject({
       enable_thinking: z
-        .literal(false, { error: 'expected false: thoughts are closed' })
+        .literal(false, { error: 'expected false; thinking_token_budget lets a model think' })
         .nullish()
         .meta({ default: false }),
     })

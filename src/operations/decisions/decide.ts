@@ -13,12 +13,13 @@ import { bytesOfValue } from '../budgets/holding.ts'
 import { checkPriority, wrong } from '../generation/checks.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { promptGroupOf } from '../generation/prompt-group.ts'
-import { type PoolingContext, whileMeasured } from '../pooling/pooling.ts'
+import { type PoolingContext, type Progress, whileMeasured } from '../pooling/pooling.ts'
 
 /** What the two routes ask alike. */
 interface Options {
   model?: string | null | undefined
   orders?: number | null | undefined
+  thinking_token_budget?: number | null | undefined
   cache_salt?: string | null | undefined
   priority?: number | null | undefined
 }
@@ -26,7 +27,7 @@ interface Options {
 export interface Decided {
   model: string
   answers: DecisionAnswer[]
-  tokens: { prompt: number; cached: number }
+  tokens: { prompt: number; cached: number; written: number }
   /** Of each question, with all that its probabilities depend on but the input. */
   digests: string[]
 }
@@ -46,7 +47,7 @@ function mostTokens(
 /** Asks the model. No other one is ever asked in its place: probabilities of two models cannot be compared. */
 export async function decide(
   services: GenerationParts,
-  { model: name, orders, cache_salt: salt, priority }: Options,
+  { model: name, orders, thinking_token_budget, cache_salt: salt, priority }: Options,
   asked: Pick<DecisionAsked, 'instructions' | 'input' | 'questions' | 'needsServer' | 'body'>,
   context: PoolingContext,
 ): Promise<Decided> {
@@ -59,28 +60,33 @@ export async function decide(
   checkPriority({ priority: priority ?? 0 }, services.settings)
   const promptGroup = promptGroupOf(caller, services.settings.promptSharing)
   const found = served.names[0] as string
-  const bound = mostTokens(asked, orders ?? 1)
-  const { result, tokens } = await whileMeasured(services, found, 'decisions', context, bound, (progress) =>
+  const thinking = thinking_token_budget ?? undefined
+  const times = orders ?? 1
+  const maxWritten = (thinking ?? 0) * asked.questions.length * times
+  const bound = mostTokens(asked, times) + maxWritten
+  const decideNow = (progress: Progress) =>
     model.decide(
       {
         ...asked,
-        orders: orders ?? 1,
+        orders: times,
+        ...(thinking !== undefined && { thinking }),
         tenant: caller.name,
         priority: priority ?? 0,
         ...(promptGroup !== undefined && { promptGroup }),
         ...(salt != null && { salt }),
         ...(context.lane && { lane: context.lane }),
+        ...(context.traceparent && { traceparent: context.traceparent }),
       },
       (read) => {
         progress.inputs++
         progress.read(read)
       },
       signal,
-    ),
-  )
+    )
+  const measured = await whileMeasured(services, found, 'decisions', context, bound, decideNow, maxWritten)
   // A model that is loaded on demand is fully known only now.
-  const digests = decisionDigests(model.served() ?? served, { ...asked, orders: orders ?? 1 })
-  return { model: found, answers: result, tokens, digests }
+  const digests = decisionDigests(model.served() ?? served, { ...asked, orders: times }, thinking)
+  return { model: found, answers: measured.result, tokens: measured.tokens, digests }
 }
 
 /**
@@ -90,9 +96,10 @@ export async function decide(
 function decisionDigests(
   { names, parent, source, architecture, quantization, parameters, bytes, template, digest }: ServedModel,
   { instructions, questions, orders }: Pick<DecisionAsked, 'instructions' | 'questions' | 'orders'>,
+  thinking: number | undefined,
 ): string[] {
   const model = [names[0], parent, source, architecture, quantization, parameters, bytes, template, digest]
-  const around = [decisionSystem, divider, instructions]
+  const around = [decisionSystem, divider, instructions, ...(thinking === undefined ? [] : [{ thinking }])]
   return questions.map((question) => {
     const texts = ordersOf(question, orders).map((order) => questionText(question, order))
     const asked = [question.kind, labelsOf(question), texts]

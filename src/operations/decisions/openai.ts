@@ -1,13 +1,13 @@
 import { clockNow } from '../../domain/clock.ts'
 import type { DecisionAnswer as AnswerOfModel } from '../../inference/decisions/decision.ts'
-import { applied, calibrationsOf } from '../calibrations/stored.ts'
+import { calibrationsOf } from '../calibrations/stored.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import type { PoolingContext } from '../pooling/pooling.ts'
 import type { DecisionAnswer, DecisionBody, Question } from './contract.ts'
 import { type Decided, decide } from './decide.ts'
 import { inputOf } from './input.ts'
 import { questionsOf } from './questions.ts'
-import { choiceConfidence, diagnosisOf, scoreConfidence, scoreOf, winnerOf } from './shares.ts'
+import { calibratedBy, choiceConfidence, diagnosisOf, scoreConfidence, scoreOf, winnerOf } from './shares.ts'
 
 /** Decisions as the clients of OpenAI ask for them and read them. */
 export type MadeDecisions = Omit<DecisionAnswer, 'id'>
@@ -39,6 +39,7 @@ export async function makeDecisions(
     context,
   )
   const floor = body.min_label_mass ?? 0
+  const shares = calibratedBy(calibrations, decided)
   return {
     object: 'decision',
     created: Math.floor(clockNow() / 1000),
@@ -46,13 +47,11 @@ export async function makeDecisions(
     answers: decided.answers.map((answer, index) => {
       const question = body.questions[index] as Question
       if ((answer.mass ?? 1) < floor || !answer.probabilities) return answerOf(question, refusal)
-      const calibration = calibrations.get(index)
-      const digest = decided.digests[index] as string
-      const shares = calibration && applied(calibration, { digest }, answer.probabilities)
-      const calibrated = question.type === 'predicate' ? (shares?.[0] ?? null) : shares
-      return { ...answerOf(question, answer), ...(calibration && { calibrated }) }
+      const found = shares[index]
+      const calibrated = question.type === 'predicate' ? (found?.shares?.[0] ?? null) : found?.shares
+      return { ...answerOf(question, answer), ...(found && { calibrated }) }
     }),
-    diagnostics: decided.answers.map(diagnosisOf),
+    diagnostics: decided.answers.map((answer, index) => diagnosisOf(answer, shares[index])),
     usage: usageOf(decided),
   }
 }
@@ -84,13 +83,13 @@ function answerOf(question: Question, { probabilities }: AnswerOfModel): Decisio
   }
 }
 
-/** Nothing is written, so there is no output. */
-function usageOf({ tokens: { prompt, cached } }: Decided): DecisionAnswer['usage'] {
+/** Nothing is written but thoughts, where they were asked for. */
+function usageOf({ tokens: { prompt, cached, written } }: Decided): DecisionAnswer['usage'] {
   return {
     input_tokens: prompt,
     input_tokens_details: { cached_tokens: cached, cache_write_tokens: 0 },
-    output_tokens: 0,
-    output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: prompt,
+    output_tokens: written,
+    output_tokens_details: { reasoning_tokens: written },
+    total_tokens: prompt + written,
   }
 }

@@ -1,4 +1,6 @@
 import type { DecisionAnswer } from '../../inference/decisions/decision.ts'
+import { applied, type StoredCalibration } from '../calibrations/stored.ts'
+import type { Decided } from './decide.ts'
 
 /** The option with the largest probability; of equal ones, the first. */
 export function winnerOf(probabilities: readonly number[]): number {
@@ -29,10 +31,29 @@ export function scoreConfidence(probabilities: readonly number[]): number {
 
 const within01 = (value: number) => Math.min(1, Math.max(0, value))
 
-export function diagnosisOf({ mass, isLikeliest, spread }: DecisionAnswer) {
+/** Of a question that names a calibration: what it makes of the probabilities, and which version it is; null if it does not fit. */
+export interface Calibrated {
+  shares: number[] | null
+  ref: string | null
+}
+
+export function calibratedBy(
+  calibrations: ReadonlyMap<number, StoredCalibration>,
+  { answers, digests }: Pick<Decided, 'answers' | 'digests'>,
+): (Calibrated | undefined)[] {
+  return answers.map(({ probabilities }, index) => {
+    const calibration = calibrations.get(index)
+    if (calibration === undefined || probabilities === undefined) return undefined
+    const shares = applied(calibration, { digest: digests[index] as string }, probabilities)
+    return { shares, ref: shares && calibration.ref }
+  })
+}
+
+export function diagnosisOf({ mass, isLikeliest, spread }: DecisionAnswer, calibrated?: Calibrated) {
   return {
     ...(mass !== undefined && { label_mass: mass }),
     ...(isLikeliest !== undefined && { argmax_is_label: isLikeliest }),
     ...(spread !== undefined && { order_spread: spread }),
+    ...(calibrated && { calibration: calibrated.ref }),
   }
 }

@@ -4,13 +4,22 @@ import { described } from '../../domain/described.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { DecisionAnswer, DecisionOption, DecisionQuestion } from '../../inference/decisions/decision.ts'
+import { readCalibration, type StoredCalibration } from '../calibrations/stored.ts'
 import { wrong } from '../generation/checks.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import type { PoolingContext } from '../pooling/pooling.ts'
 import { maxChoices, maxLevels, maxQuestions, type SystemOneBody } from './contract.ts'
 import { decide } from './decide.ts'
 import { checkCount, writtenLabel } from './questions.ts'
-import { choiceConfidence, diagnosisOf, scoreConfidence, scoreOf, winnerOf } from './shares.ts'
+import {
+  type Calibrated,
+  calibratedBy,
+  choiceConfidence,
+  diagnosisOf,
+  scoreConfidence,
+  scoreOf,
+  winnerOf,
+} from './shares.ts'
 
 /** Decisions as clients of TypeSafe's System One ask for them and read them. */
 export interface SystemOneDecisions {
@@ -32,12 +41,19 @@ export async function makeSystemOneDecisions(
   // The order of names is meaning, which objects do not keep for names like numbers.
   const asked = [...membersIn(body.questions.text, 'questions')]
   checkCount('questions', asked.length, 1, maxQuestions)
-  const questions = asked.map(([id, text]) => questionOf(id, text))
+  const read = asked.map(([id, text]) => questionOf(id, text))
+  const questions = read.map(({ question }) => question)
+  const calibrations = new Map<number, StoredCalibration>()
+  for (const [index, { question, calibration }] of read.entries()) {
+    if (calibration === undefined) continue
+    const field = `${question.field}.calibration`
+    calibrations.set(index, await readCalibration(services.db, context.project, calibration, field))
+  }
   const { state, instructions } = body
   const input = state.text.startsWith('"') ? (state.value as string) : state.text
   if (input.trim() === '') throw wrong('state', 'an empty text', 'a text, or any other JSON')
   const media = mediaOf(body)
-  const { model, answers, tokens } = await decide(
+  const decided = await decide(
     services,
     body,
     {
@@ -52,15 +68,19 @@ export async function makeSystemOneDecisions(
     },
     context,
   )
+  const { model, answers, tokens } = decided
+  const shares = calibratedBy(calibrations, decided)
   const byId = (values: readonly unknown[]) =>
     new JsonText(objectText(asked.map(([id], index) => [id, writeJson(values[index])] as const)))
   return {
     object: 'structured_decision',
     created: Math.floor(clockNow() / 1000),
     model,
-    answers: byId(answers.map((answer, index) => answerOf(questions[index] as DecisionQuestion, answer))),
-    diagnostics: byId(answers.map(diagnosisOf)),
-    usage: { input_tokens: tokens.prompt, output_tokens: 0 },
+    answers: byId(
+      answers.map((answer, index) => answerOf(questions[index] as DecisionQuestion, answer, shares[index])),
+    ),
+    diagnostics: byId(answers.map((answer, index) => diagnosisOf(answer, shares[index]))),
+    usage: { input_tokens: tokens.prompt, output_tokens: tokens.written },
     cached: tokens.cached,
   }
 }
@@ -77,14 +97,17 @@ const kinds: Record<string, DecisionQuestion['kind']> = {
   score: 'score',
 }
 
-function questionOf(id: string, json: string): DecisionQuestion {
+const fields = ['type', 'instructions', 'criteria', 'calibration']
+
+function questionOf(
+  id: string,
+  json: string,
+): { question: DecisionQuestion; calibration: string | undefined } {
   const field = `questions.${id}`
   if (!json.startsWith('{')) throw wrong(field, described(new JsonText(json)), 'an object')
   const members = membersIn(json, field)
   for (const name of members.keys()) {
-    if (name !== 'type' && name !== 'instructions' && name !== 'criteria') {
-      throw wrong(`${field}.${name}`, 'an unknown field', 'type, instructions, criteria')
-    }
+    if (!fields.includes(name)) throw wrong(`${field}.${name}`, 'an unknown field', fields.join(', '))
   }
   const type = textIn(members.get('type') ?? 'null')
   const kind = type !== undefined && Object.hasOwn(kinds, type) ? kinds[type] : undefined
@@ -93,11 +116,10 @@ function questionOf(id: string, json: string): DecisionQuestion {
   const instructions = members.get('instructions') ?? 'null'
   const text = textIn(instructions) ?? (instructions === 'null' ? id : instructions)
   if (text.trim() === '') throw wrong(`${field}.instructions`, 'an empty text', 'a question')
+  const options = optionsOf(kind, members.get('criteria') ?? 'null', `${field}.criteria`)
   return {
-    kind,
-    field,
-    text,
-    options: optionsOf(kind, members.get('criteria') ?? 'null', `${field}.criteria`),
+    question: { kind, field, text, options },
+    calibration: describedBy(members.get('calibration') ?? 'null', `${field}.calibration`),
   }
 }
 
@@ -148,20 +170,30 @@ function describedBy(json: string, field: string): string | undefined {
   return text
 }
 
-function answerOf({ kind, options, field }: DecisionQuestion, { probabilities }: DecisionAnswer) {
+function answerOf(
+  { kind, options, field }: DecisionQuestion,
+  { probabilities }: DecisionAnswer,
+  calibrated: Calibrated | undefined,
+) {
   if (probabilities === undefined) {
     throw refuse('upstream_failed', { why: `it refuses to answer ${field}, which this API cannot say` })
   }
-  if (kind === 'predicate') return { type: 'noul', noul: probabilities[0] }
   const byName = (names: readonly string[], values: readonly unknown[]) =>
     new JsonText(objectText(names.map((name, index) => [name, writeJson(values[index])] as const)))
   const names = options.map(({ name }) => name)
+  const { shares } = calibrated ?? {}
+  if (kind === 'predicate') {
+    return { type: 'noul', noul: probabilities[0], ...(calibrated && { calibrated: shares?.[0] ?? null }) }
+  }
+  const ofLabels = (labels: readonly string[]) =>
+    calibrated && { calibrated: shares ? byName(labels, shares) : null }
   if (kind === 'choice') {
     return {
       type: kind,
       choice: names[winnerOf(probabilities)],
       confidence: choiceConfidence(probabilities),
       probabilities: byName(names, probabilities),
+      ...ofLabels(names),
     }
   }
   const levels = options.map((_, index) => String(index))
@@ -171,6 +203,7 @@ function answerOf({ kind, options, field }: DecisionQuestion, { probabilities }:
     confidence: scoreConfidence(probabilities),
     legend: byName(levels, names),
     probabilities: byName(levels, probabilities),
+    ...ofLabels(levels),
   }
 }
 

@@ -25,6 +25,7 @@ export interface GenerationContext {
   arrived: number
   /** By default that of callers. */
   lane?: AnswerRequest['lane']
+  traceparent?: AnswerRequest['traceparent']
   /** Aborts when the client disconnects. */
   signal: AbortSignal
   /** The project that the answer belongs to, recorded or not. */
@@ -83,12 +84,13 @@ export async function generate(
   names: FieldNames,
   shown: Omit<DeltaOptions, 'createParser'> = {},
 ): Promise<Generation> {
-  const { caller, arrived, lane, signal, note, recording, refuseIgnored } = context
+  const { caller, arrived, lane, traceparent, signal, note, recording, refuseIgnored } = context
   const promptGroup = promptGroupOf(caller, settings.promptSharing)
   const request = {
     ...asked,
     ...(promptGroup !== undefined && { promptGroup }),
     ...(lane && { lane }),
+    ...(traceparent && { traceparent }),
     ...(refuseIgnored && { refuseIgnored }),
   }
   const { answering, served, insteadOf, hold } = await answerWithin(

@@ -140,6 +140,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
     arrived,
     ...((request.batched ?? request.waiting) && { lane: 'background' }),
     ...(request.waiting && { waiting: request.waiting }),
+    ...(request.traceparent && { traceparent: request.traceparent }),
     signal,
     project: target.project,
     warn: (text) => reply.header(budgetHeader, text),

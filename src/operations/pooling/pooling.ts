@@ -15,6 +15,7 @@ export interface PoolingContext {
   arrived: number
   /** Present if nobody waits for the answer. */
   lane?: 'background' | undefined
+  traceparent?: string | undefined
   signal: AbortSignal
   /** The project that the answer belongs to, recorded or not. */
   project: string
@@ -44,6 +45,7 @@ export async function poolWith(
   context: PoolingContext,
 ): Promise<PooledInputs> {
   const name = served.names[0] as string
+  const { traceparent } = context
   const values = new Array<Float32Array>(asked.inputs.length)
   const bound = asked.inputs.reduce((sum, input) => sum + mostTokens(input, asked.truncate), 0)
   const { tokens } = await whileMeasured(services, name, of, context, bound, async (progress) => {
@@ -52,7 +54,11 @@ export async function poolWith(
       progress.inputs++
       progress.read({ prompt: pooled.tokens, cached: 0 })
     }
-    const { tokens } = await model.pool(asked, each, context.signal)
+    const { tokens } = await model.pool(
+      { ...asked, ...(traceparent && { traceparent }) },
+      each,
+      context.signal,
+    )
     progress.read({ prompt: tokens ?? 0, cached: 0 })
   })
   return { model: name, values, tokens: tokens.prompt }
@@ -71,14 +77,16 @@ function mostTokens(input: PoolingInput, truncate: Truncation | undefined): numb
 interface ReadTokens {
   prompt: number
   cached: number
+  /** Of thoughts: nothing else is written. */
+  written?: number
 }
 
-interface Progress {
+export interface Progress {
   inputs: number
   read(tokens: ReadTokens): void
 }
 
-/** Measures what a model reads without writing, at most `bound` tokens, and charges the caller for it. */
+/** Measures what a model reads without an answer of its own, at most `bound` tokens, and charges the caller for it. */
 export async function whileMeasured<Result>(
   { metrics, running, charge, budgets }: GenerationParts,
   name: string,
@@ -86,10 +94,11 @@ export async function whileMeasured<Result>(
   context: PoolingContext,
   bound: number,
   work: (progress: Progress) => Promise<Result>,
-): Promise<{ result: Result; tokens: ReadTokens }> {
+  maxWritten = 0,
+): Promise<{ result: Result; tokens: Required<ReadTokens> }> {
   const { caller, arrived, signal, note, recording } = context
   const reserve = await budgets.of(context)
-  const hold = await reserve?.([name], { prompt: bound, completion: 0 })
+  const hold = await reserve?.([name], { prompt: bound, completion: maxWritten })
   const record: GenerationRecord = {
     model: name,
     outcome: 'left',
@@ -106,18 +115,20 @@ export async function whileMeasured<Result>(
   })
   const progress: Progress = {
     inputs: 0,
-    read({ prompt, cached }) {
-      if (prompt === 0) return
+    read({ prompt, cached, written = 0 }) {
+      if (prompt === 0 && written === 0) return
       record.prompt_tokens += prompt
       record.cached_tokens += cached
-      charge(caller, { prompt, completion: 0 })
+      record.completion_tokens += written
+      charge(caller, { prompt, completion: written })
       running.read(answer, { prompt, cached })
     },
   }
   try {
     const result = await work(progress)
     record.outcome = 'answered'
-    return { result, tokens: { prompt: record.prompt_tokens, cached: record.cached_tokens } }
+    const { prompt_tokens: prompt, cached_tokens: cached, completion_tokens: written } = record
+    return { result, tokens: { prompt, cached, written } }
   } catch (error) {
     if (!hasLeft(signal)) {
       record.outcome = 'failed'
@@ -126,7 +137,7 @@ export async function whileMeasured<Result>(
     throw error
   } finally {
     running.end(answer)
-    hold?.settle(name, { prompt: record.prompt_tokens, completion: 0 }, recording)
+    hold?.settle(name, { prompt: record.prompt_tokens, completion: record.completion_tokens }, recording)
     record.total_ms = performance.now() - arrived
     // A request that is refused before anything is read counts only as a refusal.
     if (record.outcome === 'answered' || progress.inputs > 0) {

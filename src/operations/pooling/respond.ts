@@ -76,6 +76,7 @@ export async function respondPooled<Body extends RecordedFields, Made>(
   const asking: PoolingContext = {
     caller,
     arrived,
+    traceparent: request.traceparent,
     signal: proof === undefined ? disconnect : AbortSignal.any([disconnect, refused.signal]),
     project: target.project,
     warn: (text) => reply.header(budgetHeader, text),

@@ -107,19 +107,49 @@ test('a calibration is fitted, stored as a version, and given beside the probabi
   const own = result.find(({ feedback_type }: { feedback_type: string }) => feedback_type.endsWith('.gentle'))
   assert.equal(own.payload.decisions.questions.rude.digest, decisions.questions.rude.digest)
 
-  const decide = async (question: object) => {
-    const body = { input: 'Get lost.', questions: [question, topic] }
+  const send = async (path: string, payload: object) => {
     const headers = { authorization: basic(keys.alice), 'x-heddle-project': project }
-    const response = await opened.app.inject({ method: 'POST', url: '/v1/decisions', headers, payload: body })
+    const response = await opened.app.inject({ method: 'POST', url: path, headers, payload })
     return { status: response.statusCode, json: response.json(), text: response.body }
   }
+  const decide = (question: object) =>
+    send('/v1/decisions', { input: 'Get lost.', questions: [question, topic] })
   const asksItself = { ...rude, calibration: ref }
   const decision = await decide(asksItself)
   assert.equal(decision.status, 200, decision.text)
   near(decision.json.answers[0].probability, 0.75)
   near(decision.json.answers[0].calibrated, expected)
   assert.equal('calibrated' in decision.json.answers[1], false)
-  assert.equal((await decide({ ...asksItself, instructions: 'Is it?' })).json.answers[0].calibrated, null)
+  assert.deepEqual(
+    decision.json.diagnostics.map(({ calibration }: { calibration?: string }) => calibration),
+    [ref, undefined],
+  )
+  const other = (await decide({ ...asksItself, instructions: 'Is it?' })).json
+  assert.deepEqual([other.answers[0].calibrated, other.diagnostics[0].calibration], [null, null])
+
+  // System One asks the same question, and a label names the version that it has led to.
+  const about = (instructions: string, calibration: unknown) => ({
+    state: 'Get lost.',
+    questions: {
+      rude: { type: 'noul', instructions, calibration },
+      topic: { type: 'choice', criteria: { law: null, other: null }, calibration },
+      level: { type: 'score', criteria: ['bad', 'good'] },
+    },
+  })
+  const latest = ref.replace(/:[^:]*$/, ':latest')
+  const { json: stated, text } = await send('/v1/systemone', about(rude.instructions, latest))
+  near(stated.answers.rude.noul, 0.75)
+  near(stated.answers.rude.calibrated, expected)
+  assert.equal(stated.answers.topic.calibrated, null, text)
+  assert.equal('calibrated' in stated.answers.level, false)
+  assert.deepEqual(
+    ['rude', 'topic', 'level'].map((id) => stated.diagnostics[id].calibration),
+    [ref, null, undefined],
+  )
+  for (const calibration of [7, 'mine', '']) {
+    const refused = await send('/v1/systemone', about(rude.instructions, calibration))
+    assert.deepEqual([refused.status, refused.json.error.param], [400, 'questions.rude.calibration'])
+  }
 })
 
 test('labels that show no gain store nothing, and those of other wordings do not count', async (t) => {

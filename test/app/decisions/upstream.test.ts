@@ -227,3 +227,19 @@ test('what is no decision is a failure of that server', async (t) => {
     assert.deepEqual([status, json.error?.code], [502, 'upstream_failed'], JSON.stringify(answers))
   }
 })
+
+test('a budget of thoughts reaches another Heddle, and is refused by name of other servers', async (t) => {
+  const usageThere = { ...usage, output_tokens: 12, total_tokens: 52 }
+  const answers = [{ type: 'predicate', name: 'rude', probability: 0.25 }]
+  const question = { ...body, questions: [rude], thinking_token_budget: 40 }
+  const answer: UpstreamHandler = (response) => say(response, { model: 'far', answers, usage: usageThere })
+  const same = await behind(t, answer, 'heddle')
+  const { status, json } = await same.post('/v1/decisions', question)
+  assert.equal(status, 200, JSON.stringify(json))
+  assert.equal(same.upstream.asked[0]?.body.thinking_token_budget, 40)
+  assert.deepEqual([json.usage.output_tokens, json.usage.total_tokens], [12, 52])
+  const other = await behind(t, answer)
+  const refused = await other.post('/v1/decisions', question)
+  assert.deepEqual([refused.status, refused.json.error.param], [400, 'thinking_token_budget'])
+  assert.equal(other.upstream.asked.length, 0)
+})

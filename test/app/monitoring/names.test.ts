@@ -5,9 +5,12 @@ import { type Metric, Registry } from '@prometheus-io/client'
 import { parse } from 'yaml'
 import { refuse } from '../../../src/domain/refusals.ts'
 import { localModels } from '../../../src/inference/local-model.ts'
+import { registerRecord } from '../../../src/operations/recording/events.ts'
+import type { Database } from '../../../src/storage/database.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { type Exposed, namedIn, type Sample, unknownIn } from '../../support/metric-expressions.ts'
 import { prefilled, scriptedBackend, scriptOf } from '../../support/scripted-backend.ts'
+import { until } from '../../support/wait.ts'
 
 const textOf = (name: string) => readFileSync(new URL(`../../../docker/${name}`, import.meta.url), 'utf8')
 
@@ -56,6 +59,8 @@ before(async () => {
     memory: { used: 1, bound: 2 },
     loads: new Map([['scripted', { loaded: 1, unloaded: 0, failed: 0 }]]),
   })
+  // On either storage engine, what the one has to tell.
+  registerRecord(new Registry(), { connections: () => ({}) } as unknown as Database)
   const { get, post } = await openApp(t, { models: { ...localModels(backend), list } }).finally(() => {
     Registry.prototype.registerMetric = registerMetric
   })
@@ -66,7 +71,11 @@ before(async () => {
     throw refuse('engine_failed', { why: 'killed' })
   }
   await post('/v1/completions', { prompt: 'x' })
-  const { text } = await get('/metrics', keys.root)
+  let text = ''
+  await until('the answers are recorded', async () => {
+    text = (await get('/metrics', keys.root)).text
+    return text.includes('heddle_recorded_total{outcome="written"}')
+  })
   await Promise.all(closing.map((close) => close()))
   for (const [, name = '', type] of text.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
     if (type !== 'histogram') continue
