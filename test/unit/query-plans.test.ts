@@ -212,11 +212,16 @@ test('feedback with signals is read once, and groups read the spans of the conve
     yield [] as never[]
   }
   const db = boundTo({ ...tx, stream }, new AbortController().signal)
-  for await (const rows of streamSignals(db, project, 1)) assert.deepEqual(rows, [])
-  assert.deepEqual(queries.pop(), [
-    'SEARCH feedback USING INDEX feedback_in_time (project_id=?)',
-    'SEARCH calls USING INDEX sqlite_autoindex_calls_1 (project_id=? AND id=?) LEFT-JOIN',
-  ])
+  for (const [from, range] of [
+    [undefined, ''],
+    [5, ' AND created_at>?'],
+  ] as const) {
+    for await (const rows of streamSignals(db, { project, from, limit: 9 }, 1)) assert.deepEqual(rows, [])
+    assert.deepEqual(queries.pop(), [
+      `SEARCH feedback USING INDEX feedback_in_time (project_id=?${range})`,
+      'SEARCH calls USING INDEX sqlite_autoindex_calls_1 (project_id=? AND id=?) LEFT-JOIN',
+    ])
+  }
   const view = {
     project,
     query: undefined,

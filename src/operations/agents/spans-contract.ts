@@ -55,7 +55,8 @@ export const SpansBody = z
     }),
     insight_filters: unsupported('they need clusters that only Weave computes'),
     signal_filters: SignalFilters.meta({
-      description: 'Only conversations with these signals; needs group_by.',
+      description:
+        'Only conversations with these signals, in feedback since started_after: at most 200,000. Needs group_by.',
     }),
   })
   .refine(({ include_details, limit }) => !include_details || (limit ?? defaultSpans) <= maxDetailed, {

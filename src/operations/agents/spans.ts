@@ -77,7 +77,7 @@ async function groupsOf(
   const measures = (body.measures ?? []).map((measure, index) => measureOf(measure, `measures.${index}`))
   checkNames(names, measures)
   const time = now()
-  const only = await conversationsWith(db, view.project, body.signal_filters, time)
+  const only = await conversationsWith(db, view.project, view.from, body.signal_filters, time)
   const asked = {
     ...view,
     ...(only !== undefined && { conversations: only }),
