@@ -198,7 +198,7 @@ export async function moveBelowSpans(
 function answerOfSpan(tx: Transaction, project: string, request: Request): Promise<Answer | undefined> {
   if (request.op_name !== codexUsage) {
     const { request_id } = request
-    return request_id === null ? Promise.resolve(undefined) : answerNamed(tx, project, messageId(request_id))
+    return request_id ? answerNamed(tx, project, messageId(request_id)) : Promise.resolve(undefined)
   }
   const { trace_id, input_tokens, output_tokens, ended_at } = request
   // Its request names a span of the trace, so that the answer is in it.

@@ -15,7 +15,7 @@ import {
 } from './coding-agents.ts'
 
 test('the answers of one prompt of Claude Code are one turn, whatever tools it uses', async (t) => {
-  const { claude, callOf, threadOf, turnsOf, lines } = await open(t)
+  const { post, database, claude, callOf, threadOf, turnsOf, lines } = await open(t)
   const history: object[] = []
   const ids = await claude(history, 'List it', calling('a', 'b'), calling('c'), 'Three files.')
   const [next] = await claude(history, 'And now?', 'Nothing.')
@@ -44,14 +44,25 @@ test('the answers of one prompt of Claude Code are one turn, whatever tools it u
     (used as { completion_tokens: number }[]).reduce((sum, usage) => sum + usage.completion_tokens, 0),
   )
   assert.deepEqual([thread.input_preview, thread.output_preview], ['List it', 'Nothing.'])
+  const shown = async () => {
+    const [{ calls: roots }] = await lines('/views/calls', { filter: { trace_roots_only: true } })
+    const { input_preview, output_preview } = roots.find(({ id }: { id: string }) => id === turn)
+    return [input_preview, output_preview]
+  }
+  assert.deepEqual(await shown(), ['List it', 'Three files.'])
   // It has no text of its own: an erasure or a redaction of its answers leaves none.
-  const listed = await lines('/views/calls', { filter: { trace_roots_only: true } })
-  const shown = listed[0].calls.find(({ id }: { id: string }) => id === turn)
-  assert.doesNotMatch(JSON.stringify(shown), /List it|Three files/)
+  assert.deepEqual(
+    await database.all(
+      sql`SELECT input_preview, output_preview, inputs, output FROM calls WHERE id = ${turn}`,
+    ),
+    [{ input_preview: null, output_preview: null, inputs: '{}', output: null }],
+  )
   assert.deepEqual(await turnsOf(session), [
     ['user: List it', 'assistant: a: done: b: done', 'assistant: c: done', 'assistant: Three files.'],
     ['user: And now?', 'assistant: Nothing.'],
   ])
+  assert.equal((await post('/calls/delete', { project_id, call_ids: [ids[2]] })).status, 200)
+  assert.deepEqual(await shown(), ['List it', 'Bash({"command":"c"})'])
 })
 
 test('a monitor judges the answers of a turn, and not the turn', async (t) => {
