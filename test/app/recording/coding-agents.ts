@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { nothingBefore, type TurnCall, turnOf } from '../../../packages/conversations/index.ts'
-import { basic, keys, openApp } from '../../support/app.ts'
+import { basic, keys, openApp, type TestParts } from '../../support/app.ts'
 import { scriptedBackend, scriptOf, type Turn } from '../../support/scripted-backend.ts'
 
 export const project_id = 'acme/default'
@@ -37,13 +37,13 @@ export const calling = (...names: string[]) =>
     )
     .join('\n')
 
-export async function open(t: Parameters<typeof openApp>[0]) {
+export async function open(t: Parameters<typeof openApp>[0], parts: TestParts = {}) {
   /** What the model answers, one after the other. */
   const answers: string[] = []
   const backend = scriptedBackend(function* (request, signal) {
     yield* scriptOf(answers.shift() ?? 'Bye')(request, signal) as Iterable<Turn>
   })
-  const { app, post, database } = await openApp(t, { backend })
+  const { app, post, database } = await openApp(t, { backend, ...parts })
   async function ask(url: string, headers: Record<string, string>, body: object) {
     const response = await app.inject({
       method: 'POST',

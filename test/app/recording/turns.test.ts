@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { chatUrl } from '../../support/chat.ts'
 import { scriptOf, type Turn } from '../../support/scripted-backend.ts'
+import { until } from '../../support/wait.ts'
 import {
   calling,
   claudeBody,
@@ -74,6 +75,29 @@ test('a monitor judges the answers of a turn, and not the turn', async (t) => {
   const ids = await claude([], 'List it', calling('a'), 'Three files.')
   const judged = await database.all<{ call_id: string }>(sql`SELECT call_id FROM judgements`)
   assert.deepEqual(judged.map(({ call_id }) => call_id).sort(), ids.sort())
+})
+
+test('a monitor of roots judges the last answer of each turn', async (t) => {
+  const { post, database, answers, ask, claude } = await open(t, { sweep: true })
+  const short = { name: 'short', check: { kind: 'length', max: 9 } }
+  const { scorer } = (await post(`/v2/${project_id}/scorers`, short)).json
+  const watch = { project_id, name: 'watch', scorers: [{ scorer }], filter: { trace_roots_only: true } }
+  assert.equal((await post('/monitors', watch)).status, 200)
+  const history: object[] = []
+  const first = await claude(history, 'List it', calling('a'), calling('b'), 'Three files.')
+  answers.push('Nothing.')
+  const helper = { ...claudeHeaders, 'x-claude-code-agent-type': 'Explore' }
+  await ask('/v1/messages', helper, claudeBody([prompt('Explore')]))
+  const second = await claude(history, 'And now?', 'Nothing.')
+  const judged = () =>
+    database.all<{ call_id: string; state: string }>(
+      sql`SELECT call_id, state FROM judgements ORDER BY call_id`,
+    )
+  await until('the answers are judged', async () => (await judged()).every(({ state }) => state === 'judged'))
+  assert.deepEqual(
+    (await judged()).map(({ call_id }) => call_id),
+    [first.at(-1), second[0]].sort(),
+  )
 })
 
 test('a conversation is found by its last answer, and its turn is as long as its answers', async (t) => {
