@@ -219,4 +219,6 @@ const spanOf = (row: SpanRow) => ({
   cache_read_input_tokens: row.cache_read_tokens,
   cache_creation_input_tokens: row.cache_creation_tokens,
   total_cost_usd: row.cost,
+  input_cost_usd: row.input_cost,
+  output_cost_usd: row.output_cost,
 })
