@@ -5,7 +5,7 @@ import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
 import { kindOf, sentColumns } from './columns.ts'
 import type { CallEnd, CallPart, CallStart, JoinedPart } from './parts.ts'
-import { joinAnswers, moveBelowSpans, tracesOfRequests } from './told-answers.ts'
+import { joinAnswers, lockTurns, moveBelowSpans, tracesOfRequests } from './told-answers.ts'
 import { spreadModels, tracesOfCodex } from './trace-models.ts'
 import { spreadThreads, tracesNaming } from './trace-threads.ts'
 import { upsertCalls } from './writes.ts'
@@ -27,8 +27,10 @@ export const joinCalls: Command<readonly JoinedPart[], void> = async (tx, joined
     const own = byProject.get(project) as JoinedPart[]
     // Spans need not wait for one another, but what is read for a record must not change.
     const key = `log records ${project}`
-    if (own.some(({ log }) => log)) await tx.lock(key)
-    else {
+    if (own.some(({ log }) => log)) {
+      await tx.lock(key)
+      await lockTurns(tx, project, own)
+    } else {
       await tx.lockShared(key)
       await lockTraces(tx, project, [...tracesNaming(own), ...tracesOfCodex(own), ...tracesOfRequests(own)])
     }

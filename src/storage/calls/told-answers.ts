@@ -35,6 +35,18 @@ export const lockOfTurns = (project: string, thread: string | null | undefined) 
 /** Turns of one conversation in which an answer is looked for, the latest first. */
 const maxTurns = 20
 
+/** Called before anything is read: answers are written under the same locks. */
+export async function lockTurns(
+  tx: Transaction,
+  project: string,
+  joinedParts: readonly JoinedPart[],
+): Promise<void> {
+  const threads = joinedParts.flatMap(({ start, log }) =>
+    log?.request === undefined ? [] : (start?.thread_id ?? []),
+  )
+  for (const thread of [...new Set(threads)].sort()) await tx.lock(lockOfTurns(project, thread))
+}
+
 /** Records of requests whose answers are known become records of these. */
 export async function joinAnswers(
   tx: Transaction,
@@ -42,10 +54,6 @@ export async function joinAnswers(
   joinedParts: readonly JoinedPart[],
 ): Promise<JoinedPart[]> {
   const joined: JoinedPart[] = []
-  const threads = joinedParts.flatMap(({ start, log }) =>
-    log?.request === undefined ? [] : (start?.thread_id ?? []),
-  )
-  for (const thread of [...new Set(threads)].sort()) await tx.lock(lockOfTurns(project, thread))
   for (const told of joinedParts) {
     const answer = await answerOf(tx, project, told)
     if (answer === undefined || told.log === undefined || told.start?.parent_id == null) {
