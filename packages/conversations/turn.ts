@@ -221,10 +221,10 @@ function asValue(speaker: string, role: string, json: Json | undefined): Message
   return [{ role, blocks: [{ kind: 'data', json }] }]
 }
 
-/** Without thoughts, which clients leave out when they repeat an answer. */
+/** Without thoughts, which clients leave out when they repeat an answer, and without what agents add to a question. */
 function keyOf({ role, blocks }: Message): string {
   return digestOf(
-    `${role} ${textOfMessage({ role, blocks: blocks.filter(({ kind }) => kind !== 'thought') }).trim()}`,
+    `${role} ${textOfMessage({ role, blocks: blocks.filter(({ kind }) => !/^(thought|context)$/.test(kind)) }).trim()}`,
   )
 }
 

@@ -33,6 +33,9 @@ const completionPrefix = /^(?:chatcmpl-|cmpl-|resp_|msg_|embd-|rerank-|decision-
 
 export const isCompletionId = (id: string): boolean => completionPrefix.test(id)
 
+/** An answer of the Messages API is called as the id of its request, which Claude Code knows. */
+export const messageId = (request: string): string => `msg_${request}`
+
 /** The id of something that may exist only once: the same text gives the same UUID (version 8 of RFC 9562). */
 export function idOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex')

@@ -10,5 +10,8 @@ export const proposalOp = 'heddle.proposals'
 /** Of a turn of which this server has several answers. They are below it, and it has no texts. */
 export const turnOp = 'heddle.turn'
 
+/** Turns that log records of coding agents tell of. */
+export const toldTurnOps: readonly string[] = ['claude_code.turn', 'codex.turn']
+
 /** No monitor scores these calls: one judgement would lead to the next, and turns have no texts. */
 export const unjudgedOps: readonly string[] = [judgeOp, shadowOp, proposalOp, turnOp]

@@ -18,11 +18,6 @@ export function newRequestId(): string {
   return randomUUID().replaceAll('-', '')
 }
 
-/**
- * How the id of an answer ends: as its request says. Only a request that says nothing takes the id of its header, which
- * a proxy may have added.
- */
-export function answerIdOf(request: FastifyRequest, asked: string | null | undefined): string {
-  if (asked != null) return asked
-  return request.headers['x-request-id'] === undefined ? newRequestId() : request.id
-}
+/** How the id of an answer ends: as its request says, or as the id of the request, which its header names, too. */
+export const answerIdOf = (request: FastifyRequest, asked: string | null | undefined): string =>
+  asked ?? request.id

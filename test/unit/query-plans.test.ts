@@ -7,8 +7,10 @@ import type { CallsFilter } from '../../src/operations/calls/contract.ts'
 import { readAgents } from '../../src/storage/agents/agents.ts'
 import { readSpanGroups } from '../../src/storage/agents/span-groups.ts'
 import { selectStoredCompletions } from '../../src/storage/answers/stored-completions.ts'
+import { upsertAnswers } from '../../src/storage/answers/turns.ts'
 import { selectCalls } from '../../src/storage/calls/calls.ts'
 import { filterConditions } from '../../src/storage/calls/filter.ts'
+import type { CallPart } from '../../src/storage/calls/parts.ts'
 import { connect } from '../../src/storage/engines/sqlite/connection.ts'
 import { countFeedback, selectFeedback } from '../../src/storage/feedback/feedback.ts'
 import { feedbackFields, streamSignals } from '../../src/storage/feedback/queries.ts'
@@ -22,6 +24,7 @@ import { compileCondition } from '../../src/storage/sql/conditions.ts'
 import { rawSql, sql } from '../../src/storage/sql/sql.ts'
 import { callsIn } from '../../src/storage/sums/largest-hours.ts'
 import { boundTo, type LongReader } from '../../src/storage/transaction.ts'
+import { selectEndsOfTurns } from '../../src/storage/views/previews.ts'
 import { streamThreads } from '../../src/storage/views/threads.ts'
 import { queueRow } from '../support/stored-queues.ts'
 import { openWithPlans } from './query-plans.ts'
@@ -212,11 +215,16 @@ test('feedback with signals is read once, and groups read the spans of the conve
     yield [] as never[]
   }
   const db = boundTo({ ...tx, stream }, new AbortController().signal)
-  for await (const rows of streamSignals(db, project, 1)) assert.deepEqual(rows, [])
-  assert.deepEqual(queries.pop(), [
-    'SEARCH feedback USING INDEX feedback_in_time (project_id=?)',
-    'SEARCH calls USING INDEX sqlite_autoindex_calls_1 (project_id=? AND id=?) LEFT-JOIN',
-  ])
+  for (const [from, range] of [
+    [undefined, ''],
+    [5, ' AND created_at>?'],
+  ] as const) {
+    for await (const rows of streamSignals(db, { project, from, limit: 9 }, 1)) assert.deepEqual(rows, [])
+    assert.deepEqual(queries.pop(), [
+      `SEARCH feedback USING INDEX feedback_in_time (project_id=?${range})`,
+      'SEARCH calls USING INDEX sqlite_autoindex_calls_1 (project_id=? AND id=?) LEFT-JOIN',
+    ])
+  }
   const view = {
     project,
     query: undefined,
@@ -378,4 +386,28 @@ test('entries of a word that is open at its end are read from the last, only as 
     assert.equal(vocabulary.length, 2 * text.split(' ').length)
     assert.ok(!steps.some((step) => step.includes('ORDER BY')), steps.join('\n'))
   }
+})
+
+test('the turn that an answer goes on with is found by its conversation, and its answers by the turn', async (t) => {
+  const { tx, plans, planOf } = openWithPlans(t)
+  const start = {
+    ...{ trace_id: 'c', parent_id: null, thread_id: 'a', turn_id: 'c', op_name: 'heddle.messages' },
+    ...{ started_at: 5, user_id: 'alice', expire_at: null, start_bytes: 4, attributes: '{}', inputs: '{}' },
+  }
+  const end = { ended_at: 6, exception: null, end_bytes: 2, output: null, summary: '{}' }
+  const call = { project_id: project, id: 'c', display_name: null, start, end } as CallPart
+  for (const name of [null, 'turn-1']) {
+    await upsertAnswers(tx, [{ call, turn: { name, agent: null, attributes: '{}' } }])
+    const [first] = plans()
+    assert.deepEqual(first?.slice(0, 3), [
+      'CO-ROUTINE latest',
+      'SEARCH calls USING INDEX calls_of_turns (project_id=? AND thread_id=? AND started_at>? AND started_at<?)',
+      'SCAN latest',
+    ])
+  }
+  const ends = planOf(selectEndsOfTurns(tx.dialect, project, ['a', 'b'], 1))
+  assert.deepEqual(
+    ends.filter((step) => /^(SEARCH|SCAN) calls/.test(step)),
+    ['SEARCH calls USING INDEX calls_of_parent (project_id=? AND parent_id=?)'],
+  )
 })

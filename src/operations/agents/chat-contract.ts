@@ -27,7 +27,7 @@ const text = z.string().nullable()
 const number = z.number().nullable()
 const status = Span.shape.status_code
 const payloads = {
-  user_message: z.object({ text: z.string() }).optional(),
+  user_message: z.object({ text: z.string(), content_refs: z.array(z.string()) }).optional(),
   assistant_message: z
     .object({
       text: z.string(),
@@ -36,6 +36,8 @@ const payloads = {
       input_tokens: number,
       output_tokens: number,
       total_cost_usd: number,
+      input_cost_usd: number,
+      output_cost_usd: number,
       duration_ms: number,
       status,
     })
@@ -50,11 +52,17 @@ const payloads = {
     })
     .optional(),
   agent_start: z.object({ model: text, system_instructions: z.array(z.string()), status }).optional(),
+  context_compacted: z
+    .object({ compaction_summary: text, items_before: number, items_after: number })
+    .optional(),
 }
 export type ChatType = keyof typeof payloads
 
 const Message = z.object({
-  type: z.enum(Object.keys(payloads) as ChatType[]),
+  type: z.enum(Object.keys(payloads) as ChatType[]).meta({
+    description:
+      'Never agent_handoff: no convention says of a span that it is one. The next agent has an agent_start.',
+  }),
   span_id: z.string(),
   agent_name: text.meta({ description: 'Of the span, else of the nearest one above that names one.' }),
   agent_version: text,

@@ -17,15 +17,22 @@ const compared = {
   eq: (value: number, bound: number) => value === bound,
 }
 
+/** Feedback that is opened. */
+const maxFeedback = 200_000
 /** Conversations that are asked for by name. */
 const maxConversations = 10_000
 
-/** The conversations that have all of these signals, in one feedback or in several; undefined if none are asked for. */
+/**
+ * The conversations that have all of these signals in feedback since `from`, in one or in several; undefined if none are
+ * asked for.
+ */
 export async function conversationsWith(
   db: BoundDatabase,
   project: string,
+  from: number | undefined,
   filters: SignalFilters | null | undefined,
   time: number,
+  max = maxFeedback,
 ): Promise<string[] | undefined> {
   const signals: Holds[] = [
     ...(filters?.tags ?? []).map(
@@ -42,7 +49,10 @@ export async function conversationsWith(
   if (signals.length === 0) return undefined
   const ofThreads = new Map<string, Set<number>>()
   const ofTraces = new Map<string, Set<number>>()
-  for await (const rows of streamSignals(db, project, time)) {
+  let left = max
+  for await (const rows of streamSignals(db, { project, from, limit: max + 1 }, time)) {
+    left -= rows.length
+    if (left < 0) throw tooMany('signal_filters', `more than ${max} feedback`, 'a range that begins later')
     await inSteps(rows, (row) => {
       const payload: unknown = JSON.parse(row.payload)
       const judgement = judgementIn(payload)

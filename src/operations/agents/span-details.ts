@@ -23,6 +23,7 @@ export const detailTexts = {
   error_type: 'error.type',
   output_type: 'gen_ai.output.type',
   server_address: 'server.address',
+  compaction_summary: 'weave.compaction.summary',
 } as const
 export const detailNumbers = {
   reasoning_tokens: 'gen_ai.usage.reasoning.output_tokens',
@@ -33,10 +34,38 @@ export const detailNumbers = {
   request_presence_penalty: 'gen_ai.request.presence_penalty',
   request_seed: 'gen_ai.request.seed',
   server_port: 'server.port',
+  compaction_items_before: 'weave.compaction.items_before',
+  compaction_items_after: 'weave.compaction.items_after',
 } as const
 
 function valueAt(attributes: unknown, path: string): unknown {
   return path.split('.').reduce((found, step) => (isObject(found) ? found[step] : undefined), attributes)
+}
+
+const textsAt = (attributes: unknown, path: string): string[] => {
+  const list = valueAt(attributes, path)
+  return Array.isArray(list) ? list.filter((text) => typeof text === 'string') : []
+}
+
+/** What only Weave's own attributes say of a span: handles of its contents, and that its context was made shorter. */
+export function weaveFactsOf({ attributes }: Pick<SpanRow, 'attributes'>) {
+  const isSaid = attributes !== null && /"(?:compaction|content_refs)"/.test(attributes)
+  const all: unknown = isSaid ? JSON.parse(attributes) : {}
+  const number = (name: string) => {
+    const value = valueAt(all, `weave.compaction.${name}`)
+    return typeof value === 'number' ? value : null
+  }
+  const summary = valueAt(all, 'weave.compaction.summary')
+  const compaction = {
+    compaction_summary: typeof summary === 'string' ? summary : null,
+    items_before: number('items_before'),
+    items_after: number('items_after'),
+  }
+  const isCompacted = compaction.compaction_summary !== null || (compaction.items_before ?? 0) > 0
+  return {
+    content_refs: textsAt(all, 'weave.content_refs'),
+    ...(isCompacted && { compaction }),
+  }
 }
 
 export function detailsOf(row: SpanRow) {
@@ -50,11 +79,11 @@ export function detailsOf(row: SpanRow) {
       const value = valueAt(own, path)
       return [name, typeof value === type ? value : null]
     })
-  const reasons = valueAt(own, 'gen_ai.response.finish_reasons')
   const systems = asked.filter(({ role }) => role === 'system' || role === 'developer')
   return {
     ...Object.fromEntries([...found(detailTexts, 'string'), ...found(detailNumbers, 'number')]),
-    finish_reasons: Array.isArray(reasons) ? reasons.filter((reason) => typeof reason === 'string') : [],
+    finish_reasons: textsAt(own, 'gen_ai.response.finish_reasons'),
+    content_refs: textsAt(own, 'weave.content_refs'),
     system_instructions: systems.map((message) => wordsOf([message], 'text')),
     reasoning_content: wordsOf(answered, 'thought') || null,
     input_messages: messagesOf(asked),

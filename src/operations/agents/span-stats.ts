@@ -49,7 +49,7 @@ export async function readSpanFigures(db: BoundDatabase, caller: Caller, body: S
   const { start, end, edges } = buckets
   const { project_id, query } = body
   const time = now()
-  const only = await conversationsWith(db, project_id, body.signal_filters, time)
+  const only = await conversationsWith(db, project_id, start, body.signal_filters, time)
   const view = {
     ...spansViewOf({ project_id, query, limit: maxRows + 1 }),
     ...(only !== undefined && { conversations: only }),

@@ -2,8 +2,10 @@ import { z } from 'zod'
 import { answer, flag, plainText, projectId, shortList } from '../../domain/fields.ts'
 
 import {
+  type GroupCost,
   type GroupList,
   type GroupSum,
+  groupCosts,
   groupLists,
   groupSums,
   maxDetailed as maxAttributed,
@@ -55,7 +57,8 @@ export const SpansBody = z
     }),
     insight_filters: unsupported('they need clusters that only Weave computes'),
     signal_filters: SignalFilters.meta({
-      description: 'Only conversations with these signals; needs group_by.',
+      description:
+        'Only conversations with these signals, in feedback since started_after: at most 200,000. Needs group_by.',
     }),
   })
   .refine(({ include_details, limit }) => !include_details || (limit ?? defaultSpans) <= maxDetailed, {
@@ -119,9 +122,14 @@ export const Span = z.object({
   cache_read_input_tokens: number,
   cache_creation_input_tokens: number,
   total_cost_usd: number.meta({ description: 'Null without include_costs, and without a price.' }),
+  input_cost_usd: number.meta({
+    description: 'With tokens of a cache. Null where a client states the cost.',
+  }),
+  output_cost_usd: number,
   ...detailed(detailTexts, text.optional()),
   ...detailed(detailNumbers, number.optional()),
   finish_reasons: z.array(z.string()).optional(),
+  content_refs: z.array(z.string()).optional(),
   system_instructions: z.array(z.string()).optional(),
   reasoning_content: text.optional(),
   input_messages: z.array(message).optional(),
@@ -138,6 +146,7 @@ export const Span = z.object({
 })
 
 const sum = z.number()
+const cost = number.meta({ description: 'Null without include_costs, and without a price.' })
 const sumNames = Object.keys(groupSums) as GroupSum[]
 const seen = z.iso.datetime()
 const nameList = z.array(z.string()).meta({ description: 'At most 100.' })
@@ -159,7 +168,7 @@ const Group = z.object({
   conversation_names: nameList,
   first_message: end.meta({ description: 'What was asked first; only of groups by conversation_id alone.' }),
   last_message: end.meta({ description: 'What was answered last.' }),
-  total_cost_usd: number.meta({ description: 'Null without include_costs, and without a price.' }),
+  ...(Object.fromEntries(groupCosts.map((name) => [name, cost])) as Record<GroupCost, typeof cost>),
   metrics: z
     .record(z.string(), z.union([z.number(), z.string(), z.null()]))
     .meta({ description: 'The measures by their aliases.' }),

@@ -77,7 +77,7 @@ async function groupsOf(
   const measures = (body.measures ?? []).map((measure, index) => measureOf(measure, `measures.${index}`))
   checkNames(names, measures)
   const time = now()
-  const only = await conversationsWith(db, view.project, body.signal_filters, time)
+  const only = await conversationsWith(db, view.project, view.from, body.signal_filters, time)
   const asked = {
     ...view,
     ...(only !== undefined && { conversations: only }),
@@ -219,4 +219,6 @@ const spanOf = (row: SpanRow) => ({
   cache_read_input_tokens: row.cache_read_tokens,
   cache_creation_input_tokens: row.cache_creation_tokens,
   total_cost_usd: row.cost,
+  input_cost_usd: row.input_cost,
+  output_cost_usd: row.output_cost,
 })

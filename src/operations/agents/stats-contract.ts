@@ -58,7 +58,9 @@ export const SpanStatsBody = withRange(
       })
       .nullish(),
     group_filters: unsupported('spans are filtered by the query'),
-    signal_filters: SignalFilters.meta({ description: 'Only conversations with these signals.' }),
+    signal_filters: SignalFilters.meta({
+      description: 'Only conversations with these signals, in feedback since start: at most 200,000.',
+    }),
   }),
 )
 export type SpanStatsBody = z.output<typeof SpanStatsBody>

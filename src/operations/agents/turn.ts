@@ -8,7 +8,7 @@ import { inSteps } from '../../../packages/waiting/index.ts'
 import { formatTime, formatTimeOrNull } from '../../domain/time.ts'
 import type { TurnSpan } from '../../storage/agents/conversations.ts'
 import type { ChatMessage, ChatTurn, ChatType } from './chat-contract.ts'
-import { documentsOf } from './span-details.ts'
+import { documentsOf, weaveFactsOf } from './span-details.ts'
 import { textOfResult, toolRunOf, wordsOf } from './span-messages.ts'
 import { durationOf, statusCodeOf } from './spans.ts'
 
@@ -88,7 +88,10 @@ function userMessages(nodes: readonly Node[]): ChatMessage[] {
   const invocations = nodes.filter(({ row }) => row.operation === 'invoke_agent')
   for (const node of [...invocations, ...nodes]) {
     const text = questionOf(node)
-    if (text) return [messageOf('user_message', node.row, { name: null, version: null }, { text })]
+    if (text) {
+      const { content_refs } = weaveFactsOf(node.row)
+      return [messageOf('user_message', node.row, { name: null, version: null }, { text, content_refs })]
+    }
   }
   return []
 }
@@ -119,11 +122,19 @@ function toolKeys(conversation: Conversation | undefined): string[] {
 
 /** Adds messages for a call and those below it, and returns the last answer among them. `ran`: the tools that calls ran, where other ones are shown, too. */
 function walker(messages: ChatMessage[], ran: ReadonlySet<string> | undefined) {
-  return function walk(node: Node, above: Agent, depth: number): ChatMessage | undefined {
+  function visit(node: Node, above: Agent, depth: number): ChatMessage | undefined {
     if (node.isVisited || depth > maxDepth) return undefined
     node.isVisited = true
-    const { row, conversation, children } = node
+    const { row } = node
     const agent = row.agent === null ? above : { name: row.agent, version: row.agent_version }
+    const last = walk(node, agent, depth)
+    const { compaction } = weaveFactsOf(row)
+    if (compaction !== undefined) messages.push(messageOf('context_compacted', row, agent, compaction))
+    return last
+  }
+
+  function walk(node: Node, agent: Agent, depth: number): ChatMessage | undefined {
+    const { row, conversation, children } = node
     const isInvocation = row.operation === 'invoke_agent'
     if (isInvocation && row.agent !== null) messages.push(agentStart(node, agent))
     const tool = conversation && toolRunOf(conversation)
@@ -134,7 +145,7 @@ function walker(messages: ChatMessage[], ran: ReadonlySet<string> | undefined) {
     const isToldBelow = tool === undefined && children.some((child) => child.row.operation === 'execute_tool')
     if (run && !isToldBelow) messages.push(toolCall(row, agent, run))
     let last: ChatMessage | undefined
-    for (const child of children) last = walk(child, agent, depth + 1) ?? last
+    for (const child of children) last = visit(child, agent, depth + 1) ?? last
     // What answers a tool is not the answer of its caller.
     if (run) return undefined
     if (conversation === undefined) return last
@@ -159,6 +170,8 @@ function walker(messages: ChatMessage[], ran: ReadonlySet<string> | undefined) {
     messages.push(answer)
     return answer
   }
+
+  return visit
 }
 
 const textOf = ({ assistant_message }: ChatMessage) => assistant_message?.text.trim()
@@ -199,6 +212,7 @@ function assistantMessage(row: TurnSpan, agent: Agent, conversation: Conversatio
   return messageOf('assistant_message', row, agent, {
     ...{ text, model: row.model ?? row.asked_model, reasoning_content: thought || null },
     ...{ input_tokens: row.input_tokens, output_tokens: row.output_tokens, total_cost_usd: row.cost },
+    ...{ input_cost_usd: row.input_cost, output_cost_usd: row.output_cost },
     ...{ duration_ms: durationOf(row), status: statusCodeOf(row) },
   })
 }

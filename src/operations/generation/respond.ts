@@ -10,10 +10,10 @@ import { answerIdOf } from '../../http/request-ids.ts'
 import { type EventForm, sendEvents } from '../../http/streams/sse.ts'
 import type { CompletionKind } from '../../storage/answers/completions.ts'
 import { budgetHeader } from '../budgets/spending.ts'
-import { type Conversing, continuedTurn, withFolder } from '../recording/agent-requests.ts'
+import { type Conversing, continuedTurn } from '../recording/agent-requests.ts'
 import type { WriteAnswer } from '../recording/answer.ts'
 import { matchesHeader } from '../recording/named-calls.ts'
-import { recordingTarget, threadOf } from '../recording/target-headers.ts'
+import { inConversation, recordingTarget } from '../recording/target-headers.ts'
 import { grouped } from './deltas.ts'
 import type { GenerationContext } from './generation.ts'
 import type { GenerationRecord } from './observed.ts'
@@ -107,11 +107,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   const recording = await services.recorder.open(
     {
       caller,
-      target: {
-        ...target,
-        thread: target.thread ?? threadOf(request.headers, body),
-        agent: target.agent && withFolder(target.agent, body),
-      },
+      target: inConversation(target, request.headers, body),
       kind,
       wire,
       store: body.store,

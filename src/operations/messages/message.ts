@@ -1,4 +1,5 @@
 import type { Caller } from '../../domain/callers.ts'
+import { messageId } from '../../domain/ids.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
 import { tokenCount } from '../../inference/registry.ts'
@@ -79,7 +80,7 @@ export async function beginMessage(
   const generation = await generate(services, found, request, asking, fields, { showsSeals: true })
   return {
     ...generation,
-    id: `msg_${asking.id}`,
+    id: messageId(asking.id),
     maxTokens: body.max_tokens,
     omitsThoughts: body.thinking?.display === 'omitted',
     managesContext: body.context_management != null,

@@ -56,7 +56,9 @@ export function viewOfConditions(
   const operands = [...always, ...others]
   const filters: CallsFilter[] = []
   for (const { filter, query, models, statuses } of all) {
-    if (filter) filters.push(filter)
+    // The call of a turn has no texts: its last answer has.
+    if (filter?.trace_roots_only) filters.push({ ...filter, trace_roots_only: false, ends_only: true })
+    else if (filter) filters.push(filter)
     if (query) operands.push(parseExpressionText(query.text))
     if (models)
       operands.push(expressionOf({ $or: [among('inputs.model', models), among('output.model', models)] }))

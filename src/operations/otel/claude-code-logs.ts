@@ -1,4 +1,4 @@
-import { idOf } from '../../domain/ids.ts'
+import { idOf, messageId } from '../../domain/ids.ts'
 import { textOf } from './attribute-values.ts'
 import { type Described, failed, lasting, messages, type Texts, toolRun } from './log-calls.ts'
 import type { Logged } from './log-record.ts'
@@ -55,14 +55,16 @@ export function claudeCodeCalls(
     attributes: common,
   })
   if (span !== undefined) return [turn]
+  const asked = text('request_id')
   const request = () => ({
-    ...child('request', text('request_id')),
+    ...child('request', asked),
+    request: asked === undefined ? undefined : messageId(asked),
     name: `chat ${text('model') ?? 'claude'}`,
     attributes: [
       ...common,
       ['gen_ai.operation.name', 'chat'],
       ['gen_ai.request.model', text('model')],
-      ['gen_ai.response.id', text('request_id')],
+      ['gen_ai.response.id', asked],
     ] as Described['attributes'],
   })
   switch (event) {

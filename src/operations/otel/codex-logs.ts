@@ -45,6 +45,7 @@ export function codexCalls(
   })
   const request = (): Described => ({
     ...child(`request ${time}`),
+    ...(text('input_token_count') !== undefined && { request: '' }),
     name: `chat ${text('model') ?? 'codex'}`,
     attributes: [
       ...common,

@@ -24,11 +24,13 @@ export interface Described {
   findsTurn?: boolean
   /** In no conversation, although its attributes name one. */
   isOutside?: boolean
+  /** Of a request to a model: what its answer is called, if the record says it. */
+  request?: string | undefined
   fields?: Partial<Span>
 }
 
 export function partOf(logged: Logged, described: Described): LogPart {
-  const { id, trace, parent = null, name, turn, findsTurn = false, isOutside, fields } = described
+  const { id, trace, parent = null, name, turn, findsTurn = false, isOutside, request, fields } = described
   const attributes = described.attributes.filter((pair): pair is [string, Value] => pair[1] !== undefined)
   const call = callOfSpan(spanLike(logged, name, attributes, fields), logged.resource, logged.scope, '')
   const record = recordJson(logged)
@@ -42,6 +44,7 @@ export function partOf(logged: Logged, described: Described): LogPart {
     time: String(timeOf(logged.record)),
     findsTurn,
     addsMessages: fields?.events !== undefined,
+    ...(request !== undefined && { request }),
   }
 }
 

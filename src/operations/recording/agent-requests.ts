@@ -36,10 +36,14 @@ const subagentHeaders = [
   'x-openai-subagent',
 ] as const
 
+const turnNames = { claudeCode: 'x-claude-code-prompt-id', codex: 'x-codex-turn-metadata' } as const
+
+export const turnHeaders: readonly string[] = [...subagentHeaders, ...Object.values(turnNames)]
+
 /** Undefined if the request begins a turn. A turn that is named may have had no request yet. */
 export function continuedTurn(headers: IncomingHttpHeaders, body: Conversing): ContinuedTurn | undefined {
   const subagent = subagentHeaders.map((name) => nameIn(headers[name])).find((name) => name !== undefined)
-  const name = nameIn(headers['x-claude-code-prompt-id']) ?? turnNamed(headers['x-codex-turn-metadata'])
+  const name = nameIn(headers[turnNames.claudeCode]) ?? turnNamed(headers[turnNames.codex])
   if (subagent === undefined && name === undefined && !endsWithResults(body)) return undefined
   return { ...(name !== undefined && { name }), ...(subagent !== undefined && { subagent }) }
 }

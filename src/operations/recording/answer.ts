@@ -31,6 +31,8 @@ export interface RecordingTarget {
   parent: string | null
   /** Trace of the parent, which need not be written yet. */
   trace: string | null
+  /** Whether `traceparent` says so. */
+  isTraced?: boolean
   /** Whether the request turned recording off. */
   isOff: boolean
   /** Whether a header asks for it, whatever the body says. */

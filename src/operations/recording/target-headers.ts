@@ -7,7 +7,7 @@ import { callIdPattern, isCompletionId } from '../../domain/ids.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { grantsOf, mayWith } from '../../domain/roles.ts'
-import type { CodingAgent } from './agent-requests.ts'
+import { type CodingAgent, type Conversing, turnHeaders, withFolder } from './agent-requests.ts'
 import type { RecordingTarget } from './answer.ts'
 
 export const projectHeader = 'x-heddle-project'
@@ -37,11 +37,36 @@ export function recordingTarget(caller: Caller, headers: IncomingHttpHeaders): R
     thread: header(threadHeader, thread, 'a string of 1 to 512 characters') ?? null,
     parent: parent ?? remote?.parent ?? null,
     trace: trace ?? remote?.trace ?? null,
+    ...(remote && { isTraced: true }),
     isOff: record === 'off',
     isAsked: record === 'on',
     agent: codingAgentOf(headers),
   }
 }
+
+/**
+ * With the conversation of the request. Where a coding agent sends its spans is not known: until they are here, its
+ * answers are turns, in the trace that it names.
+ */
+export function inConversation(
+  target: RecordingTarget,
+  headers: IncomingHttpHeaders,
+  body: Named & Conversing,
+): RecordingTarget {
+  const thread = target.thread ?? threadOf(headers, body)
+  const agent = target.agent && withFolder(target.agent, body)
+  const parent = target.isTraced && agent && thread !== null ? null : target.parent
+  return { ...target, thread, agent, parent }
+}
+
+/** What a request says of its client and its turn, which is asked again later. */
+export const headersOfTurn = ({ headers }: { headers: IncomingHttpHeaders }) =>
+  Object.fromEntries(
+    [...turnHeaders, 'user-agent', 'originator', 'traceparent'].flatMap((name) => {
+      const text = textOf(headers[name])
+      return text === undefined ? [] : [[name, text]]
+    }),
+  )
 
 /** Claude Code and Codex name themselves in the headers that name a program. */
 const codingAgents = [

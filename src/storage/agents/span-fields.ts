@@ -56,6 +56,8 @@ const fields = new Map<string, Read>([
   ['is_error', column('number', "(CASE WHEN status = 'error' THEN 1 ELSE 0 END)")],
   ['is_invocation', column('number', "(CASE WHEN operation = 'invoke_agent' THEN 1 ELSE 0 END)")],
   ['total_cost_usd', (dialect) => ({ kind: 'number', sql: costOfCall(dialect) })],
+  ['input_cost_usd', (dialect) => ({ kind: 'number', sql: costOfCall(dialect, undefined, 'input') })],
+  ['output_cost_usd', (dialect) => ({ kind: 'number', sql: costOfCall(dialect, undefined, 'output') })],
 ])
 
 /** `gen_ai.agent.name` and `weave.agent_name` are `agent_name`, for example. */

@@ -1,6 +1,5 @@
 import type { Expression } from '../../domain/expressions/expression.ts'
 import { matchingCalls } from '../calls/calls.ts'
-import { costOfCall } from '../calls/cost.ts'
 import { compileCondition } from '../sql/conditions.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
@@ -17,7 +16,7 @@ import {
   spanFields,
   textOfField,
 } from './span-fields.ts'
-import { type SpansView, spansQueryOf } from './spans.ts'
+import { costColumns, type SpansView, spansQueryOf } from './spans.ts'
 
 export const groupSums = {
   span_count: 'count(*)',
@@ -32,8 +31,17 @@ export const groupSums = {
   first_seen: 'min(started_at)',
   last_seen: 'max(coalesce(ended_at, started_at))',
   total_cost_usd: 'sum(cost)',
+  total_input_cost_usd: 'sum(input_cost)',
+  total_output_cost_usd: 'sum(output_cost)',
 } as const
 export type GroupSum = keyof typeof groupSums
+/** Null of a group without a price. */
+export type GroupCost = Extract<GroupSum, `${string}_cost_usd`>
+export const groupCosts: readonly GroupCost[] = [
+  'total_cost_usd',
+  'total_input_cost_usd',
+  'total_output_cost_usd',
+]
 
 /** Different values of a group, and the columns that have them. */
 export const groupLists = {
@@ -74,12 +82,10 @@ interface GroupsView extends SpansView {
 }
 
 export type SpanGroup = Record<`key_${number}`, string | null> &
-  Record<Exclude<GroupSum, 'total_cost_usd'>, number> &
+  Record<Exclude<GroupSum, GroupCost>, number> &
   /** JSON of texts; null of none. */
-  Record<GroupList, string | null> & { total_cost_usd: number | null; total: number } & Record<
-    `measure_${number}`,
-    number | null
-  >
+  Record<GroupList, string | null> &
+  Record<GroupCost, number | null> & { total: number } & Record<`measure_${number}`, number | null>
 
 /** What a measure adds up of a span. */
 function measured({ aggregation, value, filter, requestPath }: GroupMeasure, dialect: Dialect): Sql {
@@ -141,7 +147,6 @@ export function readSpanGroups(db: BoundReader, view: GroupsView, now: number): 
     return sql`${textOfField(reading, dialect)} AS ${rawSql(`own_${index}`)}`
   })
   const names = view.keys.map((_, index) => `key_${index}`)
-  const cost = view.costs ? costOfCall(dialect) : rawSql('NULL')
   const measures = [...view.measures, ...view.bounds.map(({ measure }) => measure)]
   const values = measures.map(
     (measure, index) => sql`, ${measured(measure, dialect)} AS ${rawSql(`value_${index}`)}`,
@@ -149,7 +154,7 @@ export function readSpanGroups(db: BoundReader, view: GroupsView, now: number): 
   const narrow = sql`SELECT ${join(keys, ', ')}${join(values, '')}${view.details ? detailsOf(dialect) : emptySql}, calls.id AS id, calls.trace_id AS trace_id, calls.operation AS operation,
       nullif(calls.thread_id, '') AS own_thread, agent, agent_version, coalesce(asked_model, model) AS asked_model,
       calls.status AS status, input_tokens, output_tokens, cache_read_tokens, cache_creation_tokens, started_at, ended_at,
-      CAST(ended_at - started_at AS DOUBLE PRECISION) / 1000 AS took, CAST(${cost} AS DOUBLE PRECISION) AS cost
+      CAST(ended_at - started_at AS DOUBLE PRECISION) / 1000 AS took, ${costColumns(dialect, view.costs)}
     ${matchingCalls(db, query, now)}`
   const thread = 'coalesce(own_thread, turns.thread_id)'
   const shownKeys = view.keys.map(
@@ -180,7 +185,7 @@ export function readSpanGroups(db: BoundReader, view: GroupsView, now: number): 
   const columns = {
     ...Object.fromEntries(Object.keys(groupSums).map((name) => [name, name])),
     ...Object.fromEntries(view.keys.map(({ name }, index) => [name, sortedKeys[index] ?? name])),
-    total_cost_usd: 'coalesce(total_cost_usd, -1)',
+    ...Object.fromEntries(groupCosts.map((name) => [name, `coalesce(${name}, -1)`])),
     ...Object.fromEntries(
       view.measures.map(({ alias }, index) => [alias, `coalesce(measure_${index}, -1e300)`]),
     ),

@@ -4,6 +4,7 @@ import type { Page, SortBy } from '../../domain/view.ts'
 import { type CallsQuery, matchingCalls } from '../calls/calls.ts'
 import { costOfCall } from '../calls/cost.ts'
 import { compileCondition } from '../sql/conditions.ts'
+import type { Dialect } from '../sql/dialect.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { sortingOf } from '../sql/sorting.ts'
 import { join, rawSql, type Sql, sql } from '../sql/sql.ts'
@@ -44,6 +45,8 @@ export interface SpanRow {
   cache_read_tokens: number | null
   cache_creation_tokens: number | null
   cost: number | null
+  input_cost: number | null
+  output_cost: number | null
   /** JSON; null where it is too large, or was not asked for. */
   attributes: string | null
   inputs: string | null
@@ -68,6 +71,22 @@ interface ShownSpans {
   values?: readonly { key: string; requestPath: string }[]
 }
 
+const costSides = [
+  [undefined, 'cost'],
+  ['input', 'input_cost'],
+  ['output', 'output_cost'],
+] as const
+
+/** Null unless they are asked for. */
+export const costColumns = (dialect: Dialect, isAsked: boolean): Sql =>
+  join(
+    costSides.map(([side, name]) => {
+      const cost = isAsked ? costOfCall(dialect, undefined, side) : rawSql('NULL')
+      return sql`CAST(${cost} AS DOUBLE PRECISION) AS ${rawSql(name)}`
+    }),
+    ', ',
+  )
+
 /** What is selected of a span. */
 export function spanColumns({ dialect }: LongReader, { costs, documents, values = [] }: ShownSpans): Sql {
   const opened = ['attributes', 'inputs', 'output'].map((name) => {
@@ -76,12 +95,11 @@ export function spanColumns({ dialect }: LongReader, { costs, documents, values 
       ? sql`CASE WHEN ${isSmall} THEN calls.${rawSql(name)} END AS ${rawSql(name)}`
       : rawSql(`NULL AS ${name}`)
   })
-  const cost = costs ? costOfCall(dialect) : rawSql('NULL')
   const read = values.map(({ key, requestPath }, index) => {
     checkPath(key, requestPath)
     return sql`${dialect.token(rawSql('calls.attributes'), splitPath(key))} AS ${rawSql(`value_${index}`)}`
   })
-  return sql`${rawSql(small.join(', '))}, substr(exception, 1, 2000) AS exception, ${cost} AS cost, ${join([...opened, ...read], ', ')}`
+  return sql`${rawSql(small.join(', '))}, substr(exception, 1, 2000) AS exception, ${costColumns(dialect, costs)}, ${join([...opened, ...read], ', ')}`
 }
 
 /** Validates the query. */

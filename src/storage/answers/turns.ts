@@ -1,9 +1,10 @@
 import { newId } from '../../domain/ids.ts'
-import { turnOp } from '../../domain/judge-op.ts'
+import { toldTurnOps, turnOp } from '../../domain/judge-op.ts'
 import { isLive, isTurn } from '../calls/calls.ts'
 import type { CallPart } from '../calls/parts.ts'
+import { lockOfTurns } from '../calls/told-answers.ts'
 import { upsertCalls } from '../calls/writes.ts'
-import { rawSql, sql } from '../sql/sql.ts'
+import { listOf, rawSql, sql } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
 
 /** The turn of its conversation that an answer goes on with. */
@@ -23,8 +24,7 @@ type Answered = { call: CallPart; turn?: TurnOfAnswer }
 /** Each call appears once in the list. */
 export async function upsertAnswers(tx: Transaction, answers: readonly Answered[]): Promise<void> {
   const continuing = answers.filter(({ turn }) => turn !== undefined)
-  // Two answers that go on with the same turn must find the same call for it.
-  const keys = continuing.map(({ call }) => `turns of ${call.project_id} ${call.start?.thread_id}`)
+  const keys = continuing.map(({ call }) => lockOfTurns(call.project_id, call.start?.thread_id))
   for (const key of [...new Set(keys)].sort()) await tx.lock(key)
   await upsertCalls(
     tx,
@@ -55,16 +55,17 @@ async function belowTurn(
   // A client has an answer before it goes on: what was still answered then is another turn.
   const isMeant =
     name === null
-      ? sql`(op_name = ${turnOp} OR ended_at <= ${started_at})`
+      ? sql`(op_name IN (${listOf([turnOp, ...toldTurnOps])}) OR ended_at <= ${started_at})`
       : sql`${tx.dialect.json(rawSql('attributes'), ['heddle', 'turn']).text} = ${name}`
   const turn = await tx.get<Found>(sql`SELECT id, trace_id, op_name, started_at, ended_at FROM (
       SELECT id, trace_id, op_name, started_at, ended_at, attributes FROM calls WHERE project_id = ${project_id}
         AND thread_id = ${start.thread_id} AND ${isTurn} AND ${isLive(started_at)}
         AND started_at <= ${started_at} AND id <> ${call.id}
       ORDER BY started_at DESC, id DESC LIMIT ${maxTurns}) AS latest
-    WHERE op_name LIKE 'heddle.%' AND ended_at IS NOT NULL AND ${isMeant} ORDER BY started_at DESC, id DESC LIMIT 1`)
+    WHERE (op_name LIKE 'heddle.%' OR op_name IN (${listOf(toldTurnOps)})) AND ended_at IS NOT NULL AND ${isMeant} ORDER BY started_at DESC, id DESC LIMIT 1`)
   if (turn === undefined) return [call]
   const { trace_id } = turn
+  if (toldTurnOps.includes(turn.op_name)) return [below(call, start, turn)]
   const isFirst = turn.op_name !== turnOp
   const id = isFirst ? newId() : turn.id
   if (isFirst) {
@@ -85,5 +86,11 @@ async function belowTurn(
       ended_at: Math.max(Number(turn.ended_at), end.ended_at),
     },
   }
-  return [whole, { ...call, start: { ...start, trace_id, parent_id: id, turn_id: id } }]
+  return [whole, below(call, start, { id, trace_id })]
 }
+
+const below = (
+  call: CallPart,
+  start: NonNullable<CallPart['start']>,
+  { id, trace_id }: Pick<Found, 'id' | 'trace_id'>,
+): CallPart => ({ ...call, start: { ...start, trace_id, parent_id: id, turn_id: id } })

@@ -11,15 +11,20 @@ interface Used {
   output: Sql
   cacheRead: Sql
   cacheCreation: Sql
+  side: CostSide | undefined
 }
+
+/** Tokens of a cache are of the input. */
+export type CostSide = 'input' | 'output'
 
 /**
  * What a call cost, in SQL, by the rule of operations/calls/costs.ts: the price of each of its models in force when it
  * started, or else the first one after it; without one what its client says. Null if that is nothing. With the prices of
- * the project it is several times as fast.
+ * the project it is several times as fast. What clients state has no sides.
  */
-export function costOfCall(dialect: Dialect, prices?: readonly Price[]): Sql {
+export function costOfCall(dialect: Dialect, prices?: readonly Price[], side?: CostSide): Sql {
   const used = {
+    side,
     model: rawSql('calls.model'),
     input: known('calls.input_tokens'),
     output: known('calls.output_tokens'),
@@ -34,6 +39,7 @@ export function costOfCall(dialect: Dialect, prices?: readonly Price[]): Sql {
       rawSql('0'),
     )
   const ofMember = priceOf({
+    side,
     model: rawSql('used.key'),
     input: sql`(${tokens('prompt_tokens', 'input_tokens')})`,
     output: sql`(${tokens('completion_tokens', 'output_tokens')})`,
@@ -48,9 +54,13 @@ export function costOfCall(dialect: Dialect, prices?: readonly Price[]): Sql {
   const statedByMember = sql`CASE WHEN ${total} >= 0 AND ${total} <= ${rawSql(String(maxStatedCost))} AND (${isCounted})
     THEN round(CAST(${total} AS DOUBLE PRECISION) * ${rawSql(String(statedPerUnit))}) / ${rawSql(String(statedPerUnit))} END`
   const members = dialect.members(dialect.token(rawSql('calls.summary'), ['usage']))
+  const [member, whole] =
+    side === undefined
+      ? [sql`coalesce(${ofMember}, ${statedByMember})`, sql`coalesce(${ofOne}, ${statedOfCall})`]
+      : [ofMember, ofOne]
   // The names of several models are stored as one. Only for these is the summary opened.
   return sql`(CASE WHEN ${dialect.position(rawSql('calls.model'), rawSql("', '"))} > 0
-    THEN (SELECT sum(costs.cost) FROM (SELECT coalesce(${ofMember}, ${statedByMember}) AS cost FROM ${members} AS used) AS costs) ELSE coalesce(${ofOne}, ${statedOfCall}) END)`
+    THEN (SELECT sum(costs.cost) FROM (SELECT ${member} AS cost FROM ${members} AS used) AS costs) ELSE ${whole} END)`
 }
 
 /** Of a call of one model. */
@@ -60,9 +70,14 @@ const known = (column: string) => rawSql(`coalesce(${column}, 0)`)
 
 type TokenCost = Extract<keyof Price, `${string}_token_cost`>
 
-function sumOf({ input, output, cacheRead, cacheCreation }: Used, price: (name: TokenCost) => Sql): Sql {
+function sumOf(
+  { input, output, cacheRead, cacheCreation, side }: Used,
+  price: (name: TokenCost) => Sql,
+): Sql {
+  const ofOutput = sql`${output} * ${price('completion_token_cost')}`
+  if (side === 'output') return ofOutput
   return sql`(${input} - ${cacheRead} - ${cacheCreation}) * ${price('prompt_token_cost')}
-      + ${output} * ${price('completion_token_cost')} + ${cacheRead} * ${price('cache_read_input_token_cost')}
+      + ${side === undefined ? ofOutput : rawSql('0')} + ${cacheRead} * ${price('cache_read_input_token_cost')}
       + ${cacheCreation} * ${price('cache_creation_input_token_cost')}`
 }
 

@@ -1,3 +1,4 @@
+import { turnOp } from '../../domain/judge-op.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { joined, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
@@ -8,6 +9,8 @@ type ListField = FilterMember | 'op_names' | 'input_refs' | 'output_refs'
 
 export interface CallsFilter extends Partial<Record<ListField, readonly string[] | null | undefined>> {
   trace_roots_only?: boolean | null | undefined
+  /** Roots, and of a turn of several answers of this server the one that ends it. */
+  ends_only?: boolean | undefined
 }
 
 const maxListLength = 1000
@@ -37,7 +40,28 @@ export function filterConditions(filter: CallsFilter, dialect: Dialect): Sql[] {
     if (refs?.length) conditions.push(hasReference(refs, column, dialect))
   }
   if (filter.trace_roots_only) conditions.push(rawSql('parent_id IS NULL'))
+  if (filter.ends_only) conditions.push(isEnd(dialect))
   return conditions
+}
+
+/** How answers of this server show that they call tools. */
+const toolMarks = [
+  ...['"finish_reason":"tool_calls"', '"stop_reason":"tool_use"'],
+  ...['"type":"function_call"', '"type":"custom_tool_call"'],
+]
+
+/** An answer of a coding agent that calls tools is a step of its turn, also while it is the first and only one. */
+function isEnd(dialect: Dialect): Sql {
+  const heddle = (name: string) => dialect.json(rawSql('calls.attributes'), ['heddle', name]).exists
+  const output = rawSql("coalesce(calls.output, '')")
+  const isStep = joined(
+    toolMarks.map((mark) => sql`${dialect.position(output, rawSql(`'${mark}'`))} > 0`),
+    ' OR ',
+  )
+  const isOfTurn = sql`coalesce((SELECT turn.op_name FROM calls AS turn WHERE turn.project_id = calls.project_id
+    AND turn.id = calls.parent_id) = ${turnOp}, FALSE) AND NOT (${isStep}) AND NOT ${heddle('subagent')}`
+  return sql`(CASE WHEN calls.op_name NOT LIKE 'heddle.%' THEN parent_id IS NULL
+    WHEN parent_id IS NULL THEN NOT (${heddle('agent')} AND (${isStep})) ELSE ${isOfTurn} END)`
 }
 
 function listGiven(filter: CallsFilter, field: ListField): readonly string[] | undefined {

@@ -5,6 +5,7 @@ import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
 import { kindOf, sentColumns } from './columns.ts'
 import type { CallEnd, CallPart, CallStart, JoinedPart } from './parts.ts'
+import { joinAnswers, lockTurns, moveBelowSpans, tracesOfRequests } from './told-answers.ts'
 import { spreadModels, tracesOfCodex } from './trace-models.ts'
 import { spreadThreads, tracesNaming } from './trace-threads.ts'
 import { upsertCalls } from './writes.ts'
@@ -26,17 +27,20 @@ export const joinCalls: Command<readonly JoinedPart[], void> = async (tx, joined
     const own = byProject.get(project) as JoinedPart[]
     // Spans need not wait for one another, but what is read for a record must not change.
     const key = `log records ${project}`
-    if (own.some(({ log }) => log)) await tx.lock(key)
-    else {
+    if (own.some(({ log }) => log)) {
+      await tx.lock(key)
+      await lockTurns(tx, project, own)
+    } else {
       await tx.lockShared(key)
-      await lockTraces(tx, project, [...tracesNaming(own), ...tracesOfCodex(own)])
+      await lockTraces(tx, project, [...tracesNaming(own), ...tracesOfCodex(own), ...tracesOfRequests(own)])
     }
   }
   for (const [project, own] of byProject) {
     const known = own.filter(({ log }) => !log?.findsTurn)
-    await joinSome(tx, project, known)
+    await joinSome(tx, project, await joinAnswers(tx, project, known))
     const turnless = own.filter(({ log }) => log?.findsTurn)
-    await joinSome(tx, project, await withTurns(tx, project, turnless))
+    await joinSome(tx, project, await joinAnswers(tx, project, await withTurns(tx, project, turnless)))
+    await moveBelowSpans(tx, project, known)
     await spreadThreads(tx, project, known)
     await spreadModels(tx, project, known)
   }
@@ -208,7 +212,7 @@ function addRecord(call: Joined, told: JoinedPart, log: Log) {
   }
   if (call.start === undefined) {
     call.start = { ...start, inputs: '{}' }
-  } else if (!isSpan && !isRunning) {
+  } else if (!isSpan && !isRunning && !log.isOfAnswer) {
     call.start.started_at = Math.min(call.start.started_at, start.started_at)
     call.start.parent_id ??= start.parent_id ?? null
     call.start.turn_id ??= start.turn_id ?? null
@@ -217,7 +221,7 @@ function addRecord(call: Joined, told: JoinedPart, log: Log) {
   if (start.inputs !== '{}') call.start.inputs = filled(call, 'inputs', call.start.inputs, start.inputs, log)
   if (isRunning) return
   call.end ??= { ...end, exception: null, output: null, summary: '{}' }
-  if (!isSpan) call.end.ended_at = Math.max(call.end.ended_at, end.ended_at)
+  if (!isSpan && !log.isOfAnswer) call.end.ended_at = Math.max(call.end.ended_at, end.ended_at)
   call.end.exception ??= end.exception ?? null
   if (end.output !== null)
     call.end.output = filled(call, 'output', call.end.output ?? null, end.output as string, log)
@@ -306,7 +310,7 @@ async function withTurns(
       turnsOf.get(thread) ??
       (await tx.all<Turn>(sql`SELECT id, trace_id, started_at FROM calls WHERE project_id = ${project}
         AND thread_id = ${thread} AND thread_id <> '' AND (parent_id IS NULL OR turn_id = id) AND turn_id = id
-        AND deleted_at IS NULL ORDER BY started_at DESC, id DESC LIMIT ${maxTurns}`))
+        AND op_name NOT LIKE 'heddle.%' AND deleted_at IS NULL ORDER BY started_at DESC, id DESC LIMIT ${maxTurns}`))
     turnsOf.set(thread, turns)
     const turn = turns.find(({ started_at }) => Number(started_at) <= start.started_at)
     const own = turn && { trace_id: turn.trace_id, parent_id: turn.id, turn_id: turn.id }

@@ -137,5 +137,9 @@ export interface JoinedPart extends CallPart {
     findsTurn: boolean
     /** It has messages of its batch; other batches have those before and after them. */
     addsMessages: boolean
+    /** It tells of a request to a model: the id of its completion, or nothing of one whose client names none. */
+    request?: string
+    /** The call is the answer of this server. */
+    isOfAnswer?: boolean
   }
 }

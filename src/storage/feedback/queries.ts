@@ -7,7 +7,7 @@ import { compileCondition } from '../sql/conditions.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { FieldResolver } from '../sql/readings.ts'
 import { sortingOf } from '../sql/sorting.ts'
-import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import { emptySql, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { type BoundReader, boundTo, type LongReader, onlyRow } from '../transaction.ts'
 import {
   countFeedback,
@@ -142,15 +142,20 @@ export interface SignalRow {
 /** The largest payload in bytes that is opened. */
 const maxPayloadBytes = '65536'
 
-/** Feedback of which payloads may have tags or ratings. */
-export function streamSignals(db: BoundReader, project: string, now: number): AsyncIterable<SignalRow[]> {
+/** Feedback since a time, of which payloads may have tags or ratings. */
+export function streamSignals(
+  db: BoundReader,
+  { project, from, limit }: { project: string; from: number | undefined; limit: number },
+  now: number,
+): AsyncIterable<SignalRow[]> {
   const isSmall = sql`${db.dialect.bytes(rawSql('payload'))} <= ${rawSql(maxPayloadBytes)}`
   return db.stream<SignalRow>(
     sql`SELECT coalesce(feedback.thread_id, nullif(calls.thread_id, '')) AS thread_id, calls.trace_id AS trace_id, payload
         FROM feedback LEFT JOIN calls ON calls.project_id = feedback.project_id AND calls.id = feedback.call_id
           AND ${isLive(now)}
         WHERE feedback.project_id = ${project} AND ${isSmall} AND ${db.dialect.cancellable}
-        ORDER BY feedback.created_at, feedback.id`,
+          ${from === undefined ? emptySql : sql`AND feedback.created_at >= ${from}`}
+        ORDER BY feedback.created_at, feedback.id LIMIT ${limit}`,
     { rows: 500 },
   )
 }

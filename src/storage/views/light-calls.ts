@@ -1,15 +1,14 @@
 import { inSteps } from '../../../packages/waiting/index.ts'
 import type { EndFacts, StartFacts } from '../../domain/call-facts/facts.ts'
-import { answerPreview, maxBytesWithoutPreview, requestPreview } from '../../domain/call-facts/preview.ts'
 import { type CallRow, type CallsQuery, matchingCalls } from '../calls/calls.ts'
 import { shownName } from '../calls/columns.ts'
 import { callFields, statusOfCall } from '../calls/fields.ts'
 import { type CallsView, largestQuery, narrowedQuery } from '../calls/queries.ts'
-import { isHere } from '../cold/reference.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type BoundReader, onlyRow } from '../transaction.ts'
+import { addPreviewsOfTurns, type PreviewRow, previewColumns, previewsIn } from './previews.ts'
 
 type Copied = 'id' | 'trace_id' | 'parent_id' | 'thread_id' | 'op_name' | 'display_name' | 'started_at'
 
@@ -48,7 +47,7 @@ const maxSummaryBytes = 64 * 1024
 const shown = rawSql(
   `calls.id, trace_id, parent_id, thread_id, op_name, ${shownName} AS display_name, started_at, ended_at, user_id,
    start_bytes + end_bytes AS storage_size, coalesce(model, asked_model) AS model, input_tokens, output_tokens, first_token_us,
-   input_preview, output_preview, substr(exception, 1, ${maxExceptionLength}) AS exception`,
+   substr(exception, 1, ${maxExceptionLength}) AS exception`,
 )
 
 /** Newest first by default. The view is validated before this resolves. */
@@ -75,45 +74,24 @@ async function readPage(
   })
   const statement = rowsInOrder(dialect, {
     table: 'calls',
-    columns: sql`${shown}, ${unkept(dialect, 'inputs', 'input_preview')}, ${unkept(dialect, 'output', 'output_preview')},
-      ${statusOfCall(dialect)} AS status, ${usageOfCall(dialect)} AS usage${join(values, '')}`,
+    columns: sql`${shown}, ${previewColumns(dialect)}, ${statusOfCall(dialect)} AS status, ${usageOfCall(dialect)} AS usage${join(values, '')}`,
     matching: matchingCalls(db, query, now),
     order: query.order,
     page: query,
   })
   const calls: LightCall[] = []
   await inSteps(await allRows<Row>(db, statement), ({ inputs, output, ...row }) => {
-    const { input_preview, output_preview } = row
     calls.push({
       ...row,
-      input_preview: inputs === null ? input_preview : previewOf(() => requestPreview(inputs).preview),
-      output_preview: output === null ? output_preview : previewOf(() => answerPreview(output)),
+      ...previewsIn({ ...row, inputs, output }),
       values: paths.map((_, index) => row[`value_${index}`] ?? null),
     })
   })
+  await addPreviewsOfTurns(db, query.projectId, calls, now)
   return calls
 }
 
-type Row = Omit<LightCall, 'values'> & { inputs: string | null; output: string | null } & Record<
-    `value_${number}`,
-    string | null
-  >
-
-/** A text short enough to be read here when no preview of it is stored. */
-function unkept(dialect: Dialect, column: 'inputs' | 'output', preview: string): Sql {
-  const name = rawSql(column)
-  return sql`CASE WHEN ${rawSql(preview)} IS NULL AND ${isHere(column)} AND ${dialect.bytes(name)} <= ${rawSql(String(maxBytesWithoutPreview))} THEN ${name} END AS ${name}`
-}
-
-/** Text that was damaged on disk has no preview; reading the call reports the damage. */
-function previewOf(read: () => string | null): string | null {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof SyntaxError) return null
-    throw error
-  }
-}
+type Row = Omit<LightCall, 'values'> & PreviewRow & Record<`value_${number}`, string | null>
 
 /** The tokens that each model used, for computing the cost of a call. Null if it is too large. */
 export function usageOfCall(dialect: Dialect): Sql {

@@ -114,7 +114,7 @@ test('a trace is a chat: one question, the agent, its tools and each answer once
     message[message.type],
   ])
   assert.deepEqual(shown, [
-    ['user_message', null, { text: 'Warp count?' }],
+    ['user_message', null, { text: 'Warp count?', content_refs: [] }],
     ['agent_start', 'weaver', { model: 'loom', system_instructions: ['Be brief.'], status: 'OK' }],
     [
       'tool_call',
@@ -129,7 +129,8 @@ test('a trace is a chat: one question, the agent, its tools and each answer once
       'weaver',
       {
         ...{ text: 'Twelve.', model: 'loom', reasoning_content: null, input_tokens: 20, output_tokens: 3 },
-        ...{ total_cost_usd: null, duration_ms: 1000, status: 'OK' },
+        ...{ total_cost_usd: null, input_cost_usd: null, output_cost_usd: null },
+        ...{ duration_ms: 1000, status: 'OK' },
       },
     ],
   ])
@@ -139,6 +140,55 @@ test('a trace is a chat: one question, the agent, its tools and each answer once
     ...{ started_at: at(0), ended_at: at(5), wb_user_id: 'alice', total_duration_ms: 5000 },
     ...{ total_cost_usd: null, total_input_tokens: 30, total_output_tokens: 4, feedback: [] },
   })
+})
+
+test('a chat has the sides of costs, the contents of a question, and where its context was made shorter', async () => {
+  const { root, calls } = turn('a', 0, 'Warp count?', 'Twelve.')
+  const weave = {
+    content_refs: ['weave-content:///warp'],
+    compaction: { summary: 'Warp has 12 ends.', items_before: 9, items_after: 2 },
+  }
+  const [first, ...others] = calls as { attributes?: object }[]
+  const project_id = await storedCalls(post, 'facts', [
+    { ...first, attributes: { ...first?.attributes, weave } },
+    ...others,
+  ])
+  const price = {
+    ...{ prompt_token_cost: 2, completion_token_cost: 3, cache_read_input_token_cost: 0 },
+    cache_creation_input_token_cost: 0,
+  }
+  assert.equal((await post('/cost/create', { project_id, costs: { loom: price } })).status, 200)
+  const { messages } = await answerOf('/agents/traces/chat', { project_id, trace_id: root })
+  const payloads = (type: string) =>
+    messages.flatMap((message: Message) => (message.type === type ? [message[type]] : []))
+  assert.deepEqual(payloads('user_message'), [{ text: 'Warp count?', content_refs: weave.content_refs }])
+  const { summary, ...items } = weave.compaction
+  assert.deepEqual(payloads('context_compacted'), [{ compaction_summary: summary, ...items }])
+  assert.equal(messages.at(-1).type, 'context_compacted')
+  const [{ total_cost_usd, input_cost_usd, output_cost_usd }] = payloads('assistant_message')
+  assert.deepEqual([total_cost_usd, input_cost_usd, output_cost_usd], [49, 40, 9])
+  const asked = { project_id, include_costs: true }
+  const { spans } = await answerOf('/agents/spans/query', {
+    ...{ ...asked, include_details: true },
+    query: { $expr: { $gt: [{ $getField: 'input_cost_usd' }, { $literal: 0 }] } },
+    sort_by: [{ field: 'output_cost_usd', direction: 'desc' }],
+  })
+  assert.deepEqual([spans[0].total_cost_usd, spans[0].input_cost_usd, spans[0].output_cost_usd], [72, 60, 12])
+  const { groups } = await answerOf('/agents/spans/query', {
+    ...asked,
+    group_by: [{ key: 'request_model' }],
+    sort_by: [{ field: 'total_input_cost_usd', direction: 'desc' }],
+  })
+  const [group] = groups
+  assert.equal(group.total_cost_usd, group.total_input_cost_usd + group.total_output_cost_usd)
+  const compacted = await answerOf('/agents/spans/query', {
+    ...{ project_id, include_details: true },
+    query: { $expr: { $eq: [{ $getField: 'weave.compaction.items_after' }, { $literal: 2 }] } },
+  })
+  assert.deepEqual(
+    compacted.spans.map((span: Record<string, unknown>) => [span.compaction_summary, span.content_refs]),
+    [[summary, weave.content_refs]],
+  )
 })
 
 test('an agent that answers otherwise than the calls below it is shown with both', async () => {

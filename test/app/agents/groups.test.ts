@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
+import { now } from '../../../src/domain/time.ts'
+import { conversationsWith } from '../../../src/operations/agents/signals.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { agentAttributes, at, storedCalls } from '../../support/agents.ts'
 import { openApp } from '../../support/app.ts'
 
-const { post } = await openApp({ after })
+const { post, database } = await openApp({ after })
 
 async function answerOf(url: string, body: object) {
   const { status, json, text } = await post(url, body)
@@ -112,6 +115,8 @@ test('spans show the attributes that are asked for, by their types', async () =>
   )
 })
 
+const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString()
+
 test('conversations are chosen by what was said of them, of their turns, or from elsewhere', async () => {
   const [turn, below, elsewhere] = [randomUUID(), randomUUID(), randomUUID()]
   const span = (id: string, more: object) => ({ ...{ id, started_at: at(0), ended_at: at(1) }, ...more })
@@ -120,6 +125,7 @@ test('conversations are chosen by what was said of them, of their turns, or from
     span(below, { trace_id: turn, parent_id: turn }),
     span(elsewhere, { thread_id: 'b' }),
     span(randomUUID(), { thread_id: 'c' }),
+    span(randomUUID(), { thread_id: 'c', started_at: inSeconds(120), ended_at: inSeconds(121) }),
   ])
   const feedback = [
     { svc_ref: `weave:///${project_id}/call/${below}`, scorer_tags: ['late'] },
@@ -155,6 +161,14 @@ test('conversations are chosen by what was said of them, of their turns, or from
     metrics: [{ alias: 'spans', value_type: 'string', value: { key: 'span_id' } }],
   })
   assert.deepEqual(rows, [{ timestamp: at(0), count_spans: 3 }])
+  const later = { started_after: inSeconds(60) }
+  const asked = { ...{ project_id, ...later }, signal_filters: { tags: ['late'] } }
+  assert.deepEqual(await groupsOf({ ...asked, group_by: [{ key: 'conversation_id' }] }), [])
+  const bound = boundTo(database, new AbortController().signal)
+  const upTo = (max: number) =>
+    conversationsWith(bound, project_id, undefined, { tags: ['late'], ratings: null }, now(), max)
+  assert.deepEqual((await upTo(4))?.sort(), ['a', 'c'])
+  await assert.rejects(upTo(3), { code: 'invalid_value' })
 })
 
 test('groups have what the attributes say of their spans, unless they have no conversation', async () => {

@@ -103,6 +103,7 @@ test('a span has its times, names, tokens and status', async () => {
       output_tokens: 1,
     },
     ...{ cache_read_input_tokens: null, cache_creation_input_tokens: null, total_cost_usd: null },
+    ...{ input_cost_usd: null, output_cost_usd: null },
   })
   const { span_id, agent_name, agent_version, operation_name, conversation_id } = spans[1]
   assert.deepEqual(
@@ -209,6 +210,8 @@ test('groups by conversation and by attributes have sums, and pages count all of
       total_duration_ms: 2000,
       error_count: 1,
       total_cost_usd: null,
+      total_input_cost_usd: null,
+      total_output_cost_usd: null,
     },
     ...{ first_seen: at(0), last_seen: at(6), agent_names: [], agent_versions: [], request_models: ['loom'] },
     metrics: {},

@@ -1,147 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nothingBefore, type TurnCall, turnOf } from '../../../packages/conversations/index.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
-import { basic, keys, openApp } from '../../support/app.ts'
 import { chatUrl } from '../../support/chat.ts'
-import { scriptedBackend, scriptOf, type Turn } from '../../support/scripted-backend.ts'
-
-const project_id = 'acme/default'
-const session = '3f0c0a52-5c0b-4c5c-9f6e-7a6b1f2f3c4d'
-
-/** Requests as Claude Code sends them: each repeats what was said before. */
-const claudeHeaders = {
-  'user-agent': 'claude-cli/2.1.332 (external, sdk-cli)',
-  'x-app': 'cli',
-  'x-claude-code-session-id': session,
-}
-const reminder = { type: 'text', text: '<system-reminder>\nThe date is a Tuesday.\n</system-reminder>' }
-const prompt = (text: string) => ({ role: 'user', content: [reminder, { type: 'text', text }] })
-const commands = { type: 'object', properties: { command: { type: 'string' } }, required: ['command'] }
-const claudeBody = (messages: readonly object[]) => ({
-  model: 'scripted',
-  max_tokens: 1_000,
-  system: [
-    { type: 'text', text: 'You are Claude Code.\n - Primary working directory: /home/a b\n - Shell: sh' },
-  ],
-  messages,
-  tools: [{ name: 'Bash', input_schema: commands }],
-  metadata: { user_id: JSON.stringify({ device_id: 'd', account_uuid: '', session_id: session }) },
-})
-
-/** What the model writes that calls the tool with each of these. */
-const calling = (...names: string[]) =>
-  names
-    .map(
-      (command) => `<tool_call>\n${JSON.stringify({ name: 'Bash', arguments: { command } })}\n</tool_call>`,
-    )
-    .join('\n')
-
-async function open(t: Parameters<typeof openApp>[0]) {
-  /** What the model answers, one after the other. */
-  const answers: string[] = []
-  const backend = scriptedBackend(function* (request, signal) {
-    yield* scriptOf(answers.shift() ?? 'Bye')(request, signal) as Iterable<Turn>
-  })
-  const { app, post, database } = await openApp(t, { backend })
-  async function ask(url: string, headers: Record<string, string>, body: object) {
-    const response = await app.inject({
-      method: 'POST',
-      url,
-      headers: { authorization: basic(keys.alice), 'content-type': 'application/json', ...headers },
-      payload: JSON.stringify(body),
-    })
-    assert.equal(response.statusCode, 200, response.body)
-    const id = String(response.headers['x-heddle-call-id'])
-    return { id, json: response.json() }
-  }
-  const read = async (path: string, body: object) => {
-    const { status, json } = await post(path, { project_id, ...body })
-    assert.equal(status, 200, JSON.stringify(json))
-    return json
-  }
-  const callOf = async (id: string | undefined) => (await read('/call/read', { id })).call
-  const lines = async (path: string, body: object) => {
-    const response = await app.inject({
-      method: 'POST',
-      url: path,
-      headers: { authorization: basic(keys.alice), 'content-type': 'application/json' },
-      payload: JSON.stringify({ project_id, ...body }),
-    })
-    assert.equal(response.statusCode, 200, response.body)
-    return response.body
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line))
-  }
-  const threadOf = async (id: string) =>
-    (await lines('/threads/stream_query', { filter: { thread_ids: [id] }, include_details: true }))[0]
-  /** The turns of a conversation, and what each says. */
-  async function turnsOf(thread: string) {
-    const calls = await lines('/calls/stream_query', {
-      filter: { thread_ids: [thread] },
-      sort_by: [{ field: 'started_at', direction: 'asc' }],
-    })
-    const asTurnCall = (call: Record<string, unknown>): TurnCall => ({
-      inputs: JSON.stringify(call.inputs),
-      output: JSON.stringify(call.output),
-      attributes: JSON.stringify(call.attributes),
-      children: calls.filter(({ parent_id }) => parent_id === call.id).map(asTurnCall),
-    })
-    let before = nothingBefore
-    return calls
-      .filter(({ parent_id }) => parent_id === null)
-      .map((call) => {
-        const { asked, answered, after } = turnOf(asTurnCall(call), before)
-        before = after
-        return [...asked, ...answered]
-          .filter(({ role }) => role !== 'system' && role !== 'developer')
-          .map(({ role, blocks }) =>
-            [
-              role,
-              ...blocks.flatMap((block) =>
-                block.kind === 'text' && !block.text.startsWith('<')
-                  ? [block.text]
-                  : block.kind === 'call'
-                    ? [
-                        `${JSON.parse(block.input).command}`,
-                        ...(block.result?.content ?? []).flatMap((part) =>
-                          part.kind === 'text' ? [part.text] : [],
-                        ),
-                      ]
-                    : [],
-              ),
-            ].join(': '),
-          )
-          .filter((line) => line !== 'user')
-      })
-  }
-  /** Sends a prompt in the words of Claude Code, and uses tools until there is an answer. Returns the ids of its calls. */
-  async function claude(history: object[], text: string, ...replies: string[]): Promise<string[]> {
-    answers.push(...replies)
-    history.push(prompt(text))
-    const ids: string[] = []
-    for (const _ of replies) {
-      const { id, json } = await ask('/v1/messages', claudeHeaders, claudeBody(history))
-      ids.push(id)
-      history.push({ role: 'assistant', content: json.content })
-      const used = (json.content as Record<string, string>[]).filter(({ type }) => type === 'tool_use')
-      const results = used.map(({ id: tool_use_id }) => ({
-        type: 'tool_result',
-        tool_use_id,
-        content: 'done',
-      }))
-      if (used.length > 0) history.push({ role: 'user', content: [...results, reminder] })
-    }
-    // What was answered may wait to be written.
-    await Promise.all(ids.map(callOf))
-    return ids
-  }
-  return { post, database, backend, answers, ask, claude, callOf, threadOf, turnsOf, lines }
-}
+import { scriptOf, type Turn } from '../../support/scripted-backend.ts'
+import { until } from '../../support/wait.ts'
+import {
+  calling,
+  claudeBody,
+  claudeHeaders,
+  commands,
+  open,
+  project_id,
+  prompt,
+  session,
+} from './coding-agents.ts'
 
 test('the answers of one prompt of Claude Code are one turn, whatever tools it uses', async (t) => {
-  const { claude, callOf, threadOf, turnsOf, lines } = await open(t)
+  const { post, database, claude, callOf, threadOf, turnsOf, lines } = await open(t)
   const history: object[] = []
   const ids = await claude(history, 'List it', calling('a', 'b'), calling('c'), 'Three files.')
   const [next] = await claude(history, 'And now?', 'Nothing.')
@@ -170,14 +45,25 @@ test('the answers of one prompt of Claude Code are one turn, whatever tools it u
     (used as { completion_tokens: number }[]).reduce((sum, usage) => sum + usage.completion_tokens, 0),
   )
   assert.deepEqual([thread.input_preview, thread.output_preview], ['List it', 'Nothing.'])
+  const shown = async () => {
+    const [{ calls: roots }] = await lines('/views/calls', { filter: { trace_roots_only: true } })
+    const { input_preview, output_preview } = roots.find(({ id }: { id: string }) => id === turn)
+    return [input_preview, output_preview]
+  }
+  assert.deepEqual(await shown(), ['List it', 'Three files.'])
   // It has no text of its own: an erasure or a redaction of its answers leaves none.
-  const listed = await lines('/views/calls', { filter: { trace_roots_only: true } })
-  const shown = listed[0].calls.find(({ id }: { id: string }) => id === turn)
-  assert.doesNotMatch(JSON.stringify(shown), /List it|Three files/)
+  assert.deepEqual(
+    await database.all(
+      sql`SELECT input_preview, output_preview, inputs, output FROM calls WHERE id = ${turn}`,
+    ),
+    [{ input_preview: null, output_preview: null, inputs: '{}', output: null }],
+  )
   assert.deepEqual(await turnsOf(session), [
     ['user: List it', 'assistant: a: done: b: done', 'assistant: c: done', 'assistant: Three files.'],
     ['user: And now?', 'assistant: Nothing.'],
   ])
+  assert.equal((await post('/calls/delete', { project_id, call_ids: [ids[2]] })).status, 200)
+  assert.deepEqual(await shown(), ['List it', 'Bash({"command":"c"})'])
 })
 
 test('a monitor judges the answers of a turn, and not the turn', async (t) => {
@@ -189,6 +75,29 @@ test('a monitor judges the answers of a turn, and not the turn', async (t) => {
   const ids = await claude([], 'List it', calling('a'), 'Three files.')
   const judged = await database.all<{ call_id: string }>(sql`SELECT call_id FROM judgements`)
   assert.deepEqual(judged.map(({ call_id }) => call_id).sort(), ids.sort())
+})
+
+test('a monitor of roots judges the last answer of each turn', async (t) => {
+  const { post, database, answers, ask, claude } = await open(t, { sweep: true })
+  const short = { name: 'short', check: { kind: 'length', max: 9 } }
+  const { scorer } = (await post(`/v2/${project_id}/scorers`, short)).json
+  const watch = { project_id, name: 'watch', scorers: [{ scorer }], filter: { trace_roots_only: true } }
+  assert.equal((await post('/monitors', watch)).status, 200)
+  const history: object[] = []
+  const first = await claude(history, 'List it', calling('a'), calling('b'), 'Three files.')
+  answers.push('Nothing.')
+  const helper = { ...claudeHeaders, 'x-claude-code-agent-type': 'Explore' }
+  await ask('/v1/messages', helper, claudeBody([prompt('Explore')]))
+  const second = await claude(history, 'And now?', 'Nothing.')
+  const judged = () =>
+    database.all<{ call_id: string; state: string }>(
+      sql`SELECT call_id, state FROM judgements ORDER BY call_id`,
+    )
+  await until('the answers are judged', async () => (await judged()).every(({ state }) => state === 'judged'))
+  assert.deepEqual(
+    (await judged()).map(({ call_id }) => call_id),
+    [first.at(-1), second[0]].sort(),
+  )
 })
 
 test('a conversation is found by its last answer, and its turn is as long as its answers', async (t) => {

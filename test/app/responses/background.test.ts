@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events'
 import { test } from 'node:test'
 import { now } from '../../../src/domain/time.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
-import { keys, openApp, type TestApp, type TestParts } from '../../support/app.ts'
+import { basic, keys, openApp, type TestApp, type TestParts } from '../../support/app.ts'
 import { openAppRecord } from '../../support/app-record.ts'
 import { eventsOf } from '../../support/responses.ts'
 import { type Script, scriptedBackend, scriptOf } from '../../support/scripted-backend.ts'
@@ -35,6 +35,45 @@ function heldModel() {
   }
   return { backend: scriptedBackend(script), release: () => release.emit('release') }
 }
+
+test('a response in the background is of the turn that its request names', async (t) => {
+  const opened = await open(t)
+  const trace = '0af7651916cd43dd8448eb211c80319c'
+  const ask = async (input: string, subagent?: string) => {
+    const response = await opened.app.inject({
+      method: 'POST',
+      url,
+      headers: {
+        authorization: basic(keys.alice),
+        'user-agent': 'codex_exec/0.171.0 (linux)',
+        'thread-id': 't-1',
+        'x-codex-turn-metadata': JSON.stringify({ turn_id: 'turn-1' }),
+        traceparent: `00-${trace}-b7ad6b7169203331-01`,
+        ...(subagent && { 'x-openai-subagent': subagent }),
+      },
+      payload: { input, background: true },
+    })
+    await endOf(opened, response.json())
+  }
+  await ask('Hi')
+  await ask('Look', 'review')
+  const calls = await opened.database.all<Record<string, string>>(
+    sql`SELECT op_name, trace_id, thread_id, turn_id, attributes FROM calls ORDER BY op_name, started_at`,
+  )
+  const [first, below, turn] = calls
+  assert.deepEqual(
+    calls.map(({ op_name, trace_id, thread_id, turn_id }) => [op_name, trace_id, thread_id, turn_id]),
+    ['heddle.responses', 'heddle.responses', 'heddle.turn'].map((op) => [op, trace, 't-1', turn?.turn_id]),
+  )
+  const heddle = [first, below].map((call) => JSON.parse(call?.attributes ?? '').heddle)
+  assert.deepEqual(
+    heddle.map(({ agent, turn: named, subagent }) => [agent.name, named, subagent]),
+    [
+      ['codex', 'turn-1', undefined],
+      ['codex', 'turn-1', 'review'],
+    ],
+  )
+})
 
 test('a response in the background is read until it has ended, and is then a response like others', async (t) => {
   const opened = await open(t)

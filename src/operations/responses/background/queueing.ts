@@ -9,6 +9,7 @@ import { readProjectSettings } from '../../../storage/projects/projects.ts'
 import { headerText } from '../../background-asking.ts'
 import { wrong } from '../../generation/checks.ts'
 import {
+  headersOfTurn,
   parentHeader,
   projectHeader,
   recordingTarget,
@@ -59,11 +60,13 @@ export async function queueResponse(
     toolChoice: services.settings.toolChoice,
     isStored: true,
   })
+  const isBelow = target.isTraced !== true
   const headers = {
+    ...headersOfTurn(request),
     [projectHeader]: target.project,
     [threadHeader]: target.thread ?? threadOf(request.headers, body),
-    [parentHeader]: target.parent,
-    [traceHeader]: target.trace,
+    [parentHeader]: isBelow ? target.parent : null,
+    [traceHeader]: isBelow ? target.trace : null,
   }
   const texts = {
     head: writeJson(head),
