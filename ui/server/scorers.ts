@@ -6,8 +6,11 @@ import { request, requestJson } from './request.ts'
 
 interface StoredJudge {
   prompt: string
+  system?: string | null
   model?: string | null
-  questions?: { name: string }[] | null
+  questions?: { name: string; instructions?: string }[] | null
+  reason?: boolean | null
+  max_tokens?: number | null
 }
 
 /** The newest version of a scorer. */
@@ -17,6 +20,8 @@ export interface Scorer {
   description: string
   /** What it asks a model; undefined for others. */
   judge: StoredJudge | undefined
+  /** Names in its prompt, and the fields of the call that they stand for. */
+  fields: Readonly<Record<string, string>>
   /** Which check it is; undefined for others. */
   check: string | undefined
   /** Which values are better; undefined where it does not say. */
@@ -36,6 +41,7 @@ interface StoredVersion {
   val: {
     description?: unknown
     judge?: StoredJudge | null
+    fields?: Record<string, string> | null
     check?: { kind: string } | null
     direction?: Direction
   }
@@ -56,6 +62,7 @@ export async function readScorers(project: string, signal: AbortSignal): Promise
     ref: objectRefOf(project, version.object_id, version.digest),
     description: typeof version.val.description === 'string' ? version.val.description : '',
     judge: version.val.judge ?? undefined,
+    fields: version.val.fields ?? {},
     check: version.val.check?.kind,
     direction: version.val.direction,
     by: version.svc_user_id ?? null,
