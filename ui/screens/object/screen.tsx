@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
@@ -6,6 +6,7 @@ import { FailedScreen, LoadingScreen } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
+import { listOf, openClass } from '../../sections.ts'
 import { tableOf } from '../../server/datasets.ts'
 import { useLoading } from '../../server/loading.ts'
 import { deleteObject, type ObjectVersion, refOfCreated } from '../../server/objects.ts'
@@ -26,32 +27,35 @@ export function ObjectScreen({ project, object }: { project: string; object: str
     [project, object, version],
   )
   const [leaving, setLeaving] = useState<'version' | 'object'>()
-  const back = paths.objects(project)
+  const kind = value?.shown.base_object_class
+  const list = listOf(kind)
+  const back = (list === 'datasets' || list === 'judges' ? paths[list] : paths.objects)(project)
+  // The bar marks the section of its list.
+  const opened = error ? '' : value && (kind ?? '')
+  useLayoutEffect(() => {
+    openClass.value = opened
+    return () => {
+      openClass.value = undefined
+    }
+  }, [opened])
   const versions = value?.versions ?? []
   const { at, base, compare, keys } = versionWalk('value', value ?? {})
   const changed = () => {
     setSearch({ v: undefined, row: undefined })
     reload()
   }
-  useShortcuts('Object', [...keys, { keys: ['Escape'], does: 'All objects', run: () => navigate(back) }])
+  useShortcuts('Object', [...keys, { keys: ['Escape'], does: 'Back to the list', run: () => navigate(back) }])
   if (error) {
     const missing = { title: 'Object not found', href: back, to: 'All objects' }
     return <FailedScreen name={object} {...{ error, retry: reload, missing }} />
   }
   if (value === undefined) return <LoadingScreen />
   const { shown } = value
-  const kind = shown.base_object_class
   return (
     <main class="screen object">
       <header class="object-head">
         <h1 dir="auto">{object}</h1>
-        <a
-          href={
-            kind === 'Dataset' ? paths.datasets(project) : kind === 'Scorer' ? paths.judges(project) : back
-          }
-        >
-          {shown.leaf_object_class ?? (shown.kind === 'op' ? 'Op' : 'Object')}s
-        </a>
+        <a href={back}>{shown.leaf_object_class ?? (shown.kind === 'op' ? 'Op' : 'Object')}s</a>
         <VersionMarks version={shown} />
         <span class="muted">
           {tableOf(shown.val) === undefined && sizeText(shown.size_bytes)} by <bdi>{shown.svc_user_id}</bdi>{' '}
