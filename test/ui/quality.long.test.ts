@@ -206,7 +206,7 @@ test('a run of two settings with a judge is started in the page, goes on without
   assert.equal(await page.getByLabel('Message to the model').inputValue(), '{question}')
   await page.getByLabel('System message A').fill('Be brief.')
   await page.getByRole('button', { name: 'Compare with other settings' }).click()
-  await page.getByRole('group', { name: 'Settings B' }).getByLabel('temperature', { exact: true }).fill('0.5')
+  await page.getByRole('group', { name: 'Settings B' }).getByLabel('Temperature', { exact: true }).fill('0.5')
   await page.getByRole('checkbox', { name: 'judged' }).check()
   await page.getByRole('checkbox', { name: 'short' }).check()
   await page.getByLabel('Times that each row is asked').fill('2')
