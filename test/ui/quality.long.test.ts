@@ -96,7 +96,8 @@ test('a judge is written with a field of a real call, tried on three calls, and 
 })
 
 test('every check of the server is a form, and what does not fit is said in words', { skip }, async (t) => {
-  const { page, problems } = await open(t, `${ui}/judges/new`)
+  const forms = '/ui/acme/checks/judges/new'
+  const { page, problems } = await open(t, forms)
   const field = { field: 'output.choices.0.message.content' }
   const kind = page.getByLabel('Kind')
   const isSaid = (text: string) => page.getByRole('status').getByText(text).waitFor()
@@ -116,7 +117,7 @@ test('every check of the server is a form, and what does not fit is said in word
   ]
   await isSaid('Give it a name.')
   for (const [name, label, text, check] of made) {
-    await page.goto(`${served().address}${ui}/judges/new`)
+    await page.goto(`${served().address}${forms}`)
     await page.getByLabel('Name', { exact: true }).fill(`check-${name}`)
     await kind.selectOption(name)
     await isSaid('Fill in “')
@@ -147,12 +148,12 @@ test('every check of the server is a form, and what does not fit is said in word
     await page.getByRole('row').getByText(`check-${name}`).waitFor()
     const stored = (
       await served().post('/obj/read', {
-        ...{ project_id: project, object_id: `check-${name}`, digest: 'latest' },
+        ...{ project_id: 'acme/checks', object_id: `check-${name}`, digest: 'latest' },
       })
     ).json.obj.val.check
     assert.deepEqual(withoutNothing(stored), { kind: name, ...check })
   }
-  await page.goto(`${served().address}${ui}/judges/new`)
+  await page.goto(`${served().address}${forms}`)
   const offered = await kind
     .locator('option')
     .evaluateAll((all) => all.map((one) => one.getAttribute('value')))

@@ -185,7 +185,7 @@ const formsOf = (project: string): Named[] =>
         { text: 'New run', hint: project, path: paths.newRun(project) },
         { text: 'New judge', hint: project, path: paths.newJudge(project) },
         { text: 'New monitor', hint: project, path: paths.monitors(project, { new: '-' }) },
-        { text: 'New queue', hint: project, path: `${paths.queues(project)}?new=-` },
+        { text: 'New queue', hint: project, path: paths.queues(project, { new: '-' }) },
       ]
     : []
 

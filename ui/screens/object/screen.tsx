@@ -29,7 +29,7 @@ export function ObjectScreen({ project, object }: { project: string; object: str
   const [leaving, setLeaving] = useState<'version' | 'object'>()
   const kind = value?.shown.base_object_class
   const list = listOf(kind)
-  const back = (list === 'datasets' || list === 'judges' ? paths[list] : paths.objects)(project)
+  const back = paths.objects(project)
   // The bar marks the section of its list.
   const opened = error ? '' : value && (kind ?? '')
   useLayoutEffect(() => {
@@ -44,7 +44,7 @@ export function ObjectScreen({ project, object }: { project: string; object: str
     setSearch({ v: undefined, row: undefined })
     reload()
   }
-  useShortcuts('Object', [...keys, { keys: ['Escape'], does: 'Back to the list', run: () => navigate(back) }])
+  useShortcuts('Object', [...keys, { keys: ['Escape'], does: 'All objects', run: () => navigate(back) }])
   if (error) {
     const missing = { title: 'Object not found', href: back, to: 'All objects' }
     return <FailedScreen name={object} {...{ error, retry: reload, missing }} />
@@ -55,7 +55,9 @@ export function ObjectScreen({ project, object }: { project: string; object: str
     <main class="screen object">
       <header class="object-head">
         <h1 dir="auto">{object}</h1>
-        <a href={back}>{shown.leaf_object_class ?? (shown.kind === 'op' ? 'Op' : 'Object')}s</a>
+        <a href={list === 'datasets' || list === 'judges' ? paths[list](project) : back}>
+          {shown.leaf_object_class ?? (shown.kind === 'op' ? 'Op' : 'Object')}s
+        </a>
         <VersionMarks version={shown} />
         <span class="muted">
           {tableOf(shown.val) === undefined && sizeText(shown.size_bytes)} by <bdi>{shown.svc_user_id}</bdi>{' '}
