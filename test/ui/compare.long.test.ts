@@ -109,6 +109,8 @@ test('runs are sorted by a score and found by name, with the chosen scores, and 
   await page.getByText(`${means.filter((mean) => mean > least).length} of 3`).waitFor()
   await filter.fill(`judge.score:<=${least + 0.0005} -1`)
   await page.getByText('0 of 3').waitFor()
+  await filter.fill(`"judge.score">=${least - 0.0005}`)
+  await page.getByText('3 of 3').waitFor()
   await filter.fill('juge.score>0.5')
   await page.getByRole('alert').getByText('No column is named juge.score; there are: trials').waitFor()
   await filter.fill('SMALL')

@@ -153,6 +153,11 @@ test('every check of the server is a form, and what does not fit is said in word
     ).json.obj.val.check
     assert.deepEqual(withoutNothing(stored), { kind: name, ...check })
   }
+  // The list says in the same words what each of them wants.
+  const asks = 'At least this many characters, or entries of a list: 4. At most this many'
+  await page.getByRole('row', { name: 'check-length' }).getByText(asks).waitFor()
+  const texts = 'None of these texts: ["sorry"]. Upper and lower case are the same'
+  await page.getByRole('row', { name: 'check-contains' }).getByText(texts).waitFor()
   await page.goto(`${served().address}${forms}`)
   const offered = await kind
     .locator('option')

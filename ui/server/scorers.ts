@@ -24,6 +24,8 @@ export interface Scorer {
   fields: Readonly<Record<string, string>>
   /** Which check it is; undefined for others. */
   check: string | undefined
+  /** The fields of the check. */
+  wanted: Readonly<Record<string, unknown>>
   /** Which values are better; undefined where it does not say. */
   direction: Direction | undefined
   by: string | null
@@ -42,7 +44,7 @@ interface StoredVersion {
     description?: unknown
     judge?: StoredJudge | null
     fields?: Record<string, string> | null
-    check?: { kind: string } | null
+    check?: { kind: string; [field: string]: unknown } | null
     direction?: Direction
   }
 }
@@ -64,6 +66,7 @@ export async function readScorers(project: string, signal: AbortSignal): Promise
     judge: version.val.judge ?? undefined,
     fields: version.val.fields ?? {},
     check: version.val.check?.kind,
+    wanted: version.val.check ?? {},
     direction: version.val.direction,
     by: version.svc_user_id ?? null,
     at: version.created_at,

@@ -3,8 +3,8 @@ import { refName } from '../../value/ref.ts'
 import { scoreName } from '../../value/scores.ts'
 import { figureOf, figures, type Known, nameOf } from './order.tsx'
 
-/** As in a comparison, `judge.passed>=0.5`, or as in the list of calls, `cost:>0.01`. */
-const condition = /^([^\s:<>=!]+):?(>=|<=|!=|=|<|>)(.+)$/
+/** As in a comparison, `judge.passed>=0.5` and `"exact match"=1`, or as in the list of calls, `cost:>0.01`. */
+const condition = /^("[^"]+"|[^\s":<>=!]+):?(>=|<=|!=|=|<|>)(.+)$/
 
 const units: Record<string, number> = { '%': 0.01, ms: 0.001, m: 60 }
 
@@ -17,13 +17,13 @@ export function runFilter(text: string, scores: readonly string[]) {
   const words: string[] = []
   const conditions: ((known: Known) => boolean)[] = []
   let problem: string | undefined
-  for (const word of text.split(/\s+/)) {
+  for (const word of text.match(/(?:"[^"]*"|\S)+/g) ?? []) {
     const [, name, by = '', value = ''] = condition.exec(word) ?? []
     if (name === undefined) {
       words.push(word)
       continue
     }
-    const field = columns.get(name.toLowerCase().replace(/^scores\./, ''))
+    const field = columns.get(name.toLowerCase().replace(/^"|"$|^scores\./g, ''))
     const wanted = numberIn(value)
     if (field === undefined)
       problem = `No column is named ${name}; there are: ${[...columns.keys()].join(', ')}.`

@@ -42,6 +42,8 @@ export function EvalsScreen({ project }: { project: string }) {
     cost: runs.costs.value.get(row.evaluation_call_id),
   }))
   const filter = runFilter(wanted, common)
+  // Until summaries are there, the scores are not known.
+  const problem = runs.summaries.value.size > 0 ? filter.problem : undefined
   const shown = inOrder(known ?? [], sort).filter(filter.fits)
   const isLoaded = rows !== undefined && !runs.isShort()
   const keepPlace = useScrollRestoration(kept, { scroller, isLoaded, active, rows: rows?.length ?? 0 })
@@ -98,7 +100,7 @@ export function EvalsScreen({ project }: { project: string }) {
             <NameFilter
               label="Filter by name or score"
               example={`Name, or ${scoreName(common[0] ?? 'cost')}>0.5`}
-              isWrong={filter.problem !== undefined}
+              isWrong={problem !== undefined}
               wanted={wanted}
               onChange={(named) => setSearch({ named })}
             />
@@ -120,7 +122,7 @@ export function EvalsScreen({ project }: { project: string }) {
           </a>
         )}
       </QualityHead>
-      <Problem text={rows && filter.problem} />
+      <Problem text={problem} />
       {error && <Failed error={error} retry={() => void runs.retry()} />}
       {!error && rows === undefined && <Skeleton rows={10} />}
       {rows?.length === 0 && <NoEvaluations project={project} />}

@@ -66,6 +66,17 @@ function jsonOf(form: Form, text: string): unknown {
   return form === 'text' ? text : form === 'tick' || Number(text)
 }
 
+/** What a stored check asks for. */
+export const checkText = (kind: string, check: Readonly<Record<string, unknown>>): string =>
+  Object.entries(fieldsOfKind[kind as CheckKind] ?? {})
+    .flatMap(([name, [form, label]]) => {
+      const value = check[name]
+      if (value == null || value === false) return []
+      const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+      return form === 'tick' ? label : `${label.replace(', a line each', '')}: ${text}`
+    })
+    .join('. ')
+
 /** What is wrong or still to be filled in. */
 export function checkProblem(kind: CheckKind, values: CheckValues): string | undefined {
   const fields = fieldsOf(kind, values)
