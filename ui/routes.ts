@@ -13,96 +13,67 @@ export type Route =
   | { screen: 'monitor'; project: string; monitor: string }
   | { screen: 'queue' | 'review'; project: string; queue: string }
   | { screen: 'object'; project: string; object: string }
-  | { screen: 'prompts'; project: string; prompt: string | undefined }
+  | { screen: 'prompts'; project: string; prompt?: string }
   | { screen: 'nowhere'; path: string }
 
 type Names = Record<string, string>
 
-/** The links that the clients of Weave print do not start with /ui. */
-const table: [pattern: string, place: (names: Names) => Route][] = [
-  ['/', () => ({ screen: 'projects' })],
-  ['/ui', () => ({ screen: 'projects' })],
-  ['/ui/play', () => ({ screen: 'play' })],
-  ['/ui/engine', () => ({ screen: 'engine' })],
-  ['/ui/people', () => ({ screen: 'people' })],
-  ['/ui/people/invitations', () => ({ screen: 'invitations' })],
-  ['/ui/people/budgets', () => ({ screen: 'budgets' })],
-  ['/ui/people/audit', () => ({ screen: 'audit' })],
-  ['/ui/me', () => ({ screen: 'me' })],
-  ['/ui/:entity/:name', (names) => ({ screen: 'calls', project: projectIn(names) })],
-  ['/ui/:entity/:name/calls', (names) => ({ screen: 'calls', project: projectIn(names) })],
-  [
-    '/ui/:entity/:name/trace/:trace',
-    (names) => ({ screen: 'trace', project: projectIn(names), trace: names.trace ?? '' }),
-  ],
-  ['/ui/:entity/:name/call/:call', (names) => callIn(names)],
-  ['/ui/:entity/:name/conversations', (names) => ({ screen: 'threads', project: projectIn(names) })],
-  ['/ui/:entity/:name/conversation', (names) => ({ screen: 'thread', project: projectIn(names) })],
-  ['/ui/:entity/:name/agents', (names) => ({ screen: 'agents', project: projectIn(names) })],
-  ['/ui/:entity/:name/agent', (names) => ({ screen: 'agent', project: projectIn(names) })],
-  ['/ui/:entity/:name/evals', (names) => ({ screen: 'evals', project: projectIn(names) })],
-  ['/ui/:entity/:name/evals/compare', (names) => ({ screen: 'compare', project: projectIn(names) })],
-  ['/ui/:entity/:name/evals/new', (names) => ({ screen: 'newRun', project: projectIn(names) })],
-  ['/ui/:entity/:name/judges', (names) => ({ screen: 'judges', project: projectIn(names) })],
-  ['/ui/:entity/:name/judges/new', (names) => ({ screen: 'judge', project: projectIn(names) })],
-  [
-    '/ui/:entity/:name/calibrations/:judge',
-    (names) => ({ screen: 'calibration', project: projectIn(names), judge: names.judge ?? '' }),
-  ],
-  ['/ui/:entity/:name/monitors', (names) => ({ screen: 'monitors', project: projectIn(names) })],
-  [
-    '/ui/:entity/:name/monitors/:monitor',
-    (names) => ({ screen: 'monitor', project: projectIn(names), monitor: names.monitor ?? '' }),
-  ],
-  ['/ui/:entity/:name/datasets', (names) => ({ screen: 'datasets', project: projectIn(names) })],
-  ['/ui/:entity/:name/search', (names) => ({ screen: 'search', project: projectIn(names) })],
-  ['/ui/:entity/:name/charts', (names) => ({ screen: 'charts', project: projectIn(names) })],
-  ['/ui/:entity/:name/queues', (names) => ({ screen: 'queues', project: projectIn(names) })],
-  [
-    '/ui/:entity/:name/queues/:queue',
-    (names) => ({ screen: 'queue', project: projectIn(names), queue: names.queue ?? '' }),
-  ],
-  [
-    '/ui/:entity/:name/queues/:queue/review',
-    (names) => ({ screen: 'review', project: projectIn(names), queue: names.queue ?? '' }),
-  ],
-  ['/ui/:entity/:name/objects', (names) => ({ screen: 'objects', project: projectIn(names) })],
-  [
-    '/ui/:entity/:name/data/:object',
-    (names) => ({ screen: 'object', project: projectIn(names), object: names.object ?? '' }),
-  ],
-  ['/ui/:entity/:name/prompts', (names) => promptsIn(names)],
-  ['/ui/:entity/:name/prompts/:prompt', (names) => promptsIn(names)],
-  ['/ui/:entity/:name/alerts', (names) => ({ screen: 'alerts', project: projectIn(names) })],
-  ['/ui/:entity/:name/alerts/endpoints', (names) => ({ screen: 'endpoints', project: projectIn(names) })],
-  ['/ui/:entity/:name/alerts/deliveries', (names) => ({ screen: 'deliveries', project: projectIn(names) })],
-  ['/ui/:entity/:name/prices', (names) => ({ screen: 'prices', project: projectIn(names) })],
-  ['/:entity/:name/r/call/:call', (names) => callIn(names)],
-  ['/:entity/:name/weave/calls/:call', (names) => callIn(names)],
-  ['/:entity/:name/weave', (names) => ({ screen: 'calls', project: projectIn(names) })],
-  ['/:entity/:name/weave/calls', (names) => ({ screen: 'calls', project: projectIn(names) })],
-  ['/:entity/:name/weave/traces', (names) => ({ screen: 'calls', project: projectIn(names) })],
-]
-
-const projectIn = ({ entity, name }: Names) => `${entity}/${name}`
-const callIn = (names: Names): Route => ({
-  screen: 'call',
-  project: projectIn(names),
-  call: names.call ?? '',
-})
-
-const promptsIn = (names: Names): Route => ({
-  screen: 'prompts',
-  project: projectIn(names),
-  prompt: names.prompt,
-})
+/** The names in a pattern are members of the route. The links that the clients of Weave print do not start with /ui. */
+const table: Record<string, Route['screen']> = {
+  '/': 'projects',
+  '/ui': 'projects',
+  '/ui/play': 'play',
+  '/ui/engine': 'engine',
+  '/ui/people': 'people',
+  '/ui/people/invitations': 'invitations',
+  '/ui/people/budgets': 'budgets',
+  '/ui/people/audit': 'audit',
+  '/ui/me': 'me',
+  '/ui/:entity/:name': 'calls',
+  '/ui/:entity/:name/calls': 'calls',
+  '/ui/:entity/:name/trace/:trace': 'trace',
+  '/ui/:entity/:name/call/:call': 'call',
+  '/ui/:entity/:name/conversations': 'threads',
+  '/ui/:entity/:name/conversation': 'thread',
+  '/ui/:entity/:name/agents': 'agents',
+  '/ui/:entity/:name/agent': 'agent',
+  '/ui/:entity/:name/evals': 'evals',
+  '/ui/:entity/:name/evals/compare': 'compare',
+  '/ui/:entity/:name/evals/new': 'newRun',
+  '/ui/:entity/:name/judges': 'judges',
+  '/ui/:entity/:name/judges/new': 'judge',
+  '/ui/:entity/:name/calibrations/:judge': 'calibration',
+  '/ui/:entity/:name/monitors': 'monitors',
+  '/ui/:entity/:name/monitors/:monitor': 'monitor',
+  '/ui/:entity/:name/datasets': 'datasets',
+  '/ui/:entity/:name/search': 'search',
+  '/ui/:entity/:name/charts': 'charts',
+  '/ui/:entity/:name/queues': 'queues',
+  '/ui/:entity/:name/queues/:queue': 'queue',
+  '/ui/:entity/:name/queues/:queue/review': 'review',
+  '/ui/:entity/:name/objects': 'objects',
+  '/ui/:entity/:name/data/:object': 'object',
+  '/ui/:entity/:name/prompts': 'prompts',
+  '/ui/:entity/:name/prompts/:prompt': 'prompts',
+  '/ui/:entity/:name/alerts': 'alerts',
+  '/ui/:entity/:name/alerts/endpoints': 'endpoints',
+  '/ui/:entity/:name/alerts/deliveries': 'deliveries',
+  '/ui/:entity/:name/prices': 'prices',
+  '/:entity/:name/r/call/:call': 'call',
+  '/:entity/:name/weave/calls/:call': 'call',
+  '/:entity/:name/weave': 'calls',
+  '/:entity/:name/weave/calls': 'calls',
+  '/:entity/:name/weave/traces': 'calls',
+}
 
 export function routeOf(path: string): Route {
   const below = path.startsWith(`${base}/`) ? path.slice(base.length) : path
   const parts = below.split('/').filter(Boolean)
-  for (const [pattern, place] of table) {
+  for (const [pattern, screen] of Object.entries(table)) {
     const names = match(pattern.split('/').filter(Boolean), parts)
-    if (names !== undefined) return place(names)
+    if (names === undefined) continue
+    const { entity, name, ...own } = names
+    return { screen, ...(entity !== undefined && { project: `${entity}/${name}` }), ...own } as Route
   }
   return { screen: 'nowhere', path }
 }
@@ -132,6 +103,10 @@ export const isProject = (text: string): boolean =>
 
 const segment = (text: string) => encodeURIComponent(text)
 const projectPath = (project: string) => `${base}/ui/${project.split('/').map(segment).join('/')}`
+const screenAt =
+  (path: string) =>
+  (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/${path}${searchText(search)}`
 
 export const paths = {
   projects: `${base}/ui/`,
@@ -141,54 +116,41 @@ export const paths = {
   budgets: `${base}/ui/people/budgets`,
   audit: (search: Record<string, string> = {}) => `${base}/ui/people/audit${searchText(search)}`,
   me: `${base}/ui/me`,
-  calls: (project: string, search: Record<string, string> = {}) =>
-    `${projectPath(project)}/calls${searchText(search)}`,
+  calls: screenAt('calls'),
   trace: (project: string, trace: string, call?: string) =>
     `${projectPath(project)}/trace/${segment(trace)}${searchText(call === undefined ? {} : { call })}`,
   play: (search: Record<string, string> = {}) => `${base}/ui/play${searchText(search)}`,
   call: (project: string, call: string) => `${projectPath(project)}/call/${segment(call)}`,
-  threads: (project: string, search: Record<string, string> = {}) =>
-    `${projectPath(project)}/conversations${searchText(search)}`,
+  threads: screenAt('conversations'),
   /** The thread is no part of the path: it may be any text, such as two dots. */
   thread: (project: string, thread: string, turn?: string) =>
     `${projectPath(project)}/conversation${searchText({ thread, ...(turn !== undefined && { turn }) })}`,
-  agents: (project: string, search: Record<string, string> = {}) =>
-    `${projectPath(project)}/agents${searchText(search)}`,
+  agents: screenAt('agents'),
   agent: (project: string, agent: string, range: string) =>
     `${projectPath(project)}/agent${searchText({ agent, range })}`,
-  evals: (project: string, search: Record<string, string> = {}) =>
-    `${projectPath(project)}/evals${searchText(search)}`,
-  compare: (project: string, search: Record<string, string> = {}) =>
-    `${projectPath(project)}/evals/compare${searchText(search)}`,
-  newRun: (project: string, search: Record<string, string> = {}) =>
-    `${projectPath(project)}/evals/new${searchText(search)}`,
-  judges: (project: string) => `${projectPath(project)}/judges`,
-  newJudge: (project: string, search: Record<string, string> = {}) =>
-    `${projectPath(project)}/judges/new${searchText(search)}`,
+  evals: screenAt('evals'),
+  compare: screenAt('evals/compare'),
+  newRun: screenAt('evals/new'),
+  judges: screenAt('judges'),
+  newJudge: screenAt('judges/new'),
   calibration: (project: string, judge: string) => `${projectPath(project)}/calibrations/${segment(judge)}`,
-  monitors: (project: string, search: Record<string, string> = {}) =>
-    `${projectPath(project)}/monitors${searchText(search)}`,
+  monitors: screenAt('monitors'),
   monitor: (project: string, monitor: string) => `${projectPath(project)}/monitors/${segment(monitor)}`,
-  datasets: (project: string) => `${projectPath(project)}/datasets`,
-  charts: (project: string, search: Record<string, string> = {}) =>
-    `${projectPath(project)}/charts${searchText(search)}`,
-  search: (project: string, search: Record<string, string> = {}) =>
-    `${projectPath(project)}/search${searchText(search)}`,
-  queues: (project: string) => `${projectPath(project)}/queues`,
+  datasets: screenAt('datasets'),
+  charts: screenAt('charts'),
+  search: screenAt('search'),
+  queues: screenAt('queues'),
   queue: (project: string, queue: string) => `${projectPath(project)}/queues/${segment(queue)}`,
   review: (project: string, queue: string, item?: string) =>
     `${projectPath(project)}/queues/${segment(queue)}/review${searchText(item === undefined ? {} : { item })}`,
-  objects: (project: string, search: Record<string, string> = {}) =>
-    `${projectPath(project)}/objects${searchText(search)}`,
+  objects: screenAt('objects'),
   object: (project: string, object: string, version?: string) =>
     `${projectPath(project)}/data/${segment(object)}${searchText(version === undefined ? {} : { v: version })}`,
   prompts: (project: string, prompt?: string) =>
     `${projectPath(project)}/prompts${prompt === undefined ? '' : `/${segment(prompt)}`}`,
-  alerts: (project: string, search: Record<string, string> = {}) =>
-    `${projectPath(project)}/alerts${searchText(search)}`,
-  endpoints: (project: string) => `${projectPath(project)}/alerts/endpoints`,
-  deliveries: (project: string, search: Record<string, string> = {}) =>
-    `${projectPath(project)}/alerts/deliveries${searchText(search)}`,
+  alerts: screenAt('alerts'),
+  endpoints: screenAt('alerts/endpoints'),
+  deliveries: screenAt('alerts/deliveries'),
   prices: (project: string, model?: string) =>
     `${projectPath(project)}/prices${searchText(model === undefined ? {} : { model })}`,
 }

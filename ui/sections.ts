@@ -1,3 +1,4 @@
+import { signal } from '@preact/signals'
 import type { Right } from '../src/domain/roles.ts'
 import { paths, type Route } from './routes.ts'
 import { may } from './server/rights.ts'
@@ -37,9 +38,25 @@ const sections: readonly Section[] = [
   },
   { name: 'Queues', path: paths.queues, screens: ['queues', 'queue', 'review'] },
   { name: 'Prompts', path: paths.prompts, screens: ['prompts'] },
-  { name: 'Objects', path: paths.objects, screens: ['objects', 'object'] },
+  { name: 'Objects', path: paths.objects, screens: ['objects'] },
   { name: 'Settings', path: paths.alerts, screens: ['alerts', 'endpoints', 'deliveries', 'prices'] },
 ]
+
+/** Class of the object that is open, once it is known. */
+export const openClass = signal<string | undefined>(undefined)
+
+const listsOfClasses: Record<string, Route['screen']> = {
+  ...{ Dataset: 'datasets', Scorer: 'judges', Prompt: 'prompts' },
+}
+
+/** An object is where its list is: a dataset is of Quality. */
+export const listOf = (objectClass: string | null | undefined): Route['screen'] =>
+  listsOfClasses[objectClass ?? ''] ?? 'objects'
+
+export const isCurrent = ({ screens }: Section, { screen }: Route): boolean =>
+  screen !== 'object'
+    ? screens.includes(screen)
+    : openClass.value !== undefined && screens.includes(listOf(openClass.value))
 
 /** Those that the user may read: annotators read queues. */
 export const sectionsOf = (project: string): readonly Section[] =>

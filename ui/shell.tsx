@@ -15,7 +15,7 @@ import { paths, type Route } from './routes.ts'
 import { CallScreen } from './screens/call.tsx'
 import { CallsScreen } from './screens/calls/screen.tsx'
 import { ProjectsScreen } from './screens/projects/screen.tsx'
-import { homeOf, sectionsOf, serverLists } from './sections.ts'
+import { homeOf, isCurrent, openClass, sectionsOf, serverLists } from './sections.ts'
 import { may } from './server/rights.ts'
 import { currentUser, signOut } from './server/session.ts'
 
@@ -84,7 +84,7 @@ export function Shell() {
   useLayoutEffect(() => {
     const current = places.current?.querySelector('[aria-current]')
     current?.scrollIntoView({ block: 'nearest', inline: 'center' })
-  }, [here.screen])
+  }, [here.screen, openClass.value])
   useEffect(followHeading, [])
   return (
     <>
@@ -101,13 +101,13 @@ export function Shell() {
         <div class="top-places" ref={places}>
           {project !== undefined && (
             <nav class="sections" aria-label="Project">
-              {sectionsOf(project).map(({ name, path, screens }) => (
+              {sectionsOf(project).map((section) => (
                 <a
-                  key={name}
-                  href={path(project)}
-                  aria-current={screens.includes(here.screen) ? 'page' : undefined}
+                  key={section.name}
+                  href={section.path(project)}
+                  aria-current={isCurrent(section, here) ? 'page' : undefined}
                 >
-                  {name}
+                  {section.name}
                 </a>
               ))}
             </nav>

@@ -119,7 +119,9 @@ test('a CSV file becomes a dataset with chosen columns and types, and comes out 
   await page.getByRole('link', { name: 'Open capitals' }).click()
   await page.getByText('2 rows').waitFor()
   await page.getByText('12345678901234567890').waitFor()
-  // A dataset belongs to the list of datasets.
+  // A dataset belongs to the list of datasets, and so to Quality.
+  const section = page.getByRole('navigation', { name: 'Project' }).locator('[aria-current]')
+  assert.deepEqual(await section.allTextContents(), ['Quality'])
   await page.getByRole('link', { name: 'Datasets', exact: true }).click()
   await page.getByRole('link', { name: 'New run on capitals' }).waitFor()
   await page.goBack()
@@ -210,6 +212,8 @@ test('rows are changed, added and deleted in the page, each as a version, with t
   await page.getByText('9007199254740993').click()
   await whole.waitFor()
   assert.equal(await page.getByRole('button', { name: /^(Edit|Add row)$/ }).count(), 0)
+  await page.goto(`${served().address}${ui}/datasets`)
+  await page.getByRole('row', { name: 'changed' }).getByText('Capitals to be asked for.').waitFor()
   assert.deepEqual(problems, [])
 })
 

@@ -80,6 +80,33 @@ function findLayoutFaults(): string[] {
     if (isShown(control) && height < 40 && !isOfHead)
       found.push(`only ${Math.round(height)} px high: ${about(control)}`)
   }
+  // A word or a number that does not fit is broken anywhere.
+  const texts = document.createTreeWalker(document.querySelector('main') as Element, NodeFilter.SHOW_TEXT)
+  for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+    const box = node.parentElement?.closest('th, td, [role=columnheader], button')
+    const isClipped = [node.parentElement, node.parentElement?.closest('thead')].some(
+      (part) => part && part.getBoundingClientRect().width <= 2,
+    )
+    const text = node.textContent ?? ''
+    if (!box || !isShown(box) || isClipped || text.length > 20 || /[\s_-]/.test(text)) continue
+    const range = document.createRange()
+    range.selectNodeContents(node)
+    if (range.getClientRects().length > 1) found.push(`a word is broken: ${text} in ${about(box)}`)
+  }
+  const filter = document.querySelector('.filter-field')
+  const room = filter?.getBoundingClientRect().width ?? 0
+  if (filter && isShown(filter) && room < 250) found.push(`the filter has ${Math.round(room)} px`)
+  for (const [form, parts] of [
+    ['.run-settings', 'label'],
+    ['.audit-filter', innerWidth < 736 ? 'input' : 'none'],
+  ] as const) {
+    const lefts = [...document.querySelectorAll(`${form} ${parts}`)].map((part) =>
+      Math.round(
+        part.getBoundingClientRect().left - (part.closest(form) as Element).getBoundingClientRect().left,
+      ),
+    )
+    if (new Set(lefts).size > 1) found.push(`a form is ragged: ${form}: ${lefts}`)
+  }
   for (const cell of document.querySelectorAll('main td')) {
     const { left } = cell.getBoundingClientRect()
     if (isShown(cell) && left + Number.parseFloat(getComputedStyle(cell).paddingLeft) < 8)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { keys } from '../support/app.ts'
 import { noBrowser, type Page } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
 import { giveFeedback } from '../support/feedback.ts'
@@ -80,6 +81,41 @@ test('an unknown id says so, and its words can be searched for', { skip }, async
   await paste(page, 'f'.repeat(16))
   await page.getByText('Nothing you have access to has this ID.').waitFor()
   await page.getByRole('option', { name: /Search calls for/ }).waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('what can be made or exported is a command', { skip }, async (t) => {
+  const { page, problems } = await open(t, `/ui/${project}/calls`, { key: keys.root })
+  const command = async (text: string) => {
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type(text)
+    await page.locator('[role=option][aria-selected=true]').filter({ hasText: text }).waitFor()
+    await page.keyboard.press('Enter')
+  }
+  await page.getByRole('button', { name: 'Export JSONL' }).waitFor()
+  const download = page.waitForEvent('download')
+  await command('Export JSONL')
+  assert.match((await download).suggestedFilename(), /\.jsonl$/)
+  await command('New queue')
+  await page.getByRole('dialog', { name: 'New queue' }).waitFor()
+  await page.keyboard.press('Escape')
+  await command('Invite')
+  await page.getByRole('dialog', { name: 'Invite' }).waitFor()
+  await page.keyboard.press('Escape')
+  // This screen has nothing to export.
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('Export')
+  await page.getByRole('option', { name: /^Search/ }).waitFor()
+  assert.equal(await page.getByRole('option', { name: /^Export/ }).count(), 0)
+  assert.deepEqual(problems, [])
+})
+
+test('who may make nothing has no command for it', { skip }, async (t) => {
+  const { page, problems } = await open(t, `/ui/${project}/calls`)
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('invit')
+  await page.getByRole('option', { name: /^Search/ }).waitFor()
+  assert.equal(await page.getByRole('option', { name: /^Invite/ }).count(), 0)
   assert.deepEqual(problems, [])
 })
 

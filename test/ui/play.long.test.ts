@@ -81,9 +81,9 @@ test('settings are kept in the URL with every digit, and the draft survives a re
 }, async (t) => {
   backend.script = scriptOf('yes')
   const { page, problems } = await open(t, inProject)
-  await page.getByLabel('seed', { exact: true }).fill('9007199254740993')
-  await page.getByLabel('temperature', { exact: true }).fill('0.50')
-  await page.getByLabel('stop', { exact: true }).fill('one\ntwo')
+  await page.getByLabel('Seed', { exact: true }).fill('9007199254740993')
+  await page.getByLabel('Temperature', { exact: true }).fill('0.50')
+  await page.getByLabel('Texts that end the answer', { exact: true }).fill('one\ntwo')
   await page.getByLabel('Message 1', { exact: true }).fill('Is it?')
   const address = new URL(page.url())
   assert.equal(
@@ -99,7 +99,7 @@ test('settings are kept in the URL with every digit, and the draft survives a re
   assert.equal(last().sampling.temperature, 0.5)
   assert.deepEqual(last().ending.stop, ['one', 'two'])
   const other = await open(t, address.search.slice(1))
-  assert.equal(await other.page.getByLabel('seed', { exact: true }).inputValue(), '9007199254740993')
+  assert.equal(await other.page.getByLabel('Seed', { exact: true }).inputValue(), '9007199254740993')
   assert.deepEqual([...problems, ...other.problems], [])
 })
 
@@ -131,9 +131,9 @@ test('two settings answer the same question side by side', { skip }, async (t) =
   await page.getByLabel('Message 1', { exact: true }).fill('How warm?')
   await page.keyboard.press('Tab')
   await page.getByRole('button', { name: 'Compare A and B' }).click()
-  await page.getByLabel('temperature', { exact: true }).fill('0.1')
+  await page.getByLabel('Temperature', { exact: true }).fill('0.1')
   await page.getByRole('tab', { name: 'B' }).click()
-  await page.getByLabel('temperature', { exact: true }).fill('0.9')
+  await page.getByLabel('Temperature', { exact: true }).fill('0.9')
   await page.keyboard.press('Control+Enter')
   await page.getByLabel('Answer A').getByText('warmth 0.1').waitFor()
   await page.getByLabel('Answer B').getByText('warmth 0.9').waitFor()
@@ -143,10 +143,14 @@ test('two settings answer the same question side by side', { skip }, async (t) =
 test('a refusal is shown at its field', { skip }, async (t) => {
   const { page } = await open(t, inProject)
   await page.getByLabel('Message 1', { exact: true }).fill('Hi')
-  await page.getByLabel('temperature', { exact: true }).fill('-3')
+  await page.getByLabel('Temperature', { exact: true }).fill('-3')
   await page.keyboard.press('Control+Enter')
   await page.locator('.field[data-wrong=true]').getByRole('alert').waitFor()
-  assert.equal(await page.locator('.field[data-wrong=true] label').textContent(), 'temperature')
+  const label = page.locator('.field[data-wrong=true] label')
+  assert.deepEqual(
+    [await label.textContent(), await label.getAttribute('title')],
+    ['Temperature', 'temperature'],
+  )
 })
 
 test('stopping an answer frees its slot, and a waiting request is shown as waiting', { skip }, async (t) => {
@@ -229,7 +233,7 @@ test('an answer to a schema is shown as a tree', { skip }, async (t) => {
   const { page, problems } = await open(t, inProject)
   await page.getByLabel('Message 1', { exact: true }).fill('A number')
   await page.getByText('Structured output').click()
-  const editor = page.getByLabel('response_format as JSON')
+  const editor = page.getByLabel('Form of the answer as JSON')
   await editor.fill('{"type": "json_object"')
   await page.getByText('Not valid JSON yet').waitFor()
   await editor.fill('{"type": "json_object"}')
@@ -371,7 +375,7 @@ test('of several models only those that write answers are offered', { skip }, as
   )
   const other = await servePageApp(t, { models })
   const { page, problems } = await open(t, inProject, { at: other })
-  const choice = page.getByLabel('model', { exact: true })
+  const choice = page.getByLabel('Model', { exact: true })
   await choice.getByRole('option', { name: 'large' }).waitFor({ state: 'attached' })
   const offered = await choice.getByRole('option').allTextContents()
   assert.deepEqual(offered, ['first model: small', 'small', 'large'])
@@ -401,14 +405,14 @@ test('the playground works with an upstream that counts tokens only at the end',
   await page.getByLabel('Answer').getByRole('button', { name: 'Stop' }).click()
   await page.getByText(/^stopped/).waitFor()
   // A setting that the upstream cannot honour is refused at its field, not dropped.
-  await page.getByLabel('top_k', { exact: true }).fill('5')
+  await page.getByLabel('Top k', { exact: true }).fill('5')
   await page.keyboard.press('Control+Enter')
   await page.locator('.field[data-wrong=true]').getByText('the server behind this model').waitFor()
   upstream.answer = (response) => {
     response.writeHead(500, { 'content-type': 'text/html' })
     response.end('<h1>Oh no</h1>')
   }
-  await page.getByLabel('top_k', { exact: true }).fill('')
+  await page.getByLabel('Top k', { exact: true }).fill('')
   await page.keyboard.press('Control+Enter')
   await page.getByText('The server behind this model is not available: it answered 500.').waitFor()
   await page.getByRole('link', { name: 'Engine', exact: true }).first().click()
@@ -443,9 +447,10 @@ test('on a phone the button that asks is right below the text', { skip }, async 
 test('settings are explained in words for people, not in those of a schema', { skip }, async (t) => {
   const { page, problems } = await open(t, inProject)
   const said = (name: string) => page.locator('.field', { has: page.getByLabel(name, { exact: true }) })
-  await said('model').getByText('Which model answers.', { exact: true }).waitFor()
-  await said('temperature').getByText('Number from 0, default 1.').waitFor()
+  await said('Model').getByText('Which model answers.', { exact: true }).waitFor()
+  await said('Temperature').getByText('Number from 0, default 1.').waitFor()
   const texts = (await page.locator('.field-says').allTextContents()).join('\n')
+  assert.doesNotMatch((await page.locator('.field label').allTextContents()).join(), /_/)
   assert.doesNotMatch(texts, /^(string|integer|boolean|list of (string|integer)s)/im)
   assert.deepEqual(problems, [])
 })

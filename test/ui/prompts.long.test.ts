@@ -127,7 +127,7 @@ test('a new prompt is written, and a new version of it: messages, variables, set
   await page.getByRole('button', { name: 'Add message' }).click()
   await page.getByLabel('Message 3', { exact: true }).fill('Be kind.')
   await page.getByRole('button', { name: 'Move message 3 up' }).click()
-  await page.getByLabel('temperature', { exact: true }).fill('0.5')
+  await page.getByLabel('Temperature', { exact: true }).fill('0.5')
   await page.getByRole('button', { name: 'Save as new version' }).click()
   await page.getByRole('option', { name: 'v1' }).first().waitFor({ state: 'attached' })
   const { json } = await served().post('/obj/read', {

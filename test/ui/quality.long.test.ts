@@ -95,6 +95,85 @@ test('a judge is written with a field of a real call, tried on three calls, and 
   ])
 })
 
+test('every check of the server is a form, and what does not fit is said in words', { skip }, async (t) => {
+  const forms = '/ui/acme/checks/judges/new'
+  const { page, problems } = await open(t, forms)
+  const field = { field: 'output.choices.0.message.content' }
+  const kind = page.getByLabel('Kind')
+  const isSaid = (text: string) => page.getByRole('status').getByText(text).waitFor()
+  const made: [name: string, label: string, text: string, check: object][] = [
+    ['regex', 'Pattern,', '^A', { pattern: '^A', ...field }],
+    ['latency', 'At most this many milliseconds', '2.5', { max_ms: 2.5 }],
+    ['tokens', 'At most this many tokens', '500', { max: 500 }],
+    ['cost', 'At most this cost', '0.01', { max: 0.01 }],
+    ['length', 'At most this many characters', '9', { min: 4, max: 9, ...field }],
+    ['contains', 'None of these texts', 'sorry', { none_of: ['sorry'], ignore_case: true, ...field }],
+    [
+      'json_schema',
+      'JSON Schema',
+      '{"type":"object"}',
+      { schema: { type: 'object' }, parse: true, ...field },
+    ],
+  ]
+  await isSaid('Give it a name.')
+  for (const [name, label, text, check] of made) {
+    await page.goto(`${served().address}${forms}`)
+    await page.getByLabel('Name', { exact: true }).fill(`check-${name}`)
+    await kind.selectOption(name)
+    await isSaid('Fill in “')
+    assert.ok(await page.getByRole('button', { name: 'Save judge' }).isDisabled())
+    if (name === 'length') {
+      await page.getByLabel('At least').fill('x')
+      await isSaid('takes a whole number.')
+      await page.getByLabel('At least').fill('10')
+      await page.getByLabel(label).fill(text)
+      await isSaid('is more than')
+      await page.getByLabel('At least').fill('4')
+    }
+    if (name === 'json_schema') {
+      await page.getByLabel(label, { exact: true }).fill('[]')
+      await isSaid('“JSON Schema” takes a JSON object')
+    }
+    if (name === 'regex') {
+      await page.getByLabel(label).fill('(a+)+$')
+      await page.getByRole('button', { name: 'Save judge' }).click()
+      // The server names a field by its label here.
+      await page
+        .getByRole('alert')
+        .getByText(/^“Pattern, a regular expression of JavaScript”: /)
+        .waitFor()
+    }
+    await page.getByLabel(label).first().fill(text)
+    await page.getByRole('button', { name: 'Save judge' }).click()
+    await page.getByRole('row').getByText(`check-${name}`).waitFor()
+    const stored = (
+      await served().post('/obj/read', {
+        ...{ project_id: 'acme/checks', object_id: `check-${name}`, digest: 'latest' },
+      })
+    ).json.obj.val.check
+    assert.deepEqual(withoutNothing(stored), { kind: name, ...check })
+  }
+  // The list says in the same words what each of them wants.
+  const asks = 'At least this many characters, or entries of a list: 4. At most this many'
+  await page.getByRole('row', { name: 'check-length' }).getByText(asks).waitFor()
+  const texts = 'None of these texts: ["sorry"]. Upper and lower case are the same'
+  await page.getByRole('row', { name: 'check-contains' }).getByText(texts).waitFor()
+  await page.goto(`${served().address}${forms}`)
+  const offered = await kind
+    .locator('option')
+    .evaluateAll((all) => all.map((one) => one.getAttribute('value')))
+  assert.deepEqual(offered.slice(2).toSorted(), made.map(([name]) => name).toSorted())
+  await kind.selectOption('contains')
+  await assertAccessible(page)
+  assert.deepEqual(problems, [
+    'Failed to load resource: the server responded with a status of 400 (Bad Request)',
+  ])
+})
+
+/** Fields that were left out may be stored as null or false. */
+const withoutNothing = (value: object) =>
+  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null && member !== false))
+
 test('what is made in Quality begins in its first field', { skip }, async (t) => {
   const { page, problems } = await open(t, `${ui}/evals`)
   const lists = page.getByRole('navigation', { name: 'Quality' })
@@ -133,12 +212,15 @@ test('a run of two settings with a judge is started in the page, goes on without
   assert.equal(await page.getByLabel('Message to the model').inputValue(), '{question}')
   await page.getByLabel('System message A').fill('Be brief.')
   await page.getByRole('button', { name: 'Compare with other settings' }).click()
-  await page.getByRole('group', { name: 'Settings B' }).getByLabel('temperature', { exact: true }).fill('0.5')
+  await page.getByRole('group', { name: 'Settings B' }).getByLabel('Temperature', { exact: true }).fill('0.5')
   await page.getByRole('checkbox', { name: 'judged' }).check()
   await page.getByRole('checkbox', { name: 'short' }).check()
   await page.getByLabel('Times that each row is asked').fill('2')
   await page
     .getByText('6 rows × 2 settings × 2 = 24 answers, 48 scores, about 120 tokens of questions.')
+    .waitFor()
+  await page
+    .getByText('The judge reads about 0 tokens more, the answers not counted, and writes at most 12,288.')
     .waitFor()
   const started = page.waitForResponse((response) => response.url().endsWith('/evaluation_runs/serve'))
   await page.getByRole('button', { name: 'Start run' }).click()
@@ -289,6 +371,13 @@ test('the answers of a finished run get another judge from the page, and both ru
   await page.getByText('Tick a judge or a check.').waitFor()
   await page.getByRole('checkbox', { name: 'late' }).check()
   await assertAccessible(page)
+  // A judge that is written meanwhile leads back, and is ticked beside the others.
+  await page.getByRole('link', { name: 'New judge' }).click()
+  await page.getByLabel('Name', { exact: true }).fill('few')
+  await page.getByLabel('Kind').selectOption('tokens')
+  await page.getByLabel('At most this many tokens').fill('100')
+  await page.getByRole('button', { name: 'Save judge' }).click()
+  for (const name of ['late', 'few']) assert.ok(await page.getByRole('checkbox', { name }).isChecked(), name)
   await page.getByRole('button', { name: 'Rescore' }).click()
   await page.locator('option[value="scores.late.passed"]').first().waitFor({ state: 'attached' })
   const runs = page.getByRole('list', { name: 'Runs' })

@@ -39,10 +39,10 @@ export function DownloadRows(props: Props) {
   }
   return (
     <>
-      <button type="button" onClick={() => void run('jsonl')}>
+      <button type="button" aria-label="Export JSONL" onClick={() => void run('jsonl')}>
         JSONL
       </button>
-      <button type="button" onClick={() => void run('csv')}>
+      <button type="button" aria-label="Export CSV" onClick={() => void run('csv')}>
         CSV
       </button>
       {state !== undefined && (

@@ -46,6 +46,9 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
   const places: Named[] = [
     { text: 'Projects', hint: 'go', path: paths.projects },
     ...(project === undefined ? [] : [...screensOf(project), ...formsOf(project)]),
+    ...(may('administer')
+      ? [{ text: 'Invite', hint: 'a link for a new user', path: `${paths.invitations}?new=-` }]
+      : []),
     ...(projects ?? []).map(({ project: name }) => ({ text: name, hint: 'project', path: homeOf(name) })),
     ...(views ?? []).map((view) => ({
       text: view.name,
@@ -63,7 +66,9 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
       path: path(''),
     })),
   ]
+  const exportsHere = useMemo(exportsOfScreen, [])
   const acts: Choice[] = [
+    ...exportsHere,
     ...places.map(choiceOf),
     ...themes.map((name) => ({
       text: `Theme: ${name}`,
@@ -173,15 +178,23 @@ function screensOf(project: string): Named[] {
   return [...names].map(([path, text]) => ({ text, hint: project, path }))
 }
 
-/** The forms of Quality, where they can be filled at once. */
+/** Forms, where they can be filled at once. */
 const formsOf = (project: string): Named[] =>
   may('write', project)
     ? [
         { text: 'New run', hint: project, path: paths.newRun(project) },
         { text: 'New judge', hint: project, path: paths.newJudge(project) },
         { text: 'New monitor', hint: project, path: paths.monitors(project, { new: '-' }) },
+        { text: 'New queue', hint: project, path: paths.queues(project, { new: '-' }) },
       ]
     : []
+
+/** Pressing a button of the screen behind the palette. */
+function exportsOfScreen(): Choice[] {
+  const buttons = document.querySelectorAll<HTMLButtonElement>('main button[aria-label^="Export "]')
+  const byLabel = new Map([...buttons].map((button) => [button.ariaLabel ?? '', button]))
+  return [...byLabel].map(([text, button]) => ({ text, hint: 'this screen', run: () => button.click() }))
+}
 
 /** First the project that the text names, then the open one, then the others. */
 function inOrder({ project: named }: Names, here: string | undefined, all: readonly ProjectRow[]): string[] {

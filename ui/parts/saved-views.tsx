@@ -23,18 +23,9 @@ export function viewPath(
   { screen, search: text }: Pick<SavedView, 'screen' | 'search'>,
 ): string {
   const of = Object.fromEntries(new URLSearchParams(text))
-  switch (screen) {
-    case 'charts':
-      return paths.charts(project, of)
-    case 'search':
-      return paths.search(project, of)
-    case 'compare':
-      return paths.compare(project, of)
-    case 'evals':
-      return paths.evals(project, of)
-    default:
-      return paths.calls(project, of)
-  }
+  const { charts, search, compare, evals, calls } = paths
+  const screens: Record<string, typeof calls> = { charts, search, compare, evals }
+  return (screens[screen] ?? calls)(project, of)
 }
 
 /** The saved views of a screen: open, save, rename, share and delete them. */

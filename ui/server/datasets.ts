@@ -18,19 +18,23 @@ export const readDatasets = (project: string, signal: AbortSignal): Promise<Obje
 /** A value beyond this many bytes has rows in itself, which are not read to count them. */
 const maxRead = 20_000
 
-/** How many rows each of them has, by its name; none for those that hold their rows themselves, and many. */
-export async function countRowsOf(
+interface DatasetFacts {
+  rows: number | undefined
+  description: string
+}
+
+/** How many rows each of them has, and its description, by its name; none for those that hold many rows themselves. */
+export async function readDatasetFacts(
   project: string,
   datasets: readonly ObjectVersion[],
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, number>> {
+): Promise<ReadonlyMap<string, DatasetFacts>> {
   const small = datasets.filter(({ size_bytes }) => size_bytes <= maxRead)
   if (small.length === 0) return new Map()
   const filter = { object_ids: small.map(({ object_id }) => object_id), latest_only: true }
-  const { objs } = await requestJson<{ objs: { object_id: string; val: { rows?: unknown } }[] }>(
-    '/objs/query',
-    { body: { project_id: project, filter }, signal },
-  )
+  const { objs } = await requestJson<{
+    objs: { object_id: string; val: { rows?: unknown; description?: unknown } }[]
+  }>('/objs/query', { body: { project_id: project, filter }, signal })
   const refs = objs.map(({ val }) => (typeof val.rows === 'string' ? parseRef(val.rows) : undefined))
   const digests = refs.flatMap((ref) => (ref?.kind === 'table' && ref.project === project ? ref.name : []))
   const { tables } = await requestJson<{ tables: { digest: string; count: number }[] }>(
@@ -39,10 +43,13 @@ export async function countRowsOf(
   )
   const counts = new Map(tables.map(({ digest, count }) => [digest, count]))
   return new Map(
-    objs.flatMap(({ object_id, val: { rows } }, index): [string, number][] => {
-      const count = Array.isArray(rows) ? rows.length : counts.get(refs[index]?.name ?? '')
-      return count === undefined ? [] : [[object_id, count]]
-    }),
+    objs.map(({ object_id, val: { rows, description } }, index) => [
+      object_id,
+      {
+        rows: Array.isArray(rows) ? rows.length : counts.get(refs[index]?.name ?? ''),
+        description: typeof description === 'string' ? description : '',
+      },
+    ]),
   )
 }
 

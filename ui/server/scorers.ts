@@ -6,8 +6,11 @@ import { request, requestJson } from './request.ts'
 
 interface StoredJudge {
   prompt: string
+  system?: string | null
   model?: string | null
-  questions?: { name: string }[] | null
+  questions?: { name: string; instructions?: string }[] | null
+  reason?: boolean | null
+  max_tokens?: number | null
 }
 
 /** The newest version of a scorer. */
@@ -17,8 +20,12 @@ export interface Scorer {
   description: string
   /** What it asks a model; undefined for others. */
   judge: StoredJudge | undefined
+  /** Names in its prompt, and the fields of the call that they stand for. */
+  fields: Readonly<Record<string, string>>
   /** Which check it is; undefined for others. */
   check: string | undefined
+  /** The fields of the check. */
+  wanted: Readonly<Record<string, unknown>>
   /** Which values are better; undefined where it does not say. */
   direction: Direction | undefined
   by: string | null
@@ -36,7 +43,8 @@ interface StoredVersion {
   val: {
     description?: unknown
     judge?: StoredJudge | null
-    check?: { kind: string } | null
+    fields?: Record<string, string> | null
+    check?: { kind: string; [field: string]: unknown } | null
     direction?: Direction
   }
 }
@@ -56,7 +64,9 @@ export async function readScorers(project: string, signal: AbortSignal): Promise
     ref: objectRefOf(project, version.object_id, version.digest),
     description: typeof version.val.description === 'string' ? version.val.description : '',
     judge: version.val.judge ?? undefined,
+    fields: version.val.fields ?? {},
     check: version.val.check?.kind,
+    wanted: version.val.check ?? {},
     direction: version.val.direction,
     by: version.svc_user_id ?? null,
     at: version.created_at,

@@ -23,6 +23,11 @@ test('every path that the page creates leads back to the same screen', () => {
       assert.deepEqual(routeOf(pathOf(paths.review(whole, id, 'i'))), { screen: 'review', ...queue })
       const object = { screen: 'object', project: whole, object: id }
       assert.deepEqual(routeOf(pathOf(paths.object(whole, id, 'v1'))), object)
+      assert.deepEqual(routeOf(paths.monitor(whole, id)), { screen: 'monitor', project: whole, monitor: id })
+      const calibration = { screen: 'calibration', project: whole, judge: id }
+      assert.deepEqual(routeOf(paths.calibration(whole, id)), calibration)
+      assert.deepEqual(routeOf(paths.prompts(whole, id)), { screen: 'prompts', project: whole, prompt: id })
+      assert.deepEqual(routeOf(paths.prompts(whole)), { screen: 'prompts', project: whole })
       assert.deepEqual(routeOf(paths.agents(whole)), { screen: 'agents', project: whole })
       assert.deepEqual(routeOf(pathOf(paths.agent(whole, id, '7d'))), { screen: 'agent', project: whole })
     }),

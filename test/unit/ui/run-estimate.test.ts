@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { estimateTime, estimateTokens } from '../../../ui/screens/quality/run-estimate.ts'
+import { estimateJudges, estimateTime, estimateTokens } from '../../../ui/screens/quality/run-estimate.ts'
 import { jsonNode } from '../../../ui/value/json-index.ts'
 
 const settings = (system: string, max?: string) => ({
@@ -22,6 +22,22 @@ test('a run is estimated from the filled messages of its first rows, for each of
     estimateTokens({ ...run, settings: [settings('', '64'), settings('')] }).maxAnswered,
     undefined,
   )
+})
+
+test('judges read their prompt with what is known of a call, and write as much as they may', () => {
+  const judge = (prompt: string, more: object = {}) => ({ judge: { prompt, ...more }, fields: {} })
+  const read = (...judges: Parameters<typeof estimateJudges>[1]) => estimateJudges(run, judges, 10).read
+  // "Is " and "Ask " with 6 bytes in the mean; what the model will answer is not counted.
+  assert.equal(read(judge('Is {inputs.messages.0.content}{output}')), 10 * Math.ceil(13 / 4))
+  assert.equal(read(judge('{conversation.question}')), 30)
+  assert.equal(read(judge('{inputs.n}', { system: 'Judge it' })), 30)
+  assert.equal(read({ ...judge('{number}'), fields: { number: 'inputs.n' } }, judge('{output}')), 10)
+  assert.equal(read({ judge: undefined, fields: {} }), 0)
+  const written = (more: object) => estimateJudges(run, [judge('{output}', more)], 10).maxWritten
+  assert.equal(written({}), 5_120)
+  assert.equal(written({ max_tokens: 8 }), 80)
+  assert.equal(written({ questions: [{ name: 'a', instructions: 'Is it?' }] }), 0)
+  assert.equal(written({ questions: [{ name: 'a' }], reason: true }), 5_120)
 })
 
 test('numbers count with their digits, unknown columns as they are written, letters by their bytes', () => {

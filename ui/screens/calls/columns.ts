@@ -4,7 +4,7 @@ export const columns = [
   { name: 'latency', label: 'Latency', width: '4.75rem', sort: 'summary.weave.latency_ms' },
   { name: 'tokens', label: 'Tokens', width: '6.25rem', sort: 'output_tokens' },
   { name: 'cost', label: 'Cost', width: '5.5rem', sort: 'cost' },
-  { name: 'feedback', label: 'Feedback', width: '4.5rem' },
+  { name: 'feedback', label: 'Feedback', width: '5.75rem' },
   { name: 'user', label: 'User', width: '7rem', sort: 'svc_user_id' },
   { name: 'size', label: 'Size', width: '5rem', sort: 'storage_size_bytes' },
   { name: 'started', label: 'Started', width: '8.5rem', sort: 'started_at' },

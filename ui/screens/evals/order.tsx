@@ -11,7 +11,7 @@ const usualColumns = 4
 const noScores = '-'
 
 /** What is known of a run. */
-interface Known {
+export interface Known {
   row: EvaluationRow
   summary: EvaluationSummary | undefined
   cost: RunCost | undefined
@@ -44,14 +44,16 @@ export function askedOrder(common: readonly string[]) {
 export const nameOf = (row: EvaluationRow): string =>
   row.display_name ?? (refName(row.model_ref) || row.evaluation_call_id)
 
+/** A figure, or the mean of a score; not a number where a run has none. */
+export function figureOf(known: Known, field: string): number {
+  const stats = known.summary?.scorer_stats.find((score) => fieldOf(score) === field)
+  return figures[field]?.(known) ?? (stats && shownMean(stats)?.value) ?? Number.NaN
+}
+
 /** By a figure or the mean of a score; runs without it come last. */
 export function inOrder(runs: readonly Known[], { field, direction }: Sort): Known[] {
-  const figureOf = (known: Known) => {
-    const stats = known.summary?.scorer_stats.find((score) => fieldOf(score) === field)
-    return figures[field]?.(known) ?? (stats && shownMean(stats)?.value) ?? Number.NaN
-  }
   const sign = direction === 'asc' ? 1 : -1
-  const values = new Map(runs.map((known) => [known, figureOf(known)]))
+  const values = new Map(runs.map((known) => [known, figureOf(known, field)]))
   return runs.toSorted((first, other) => {
     const [a = 0, b = 0] = [values.get(first), values.get(other)]
     return Number.isNaN(a) || Number.isNaN(b)

@@ -3,10 +3,10 @@ import { serverUrl } from '../../base.ts'
 import { Cost } from '../../parts/cost.tsx'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { QualityHead } from '../../parts/lists-head.tsx'
-import { isNamed, NameFilter } from '../../parts/name-filter.tsx'
+import { NameFilter } from '../../parts/name-filter.tsx'
 import { SavedViews } from '../../parts/saved-views.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
-import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
+import { Empty, Failed, FailedScreen, Problem, Skeleton } from '../../parts/states.tsx'
 import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
@@ -19,6 +19,7 @@ import { fieldOf, meanText, scoreName, shownMean } from '../../value/scores.ts'
 import { inQuotedJson, projectInAddress } from '../../value/shell.ts'
 import { countText, durationText } from '../../value/units.ts'
 import { askedOrder, FigureHead, figures, inOrder, nameOf, ScoreChooser } from './order.tsx'
+import { runFilter } from './run-filter.ts'
 import { commonScores, createRuns } from './runs.ts'
 
 /** As many as a comparison accepts. */
@@ -40,9 +41,10 @@ export function EvalsScreen({ project }: { project: string }) {
     summary: runs.summaries.value.get(row.evaluation_call_id),
     cost: runs.costs.value.get(row.evaluation_call_id),
   }))
-  const shown = inOrder(known ?? [], sort).filter(({ row }) =>
-    isNamed(`${nameOf(row)} ${refName(row.evaluation_ref)}`, wanted),
-  )
+  const filter = runFilter(wanted, common)
+  // Until summaries are there, the scores are not known.
+  const problem = runs.summaries.value.size > 0 ? filter.problem : undefined
+  const shown = inOrder(known ?? [], sort).filter(filter.fits)
   const isLoaded = rows !== undefined && !runs.isShort()
   const keepPlace = useScrollRestoration(kept, { scroller, isLoaded, active, rows: rows?.length ?? 0 })
   const toggle = (id: string | undefined) => {
@@ -88,12 +90,20 @@ export function EvalsScreen({ project }: { project: string }) {
           {rows !== undefined &&
             rows.length > 0 &&
             `${countText(shown.length)} of ${countText(runs.total.value)}`}
-          {sort.field !== 'Started' && (rows?.length ?? 0) < runs.total.value && ', the newest in order'}
+          {(sort.field !== 'Started' || wanted !== '') &&
+            (rows?.length ?? 0) < runs.total.value &&
+            `, from the newest ${countText(rows?.length ?? 0)}`}
           {scores.length < common.length && `, ${scores.length} of ${countText(common.length)} scores`}
         </span>
         {rows !== undefined && rows.length > 0 && (
           <>
-            <NameFilter wanted={wanted} onChange={(named) => setSearch({ named })} />
+            <NameFilter
+              label="Filter by name or score"
+              example={`Name, or ${scoreName(common[0] ?? 'cost')}>0.5`}
+              isWrong={problem !== undefined}
+              wanted={wanted}
+              onChange={(named) => setSearch({ named })}
+            />
             <ScoreChooser {...{ common, scores }} />
             <SavedViews project={project} screen="evals" />
           </>
@@ -112,6 +122,7 @@ export function EvalsScreen({ project }: { project: string }) {
           </a>
         )}
       </QualityHead>
+      <Problem text={problem} />
       {error && <Failed error={error} retry={() => void runs.retry()} />}
       {!error && rows === undefined && <Skeleton rows={10} />}
       {rows?.length === 0 && <NoEvaluations project={project} />}

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
@@ -6,6 +6,7 @@ import { FailedScreen, LoadingScreen } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
+import { listOf, openClass } from '../../sections.ts'
 import { tableOf } from '../../server/datasets.ts'
 import { useLoading } from '../../server/loading.ts'
 import { deleteObject, type ObjectVersion, refOfCreated } from '../../server/objects.ts'
@@ -26,7 +27,17 @@ export function ObjectScreen({ project, object }: { project: string; object: str
     [project, object, version],
   )
   const [leaving, setLeaving] = useState<'version' | 'object'>()
+  const kind = value?.shown.base_object_class
+  const list = listOf(kind)
   const back = paths.objects(project)
+  // The bar marks the section of its list.
+  const opened = error ? '' : value && (kind ?? '')
+  useLayoutEffect(() => {
+    openClass.value = opened
+    return () => {
+      openClass.value = undefined
+    }
+  }, [opened])
   const versions = value?.versions ?? []
   const { at, base, compare, keys } = versionWalk('value', value ?? {})
   const changed = () => {
@@ -40,16 +51,11 @@ export function ObjectScreen({ project, object }: { project: string; object: str
   }
   if (value === undefined) return <LoadingScreen />
   const { shown } = value
-  const kind = shown.base_object_class
   return (
     <main class="screen object">
       <header class="object-head">
         <h1 dir="auto">{object}</h1>
-        <a
-          href={
-            kind === 'Dataset' ? paths.datasets(project) : kind === 'Scorer' ? paths.judges(project) : back
-          }
-        >
+        <a href={list === 'datasets' || list === 'judges' ? paths[list](project) : back}>
           {shown.leaf_object_class ?? (shown.kind === 'op' ? 'Op' : 'Object')}s
         </a>
         <VersionMarks version={shown} />

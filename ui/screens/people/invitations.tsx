@@ -5,6 +5,7 @@ import { ListTable } from '../../parts/list-table.tsx'
 import { PeopleHead } from '../../parts/lists-head.tsx'
 import { SecretDialog } from '../../parts/secret-dialog.tsx'
 import { Time } from '../../parts/time.tsx'
+import { search, setSearch } from '../../router.ts'
 import { useLoading } from '../../server/loading.ts'
 import { grantsText, type Invitation, invite, readInvitations, withdraw } from '../../server/people.ts'
 import { existedUntilDeleted } from '../../server/request.ts'
@@ -49,14 +50,17 @@ const days = { 1: 'in a day', 7: 'in a week', 30: 'in 30 days' }
 
 /** Makes a link, which is shown once. */
 export function InviteButton({ isMain = false, onMade }: { isMain?: boolean; onMade?(): void }) {
-  const [isOpen, setOpen] = useState(false)
   const [link, setLink] = useState<string>()
   return (
     <>
-      <button type="button" class={isMain ? 'main-button' : undefined} onClick={() => setOpen(true)}>
+      <button
+        type="button"
+        class={isMain ? 'main-button' : undefined}
+        onClick={() => setSearch({ new: '-' })}
+      >
         Invite
       </button>
-      {isOpen && (
+      {search.value.get('new') !== null && (
         <FormDialog
           title="Invite"
           fields={() => ({
@@ -75,7 +79,7 @@ export function InviteButton({ isMain = false, onMade }: { isMain?: boolean; onM
             setLink(`${location.origin}${base}/ui/#invite=${secret}`)
             onMade?.()
           }}
-          onClose={() => setOpen(false)}
+          onClose={() => setSearch({ new: undefined })}
         />
       )}
       {link !== undefined && (

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import { Problem } from '../../parts/states.tsx'
-import type { RequestField } from './field.ts'
+import { labelOf, type RequestField } from './field.ts'
 import { JsonEditor } from './json-editor.tsx'
 import { numberIn, textsIn, textsShown } from './settings.ts'
 
@@ -20,7 +20,7 @@ interface Props {
 /** One field: its name, its type and range, its effect. */
 export function FieldRow({ field, side, value, wrong, models, onChange }: Props) {
   const { name, says, effect } = field
-  const id = `field-${side}-${name}`
+  const [id, label] = [`field-${side}-${name}`, labelOf(name)]
   return (
     <div
       class="field"
@@ -29,12 +29,14 @@ export function FieldRow({ field, side, value, wrong, models, onChange }: Props)
       data-wrong={wrong !== undefined}
     >
       <div class="field-head">
-        <label for={id}>{name}</label>
+        <label for={id} title={name}>
+          {label}
+        </label>
         {value !== undefined && (
           <button
             type="button"
             class="quiet"
-            aria-label={`Reset ${name} to its default`}
+            aria-label={`Reset ${label} to its default`}
             title="Reset to default"
             onClick={() => onChange(undefined)}
           >
@@ -117,7 +119,7 @@ function Control({ field, id, value, models, isInvalid, onChange }: ControlProps
       const editor = (
         <JsonEditor
           id={options.length > 0 ? `${id}-json` : id}
-          label={`${name} as JSON`}
+          label={`${labelOf(name)} as JSON`}
           value={value ?? ''}
           describedBy={`${id}-says`}
           {...{ isInvalid, onChange }}

@@ -1,6 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { search, setSearch } from '../../router.ts'
+import { labelOf } from './field.ts'
 import { FieldRow } from './field-row.tsx'
 import { type FieldGroup, fieldGroups } from './groups.ts'
 import type { Play, Side } from './play.ts'
@@ -81,11 +82,12 @@ function Changed({ play, side }: { play: Play; side: Side }) {
       <ul class="chips" aria-label="Changed settings">
         {[...settings].map(([name, value]) => (
           <li key={name}>
-            <code>{name}</code> <span>{value.length > 40 ? `${value.slice(0, 40)}…` : value}</span>
+            <span title={name}>{labelOf(name)}</span>{' '}
+            <span>{value.length > 40 ? `${value.slice(0, 40)}…` : value}</span>
             <button
               type="button"
               class="quiet"
-              aria-label={`Remove ${name}`}
+              aria-label={`Remove ${labelOf(name)}`}
               onClick={() => play.set(side, name, undefined)}
             >
               ×
@@ -115,7 +117,9 @@ function Group({ play, side, models, wanted, group: { name, fields, isRare } }: 
   const error = side.run.value?.error
   const wrong = invalidField(error)?.field
   const fitting = fields.filter(
-    (field) => `${field.name} ${field.says}`.toLowerCase().includes(wanted) || field.name === wrong,
+    (field) =>
+      `${field.name} ${labelOf(field.name)} ${field.says}`.toLowerCase().includes(wanted) ||
+      field.name === wrong,
   )
   // The group stays open when a setting in it is removed.
   const wasTold = useRef(false)

@@ -5,7 +5,7 @@ import { QualityHead } from '../../parts/lists-head.tsx'
 import { FailedScreen } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../routes.ts'
-import { countRowsOf, readDatasets } from '../../server/datasets.ts'
+import { readDatasetFacts, readDatasets } from '../../server/datasets.ts'
 import { useLoading } from '../../server/loading.ts'
 import type { ObjectVersion } from '../../server/objects.ts'
 import { isForbidden } from '../../server/request.ts'
@@ -19,7 +19,7 @@ export const UploadDataset = lazy(async () => (await import('../../datasets/uplo
 
 /** The datasets of a project, each with a run on it. */
 export function DatasetsScreen({ project }: { project: string }) {
-  const loaded = useLoading((signal) => readWithCounts(project, signal), [project])
+  const loaded = useLoading((signal) => readWithFacts(project, signal), [project])
   const [isUploading, setUploading] = useState(false)
   if (isForbidden(loaded.error)) return <FailedScreen name="Datasets" error={loaded.error} />
   return (
@@ -50,6 +50,13 @@ export function DatasetsScreen({ project }: { project: string }) {
               {object_id}
             </a>
           ),
+          ...(loaded.value?.some(({ description }) => description) && {
+            Description: ({ description }: { description?: string }) => (
+              <span class="quality-text" dir="auto">
+                {description}
+              </span>
+            ),
+          }),
           Rows: ({ rows }) => (rows === undefined ? '–' : countText(rows)),
           Version: (dataset) => <VersionMarks version={dataset} />,
           By: ({ svc_user_id }) => svc_user_id,
@@ -78,8 +85,8 @@ export function DatasetsScreen({ project }: { project: string }) {
   )
 }
 
-async function readWithCounts(project: string, signal: AbortSignal) {
+async function readWithFacts(project: string, signal: AbortSignal) {
   const datasets = await readDatasets(project, signal)
-  const counts = await countRowsOf(project, datasets, signal)
-  return datasets.map((dataset) => ({ ...dataset, rows: counts.get(dataset.object_id) }))
+  const facts = await readDatasetFacts(project, datasets, signal)
+  return datasets.map((dataset) => ({ ...dataset, ...facts.get(dataset.object_id) }))
 }

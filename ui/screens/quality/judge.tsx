@@ -18,22 +18,14 @@ import { jsonNode } from '../../value/json-index.ts'
 import { callRefOf, objectIdOf } from '../../value/ref.ts'
 import { ScoreValue } from '../../value/score-value.tsx'
 import { countOf } from '../../value/units.ts'
+import { CheckForm, checkKinds, checkRefusal, looksAtField } from './check-form.tsx'
 import { type CallField, fieldsOf, readSamples } from './sample-calls.ts'
-import { answerTexts, bodyOf, isComplete, newDraft, type ScorerDraft } from './scorer-draft.ts'
+import { answerTexts, bodyOf, newDraft, problemOf, type ScorerDraft } from './scorer-draft.ts'
 
 const kinds: Record<ScorerDraft['kind'], string> = {
   judge: 'A judge: a model is asked',
   questions: 'A judge of typed questions: a model answers with probabilities',
-  contains: 'A check: the answer contains a text',
-  regex: 'A check: the answer matches a pattern',
-  latency: 'A check: the call is fast enough',
-}
-const wantedLabels = {
-  questions:
-    'Questions, a line each: “rude: Is it rude?”, “topic: Which? | law | other”, “good: How good? < bad < good”',
-  contains: 'One of these texts, a line each',
-  regex: 'Pattern, a regular expression of JavaScript',
-  latency: 'At most this many milliseconds',
+  ...checkKinds,
 }
 
 interface Entered {
@@ -47,8 +39,9 @@ export function JudgeScreen({ project }: { project: string }) {
   const form = useKeptForm(
     `judge ${project}`,
     (kept: Partial<Entered>): Entered => ({
-      ...{ draft: newDraft, name: '', filter: 'op:heddle.chat' },
+      ...{ name: '', filter: 'op:heddle.chat' },
       ...kept,
+      draft: { ...newDraft, ...kept.draft },
     }),
   )
   const { draft, name, filter } = form.value
@@ -82,15 +75,19 @@ export function JudgeScreen({ project }: { project: string }) {
     const ids = (samples.value ?? []).map((sample) => sample.id)
     setTried(await tryScorer(project, bodyOf(draft), ids))
   }
-  const isJudge = draft.kind === 'judge' || draft.kind === 'questions'
-  const isReady = isComplete(draft) && !isWorking
+  const { kind } = draft
+  const check = kind === 'judge' || kind === 'questions' ? undefined : kind
+  const isJudge = check === undefined
+  const problem = problemOf(draft)
+  const isReady = problem === undefined && !isWorking
   const canSave = isReady && name.trim() !== ''
   // What the judge is for goes on with it.
   const backTo = (made = '-') => {
     const wanted = search.value.get('for')
     if (wanted === 'monitor') return paths.monitors(project, { new: made })
     if (wanted !== 'run') return paths.judges(project)
-    return paths.newRun(project, made === '-' ? {} : { judge: made })
+    const rescore = search.value.get('rescore')
+    return paths.newRun(project, { ...(rescore && { rescore }), ...(made !== '-' && { judge: made }) })
   }
   if (!may('write', project)) return <FailedScreen name="New judge" error={readsOnly} />
   return (
@@ -149,35 +146,28 @@ export function JudgeScreen({ project }: { project: string }) {
               onChange={(direction) => change({ direction })}
             />
           </>
+        ) : check ? (
+          <CheckForm kind={check} values={draft.values} field={draft.field} onChange={change} />
         ) : (
           <>
-            <label for="judge-wanted">{wantedLabels[draft.kind]}</label>
+            <label for="judge-wanted">
+              Questions, a line each: “rude: Is it rude?”, “topic: Which? | law | other”, “good: How good?
+              &lt; bad &lt; good”
+            </label>
             <textarea
               id="judge-wanted"
               rows={2}
               value={draft.wanted}
               onInput={({ currentTarget }) => change({ wanted: currentTarget.value })}
             />
-            {draft.kind === 'questions' && (
-              <label>
-                <input
-                  type="checkbox"
-                  checked={draft.isReasoned}
-                  onChange={({ currentTarget }) => change({ isReasoned: currentTarget.checked })}
-                />{' '}
-                It also writes why, once it has decided
-              </label>
-            )}
-            {draft.kind !== 'latency' && draft.kind !== 'questions' && (
-              <>
-                <label for="judge-field">Field of the call</label>
-                <input
-                  id="judge-field"
-                  value={draft.field}
-                  onInput={({ currentTarget }) => change({ field: currentTarget.value })}
-                />
-              </>
-            )}
+            <label>
+              <input
+                type="checkbox"
+                checked={draft.isReasoned}
+                onChange={({ currentTarget }) => change({ isReasoned: currentTarget.checked })}
+              />{' '}
+              It also writes why, once it has decided
+            </label>
           </>
         )}
         <label for="judge-filter">Calls to try it on, by the filter of the list of calls</label>
@@ -194,7 +184,7 @@ export function JudgeScreen({ project }: { project: string }) {
         {samples.value?.length === 0 && (
           <p class="muted">No call has this. In runs, inputs also have the columns of the row.</p>
         )}
-        {draft.kind !== 'latency' && fields.length > 0 && (
+        {(isJudge || looksAtField(check)) && fields.length > 0 && (
           <details open={isJudge}>
             <summary>Fields of the newest of them</summary>
             <ul class="quality-fields">
@@ -224,7 +214,8 @@ export function JudgeScreen({ project }: { project: string }) {
         </div>
         {tried && <Tried {...{ project, tried }} />}
         <FormFooter
-          failure={failure}
+          failure={failure && check ? checkRefusal(check, failure) : failure}
+          missing={problem ?? (name.trim() === '' ? 'Give it a name.' : undefined)}
           onClose={() => {
             form.drop()
             navigate(backTo())

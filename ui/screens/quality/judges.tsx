@@ -13,6 +13,7 @@ import { may } from '../../server/rights.ts'
 import { isServed, readScorers, type Scorer } from '../../server/scorers.ts'
 import { parseRef } from '../../value/ref.ts'
 import { countOf } from '../../value/units.ts'
+import { checkText } from './check-form.tsx'
 
 /** Judges, checks, and scorers that run elsewhere. */
 export function JudgesScreen({ project }: { project: string }) {
@@ -43,8 +44,10 @@ export function JudgesScreen({ project }: { project: string }) {
             </a>
           ),
           Kind: ({ judge, check }) => (judge ? 'judge' : (check?.replaceAll('_', ' ') ?? 'code elsewhere')),
-          Asks: ({ judge, description }) => (
-            <span class="quality-text judge-asks">{judge?.prompt ?? description}</span>
+          Asks: ({ judge, check, wanted: asked, description }) => (
+            <span class="quality-text judge-asks">
+              {judge?.prompt ?? (description || checkText(check ?? '', asked))}
+            </span>
           ),
           Monitors: ({ monitors }) => monitors,
           Calibration: ({ name, judge }) =>

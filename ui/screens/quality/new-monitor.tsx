@@ -86,7 +86,7 @@ export function NewMonitor({ project, scorer, onClose }: Props) {
             <ScorerChoice
               {...{ project, chosen }}
               scorers={value.filter(isServed)}
-              back="monitor"
+              back={{ for: 'monitor' }}
               onChange={(next) => form.change({ chosen: next })}
             />
           )}

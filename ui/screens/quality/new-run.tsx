@@ -20,7 +20,7 @@ import { countOf, countText, durationText } from '../../value/units.ts'
 import { UploadDataset } from './datasets.tsx'
 import { Rescore } from './rescore.tsx'
 import { newRunDraft, type RunSettings, runBody, settingsOf, textsOf } from './run-draft.ts'
-import { estimateTime, estimateTokens, sampledRows } from './run-estimate.ts'
+import { estimateJudges, estimateTime, estimateTokens, sampledRows } from './run-estimate.ts'
 import { RunProgress } from './run-progress.tsx'
 import { RunSettingsForm } from './run-settings.tsx'
 import { ScorerChoice } from './scorer-choice.tsx'
@@ -147,6 +147,8 @@ function RunForm({ project, onStarted, known, onUpload }: RunFormProps) {
     ...{ rows: size.value?.rows ?? 0, sample, prompt, settings },
     repeats: isCount ? count : 1,
   })
+  const judges = scorers.filter(({ name, judge }) => judge && chosen.includes(name))
+  const judging = estimateJudges({ sample, prompt }, judges, answers)
   const asking = settings.map(
     ({ fields }) => stringOf(jsonNode(fields.get('model') ?? '""')) || (models[0] ?? ''),
   )
@@ -276,7 +278,7 @@ function RunForm({ project, onStarted, known, onUpload }: RunFormProps) {
       )}
       <ScorerChoice
         {...{ project, scorers, chosen }}
-        back="run"
+        back={{ for: 'run' }}
         onChange={(next) => change({ chosen: next })}
       />
       <label for="run-repeats">Times that each row is asked</label>
@@ -302,6 +304,8 @@ function RunForm({ project, onStarted, known, onUpload }: RunFormProps) {
         {chosen.length > 0 && `, ${countOf(answers * chosen.length, 'score')}`}, about{' '}
         {countOf(asked, 'token')} of questions
         {maxAnswered !== undefined && ` and at most ${countText(maxAnswered)} of answers`}.{' '}
+        {judges.length > 0 &&
+          `${judges.length === 1 ? 'The judge reads' : 'The judges read'} about ${countOf(judging.read, 'token')} more, the answers not counted, and ${judges.length === 1 ? 'writes' : 'write'} ${judging.maxWritten === 0 ? 'none' : `at most ${countText(judging.maxWritten)}`}. `}
         {latencies.value &&
           (time === undefined
             ? `How long it takes is not known: a model has no calls yet. `

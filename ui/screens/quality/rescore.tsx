@@ -1,8 +1,8 @@
-import { useState } from 'preact/hooks'
 import { FormFooter } from '../../parts/form-footer.tsx'
+import { useKeptForm } from '../../parts/kept-form.ts'
 import { Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { ownSubmit, useWork } from '../../parts/work.ts'
-import { navigate } from '../../router.ts'
+import { navigate, search } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { isForbidden } from '../../server/request.ts'
@@ -30,13 +30,17 @@ export function Rescore({ project, source, onStarted }: Props) {
     },
     [project, source],
   )
-  const [chosen, setChosen] = useState<readonly string[]>([])
+  const form = useKeptForm(`rescore ${source}`, (kept: { chosen?: readonly string[] }) => ({
+    chosen: [...new Set([...(kept.chosen ?? []), ...search.value.getAll('judge')])] as readonly string[],
+  }))
+  const { chosen } = form.value
   const { isWorking, failure, work } = useWork()
   const isReady = chosen.length > 0 && !isWorking
   const results = paths.compare(project, { ids: source })
   const start = async () => {
     const scorers = chosen.map((name) => objectRefOf(project, name, 'latest'))
     const run = await rescoreRun(project, source, scorers)
+    form.drop()
     onStarted()
     navigate(paths.newRun(project, { runs: run, with: source }), { replaces: true })
   }
@@ -53,10 +57,18 @@ export function Rescore({ project, source, onStarted }: Props) {
           <p class="muted">
             A new run with the answers of this one and the scores chosen here. The model is not asked again.
           </p>
-          <ScorerChoice {...{ project, chosen }} scorers={value.scorers} onChange={setChosen} />
+          <ScorerChoice
+            {...{ project, chosen }}
+            scorers={value.scorers}
+            back={{ for: 'run', rescore: source }}
+            onChange={(next) => form.change({ chosen: next })}
+          />
           <FormFooter
             {...{ failure }}
-            onClose={() => navigate(results)}
+            onClose={() => {
+              form.drop()
+              navigate(results)
+            }}
             canSubmit={isReady}
             missing={chosen.length === 0 ? 'Tick a judge or a check.' : undefined}
           >

@@ -8,8 +8,8 @@ interface Props {
   scorers: readonly Scorer[]
   /** By their names. */
   chosen: readonly string[]
-  /** Where a new judge leads back to. */
-  back?: string
+  /** What a new judge is for: it leads back there. */
+  back: Record<string, string>
   onChange(chosen: readonly string[]): void
 }
 
@@ -36,7 +36,7 @@ export function ScorerChoice({ project, scorers, chosen, back, onChange }: Props
         ))}
       </div>
       {scorers.length === 0 && <p class="muted">None yet.</p>}
-      <a href={paths.newJudge(project, back === undefined ? {} : { for: back })}>New judge</a>
+      <a href={paths.newJudge(project, back)}>New judge</a>
     </fieldset>
   )
 }

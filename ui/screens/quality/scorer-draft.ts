@@ -1,9 +1,10 @@
 import type { ScorerBody } from '../../server/scorers.ts'
 import type { Direction } from '../../value/direction.ts'
+import { type CheckKind, type CheckValues, checkOf, checkProblem, usualChecks } from './check-form.tsx'
 
 /** What a user enters for a judge or a check. */
 export interface ScorerDraft {
-  kind: 'judge' | 'questions' | 'contains' | 'regex' | 'latency'
+  kind: 'judge' | 'questions' | CheckKind
   prompt: string
   system: string
   answer: keyof typeof answerTexts
@@ -11,8 +12,10 @@ export interface ScorerDraft {
   model: string
   /** Of typed questions: the model also writes why. */
   isReasoned: boolean
-  /** Questions or texts, a line each; a pattern; or milliseconds. */
+  /** Questions, a line each. */
   wanted: string
+  /** Of checks. */
+  values: CheckValues
   /** The field that a check looks at. */
   field: string
 }
@@ -47,11 +50,12 @@ export const newDraft: ScorerDraft = {
   model: '',
   isReasoned: false,
   wanted: '',
+  values: usualChecks,
   field: 'output.choices.0.message.content',
 }
 
 export function bodyOf(draft: ScorerDraft): ScorerBody {
-  const { kind, prompt, system, answer, model, isReasoned, wanted, field } = draft
+  const { kind, prompt, system, answer, model, isReasoned, wanted, values, field } = draft
   switch (kind) {
     case 'judge':
       return {
@@ -70,14 +74,8 @@ export function bodyOf(draft: ScorerDraft): ScorerBody {
           ...(model !== '' && { model }),
         },
       }
-    case 'contains':
-      return {
-        check: { kind, any_of: wanted.split('\n').filter((line) => line !== ''), ignore_case: true, field },
-      }
-    case 'regex':
-      return { check: { kind, pattern: wanted, field } }
-    case 'latency':
-      return { check: { kind, max_ms: Number(wanted) } }
+    default:
+      return { check: checkOf(kind, values, field) }
   }
 }
 
@@ -96,9 +94,12 @@ function questionsIn(text: string): object[] {
   })
 }
 
-export const isComplete = ({ kind, prompt, wanted }: ScorerDraft): boolean =>
-  kind === 'judge'
-    ? prompt.trim() !== ''
-    : kind === 'latency'
-      ? /^\d+$/.test(wanted.trim())
-      : wanted.trim() !== ''
+/** What is wrong or still to be filled in. */
+export const problemOf = ({ kind, prompt, wanted, values }: ScorerDraft): string | undefined =>
+  kind === 'judge' || kind === 'questions'
+    ? prompt.trim() === ''
+      ? 'Write what the model is asked.'
+      : kind === 'questions' && wanted.trim() === ''
+        ? 'Write a question.'
+        : undefined
+    : checkProblem(kind, values)

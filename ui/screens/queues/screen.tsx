@@ -3,7 +3,7 @@ import { serverUrl } from '../../base.ts'
 import { listKeys, useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
-import { navigate } from '../../router.ts'
+import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { isForbidden } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
@@ -20,7 +20,7 @@ export function QueuesScreen({ project }: { project: string }) {
   const scroller = useRef<HTMLDivElement>(null)
   const [active, setActive] = useState(-1)
   const [scrollRequest, setScrollRequest] = useState(0)
-  const [isMaking, setMaking] = useState(false)
+  const make = () => setSearch({ new: '-' })
   const queues = list.queues.value ?? []
   const isAll = list.isAll.value
   const error = list.error.value
@@ -45,7 +45,7 @@ export function QueuesScreen({ project }: { project: string }) {
       run: () => current && navigate(paths.queue(project, current.id)),
     },
     ...(may('review', project) ? [{ keys: ['r'], does: 'Review queue', run: review }] : []),
-    ...(mayMake ? [{ keys: ['n'], does: 'New queue', run: () => setMaking(true) }] : []),
+    ...(mayMake ? [{ keys: ['n'], does: 'New queue', run: make }] : []),
   ])
   if (isForbidden(error)) return <FailedScreen name="Queues" error={error} />
   return (
@@ -59,7 +59,7 @@ export function QueuesScreen({ project }: { project: string }) {
         )}
         <div class="queue-tools">
           {mayMake && (
-            <button type="button" class="main-button" onClick={() => setMaking(true)}>
+            <button type="button" class="main-button" onClick={make}>
               New queue
             </button>
           )}
@@ -116,7 +116,9 @@ export function QueuesScreen({ project }: { project: string }) {
           />
         </div>
       )}
-      {isMaking && <NewQueue project={project} onClose={() => setMaking(false)} />}
+      {mayMake && search.value.get('new') !== null && (
+        <NewQueue project={project} onClose={() => setSearch({ new: undefined })} />
+      )}
     </main>
   )
 }
