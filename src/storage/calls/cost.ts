@@ -15,7 +15,7 @@ interface Used {
 }
 
 /** Tokens of a cache are of the input. */
-export type CostSide = 'input' | 'output'
+type CostSide = 'input' | 'output'
 
 /**
  * What a call cost, in SQL, by the rule of operations/calls/costs.ts: the price of each of its models in force when it

@@ -7,7 +7,7 @@ import type { Dialect } from '../sql/dialect.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type BoundReader } from '../transaction.ts'
 
-export interface Previews {
+interface Previews {
   input_preview: string | null
   output_preview: string | null
 }
