@@ -54,10 +54,10 @@ const fieldsOf = (kind: CheckKind, values: CheckValues) =>
   })
 
 export function checkOf(kind: CheckKind, values: CheckValues, field: string): object {
-  const given = fieldsOf(kind, values).flatMap(({ name, form, text }) =>
+  const entered = fieldsOf(kind, values).flatMap(({ name, form, text }) =>
     text.trim() === '' ? [] : [[name, jsonOf(form, text)] as const],
   )
-  return { kind, ...Object.fromEntries(given), ...(looksAtField(kind) && { field }) }
+  return { kind, ...Object.fromEntries(entered), ...(looksAtField(kind) && { field }) }
 }
 
 function jsonOf(form: Form, text: string): unknown {
