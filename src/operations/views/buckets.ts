@@ -26,7 +26,7 @@ import { largestOf, measuredGroups, summedBuckets } from '../../storage/views/su
 import { callsViewOf } from '../calls/query.ts'
 import { chartPrices, costOfUnit, readBucketCosts } from './bucket-costs.ts'
 import type { Asked } from './calls.ts'
-import { type BucketsBody, type FacetsBody, maxBuckets, sampledCalls } from './contract.ts'
+import { type BucketsBody, examinedCalls, type FacetsBody, maxBuckets, sampledCalls } from './contract.ts'
 import type { FeedbackBucketsBody } from './feedback-contract.ts'
 
 const usualFields = ['op', 'model', 'status', 'user'] as const
@@ -55,14 +55,14 @@ export async function readFacets({ db, names }: Asked, caller: Caller, body: Fac
       continue
     }
     const isOwn = isGroupField(field)
-    const { top, total } = isOwn
-      ? await topGroups(db, view, field, maxValues, time)
+    const { top, total, sampled } = isOwn
+      ? await topGroups(db, view, field, { most: maxValues, max: examinedCalls }, time)
       : await topValues(db, view, field, { most: maxValues, sample: sampledCalls }, time)
     const values = isOwn
       ? top.map(({ value, count }) => ({ value: shownValue(value), count }))
       : top.filter(({ value }) => value !== '')
     facets.push({
-      ...{ field, values, sampled: isOwn ? null : total },
+      ...{ field, values, sampled },
       others: values.reduce((left, { count }) => left - count, total),
     })
   }

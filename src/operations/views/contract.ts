@@ -108,6 +108,7 @@ export const groupField = z.enum(['op', 'model', 'status', 'user', 'origin'])
 const saidField = z.enum(['feedback', 'reaction'])
 
 export const sampledCalls = 2_000
+export const examinedCalls = 200_000
 
 export const FacetsBody = z.strictObject({
   ...selection,
@@ -139,7 +140,7 @@ export const FacetsAnswer = answer('The most frequent values of each field in th
         description: 'Number of calls with any other value, or with any other type of feedback.',
       }),
       sampled: count.nullable().meta({
-        description: `How many of the newest calls were counted, for values of calls: at most ${sampledCalls}. Null if all were counted.`,
+        description: `How many of the newest calls were counted, for values of calls: at most ${sampledCalls}; of op, model, status, user and origin, how many were looked at where conditions need that of more than ${examinedCalls}. Null if all were.`,
       }),
     }),
   ),

@@ -96,10 +96,10 @@ export async function narrowedQuery(
   view: CallsView,
   now: number,
   query = callsQueryOf(db, view),
-): Promise<CallsQuery & { isFew: boolean }> {
+): Promise<CallsQuery & { narrowed: readonly Sql[]; isFew: boolean }> {
   const { narrowed, isFew } = await narrowingOf(db, view, now)
   const priced = await pricedQuery(db, view, query)
-  return { ...priced, isFew, conditions: [...narrowed, ...priced.conditions] }
+  return { ...priced, narrowed, isFew, conditions: [...narrowed, ...priced.conditions] }
 }
 
 /** If calls are chosen or sorted by what they cost, with the prices of the project. */

@@ -81,7 +81,7 @@ export async function largestHours(
   return { ranges: mergedRanges(starts), condition: reaching(order, last, isByIds) }
 }
 
-export const callsOf = (spans: readonly Span[]) => spans.reduce((sum, { calls }) => sum + calls, 0)
+const callsOf = (spans: readonly Span[]) => spans.reduce((sum, { calls }) => sum + calls, 0)
 
 /** The key of that rank in the order of the largest calls of some spans, each of which has one at least. */
 function nthKey(spans: readonly Span[], rank: number): string | undefined {

@@ -1,10 +1,10 @@
 import { allHolding, type Expression } from '../../domain/expressions/expression.ts'
 import { isDeriving } from '../calls/underived.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { BoundReader } from '../transaction.ts'
+import { type BoundReader, onlyRow } from '../transaction.ts'
 import { kinds, ofRange } from './counting.ts'
 import { isOrdered } from './largest.ts'
-import { callsOf, isWithin, mergedRanges, orderOf, type Span, spanReader, timesOf } from './largest-hours.ts'
+import { isWithin, mergedRanges, orderOf, type Span, spanReader, timesOf } from './largest-hours.ts'
 import { unsettledHours } from './marks.ts'
 import type { SummedView } from './selection.ts'
 import { day, hour, startOf } from './spans.ts'
@@ -42,13 +42,15 @@ export async function reachingHours(
   const ranges = mergedRanges([...hours.map(({ at }) => at), ...unsettled])
   const [first, last] = [ranges[0], ranges.at(-1)]
   if (first === undefined || last === undefined) return { condition: rawSql('1 = 0'), isFew: true }
-  if (callsOf(hours) > maxFew)
-    return { condition: sql`started_at >= ${first.from} AND started_at < ${last.end}`, isFew: false }
   const calls = ofRange(db.dialect.engine, 'calls', [
     sql`calls.project_id = ${project} AND calls.started_at IS NOT NULL AND calls.deleted_at IS NULL`,
     isWithin('calls.started_at'),
   ])
-  return { condition: sql`calls.id IN (SELECT calls.id FROM ${timesOf(ranges)} ${calls})`, isFew: true }
+  const ids = sql`SELECT calls.id FROM ${timesOf(ranges)} ${calls}`
+  const counted = sql`SELECT count(*) AS count FROM (${ids} LIMIT ${maxFew + 1}) AS few`
+  const { count } = await onlyRow<{ count: number | string }>(db, counted)
+  if (Number(count) <= maxFew) return { condition: sql`calls.id IN (${ids})`, isFew: true }
+  return { condition: sql`started_at >= ${first.from} AND started_at < ${last.end}`, isFew: false }
 }
 
 /** Whether a condition of the view is of that kind. */

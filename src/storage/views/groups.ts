@@ -1,8 +1,10 @@
+import { allHolding, fieldsOf } from '../../domain/expressions/expression.ts'
 import { failedCalls, matchingCalls } from '../calls/calls.ts'
 import { comparedPrices, costOfCall } from '../calls/cost.ts'
 import { callFields } from '../calls/fields.ts'
 import { originOf } from '../calls/origin.ts'
 import { type CallsView, narrowedQuery } from '../calls/queries.ts'
+import { compileCondition } from '../sql/conditions.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { groupValue } from '../sums/counting.ts'
@@ -51,27 +53,67 @@ interface Groups {
   /** Largest first. */
   top: Group[]
   total: number
+  /** How many of the newest calls were looked at; null if all were. */
+  sampled: number | null
 }
 
-/** The most frequent values among the calls of the view. */
+/** Fields that calls are looked up by, wherever they are. */
+const lookedUpBy = new Set(['id', 'trace_id', 'parent_id', 'thread_id', 'turn_id', 'agent'])
+
+const isLookedUp = ({ filters, query }: CallsView) =>
+  filters.some(({ trace_roots_only: _, op_names: __, ...others }) =>
+    Object.values(others).some((value) => value != null),
+  ) || allHolding(query).some((condition) => fieldsOf(condition).some((field) => lookedUpBy.has(field)))
+
+/** The time after which the newest calls began that are looked at, of the range of the view; undefined if all are. */
+async function examinedSince(
+  db: BoundReader,
+  view: CallsView,
+  { projectId, narrowed, isFew }: Awaited<ReturnType<typeof narrowedQuery>>,
+  max: number | undefined,
+  now: number,
+): Promise<number | undefined> {
+  if (max === undefined || isFew || isLookedUp(view)) return undefined
+  const { dialect } = db
+  const times = allHolding(view.query)
+    .filter((condition) => fieldsOf(condition).every((field) => field === 'started_at'))
+    .map((condition) => compileCondition(condition, callFields(dialect, 'query'), dialect))
+  const range = { projectId, conditions: [...narrowed, ...times], order: [], limit: null, offset: 0 }
+  const [last] = await allRows<{ started_at: number | string }>(
+    db,
+    sql`SELECT started_at ${matchingCalls(db, range, now)} ORDER BY started_at DESC LIMIT 1 OFFSET ${max}`,
+  )
+  return last && Number(last.started_at)
+}
+
+/**
+ * The most frequent values among the calls of the view. Where sums do not know them, only the newest `max` calls are
+ * looked at: a condition may need the JSON of each.
+ */
 export async function topGroups(
   db: BoundReader,
   view: CallsView,
   field: GroupField,
-  most: number,
+  { most, max }: { most: number; max?: number },
   now: number,
 ): Promise<Groups> {
   const units = await readSums(db, view, { field }, now)
-  if (units !== undefined) return summedGroups(units, most)
+  if (units !== undefined) return { ...summedGroups(units, most), sampled: null }
   const query = await narrowedQuery(db, { ...view, sort: [] }, now)
-  const values = sql`SELECT ${groupOf(field, query, db.dialect)} AS value ${matchingCalls(db, query, now)}`
+  const since = await examinedSince(db, view, query, max, now)
+  const conditions = [...(since === undefined ? [] : [sql`started_at > ${since}`]), ...query.conditions]
+  const values = sql`SELECT ${groupOf(field, query, db.dialect)} AS value ${matchingCalls(db, { ...query, conditions }, now)}`
   const rows = await allRows<Group & { total: number }>(
     db,
     sql`SELECT value, count, sum(count) OVER () AS total
         FROM (SELECT value, count(*) AS count FROM (${values}) AS matching GROUP BY value) AS counted
         ORDER BY count DESC, value LIMIT ${most}`,
   )
-  return { top: rows.map(({ value, count }) => ({ value, count })), total: Number(rows[0]?.total ?? 0) }
+  return {
+    top: rows.map(({ value, count }) => ({ value, count })),
+    total: Number(rows[0]?.total ?? 0),
+    sampled: since === undefined || max === undefined ? null : max,
+  }
 }
 
 /** Groups of a chart: the largest by their calls, and those beside them that are the largest by another measure. */
@@ -125,7 +167,7 @@ export async function topValues(
   field: string,
   { most, sample }: { most: number; sample: number },
   now: number,
-): Promise<{ top: (Omit<Group, 'value'> & { value: string | null })[]; total: number }> {
+): Promise<Omit<Groups, 'top'> & { top: (Omit<Group, 'value'> & { value: string | null })[] }> {
   const { dialect } = db
   const reading = callFields(dialect, 'fields')(field)
   if (reading.kind !== 'json') throw new Error('only values inside of calls are sampled')
@@ -141,7 +183,8 @@ export async function topValues(
         FROM (SELECT value, count(*) AS count FROM (${short}) AS short GROUP BY value) AS counted
         ORDER BY count DESC, value LIMIT ${most}`,
   )
-  return { top: rows.map(({ value, count }) => ({ value, count })), total: Number(rows[0]?.total ?? 0) }
+  const total = Number(rows[0]?.total ?? 0)
+  return { top: rows.map(({ value, count }) => ({ value, count })), total, sampled: total }
 }
 
 type Timed = 'latency' | 'first_token'

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { answerPreview, requestPreview } from '../../../src/domain/call-facts/preview.ts'
+import type { Expression } from '../../../src/domain/expressions/expression.ts'
+import { formatTime } from '../../../src/domain/time.ts'
 import { backfillPosition } from '../../../src/storage/calls/backfill.ts'
 import { findWrongBatches } from '../../../src/storage/calls/check.ts'
 import { factColumns } from '../../../src/storage/calls/columns.ts'
@@ -13,6 +15,7 @@ import { histogramSize } from '../../../src/storage/views/histogram.ts'
 import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
 import { endPart, newProject, startedAt, startPart, storedRows, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
+import { equals } from '../../support/views.ts'
 
 const columns = [...factColumns('start'), ...factColumns('end')]
 const start = {
@@ -271,6 +274,40 @@ export function callFacts(open: Driver['open']): void {
       assert.deepEqual(await factsOf(db, project), [Object.fromEntries(columns.map((name) => [name, null]))])
     })
 
+    test('are counted in the newest calls where a condition would need all to be read', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const calls = Array.from({ length: 9 }, (_, n) =>
+        wholePart(
+          project,
+          `call ${n}`,
+          { ...start, started_at: startedAt + n, trace_id: `trace ${n % 2}` },
+          end,
+        ),
+      )
+      await db.write('upsertCalls', calls)
+      const groups = (query: Expression | undefined, max: number) =>
+        topGroups(boundTo(db, signal), { ...view(project), query }, 'status', { most: 1, max }, startedAt)
+      const of = (count: number, sampled: number | null) => ({
+        ...{ top: [{ value: 'success', count }], total: count, sampled },
+      })
+      const used: Expression = {
+        ...{ op: 'compare', by: 'lt', path: 'query', left: { op: 'field', field: 'input_tokens' } },
+        right: { op: 'literal', literal: { kind: 'number', value: 5, text: '5' } },
+      }
+      const before = (micros: number): Expression => ({
+        ...{ op: 'compare', by: 'lt', path: 'query', left: { op: 'field', field: 'started_at' } },
+        right: { op: 'literal', literal: { kind: 'text', value: formatTime(micros), text: '' } },
+      })
+      assert.deepEqual(await groups(used, 4), of(4, 4))
+      assert.deepEqual(await groups(used, 9), of(9, null))
+      // Of a range, its newest.
+      const early: Expression = { op: 'and', operands: [used, before(startedAt + 6)] }
+      assert.deepEqual(await groups(early, 4), of(4, 4))
+      // What an index finds is found wherever it is.
+      assert.deepEqual(await groups(equals('trace_id', 'trace 0'), 4), of(5, null))
+    })
+
     test('are counted by group and time', async (t) => {
       const db = await open(t)
       const project = newProject()
@@ -287,8 +324,8 @@ export function callFacts(open: Driver['open']): void {
         ),
       )
       await db.write('upsertCalls', [startPart(project, 'running', { started_at: startedAt + 2 })])
-      const groups = await topGroups(boundTo(db, signal), view(project), 'status', 1, startedAt)
-      assert.deepEqual(groups, { top: [{ value: 'success', count: 4 }], total: 5 })
+      const groups = await topGroups(boundTo(db, signal), view(project), 'status', { most: 1 }, startedAt)
+      assert.deepEqual(groups, { top: [{ value: 'success', count: 4 }], total: 5, sampled: null })
       const asked = { ...view(project), edges: [startedAt, startedAt + 1, startedAt + 3, startedAt + 4] }
       const by = { field: 'op', values: [facts.op] } as const
       const parts = await readBuckets(boundTo(db, signal), { ...asked, by, timed: 'latency' }, startedAt)

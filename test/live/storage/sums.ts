@@ -174,8 +174,8 @@ async function sumsAreCounts(db: Database, project: string, now: number): Promis
       const sums = await readSums(boundTo(db, signal), view, { field }, now)
       assert.ok(sums, 'sums answer')
       assert.deepEqual(
-        await topGroups(boundTo(db, signal), view, field, 50, now),
-        await topGroups(boundTo(db, signal), withoutSums(view), field, 50, now),
+        await topGroups(boundTo(db, signal), view, field, { most: 50 }, now),
+        await topGroups(boundTo(db, signal), withoutSums(view), field, { most: 50 }, now),
         field,
       )
     }
