@@ -23,7 +23,7 @@ type GroupedCalls = Pick<Awaited<ReturnType<typeof narrowedQuery>>, 'projectId' 
 /**
  * The empty text stands for calls without a value. All these columns are in the index; for any other SQLite would open
  * each row. Roots below which a call has failed are therefore found once, and by the trace of each call only if it is one
- * of few that are known.
+ * of few that are known, or of the newest.
  */
 function groupOf(field: GroupField, { projectId: project, isFew }: GroupedCalls, dialect: Dialect): Sql {
   switch (field) {
@@ -102,7 +102,8 @@ export async function topGroups(
   const query = await narrowedQuery(db, { ...view, sort: [] }, now)
   const since = await examinedSince(db, view, query, max, now)
   const conditions = [...(since === undefined ? [] : [sql`started_at > ${since}`]), ...query.conditions]
-  const values = sql`SELECT ${groupOf(field, query, db.dialect)} AS value ${matchingCalls(db, { ...query, conditions }, now)}`
+  const group = groupOf(field, { ...query, isFew: query.isFew || since !== undefined }, db.dialect)
+  const values = sql`SELECT ${group} AS value ${matchingCalls(db, { ...query, conditions }, now)}`
   const rows = await allRows<Group & { total: number }>(
     db,
     sql`SELECT value, count, sum(count) OVER () AS total
