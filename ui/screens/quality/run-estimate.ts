@@ -45,10 +45,10 @@ export function estimateJudges(
   let [read, maxWritten] = [0, 0]
   for (const { judge, fields } of scorers) {
     if (judge === undefined) continue
-    const texts = [judge.system ?? '', ...(judge.questions ?? []).map(({ instructions = '' }) => instructions)]
+    const own = [judge.system ?? '', ...(judge.questions ?? []).map(({ instructions = '' }) => instructions)]
     const asked = meanOf(sample, (row) =>
       bytesOf(
-        texts.join('') +
+        own.join('') +
           judge.prompt.replace(field, (_, name = '') => known(fields[name] ?? name, prompt, row)),
       ),
     )
