@@ -32,8 +32,16 @@ interface Below {
 export const lockOfTurns = (project: string, thread: string | null | undefined) =>
   `turns of ${project} ${thread}`
 
+/* All of this is done where all writes wait for it: no turn is so long that others notice. */
+
 /** Turns of one conversation in which an answer is looked for, the latest first. */
 const maxTurns = 20
+/** Calls below these turns that are looked at. */
+const maxKnown = 2_000
+/** A turn with more calls than these stays where it is. */
+const maxFamily = 1_000
+/** Requests of a trace whose answers are looked for, the latest first. */
+const maxRequests = 1_000
 
 /** Called before anything is read: answers are written under the same locks. */
 export async function lockTurns(
@@ -100,7 +108,8 @@ async function answerWithTokens(
     sql`WITH turns AS (SELECT id, op_name FROM calls WHERE project_id = ${project} AND thread_id = ${start.thread_id}
           AND ${isTurn} AND deleted_at IS NULL ORDER BY started_at DESC, id DESC LIMIT ${maxTurns}),
         known AS (SELECT id FROM turns WHERE op_name LIKE 'heddle.%' UNION ALL
-          SELECT calls.id FROM turns CROSS JOIN calls WHERE calls.project_id = ${project} AND calls.parent_id = turns.id)
+          SELECT id FROM (SELECT calls.id AS id FROM turns CROSS JOIN calls WHERE calls.project_id = ${project} AND calls.parent_id = turns.id
+            LIMIT ${maxKnown}) AS below)
       SELECT answers.id AS id, parent_id, ended_at, CASE WHEN ${has(sql`${`"${log.digest}"`}`)} THEN 1 ELSE 0 END AS is_same,
         CASE WHEN ${has(rawSql(`'"otel_logs":{"records":'`))} THEN 1 ELSE 0 END AS is_told
       FROM known CROSS JOIN calls AS answers WHERE answers.project_id = ${project} AND answers.id = known.id
@@ -135,8 +144,9 @@ async function moveBelow(tx: Transaction, project: string, answer: Answer, to: B
           SELECT id, parent_id FROM calls WHERE project_id = ${project} AND id = ${root}
           UNION SELECT calls.id, calls.parent_id FROM family CROSS JOIN calls
             WHERE calls.project_id = ${project} AND calls.parent_id = family.id AND calls.deleted_at IS NULL)
-        SELECT id, parent_id FROM family`,
+        SELECT id, parent_id FROM family LIMIT ${maxFamily + 1}`,
   )
+  if (family.length > maxFamily) return
   const moved = family.filter(({ id }) => !isEmpty || id !== root)
   for (const { id, parent_id } of moved) {
     const parent = parent_id === null || (isEmpty && parent_id === root) ? to.parent_id : parent_id
@@ -190,9 +200,10 @@ export async function moveBelowSpans(
     const requests = await tx.all<Request>(
       sql`SELECT id, trace_id, op_name, ${requestId} AS request_id, input_tokens, output_tokens, ended_at FROM calls
           WHERE project_id = ${project} AND trace_id = ${trace} AND op_name IN (${listOf(requestOps)})
-            AND deleted_at IS NULL AND ended_at IS NOT NULL ORDER BY started_at, id`,
+            AND deleted_at IS NULL AND ended_at IS NOT NULL ORDER BY started_at DESC, id DESC LIMIT ${maxRequests}`,
     )
-    for (const request of requests) {
+    // Those with the same tokens are told apart by their order.
+    for (const request of requests.toReversed()) {
       const answer = await answerOfSpan(tx, project, request)
       if (answer === undefined) continue
       await moveBelow(tx, project, answer, { trace_id: trace, parent_id: root.id, turn_id: null })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { completeOf } from '../../support/calls.ts'
 import { attributesOf } from '../../support/otlp.ts'
 import { logsOf, recordOf } from '../otel/otlp-logs.ts'
 import { calling, claudeBody, claudeHeaders, open, prompt, session } from './coding-agents.ts'
@@ -134,6 +135,20 @@ test('what people said of a turn stays when the telemetry of it arrives', async 
   assert.equal(turn.op_name, 'heddle.turn')
   assert.equal((await opened.callOf(turn.parent_id)).op_name, 'claude_code.turn')
   assert.equal((await opened.threadOf(session)).turn_count, 1)
+})
+
+test('a turn with more than a thousand calls stays where it is', async (t) => {
+  const opened = await open(t)
+  const asked = await claudeTurn(opened, [])
+  const { turn_id, trace_id } = await opened.callOf(asked[0]?.id)
+  const batch = Array.from({ length: 1_000 }, () =>
+    completeOf({ project_id: 'acme/default', trace_id, parent_id: turn_id }),
+  )
+  assert.equal((await opened.post('/v2/acme/default/calls/complete', { batch })).status, 200)
+  await opened.post('/v1/logs', logsOf(await claudeRecords(opened, asked), resource))
+  const turn = await opened.callOf(turn_id)
+  assert.deepEqual([turn.op_name, turn.parent_id], ['heddle.turn', null])
+  assert.equal((await opened.callOf(asked[0]?.id)).parent_id, turn_id)
 })
 
 const trace = '0af7651916cd43dd8448eb211c80319c'
