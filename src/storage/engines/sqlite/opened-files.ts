@@ -4,7 +4,8 @@ import { type Refusal, refuse } from '../../../domain/refusals.ts'
 /** Device and inode of the database, its log and the log's index, as they were when the record was opened. */
 export type OpenedFiles = readonly (string | undefined)[]
 
-const suffixes = ['', '-wal', '-shm']
+// The database last, and its loss counts most: a folder that is renamed while they are checked takes all three.
+const suffixes = ['-shm', '-wal', '']
 
 /** Call this while a connection is open that has already read: before that there is no log. */
 export function openedFiles(file: string): OpenedFiles {
@@ -16,15 +17,16 @@ export function openedFiles(file: string): OpenedFiles {
  * files that can no longer be found (https://www.sqlite.org/howtocorrupt.html, section 2.2).
  */
 export function lossOf(file: string, opened: OpenedFiles): FileLoss | undefined {
+  let loss: FileLoss | undefined
   for (const [i, suffix] of suffixes.entries()) {
     const path = `${file}${suffix}`
     const found = identityOf(path)
     if (found === opened[i] || found === 'unknown') continue
     const what =
       found === undefined ? 'is gone: it was removed, or its folder was' : 'is now a different file'
-    return { text: `${path} ${what}`, isLogMissing: suffix !== '' && found === undefined }
+    loss = { text: `${path} ${what}`, isLogMissing: suffix !== '' && found === undefined }
   }
-  return undefined
+  return loss
 }
 
 export interface FileLoss {
